@@ -22,8 +22,8 @@ bool is_folder(const std::filesystem::path& path);
 // The whole file. Errors: Failure::input naming the path (unreadable, a folder, over `most` bytes).
 std::string read_file(const std::string& path, std::size_t most = kMaxTextFile);
 
-// The folders on the way to a result that were not there; those that are empty at the end go again, so that a failed
-// command leaves none.
+// Creates the missing folders of a result's path, and at the end removes those that are still empty, so that a failed
+// command leaves none behind.
 class MadeFolders {
  public:
   explicit MadeFolders(const std::filesystem::path& folder);

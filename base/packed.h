@@ -23,9 +23,9 @@ namespace shardsim {
 //
 // Forms with names (base/tree/json_fields.h) have more to say: `group` puts members under a name of their own,
 // `group_if` and `group_or_null` do so for what may be absent, `scaled` and `word` write a number in another unit and a
-// flag as a word, `nullable` writes null for what is absent, `take` leaves out what is as it is by default. What such a
-// form derives from several members (`derived`), or holds in another shape (`view`: how to get that shape from the
-// object, and how to set the object from it), is nothing to pack.
+// flag as a word, `nullable` writes null for what is absent, `take` leaves out what is as it is by default. The packed
+// form leaves out what a form with names derives from several members (`derived`), and what it holds in another shape
+// (`view`: how to get that shape from the object, and how to set the object from it).
 template <typename Type, typename Value>
 concept MaybeConst = std::same_as<std::remove_const_t<Type>, Value>;  // the value to write from, or to read into
 

@@ -6,8 +6,8 @@
 
 namespace shardsim {
 
-// The failure of a read, to be thrown; `error_number` is errno's. Failure::input, or Failure::run where the process
-// lacks descriptors or memory, which says nothing about the file.
+// The Error for a failed read, which the caller throws; `error_number` is errno. It is Failure::input, or Failure::run
+// if the process has no descriptors or memory left, because that is no fault of the file.
 Error cannot_read(const std::string& path, int error_number);
 
 }  // namespace shardsim

@@ -17,8 +17,8 @@ namespace shardsim {
 // time; a file with the name of a result that no run of shardsim wrote.
 void write_folder(const std::filesystem::path& target, const std::function<void(const std::filesystem::path&)>& write);
 
-// Tells before the work, not after it, that a result file cannot be written there: makes a temporary file beside it, as
-// write_file does, and removes it. Errors: those of write_file().
+// Checks that a result file can be written there, so that a failure is reported before the work and not after it: makes
+// a temporary file beside it, as write_file does, and removes it. Errors: those of write_file().
 void check_writable(const std::filesystem::path& path);
 
 // Removes the temporary files that killed processes left in a folder (write_file, base/files.h); those that are being

@@ -13,15 +13,16 @@ enum class OnStop {
 // From here on; a file size limit becomes a write error like a full disk.
 void on_stop_signals(OnStop what);
 
-// What the process says when OnStop::ends ends it, from here on, where there is more to say than that nothing is half
-// written: one line with its line end, which lives as long as the process.
+// From here on, the line that the process prints when OnStop::ends ends it, in place of the usual one that says that no
+// file is half-written. The text includes the line end, and must live as long as the process.
 void say_when_stopped(const char* line);
 
 // The number of the signal that came last, or 0.
 int caught_signal();
 
 // While one lives, signals to stop are only noted, so that what is being written becomes whole and what was begun is
-// ended in order. Where OnStop::ends holds and a signal came meanwhile, the process ends when the last one goes.
+// ended in order. If OnStop::ends is set and a signal came meanwhile, the process ends when the last StopDelay is
+// destroyed.
 class StopDelay {
  public:
   StopDelay();

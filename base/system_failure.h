@@ -7,8 +7,8 @@
 
 namespace shardsim {
 
-// What the system refused to a process, said as its cause and the way out: std::thread and sockets throw no more than a
-// number. Failure::run; the caller throws it.
+// An Error for something that the system refused to a process, which says the cause and what to do: std::thread and
+// sockets throw only a number. Failure::run; the caller throws it.
 inline Error system_failure(const std::system_error& error) {
   const std::string why = error.code().message();
   switch (error.code().value()) {

@@ -32,7 +32,8 @@ bool may_fit_after(std::string_view start, std::string_view pattern);
 // The text as a message may show it: in double quotes, printable, at most 60 characters.
 std::string excerpt(std::string_view text);
 
-// On one line, with "?" for what is no UTF-8, steers a terminal, hides, or turns the text around it.
+// On one line, with "?" in place of what is not UTF-8, of control characters, and of characters that are invisible or
+// change the direction of the text.
 std::string printable(std::string_view text);
 
 // Columns that a text takes on a terminal, one per code point.

@@ -25,7 +25,7 @@ struct LoadStep {
   // A collective, where there is a kind.
   std::optional<CollectiveKind> collective = {};
   // all_to_all: its members are the ranks of the world, or with `in_node` those of each node, or with `across_nodes`
-  // those of one place in every node. So it is with the other kinds.
+  // those of one place in every node. The same holds for the other kinds.
   enum class Reach { world, in_node, across_nodes };
   Reach reach = Reach::world;
   // all_to_all: bytes that every member sends to each position of the group, own chunk included, or one number for all

@@ -86,8 +86,8 @@ struct Section {
   bool side_by_side = false;  // its charts are small and share lines
 };
 
-// What a document is made for: a terminal gets what fits a screen and ends with the answer, a page gets the charts and
-// everything else besides and begins with it.
+// What a document is made for. A terminal gets what fits on a screen, with the answer at the end. A page begins with
+// the answer, and also gets the charts and everything else.
 enum class Medium { terminal, page };
 
 // What people get to read, whatever it is shown on. Text is escaped by whoever renders it.

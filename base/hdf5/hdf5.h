@@ -65,9 +65,10 @@ enum class Hdf5Origin { anybody, shardsim };
 
 // An HDF5 file, read only; one that has our checksum is refused where it is damaged. Errors: Failure::input naming the
 // file, the object and what is wrong with it: missing, of another type or shape, broken, kept outside of the file.
-// Never more memory is taken than the file's size could account for, nor more than 1 GiB of values in all and 64 MiB of
-// text in a dataset. Chunks have at most 64 MiB and little room without values; each filter of ours (deflate, shuffle,
-// fletcher32) is there at most once. Links to other files are not followed, and no plug-in is loaded.
+// Reading takes no more memory than the size of the file can account for, at most 1 GiB of values in all, and at most
+// 64 MiB of text in a dataset. Files are refused if a chunk is larger than 64 MiB or has far more room than values, or
+// if they use a filter other than deflate, shuffle and fletcher32, or one of these twice. Links to other files are not
+// followed, and no plug-in is loaded.
 class Hdf5Reader {
  public:
   explicit Hdf5Reader(const std::filesystem::path& path, Hdf5Origin origin = Hdf5Origin::anybody);

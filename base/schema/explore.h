@@ -21,7 +21,7 @@ struct Inquiry {
 // Learns what a reader takes, by reading: it gives the reader the specimens, then these with every key that the reader
 // asked for and did not find, with every value that the forms of the keys suggest, and without every key that is there;
 // what is refused for a missing key is tried with that key. It ends when nothing is left that was not tried. `shape`
-// and `parts` gather all records. The same inquiry always asks the same.
+// and `parts` gather all records. Equal inquiries always try the same files.
 void explore(const Inquiry& inquiry, Shape& shape, Parts& parts);
 
 }  // namespace shardsim

@@ -39,8 +39,8 @@ struct Shape::Key {
   Shape shape;
 };
 
-// A noun that stands in several places: a planner, a cluster. What it may hold depends on one of its keys where it has
-// `names`: then `by_name` has a shape for each of them, and `shape` is for those that do without that key.
+// A kind of map that occurs in several places, such as a planner or a cluster. If it has `names`, its other keys depend
+// on the value of one key: `by_name` then has a shape for each value, and `shape` is for maps without that key.
 struct Part {
   std::string name_key;
   std::vector<std::string> names;

@@ -37,9 +37,9 @@ struct Form {
   bool operator==(const Form&) const = default;
 };
 
-// The record of what readers asked of one value of a file. Readers fill it in where a tree has one (Tree::asked), and
-// read as they always do: so what it says about a file's keys is what reads the file. base/schema/ makes JSON Schemas
-// of such records.
+// The record of what readers asked of one value of a file. If a tree has one (Tree::asked), readers fill it in while
+// they read as usual, so it always agrees with what the readers really accept. base/schema/ makes JSON Schemas of such
+// records.
 struct Asked {
   // A key that a reader of this map knows.
   struct Key {

@@ -28,10 +28,10 @@ struct SourcedValue {
   bool operator==(const SourcedValue&) const = default;
 };
 
-// Reads the fields of one map, each by its name and type, and refuses what nobody asked for.
-// Every getter marks its key as known; `finish()` throws for keys that stayed unknown, naming the nearest known one.
-// Getters without a fallback throw when the key is missing. A key without value counts as present and is an error, but
-// where a map is due. All errors are Failure::input at the value's place. The tree outlives the reader.
+// Reads the fields of one map, each by its name and type, and refuses what nobody asked for. Every getter marks its key
+// as known; `finish()` throws for keys that stayed unknown, naming the nearest known one. Getters without a fallback
+// throw when the key is missing. A key without a value counts as present, and is an error unless a map is expected. All
+// errors are Failure::input at the value's place. The tree outlives the reader.
 class MapReader {
  public:
   // `path` is the dotted path of the map ("" at the root); used in messages and in SourcedValue::path.

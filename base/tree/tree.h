@@ -28,8 +28,9 @@ struct Tree {
   int key_line = 0;
   int key_column = 0;
 
-  // How late the value came: 0 as one file has it; merged() and set_path() put what they bring above all that was there
-  // before. A value that was concluded from another one is out of date where the other one is above it.
+  // The order in which values were stated: 0 if they come from a single file; merged() and set_path() give what they
+  // add a number above all that were there before. If a value was derived from another one that has a higher number, it
+  // is out of date.
   int layer = 0;
 
   // Where readers note what they ask of this value (base/tree/asked.h), and copies of it note it in the same place.
@@ -66,8 +67,8 @@ bool is_sourced_value(const Tree& tree);
 // Replaces (or adds) the value at a dotted path: "cluster.nodes", "workload.tables.0.rows". List items are addressed by
 // index or, where they are maps with a `name`, by that ("workload.tables.history.rows"): a whole number is an index,
 // and of names with dots the longest that fits counts. Hyphens in keys read as underscores. A path to the `value` of a
-// sourced value replaces the whole sourced value: the old source does not speak for the new number. Errors, at the
-// place of `value`: a path through a scalar, an item that a list has not, a name that several items have, another key
+// sourced value replaces the whole sourced value: the old source does not hold for the new number. Errors, at the place
+// of `value`: a path through a scalar, an item that the list does not have, a name that several items have, another key
 // of a sourced value, an empty part.
 void set_path(Tree& root, std::string_view path, const Tree& value);
 

@@ -58,7 +58,7 @@ class AccessDistribution {
   // 1 - (1 - p/S)^draws over its rows, S the interval's sum. Within 1e-3 of the sum; exact where p is constant.
   double expected_distinct(std::uint64_t first, std::uint64_t end, double draws) const;
 
-  // Whether it is a copy of the other one: of two that were made alike it says no.
+  // Whether it is a copy of the other one. For two that were made separately it is false, even if they are equal.
   bool operator==(const AccessDistribution&) const = default;
 
   class Family;  // one per family name

@@ -87,19 +87,20 @@ CallShape call_shape(const CollectiveCall& call, const Cluster& cluster);
 // fitted start replaces launch overhead and latency (docs/formats/cluster.md, cluster key `overheads`).
 Seconds start_time(const CallShape& call, Seconds latency, const Cluster& cluster);
 
-// What the cluster says of calls of that kind and reach; where it says so for other sizes, groups or wirings alone
-// (`holds_for`), the public defaults.
+// The overheads that the cluster states for calls of that kind and reach. If they hold only for other sizes, groups or
+// wirings (`holds_for`), the public defaults.
 OverheadSpec overhead_of(const CallShape& call, const Cluster& cluster);
 
-// Whether the cluster states a share of the NICs for such calls across nodes: then their loads on links time them,
-// inside a node too, and not NCCL's own model, which has no such share.
+// Whether the cluster states which share of the NICs' rate such calls reach across nodes. Then these calls are timed by
+// their loads on links, also inside a node, and not by NCCL's own model, which has no such share.
 bool timed_by_loads(const CallShape& call, const Cluster& cluster);
 
-// Why a call does not take what was fitted for its kind and reach: "1024 ranks (fitted for 32)"; "" where it does.
+// Why the values that were fitted for the kind and reach of a call are not used for it: "1024 ranks (fitted for 32)";
+// "" if they are used.
 std::string outside_fit(const CallShape& call, const Cluster& cluster);
 
-// Why a fitted nvb_efficiency does not hold for a call of these ranks, which takes it all the same; "" where it does,
-// or nothing is relayed. Across nodes the NICs bind, not the relays.
+// Why a fitted nvb_efficiency does not hold for a call of these ranks, although it is used for the call; "" if it
+// holds, or nothing is relayed. Across nodes the NICs are the limit, not the relays.
 std::string outside_relay_fit(const CallShape& call, const std::vector<int>& ranks, const Cluster& cluster);
 
 // Its start with the part of the remote peers.

@@ -55,9 +55,9 @@ ClusterSpec with_fits(ClusterSpec spec);
 // InfiniBand and RoCE. Slingshot and TCP have fits to two systems each, which differ widely.
 bool is_calibrated(std::string_view transport);
 
-// What whoever reads a time on such a cluster has to know beside it, as sentences: a network that no accuracy is
-// claimed for and by how much published times on it were missed, an inferred rate of the NICs, fits that state no range
-// or that the file's own numbers displace, keys that have no effect.
+// Sentences that a reader of times on such a cluster has to know: that no accuracy is claimed for its network, and by
+// how much predictions missed published times on it; that the rate of its NICs was inferred; that fits state no range,
+// or that numbers of the file replace them; and which keys have no effect.
 std::vector<std::string> cluster_notes(const ClusterSpec& spec);
 
 }  // namespace shardsim

@@ -6,9 +6,10 @@
 
 namespace shardsim {
 
-// One number for each link that a group of ranks can load: those of the nodes between its first and its last one, and
-// where these are several those of the fabric. So the groups inside the nodes of a cluster together take what one group
-// of all its ranks takes. `cluster` outlives it.
+// One number for each link that a group of ranks can load: the links of all nodes from the group's first to its last
+// one, and, if these are several nodes, the links of the fabric. A group inside a node so takes memory for the links of
+// that node alone, and all such groups of a cluster together take as much as one group of all ranks. `cluster` outlives
+// it.
 class LinkSums {
  public:
   LinkSums(const std::vector<int>& ranks, const Cluster& cluster);

@@ -23,10 +23,10 @@ inline double in_double(std::int64_t bytes) {
 // The all_to_all of these sums; the own chunk of a member is not known and left out.
 CallShape call_shape(const std::vector<int>& ranks, const std::vector<RankBytes>& bytes, const Cluster& cluster);
 
-// An all_to_all by these sums: ports carry exactly what they say; what they leave open is as even as they allow: the
-// pairs of a node (pairs_of_sums.h), the NICs of the other nodes, the leaves. `bytes`: one entry per member. Errors
-// (Failure::input): as expand_collective() for ranks, as check_rank_bytes() (rank_bytes_check.h) for sums that no bytes
-// can have.
+// An all_to_all with these sums. Ports carry exactly these bytes. What the sums leave open is assumed to be as even as
+// they allow: the bytes of the pairs in a node (pairs_of_sums.h), of the NICs of the other nodes, and of the leaves.
+// `bytes`: one entry per member. Errors (Failure::input): as expand_collective() for ranks, as check_rank_bytes()
+// (rank_bytes_check.h) for sums that no bytes can have.
 CollectiveLoads expand_rank_bytes(const std::vector<int>& ranks, const std::vector<RankBytes>& bytes,
                                   const Cluster& cluster);
 

@@ -9,8 +9,9 @@
 namespace shardsim {
 
 // The hottest rows of a law one by one: how often each is looked up, and how likely some lookups meet it. That costs a
-// power, a logarithm and an exponential for each row, and a model has tables of one kind by the hundred, whose
-// placements ask for the same numbers: the last few answers are kept, whoever owns the rows. A few MB at most.
+// power, a logarithm and an exponential for each row, and a model may have hundreds of tables of one kind, whose
+// placements ask for the same numbers. So the last few answers are kept; they do not depend on who owns the rows, and
+// take a few MB at most.
 class RowCurves {
  public:
   using Curve = std::shared_ptr<const std::vector<double>>;  // [position], of the first `rows` or more of them

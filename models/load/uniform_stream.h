@@ -5,7 +5,8 @@
 
 namespace shardsim {
 
-// One batch of one rank: what is drawn for it depends on nothing else.
+// Identifies one batch of one rank. Besides the stream (table and use), what is drawn for the batch depends only on
+// this.
 struct DrawPoint {
   std::int64_t iteration = 0;
   int rank = 0;

@@ -31,9 +31,11 @@ struct Software {
   Seconds per_table;    // half of it at the lookup, half at the update; of the rank with most tables
   Seconds per_sample;   // of a rank's batch: loading it
   Seconds fixed;        // of an iteration, whatever it is
-  // Whether the thread that launches waits where a Program waits for the host; else another thread does.
+  // Whether the thread that launches kernels also waits at the points where a Program waits for the host; if not,
+  // another thread waits there.
   bool blocking_waits = false;
-  // Whether the host goes on with the next iteration while the GPU works at this one; else it waits for its end.
+  // Whether the host continues with the next iteration while the GPU works on this one; if not, it waits for the end of
+  // this one.
   bool runs_ahead = true;
   Seconds optimizer_sgd, optimizer_adagrad, optimizer_adam;  // of each tensor of parameters of the dense part
 

@@ -6,8 +6,9 @@
 
 namespace shardsim {
 
-// What a table takes in memory, in numbers: itself, its features, and what its law of accesses lists. Limits of tables,
-// copies, features and cases hold singly; the most of this is what they may come to together, some GB.
+// The memory that a table takes, counted in numbers: the table itself, its features, and what its access distribution
+// lists. The numbers of tables, copies, features and cases have limits of their own; this one limits all of them
+// together, so that they take a few GB at most.
 std::size_t weight_of(const Table& table);
 inline constexpr std::size_t kMostTableWeight = 25'000'000;
 

@@ -67,8 +67,9 @@ class GreedyGrid {
   // `slowness`: by rank, what its predicted seconds are multiplied by.
   GreedyGrid(ShardCosts& costs, std::vector<double> slowness, const GridOptions& options);
 
-  // Passes over all scales, each different plan once: `take(pass)` for each that placed every piece; what rank_of()
-  // and shard_seconds() hold is then its plan. Equal plans come from the smallest of their scales.
+  // Makes a pass for each scale, and calls `take(pass)` for each pass that placed every piece; rank_of() and
+  // shard_seconds() then hold its plan. If several scales give the same plan, it is taken only once, for the smallest
+  // of them.
   template <typename Take>
   void try_scales(const SortedPieces& pieces, double capacity, const Take& take) {
     ++counts_.searches;
@@ -86,7 +87,7 @@ class GreedyGrid {
   // One pass outside the grid, without a bound on widths. With `overfull` a piece that fits nowhere goes to the rank
   // with the fewest bytes. False: it does not fit.
   bool unbounded_pass(const SortedPieces& pieces, double capacity);
-  // Bytes above the capacities when it is done so, and above that of the fullest rank.
+  // By how many bytes the capacities of all ranks, and that of the fullest rank, are then exceeded.
   struct Overflow {
     double all = 0, fullest = 0;
   };

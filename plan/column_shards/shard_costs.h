@@ -51,7 +51,8 @@ class PlanCosts {
  public:
   virtual ~PlanCosts() = default;
   virtual void learn(const PieceKind& kind, const Placement& piece) = 0;
-  // Seconds of each plan; of plan i any number not below limits[i] will do where the true one is not below it either.
+  // Seconds of each plan. If the seconds of plan i are limits[i] or more, any number that is limits[i] or more may be
+  // returned for it, so the computation can stop early.
   virtual void seconds(std::span<const ShardedPieces> plans, std::span<const double> limits,
                        std::span<double> seconds) = 0;
   // How many plans are best asked about at once.

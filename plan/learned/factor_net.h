@@ -19,9 +19,9 @@ struct PieceAmounts {
 
 // A shard's time as its tables' work times factors: table m takes w_m exp(f_m), f_m a net's answer for its features
 // (features-32-1), w_m its work; the shard takes their sum times exp(h), h a net's answer (4-16-1) for the logarithms
-// of that sum and of the other three amounts, summed. So a net has to say only by how much a lookup is slower here than
-// there, and it says it of 10 us and of 100 ms alike; h stands for tables that take each other's place in the caches.
-// Sets hold `amounts`.
+// of that sum and of the other three amounts, summed. So a net has to predict only by which factor a lookup is slower
+// in one table than in another, which is the same task for shards of 10 us and of 100 ms. The term h accounts for
+// tables that displace each other from the caches. Sets hold `amounts`.
 template <typename Scalar>
 class FactorNet : public TablesAndHead<Scalar> {
  public:

@@ -37,8 +37,8 @@ FittedNet fitted(Trainable& net, int samples, const OutputScale& scale, const Tr
 // The file of the labels, where they were read from one.
 Place place_of_labels(const std::string& file);
 
-// A tenth of the labels chooses the epoch that is kept. Of fewer than these that is no choice, and a net of thousands
-// of parameters says what it began with.
+// The fewest labels that can be fitted. A tenth of the labels chooses the epoch that is kept; with fewer labels than
+// this, that choice means nothing, and a net with thousands of parameters hardly differs from its random start.
 inline constexpr std::size_t kFewestFitted = 16;
 // Errors (Failure::input at the file): fewer labels than that of `what` that may be fitted.
 void check_label_count(std::size_t labels, const std::string& what, const std::string& file);

@@ -48,8 +48,8 @@ struct ShardSet {
 // of pieces of which no draw fits in max_bytes.
 ShardSet draw_shards(const Workload& workload, std::int64_t batch, const ShardLaw& law);
 
-// The text that says which piece a shard is made of, the order aside: a shape's labels are never split between those
-// that are fitted and those that are held back.
+// A text that says of which pieces a shard consists, whatever their order. Shards with equal texts are either all
+// fitted or all held back.
 std::string shape_of(const Shard& shard);
 bool held_back(const std::string& shape);  // of the third that no fit looks at: hash mod 3 = 0
 

@@ -14,7 +14,8 @@ namespace shardsim {
 
 struct CostModel;
 
-// What the labels of a model were taken of. Costs of one are no answer about another.
+// The setting for which the labels of a model were made. Costs that were learned for one setting do not hold for
+// another.
 struct LabelSetting {
   std::string provider = {};   // "closed_form", "cpu", "cuda": who said the seconds
   std::string device = {};     // whose they are, e.g. "A100-SXM4-40GB"
@@ -23,8 +24,8 @@ struct LabelSetting {
   std::string dtype = {};      // of the rows
   bool operator==(const LabelSetting&) const = default;
 
-  // The provider as a comparison of planners names what judges plans, so that it knows when both are one: labels in
-  // closed form are the roofline's.
+  // The provider, in the words in which a comparison of planners names the model that judges plans, so that the
+  // comparison can tell if both are the same. Labels in closed form are those of the roofline.
   std::string judge() const { return provider == "closed_form" ? "roofline" : provider; }
 };
 

@@ -21,7 +21,7 @@ class TablesAndHead {
   const DenseStack<Scalar>& head() const { return head_; }
   std::size_t parameter_count() const { return tables_.parameter_count() + head_.parameter_count(); }
 
-  // The part of a list of parameters, or of their gradient, that is the stack's; what follows is the head's.
+  // The part of a list of parameters, or of their gradient, that belongs to the stack; the rest belongs to the head.
   std::span<const Scalar> of_tables(std::span<const Scalar> parameters) const {
     return parameters.first(tables_.parameter_count());
   }

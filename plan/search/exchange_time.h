@@ -10,8 +10,8 @@
 
 namespace shardsim::search {
 
-// How long collectives take when nothing else runs, asked many thousand times: the tree's own models
-// (models/collective/collective.h), read once and kept in a form that is quick to evaluate.
+// How long collectives take when nothing else runs, for a search that asks many thousand times: the results of
+// shardsim's own models (models/collective/collective.h), computed once and kept in a form that is quick to evaluate.
 //
 // The loads of an all-to-all on links are linear in its bytes, and alike on all nodes: one call per GPU of a node gives
 // the bytes of every link of the destination's node and of any other node. Starts and efficiencies, which may depend on

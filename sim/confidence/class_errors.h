@@ -8,11 +8,12 @@
 
 namespace shardsim {
 
-// How far off predictions of one class are. Errors are ln(observed / predicted). Their law is Student's t with 4
-// degrees of freedom around 0, whose tails are heavy, times a scale; the mean of the sizes of such errors is the scale
-// itself, so that it needs no fit. What one system is off by says little of another system: the scale of a class is the
-// mean over its systems of the mean size of their errors, however many rows a system has. A class of few systems is
-// pulled towards the class above it, which counts as much as kParentSystems systems.
+// How far off predictions of one class are. Errors are ln(observed / predicted). They are assumed to follow Student's t
+// distribution with 4 degrees of freedom around 0, which has heavy tails, times a scale. The mean absolute error of
+// this distribution equals the scale, so that no fit is needed. The errors of one system say little about another
+// system, so the scale of a class is the mean over its systems of their mean absolute errors, however many rows a
+// system has. A class of few systems is pulled towards the class above it, which counts as much as kParentSystems
+// systems.
 class ClassErrors {
  public:
   explicit ClassErrors(std::map<std::string, std::map<std::string, double>> sizes) : sizes_(std::move(sizes)) {}

@@ -4,15 +4,16 @@
 
 namespace shardsim {
 
-// What one and the same run is off by when it is repeated, of ln(time): the mean over the rows of
-// scenarios/accuracy/repeats.csv (5 or 10 runs each) of the mean deviation that their range stands for. No plan is
-// known to be faster than another by less, however alike the errors of the two are.
+// How much the time of one and the same run varies when it is repeated, in ln(time): the mean deviation of the runs, as
+// it follows from their range, averaged over the rows of scenarios/accuracy/repeats.csv (5 or 10 runs each). A smaller
+// difference between two plans is not known, however much of their errors they share.
 inline constexpr double kRepeatScale = 0.0073;
 
 // Two iterations, and how sure their order is. What they share is left out: on one cluster the errors of a class of
-// operations are the same in both, so that only the difference of what they spend in it counts; what whole iterations
-// of a software are off by beside their parts counts as far as the two differ in what they are made of. On different
-// clusters the errors of parts are independent. Both repeat with an error of their own, unless the two are one plan.
+// operations are the same in both, so that only the difference of what they spend in it counts; the error that whole
+// iterations of a software have in addition to those of their parts counts to the degree to which the two consist of
+// different parts. On different clusters the errors of parts are independent. Both repeat with an error of their own,
+// unless the two are one plan.
 struct Difference {
   double log_ratio = 0;  // ln(second / first), predicted
   double scale = 0;      // of its error

@@ -28,7 +28,7 @@ struct IterationSetting {
   int gpus = 1;
   std::int64_t batch_per_gpu = 0;
 
-  // Errors of one system are no witness for another one.
+  // Errors of one system say little about another one, so each system is judged by the others.
   std::string system() const { return software + " on " + cluster; }
   bool operator==(const IterationSetting&) const = default;
 };

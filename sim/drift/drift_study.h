@@ -55,8 +55,8 @@ struct DriftResult {
   std::optional<int> break_even_day;  // none: within these days it never pays
 };
 
-// The world of a case on a day: without rotation, which changes no law but who is popular. Errors (Failure::input): a
-// law that lists its rows cannot grow, a table without an exponent has none to change.
+// The case as it is on a day, except for rotation, which changes no distribution but only which rows are popular.
+// Errors (Failure::input): a law that lists its rows cannot grow, a table without an exponent has none to change.
 Workload workload_on(const Workload& workload, const DriftOptions& options, int day);
 
 // The plan of day 0 on tables that have grown: new rows, the least popular ones, join those that were last.

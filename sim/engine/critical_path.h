@@ -20,10 +20,11 @@ struct PastRun {
 // operation to whichever of those that it waited for ended last: the one before it on its stream, its dependencies, in
 // a collective the member that arrived last.
 //
-// The walk begins where the iteration ends, which may be in work that nobody waits for (the last update of a step that
-// the next one needs late). In a steady run the path behind that repeats itself iteration by iteration, and one turn of
-// it is what bounds the iteration; so that turn is given. Where the walk finds none, or the run is not steady, it is
-// the way from the end of the iteration back to the end of the one before it, cut there.
+// The walk begins at the operation that ends the iteration, which may be one for which nothing waits (the last update
+// of a step, whose rows the next step needs late). In a steady run, the path before that repeats itself in every
+// iteration, and one period of it determines the length of the iteration, so that period is returned. If the walk finds
+// no period, or the run is not steady, the path from the end of the iteration back to the end of the previous one is
+// returned.
 CriticalPath critical_path(const PastRun& run);
 
 }  // namespace shardsim

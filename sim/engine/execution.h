@@ -20,8 +20,8 @@ namespace shardsim {
 // One run of a Program on a network session: the event loop of the engine. Times are seconds of the session's clock.
 class Execution {
  public:
-  // stopped: iterations follow each other until the owner has seen enough; all: as many as the options say, alike or
-  // not
+  // stopped: iterations follow each other until the owner stops them; all: as many as the options say, even if they
+  // become steady before that.
   enum class Until { steady, stopped, all };
   Execution(const Program& program, const Cluster& cluster, IterationWorks works, const NodeClasses& classes,
             const EngineOptions& options, Until until = Until::steady);

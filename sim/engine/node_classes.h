@@ -9,9 +9,9 @@
 namespace shardsim {
 
 // Nodes that a Program cannot tell apart: equal link rates, equal loads in every operation, equal compute times, and
-// groups made of the same classes of nodes. All ranks of a class live the same life to the last bit, so one node of
-// each class is simulated and stands for the others. Links are never shared between nodes but for the leaves of the
-// fabric, whose loads are sums over all their nodes and belong to the signature of each.
+// groups made of the same classes of nodes. All nodes of a class do the same at the same times, to the last bit, so
+// only one node of each class is simulated and stands for the others. Nodes share no links except those of the fabric's
+// leaves. The loads of these are sums over all their nodes, so they belong to the signature of each of these nodes.
 struct NodeClasses {
   std::vector<int> representative;  // [node] the node that stands for it (lowest of its class)
 

@@ -46,8 +46,8 @@ class IterationWorks {
   std::vector<const std::vector<OpWork>*> kinds_;  // they outlive the run
 };
 
-// What a compute operation asks of the device of the rank at this position of its ranks, but for what only the Program
-// knows of its rows (sim/engine/row_facts.h).
+// The work of a compute operation on the rank at this position among its ranks, without what only the Program as a
+// whole knows about its rows (sim/engine/row_facts.h).
 ComputeWork work_of(const Op& op, std::size_t position, const ClusterSpec& spec);
 
 // One OpWork per operation, of compute operations alone: those of collectives are empty.

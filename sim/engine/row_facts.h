@@ -8,8 +8,8 @@
 
 namespace shardsim {
 
-// What a Program says of the rows that its lookups and updates are about, beyond the amounts of the operation itself:
-// a lookup and the update of the same shards each know a part of it.
+// What a Program states about the rows of its lookups and updates, beyond the amounts of the operation itself. A lookup
+// and the update of the same shards each state a part of it, so that one is completed from the other.
 class RowFacts {
  public:
   explicit RowFacts(const Program& program);

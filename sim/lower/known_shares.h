@@ -45,7 +45,7 @@ class KnownShares {
   std::deque<Kind> kinds_;
 };
 
-// Whether all is as if every owner with rows had the same share of the lookups.
+// Whether the result is the same as if every owner with rows had the same share of the lookups.
 bool even(const RowShares& shares, const Placement& placement);
 
 }  // namespace shardsim

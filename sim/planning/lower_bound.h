@@ -14,14 +14,13 @@ namespace shardsim {
 //
 // The largest of these, less 0.1 % for the closed form of expected different rows:
 //
-// * Compute. All kernels of a rank run one after the other, so the mean over the ranks bounds the busiest one. The
-// dense
-//   part is the same on each. The embeddings' part over all ranks is at least: every id of the global batch read once
-//   and a vector written for every bag; every id sorted and its gradient read once; every different row of the global
-//   batch, counted as if one rank had all its ids (duplicates on several ranks are updated several times, or reduced),
-//   updated once, by the cheaper of the fused kernel and the dense optimizer, at full rate. One lookup and one update
-//   kernel start on every rank for every kind of table. Only with the compute model `roofline`, whose times are sums of
-//   rates; with a measured rest the times are what the workload says.
+// * Compute. All kernels of a rank run one after the other, so the busiest rank takes at least the mean over the
+//   ranks. The dense part is the same on each. The embeddings' part over all ranks is at least: every id of the global
+//   batch read once and a vector written for every bag; every id sorted and its gradient read once; every different row
+//   of the global batch, counted as if one rank had all its ids (duplicates on several ranks are updated several times,
+//   or reduced), updated once, by the cheaper of the fused kernel and the dense optimizer, at full rate. One lookup and
+//   one update kernel start on every rank for every kind of table. Only with the compute model `roofline`, whose times
+//   are sums of rates; with a measured rest the times are what the workload says.
 // * The all-reduce of the dense part: lookups, forward and backward pass precede its last bucket, and the dense
 //   optimizer waits for it, on the same stream as the next lookups. Its buckets run one after the other.
 // * The copy of the batch, which has the host link or the compute stream for itself.

@@ -56,7 +56,8 @@ struct PlannerTotal {
   std::string planner;
   int cases = 0, solved = 0;
   int won = 0;  // cases in which no other one is faster; a tie counts for each
-  // Over the cases that all planners solve, but for those that solve none at all; none where there is no such case.
+  // Over the cases that all planners solve, where planners that solve no case at all are ignored; absent if there is no
+  // such case.
   std::optional<double> mean_iteration_ms = {};
   std::optional<double> mean_times_best = {};  // geometric mean of the iterations, each over the shortest of its case
   // Beside PlannerTotals::best: over all cases that both solve, however many others fail there.

@@ -19,11 +19,11 @@ namespace shardsim {
 // The cluster that the case runs on: of a job, its part of the fabric.
 Cluster cluster_of(const Case& item);
 
-// `error` as it is when it has a place; else with the place of the case, of its plan file for bad input, and the name
-// of the case.
+// Returns `error` unchanged if it has a place. Otherwise adds the name of the case, and the place of the case or, for
+// bad input, that of its plan file.
 Error in_case(const Case& item, const Error& error);
 
-// What `work` gives; its errors as in_case() has them.
+// Returns what `work` returns; its errors pass through in_case().
 template <typename Work>
 auto done_in_case(const Case& item, const Work& work) {
   try {

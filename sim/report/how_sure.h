@@ -7,7 +7,7 @@ namespace shardsim {
 
 // "17-27": milliseconds, to as many digits as they are worth.
 std::string interval_cell(const Interval& interval);
-// In per cent, "93.2"; "> 99.9", for no error law is known that far out.
+// In per cent, "93.2", but at most "> 99.9", because the tails of the error distribution are not known that far out.
 std::string chance_cell(double chance);
 // Of per cent, "0.56", "< 0.05".
 std::string regret_cell(double percent);

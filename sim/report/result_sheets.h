@@ -57,7 +57,7 @@ Section planner_totals_section(const StudyResult& study);  // over several such 
 std::vector<const ComparedPlan*> fastest_first(const PlannerComparison& comparison);
 // "fits", "2.10 GiB over" or "no plan".
 std::string memory_outcome(const ComparedPlan& plan);
-// Whether some planner of some case was taught by what judges it.
+// Whether, in some case, the costs of a planner were learned from the model that judges it.
 bool any_in_model(const StudyResult& study);
 // Which planner is best, in a sentence or two; "" where none are compared.
 std::string planners_sentence(const StudyResult& study);
@@ -71,8 +71,8 @@ Section host_section(const StudyResult& study, Medium medium);
 Section why_section(const StudyResult& study);
 // How the iterations of drawn batches differ, under a heading per case. A page says it of each collective, too.
 Section drawn_section(const StudyResult& study, Medium medium);
-// Under a heading per case; below, for collectives whose exposed time is waiting to a telling part, with whom they
-// wait.
+// Under a heading per case. Below, for collectives of whose exposed time a large part is waiting, the rank that they
+// wait for.
 Section collectives_section(const StudyResult& study, Medium medium);
 // "14.6 of 17.6 ms exposed is waiting for rank 3, update_history".
 std::string waiting_text(const NamedTime& time, int places);

@@ -51,11 +51,11 @@ void refuse_jobs_beside(const Tree& keys);
 std::vector<CaseTree> expand_jobs(const CaseTree& tree, const std::string& prefix);
 
 // A case with `repeat: N` as N cases NAME/1 to NAME/N that differ in `planner.seed` alone, which counts up from the
-// planner's own seed, else from `seed`; any other case as itself. All but the first are told as CaseTree::again.
+// planner's own seed, else from `seed`; any other case as itself. All but the first are marked as CaseTree::again.
 // Errors: beside `plan`; a planner that draws nothing; more than 1,000.
 std::vector<CaseTree> expand_repeats(CaseTree tree, std::uint64_t seed);
 
-// A case with `planners` as one case NAME/LABEL per entry; any other case as itself. All but the first are told as
+// A case with `planners` as one case NAME/LABEL per entry; any other case as itself. All but the first are marked as
 // CaseTree::again. Errors: an entry that is no planner, two of one label, what belongs to a single plan beside it
 // (`published`, `relative_to`, `repeat`).
 std::vector<CaseTree> expand_planners(CaseTree tree);
@@ -102,8 +102,8 @@ std::optional<std::pair<std::size_t, std::string>> case_path(const std::string& 
 // Refuses paths that do not begin with one of `keys` or with the number of one of so many cases.
 void check_settings(const std::vector<Setting>& settings, const std::vector<std::string>& keys, std::size_t cases);
 
-// Leaves only the cases at these positions, and with a job those beside it on its fabric, without which it would be
-// another simulation. A case whose `relative_to` is left out stays, and its result says so.
+// Keeps only the cases at these positions and, for a job, also the other jobs on its fabric, because without them its
+// simulation would give other results. A case whose `relative_to` is left out stays, and its result says so.
 void keep_cases(Scenario& scenario, const std::vector<std::size_t>& kept);
 
 // The value of a key of the scenario's top level: the last setting of it, else the file's; null when neither has it.

@@ -17,7 +17,8 @@ Case read_again(const CaseTree& tree, Case before);
 
 // Refuses names of planner, models, network and algorithms that no table knows, and options that they do not have.
 void validate_names(const Case& item);
-// The planner alone. Of those that nobody named (`planners: all`) the worker says what they lack.
+// The same for the planner alone. For planners that come from `planners: all`, the worker reports missing options
+// instead.
 void validate_planner(const Case& item);
 
 // The `published` list of a case (docs/formats/scenario.md). Units follow from the quantity: times in ms, rows

@@ -54,11 +54,11 @@ double iteration_alone_ms(const PreparedCase& job);
 // The jobs side by side; `edit` changes what the operations of each take. They lie on parts of the first one's cluster.
 std::vector<JobSimulation> simulated_side_by_side(const std::vector<const PreparedCase*>& jobs, const WorksEdit& edit);
 
-// Which iteration is told where only one can be, in a sentence.
+// A sentence that says which iteration is shown where only one can be shown.
 std::string shared_fabric_text(int measured, double mean_ms, double kept_ms);
 
-// What the worker of a fabric does: simulates the jobs side by side, and says of each what simulated_case says of a
-// case, but for the time that it takes alone. `pareto`: by job.
+// What the worker of a fabric does: simulates the jobs side by side, and computes for each what simulated_case computes
+// for a case, except the time that the job takes alone. `pareto`: by job.
 std::vector<CaseResult> simulated_jobs(const JobGroup& group, const std::vector<bool>& pareto);
 
 // Simulates the case again, one effect after the other taken away (docs/crosscheck.md), from `uncontended_ms` on: its

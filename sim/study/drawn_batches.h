@@ -22,7 +22,7 @@ DrawnSimulation simulate_drawn(const PreparedCase& prepared, bool observed_paylo
 // The mean iteration of them alone, in milliseconds; `edit` changes what every iteration takes.
 double drawn_mean_ms(const PreparedCase& prepared, const WorksEdit& edit);
 
-// Which iteration is told where only one can be, in a sentence.
+// A sentence that says which iteration is shown where only one can be shown.
 std::string kept_iteration_text(const DrawnFigures& figures, double kept_ms);
 
 }  // namespace shardsim

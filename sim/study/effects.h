@@ -9,7 +9,8 @@
 
 namespace shardsim {
 
-// What one iteration holds beside TorchRec's estimate of it, or the estimate beside it (docs/crosscheck.md).
+// The effects by which a simulated iteration differs from TorchRec's estimate of it (docs/crosscheck.md): what only the
+// simulation includes, or only the estimate.
 enum class Effect {
   contention,    // transfers that share a link
   overlap,       // operations that run at the same time: below 0

@@ -11,8 +11,9 @@ namespace shardsim {
 // An owner of rows this much above the mean is worth a sentence.
 inline constexpr double kTellingSkew = 0.25;
 
-// What `loads`, of the case's Program, tell of uneven rows, as sentences with a remedy each: which rank looks up most,
-// by how much and through which table, and where one row alone makes it so, whatever the cut. None below kTellingSkew.
+// Sentences about uneven rows, from the `loads` of the case's Program: which rank looks up most, how much more than the
+// mean, because of which table, and whether a single row causes it, so that no other cut by rows would help. Each says
+// what would help. There are none below kTellingSkew.
 std::vector<std::string> load_notes(const RankLoads& loads, const PreparedCase& prepared);
 
 // " Replicating its most popular rows would help (...)." if all tables can be cut into tiers, else "".

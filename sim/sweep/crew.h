@@ -42,9 +42,9 @@ struct CrewWatch {
   std::function<void()> waiting = {};                // called at least ten times a second or so; may throw
 };
 
-// Hands out the points as members become free, each a second one to go on with. The point at which a member died is
-// tried once more by another one; then its result says so. Errors: Failure::run when no member is left; what `watch`
-// throws.
+// Hands out the points as members become free. Each member also gets a second point in advance, so that it can continue
+// at once. If a member dies at a point, another one tries this point once more; if it dies, too, the result of the
+// point says so. Errors: Failure::run when no member is left; what `watch` throws.
 void hand_out(Crew& crew, const std::vector<std::uint32_t>& points, const CrewWatch& watch);
 
 }  // namespace shardsim

@@ -14,10 +14,11 @@
 #include "sim/engine/op_work.h"
 #include "sim/scenario/scenario.h"
 
-// What a KeptPlan keeps, each beside all that it is made of: `describe` says whether a case would make the same.
+// What a KeptPlan keeps, each together with all inputs from which it was made. `describe` says whether a case has the
+// same inputs, and so would make the same.
 namespace shardsim::kept {
 
-// The latest of something made, each beside what it was made of. What was asked for last stays longest.
+// A cache of the results that were used last, each together with the inputs from which it was made.
 template <typename Made>
 class Recent {
  public:
@@ -43,7 +44,7 @@ class Recent {
   std::list<Made> kept_;
 };
 
-// All that the seconds of compute operations are made of, beside the Program.
+// All inputs, besides the Program, on which the times of compute operations depend.
 struct ComputeInputs {
   GpuSpec gpu;
   HostSpec host;
@@ -66,7 +67,8 @@ struct Computed {
   std::vector<OpWork> works;  // collectives are empty
 };
 
-// All that a Program is made of, beside the plan. Of a cluster the lowering takes its shape and what slows its hosts.
+// All inputs, besides the plan, on which a Program depends. Of a cluster, the lowering uses only its shape and what
+// slows its hosts down.
 struct LoweringInputs {
   Workload workload;
   int nodes = 0, gpus = 0;
@@ -100,8 +102,9 @@ struct Lowered {
   Recent<Computed> computed{};
 };
 
-// All that the loads of a reduction are made of, beside the Cluster. An exchange moves other bytes with every batch;
-// gradients of replicated rows and of the dense part are as large whatever the batch is.
+// All inputs, besides the Cluster, on which the loads of a reduction depend. Only reductions are kept: the bytes of an
+// exchange change with the batch, whereas the gradients of replicated rows and of the dense part have the same size for
+// every batch.
 struct ReductionInputs {
   OpClass op_class = OpClass::all_reduce;
   std::int64_t bytes = 0, launch_ns = 0;

@@ -15,8 +15,7 @@ namespace shardsim {
 class FolderLock {
  public:
   enum class Kind { alone, shared };
-  // Nothing where somebody else holds it in a way that excludes this one. Errors: Failure::run, a file that cannot be
-  // made.
+  // Empty if another process holds a lock that excludes this one. Errors: Failure::run, a file that cannot be made.
   static std::optional<FolderLock> try_lock(const std::filesystem::path& file, Kind kind);
   static FolderLock wait_for(const std::filesystem::path& file);  // alone
   ~FolderLock();

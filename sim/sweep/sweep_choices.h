@@ -25,7 +25,7 @@ struct PointChoice {
 std::optional<PointChoice> choice_among(const std::vector<PointResult>& results,
                                         const std::vector<std::size_t>& points);
 
-// Dimensions of which every axis says how a plan is made, and nothing of the world that it is made for.
+// The dimensions all of whose axes say how a plan is made, and not for which cluster or workload it is made.
 std::vector<bool> plan_dimensions(const Sweep& sweep);
 
 // The plans of a sweep that compares plans: a choice for each combination of values of its other dimensions, in the

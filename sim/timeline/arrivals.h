@@ -22,9 +22,10 @@ class Arrivals {
   // The span of the member that arrives last (of several the lowest rank's); the span itself when it waits for nobody.
   std::size_t last(std::size_t span) const { return last_[span]; }
 
-  // What kept the last member of a collective, which is that span: of the ops that its rank ran one after the other up
-  // to the span, the one that filled most of the time since the first member had arrived; where none did, the one that
-  // ended last. -1 when there was none. Before a single steady iteration runs its copy.
+  // What the last member of a collective, to which the span belongs, did while the others waited: of the ops that its
+  // rank ran one after the other up to the span, the one that took most of the time since the first member had arrived;
+  // if none ran in that time, the one that ended last. -1 when there was none. Before a single steady iteration runs
+  // its copy.
   int op_waited_on(std::size_t last) const;
 
  private:

@@ -8,8 +8,8 @@
 namespace shardsim {
 
 // Which tables an operation works for, and what part of its work each is: of a lookup, an update or another pass over
-// rows the bytes that the rank reads of each table's rows, of an exchange the bytes of all ranks. Fused operations take
-// the time of their sum, start-ups included; that is dealt out by these parts, which is a convention and not a
+// rows the bytes that the rank reads of each table's rows, of an exchange the bytes of all ranks. A fused operation has
+// a single time, including its start-up, which is divided in proportion to these parts. This is a convention and not a
 // measurement. Program: outlives it.
 class TableShares {
  public:

@@ -7,7 +7,8 @@
 
 namespace shardsim {
 
-// Something that costs nothing, or is the same on all ranks: how much of the iteration hangs on it, whatever the rate.
+// A supposition: something costs nothing, or is the same on all ranks. It shows how much of the iteration depends on it
+// at most, whatever its rate is.
 struct WhatIf {
   std::string_view key;   // "free_nics"
   std::string_view text;  // "if NICs were free"

@@ -264,7 +264,7 @@ std::vector<PcieSpec::Switch> short_pcie_tree(int gpu_count, const std::optional
 // The words of the key nvlink.kind.
 std::string_view nvlink_kind_name(NvlinkKind kind);
 
-// Above what machines have: more is a slip of the pen, and would fill the memory.
+// Limits above what any machine has: a larger number is a typing error, and would exhaust the memory.
 inline constexpr int kMostRanks = 100'000;
 inline constexpr int kMostGpusPerNode = 144;  // a route is kept for every pair
 inline constexpr int kMostNicsPerNode = 1024;

@@ -4,11 +4,13 @@
 
 namespace shardsim {
 
-// A cluster file counts hosts: `nodes` of them with `gpu.count` GPUs each, of which `nvlink.domain` GPUs are on one
-// NVSwitch. A ClusterSpec counts domains, since bytes know no hosts inside one: a node of it is a domain.
+// A cluster file counts hosts: `nodes` of them with `gpu.count` GPUs each, and groups of `nvlink.domain` GPUs on one
+// NVSwitch. A ClusterSpec counts domains, because traffic inside a domain does not depend on hosts: a node of a
+// ClusterSpec is a domain.
 
-// From what a file says to domains. A domain that is one host is none. Errors: Failure::input for a domain larger than
-// the cluster or than kMostGpusPerNode, one that hosts do not fill, a leaf that cuts through one, stated channels.
+// Converts what a file says to domains. If a domain is a single host, nothing changes. Errors: Failure::input for a
+// domain larger than the cluster or than kMostGpusPerNode, one that hosts do not fill, a leaf that cuts through one,
+// stated channels.
 void join_hosts(ClusterSpec& spec);
 
 // The way back, for writing.

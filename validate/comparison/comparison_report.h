@@ -71,9 +71,8 @@ ComparisonReport compare_sources(const TimelineSource& predicted, const Timeline
                                  const std::vector<std::string>& only);
 
 // Charts of one case; ids begin with `id`. Columns of the data sets:
-// compared_timelines: "spans" (lane, row, stream, op, class, start_ms, end_ms, moved_mb), "lanes" (lane, row, stream):
-// rank 0
-//   and the busiest rank of the second side, each of both sides on one time axis.
+// compared_timelines: "spans" (lane, row, stream, op, class, start_ms, end_ms, moved_mb), "lanes" (lane, row, stream).
+//   Rank 0, and the busiest rank of the second side, each with both sides on one time axis.
 // compared_operations and operation_errors: "sides" (first, second: what the sides are called), "points" (operation,
 //   class, FIRST_ms and SECOND_ms by these names, least_ms, most_ms, error_pct, error_least_pct, error_most_pct, side:
 //   operation or iteration).

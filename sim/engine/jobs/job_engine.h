@@ -41,8 +41,8 @@ constexpr int kMostJobIterations = 10'000;
 
 // Over which of their iterations jobs that run side by side are measured. From the latest start on, every job lets
 // `iterations` pass to settle; when the last one has, each is measured from its next end of an iteration on, while all
-// of them run, until every job has ended `iterations` more.
-// Why not until two iterations are alike: a job whose iterations are short meets the others in some of them only.
+// of them run, until every job has ended `iterations` more. Waiting until two iterations are alike would not work,
+// because a job with short iterations overlaps the others only in some of them.
 class JobWindow {
  public:
   JobWindow(std::vector<double> starts, int iterations);  // starts: [job] seconds

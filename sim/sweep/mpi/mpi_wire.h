@@ -1,8 +1,8 @@
 #pragma once
 
-// What a sweep needs of MPI, behind functions that know none of it: they lie in a file of their own
-// (shardsim_mpi.so), which is loaded when mpirun has started the program. So the program itself runs where no MPI is.
-// All functions give 0, or a code of MPI's that `text_of` puts into words.
+// What a sweep needs of MPI, as functions whose types do not mention MPI. They are in a separate file
+// (shardsim_mpi.so), which is loaded only if mpirun started the program, so that the program also runs on machines
+// without MPI. All functions return 0, or an error code of MPI, which `text_of` turns into words.
 extern "C" {
 struct ShardsimMpiWire {
   int (*start)(int* rank, int* size);

@@ -31,12 +31,10 @@ struct ObservedTraces {
 // - Kernels of NCCL become collectives, of FBGEMM's embedding tables lookup and update, all others dense
 //   (sim/timeline/kineto/kineto_names.h). Copies and memory sets are left out: they run on copy engines.
 // - The bytes of a collective: the larger of elements in and out, times the element's size.
-// - What a trace of ours shows of neighbouring iterations is moved back to its own, so that the Timeline is the one
-// that
-//   was written.
-// - Memory is not known. Where the ranks' clocks are further apart than an iteration, they are laid on each other by
-// the
-//   end of the first iteration's last collective, and a note says so.
+// - Kernels of neighbouring iterations in our own traces are moved back to their iteration, so that the Timeline is the
+//   one that was written.
+// - Memory is not known. If the clocks of the ranks are further apart than an iteration, they are aligned by the end of
+//   the last collective of the first iteration, and a note says so.
 // Errors (Failure::input, naming the file): no trace, a compressed one, one that is cut off, two of one rank, a rank
 // outside the world, no kernel in any step, no iteration that all ranks have.
 ObservedTraces read_kineto_traces(const std::filesystem::path& folder);

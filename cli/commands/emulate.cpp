@@ -58,7 +58,7 @@ std::optional<int> straggler_of(const Arguments& given, const EmulatedShape& sha
 
 int emulate(const Arguments& given, const Terminal& terminal) {
   const EmulatedShape shape = emulated_shape(given);
-  const StopDelay in_order;  // name spaces and ranks go before the program does
+  const StopDelay in_order;  // namespaces and ranks go before the program does
   EmulatedCluster cluster(shape);
   if (const auto straggler = straggler_of(given, shape)) cluster.set_nic_rate(*straggler, 0.5 * shape.nic);
   return cluster.run_ranks([&](int rank) { return become(given.rest(), rank); }, terminal.interrupted);

@@ -68,7 +68,7 @@ int judge_scenario(const Arguments& given, const Terminal& terminal) {
   options.interrupted = terminal.interrupted;
   if (given.has("beside")) options.beside = beside_of(given);
   const Scenario scenario = scenario_of(given, overrides(given));
-  const StopDelay in_order;  // name spaces and ranks go before the program does
+  const StopDelay in_order;  // namespaces and ranks go before the program does
   const ScenarioRound round = validate_emulated_scenario(scenario, options);
   if (!round.unfit.empty()) return tell(round.unfit, "", false);
   return tell("", given.has("json") ? round_json(round) : round_text(round, terminal.width, terminal.colour),

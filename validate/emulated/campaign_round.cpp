@@ -103,7 +103,7 @@ CampaignReport validate_emulated(const EmulatedShape& asked, const std::function
   const EmulatedShape shape = report.shape = at_share(asked, carried.share);
   const ClusterSpec spec = with_rate_share(emulated_cluster_spec(shape.ranks), carried.share);
   const std::vector<CampaignItem> plain = gated_items(shape.ranks), slowed = straggler_items(shape.ranks);
-  // Before the cluster is built: afterwards this process lives in name spaces of its own.
+  // Before the cluster is built: afterwards this process lives in namespaces of its own.
   const std::vector<Timeline> of_plain = predict_items(plain, spec);
   const std::vector<Timeline> of_slowed = predict_items(slowed, with_straggler(spec, kStraggler));
 

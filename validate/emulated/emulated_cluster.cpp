@@ -35,7 +35,7 @@ void batch(const std::string& program, const std::string& name_space, const std:
                   kRemedy);
 }
 
-// A file below /proc/sys/net shows the name space of who opens it.
+// A file below /proc/sys/net shows the namespace of who opens it.
 void set_kernel(const std::string& key, const std::string& value, bool must_exist = true) {
   const std::string path = "/proc/sys/net/" + key;
   std::ofstream file(path);

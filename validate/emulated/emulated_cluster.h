@@ -9,10 +9,10 @@
 
 namespace shardsim {
 
-// Puts the calling process and all its later children into network, mount and process-id name spaces of their own (with
-// a user name space, too, where the caller is not root), with an empty /run and /dev/shm. Nothing in them outlives the
+// Puts the calling process and all its later children into network, mount and process-id namespaces of their own (with
+// a user namespace, too, where the caller is not root), with an empty /run and /dev/shm. Nothing in them outlives the
 // process: when it ends, however it ends, so does every process that was started in them, and with the last of them the
-// name spaces. The process can never go back; work that needs the outer world or that forks by itself comes first.
+// namespaces. The process can never go back; work that needs the outer world or that forks by itself comes first.
 class PrivateNameSpaces {
  public:
   // The caller has one thread. Errors: Failure::run with what the kernel refused.
@@ -21,15 +21,15 @@ class PrivateNameSpaces {
   PrivateNameSpaces(const PrivateNameSpaces&) = delete;
   PrivateNameSpaces& operator=(const PrivateNameSpaces&) = delete;
 
-  // For a child of the process, right after fork: lets go of what keeps the name spaces alive.
+  // For a child of the process, right after fork: lets go of what keeps the namespaces alive.
   void release_in_child();
 
  private:
-  pid_t first_ = 0;  // process 1 of the name space; when it ends the kernel kills all others there
+  pid_t first_ = 0;  // process 1 of the namespace; when it ends the kernel kills all others there
   int leash_ = -1;   // it ends when this closes
 };
 
-// Takes the calling thread into a network name space that `ip netns add` made, for good. Errors: Failure::run.
+// Takes the calling thread into a network namespace that `ip netns add` made, for good. Errors: Failure::run.
 void enter_network(const std::string& name);
 // The same while `work` runs, which gets the name; when it fails the thread stays there: its cluster is lost.
 void inside_network(const std::string& name, const std::function<void(const std::string& name)>& work);
@@ -38,7 +38,7 @@ void inside_network(const std::string& name, const std::function<void(const std:
 // of its own.
 std::string emulation_obstacle();
 
-// Real network name spaces with shaped links, joined by bridges like a cluster of nodes with a fast switch inside and
+// Real network namespaces with shaped links, joined by bridges like a cluster of nodes with a fast switch inside and
 // a NIC per rank. It is built in the calling process (PrivateNameSpaces says what that means) and gone with it.
 class EmulatedCluster {
  public:
@@ -51,7 +51,7 @@ class EmulatedCluster {
   // Live, at both ends; connections stay. Errors: Failure::run.
   void set_nic_rate(int rank, Bandwidth rate);
 
-  // Runs `body` in a process per rank, inside its name space, with RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE,
+  // Runs `body` in a process per rank, inside its namespace, with RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE,
   // MASTER_ADDR and MASTER_PORT set as torchrun does, and a secret of its own; its result is the process's exit code.
   // Returns when all have ended: 0, or the code of the first that failed (128 + N when signal N ended it), as
   // RankProcesses::wait() with its patience.

@@ -243,7 +243,7 @@ ScenarioRound validate_emulated_scenario(Scenario scenario, ScenarioRoundOptions
     use_bench(scenario, bench);
     if (beside) use_bench(*beside, bench);
   }
-  // Before the cluster is built: afterwards this process lives in name spaces of its own.
+  // Before the cluster is built: afterwards this process lives in namespaces of its own.
   WorkerOptions workers;
   workers.interrupted = options.interrupted;
   const StudyResult predicted = run_study(scenario, workers);

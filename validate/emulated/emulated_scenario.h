@@ -78,12 +78,12 @@ inline constexpr double kJudgedCollectiveMs = 50;
 inline constexpr double kTailTolerancePct = 10;
 inline constexpr std::size_t kLeastForTail = 40;
 
-// Times compute on this machine, predicts every case, builds its cluster of name spaces in this process, runs the same
+// Times compute on this machine, predicts every case, builds its cluster of namespaces in this process, runs the same
 // Programs there, compares. Of expected batches the ranks exchange the ids that they draw, so that sizes vary about the
 // expected ones; drawn batches are the same on both sides, iteration by iteration, and `warmup` is then that of the
 // simulation. A NIC that the cluster file has at a lower rate is slow there, too. Where this machine does not carry the
 // rates of the cluster, both sides have a half or a quarter of them. Errors: Failure::input
-// for a cluster that name spaces cannot stand for; those of run_study; Failure::run when a rank fails; Interrupted.
+// for a cluster that namespaces cannot stand for; those of run_study; Failure::run when a rank fails; Interrupted.
 ScenarioRound validate_emulated_scenario(Scenario scenario, ScenarioRoundOptions options);
 
 // Shape and shapers that give the cluster's payload rates. Errors: Failure::input naming what cannot be emulated.

@@ -35,12 +35,12 @@ Bandwidth payload_rate(Bandwidth shaped, int mtu);
 // Errors (Failure::input, at the argument's name): too many or too few ranks, rates outside 1 Mbit/s to 10 Gbit/s.
 void check_shape(const EmulatedShape& shape);
 
-// Names of network name spaces and addresses. Ranks count from 0.
+// Names of network namespaces and addresses. Ranks count from 0.
 std::string rank_name_space(int rank);  // "emu-r0"
 inline constexpr const char* kSwitchNameSpace = "emu-sw";
 std::string rank_address(int rank);  // "10.2.0.1", on the NIC; the kernel picks the tier by its routes
 
-// Lines for `ip -batch` and `tc -batch`. With -n the name space that the name says; `make` alone without.
+// Lines for `ip -batch` and `tc -batch`. With -n the namespace that the name says; `make` alone without.
 std::string make_name_spaces(const EmulatedShape& shape);                  // ip
 std::string make_bridges(const EmulatedShape& shape);                      // ip -n emu-sw
 std::string make_rank_links(const EmulatedShape& shape, int rank);         // ip -n emu-rRANK; makes both ends

@@ -18,7 +18,7 @@ void sleep_until(double monotonic);
 // Nanoseconds of CLOCK_MONOTONIC.
 std::int64_t monotonic_ns();
 
-// Equal for processes that share CLOCK_MONOTONIC: the kernel's boot and the time name space. "" when not known.
+// Equal for processes that share CLOCK_MONOTONIC: the kernel's boot and the time namespace. "" when not known.
 std::string clock_identity();
 
 // The offset of a clock that was measured at two times: in a straight line between them, and as measured outside.

@@ -25,8 +25,8 @@ Overrides overrides(const Arguments& given);
 // The PATH=VALUE of another option, as --set has them. Errors: Failure::input at the option; a path that is there.
 void add_settings(Overrides& changes, const Arguments& given, const std::string& option);
 
-// Of an option that says what --set KEY=... says, too: where both are given, one would win in silence.
-// Errors: Failure::input at the option.
+// For an option that sets the same key as --set KEY=...: refuses both together, because one of them would silently
+// override the other. Errors: Failure::input at the option.
 void refuse_beside_set(const Overrides& changes, const Arguments& given, const std::string& option,
                        const std::string& key);
 

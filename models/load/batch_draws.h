@@ -30,8 +30,8 @@ class BatchDraws {
 
   std::size_t features() const { return features_.size(); }
 
-  // n_(f,s). `factors` of the rank's samples, for `common` lengths alone: where lengths are common and none are given,
-  // every factor is 1, which is the law without them.
+  // n_(f,s). `factors`: those of the rank's samples, only for `common` lengths. If lengths are common and no factors
+  // are given, every factor is 1, which gives the same distribution as lengths that are not common.
   std::int64_t ids(std::size_t feature, std::int64_t iteration, int rank, const FactorSums* factors = nullptr) const;
 
   // Of `ids` ids of a feature and rank, how many go to each cell. `shares` of the cells, in the order of the plan's

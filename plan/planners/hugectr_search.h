@@ -6,8 +6,8 @@
 
 namespace shardsim {
 
-// What moves less than a lookup costs less: a lookup of fp32 weights and their Adagrad state is 8 bytes per element
-// and a vector on the wire 2, so that the ratio of bandwidths counts by a quarter.
+// A vector on the wire has fewer bytes than a lookup moves: 2 per element, whereas a lookup of fp32 weights and their
+// Adagrad state moves 8. So the cost of a vector, in lookups, is the ratio of the bandwidths divided by 4.
 inline constexpr double kCommunicationWork = 4;
 
 // A table to be dealt to buckets: GPUs, or nodes.

@@ -8,8 +8,9 @@
 
 namespace shardsim {
 
-// Iterations one after the other in one chain, each with sizes of its own (drawn batches): what one of them leaves
-// behind, a late rank or a busy stream, the next one meets. Every node is simulated, for none is like another.
+// Iterations one after the other in one chain, each with sizes of its own (drawn batches): a delay that one of them
+// leaves, such as a late rank or a busy stream, carries over to the next. Every node is simulated, because no two nodes
+// have the same sizes.
 class IterationChain {
  public:
   // `program`: its operations, whose sizes do not count. `works`: [iteration] what they take in it, expanded from the

@@ -26,7 +26,8 @@ struct NodeShape {
 // reported: printed alone.
 enum class JudgedAs { guard, nic_bound, fast_or_mixed, fault, reported };
 
-// What a kind is called, and the band. It is one-sided, for the model has no CPU cost: it is faster than the sockets.
+// The name of a kind, and its band. The band is not symmetric, because the model does not include the work of the CPU
+// and is therefore faster than the sockets.
 struct Band {
   std::string_view name;
   double low = -HUGE_VAL, high = HUGE_VAL;  // of guard and reported: everything

@@ -22,9 +22,10 @@ struct EmulatedShape {
 EmulatedShape at_share(EmulatedShape shape, double share);
 
 inline constexpr int kFastMtu = 9000, kNicMtu = 1500;
-// What is saved up while idle is free, and a frame longer than the burst is dropped: so a burst holds one frame with
-// its header and little more. The rest is for late timers: one that is late by more costs rate. On the fast tier 9,100
-// bytes leave 3 us, with which idle processors carried 28.2 of 29.8 MB/s; 10,500 leave 50 us and carry 29.7.
+// Tokens that accumulate while a link is idle let bytes pass without limit, and a frame that is longer than the burst
+// is dropped. So a burst holds one frame with its header and little more. The part beyond the frame compensates for
+// late timers; a timer that is later than this covers lowers the rate. On the fast tier 9,100 bytes leave 3 us, with
+// which idle processors carried 28.2 of 29.8 MB/s; 10,500 leave 50 us and carry 29.7.
 inline constexpr int kFastBurst = 10500, kNicBurst = 1600;
 inline constexpr int kMostEmulatedRanks = 64;
 

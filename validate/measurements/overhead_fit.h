@@ -69,8 +69,9 @@ struct OverheadFit {
   std::vector<CalibratedNumber> changed;  // those that the rows moved
 };
 
-// The parameters of parameters_of() that make the rows likeliest: the sum of (ln predicted / measured / 5 %)^2 and of
-// (ln value / prior's value / spread)^2 is least. `prior` has its launch overhead in its starts.
+// The most likely values of the parameters of parameters_of(): those that minimise the sum of (ln(predicted / measured)
+// / 5 %)^2 over the rows and of (ln(value / prior's value) / spread)^2 over the values. `prior` has its launch overhead
+// in its starts.
 OverheadFit fit_overheads(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows);
 
 }  // namespace shardsim

@@ -29,9 +29,9 @@ class Reference {
  public:
   // All rows, and the vectors of all ranks.
   explicit Reference(const IterationPrograms& programs);
-  // What one rank needs to judge its own: vectors that it gathers in the last of `iterations`, and rows that it holds,
-  // some that others ask for and some that nobody may. As many of them, evenly spread, as fit into about `bytes`; all
-  // that there are where they fit.
+  // What one rank needs to check its own data: vectors that it gathers in the last of `iterations`, and rows that it
+  // holds, some that other ranks ask for and some that perhaps no rank asks for. All of them if they fit into about
+  // `bytes`; otherwise as many as fit, evenly spread.
   Reference(const IterationPrograms& programs, int rank, int iterations, std::int64_t bytes);
 
   void iterate(int iterations);

@@ -70,8 +70,9 @@ struct Launched {
 };
 
 // The streams of one GPU and what was launched on them: which operations an operation waits for, which are under way,
-// and when they ran. An operation's times are taken as soon as it is seen to have ended, so that they are there when
-// the GPU breaks later, and its events serve again. Launches come from one thread; names() and take_spans() from any.
+// and when they ran. An operation's times are read as soon as it is seen to have ended, so that they are not lost if
+// the GPU fails later, and so that its events can be used again. Launches come from one thread; names() and
+// take_spans() from any.
 class CudaStreamQueue {
  public:
   // most_ahead: operations that are under way when another is launched, at most; events for so many are made now.

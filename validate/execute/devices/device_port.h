@@ -87,8 +87,8 @@ class DevicePort {
   // a vector of `bytes` bytes: reduce_scatter leaves the own chunk with the sum, all_gather fills the others' chunks.
   virtual void collective(const Op& op, const void* in, void* out, std::int64_t bytes) = 0;
 
-  // Dense work: c[m][n] = a[m][k] b[k][n], all three in the type of the precision; or as long as something took
-  // elsewhere, the device as busy with it.
+  // Dense work: c[m][n] = a[m][k] b[k][n], all three in the type of the precision; or, with pass(), work that keeps the
+  // device busy for a given time.
   struct Product {
     Precision precision = Precision::fp32;
     std::int64_t m = 0, n = 0, k = 0;

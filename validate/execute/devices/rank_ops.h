@@ -8,8 +8,8 @@
 
 namespace shardsim {
 
-// What every operation of one rank does on its device, and the data of its lookups. When and where operations run is
-// the Machine's.
+// What every operation of one rank does on its device, and the data of its lookups. The Machine decides when and where
+// operations run.
 class RankOps {
  public:
   // Takes all memory. Errors (Failure::run) say for which operation of which rank.

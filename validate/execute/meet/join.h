@@ -34,9 +34,9 @@ Joined visit_door(const Launch& launch, double limit_s);
 // Launch::master_port, then the others where rank 0 may be.
 std::vector<int> ports_of(const Launch& launch);
 
-// What a rank says whose host does not know the host that rank 0 is to be on (Failure::input, naming the variable, this
-// rank and its host, and the name). Every rank says it by itself: rank 0 may be a rank that cannot, and its launcher
-// may show the words of one rank alone.
+// The error of a rank whose host cannot resolve the name of the host of rank 0 (Failure::input, naming the variable,
+// this rank and its host, and the name). Every rank reports it by itself, because a rank without that name cannot reach
+// rank 0, and a launcher may show the output of only one rank.
 Error unknown_host(const Launch& launch, const std::string& why);
 
 // Errors (Failure::input): no secret, although other machines reach `address`, an IPv4 one that MASTER_ADDR stands for.

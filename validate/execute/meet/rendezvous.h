@@ -57,8 +57,8 @@ class Rendezvous {
   void turned_away(int connections) { strangers_ += connections; }
 
   // How long the text of one rank may be in the calls below, from now on; kShortText before the first call of this.
-  // What is longer fails the run, and is never stored. All ranks allow the same, and then come to a call with short
-  // texts before one of them sends a longer one, so that each expects it.
+  // What is longer fails the run, and is never stored. All ranks must set the same length, and then make a call with
+  // short texts before one of them sends a longer one, so that every rank is prepared for it.
   void allow(std::size_t text_bytes);
 
   // Collective: every rank calls these in the same order. `what` says in messages what was going on.

@@ -58,8 +58,8 @@ Descriptor listen_on(const Address& address);
 // A connection that waits; not open when none does.
 Descriptor accept_from(const Descriptor& listener);
 
-// Waits until `deadline`. Not open when it failed; then `error` is an errno. A socket that met itself, which happens
-// when nobody listens on an ephemeral port, counts as refused.
+// Waits until `deadline`. Not open when it failed; then `error` is an errno. A socket that connected to itself, which
+// can happen if nobody listens on an ephemeral port, counts as refused.
 Descriptor connect_to(const Address& address, TimePoint deadline, int& error);
 
 // How many descriptors a process needs for the ranks that it runs of a world, with so many sockets between each pair of

@@ -40,8 +40,9 @@ class RankRun {
 };
 
 // A run from its first word to its end, and what happens when it fails: the others are told, what was measured is
-// saved, and only then does the machine end what hangs on it. Where this rank's thread does not come back from the
-// machine, the watchdog's does that in its place; and where the machine does not end, it gives up (ExecuteOptions).
+// saved, and only then does the machine abort what still runs on it. If this rank's thread does not return from the
+// machine, the thread of the watchdog does this in its place; if the machine does not end even then, the watchdog ends
+// the process (ExecuteOptions).
 class Attempt {
  public:
   // The options must outlive it.

@@ -7,8 +7,8 @@
 
 namespace shardsim {
 
-// Calls `react` once, from a thread of its own, when it was armed and neither armed again nor gone within the time
-// given then. For what may hang in a driver, which nothing else can end.
+// Calls `react` once, from a thread of its own, if it was armed and then neither armed again nor destroyed within the
+// given time. It is for calls that may hang in a driver, because nothing else can end those.
 class Watchdog {
  public:
   explicit Watchdog(std::function<void()> react);

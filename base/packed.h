@@ -21,11 +21,11 @@ namespace shardsim {
 //       visit.field("bytes", span.bytes);         // members that forms with names hold, too
 //     }
 //
-// Forms with names (base/tree/json_fields.h) have more to say: `group` puts members under a name of their own,
-// `group_if` and `group_or_null` do so for what may be absent, `scaled` and `word` write a number in another unit and a
-// flag as a word, `nullable` writes null for what is absent, `take` leaves out what is as it is by default. The packed
-// form leaves out what a form with names derives from several members (`derived`), and what it holds in another shape
-// (`view`: how to get that shape from the object, and how to set the object from it).
+// Forms with names (base/tree/json_fields.h) need further functions: `group` puts members under a name of their own,
+// `group_if` and `group_or_null` do so for members that may be absent, `scaled` writes a number in another unit, `word`
+// a flag as a word, `nullable` null for a member that is absent, and `take` leaves out a member that has its default
+// value. The packed form leaves out what a form with names derives from several members (`derived`), and what it holds
+// in another shape (`view`: how to get that shape from the object, and how to set the object from it).
 template <typename Type, typename Value>
 concept MaybeConst = std::same_as<std::remove_const_t<Type>, Value>;  // the value to write from, or to read into
 

@@ -19,7 +19,7 @@ struct CaseTree {
   std::optional<Tree> job;  // one of several on a fabric: its entry of `jobs`
   std::optional<ComparedPlanner> compared;
   bool changed = false;  // cluster or workload, on the command line
-  bool again = false;    // as the one before but for its name and its planner, the only key that it has then
+  bool again = false;    // equal to the case before it except for name and planner; `keys` then has only `planner`
 };
 
 inline constexpr std::size_t kMostCases = 10000;  // of a scenario with those that it includes

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/module.h"
 #include "base/tree/yaml.h"
 #include "base/workers.h"
 #include "models/compute/compute_model.h"
@@ -26,8 +27,11 @@
 // shipped scenarios, and byte counts taken pair by pair.
 namespace shardsim::physics {
 
-// What `work` returns, run in a process of its own.
+// What `work` returns, run in a process of its own. SimGrid is loaded before the first of them: its sixty libraries
+// take longer to load than most programs to simulate. Where it cannot be loaded, who asks for it is told.
 inline std::string in_process(const std::function<std::string()>& work) {
+  static std::string why;
+  [[maybe_unused]] static const Module simgrid = load_module("shardsim_simgrid.so", "shardsim_simgrid_run", why);
   return run_in_workers({{"physics", work}}, {})[0];
 }
 

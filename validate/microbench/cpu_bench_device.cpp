@@ -25,6 +25,7 @@ namespace shardsim {
 namespace {
 
 constexpr std::int64_t kCacheIfUnknown = std::int64_t{32} << 20;
+constexpr std::int64_t kMostCacheOfAmd = std::int64_t{96} << 20;  // that the cores of one complex share
 constexpr std::int64_t kMemoryIfUnknown = std::int64_t{2} << 30;
 
 // What follows `key` and its colon in a file of /proc; "" when it is not there.
@@ -46,13 +47,16 @@ std::int64_t free_memory() {
 }
 
 // The last cache that a core of this machine can use. The kernel's figure goes first: of some AMD processors the C
-// library multiplies the cache by the cores of the whole socket, ten times what there is.
+// library multiplies the cache by the cores of the whole socket, ten times what there is. Virtual machines may have no
+// figure of the kernel; there every flush would read a gibibyte.
 std::int64_t last_cache_bytes() {
   std::int64_t kibibytes = 0;
   std::ifstream("/sys/devices/system/cpu/cpu0/cache/index3/size") >> kibibytes;  // "32768K"
   if (kibibytes > 0) return kibibytes * 1024;
   const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  return cache > 0 ? cache : kCacheIfUnknown;
+  if (cache <= 0) return kCacheIfUnknown;
+  const bool is_amd = value_in("/proc/cpuinfo", "vendor_id") == "AuthenticAMD";
+  return is_amd ? std::min<std::int64_t>(cache, kMostCacheOfAmd) : cache;
 }
 
 // The CPU of this process as the system describes it.

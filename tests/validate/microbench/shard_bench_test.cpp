@@ -145,6 +145,16 @@ TEST_CASE("visits of before count, in number and in time") {
   CHECK(set.labels[1]->backward == 1e-12);
 }
 
+// Where the kernel has no figure, the C library tells what all cores of a socket have together, and every flush would
+// read twice that.
+TEST_CASE("the last cache of an AMD processor is no larger than that of one complex of cores") {
+  if (fs::exists("/sys/devices/system/cpu/cpu0/cache/index3/size")) return;
+  if (read_file("/proc/cpuinfo").find("AuthenticAMD") == std::string::npos) return;
+  const std::int64_t bytes = make_cpu_bench_device(1)->facts().cache_bytes;
+  CHECK(bytes > 0);
+  CHECK(bytes <= std::int64_t{96} << 20);
+}
+
 TEST_CASE("what the kernels do not know is refused") {
   const auto device = make_cpu_bench_device(1);
   ShardSet set = small_set();

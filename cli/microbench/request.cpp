@@ -26,7 +26,7 @@ void check_output(const std::string& path, bool force, const std::vector<std::st
                       "Use one of the endings " + join(known));
   if (force || !is_file(path)) return;
   const std::string old = read_file(path);
-  if (ending(path) == ".txt" && old.starts_with("# Collective test starting")) return;
+  if (ending(path) == ".txt" && old.find("# Collective test starting") != std::string::npos) return;
   if (old.empty() || old.find("shardsim.microbench") != std::string::npos) return;
   if (old.find("shardsim.shards/1") != std::string::npos) {
     if (old.find("\"forward_us\"") == std::string::npos) return;
@@ -152,8 +152,9 @@ std::vector<Option> microbench_options() {
   return {
       {"device", 0, "NAME", device_help(), "", Option::Times::once},
       {"output", 'o', "FILE",
-       "Write the measurements to this file, whose name ends in one of " + join(measured_endings()) + ".", "",
-       Option::Times::once},
+       "Write the measurements to this file, whose name ends in one of " + join(measured_endings()) +
+           ". Until all are there, they are kept in FILE.journal: after an interruption the same command continues.",
+       "", Option::Times::once},
       {"csv", 0, "FILE",
        "Also write the CSV table that the compute model `measured` and `shardsim cluster calibrate` read."},
       {"collectives", 0, "",
@@ -171,8 +172,7 @@ std::vector<Option> microbench_options() {
        "with this option first, to read from NCCL's log which algorithm, protocol and channels it chooses."},
       {"shards", 0, "FILE",
        "Measure the shards of this file instead, forward and backward; `shardsim cost-model sample` writes such "
-       "files. -o FILE.json gets the shards with their times. What is measured is kept beside that file, so that "
-       "the same command continues after an interruption."},
+       "files. -o FILE.json gets the shards with their times."},
       {"visits", 0, "N", "With --shards: the number of passes over all shards. The shortest time of a shard is kept.",
        "3"},
       {"repetitions", 0, "N", "With --shards: the number of calls that are measured each time a shard's turn comes.",
@@ -191,7 +191,7 @@ std::vector<Option> microbench_options() {
        "probe (a few points, to be run under a profiler)."},
       {"rounds", 0, "N", "The number of passes over all points. A time is the median of the calls of all passes.", "1"},
       {"budget", 0, "SECONDS",
-       "Begin no further point after this number of seconds. What is left out is named at the end."},
+       "Begin no further point after this number of seconds of this call. What is left out is named at the end."},
       {"threads", 0, "N",
        "The number of CPU threads: at most 4 for each processor of this machine, or 64 if that is more. Without this "
        "option it is the number of processors."},

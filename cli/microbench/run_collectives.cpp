@@ -4,13 +4,36 @@
 
 #include "base/files.h"
 #include "base/result_folder.h"
+#include "base/stop_signals.h"
 #include "cli/arguments/arguments.h"
+#include "cli/microbench/kept.h"
 #include "cli/microbench/runs.h"
 #include "cli/microbench/untimed_pass.h"
 #include "validate/execute/meet/secret.h"
 #include "validate/execute/run/execute.h"
+#include "validate/microbench/collective_rows.h"
 
 namespace shardsim {
+namespace {
+
+// Measures what the rows lack, and writes them with what stands above them once all are there; what was printed.
+std::string swept(Rendezvous& rendezvous, const Request& request, const ExecuteOptions& options, CollectiveRows& rows) {
+  const std::vector<std::int64_t> sizes = collective_sizes(request.quick);
+  const bool has_log = request.device->collectives_once != nullptr;
+  const NcclLog choices = has_log ? untimed_pass(rendezvous, request) : NcclLog{};
+  const auto bench = request.device->collectives != nullptr ? request.device->collectives : bench_collectives;
+  std::string text = has_log ? nccl_choices_text(choices, sizes) : "";
+  text += bench(rendezvous, options, sizes, rows);
+  if (rendezvous.rank() != 0) return "";
+  text += rows.text();
+  const StopDelay together;
+  write_file(request.output, text);
+  rows.remove();
+  say_when_stopped("error: stopped; all was measured and is written.\n");
+  return text;
+}
+
+}  // namespace
 
 int run_collectives(const Request& request) {
   Launch launch = launch_from([](const char* name) { return std::getenv(name); }, request.port);
@@ -33,12 +56,18 @@ int run_collectives(const Request& request) {
     rendezvous->leave();
     return 0;
   }
-  const bool has_log = request.device->collectives_once != nullptr;
-  const NcclLog choices = has_log ? untimed_pass(*rendezvous, request) : NcclLog{};
-  const auto bench = request.device->collectives != nullptr ? request.device->collectives : bench_collectives;
-  std::string text = bench(*rendezvous, options, collective_sizes(request.quick));
-  if (has_log) text = nccl_choices_text(choices, collective_sizes(request.quick)) + text;
-  if (launch.rank == 0) write_file(request.output, text);
+  CollectiveRows rows(request.output, request.quick ? "quick sweep" : "whole sweep", say_where_kept);
+  options.give_up = [&rows](const std::string& why) {
+    const Error error = run_error(why, "");
+    std::_Exit(report_error(1, rows.journal() ? with_where_kept(error, *rows.journal()).what() : error.what()));
+  };
+  std::string text;
+  try {
+    text = swept(*rendezvous, request, options, rows);
+  } catch (const Error& error) {
+    if (rows.journal() == nullptr) throw;
+    throw with_where_kept(error, *rows.journal());
+  }
   rendezvous->leave();
   if (launch.rank == 0) fmt::print("{}wrote {}\n", text, request.output);
   return 0;

@@ -3,6 +3,7 @@
 #include "base/files.h"
 #include "base/stop_signals.h"
 #include "base/text.h"
+#include "cli/microbench/kept.h"
 #include "cli/microbench/runs.h"
 #include "models/access/row_hash.h"
 #include "plan/learned/label_file.h"
@@ -43,25 +44,25 @@ int run_shards(const Request& request, const Terminal& terminal) {
   claim_labels(set, request.shards, std::string(request.device->name), labelled_device(*device, options));
   check_shards(*device, set);
   std::vector<VisitedShard> visited(set.shards.size());
-  const ShardJournal journal(
+  ShardJournal journal(
       request.output,
-      fmt::format("shards {:016x}, {} {}, seed {}, {} visits, {} repetitions after {}, {} s", hash, set.provider,
-                  set.device, options.seed, options.visits, options.repetitions, options.warmup, options.seconds),
+      fmt::format("{}; shards {:016x}; {}; seed {}; {} visits; {} repetitions; {} warm-ups; {} s",
+                  journal_origin(device_identity(device->facts())), hash, options.warm ? "warm" : "flushed",
+                  options.seed, options.visits, options.repetitions, options.warmup, options.seconds),
       visited);
-  say_when_stopped("error: stopped; the same command continues where this one stopped.\n");
   Progress progress(terminal.stderr_is_terminal && !request.quiet);
   const ShardWatch watch{
       [&](std::size_t done, std::size_t all) { progress.show(fmt::format("{} of {} visits", done, all)); },
       {},
       [&](std::size_t shard, const ShardSeconds& visit) { journal.add(shard, visit); }};
-  measure_shards(*device, set, visited, options, watch);
-  progress.clear();
-  {
+  kept(journal.journal(), [&] {
+    measure_shards(*device, set, visited, options, watch);
+    progress.clear();
     const StopDelay together;
     write_file(request.output, label_file_text(set));
     journal.remove();
     say_when_stopped("error: stopped; all was measured and is written.\n");
-  }
+  });
   fmt::print("{}: {} measured\n", set.device, counted(set.shards.size(), "shard"));
   return 0;
 }

@@ -7,7 +7,9 @@
 #include "base/text.h"
 #include "cli/arguments/arguments.h"
 #include "cli/file_kinds.h"
+#include "cli/microbench/kept.h"
 #include "cli/microbench/runs.h"
+#include "validate/microbench/sweep_journal.h"
 
 namespace shardsim {
 namespace {
@@ -34,10 +36,12 @@ std::string left_out_text(const MeasuredSet& set) {
   return text;
 }
 
-void print_summary(const MeasuredSet& set) {
+void print_summary(const MeasuredSet& set, const MeasuredBefore& before) {
   int unsteady = 0;
   for (const MeasuredPoint& point : set.points) unsteady += point.unsteady ? 1 : 0;
   fmt::print("{}, {} points\n", set.device.name, set.points.size());
+  if (!before.visits.empty())
+    fmt::print("{} of a call before this one, taken from its journal\n", counted(before.visits.size(), "measurement"));
   fmt::print("copy {:.1f} GB/s before, {:.1f} after; cache read {:.1f} and {:.1f} GB/s; empty call {:.1f} us\n",
              set.before.copy_bandwidth / 1e9, set.after.copy_bandwidth / 1e9, set.before.cache_bandwidth / 1e9,
              set.after.cache_bandwidth / 1e9, set.before.launch_floor_us);
@@ -57,28 +61,49 @@ std::vector<BenchPoint> points_of(const Request& request, std::int64_t memory) {
   return request.warm ? warm_points(std::move(points)) : points;
 }
 
+// What the measurements of one journal have in common beside the device. Not what ends a sweep early, nor what judges
+// it: these may be others in the next call.
+std::string sweep_text(const Request& request) {
+  const MicrobenchOptions& options = request.options;
+  const std::string points = !request.grid.empty() ? "grid " + request.grid
+                             : request.quick       ? "quick sweep"
+                                                   : "whole sweep";
+  return fmt::format("{}; {}; seed {}; {}", points, request.warm ? "warm" : "each point's caches", options.seed,
+                     counted(static_cast<std::size_t>(options.rounds), "round"));
+}
+
+MeasuredSet measured_set(BenchDevice& device, const std::vector<BenchPoint>& points, const Request& request,
+                         SweepJournal& journal, const MeasuredBefore& before, Progress& progress) {
+  // Nothing is asked between the points: Ctrl-C ends the process at once, whatever it measures.
+  const MicrobenchWatch watch{
+      [&](std::size_t done, std::size_t all) { progress.show(fmt::format("{} of {} points", done, all)); },
+      {},
+      [&](const DeviceLimits& limits) { journal.begun(limits); },
+      [&](int round, std::size_t point, const MeasuredPoint& visit) { journal.measured(round, point, visit); }};
+  MeasuredSet set = measure(device, points, request.options, watch, before);
+  progress.clear();
+  set.date = utc_now();
+  const StopDelay together;
+  save_measured(set, request.output);
+  if (!request.csv.empty()) save_measured(set, request.csv);
+  journal.remove();
+  say_when_stopped("error: stopped; all was measured and is written.\n");
+  return set;
+}
+
 }  // namespace
 
 int run_sweep(const Request& request, const Terminal& terminal) {
   check_writable(request.output);
   if (!request.csv.empty()) check_writable(request.csv);
-  say_when_stopped("error: stopped; nothing was written.\n");
   const std::unique_ptr<BenchDevice> device = request.device->make(request.threads);
-  const std::vector<BenchPoint> points = points_of(request, device->facts().memory_bytes);
+  SweepJournal journal(request.output, journal_origin(device_identity(device->facts())) + "; " + sweep_text(request));
+  const std::vector<BenchPoint> points = points_of(request, journal.memory(device->facts().memory_bytes));
+  const MeasuredBefore before = journal.before(points);
   Progress progress(terminal.stderr_is_terminal && !request.quiet);
-  // Nothing is asked between the points: Ctrl-C ends the process at once, whatever it measures.
-  const MicrobenchWatch watch{
-      [&](std::size_t done, std::size_t all) { progress.show(fmt::format("{} of {} points", done, all)); }, {}};
-  MeasuredSet set = measure(*device, points, request.options, watch);
-  progress.clear();
-  set.date = utc_now();
-  {
-    const StopDelay together;
-    save_measured(set, request.output);
-    if (!request.csv.empty()) save_measured(set, request.csv);
-    say_when_stopped("error: stopped; all was measured and is written.\n");
-  }
-  print_summary(set);
+  const MeasuredSet set =
+      kept(journal.journal(), [&] { return measured_set(*device, points, request, journal, before, progress); });
+  print_summary(set, before);
   if (!set.is_steady())
     say(
         fmt::format("warning: the limits moved by {:.1f} % during the sweep, more than {:g} %. The rows get quality C, "

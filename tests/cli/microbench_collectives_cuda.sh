@@ -62,7 +62,7 @@ echo "-- a rank that dies"
 port=$(port) pids=()
 rm -r messages
 mkdir messages
-# The untimed pass has 10 collectives, the timed one 140: rank 2 is killed in the middle of one of those.
+# The untimed pass has 10 collectives, the timed one 140, 14 of each size: rank 2 is killed within the fourth size.
 for rank in 0 1 2 3; do
   if [ $rank -eq 2 ]; then export STAND_IN_DIES_AT=60; else unset STAND_IN_DIES_AT; fi
   start $rank "$port" --quick -o dead.txt
@@ -80,4 +80,33 @@ wait "${pids[2]}" 2>/dev/null || code=$?
 check "rank 2 was killed, not $code" [ "$code" -eq 137 ]
 check "... in the timed pass: $(ls messages)" [ -n "$(find messages -path '*/comm*/*')" ] && [ -z "$(find messages -name 'shardsim-*')" ]
 check "no file of it" [ ! -e dead.txt ]
-finish 24
+check "rank 0 says where its rows are: $(cat streams/rank0.err)" grep -q 'What was measured is kept in dead.txt.journal' streams/rank0.err
+
+echo "-- the next run goes on"
+check "three sizes were kept" [ "$(grep -c '"collective"' dead.txt.journal)" -eq 3 ]
+head -n 4 dead.txt.journal >before
+cp before dead.txt.journal
+printf '{"collective":"all_re' >>dead.txt.journal
+port=$(port) pids=()
+for rank in 0 1 2 3; do start $rank "$port" --quick -o dead.txt; pids+=($!); done
+for rank in 0 1 2 3; do
+  code=0
+  wait "${pids[$rank]}" || code=$?
+  check "rank $rank ends well: $(cat "streams/rank$rank.err")" [ "$code" -eq 0 ]
+done
+check "all rows are there" [ "$(grep -cE '^ +[0-9]+ ' dead.txt)" -eq 10 ]
+check "each once: $(cat dead.txt)" [ "$(grep -c '^#  Rank' dead.txt)" -eq 8 ]
+check "those of before unchanged" [ "$(grep -cxFf <(tail -n +2 before | jq -r .text | grep -E '^ +[0-9]+ ') dead.txt)" -eq 3 ]
+check "the journal is gone" [ ! -e dead.txt.journal ]
+cp before dead.txt.journal
+port=$(port) pids=()
+for rank in 0 1 2 3; do start $rank "$port" -o dead.txt; pids+=($!); done
+for rank in 0 1 2 3; do
+  code=0
+  wait "${pids[$rank]}" || code=$?
+  check "rank $rank ends: $code" [ "$code" -eq $((rank == 0 ? 2 : 1)) ]
+  check "and says that the journal is another's: $(cat "streams/rank$rank.err")" \
+    grep -q '^error: .*dead.txt.journal: .*another measurement: it says "quick sweep" where this one has "whole sweep"' "streams/rank$rank.err"
+done
+check "which stays" cmp -s before dead.txt.journal
+finish 43

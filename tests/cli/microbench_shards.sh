@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# shardsim-microbench --shards: labels of all shards, none lost when the process is killed, and bad input.
+# shardsim-microbench: labels of all shards and points of a sweep, none lost when the process is killed, and bad input.
 # Usage: microbench_shards.sh SHARDSIM-MICROBENCH SOURCE_DIR
 set -euo pipefail
 shardsim=$(realpath "$1") source=$(realpath "$2")
@@ -57,19 +57,60 @@ check "and kept what there was" cmp -s before <(head -n 10 many_labels.json.jour
 check "no visit was made twice" [ -z "$(grep '^[0-9]' many_labels.json.journal | cut -d' ' -f1 | sort | uniq -d)" ]
 refuse 2 'journal: .*another measurement' --shards many.json "${bench[@]}" --seed 2 -o many_labels.json
 
-env --default-signal=INT,TERM "$shardsim" --device cpu --threads 1 --quick -o quick.json >streams/out 2>streams/err </dev/null &
+
+echo "-- a sweep goes on where it was ended"
+sweep=(--device cpu --threads 1 --grid small --rounds 2 -o sweep.json --csv sweep.csv)
+# timed COUNT: so many points are in the journal.
+timed() { [ "$(grep -c '"round"' sweep.json.journal)" -ge "$1" ]; }
+"$shardsim" "${sweep[@]}" >/dev/null 2>&1 &
 pid=$!
-# catches PID: it has said what Ctrl-C does; before, it loads its libraries.
-catches() { [ $((16#$(awk '/^SigCgt:/ { print $2 }' "/proc/$1/status") & 2)) -ne 0 ]; }
-begun $pid "$shardsim"
-until_true catches $pid
-works $pid 50
+until_true timed 5
+kill -9 $pid
+wait $pid 2>/dev/null || true
+check "killed, it left no output" [ ! -e sweep.json -a ! -e sweep.csv ]
+printf '{"round":0,"po' >>sweep.json.journal
+env --default-signal=INT,TERM "$shardsim" "${sweep[@]}" >/dev/null 2>stopped </dev/null &
+pid=$!
+until_true timed 8
+run "${sweep[@]}"
+check "a second process is refused: $code $(cat streams/err)" grep -q '^error: sweep.json.journal: another process' streams/err
 kill -INT $pid
 ends $pid
-check "Ctrl-C ends a sweep with 130:$codes" [ "$codes" = ' 130' ]
+check "Ctrl-C ends it with 130:$codes" [ "$codes" = ' 130' ]
 check "soon, not after $took s" [ "$took" -le 2 ]
-check "and says so: $(cat streams/err)" grep -qx 'error: stopped; nothing was written.' streams/err
-check "which is true" [ ! -e quick.json ]
+check "and says where all is: $(cat stopped)" grep -q '^error: stopped. What was measured is kept in sweep.json.journal: the same command continues' stopped
+check "there is no half output" [ ! -e sweep.json -a ! -e sweep.csv ]
+cp sweep.json.journal before
+refuse 2 'sweep.json.journal: .*another measurement: it says "seed 1" where this one has "seed 2"' "${sweep[@]}" --seed 2
+refuse 2 'sweep.json.journal: .*another measurement: .*"grid small".*"quick sweep"' --device cpu --threads 1 --quick -o sweep.json
+refuse 2 'sweep.json.journal: .*another measurement: .*1 thread.*2 threads' --device cpu --threads 2 --grid small --rounds 2 -o sweep.json
+echo '{"round": 0, "point": 100000}' >>sweep.json.journal
+refuse 2 "sweep.json.journal:$(wc -l <sweep.json.journal): .*no line of this measurement" "${sweep[@]}"
+sed 's/journal; [^;]*;/journal; 0.0.1;/' before >sweep.json.journal
+refuse 2 'sweep.json.journal: .*another measurement: it says .*0.0.1' "${sweep[@]}"
+sed 's/; on [^;]*;/; on elsewhere;/' before >sweep.json.journal
+refuse 2 'sweep.json.journal: .*another measurement: it says "on elsewhere"' "${sweep[@]}"
+cp before sweep.json.journal
+"$shardsim" "${sweep[@]}" >/dev/null 2>stopped </dev/null &
+pid=$!
+until_true timed $(($(grep -c '"round"' before) + 1))
+mkdir sweep.csv
+ends $pid
+check "an output that cannot be written at the end is 1:$codes" [ "$codes" = ' 1' ]
+check "which says where all is: $(cat stopped)" grep -q '^error: .*sweep.csv: cannot write it.* What was measured is kept in sweep.json.journal' stopped
+rmdir sweep.csv
+cp sweep.json.journal before
+run "${sweep[@]}"
+check "the next call writes it: $(cat streams/err)" [ "$code" -eq 0 ]
+check "and says so: $(cat streams/out)" grep -q "^$(grep -c '"round"' before) measurements of a call before this one" streams/out
+check "every point has two rounds" jq -e '.points | length > 20 and all(.rounds_us | length == 2)' sweep.json >/dev/null
+# The points stand in the order of the first round.
+check "what was measured before is unchanged" jq -e -n --slurpfile kept <(grep '"round"' before) --slurpfile set sweep.json \
+  '[$kept | sort_by(.round, .point) | group_by(.point) | to_entries[] | $set[0].points[.key].samples_us[:(.value | map(.samples_us | length) | add)] == (.value | map(.samples_us) | add)] | all' >/dev/null
+check "its limits are those of the first call" jq -e -n --slurpfile first <(sed -n 2p before) --slurpfile set sweep.json \
+  '$set[0].limits_before.launch_floor_us == $first[0].launch_floor_us' >/dev/null
+check "the table is there, too" [ "$(grep -c '^s[0-9]' sweep.csv)" -gt 20 ]
+check "the journal is gone" [ ! -e sweep.json.journal ]
 
 echo "-- bad input"
 refuse 2 'argument --csv: the value is empty' --device cpu --csv '' -o x.json
@@ -93,4 +134,4 @@ refuse 2 'lamb' --shards bad.json --device cpu -o x.json
 jq '.provider = "closed_form"' labels.json >bad.json
 refuse 2 'bad.json: .*labels already' --shards bad.json --device cpu -o x.json
 refuse 2 'labels.json. holds labels of shards' --shards five.json "${bench[@]}" -o labels.json
-finish 22
+finish 38

@@ -15,6 +15,7 @@
 
 namespace shardsim {
 
+class CollectiveRows;
 class Rendezvous;
 struct ExecuteOptions;
 
@@ -134,7 +135,7 @@ struct BenchDeviceEntry {
   std::unique_ptr<BenchDevice> (*make)(int threads);
   // bench_collectives of microbench.h by the device's own means; null: iterations of a Program are timed.
   std::string (*collectives)(Rendezvous& rendezvous, const ExecuteOptions& options,
-                             const std::vector<std::int64_t>& sizes) = nullptr;
+                             const std::vector<std::int64_t>& sizes, CollectiveRows& rows) = nullptr;
   // Each of them once, without timing, for what the log of its library says; null: there is no such log.
   void (*collectives_once)(Rendezvous& rendezvous, const ExecuteOptions& options,
                            const std::vector<std::int64_t>& sizes) = nullptr;
@@ -146,10 +147,11 @@ std::span<const BenchDeviceEntry> bench_devices();  // alphabetical; "cuda" only
 std::unique_ptr<BenchDevice> make_cpu_bench_device(int threads);
 std::unique_ptr<BenchDevice> make_cuda_bench_device(int threads);
 // As nccl-tests do: `options.iterations` calls back to back between two events, after `options.warmup` others, out of
-// place and in place; the mean over the ranks. Errors: Failure::run where a rank, a GPU or NCCL fails.
+// place and in place; the mean over the ranks. Returns comments to stand above the rows: the state of the machines.
+// Errors: Failure::run where a rank, a GPU or NCCL fails; those of CollectiveRows.
 std::string bench_cuda_collectives(Rendezvous& rendezvous, const ExecuteOptions& options,
-                                   const std::vector<std::int64_t>& sizes);
-// Every call of these once, out of place. Errors: the same.
+                                   const std::vector<std::int64_t>& sizes, CollectiveRows& rows);
+// Every call of these once, out of place. Errors: Failure::run, the same.
 void call_cuda_collectives(Rendezvous& rendezvous, const ExecuteOptions& options,
                            const std::vector<std::int64_t>& sizes);
 

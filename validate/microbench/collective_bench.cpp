@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "validate/execute/run/execute.h"
+#include "validate/microbench/collective_rows.h"
 #include "validate/microbench/microbench.h"
 
 namespace shardsim {
@@ -82,20 +83,21 @@ std::vector<std::int64_t> collective_sizes(bool quick) {
 }
 
 std::string bench_collectives(Rendezvous& rendezvous, const ExecuteOptions& options,
-                              const std::vector<std::int64_t>& sizes) {
-  std::string text;
+                              const std::vector<std::int64_t>& sizes, CollectiveRows& rows) {
+  rows.begin(rendezvous, options.device);
   for (const OpClass kind : {OpClass::all_reduce, OpClass::all_to_all}) {
     for (const std::int64_t bytes : sizes) {
+      if (rows.has(kind, bytes)) continue;
       const Program program = collective_program(rendezvous.launch(), kind, bytes);
       const Timeline timeline = execute(program, rendezvous, options, [](const Timeline&) {});
       if (rendezvous.rank() != 0) continue;
       const CollectiveTable table{timeline.measured.hosts, timeline.measured.device, timeline.world_size,
                                   timeline.ranks_per_node};
-      if (bytes == sizes.front()) text += table_head(kind, table);
-      text += table_row(kind, bytes, table, timeline.iteration_ms * 1e3);
+      const std::string head = bytes == sizes.front() ? table_head(kind, table) : "";
+      rows.add(kind, bytes, head + table_row(kind, bytes, table, timeline.iteration_ms * 1e3));
     }
   }
-  return text;
+  return "";
 }
 
 }  // namespace shardsim

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "validate/execute/devices/cuda_seat.h"
 #include "validate/execute/kernels/cuda_embedding.h"
 #include "validate/execute/kernels/cuda_work.h"
 #include "validate/microbench/bench_device.h"
@@ -79,7 +80,8 @@ DeviceFacts read_facts() {
                 {"driver", cuda::driver_version()},
                 {"cuda_runtime", cuda::version_text(runtime)},
                 {"gemm", cuda::Gemm::name()},
-                {"launch_hidden", "yes"}};
+                {"launch_hidden", "yes"},
+                {"pci_address", pci_address(0)}};
   return facts;
 }
 

@@ -14,6 +14,7 @@
 #include "validate/execute/meet/layout.h"
 #include "validate/execute/run/execute.h"
 #include "validate/execute/run/watchdog.h"
+#include "validate/microbench/collective_rows.h"
 #include "validate/microbench/microbench.h"
 
 namespace shardsim {
@@ -143,22 +144,28 @@ std::string comments(Rendezvous& rendezvous, int device, const ExecuteOptions& o
   return text;
 }
 
-std::string sweep(const Program& program, NcclSweep& nccl, Rendezvous& rendezvous, const ExecuteOptions& options,
-                  const std::vector<std::int64_t>& sizes) {
+// What the rows of one journal have in common on this rank.
+std::string device_text(int device) {
+  const Timeline::Measured facts = gpu_facts(device);
+  return facts.device + " at " + pci_address(device) + ", NCCL " + facts.nccl;
+}
+
+void sweep(const Program& program, NcclSweep& nccl, Rendezvous& rendezvous, const ExecuteOptions& options,
+           const std::vector<std::int64_t>& sizes, CollectiveRows& rows) {
   const CollectiveTable table{hosts_of(rendezvous), gpu_facts(nccl.device()).device, program.world_size,
                               program.ranks_per_node, true};
-  std::string text = comments(rendezvous, nccl.device(), options);
   for (const Op& op : program.ops) {
     const std::int64_t bytes = sizes[static_cast<std::size_t>(op.id) % sizes.size()];
+    if (rows.has(op.op_class, bytes)) continue;
     std::array<double, 2> us{};
     for (const bool in_place : {false, true}) {
       us[in_place ? 1 : 0] =
           mean_over_ranks(rendezvous, nccl.call_us(op, bytes, in_place, options.warmup, options.iterations));
     }
-    if (bytes == sizes.front()) text += table_head(op.op_class, table);
-    text += table_row(op.op_class, bytes, table, us[0], us[1]);
+    if (rendezvous.rank() != 0) continue;
+    const std::string head = bytes == sizes.front() ? table_head(op.op_class, table) : "";
+    rows.add(op.op_class, bytes, head + table_row(op.op_class, bytes, table, us[0], us[1]));
   }
-  return rendezvous.rank() == 0 ? text : "";
 }
 
 // The others are told before communicators are taken away.
@@ -198,10 +205,12 @@ void guarded_sweep(Rendezvous& rendezvous, const ExecuteOptions& options, const 
 }  // namespace
 
 std::string bench_cuda_collectives(Rendezvous& rendezvous, const ExecuteOptions& options,
-                                   const std::vector<std::int64_t>& sizes) {
+                                   const std::vector<std::int64_t>& sizes, CollectiveRows& rows) {
   std::string text;
   guarded_sweep(rendezvous, options, sizes, [&](const Program& program, NcclSweep& nccl) {
-    text = sweep(program, nccl, rendezvous, options, sizes);
+    rows.begin(rendezvous, device_text(nccl.device()));
+    text = comments(rendezvous, nccl.device(), options);
+    sweep(program, nccl, rendezvous, options, sizes, rows);
   });
   return text;
 }

@@ -110,6 +110,11 @@ class DrawnInputs {
   std::map<std::string, BenchInput> inputs_;
 };
 
+void judge(MeasuredPoint& measured, const MicrobenchOptions& options) {
+  measured.statistics = sample_statistics(measured.samples_us);
+  measured.unsteady = measured.statistics.spread() > options.most_spread;
+}
+
 MeasuredPoint measure_drawn(BenchDevice& device, const BenchPoint& point, const BenchInput& input,
                             const MicrobenchOptions& options, const MicrobenchWatch& watch, int calls = 0) {
   MeasuredPoint result;
@@ -121,8 +126,7 @@ MeasuredPoint measure_drawn(BenchDevice& device, const BenchPoint& point, const 
   result.access_histogram = input.access_histogram;
   for (int attempt = 0; attempt < 2; ++attempt) {
     repeat(device, options, watch, result);
-    result.statistics = sample_statistics(result.samples_us);
-    result.unsteady = result.statistics.spread() > options.most_spread;
+    judge(result, options);
     if (!result.unsteady) break;
   }
   result.rounds_us = {result.statistics.median};
@@ -130,15 +134,78 @@ MeasuredPoint measure_drawn(BenchDevice& device, const BenchPoint& point, const 
 }
 
 // Another round over a point that has been measured.
-void measure_again(BenchDevice& device, const BenchInput& input, const MicrobenchOptions& options,
-                   const MicrobenchWatch& watch, MeasuredPoint& measured) {
-  const MeasuredPoint again = measure_drawn(device, measured.point, input, options, watch, measured.calls);
+void add_round(MeasuredPoint& measured, const MeasuredPoint& again, const MicrobenchOptions& options) {
   if (again.samples_us.empty()) return;
   measured.samples_us.insert(measured.samples_us.end(), again.samples_us.begin(), again.samples_us.end());
-  measured.rounds_us.push_back(again.statistics.median);
-  measured.statistics = sample_statistics(measured.samples_us);
-  measured.unsteady = measured.statistics.spread() > options.most_spread;
+  measured.rounds_us.push_back(sample_statistics(again.samples_us).median);
+  judge(measured, options);
 }
+
+// All points, round after round, those of an earlier process taken from there.
+class Sweep {
+ public:
+  Sweep(BenchDevice& device, std::span<const BenchPoint> points, const MicrobenchOptions& options,
+        const MicrobenchWatch& watch, const MeasuredBefore& before)
+      : device_(device), points_(points), options_(options), watch_(watch), before_(before), inputs_(options.seed) {}
+
+  void run(MeasuredSet& set) {
+    for (std::size_t i = 0; i < points_.size() && !stopped(watch_); ++i) first_round(i, set);
+    for (int round = 1; round < options_.rounds; ++round)
+      for (std::size_t at = 0; at < set.points.size() && !stopped(watch_); ++at) {
+        const MeasuredPoint* const known = known_visit(round, numbers_[at]);
+        if (known == nullptr && !in_time()) continue;
+        MeasuredPoint& measured = set.points[at];
+        add_round(measured, known != nullptr ? *known : visit(round, numbers_[at], measured.calls), options_);
+        progress();
+      }
+  }
+
+ private:
+  bool in_time() const { return options_.budget_seconds <= 0 || seconds_since(start_) < options_.budget_seconds; }
+
+  const MeasuredPoint* known_visit(int round, std::size_t point) const {
+    const auto found = before_.visits.find({round, point});
+    return found == before_.visits.end() ? nullptr : &found->second;
+  }
+
+  void first_round(std::size_t number, MeasuredSet& set) {
+    const BenchPoint& point = points_[number];
+    const MeasuredPoint* const known = known_visit(0, number);
+    const bool fits = device_.can(point) && point.need_bytes() <= set.device.memory_bytes;
+    if (known == nullptr && (!fits || !in_time())) {
+      set.left_out.push_back(point);
+      return;
+    }
+    set.points.push_back(known != nullptr ? *known : visit(0, number, 0));
+    numbers_.push_back(number);
+    MeasuredPoint& measured = set.points.back();
+    judge(measured, options_);
+    measured.rounds_us = {measured.statistics.median};
+    progress();
+  }
+
+  MeasuredPoint visit(int round, std::size_t number, int calls) {
+    const BenchPoint& point = points_[number];
+    MeasuredPoint result = measure_drawn(device_, point, inputs_.of(point), options_, watch_, calls);
+    if (watch_.measured && !stopped(watch_)) watch_.measured(round, number, result);
+    return result;
+  }
+
+  void progress() {
+    const std::size_t all = points_.size() * static_cast<std::size_t>(std::max(options_.rounds, 1));
+    if (watch_.progress) watch_.progress(++done_, all);
+  }
+
+  BenchDevice& device_;
+  std::span<const BenchPoint> points_;
+  const MicrobenchOptions& options_;
+  const MicrobenchWatch& watch_;
+  const MeasuredBefore& before_;
+  DrawnInputs inputs_;
+  const Clock::time_point start_ = Clock::now();
+  std::vector<std::size_t> numbers_;  // of the measured points
+  std::size_t done_ = 0;
+};
 
 }  // namespace
 
@@ -165,34 +232,15 @@ double MeasuredSet::drift() const {
 }
 
 MeasuredSet measure(BenchDevice& device, std::span<const BenchPoint> points, const MicrobenchOptions& options,
-                    const MicrobenchWatch& watch) {
+                    const MicrobenchWatch& watch, const MeasuredBefore& before) {
   MeasuredSet set;
   set.device = device.facts();
   set.options = options;
   set.version = version();
-  set.before = limits_of(device);
-  const Clock::time_point start = Clock::now();
-  const auto in_time = [&] { return options.budget_seconds <= 0 || seconds_since(start) < options.budget_seconds; };
-  const std::size_t all = points.size() * static_cast<std::size_t>(std::max(options.rounds, 1));
-  std::size_t done = 0;
-  DrawnInputs inputs(options.seed);
-  for (const BenchPoint& point : points) {
-    if (stopped(watch)) return set;
-    if (!device.can(point) || point.need_bytes() > set.device.memory_bytes || !in_time()) {
-      set.left_out.push_back(point);
-      continue;
-    }
-    set.points.push_back(measure_drawn(device, point, inputs.of(point), options, watch));
-    if (watch.progress) watch.progress(++done, all);
-  }
-  for (int round = 1; round < options.rounds; ++round) {
-    for (MeasuredPoint& measured : set.points) {
-      if (stopped(watch)) return set;
-      if (!in_time()) break;
-      measure_again(device, inputs.of(measured.point), options, watch, measured);
-      if (watch.progress) watch.progress(++done, all);
-    }
-  }
+  set.before = before.limits ? *before.limits : limits_of(device);
+  if (watch.begun) watch.begun(set.before);
+  Sweep(device, points, options, watch, before).run(set);
+  if (stopped(watch)) return set;
   if (options.stream) set.stream = stream_ratio(device, options);
   set.after = limits_of(device);
   return set;

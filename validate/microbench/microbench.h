@@ -3,8 +3,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -14,6 +17,7 @@
 
 namespace shardsim {
 
+class CollectiveRows;
 class Rendezvous;
 struct ExecuteOptions;
 struct Launch;
@@ -81,12 +85,20 @@ struct MeasuredSet {
 struct MicrobenchWatch {
   std::function<void(std::size_t done, std::size_t all)> progress;
   std::function<bool()> stop;  // asked between repetitions; then measure() returns what it has
+  std::function<void(const DeviceLimits&)> begun;
+  std::function<void(int round, std::size_t point, const MeasuredPoint& visit)> measured;  // in this call
+};
+
+// What an earlier process measured of the same points, and is not measured again.
+struct MeasuredBefore {
+  std::optional<DeviceLimits> limits;                           // before the first point
+  std::map<std::pair<int, std::size_t>, MeasuredPoint> visits;  // by round and number of the point
 };
 
 // Times every point: warm-up, then repetitions. Unless the point is warm, calls use copies of its memory in turn, or
 // the caches are flushed before every call (rotation_of). Median of the repetitions, raw samples kept.
 MeasuredSet measure(BenchDevice& device, std::span<const BenchPoint> points, const MicrobenchOptions& options,
-                    const MicrobenchWatch& watch);
+                    const MicrobenchWatch& watch, const MeasuredBefore& before = {});
 
 // The same of one point, without the limits of the device around it.
 MeasuredPoint measure_point(BenchDevice& device, const BenchPoint& point, const MicrobenchOptions& options,
@@ -144,11 +156,11 @@ std::string table_row(OpClass kind, std::int64_t bytes, const CollectiveTable& t
 // One collective on all ranks, which are members of one group "world": op 0 of stream 0.
 Program collective_program(const Launch& launch, OpClass kind, std::int64_t bytes);
 
-// Runs all-reduce and all-to-all of those sizes over all ranks, each iteration started together, and returns what
-// nccl-tests would print of it on rank 0 ("" on the others): text that `shardsim collective compare` and
-// `shardsim cluster calibrate` read. Times are medians over the iterations, of the slowest rank. Every rank calls.
-// Errors: those of execute().
+// Runs all-reduce and all-to-all of those sizes over all ranks, each iteration started together, but for the rows of
+// an earlier run. On rank 0 `rows` then has what nccl-tests would print of it: text that `shardsim collective compare`
+// and `shardsim cluster calibrate` read. Times are medians over the iterations, of the slowest rank. Every rank calls.
+// Returns comments to stand above the rows: none. Errors: those of execute() and of CollectiveRows.
 std::string bench_collectives(Rendezvous& rendezvous, const ExecuteOptions& options,
-                              const std::vector<std::int64_t>& sizes);
+                              const std::vector<std::int64_t>& sizes, CollectiveRows& rows);
 
 }  // namespace shardsim

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plan/learned/label_sets.h"
+#include "validate/microbench/journal.h"
 #include "validate/microbench/microbench.h"
 
 namespace shardsim {
@@ -41,18 +42,18 @@ struct VisitedShard {
   void add(const ShardSeconds& visit);
 };
 
-// The visits that are in the journal beside an output, a line each, written when it was over: what ends the process
-// takes none of them. A line that was cut off is left out and that visit made again.
+// The visits that are in the journal beside an output, a line each.
 class ShardJournal {
  public:
-  // Opens or begins it, and adds what it holds to the shards. `what` says what is measured and how: a journal of
-  // something else is refused (Failure::input, naming the journal).
+  // Opens or begins it, and adds what it holds to the shards. Errors: those of Journal; a line that is no visit of one
+  // of these shards.
   ShardJournal(const std::filesystem::path& output, const std::string& what, std::vector<VisitedShard>& shards);
-  void add(std::size_t shard, const ShardSeconds& visit) const;
-  void remove() const;
+  void add(std::size_t shard, const ShardSeconds& visit);
+  void remove() { journal_.remove(); }
+  const Journal& journal() const { return journal_; }
 
  private:
-  std::filesystem::path path_;
+  Journal journal_;
 };
 
 struct ShardWatch {

@@ -173,21 +173,23 @@ TEST_CASE("a journal gives back what was measured, but not a line that was cut o
   const fs::path output = folder.path / "labels.json", path = folder.path / "labels.json.journal";
   {
     std::vector<VisitedShard> shards(3);
-    const ShardJournal journal(output, "these", shards);
+    ShardJournal journal(output, "these", shards);
     journal.add(2, {2e-3, 3e-3});
     journal.add(0, {1e-3, 1.5e-3});
     journal.add(2, {1e-3, 4e-3});
   }
   std::ofstream(path, std::ios::app) << "1 55";
-  std::vector<VisitedShard> shards(3);
-  const ShardJournal journal(output, "these", shards);
-  CHECK(shards[2].visits == 2);
-  CHECK(shards[2].least.forward == doctest::Approx(1e-3));
-  CHECK(shards[2].least.backward == doctest::Approx(3e-3));
-  CHECK(shards[0].visits == 1);
-  CHECK(shards[0].least.forward == doctest::Approx(1e-3));
-  CHECK(shards[1].visits == 0);
-  journal.add(1, {4e-3, 5e-3});
+  {
+    std::vector<VisitedShard> shards(3);
+    ShardJournal journal(output, "these", shards);
+    CHECK(shards[2].visits == 2);
+    CHECK(shards[2].least.forward == doctest::Approx(1e-3));
+    CHECK(shards[2].least.backward == doctest::Approx(3e-3));
+    CHECK(shards[0].visits == 1);
+    CHECK(shards[0].least.forward == doctest::Approx(1e-3));
+    CHECK(shards[1].visits == 0);
+    journal.add(1, {4e-3, 5e-3});
+  }
   std::vector<VisitedShard> again(3);
   ShardJournal(output, "these", again).remove();
   CHECK(again[1].least.forward == doctest::Approx(4e-3));

@@ -1,0 +1,126 @@
+#include "validate/microbench/journal.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/stop_signals.h"
+#include "base/text.h"
+#include "validate/execute/meet/layout.h"
+#include "validate/microbench/bench_device.h"
+
+namespace shardsim {
+namespace {
+
+constexpr const char* kMark = "# shardsim-microbench journal; ";
+constexpr const char* kRemedy =
+    "Use the options and the machine of that measurement, choose another output, or remove the journal";
+
+// The first part of two heads that differs, as a sentence.
+std::string difference(const std::string& theirs, const std::string& ours) {
+  const std::vector<std::string> old = split(theirs, ';'), wanted = split(ours, ';');
+  const auto part = [](const std::vector<std::string>& parts, std::size_t i) {
+    return i < parts.size() ? parts[i].substr(parts[i].starts_with(' ') ? 1 : 0) : "nothing";
+  };
+  std::size_t at = 0;
+  while (at < old.size() && at < wanted.size() && old[at] == wanted[at]) ++at;
+  return fmt::format("it says {} where this one has {}", excerpt(part(old, at)), excerpt(part(wanted, at)));
+}
+
+bool is_gone(int file) {
+  struct stat status {};
+  return ::fstat(file, &status) == 0 && status.st_nlink == 0;
+}
+
+}  // namespace
+
+Journal::Journal(const std::filesystem::path& output, const std::string& what)
+    : folders_(output.parent_path()), path_(result_target(output).concat(".journal")) {
+  const StopDelay whole;
+  lock();
+  try {
+    take(kMark + what);
+  } catch (...) {  // no destructor runs after a constructor that threw
+    ::close(file_);
+    throw;
+  }
+}
+
+Journal::~Journal() {
+  if (empty()) remove();
+  if (file_ >= 0) ::close(file_);
+}
+
+// The one that a process before this one removes in the same moment is not taken.
+void Journal::lock() {
+  do {
+    if (file_ >= 0) ::close(file_);
+    file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (file_ < 0) throw cannot_write(path_, std::strerror(errno));
+    if (::flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) continue;
+    ::close(file_);
+    throw run_error(path_.string() + ": another process is measuring for this output",
+                    "Wait until it has ended, or choose another output");
+  } while (is_gone(file_));
+}
+
+void Journal::take(const std::string& head) {
+  std::string text = read_file(path_);
+  const std::size_t end = text.rfind('\n');
+  text.resize(end == std::string::npos ? 0 : end + 1);
+  std::vector<std::string> all = split(text, '\n');
+  while (!all.empty() && all.back().empty()) all.pop_back();
+  if (all.size() > 1 && all.front() != head)
+    throw input_error({path_}, "the journal belongs to another measurement: " + difference(all.front(), head), kRemedy);
+  const bool fresh = all.size() <= 1;  // a head alone is no measurement
+  if (::ftruncate(file_, fresh ? 0 : static_cast<off_t>(text.size())) != 0)
+    throw cannot_write(path_, std::strerror(errno));
+  if (fresh) append(head + "\n");
+  for (std::size_t i = 1; i < all.size(); ++i) lines_.push_back({all[i], {path_, static_cast<int>(i) + 1}});
+}
+
+// Returns when the system holds it on its disk.
+void Journal::append(const std::string& text) const {
+  const StopDelay whole;
+  errno = ENOSPC;  // where only a part was written
+  if (::write(file_, text.data(), text.size()) != static_cast<ssize_t>(text.size()) || ::fsync(file_) != 0)
+    throw cannot_write(path_, std::strerror(errno));
+}
+
+void Journal::add(const std::string& line) {
+  append(line + "\n");
+  added_ = true;
+}
+
+void Journal::remove() {
+  std::error_code ignored;
+  std::filesystem::remove(path_, ignored);
+}
+
+std::string Journal::remedy() const {
+  return fmt::format("What was measured is kept in {}: the same command continues there", path_.string());
+}
+
+Error no_line_of(const Journal::Line& line) {
+  return input_error(line.place, excerpt(line.text) + " is no line of this measurement",
+                     "Remove the journal and begin again");
+}
+
+std::string journal_origin(const std::string& device) {
+  return fmt::format("{}; on {}; {}", version(), host_name(), device);
+}
+
+std::string device_identity(const DeviceFacts& facts) {
+  std::string text = facts.name;
+  if (facts.num_gpus == 0) text += ", " + counted(static_cast<std::size_t>(facts.threads), "thread");
+  for (const auto& [name, value] : facts.more)
+    if (name == "pci_address" && !value.empty()) text += " at " + value;
+  return text;
+}
+
+}  // namespace shardsim

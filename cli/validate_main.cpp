@@ -41,12 +41,14 @@ constexpr int kMostRanksHere = 256;  // of one process: each has threads, and a 
 // What the arguments ask for.
 struct ValidateRequest {
   std::string output;
-  std::string trace;         // folder of Kineto traces; "": none
-  double patience = 0;       // seconds that an operation may take
-  int check_iterations = 0;  // --check-data; 0: measure
-  std::optional<int> port;   // where rank 0 listens; none: as the launcher says
-  std::string program;       // the file
-  std::string secret_file;   // "": the secret is in the environment, or there is none
+  std::string trace;          // folder of Kineto traces; "": none
+  bool output_stays = false;  // it was there before, and what is incomplete does not take its place
+  bool trace_stays = false;   // likewise
+  double patience = 0;        // seconds that an operation may take
+  int check_iterations = 0;   // --check-data; 0: measure
+  std::optional<int> port;    // where rank 0 listens; none: as the launcher says
+  std::string program;        // the file
+  std::string secret_file;    // "": the secret is in the environment, or there is none
   double join_limit = kJoinLimit;
   ExecuteOptions options;
 };
@@ -62,6 +64,13 @@ std::string transport_of(const Arguments& given, const MachineEntry& machine) {
   throw input_error(Arguments::place("transport"),
                     excerpt(wanted) + " cannot be used with --device " + std::string(machine.name),
                     known_names_hint(wanted, known));
+}
+
+// Beside a result: "seen.timeline.json" and "rank3" give "seen.timeline.rank3.json".
+std::string beside(const std::string& path, const std::string& what) {
+  std::filesystem::path own = path;
+  own.replace_extension(what + own.extension().string());
+  return own.string();
 }
 
 // A Timeline of an earlier run may be written over; anything else is somebody's file.
@@ -101,6 +110,9 @@ ValidateRequest validate_request(const Arguments& given) {
     throw input_error(Arguments::place("output"), "is missing",
                       "Name the file of the observed timeline: -o observed.h5");
   check_output(request.output, given.has("force"));
+  request.output_stays = is_file(request.output);
+  request.trace_stays = is_there(request.trace);
+  if (request.output_stays) check_output(beside(request.output, "incomplete"), given.has("force"));
   return request;
 }
 
@@ -176,11 +188,28 @@ void save_or_fail(const std::function<void(const Timeline&)>& save, const Timeli
   }
 }
 
-// Where one rank writes what it alone has measured: "seen.timeline.json" gives "seen.timeline.rank3.json".
-std::string path_of_rank(const std::string& path, int rank) {
-  std::filesystem::path own = path;
-  own.replace_extension("rank" + std::to_string(rank) + own.extension().string());
-  return own.string();
+// Where a result goes. Of the other ranks one writes only where rank 0 has died. What is incomplete does not take the
+// place of what was there before: that may have taken hours, and be whole.
+std::string place_of(const std::string& path, bool was_there, int rank, bool complete) {
+  if (rank != 0) return beside(path, "rank" + std::to_string(rank));
+  return complete || !was_there ? path : beside(path, "incomplete");
+}
+
+// A file of that name in a new folder of this machine's own that has room for it; "" where there is none.
+std::string saved_elsewhere(const std::string& path, const ValidateSource& source, const Timeline& timeline) {
+  std::error_code ignored;
+  for (const std::filesystem::path& root : {std::filesystem::temp_directory_path(ignored), {"/dev/shm"}}) {
+    std::string folder = (root / "shardsim-kept-XXXXXX").string();
+    if (::mkdtemp(folder.data()) == nullptr) continue;
+    const std::filesystem::path file = folder / std::filesystem::path(path).filename();
+    try {
+      save_timeline(file, source, timeline);
+      return file.string();
+    } catch (const Error&) {
+      std::filesystem::remove(folder, ignored);
+    }
+  }
+  return "";
 }
 
 // Said once, when the run is over: a stranger who knocks is no fault of the run, but the user may want to know.
@@ -197,8 +226,9 @@ class Crew {
   Crew(const ValidateRequest& request, const std::vector<Launch>& ranks)
       : request_(request), has_root_(ranks.front().rank == 0), left_(static_cast<int>(ranks.size())) {}
 
-  void saved(bool all) {
-    written_ = true;
+  void saved(const std::string& path, bool all) {
+    const std::lock_guard lock(mutex_);
+    written_ = path;
     complete_ = all;
   }
 
@@ -225,12 +255,15 @@ class Crew {
   }
 
   // After a signal: what became of the measurement. `why` the run failed says where it is lost.
-  std::string stopped(const std::string& why) const {
+  std::string stopped(const std::string& why) {
+    const std::lock_guard lock(mutex_);
     if (request_.check_iterations > 0) return "stopped; the data was not compared to the end.";
     const std::size_t lost = why.find("what was measured is lost");
     if (lost != std::string::npos) return "stopped, and " + why.substr(lost);
-    if (complete_) return "stopped; all was measured, and is in the file of -o.";
-    if (written_) return "stopped; what was measured so far is in the file of -o, marked as incomplete.";
+    if (complete_) return fmt::format("stopped; all was measured, and is in {}.", written_);
+    if (!written_.empty())
+      return fmt::format("stopped; what was measured so far is in {}, marked as incomplete{}.", written_,
+                         request_.output_stays ? "; " + request_.output + " is as it was" : "");
     return has_root_ ? "stopped; nothing was measured, and no file was written."
                      : "stopped; what was measured so far is with rank 0.";
   }
@@ -242,9 +275,37 @@ class Crew {
   bool has_root_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  int left_;  // ranks that have not ended
-  std::atomic<bool> written_ = false, complete_ = false, told_ = false;
+  int left_;             // ranks that have not ended
+  std::string written_;  // the file that has what was measured; "" before there is one
+  bool complete_ = false;
+  std::atomic<bool> told_ = false;
 };
+
+// Saves what rank `rank` has. Errors: a complete measurement could not be written there; names where it is kept.
+void save_measurement(const Timeline& timeline, int rank, const ValidateSource& source, const ValidateRequest& request,
+                      Crew& crew) {
+  const std::string path = place_of(request.output, request.output_stays, rank, timeline.complete);
+  try {
+    save_timeline(path, source, timeline);
+  } catch (const Error& error) {
+    const std::string kept = saved_elsewhere(path, source, timeline);
+    if (kept.empty() && !timeline.complete) throw;
+    if (kept.empty())
+      throw Error(error.failure(), {}, error.what(),
+                  "There is no room elsewhere either, and what was measured is lost");
+    crew.saved(kept, timeline.complete);
+    const std::string where = fmt::format("What was measured is kept in {}: move it to where there is room", kept);
+    if (timeline.complete) throw Error(error.failure(), {}, error.what(), where);
+    return say(fmt::format("note: {} {}.", error.what(), where));
+  }
+  crew.saved(path, timeline.complete);
+  if (rank == 0 && path != request.output && caught_signal() == 0)
+    say(fmt::format("note: what was measured so far is in {}, marked as incomplete; {} is as it was", path,
+                    request.output));
+  if (request.trace.empty()) return;
+  write_kineto_traces(place_of(request.trace, request.trace_stays, rank, timeline.complete), timeline,
+                      source.program.case_name, false);
+}
 
 void run_joined(Rendezvous& rendezvous, const ValidateSource& source, const ValidateRequest& request, Crew& crew) {
   const std::jthread watch = stop_watch(rendezvous);
@@ -260,16 +321,9 @@ void run_joined(Rendezvous& rendezvous, const ValidateSource& source, const Vali
       fmt::print("data equals a single process bit for bit after {} iterations\n", request.check_iterations);
     return;
   }
-  // Of the other ranks one writes only where rank 0 has died.
   const auto save = [&](const Timeline& timeline) {
-    // A run that ends in its warm-up does not replace what an earlier one has measured.
-    if (!timeline.complete && timeline.spans.empty()) return;
-    const bool all = rank == 0;
-    save_timeline(all ? request.output : path_of_rank(request.output, rank), source, timeline);
-    crew.saved(timeline.complete);
-    if (request.trace.empty()) return;
-    write_kineto_traces(all ? request.trace : path_of_rank(request.trace, rank), timeline, source.program.case_name,
-                        false);
+    // A run that ends in its warm-up has measured nothing.
+    if (timeline.complete || !timeline.spans.empty()) save_measurement(timeline, rank, source, request, crew);
   };
   const Timeline timeline = execute(source.program, rendezvous, request.options, save);
   // The run is over for all when the file is written, and failed for all when it is not.

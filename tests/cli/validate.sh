@@ -272,6 +272,24 @@ check "Ctrl-C ends with 130:$codes, $(cat streams/err)" [ "$codes" = ' 130' ]
 check "one line says so: $(cat streams/err)" [ "$(grep -c '^error: stopped' streams/err)" -eq 1 ]
 check "what was measured is on disk, marked incomplete" jq -e '.complete == false and (.spans.op | length) > 0' stopped.timeline.json
 
+# What is whole is not replaced by what is not; the file of the run before is whole here.
+run_whole() { "$validate" row_wise.json --warmup 0 --iterations 2 -o whole.timeline.json --trace whole >streams/out 2>streams/err </dev/null; }
+run_whole || fail "$(cat streams/err)"
+before=$(cksum whole.timeline.json whole/*)
+env --default-signal=INT,TERM "$validate" row_wise.json --warmup 0 --iterations 1000000 -o whole.timeline.json --trace whole >streams/out 2>streams/err </dev/null &
+pid=$!
+until_true threads $pid 40
+works $pid 50
+kill -INT $pid
+ends $pid
+check "a stopped run leaves the file of a whole one as it was:$codes" [ "$before" = "$(cksum whole.timeline.json whole/*)" ]
+check "and says where its own is: $(cat streams/err)" \
+  grep -qx 'error: stopped; what was measured so far is in whole.timeline.incomplete.json, marked as incomplete; whole.timeline.json is as it was.' streams/err
+check "which is marked" jq -e '.complete == false and (.spans.op | length) > 0' whole.timeline.incomplete.json
+check "and so are its traces" [ -s whole.incomplete/rank0.json ]
+run_whole || fail "$(cat streams/err)"
+check "a whole one takes its place" [ "$before" != "$(cksum whole.timeline.json whole/*)" ]
+
 # stops_soon PROGRAM HUNDREDTHS: told so in the middle of an operation that takes long, after so much work.
 stops_soon() {
   env --default-signal=INT,TERM "$validate" "$1" --warmup 0 --iterations 1000 --longest-operation 10000 -o long.timeline.json >streams/out 2>streams/err </dev/null &
@@ -348,6 +366,18 @@ for file in full/seen.h5 full/seen.timeline.json; do
   check "one line names it: $(cat streams/err)" grep -qE '^error: .*full/seen' streams/err
   check "nothing is left of it" [ -z "$(find full -type f 2>/dev/null)" ]
 done
+
+# Somewhere else there is room: what took hours is kept.
+mkdir spare
+TMPDIR=$PWD/spare "$validate" row_wise.json --warmup 0 --iterations 2000 -o kept/seen.timeline.json >streams/out 2>streams/err </dev/null &
+pid=$!
+until_true threads $pid 40
+mkdir -p kept/seen.timeline.json
+ends $pid
+check "an output that cannot be written at the end is exit 1:$codes" [ "$codes" = ' 1' ]
+file=$(echo spare/shardsim-kept-*/seen.timeline.json)
+check "one line says where all is: $(cat streams/err)" grep -qE "^error: .*kept/seen.timeline.json: cannot write it.* What was measured is kept in .*/$file: move it" streams/err
+check "whole: $file" jq -e '.complete and (.spans.op | length) > 0' "$file"
 if [ "$(id -u)" -ne 0 ]; then
   mkdir shut && chmod 500 shut
   refuse 1 'shut' row_wise.json -o shut/x.h5

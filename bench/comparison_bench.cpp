@@ -1,9 +1,10 @@
-// Comparing the published times of collectives with predictions must stay a matter of seconds: people do it after each
-// change of a cluster file.
+// Comparing the published times of collectives with predictions, and long Timelines with each other, must stay a matter
+// of seconds: people do it after each change of a cluster file.
 #include <benchmark/benchmark.h>
 
 #include <string>
 
+#include "validate/comparison/timeline_comparison.h"
 #include "validate/measurements/judgement.h"
 #include "validate/measurements/read/measurements.h"
 #include "validate/measurements/read/system_map.h"
@@ -20,6 +21,41 @@ void compare_open_set(benchmark::State& state) {
   }
 }
 BENCHMARK(compare_open_set)->Unit(benchmark::kMillisecond);
+
+Timeline timeline_of(int world_size) {
+  Timeline timeline;
+  timeline.world_size = world_size;
+  timeline.streams = {"main"};
+  timeline.ops = {{"exchange", "all_to_all"}, {"lookup", "lookup"}};
+  return timeline;
+}
+
+void compare(benchmark::State& state, const Timeline& timeline) {
+  Timeline observed = timeline;
+  observed.kind = "observed";
+  const ComparedPair pair{"main", "main", {"predicted"}, {"observed"}};
+  for (auto _ : state) benchmark::DoNotOptimize(compare_timelines(timeline, observed, pair));
+}
+
+// A long run of many ranks: figures of every rank in every iteration.
+void compare_iterations(benchmark::State& state) {
+  const int iterations = static_cast<int>(state.range(0));
+  Timeline timeline = timeline_of(200);
+  for (int i = 0; i < iterations; ++i)
+    timeline.spans.push_back({i * 10.0, i * 10.0 + 9, i % timeline.world_size, 0, i % 2, i, 64});
+  compare(state, timeline);
+}
+BENCHMARK(compare_iterations)->Arg(25'000)->Arg(100'000)->Unit(benchmark::kMillisecond);
+
+// Collectives that all run at once.
+void compare_overlapping(benchmark::State& state) {
+  const int spans = static_cast<int>(state.range(0));
+  Timeline timeline = timeline_of(2);
+  for (int i = 0; i < spans; ++i)
+    timeline.spans.push_back({i * 0.5, i * 0.5 + 1e5 + i % 7, i % timeline.world_size, 0, 0, 0, 64});
+  compare(state, timeline);
+}
+BENCHMARK(compare_overlapping)->Arg(75'000)->Arg(300'000)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace shardsim

@@ -175,9 +175,14 @@ std::vector<RankTimes> sweep(const Timeline& timeline, const std::vector<SpanKin
   const int per_node = std::clamp(timeline.ranks_per_node, 1, std::max(1, timeline.world_size));
   std::vector<int> swept(static_cast<std::size_t>(per_node), -1);  // [GPU] the last one
   std::vector<RankTimes> ranks;
+  ranks.reserve(static_cast<std::size_t>(timeline.world_size));
   for (int rank = 0; rank < timeline.world_size; ++rank) {
-    int& like = swept[static_cast<std::size_t>(rank) % swept.size()];
     const std::span<const WindowPart> own = by_rank.of(rank);
+    if (own.empty()) {  // as most ranks are in each of many short windows
+      ranks.emplace_back();
+      continue;
+    }
+    int& like = swept[static_cast<std::size_t>(rank) % swept.size()];
     if (like >= 0 && alike(timeline, arrivals, own, by_rank.of(like))) {
       for (std::size_t i = 0; i < own.size(); ++i) charges.copy(by_rank.of(like)[i].span, own[i].span);
       ranks.push_back(ranks[static_cast<std::size_t>(like)]);

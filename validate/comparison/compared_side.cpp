@@ -60,8 +60,21 @@ std::vector<double> OperationTimes::ms(const Indices& operations) const {
 }
 
 ComparedSide::ComparedSide(const Timeline& of)
-    : timeline(of), times(of), windows(iteration_windows(of)), ranks(window_rank_times(of, windows)) {
+    : timeline(of), times(of), windows(iteration_windows(of)), ranks(static_cast<std::size_t>(of.world_size)) {
   iteration_ms = spread_of(iterations_ms()).median;
+  add_figures();
+}
+
+void ComparedSide::add_figures() {
+  for (std::vector<RankTimes>& rank : ranks) rank.reserve(windows.size());
+  most_exposed.reserve(windows.size());
+  for (std::vector<RankTimes>& window : window_rank_times(timeline, windows)) {
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) ranks[rank].push_back(window[rank]);
+    most_exposed.push_back(*std::max_element(window.begin(), window.end(), [](const RankTimes& a, const RankTimes& b) {
+      return a.exposed_ms < b.exposed_ms;
+    }));
+    std::vector<RankTimes>().swap(window);  // or all figures are in memory twice
+  }
 }
 
 std::vector<double> ComparedSide::iterations_ms() const {
@@ -73,18 +86,14 @@ std::vector<double> ComparedSide::iterations_ms() const {
 
 std::vector<double> ComparedSide::rank_ms(std::size_t rank, double (*figure)(const RankTimes&)) const {
   std::vector<double> values;
-  for (const auto& window : ranks) values.push_back(figure(window[rank]));
+  values.reserve(windows.size());
+  for (const RankTimes& window : ranks[rank]) values.push_back(figure(window));
   return values;
 }
 
 std::vector<double> ComparedSide::most_exposed_ms(double RankTimes::*figure) const {
   std::vector<double> values;
-  for (const auto& window : ranks) {
-    const auto most = std::max_element(window.begin(), window.end(), [](const RankTimes& a, const RankTimes& b) {
-      return a.exposed_ms < b.exposed_ms;
-    });
-    values.push_back((*most).*figure);
-  }
+  for (const RankTimes& window : most_exposed) values.push_back(window.*figure);
   return values;
 }
 

@@ -57,8 +57,13 @@ struct ComparedSide {
   const Timeline& timeline;
   OperationTimes times;
   std::vector<IterationWindow> windows;
-  std::vector<std::vector<RankTimes>> ranks;  // [window][rank]
-  double iteration_ms = 0;                    // median
+  // [rank][window]: figures of one rank are read together, and there may be millions of both multiplied.
+  std::vector<std::vector<RankTimes>> ranks;
+  std::vector<RankTimes> most_exposed;  // [window] of the rank that has most exposed time
+  double iteration_ms = 0;              // median
+
+ private:
+  void add_figures();
 };
 
 }  // namespace shardsim

@@ -244,7 +244,7 @@ std::vector<PlacementMemory> memory_by_model(const Case& item, std::uint64_t see
   std::vector<PlacementMemory> ranks(static_cast<std::size_t>(cluster.world_size()));
   for (const Placement& placement : plan.placements) {
     if (table && names[static_cast<std::size_t>(placement.table)] != *table) continue;
-    const auto memory = model->on_ranks(placement, item.workload, cluster);
+    const auto memory = done_in_case(item, [&] { return model->on_ranks(placement, item.workload, cluster); });
     for (std::size_t r = 0; r < ranks.size(); ++r) {
       ranks[r].static_bytes += memory[r].static_bytes;
       ranks[r].dynamic_bytes += memory[r].dynamic_bytes;

@@ -294,8 +294,10 @@ DriftResult drift_study(const Scenario& scenario, const Case& item, const DriftO
   const IterationJudge judge;
   std::vector<WorkerTask> tasks;
   for (int day = 0; day <= options.days; ++day) {
-    tasks.push_back({fmt::format("{}, day {}", item.name, day),
-                     [&, day] { return packed(DayRun(scenario, item, options, first, judge, day).run()); }});
+    tasks.push_back({fmt::format("{}, day {}", item.name, day), [&, day] {
+                       return done_in_case(
+                           item, [&] { return packed(DayRun(scenario, item, options, first, judge, day).run()); });
+                     }});
   }
   DriftResult result;
   result.name = item.name;

@@ -176,9 +176,11 @@ const Program& PreparedCase::program() const {
 }
 
 SimulationResult simulate_case(const PreparedCase& prepared, const Program& program, const Tree& network) {
-  const auto compute = make_compute_model(prepared.item.compute_model);
-  const auto engine = make_network(network);
-  return simulate(program, prepared.cluster, *compute, *engine, engine_options(prepared.item));
+  return done_in_case(prepared.item, [&] {
+    const auto compute = make_compute_model(prepared.item.compute_model);
+    const auto engine = make_network(network);
+    return simulate(program, prepared.cluster, *compute, *engine, engine_options(prepared.item));
+  });
 }
 
 }  // namespace shardsim

@@ -175,7 +175,7 @@ std::string kept_iteration_text(const DrawnFigures& figures, double kept_ms) {
 }
 
 DrawnSimulation simulate_drawn(const PreparedCase& prepared, bool observed_payload) {
-  return DrawnRun(prepared, observed_payload).simulate();
+  return done_in_case(prepared.item, [&] { return DrawnRun(prepared, observed_payload).simulate(); });
 }
 
 }  // namespace shardsim

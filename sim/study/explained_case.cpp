@@ -111,7 +111,8 @@ ExplainedCase explained_case(const Scenario& scenario, const Case& item, bool wi
   }
   const PreparedCase prepared = ready_case(scenario, item, watch);
   const bool drawn = item.load.batches == LoadOptions::Batches::drawn;
-  return drawn ? explained_drawn(prepared, with_help) : explained_plain(prepared, with_help);
+  return done_in_case(
+      item, [&] { return drawn ? explained_drawn(prepared, with_help) : explained_plain(prepared, with_help); });
 }
 
 }  // namespace shardsim

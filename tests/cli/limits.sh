@@ -50,6 +50,10 @@ check "rows of worlds of 100,000 ranks end in time, with $code: $(cat streams/er
 
 echo "-- times without end"
 refuse 2 "^error: good.yaml:1:1: case \"main\": it would run for over" run good.yaml --set cluster.nics.latency='1000000 s'
+# why and drift say where the case is, too.
+refuse 2 "^error: good.yaml:1:1: case \"main\": it would run for over" why good.yaml --set cluster.nics.latency='1000000 s'
+refuse 2 "^error: good.yaml:1:1: case \"main\": it would run for over" drift good.yaml --set drift.days=1 --set drift.batch='1 %/day' \
+  --set cluster.nics.latency='1000000 s' -o drifted
 refuse 2 '^error: argument --set compute_model.name: the compute model gpu_kernels has no' run good.yaml --set compute_model.name=gpu_kernels
 changed 's/^iterations.*/compute_model: {name: gpu_kernels}/'
 refuse 2 '^error: bad.yaml:3:23: the compute model gpu_kernels has no' run bad.yaml

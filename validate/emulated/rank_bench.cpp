@@ -1,4 +1,5 @@
 #include <cstring>
+#include <ctime>
 #include <set>
 #include <tuple>
 
@@ -16,6 +17,7 @@ namespace shardsim {
 namespace {
 
 constexpr int kWarmup = 2, kRepetitions = 7;
+constexpr double kTurnsSeconds = 0.4;     // many turns of a scheduler
 constexpr std::int64_t kRows = 32768;     // of the table that is read
 constexpr std::size_t kCopied = 4 << 20;  // bytes read plus written by the copy
 constexpr std::int64_t kLookups[] = {256, 2048, 16384};
@@ -60,17 +62,31 @@ std::vector<BenchPoint> points_for(const std::vector<const Workload*>& workloads
   return points;
 }
 
+double processor_us() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) * 1e-3;
+}
+
 double copy_us() {
   const std::vector<std::byte> from(kCopied / 2);
   std::vector<std::byte> to(kCopied / 2);
   std::vector<double> samples;
   for (int i = 0; i < kWarmup + kRepetitions; ++i) {
-    const double start = monotonic_seconds();
+    const double start = processor_us();
     std::memcpy(to.data(), from.data(), to.size());
     asm volatile("" : : "r"(to.data()) : "memory");  // or the compiler could leave out what nobody reads
-    if (i >= kWarmup) samples.push_back((monotonic_seconds() - start) * 1e6);
+    if (i >= kWarmup) samples.push_back(processor_us() - start);
   }
   return median(samples);
+}
+
+// How many times as long as its processor time something takes while every rank computes. Single operations do not
+// show it: most are shorter than a turn of the scheduler, so that few of them wait for one.
+double turns() {
+  const double began = monotonic_seconds(), processor_began = processor_us();
+  while (monotonic_seconds() - began < kTurnsSeconds) continue;
+  return (monotonic_seconds() - began) * 1e6 / (processor_us() - processor_began);
 }
 
 MicrobenchOptions bench_options() {
@@ -82,10 +98,12 @@ MicrobenchOptions bench_options() {
 
 // Times of one rank: the copy, an empty call, then the points.
 std::vector<double> times_of_rank(const std::vector<BenchPoint>& points) {
-  const std::unique_ptr<BenchDevice> device = make_cpu_bench_device(1);
+  const double longer = turns();  // all ranks begin with it
+  const std::unique_ptr<BenchDevice> device = make_cpu_bench_device_by_processor_time();
   std::vector<double> times = {copy_us(), device->launch_floor_us()};
   for (const BenchPoint& point : points)
     times.push_back(measure_point(*device, point, bench_options(), {}).statistics.median);
+  for (double& time : times) time *= longer;
   return times;
 }
 

@@ -145,6 +145,8 @@ std::span<const BenchDeviceEntry> bench_devices();  // alphabetical; "cuda" only
 
 // What the devices of the table are made by. threads: of the CPU, 0 for one per processor.
 std::unique_ptr<BenchDevice> make_cpu_bench_device(int threads);
+// One thread of the CPU whose times are processor time: what others do while it waits for its turn does not count.
+std::unique_ptr<BenchDevice> make_cpu_bench_device_by_processor_time();
 std::unique_ptr<BenchDevice> make_cuda_bench_device(int threads);
 // As nccl-tests do: `options.iterations` calls back to back between two events, after `options.warmup` others, out of
 // place and in place; the mean over the ranks. Returns comments to stand above the rows: the state of the machines.

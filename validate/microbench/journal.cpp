@@ -71,14 +71,16 @@ void Journal::lock() {
 
 void Journal::take(const std::string& head) {
   std::string text = read_file(path_);
+  const std::size_t read = text.size();
   const std::size_t end = text.rfind('\n');
   text.resize(end == std::string::npos ? 0 : end + 1);
   std::vector<std::string> all = split(text, '\n');
   while (!all.empty() && all.back().empty()) all.pop_back();
   if (all.size() > 1 && all.front() != head)
     throw input_error({path_}, "the journal belongs to another measurement: " + difference(all.front(), head), kRemedy);
-  const bool fresh = all.size() <= 1;  // a head alone is no measurement
-  if (::ftruncate(file_, fresh ? 0 : static_cast<off_t>(text.size())) != 0)
+  const bool fresh = all.size() <= 1;                 // a head alone is no measurement
+  const std::size_t whole = fresh ? 0 : text.size();  // without a line that was cut off
+  if (whole != read && ::ftruncate(file_, static_cast<off_t>(whole)) != 0)
     throw cannot_write(path_, std::strerror(errno));
   if (fresh) append(head + "\n");
   for (std::size_t i = 1; i < all.size(); ++i) lines_.push_back({all[i], {path_, static_cast<int>(i) + 1}});

@@ -1,5 +1,4 @@
 #include <cstring>
-#include <ctime>
 #include <set>
 #include <tuple>
 
@@ -62,21 +61,15 @@ std::vector<BenchPoint> points_for(const std::vector<const Workload*>& workloads
   return points;
 }
 
-double processor_us() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) * 1e-3;
-}
-
 double copy_us() {
   const std::vector<std::byte> from(kCopied / 2);
   std::vector<std::byte> to(kCopied / 2);
   std::vector<double> samples;
   for (int i = 0; i < kWarmup + kRepetitions; ++i) {
-    const double start = processor_us();
+    const double start = processor_seconds();
     std::memcpy(to.data(), from.data(), to.size());
     asm volatile("" : : "r"(to.data()) : "memory");  // or the compiler could leave out what nobody reads
-    if (i >= kWarmup) samples.push_back(processor_us() - start);
+    if (i >= kWarmup) samples.push_back(1e6 * (processor_seconds() - start));
   }
   return median(samples);
 }
@@ -84,9 +77,9 @@ double copy_us() {
 // How many times as long as its processor time something takes while every rank computes. Single operations do not
 // show it: most are shorter than a turn of the scheduler, so that few of them wait for one.
 double turns() {
-  const double began = monotonic_seconds(), processor_began = processor_us();
+  const double began = monotonic_seconds(), processor_began = processor_seconds();
   while (monotonic_seconds() - began < kTurnsSeconds) continue;
-  return (monotonic_seconds() - began) * 1e6 / (processor_us() - processor_began);
+  return (monotonic_seconds() - began) / (processor_seconds() - processor_began);
 }
 
 MicrobenchOptions bench_options() {

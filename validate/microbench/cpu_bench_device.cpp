@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <limits>
 #include <sstream>
@@ -19,6 +18,7 @@
 #include "base/rng.h"
 #include "validate/execute/kernels/cpu_kernels.h"
 #include "validate/execute/kernels/parallel.h"
+#include "validate/execute/meet/clock.h"
 #include "validate/microbench/bench_device.h"
 
 namespace shardsim {
@@ -98,8 +98,8 @@ SHARDSIM_VECTOR_CLONES std::uint64_t read_lines(const std::byte* data, std::int6
 
 class CpuBenchDevice final : public BenchDevice {
  public:
-  CpuBenchDevice(int threads, const DeviceFacts& facts, clockid_t clock)
-      : BenchDevice(facts, {8 * facts.cache_bytes / kCacheLine * kCacheLine, 16}), threads_(threads), clock_(clock) {
+  CpuBenchDevice(int threads, const DeviceFacts& facts, double (*now)())
+      : BenchDevice(facts, {8 * facts.cache_bytes / kCacheLine * kCacheLine, 16}), threads_(threads), now_(now) {
     keep_freed_memory();
   }
 
@@ -141,15 +141,9 @@ class CpuBenchDevice final : public BenchDevice {
   }
 
   double timed_us(int calls, const std::function<void()>& call) override {
-    const double start = now_us();
+    const double start = now_();
     for (int i = 0; i < calls; ++i) call();
-    return now_us() - start;
-  }
-
-  double now_us() const {
-    timespec now{};
-    clock_gettime(clock_, &now);
-    return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) * 1e-3;
+    return 1e6 * (now_() - start);
   }
 
   void do_nothing() override {
@@ -205,7 +199,7 @@ class CpuBenchDevice final : public BenchDevice {
   void sink(std::uint64_t value) { sink_.fetch_xor(value, std::memory_order_relaxed); }
 
   int threads_;
-  clockid_t clock_;
+  double (*now_)();  // seconds of the clock that times are taken by
   TableBatch tables_;
   std::atomic<std::uint64_t> sink_{0};
 };
@@ -215,11 +209,11 @@ class CpuBenchDevice final : public BenchDevice {
 std::unique_ptr<BenchDevice> make_cpu_bench_device(int threads) {
   const auto processors = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   const int used = threads > 0 ? threads : processors;
-  return std::make_unique<CpuBenchDevice>(used, cpu_facts(used), CLOCK_MONOTONIC);
+  return std::make_unique<CpuBenchDevice>(used, cpu_facts(used), monotonic_seconds);
 }
 
 std::unique_ptr<BenchDevice> make_cpu_bench_device_by_processor_time() {
-  return std::make_unique<CpuBenchDevice>(1, cpu_facts(1), CLOCK_PROCESS_CPUTIME_ID);
+  return std::make_unique<CpuBenchDevice>(1, cpu_facts(1), processor_seconds);
 }
 
 }  // namespace shardsim

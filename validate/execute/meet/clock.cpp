@@ -19,6 +19,12 @@ double monotonic_seconds() {
   return static_cast<double>(monotonic_ns()) * 1e-9;
 }
 
+double processor_seconds() {
+  timespec taken{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &taken);
+  return static_cast<double>(taken.tv_sec) + static_cast<double>(taken.tv_nsec) * 1e-9;
+}
+
 void sleep_until(double monotonic) {
   prctl(PR_SET_TIMERSLACK, 1);  // of this thread; the default adds 50 us
   timespec when{};

@@ -12,6 +12,9 @@ namespace shardsim {
 // Seconds of CLOCK_MONOTONIC: the clock of every span that is observed.
 double monotonic_seconds();
 
+// Seconds of processor time that all threads of this process have taken.
+double processor_seconds();
+
 // Returns at that time, or at once when it has passed.
 void sleep_until(double monotonic);
 

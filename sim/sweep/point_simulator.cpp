@@ -91,7 +91,7 @@ PointFigures PointSimulator::figures(const Case& item, std::size_t point) {
 
 PointResult PointSimulator::simulated(std::size_t point) {
   const Case item = cases_.at(point);
-  PointFigures figures = this->figures(item, point);
+  PointFigures figures = done_in_case(item, [&] { return this->figures(item, point); });
   PointResult result;
   result.world_size = world_size_of(item);
   result.batch_per_gpu = item.workload.batch_per_gpu;

@@ -127,6 +127,7 @@ check "with its message" grep -q 'cluster.nodes\|nodes' fails/sweep.csv
 scenario kept.yaml 'keep_plan: true' 'axes: {cluster.nodes: [2, 4]}'
 run sweep kept.yaml -o kept
 check "a kept plan of another world is a failed point ($code)" [ "$code" -eq 1 ]
+check "and says where its case is" grep -qE '(^|[",])kept.yaml:[0-9]+:[0-9]+: case .*the kept plan was made for 8 GPUs, but this point has' kept/sweep.csv
 check "the base's world goes on" [ "$(column kept/sweep.csv outcome | tr '\n' ' ')" = "ok failed " ]
 
 scenario kept_jobs.yaml 'keep_plan: true' 'axes: {planner: [row_wise, {name: random, seed: 3}], cluster.nics.rate: {from: 10 Gbit/s, to: 40 Gbit/s, step: 1 Gbit/s}}'

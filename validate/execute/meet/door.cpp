@@ -28,7 +28,7 @@ Error all_taken(const Launch& launch) {
 
 // Where MASTER_ADDR is on this host, so that other networks of it are not offered the port.
 std::string address_to_listen_at(const Launch& launch) {
-  constexpr const char* kRemedy = "Set MASTER_ADDR to a name or an IPv4 address of the host of rank 0";
+  constexpr const char* kHowToSetAddress = "Set MASTER_ADDR to a name or an IPv4 address of the host of rank 0";
   std::string why;
   const std::optional<std::string> address = resolve(launch.master_host, why);
   if (!address) throw unknown_host(launch, why);
@@ -36,7 +36,7 @@ std::string address_to_listen_at(const Launch& launch) {
   if (Address{*address, 0}.loopback() && !meant && launch.local_size < launch.world_size)
     throw run_error(fmt::format("on the host of rank 0 MASTER_ADDR {} is {}, which other nodes do not reach",
                                 excerpt(launch.master_host), *address),
-                    kRemedy + std::string(" that its other nodes know it by"));
+                    kHowToSetAddress + std::string(" that its other nodes know it by"));
   check_secret(launch, *address);
   return *address;
 }

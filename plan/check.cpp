@@ -196,6 +196,17 @@ std::string largest_tables_text(std::vector<std::pair<std::string, double>> tabl
   return join(texts);
 }
 
+// A plan of replicated tables may be refused that fits by another count, and the sizes of its tables do not show why.
+std::string how_replicas_count(const Plan& plan, const MemoryModel& model) {
+  const bool any = std::ranges::any_of(plan.placements, replicated, &Placement::strategy);
+  const double factor = model.replicated_row_factor();
+  if (!any || factor == 1) return "";
+  return fmt::format(
+      ". The memory model counts a replicated row {} times, for its gradient and optimizer states "
+      "(dp_static_multiplier); memory_model 'torchrec' counts as TorchRec does",
+      shortest(factor));
+}
+
 void check_memory(const Plan& plan, const Workload& workload, const Cluster& cluster, const MemoryModel& model) {
   const std::vector<std::int64_t> bytes = memory_per_rank(plan, workload, cluster, model);
   const auto fullest = std::max_element(bytes.begin(), bytes.end());
@@ -212,7 +223,8 @@ void check_memory(const Plan& plan, const Workload& workload, const Cluster& clu
   };
   throw Error(Failure::infeasible, Place{}, wrong,
               largest_tables(plan, workload, on_fullest) +
-                  ". Spread them over more ranks, replicate less, or take GPUs with more memory");
+                  ". Spread them over more ranks, replicate less, or take GPUs with more memory" +
+                  how_replicas_count(plan, model));
 }
 
 }  // namespace shardsim

@@ -35,6 +35,8 @@ class MemoryModel {
   // Whether activations and buffers are counted in addition to the rows of tables. If not, a plan that fits may still
   // run out of memory.
   virtual bool counts_buffers() const { return true; }
+  // How many times its own size a replicated row counts, with its gradient and the states of the optimizer.
+  virtual double replicated_row_factor() const { return 1; }
   // What the FlexShard equations need, with their own bandwidths.
   CostParameters cost_parameters(const Workload& workload, const Cluster& cluster) const;
 

@@ -27,6 +27,7 @@ class PaperMemory : public MemoryModel {
   std::vector<PlacementMemory> on_ranks(const Placement& placement, const Workload& workload,
                                         const Cluster& cluster) const override;
   bool counts_buffers() const override { return mp_copies_ > 0 || dp_copies_ > 0; }
+  double replicated_row_factor() const override { return static_multiplier_; }
 
  private:
   void set_copies(CostParameters& cost) const override {

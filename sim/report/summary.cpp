@@ -136,8 +136,8 @@ std::string memory_sentence(const StudyResult& study) {
   if (fullest == nullptr) return "";
   const std::string simulated =
       most.simulated ? fmt::format(" by the memory model, {:.0f} % at its simulated peak", 100 * *most.simulated) : "";
-  return fmt::format(" The fullest GPU of any plan uses {:.0f} % of its memory{} ({}).", 100 * most.model, simulated,
-                     fullest->name);
+  return fmt::format(" The plan that fills a GPU most is {}: it takes {:.0f} % of the memory{}.", fullest->name,
+                     100 * most.model, simulated);
 }
 
 struct TimeError {

@@ -48,7 +48,7 @@ std::string sure_text(const SweepResult& result, const std::vector<std::size_t>&
                       const std::vector<std::size_t>& others) {
   const std::optional<PointChoice> choice = choice_among(result.results, points);
   if (!choice) return "";
-  return fmt::format("faster than {} with a chance of {} %; expected regret {} %",
+  return fmt::format("faster than {} with a chance of {} %; expected regret at most {} %",
                      point_text(result, choice->runner_up, others), chance_cell(choice->chance),
                      regret_cell(choice->regret_pct));
 }

@@ -224,12 +224,14 @@ Section failures_section(const SweepResult& result) {
   std::map<std::string, std::vector<std::size_t>> by_message;
   for (std::size_t point = 0; point < result.results.size(); ++point)
     if (!result.ok(point)) by_message[result.at(point).message].push_back(point);
+  std::map<std::size_t, const std::string*> messages;  // by their first point
+  for (const auto& [message, points] : by_message) messages[points.front()] = &message;
   NoteList list;
-  for (const auto& [message, points] : by_message) {
+  for (const auto& [point, message] : messages) {
     if (list.notes.size() == kFailuresShown) break;
-    const std::string first = named_values(result, points.front());
-    list.notes.push_back(
-        {message, points.size() == 1 ? first : fmt::format("{} and {} more", first, points.size() - 1)});
+    const std::size_t others = by_message[*message].size() - 1;
+    const std::string first = named_values(result, point);
+    list.notes.push_back({*message, others == 0 ? first : fmt::format("{} and {} more", first, others)});
   }
   Section section{"Points without a result", {}};
   if (!list.notes.empty()) section.blocks.emplace_back(std::move(list));

@@ -126,7 +126,7 @@ PointCases::Coordinates PointCases::all_of(std::size_t point) const {
 }
 
 Case PointCases::at(std::size_t point) {
-  return read(all_of(point), fmt::format("point {}", point));
+  return read(all_of(point), sweep_.base.name);  // not the number: messages of points that fail alike are alike
 }
 
 Case PointCases::kept_case(std::size_t point) {

@@ -58,6 +58,8 @@ check "the others run: $(cat streams/err)" [ "$code" -eq 0 ]
 check "it has bytes over: $(jq -c .planner_comparisons small/result.json)" \
   jq -e '.planner_comparisons[0].planners[1] | .solved == false and .over_capacity_bytes > 0 and (.reason | test("does not fit"))' small/result.json >/dev/null
 check "the table says why" grep -q 'data_parallel: the plan does not fit in memory' streams/out
+check "and that the memory model counts replicated rows several times" \
+  grep -q 'counts a replicated row 6 times' <(tr '\n' ' ' <streams/out)
 run run small.yaml --set 'cluster.gpu.hbm=1 KB' -o tiny
 check "where none has a plan the exit code is 3: $code" [ "$code" -eq 3 ]
 check "and the table is there all the same" grep -q '^PLANNERS' streams/out

@@ -115,7 +115,7 @@ TEST_CASE("the summary names the fastest plan, its gain, what limits it and the 
       holds(text, "for rm1 it is flexshard_3tier with 226.0 ms, 1.81 times as fast as row_wise (node0/nic3/out busy"));
   // Predictions of the sample are 14 % high for every global all-reduce and less elsewhere.
   CHECK(holds(text, "the largest error is 14.0 % (global_all_reduce of "));
-  CHECK(holds(text, "uses 22 % of its memory"));
+  CHECK(holds(text, "it takes 22 % of the memory"));
 }
 
 TEST_CASE("the summary holds the memory model's figure and the simulated peak side by side") {
@@ -123,7 +123,9 @@ TEST_CASE("the summary holds the memory model's figure and the simulated peak si
   CHECK(memory_warning(study).empty());
   study.cases[0].memory_profile.ranks.resize(2);
   study.cases[0].memory_profile.ranks[1].amounts[MemoryPart::tables] = 55LL << 30;
-  CHECK(holds(summary_text(study), "uses 22 % of its memory by the memory model, 138 % at its simulated peak (main)."));
+  CHECK(holds(summary_text(study),
+              "The plan that fills a GPU most is main: it takes 22 % of the memory by the memory model, 138 % at its "
+              "simulated peak."));
   const std::string warning =
       "WARNING: at its simulated peak a GPU would need more memory than it has, so the run would end with an "
       "out-of-memory error: main (55.00 GiB of 40.00, which is 137.5 %; by the memory model 21.9 %).";

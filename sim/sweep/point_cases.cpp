@@ -110,9 +110,8 @@ const Workload& PointCases::workload_at(const Coordinates& at) {
   });
 }
 
-Case PointCases::read(const Coordinates& at, const std::string& name) {
+Case PointCases::read(const Coordinates& at) {
   CaseTree tree = rest_;
-  tree.name = name;
   edit(tree, at, Part::plan);
   edit(tree, at, Part::rest);
   Case item = read_case(tree, sweep_.seed, cluster_at(at), workload_at(at));
@@ -126,11 +125,11 @@ PointCases::Coordinates PointCases::all_of(std::size_t point) const {
 }
 
 Case PointCases::at(std::size_t point) {
-  return read(all_of(point), sweep_.base.name);  // not the number: messages of points that fail alike are alike
+  return read(all_of(point));
 }
 
 Case PointCases::kept_case(std::size_t point) {
-  return read(of_part(all_of(point), Part::plan), sweep_.base.name);
+  return read(of_part(all_of(point), Part::plan));
 }
 
 std::vector<std::size_t> PointCases::kept_key(std::size_t point) const {
@@ -143,7 +142,7 @@ std::optional<Error> PointCases::failure_of(std::size_t dimension) {
   std::optional<Error> first;
   const auto fails = [&](const Coordinates& at) {
     try {
-      read(at, sweep_.base.name);
+      read(at);
       return false;
     } catch (const Error& error) {
       if (!first) first = error;

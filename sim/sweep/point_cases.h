@@ -36,7 +36,7 @@ class PointCases {
   template <typename Value>
   using Known = std::map<Coordinates, std::shared_ptr<const Value>>;
 
-  Case read(const Coordinates& at, const std::string& name);
+  Case read(const Coordinates& at);  // named as the base is, so that points that fail alike say the same
   // Of these coordinates those on dimensions that change the part.
   Coordinates of_part(const Coordinates& at, Part part) const;
   void edit(CaseTree& tree, const Coordinates& at, Part part);

@@ -50,7 +50,7 @@ TEST_CASE("a chain of equal iterations takes the steady iteration, each of them"
   const auto compute = make_compute_model(named("roofline"));
   const std::vector<OpWork> works = expand_ops(program, cluster, *compute, {});
   for (const char* const network : {"closed_form", "fair_queues", "simgrid"}) {
-    const std::vector<double> ms = unpacked<std::vector<double>>(in_process([&] {
+    const std::vector<double> ms = unpacked<std::vector<double>>(on_network(network, [&] {
       const std::vector<std::vector<OpWork>> each(6, works);
       const IterationChain chain(program, cluster, each, *make_network(named(network)));
       std::vector<double> seconds;

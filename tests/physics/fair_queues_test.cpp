@@ -62,8 +62,7 @@ void check_alike(const Program& program, const Cluster& cluster, const ComputeMo
 void check_case(const Scenario& scenario, const Case& item) {
   CAPTURE(item.name);
   const Cluster cluster = cluster_of(item);
-  const Plan plan = make_plan(item, cluster, scenario.seed, {});
-  const PreparedCase prepared(scenario, item, cluster, plan);
+  const PreparedCase prepared(scenario, item, cluster, shipped_plan(scenario, item, cluster));
   check_alike(prepared.program(), cluster, *make_compute_model(item.compute_model), engine_options(item));
 }
 
@@ -72,7 +71,7 @@ void check_fabric(const Scenario& scenario, const Fabric& fabric) {
   for (const std::size_t job : fabric.jobs) {
     const Case& item = scenario.cases[job];
     const Cluster cluster = cluster_of(item);
-    jobs.emplace_back(scenario, item, cluster, make_plan(item, cluster, scenario.seed, {}));
+    jobs.emplace_back(scenario, item, cluster, shipped_plan(scenario, item, cluster));
   }
   const Case& first = jobs.front().item;
   const auto compute = make_compute_model(first.compute_model);

@@ -31,7 +31,7 @@ struct TestJob {
 
 std::vector<JobSimulation> side_by_side(const std::vector<TestJob>& jobs, const Cluster& fabric, int iterations = 4,
                                         const std::string& network = "simgrid") {
-  return unpacked<std::vector<JobSimulation>>(in_process([&] {
+  return unpacked<std::vector<JobSimulation>>(on_network(network, [&] {
     const auto compute = make_compute_model(named("roofline"));
     std::vector<Cluster> parts;
     for (const TestJob& job : jobs) parts.push_back(fabric.part(job.nodes));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,12 @@ inline std::string in_process(const std::function<std::string()>& work) {
   return run_in_workers({{"physics", work}}, {})[0];
 }
 
+// What `work` returns, which simulates on that network: only SimGrid needs a process of its own, whose start takes
+// longer than most simulations here.
+inline std::string on_network(const std::string& network, const std::function<std::string()>& work) {
+  return network == "simgrid" ? in_process(work) : work();
+}
+
 // Relative distance. (doctest's Approx adds 1 to the scale, which is nothing to compare microseconds with.)
 inline double off(double value, double expected) {
   return std::abs(value - expected) / std::abs(expected);
@@ -46,7 +53,7 @@ inline Tree named(const std::string& name) {
 
 inline Timeline simulated(const Program& program, const Cluster& cluster, const std::string& network = "fair_queues",
                           const EngineOptions& options = {}) {
-  return timeline_from_bytes(in_process([&] {
+  return timeline_from_bytes(on_network(network, [&] {
     const auto compute = make_compute_model(named("roofline"));
     const auto engine = make_network(named(network));
     return to_bytes(simulate(program, cluster, *compute, *engine, options).timeline);
@@ -61,6 +68,16 @@ inline ClusterSpec cluster_spec(const std::string& file, int nodes = 0) {
   ClusterSpec spec = read_cluster(load_named("clusters/" + file, "clusters", SHARDSIM_SOURCE_DIR "/scenarios", {}));
   if (nodes > 0) spec.nodes = nodes;
   return spec;
+}
+
+// The plan of a case of a shipped scenario. Two tests go through all of them, and to plan them takes as long as to
+// simulate them, so a plan is kept for the second.
+inline const Plan& shipped_plan(const Scenario& scenario, const Case& item, const Cluster& cluster) {
+  static std::map<std::pair<std::string, std::string>, Plan> plans;
+  const std::pair key{scenario.path, item.name};
+  const auto found = plans.find(key);
+  if (found != plans.end()) return found->second;
+  return plans.emplace(key, make_plan(item, cluster, scenario.seed, {})).first->second;
 }
 
 // Paths of all shipped scenarios but those that include others: their cases are the others'.

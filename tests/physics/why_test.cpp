@@ -56,7 +56,7 @@ void check_case(const Scenario& scenario, const Case& item) {
   std::optional<PreparedCase> prepared;
   try {
     Cluster cluster = cluster_of(item);
-    Plan plan = make_plan(item, cluster, scenario.seed, {});
+    Plan plan = shipped_plan(scenario, item, cluster);
     prepared.emplace(scenario, item, std::move(cluster), std::move(plan));
   } catch (const Error& error) {
     REQUIRE(item.compared);  // one of several planners may have no plan
@@ -76,7 +76,7 @@ void check_fabric(const Scenario& scenario, const Fabric& fabric) {
   for (const std::size_t job : fabric.jobs) {
     const Case& item = scenario.cases[job];
     Cluster cluster = cluster_of(item);
-    Plan plan = make_plan(item, cluster, scenario.seed, {});
+    Plan plan = shipped_plan(scenario, item, cluster);
     jobs.emplace_back(scenario, item, std::move(cluster), std::move(plan));
     group.push_back(&jobs.back());
   }
@@ -99,7 +99,7 @@ double simulated_anew(const Scenario& scenario, const Case& item, const Change& 
 }  // namespace
 
 TEST_CASE("the path of every case of every shipped scenario adds up to its iteration, and charges as a run does" *
-          doctest::test_suite("shipped_paths")) {
+          doctest::test_suite("shipped")) {
   const std::vector<std::string> paths = shipped_scenarios();
   REQUIRE(paths.size() >= 13);
   for (const std::string& path : paths) {

@@ -10,9 +10,9 @@ void say_where_kept(const Journal& journal) {
   say_when_stopped(line.c_str());
 }
 
-Error with_where_kept(const Error& error, const Journal& journal) {
-  if (journal.empty()) return error;
-  return Error(error.failure(), {}, error.what(), journal.remedy());
+Error with_where_kept(const Error& error, const Journal* journal) {
+  if (journal == nullptr || journal->empty()) return error;
+  return Error(error.failure(), {}, error.what(), journal->remedy());
 }
 
 }  // namespace shardsim

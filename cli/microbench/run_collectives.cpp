@@ -58,16 +58,10 @@ int run_collectives(const Request& request) {
   }
   CollectiveRows rows(request.output, request.quick ? "quick sweep" : "whole sweep", say_where_kept);
   options.give_up = [&rows](const std::string& why) {
-    const Error error = run_error(why, "");
-    std::_Exit(report_error(1, rows.journal() ? with_where_kept(error, *rows.journal()).what() : error.what()));
+    std::_Exit(report_error(1, with_where_kept(run_error(why, ""), rows.journal()).what()));
   };
-  std::string text;
-  try {
-    text = swept(*rendezvous, request, options, rows);
-  } catch (const Error& error) {
-    if (rows.journal() == nullptr) throw;
-    throw with_where_kept(error, *rows.journal());
-  }
+  const std::string text =
+      kept_once_open([&rows] { return rows.journal(); }, [&] { return swept(*rendezvous, request, options, rows); });
   rendezvous->leave();
   if (launch.rank == 0) fmt::print("{}wrote {}\n", text, request.output);
   return 0;

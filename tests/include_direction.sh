@@ -14,7 +14,7 @@ rooms=(
   validate/execute/kernels validate/execute/meet validate/execute/fusion validate/execute/buffers validate/execute/wires
   validate/execute/devices validate/execute/run
   validate/microbench validate/measurements/read validate/measurements validate/comparison validate/emulated validate/bare
-  cli/arguments cli/commands cli cli/microbench
+  cli/arguments cli/commands cli cli/microbench cli/validate
 )
 declare -A height
 for i in "${!rooms[@]}"; do height[${rooms[$i]}]=$i; done

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/arguments/command.h"
+#include "validate/execute/meet/join.h"
+#include "validate/execute/run/execute.h"
+
+namespace shardsim {
+
+// A file or folder of results that is asked for. What is incomplete does not take the place of what was there before:
+// that may have taken hours, and be whole.
+struct ResultPath {
+  std::string path;    // "": none
+  bool stays = false;  // it was there before
+
+  // Where a rank's result goes: beside the path of rank 0, "seen.timeline.rank3.json" for "seen.timeline.json". Of the
+  // other ranks one writes only where rank 0 has died.
+  std::string of(int rank, bool complete) const;
+};
+
+// What is asked of shardsim-validate.
+struct ValidateRequest {
+  std::string program;             // the file, or the scenario
+  ResultPath output;               // the observed timeline; not written with --check-data
+  ResultPath trace;                // folder of Kineto traces
+  double patience = 0;             // seconds that an operation may take
+  int check_iterations = 0;        // --check-data; 0: measure
+  std::optional<int> port;         // where rank 0 listens; none: as the launcher says
+  std::string secret_file;         // "": the secret is in the environment, or there is none
+  double join_limit = kJoinLimit;  // seconds
+  ExecuteOptions options;          // but for give_up, which whoever runs the ranks sets
+};
+
+// The options that it is asked by, beside those of the source (cli/file_kinds.h).
+std::vector<Option> validate_options();
+
+// Errors (Failure::input, at the option): an empty or impossible value, a device or transport that this build has not,
+// an output that is missing, of an ending that this build cannot write, or there already and no timeline.
+ValidateRequest validate_request(const Arguments& given);
+
+}  // namespace shardsim

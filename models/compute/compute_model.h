@@ -93,6 +93,15 @@ std::span<const ComputeModelEntry> compute_models();  // alphabetical
 // listed), unknown options.
 std::unique_ptr<ComputeModel> make_compute_model(const Tree& options);
 
+// The model of a scenario that names none.
+inline constexpr const char* kDefaultComputeModel = "roofline";
+
+// The name that the options state; without one, the default model's.
+std::string compute_model_name(const Tree& options);
+
+// Whether the rates of the cluster's `gpu` alone decide, as the model `roofline` has it: its fits and guesses count.
+bool is_roofline(const Tree& options);
+
 // `asks_row_growth` of the entry that the options name; false if there is no such entry.
 bool asks_row_growth(const Tree& options);
 

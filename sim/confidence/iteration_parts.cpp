@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "models/collective/fitted_overheads.h"
+#include "models/compute/compute_model.h"
 #include "sim/timeline/op_kind.h"
 
 namespace shardsim {
@@ -62,10 +63,9 @@ struct Guesses {
 
 // Of the GPU's kernels; copies are part of everything.
 void add_kernel_guesses(Guesses& guesses, const Case& item, const GpuTable& gpus) {
-  const Tree* const model = item.compute_model.find("name");
-  const std::string name = model == nullptr ? "roofline" : model->scalar;
-  if (name == "roofline") guesses.classes.insert({"kernel/lookup", "kernel/update", "kernel/product"});
-  const GpuConstants* const constants = name == "gpu_kernels" ? gpus.find(item.cluster.gpu.model) : nullptr;
+  if (is_roofline(item.compute_model)) guesses.classes.insert({"kernel/lookup", "kernel/update", "kernel/product"});
+  const bool by_kernels = compute_model_name(item.compute_model) == "gpu_kernels";
+  const GpuConstants* const constants = by_kernels ? gpus.find(item.cluster.gpu.model) : nullptr;
   if (constants == nullptr) return;
   static const std::map<std::string, std::string, std::less<>> kWhose = {
       {"bytes_in_flight", "kernel/lookup"},    {"dram_latency", "kernel/lookup"},

@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "models/compute/compute_model.h"
 #include "sim/engine/op_work.h"
 #include "sim/lower/lower.h"
 
@@ -198,14 +199,9 @@ double rate_inwards(const Cluster& cluster) {
   return rate;
 }
 
-std::string name_of_model(const Case& item) {
-  const Tree* const name = item.compute_model.find("name");
-  return name == nullptr ? "" : name->scalar;
-}
-
 // Whether the embeddings' kernels take times that are sums of rates, which TableBound knows, one after the other.
 bool counts_kernels(const Case& item) {
-  return !item.workload.dense.measured && !item.workload.hugectr_rows() && name_of_model(item) == "roofline";
+  return !item.workload.dense.measured && !item.workload.hugectr_rows() && is_roofline(item.compute_model);
 }
 
 }  // namespace
@@ -214,9 +210,9 @@ std::string lower_bound_lacks(const Case& item) {
   const bool measured = item.workload.dense.measured.has_value();
   if (counts_kernels(item) || (measured && item.workload.embedding_kernels == "fused")) return "";
   if (item.workload.hugectr_rows()) return "lookups and updates, which HugeCTR's kernels do beside the dense part";
-  return "lookups and updates, which " + (measured
-                                              ? "the workload's measured rest has for no single kernel"
-                                              : "the compute model " + name_of_model(item) + " tells size by size");
+  return "lookups and updates, which " +
+         (measured ? "the workload's measured rest has for no single kernel"
+                   : "the compute model " + compute_model_name(item.compute_model) + " tells size by size");
 }
 
 Seconds lower_bound(const Case& item, const Cluster& cluster) {

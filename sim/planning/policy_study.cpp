@@ -12,9 +12,7 @@ namespace {
 
 // The closed form is the roofline's; another model of the GPU gives its own name.
 std::string provider_of(const Tree& compute_model) {
-  const Tree* name = compute_model.find("name");
-  const std::string text = name != nullptr ? scalar_text(*name, "a name") : "";
-  return text == "roofline" ? "closed_form" : text;
+  return is_roofline(compute_model) ? "closed_form" : compute_model_name(compute_model);
 }
 
 std::vector<int> random_ranks(const ShardingTask& task, Rng& rng) {

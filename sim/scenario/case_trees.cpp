@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/tree/map_reader.h"
+#include "models/compute/compute_model.h"
 #include "sim/scenario/named_tree.h"
 
 namespace shardsim {
@@ -118,7 +119,7 @@ void CaseBuilder::prepare_top() {
   top_.place = scenario_.place;
   top_.asked = scenario_.asked;
   for (const auto& [key, name] :
-       {std::pair{"compute_model", "roofline"}, {"memory_model", "paper"}, {"network", "fair_queues"}}) {
+       {std::pair{"compute_model", kDefaultComputeModel}, {"memory_model", "paper"}, {"network", "fair_queues"}}) {
     assign_key(top_, key, named_map(name, scenario_.place));
   }
   Tree load;

@@ -188,8 +188,7 @@ constexpr const char* kKernelKeys[] = {"in_situ", "kernel_fixed", "update_factor
 // The kernels of the software are those that the compute model times; streams share the GPU as the cluster says, else
 // as the software does.
 void give_kernels(const Software& software, Case& item) {
-  const Tree* const name = item.compute_model.find("name");
-  if (name != nullptr && name->scalar == "gpu_kernels") {
+  if (compute_model_name(item.compute_model) == "gpu_kernels") {
     for (const char* const key : kKernelKeys) {
       const Tree* const stated = item.compute_model.find(key);
       if (stated == nullptr) continue;

@@ -8,6 +8,7 @@
 #include "base/statistics.h"
 #include "models/collective/collective.h"
 #include "models/collective/fitted_overheads.h"
+#include "models/compute/compute_model.h"
 #include "models/compute/gpus/gpu_constants.h"
 #include "sim/scenario/read_case.h"
 #include "sim/study/case_result.h"
@@ -231,8 +232,7 @@ void note_own_lowering(Notes& notes, const Plan& plan, const Workload& workload)
 // The same model for every GPU, whose constant for sorting ids nobody measured; another one knows this GPU.
 void note_compute_model(Notes& notes, const CaseResult& result, const Case& item) {
   constexpr double kTelling = 0.05;  // of the iteration
-  const Tree* const name = item.compute_model.find("name");
-  if (item.workload.dense.measured || (name != nullptr && name->scalar != "roofline")) return;
+  if (item.workload.dense.measured || !is_roofline(item.compute_model)) return;
   double ms = 0;
   for (const NamedTime& time : result.times)
     if (time.op_class == "lookup" || time.op_class == "update") ms += time.span_ms;

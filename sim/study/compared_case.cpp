@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/compute/compute_model.h"
 #include "plan/check.h"
 #include "plan/memory_model.h"
 #include "sim/planning/lower_bound.h"
@@ -79,9 +80,8 @@ class Attempt {
 
 // As a planner names what its costs were learned from.
 std::string judge_of(const Case& item) {
-  const Tree* const name = item.compute_model.find("name");
   const Tree* const file = item.compute_model.find("file");
-  return (name == nullptr ? "" : name->scalar) + (file == nullptr ? "" : " " + file->scalar);
+  return compute_model_name(item.compute_model) + (file == nullptr ? "" : " " + file->scalar);
 }
 
 // None where nothing is known, or the workload cannot be lowered, which each planner's own error says.

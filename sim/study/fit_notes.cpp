@@ -5,6 +5,7 @@
 
 #include "models/collective/collective.h"
 #include "models/collective/fitted_overheads.h"
+#include "models/compute/compute_model.h"
 #include "sim/study/case_result.h"
 
 namespace shardsim {
@@ -75,8 +76,7 @@ void note_relays(Notes& notes, const CaseResult& result, const Cluster& cluster)
 
 void note_kernels(Notes& notes, const PreparedCase& prepared) {
   const GpuSpec& gpu = prepared.cluster.spec().gpu;
-  const Tree* const model = prepared.item.compute_model.find("name");
-  if (!gpu.holds_for || (model != nullptr && model->scalar != "roofline")) return;
+  if (!gpu.holds_for || !is_roofline(prepared.item.compute_model)) return;
   const auto most = [](const PerRank& of_ranks) { return std::ranges::max(of_ranks.values); };
   OutsideFit fit;
   for (const Op& op : prepared.program().ops) {

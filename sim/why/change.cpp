@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "models/compute/compute_model.h"
 #include "models/compute/gpus/gpu_constants.h"
 
 namespace shardsim {
@@ -28,7 +29,7 @@ std::string text_in(const Tree& map, const char* key) {
 }
 
 bool times_kernels(const Case& item) {
-  return text_in(item.compute_model, "name") == "gpu_kernels";
+  return compute_model_name(item.compute_model) == "gpu_kernels";
 }
 
 // What the compute model takes of this GPU; the constants of its table where it has one.
@@ -209,7 +210,7 @@ std::vector<std::string> pinned_values(const Case& item) {
     sentences.emplace_back(
         "Measured times of the workload (dense.measured) do not change with the GPU's rates, the batch or the "
         "lookups.");
-  if (text_in(item.compute_model, "name") == "measured")
+  if (compute_model_name(item.compute_model) == "measured")
     sentences.emplace_back("The compute model uses measured times, which do not change with the GPU's rates.");
   std::vector<std::string> kinds;
   for (const auto& [kind, pair] : item.cluster.overheads)

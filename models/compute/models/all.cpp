@@ -23,11 +23,18 @@ std::unique_ptr<ComputeModel> make_compute_model(const Tree& options) {
   return make_named(compute_models(), options, "compute model");
 }
 
-bool asks_row_growth(const Tree& options) {
+std::string compute_model_name(const Tree& options) {
   const Tree* const name = options.find("name");
-  if (name == nullptr) return false;
+  return name == nullptr ? kDefaultComputeModel : name->scalar;
+}
+
+bool is_roofline(const Tree& options) {
+  return compute_model_name(options) == "roofline";
+}
+
+bool asks_row_growth(const Tree& options) {
   const auto models = compute_models();
-  const auto found = std::ranges::find(models, name->scalar, &ComputeModelEntry::name);
+  const auto found = std::ranges::find(models, compute_model_name(options), &ComputeModelEntry::name);
   return found != models.end() && found->asks_row_growth;
 }
 

@@ -115,4 +115,11 @@ TEST_CASE("unknown compute models and options are refused") {
   CHECK_THROWS_AS(make_compute_model(parse_yaml("speed: 2", "s.yaml")), Error);
 }
 
+TEST_CASE("options without a name mean the default model, which is the roofline") {
+  CHECK(compute_model_name(parse_yaml("{}", "t")) == "roofline");
+  CHECK(is_roofline(parse_yaml("{}", "t")));
+  CHECK(is_roofline(parse_yaml("name: roofline", "t")));
+  CHECK(!is_roofline(parse_yaml("name: gpu_kernels", "t")));
+}
+
 }  // namespace shardsim::roofline_test

@@ -7,6 +7,11 @@
 
 namespace shardsim {
 
+// An Error for memory that the process did not get (std::bad_alloc). Failure::run; the caller throws it.
+inline Error out_of_memory() {
+  return run_error("out of memory", "Give the process more memory (ulimit -v), or use fewer ranks or a smaller case");
+}
+
 // An Error for something that the system refused to a process, which says the cause and what to do: std::thread and
 // sockets throw only a number. Failure::run; the caller throws it.
 inline Error system_failure(const std::system_error& error) {
@@ -19,7 +24,7 @@ inline Error system_failure(const std::system_error& error) {
     case ENFILE:
       return run_error("no file descriptor is left: " + why, "Allow more of them (ulimit -n), or use fewer ranks");
     case ENOMEM:
-      return run_error("out of memory: " + why, "Give the process more memory (ulimit -v), or use fewer ranks");
+      return out_of_memory();
     default:
       return run_error("the system refused: " + why, "Look at the limits of the process (ulimit -a)");
   }

@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/system_failure.h"
 #include "base/worker_died.h"
 
 namespace shardsim {
@@ -46,7 +47,7 @@ int work_and_tell(const WorkerTask& task, int to) {
     write_all(to, error.what());
     return static_cast<int>(error.failure());
   } catch (const std::bad_alloc&) {
-    write_all(to, task.name + ": out of memory. Give the machine more, or the scenario fewer ranks.");
+    write_all(to, task.name + ": " + out_of_memory().what());
     return static_cast<int>(Failure::run);
   } catch (const std::exception& error) {
     write_all(to, task.name + ": " + error.what());

@@ -62,7 +62,7 @@ int caught(const std::function<int()>& body) {
   } catch (const Error& error) {
     return report_error(static_cast<int>(error.failure()), error.what());
   } catch (const std::bad_alloc&) {
-    return report_error(1, "out of memory. Give the machine more, or the scenario fewer ranks.");
+    return report_error(1, out_of_memory().what());
   } catch (const std::filesystem::filesystem_error& error) {
     return report_error(1, "'" + error.path1().string() + "': " + error.code().message() +
                                ". Look at the folder and its links, or name another file.");

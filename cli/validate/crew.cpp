@@ -41,10 +41,6 @@ void tell_of_strangers(const Rendezvous& rendezvous) {
                   counted(static_cast<std::size_t>(rendezvous.strangers()), "connection")));
 }
 
-Error rank_out_of_memory() {
-  return run_error("out of memory", "Give the ranks of this machine more (ulimit -v), or execute a smaller case");
-}
-
 // What breaks outside of the run itself is told to the other ranks as its cause, too: else this one just dies.
 [[noreturn]] void fail_all(Rendezvous& rendezvous, const Error& error) {
   rendezvous.fail(error.what(), "");
@@ -89,7 +85,7 @@ class Crew {
       if (request_.check_iterations > 0) return check(*rendezvous);
       measure(*rendezvous);
     } catch (const std::bad_alloc&) {
-      fail_all(*rendezvous, rank_out_of_memory());
+      fail_all(*rendezvous, out_of_memory());
     } catch (const std::system_error& error) {
       fail_all(*rendezvous, system_failure(error));
     }
@@ -104,7 +100,7 @@ class Crew {
       if (!launch.launcher.empty()) throw;
       end(static_cast<int>(error.failure()), error.what());
     } catch (const std::bad_alloc&) {
-      end(1, rank_out_of_memory().what());
+      end(1, out_of_memory().what());
     } catch (const std::system_error& error) {
       end(1, system_failure(error).what());
     }

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/packed.h"
+#include "base/system_failure.h"
 #include "sim/planning/plan_fields.h"
 #include "sim/planning/prepared_case.h"
 
@@ -117,7 +118,7 @@ PointResult PointSimulator::simulate(std::size_t point) {
     result.message = error.what();
   } catch (const std::bad_alloc&) {
     result.outcome = PointResult::Outcome::failed;
-    result.message = "out of memory";
+    result.message = out_of_memory().what();
   } catch (const std::exception& error) {
     result.outcome = PointResult::Outcome::failed;
     result.message = error.what();

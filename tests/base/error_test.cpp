@@ -2,6 +2,13 @@
 
 #include <doctest/doctest.h>
 
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+#include "base/system_failure.h"
+#include "base/text.h"
+
 namespace shardsim::error_test {
 
 TEST_CASE("a place reads FILE:LINE:COLUMN, and leaves out what is not known") {
@@ -15,6 +22,12 @@ TEST_CASE("a message is place, what is wrong, what to do, each a sentence once")
         "a.yaml:1:2: this is wrong. Do that.");
   CHECK(std::string(input_error({"a.yaml", 1, 2}, "this is wrong.", "").what()) == "a.yaml:1:2: this is wrong.");
   CHECK(std::string(run_error("the disk is full", "Free some space").what()) == "the disk is full. Free some space.");
+}
+
+TEST_CASE("memory that the system refuses is named alike, whoever is refused it") {
+  const std::system_error refused(ENOMEM, std::generic_category());
+  CHECK(std::string(system_failure(refused).what()) == out_of_memory().what());
+  CHECK(std::string(out_of_memory().what()).starts_with("out of memory. "));
 }
 
 TEST_CASE("the kind of failure and the place travel with the error") {

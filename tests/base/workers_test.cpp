@@ -3,10 +3,12 @@
 #include <doctest/doctest.h>
 #include <signal.h>
 
+#include <new>
 #include <optional>
 
 #include "base/error.h"
 #include "base/packed.h"
+#include "base/system_failure.h"
 
 namespace shardsim::workers_test {
 
@@ -53,6 +55,11 @@ TEST_CASE("of several failures the first in task order is told, for any number o
     tasks[2].weight = 9;
     CHECK(failure_of(tasks, jobs).find("first") != std::string::npos);
   }
+}
+
+TEST_CASE("a worker without memory says so with its name, and what helps") {
+  const WorkerTask greedy{"greedy", []() -> std::string { throw std::bad_alloc(); }};
+  CHECK(failure_of({greedy}, 1) == std::string("greedy: ") + out_of_memory().what());
 }
 
 TEST_CASE("a worker may have workers of its own") {

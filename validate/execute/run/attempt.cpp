@@ -173,7 +173,7 @@ void Attempt::run(const IterationPrograms& programs, const std::function<void(Ra
   try {
     follow(programs, body);
   } catch (const std::bad_alloc&) {
-    fail(run_error("out of memory", "Give this rank more memory, or execute a smaller case"));
+    fail(out_of_memory());
   } catch (const std::system_error& error) {
     fail(system_failure(error));
   } catch (const Error& error) {

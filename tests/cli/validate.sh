@@ -95,6 +95,8 @@ refuse 2 'argument --iterations: "-3"' row_wise.json -o x.h5 --iterations=-3
 refuse 2 'argument --warmup: "2.5"' row_wise.json -o x.h5 --warmup 2.5
 refuse 2 'argument --port: "70000"' row_wise.json -o x.h5 --port 70000
 refuse 2 'argument --priority: the streams of a CPU rank' row_wise.json -o x.h5 --priority
+refuse 2 "argument --output: the option has no effect together with --check-data" row_wise.json -o x.h5 --check-data
+refuse 2 "argument --trace: the option has no effect together with --check-data" row_wise.json --trace traces --check-data
 refuse 2 'argument --join-limit: "0"' row_wise.json -o x.h5 --join-limit 0
 refuse 2 'argument --device: unknown device "gpu"' row_wise.json -o x.h5 --device gpu
 refuse 2 'argument --transport: "nccl" cannot be used with --device cpu' row_wise.json -o x.h5 --device cpu --transport nccl

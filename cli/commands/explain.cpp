@@ -112,13 +112,21 @@ PlanToExplain chosen_by_torchrec(const Case& item, torchrec::PlannerOptions opti
   return explained;
 }
 
+// Where the case's plan file has each table; nothing where a planner makes the plan.
+std::vector<Place> entries_of(const Case& item, const Cluster& cluster) {
+  std::vector<Place> entries;
+  if (!item.plan_file.empty()) plan_from_tree(read_json_file(item.plan_file), item.workload, cluster, &entries);
+  return entries;
+}
+
 PlanToExplain estimated(const Case& item, const torchrec::PlannerOptions& options, std::uint64_t seed,
                         const PlanWatch& watch) {
   const Cluster cluster = cluster_of(item);
   torchrec::PlannerRequest request = torchrec::planner_request(options, item.workload, cluster);
   PlanToExplain explained;
   try {
-    explained.run = torchrec::given_run(unchecked_plan(item, cluster, seed, watch), item.workload, request);
+    const Plan plan = unchecked_plan(item, cluster, seed, watch);
+    explained.run = torchrec::given_run(plan, item.workload, request, entries_of(item, cluster));
   } catch (const torchrec::PlannerError& error) {
     throw torchrec::as_input_error(error);
   }
@@ -126,14 +134,34 @@ PlanToExplain estimated(const Case& item, const torchrec::PlannerOptions& option
   return explained;
 }
 
-// A plan file alone: TorchRec's own defaults stand for what it does not say. Errors: Failure::input with the line.
+torchrec::RunResult run_of(const StandalonePlan& given, const torchrec::PlannerRequest& request) {
+  std::vector<Place> entries;
+  for (const Table& table : given.workload.tables) entries.push_back(table.place);
+  try {
+    return torchrec::given_run(given.plan, given.workload, request, entries);
+  } catch (const torchrec::PlannerError& error) {
+    throw torchrec::as_input_error(error);
+  }
+}
+
+// `error` at the file where it has no place of its own.
+Error in_file(const std::string& path, const Error& error) {
+  return error.place().source.empty() ? Error(error.failure(), Place{path}, error.what(), "") : error;
+}
+
+// A plan file alone: TorchRec's own defaults stand for what it does not say. Errors: Failure::input with the line;
+// Failure::infeasible.
 PlanToExplain explained_plan_file(const std::string& path) {
   StandalonePlan given = standalone_plan(read_json_file(path));
   PlanToExplain explained;
   explained.unsized = take_unsized(given);
   const torchrec::PlannerRequest request = request_of(given);
   explained.settings = request.settings;
-  explained.run = torchrec::given_run(given.plan, given.workload, request);
+  try {
+    explained.run = run_of(given, request);
+  } catch (const Error& error) {
+    throw in_file(path, error);
+  }
   explained.notes = {
       "A plan file alone: fp32 pooled tables, one id a sample, batch 512, and TorchRec's default machine are "
       "assumed. Point a scenario at it (plan: {file: ...}) for your own."};

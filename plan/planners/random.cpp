@@ -83,7 +83,8 @@ class Random : public Planner {
       return torchrec::enumerate_options(request.tables, request.settings.sharders, request.settings.topology,
                                          request.settings.estimate);
     } catch (const torchrec::PlannerError& error) {
-      throw input_error({"planner random"}, error.what(), "Allow more sharding_types or compute_kernels");
+      throw input_error({}, std::string("planner random: ") + error.what(),
+                        "Allow more sharding_types or compute_kernels");
     }
   }
 

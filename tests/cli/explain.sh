@@ -36,6 +36,9 @@ sed 's#rank:1/cuda:1#rank:1/cpu#' plan.json >mixed.json
 refuse 2 'mixed.json:4: .*fused_uvm' explain mixed.json
 refuse 2 'mixed.json:4: .*fused_uvm' check mixed.json
 
+sed -e 's#/cuda:."#/cpu"#; s#"row_wise",#"row_wise", "compute_kernel": "fused_uvm",#' -e '/^"copies"/d; s/]},$/]}}}}/' plan.json >cpus.json
+refuse 2 "cpus.json:2: table 'rows': kernel fused_uvm has no bandwidth on cpu" explain cpus.json
+
 echo "-- places"
 cat >scenario.yaml <<'END'
 schema: shardsim.scenario/1
@@ -53,6 +56,8 @@ for command in explain run check "plan"; do
 done
 sed 's/^plan:.*/planner: {name: torchrec}/; s/rows: 10,/rows: 100000000000,/' scenario.yaml >large.yaml
 refuse 3 "large.yaml:1:1: case 'main'" explain large.yaml
+sed 's/toy_2x4, nodes: 1/emulated_2x4/; /name: copies/d; s/plan.json/cpus.json/' scenario.yaml >cpus.yaml
+refuse 2 "cpus.json:2: table 'rows': kernel fused_uvm has no bandwidth on cpu" explain cpus.yaml
 
 echo "-- modules, flex and tiers"
 sed 's/^plan:.*/planner: {name: flex}/; s/nodes: 1/nodes: 2/' scenario.yaml >flex.yaml

@@ -121,15 +121,16 @@ void judge(Choice& choice, const PlannerContext& context) {
 }  // namespace
 
 Error as_input_error(const PlannerError& error) {
-  return input_error({"planner torchrec"}, error.what(), "Change the planner's constraints, or the workload");
+  return input_error({}, std::string("planner torchrec: ") + error.what(),
+                     "Change the planner's constraints, or the workload");
 }
 
 Choice choose_plan(const PlannerOptions& given, const Workload& workload, const Cluster& cluster,
                    const PlannerContext& context) {
   const PlannerOptions options = with_constraints(given, context.constraints, workload);
   if (options.simulated && !context.simulate) {
-    throw input_error({"planner torchrec"},
-                      "the objective simulated needs a simulator, which this command does not have",
+    throw input_error({},
+                      "planner torchrec: the objective simulated needs a simulator, which this command does not have",
                       "Use objective: estimated here, or 'shardsim plan'");
   }
   Choice choice;

@@ -101,7 +101,8 @@ void add_blocks(std::vector<Placement>& placements, const ShardingOption& option
 
 }  // namespace
 
-std::vector<GivenTable> given_tables(const Plan& plan, const Workload& workload, const PlannerRequest& request) {
+std::vector<GivenTable> given_tables(const Plan& plan, const Workload& workload, const PlannerRequest& request,
+                                     const std::vector<Place>& entries) {
   std::map<std::size_t, const TableSpec*> specs;
   for (std::size_t i = 0; i < request.order.size(); ++i) specs[request.order[i]] = &request.tables[i].table;
   std::vector<GivenTable> tables;
@@ -126,17 +127,19 @@ std::vector<GivenTable> given_tables(const Plan& plan, const Workload& workload,
     } catch (const PlannerError& error) {
       const std::string what = error.what();
       const std::string table = what.starts_with("table ") ? "" : fmt::format("table '{}': ", given.table.name);
-      throw input_error({}, table + what, "Choose another compute kernel in the plan");
+      const Place place = entries.empty() ? Place{} : entries.at(static_cast<std::size_t>(first.table));
+      throw input_error(place, table + what, "Choose another compute kernel in the plan");
     }
     tables.push_back(std::move(given));
   }
   return tables;
 }
 
-RunResult rated_run(const Plan& plan, const Workload& workload, const PlannerRequest& request) {
+RunResult rated_run(const Plan& plan, const Workload& workload, const PlannerRequest& request,
+                    const std::vector<Place>& entries) {
   RunResult run;
   run.found = true;
-  for (GivenTable& given : given_tables(plan, workload, request)) {
+  for (GivenTable& given : given_tables(plan, workload, request, entries)) {
     run.space.tables.push_back(std::move(given.table));
     run.plan.push_back(std::move(given.option));
     run.assignment.add(given.ranks);
@@ -146,9 +149,10 @@ RunResult rated_run(const Plan& plan, const Workload& workload, const PlannerReq
   return run;
 }
 
-RunResult given_run(const Plan& plan, const Workload& workload, const PlannerRequest& request) {
+RunResult given_run(const Plan& plan, const Workload& workload, const PlannerRequest& request,
+                    const std::vector<Place>& entries) {
   Reservation reservation = reservation_of(request);
-  RunResult run = rated_run(plan, workload, request);
+  RunResult run = rated_run(plan, workload, request, entries);
   run.reservation = std::move(reservation);
   return run;
 }

@@ -17,13 +17,18 @@ struct GivenTable {
 };
 
 // The placements of a plan, one option per table and tier, estimated. Sizes of row shards are TorchRec's blocks.
-std::vector<GivenTable> given_tables(const Plan& plan, const Workload& workload, const PlannerRequest& request);
+// Errors: Failure::input for a compute kernel that TorchRec has no rate for, at the place that `entries` has for the
+// table; without a place where these are not known.
+std::vector<GivenTable> given_tables(const Plan& plan, const Workload& workload, const PlannerRequest& request,
+                                     const std::vector<Place>& entries = {});
 
 // The same as a run that found this plan, with its rating; without reservations or proposals.
-RunResult rated_run(const Plan& plan, const Workload& workload, const PlannerRequest& request);
+RunResult rated_run(const Plan& plan, const Workload& workload, const PlannerRequest& request,
+                    const std::vector<Place>& entries = {});
 
 // That with reservations, for its statistics.
-RunResult given_run(const Plan& plan, const Workload& workload, const PlannerRequest& request);
+RunResult given_run(const Plan& plan, const Workload& workload, const PlannerRequest& request,
+                    const std::vector<Place>& entries = {});
 
 // The plan that an assignment means. `order[i]` is the place in the workload of table i of the search space.
 Plan plan_of(const std::vector<ShardingOption>& options, const Assignment& assignment, const SearchSpace& space,

@@ -212,6 +212,7 @@ void CaseBuilder::apply_arguments(CaseTree& result, std::size_t index) {
     if (in_case->first != index) continue;
     if (in_case->second == "name") {
       result.name = scalar_text(value, "a name");
+      result.name_place = value.place;
     } else {
       edit_key(result.keys, case_keys(), in_case->second, value, {here, loaded_});
       const std::string part = split_head(in_case->second).first;

@@ -14,7 +14,7 @@ namespace shardsim {
 // the case's keys (each replaces the whole value), the case's `set`, then the command line.
 struct CaseTree {
   std::string name;
-  Place place;
+  Place place, name_place;  // as Case has them
   Tree keys;                // of the top level and of a case; `cluster` and `workload` are whole maps
   std::optional<Tree> job;  // one of several on a fabric: its entry of `jobs`
   std::optional<ComparedPlanner> compared;

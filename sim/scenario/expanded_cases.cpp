@@ -21,6 +21,7 @@ CaseTree job_case(const CaseTree& tree, const Tree& job, std::size_t index, cons
   CaseTree result;
   result.name = prefix + reader.text("name");
   result.place = job.place;
+  result.name_place = tree.name_place;
   result.keys = tree.keys;
   result.job = job;
   std::erase_if(result.keys.fields, [](const auto& field) { return field.first == "jobs"; });

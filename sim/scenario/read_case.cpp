@@ -295,6 +295,7 @@ Case read_case(const CaseTree& tree, std::uint64_t seed, ClusterSpec cluster, Wo
   Case item;
   item.name = tree.name;
   item.place = tree.place;
+  item.name_place = tree.name_place;
   item.changed = tree.changed;
   item.compared = tree.compared;
   item.cluster = std::move(cluster);

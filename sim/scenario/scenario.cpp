@@ -81,23 +81,33 @@ void check_outer_cases(const Case& item, const std::set<std::string>& names) {
   }
 }
 
+// Where the case got its name: what the command line names is not the file's fault.
+const Place& named_at(const Case& item) {
+  return item.name_place.source.empty() ? item.place : item.name_place;
+}
+
 // Refuses names that cannot be folders and a name twice.
 void check_case_names(const std::vector<Case>& cases) {
   std::set<std::string> names;
+  std::map<std::string, const Case*> first;
   for (const Case& item : cases) {
     const std::string fault = case_name_fault(item.name);
     if (!fault.empty() || !std::ranges::all_of(split(item.name, '/'), is_name_part)) {
-      throw input_error(item.place,
+      throw input_error(named_at(item),
                         fmt::format("{} is no name of a {}{}", excerpt(item.name), noun_of(item),
                                     fault.empty() ? "" : ": it " + fault),
                         "At most 16 parts of a-z, 0-9, '_', '.' and '-' joined by '/', 256 bytes in all; a part is "
                         "never '.' or '..'");
     }
     if (item.name == "all") {
-      throw input_error(item.place, "a case is named 'all'", "Choose another name: --trace all means every case");
+      throw input_error(named_at(item), "a case is named 'all'", "Choose another name: --trace all means every case");
     }
-    if (names.insert(item.name).second) continue;
-    throw input_error(item.place, "two cases are named " + excerpt(item.name), "Give every case its own name");
+    names.insert(item.name);
+    const auto [known, added] = first.try_emplace(item.name, &item);
+    if (added) continue;
+    const bool by_argument = item.name_place.source.empty() && !known->second->name_place.source.empty();
+    throw input_error(by_argument ? known->second->name_place : named_at(item),
+                      "two cases are named " + excerpt(item.name), "Give every case its own name");
   }
   for (const Case& item : cases) check_outer_cases(item, names);
 }

@@ -50,6 +50,7 @@ struct ComparedPlanner {
 struct Case {
   std::string name;
   Place place;
+  Place name_place;  // of the argument that names it; without a source where the file does
   ClusterSpec cluster;
   Workload workload;
   Tree planner;                               // a map with `name`; null when the plan comes from a file

@@ -28,6 +28,11 @@ run run $toy --case row_wise --trace 'row*' -o traced -q
 check "--trace takes patterns" [ -n "$(ls traced/trace/row_wise)" ]
 refuse 2 'argument --trace: unknown case "flexshard_3tier". .*row_wise' run $toy --case row_wise --trace flexshard_3tier
 
+echo "-- names that the command line gives"
+refuse 2 'error: argument --set cases.0.name: two cases are named "flexshard_2tier"' run $toy --set cases.0.name=flexshard_2tier
+refuse 2 'error: argument --set cases.2.name: two cases are named "row_wise"' run $toy --set cases.2.name=row_wise
+refuse 2 'error: argument --set cases.0.name: "A" is no name of a case' run $toy --set cases.0.name=A
+
 echo "-- what has no effect says so"
 run run $toy --case row_wise --set workload.tables.0.length_distribution.family=poisson -o lengths -q
 check "a note on lengths that do not vary" jq -e '.cases[0].notes | any(test("length_distribution of table .* has no effect"))' lengths/result.json

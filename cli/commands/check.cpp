@@ -13,6 +13,7 @@
 #include "cli/arguments/process.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
+#include "models/collective/fitted_overheads.h"
 #include "plan/plan_file.h"
 #include "sim/planning/prepared_case.h"
 #include "sim/program/program_file.h"
@@ -75,6 +76,7 @@ void check_case(const Case& item, const Scenario& scenario, const PlanWatch& wat
     }
   } catch (const Error& error) {
     if (checked.findings.empty() || error.failure() == Failure::input) checked.failure = error.failure();
+    add_notes(checked.notes, item.name, idle_key_notes(item.cluster));
     if (std::find(checked.findings.begin(), checked.findings.end(), error.what()) == checked.findings.end()) {
       checked.findings.emplace_back(error.what());
     }
@@ -126,9 +128,11 @@ std::string folder_of(const std::string& path) {
 }
 
 Checked check_cluster(const Tree& tree, const std::string& path) {
-  const Cluster cluster(read_cluster(whole_tree(tree, "clusters", folder_of(path))));
-  return {"cluster", fmt::format("{} of {} GPUs", counted(static_cast<std::size_t>(cluster.nodes()), "node"),
-                                 cluster.ranks_per_node())};
+  const Cluster cluster(with_fits(read_cluster(whole_tree(tree, "clusters", folder_of(path)))));
+  Checked checked{"cluster", fmt::format("{} of {} GPUs", counted(static_cast<std::size_t>(cluster.nodes()), "node"),
+                                         cluster.ranks_per_node())};
+  add_notes(checked.notes, cluster.spec().name, idle_key_notes(cluster.spec()));
+  return checked;
 }
 
 Checked check_workload(const Tree& tree, const std::string& path) {

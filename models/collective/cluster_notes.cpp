@@ -209,7 +209,33 @@ void note_unfitted(const ClusterSpec& spec, std::vector<std::string>& notes) {
                   spec.name, join(spec.places.unfitted)));
 }
 
+// A fabric whose leaf holds all nodes has no link that is oversubscribed.
+void note_idle_spine(const ClusterSpec& spec, std::vector<std::string>& notes) {
+  if (spec.fabric.oversubscription <= 1 || spec.nodes > spec.fabric.nodes_per_leaf) return;
+  notes.push_back(fmt::format(
+      "fabric.oversubscription of '{}' has no effect here: all nodes are under one leaf, so nothing crosses "
+      "the links between leaf and spine. It counts with more nodes, or a smaller nodes_per_leaf.",
+      spec.name));
+}
+
+void note_idle_gpu_keys(const ClusterSpec& spec, std::vector<std::string>& notes) {
+  const std::vector<std::string> idle = keys_without_effect(spec.gpu);
+  if (idle.empty()) return;
+  notes.push_back(fmt::format(
+      "{} of '{}' {} no effect, except that the compute model gpu_kernels uses the L2 cache and the number of SMs.",
+      join(idle), spec.name, idle.size() == 1 ? "has" : "have"));
+}
+
 }  // namespace
+
+std::vector<std::string> idle_key_notes(const ClusterSpec& spec) {
+  std::vector<std::string> notes;
+  note_latencies(spec, notes);
+  note_without_nccl(spec, notes);
+  note_idle_gpu_keys(spec, notes);
+  note_idle_spine(spec, notes);
+  return notes;
+}
 
 bool is_calibrated(std::string_view transport) {
   return transport_of(transport).calibrated;
@@ -224,13 +250,7 @@ std::vector<std::string> cluster_notes(const ClusterSpec& spec) {
   }
   note_ranges(spec, notes);
   note_unfitted(spec, notes);
-  note_latencies(spec, notes);
-  note_without_nccl(spec, notes);
-  const std::vector<std::string> idle = keys_without_effect(spec.gpu);
-  if (!idle.empty())
-    notes.push_back(fmt::format(
-        "{} of '{}' {} no effect, except that the compute model gpu_kernels uses the L2 cache and the number of SMs.",
-        join(idle), spec.name, idle.size() == 1 ? "has" : "have"));
+  for (std::string& note : idle_key_notes(spec)) notes.push_back(std::move(note));
   return notes;
 }
 

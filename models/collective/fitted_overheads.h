@@ -60,4 +60,7 @@ bool is_calibrated(std::string_view transport);
 // or that numbers of the file replace them; and which keys have no effect.
 std::vector<std::string> cluster_notes(const ClusterSpec& spec);
 
+// Those of them that name keys which the file states and which change nothing.
+std::vector<std::string> idle_key_notes(const ClusterSpec& spec);
+
 }  // namespace shardsim

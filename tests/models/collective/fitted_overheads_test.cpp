@@ -120,6 +120,19 @@ TEST_CASE("latencies that NCCL's constants or a fitted start displace are said")
   CHECK(partly[0].find("no effect on all_gather, all_reduce, broadcast, reduce_scatter here") != std::string::npos);
 }
 
+TEST_CASE("an oversubscription that no traffic meets is said") {
+  const auto notes = [](int nodes, int per_leaf, int oversubscription) {
+    return idle_key_notes(spec_from(a100(nodes) +
+                                    "fabric: {kind: fat_tree, nodes_per_leaf: " + std::to_string(per_leaf) +
+                                    ", oversubscription: " + std::to_string(oversubscription) + "}\n"));
+  };
+  REQUIRE(notes(4, 4, 3).size() == 1);
+  CHECK(notes(4, 4, 3)[0].starts_with(
+      "fabric.oversubscription of 'test' has no effect here: all nodes are under one leaf"));
+  CHECK(notes(5, 4, 3).empty());
+  CHECK(notes(4, 4, 1).empty());
+}
+
 TEST_CASE("keys about NCCL where no NCCL times the collectives are said") {
   const std::string cpus =
       "schema: shardsim.cluster/1\nname: cpus\ndevice: cpu\ngpu: {model: x, count: 2, compute_capability: \"0.0\", "

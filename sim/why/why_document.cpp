@@ -24,6 +24,14 @@ class Cells {
   explicit Cells(const Why& why) : all_(why.iteration_ms), places_(decimals_for(all_)) {}
   std::string ms(double value) const { return fixed(value, places_); }
   std::string some_ms(double value) const { return value > 0 ? ms(value) : ""; }
+  // Of what has hardly any, so that it is not mistaken for what has none.
+  std::string slack(double value) const {
+    if (is_none(value)) return "0";
+    const double least = std::pow(10.0, -places_);
+    return value < least / 2 ? "< " + ms(least) : ms(value);
+  }
+  // But for rounding: an iteration is called steady where it differs by so much from the one before it.
+  bool is_none(double value) const { return value <= 1e-6 * all_; }
   std::string share(double value) const { return all_ > 0 ? fixed(100 * value / all_, 1) : "-"; }
   std::string rank(int number) const { return number < 0 ? "" : std::to_string(number); }
 
@@ -70,10 +78,18 @@ Sheet slack_sheet(const Why& why, std::size_t most) {
   for (std::size_t i = 0; i < shown(why.slack.size(), most); ++i) {
     const SlackPart& part = why.slack[i];
     sheet.rows.push_back(
-        {{part.operation, part.op_class, cells.ms(part.slack_ms), cells.share(part.slack_ms), cells.rank(part.rank)},
+        {{part.operation, part.op_class, cells.slack(part.slack_ms), cells.share(part.slack_ms), cells.rank(part.rank)},
          false});
   }
   return sheet;
+}
+
+std::string slack_legend(const Why& why, std::size_t most) {
+  const std::size_t rows = shown(why.slack.size(), most);
+  const bool second_path = rows > 0 && Cells(why).is_none(why.slack.front().slack_ms);  // the least stands first
+  return fmt::format(
+      "slack: how much longer the operation could take in every iteration before iterations get longer.{}",
+      second_path ? " 0: it is on another path of the same length, so iterations get longer as soon as it does." : "");
 }
 
 std::string path_legend(const Why& why, std::size_t most) {
@@ -170,10 +186,7 @@ Document why_document(const Why& why, const Help* help, const std::string& case_
                              "on path: start and transfer on the path. transfer, waiting: as in the table of `shardsim "
                              "run`, the time in which nothing computes, mean over ranks.",
                              collectives_sheet(why)));
-  document.add(
-      table_section("Not on the path",
-                    "slack: how much longer the operation could take in every iteration before iterations get longer.",
-                    slack_sheet(why, most)));
+  document.add(table_section("Not on the path", slack_legend(why, most), slack_sheet(why, most)));
   return document;
 }
 

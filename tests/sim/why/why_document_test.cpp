@@ -1,0 +1,29 @@
+#include "sim/why/why_document.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/base/error_text.h"
+
+namespace shardsim::why_document_test {
+namespace {
+
+std::string not_on_path(std::vector<SlackPart> slack) {
+  Why why;
+  why.iteration_ms = 50;
+  why.slack = std::move(slack);
+  return document_text(why_document(why, nullptr, "main", Medium::terminal), 100, false);
+}
+
+}  // namespace
+
+TEST_CASE("slack that rounds to nothing is not shown as none, and none is said to be another path") {
+  const std::string little = not_on_path({{"lookup", "lookup", 0.001, 3}, {"update", "update", 1.25, 0}});
+  CHECK(has(little, "< 0.01"));
+  CHECK(has(little, "1.25"));
+  CHECK_FALSE(has(little, "another path"));
+  const std::string none = not_on_path({{"lookup", "lookup", 1e-12, 3}});
+  CHECK(has(none, "  lookup     lookup         0  "));
+  CHECK(has(none, "another path of the same length"));
+}
+
+}  // namespace shardsim::why_document_test

@@ -164,7 +164,8 @@ PlanToExplain explained_plan_file(const std::string& path) {
   }
   explained.notes = {
       "A plan file alone: fp32 pooled tables, one id a sample, batch 512, and TorchRec's default machine are "
-      "assumed. Point a scenario at it (plan: {file: ...}) for your own."};
+      "assumed, and times are what TorchRec's planner estimates for them, not a simulation. Point a scenario at it "
+      "(plan: {file: ...}) for your own."};
   if (explained.unsized.empty()) return explained;
   const std::size_t count = explained.unsized.size();
   explained.notes.push_back(fmt::format(
@@ -172,6 +173,15 @@ PlanToExplain explained_plan_file(const std::string& path) {
       "counted.",
       counted(count, "data_parallel table"), some_names(fqns_of(explained.unsized)), count == 1 ? "it" : "them"));
   return explained;
+}
+
+// What nothing else on the page says: whose times these are, and how to get those of the simulation.
+std::string estimate_note(const Scenario& scenario, const Case& item, const Arguments& given) {
+  const bool changed = given.has("set") || given.has("seed");
+  return fmt::format(
+      "Times are what TorchRec's planner estimates for this plan, not a simulation; 'shardsim run {} --case {}'{} "
+      "simulates it.",
+      scenario.path, item.name, changed ? " with the same --set and --seed" : "");
 }
 
 // The plan of a case. It need not fit: how far it is from fitting is what one may want to know.
@@ -326,7 +336,9 @@ int explain_plan(const Arguments& given, const Terminal& terminal) {
   const Case& item = chosen_case(scenario, given);
   const PlanWatch watch{terminal.interrupted, {}};
   if (given.text("memory-model") == "torchrec") {
-    print_torchrec(explained_case(item, scenario.seed, watch), given);
+    PlanToExplain explained = explained_case(item, scenario.seed, watch);
+    explained.notes.push_back(estimate_note(scenario, item, given));
+    print_torchrec(explained, given);
   } else {
     print_by_model(item, scenario.seed, given, watch);
   }

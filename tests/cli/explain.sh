@@ -63,6 +63,8 @@ echo "-- modules, flex and tiers"
 sed 's/^plan:.*/planner: {name: flex}/; s/nodes: 1/nodes: 2/' scenario.yaml >flex.yaml
 run explain flex.yaml
 check "flex is called flex" said '^ebc.rows and 1 other: flex, dense'
+check "times are said to be an estimate, with the command that simulates" \
+  grep -q "not a simulation; 'shardsim run flex.yaml --case main' simulates it" <(tr '\n' ' ' <streams/out)
 check "equal tables are one entry" [ "$(grep -c '^ebc.copies' streams/out)" -eq 0 ]
 check "equal ranks are one line" said '^0-7 '
 check "no line is wider than 100 columns" [ "$(awk 'length > 100' streams/out | wc -l)" -eq 0 ]

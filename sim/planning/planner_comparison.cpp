@@ -90,6 +90,13 @@ std::optional<double> PlannerComparison::times_bound(const ComparedPlan& plan) c
   return *plan.iteration_ms / *lower_bound_ms;
 }
 
+std::vector<std::string> PlannerComparison::without_options() const {
+  std::vector<std::string> names;
+  for (const ComparedPlan& plan : planners)
+    if (plan.needs_options) names.push_back(plan.planner);
+  return names;
+}
+
 bool PlannerComparison::in_model() const {
   return std::ranges::any_of(planners, [this](const ComparedPlan& plan) { return in_model(plan); });
 }
@@ -99,6 +106,7 @@ PlannerTotals totals_of(const std::vector<PlannerComparison>& comparisons) {
   totals.cases = static_cast<int>(comparisons.size());
   for (const PlannerComparison& comparison : comparisons) {
     for (const ComparedPlan& plan : comparison.planners) {
+      if (plan.needs_options) continue;
       const auto known = std::ranges::find(totals.planners, plan.planner, &PlannerTotal::planner);
       if (known == totals.planners.end()) totals.planners.push_back({plan.planner});
     }

@@ -25,7 +25,8 @@ struct ComparedPlan {
   std::optional<std::int64_t> bytes_over = {};  // of the fullest rank, where it has a plan that does not fit
   std::string reason = {};                      // why it has none; "" where it has
   PlannerFigures figures = {};
-  bool host_rows = false;  // it keeps rows in host memory, of which the lower bound says nothing
+  bool host_rows = false;      // it keeps rows in host memory, of which the lower bound says nothing
+  bool needs_options = false;  // `all` names it, and gives it no options: without some it makes no plan at all
 
   // 100 (cost_ms - iteration_ms) / iteration_ms; none where one of them is missing.
   std::optional<double> cost_error_pct() const;
@@ -45,13 +46,14 @@ struct PlannerComparison {
 
   // How many times as long as the bound a plan takes; none where one is not known, or the bound does not hold for it.
   std::optional<double> times_bound(const ComparedPlan& plan) const;
-  std::optional<double> best_ms() const;  // none where no planner has a plan
+  std::optional<double> best_ms() const;             // none where no planner has a plan
+  std::vector<std::string> without_options() const;  // the planners that need some
   // Whether some planner's costs were learned from what judges it here.
   bool in_model() const;
   bool in_model(const ComparedPlan& plan) const { return plan.figures.trained_on == judged_by; }
 };
 
-// One planner over all comparisons that it takes part in.
+// One planner over all comparisons that it takes part in; those that need options take part in none.
 struct PlannerTotal {
   std::string planner;
   int cases = 0, solved = 0;

@@ -10,12 +10,20 @@
 namespace shardsim {
 namespace {
 
+// " Not compared: autoshard, per_table, which need options that 'all' does not give."
+std::string not_compared_text(const std::vector<std::string>& names) {
+  if (names.empty()) return "";
+  return fmt::format(" Not compared: {}, which {} options that 'all' does not give.", some_names(names),
+                     names.size() == 1 ? "needs" : "need");
+}
+
 // The answer for one case.
 std::string best_of_case(const PlannerComparison& comparison) {
   const std::vector<const ComparedPlan*> plans = fastest_first(comparison);
   const auto solved = static_cast<std::size_t>(
       std::ranges::count_if(plans, [](const ComparedPlan* plan) { return plan->iteration_ms.has_value(); }));
-  if (solved == 0) return fmt::format("Of {} planners none has a plan for {}.", plans.size(), comparison.name);
+  const std::string rest = not_compared_text(comparison.without_options());
+  if (solved == 0) return fmt::format("Of {} planners none has a plan for {}.{}", plans.size(), comparison.name, rest);
   const double best = *plans.front()->iteration_ms;
   std::string text =
       fmt::format("Of {}, {} makes the fastest plan for {} on {}: {} ms", counted(plans.size(), "planner"),
@@ -24,7 +32,7 @@ std::string best_of_case(const PlannerComparison& comparison) {
     text += fmt::format("; {} follows with {} times that", plans[1]->planner, fixed(*plans[1]->iteration_ms / best, 3));
   }
   if (solved < plans.size()) text += fmt::format("; {} of them have no plan that fits", plans.size() - solved);
-  return text + ".";
+  return text + "." + rest;
 }
 
 // The next after the best: who has the fastest plan most often of the others, then most plans beside the best's, then
@@ -72,12 +80,13 @@ std::string without_plans_text(const PlannerTotals& totals) {
 
 std::string best_of_cases(const std::vector<PlannerComparison>& comparisons) {
   const PlannerTotals totals = totals_of(comparisons);
+  const std::string rest = not_compared_text(comparisons.front().without_options());
   if (totals.best.empty()) {
-    return fmt::format("Of {} none has a plan for any of the {} cases.", counted(totals.planners.size(), "planner"),
-                       totals.cases);
+    return fmt::format("Of {} none has a plan for any of the {} cases.{}", counted(totals.planners.size(), "planner"),
+                       totals.cases, rest);
   }
   const PlannerTotal& best = *std::ranges::find(totals.planners, totals.best, &PlannerTotal::planner);
-  return wins_text(best, totals) + follower_text(next_after(totals), totals) + without_plans_text(totals);
+  return wins_text(best, totals) + follower_text(next_after(totals), totals) + without_plans_text(totals) + rest;
 }
 
 }  // namespace

@@ -151,12 +151,12 @@ std::string planners_legend(const StudyResult& study) {
   return text;
 }
 
-// Each reason once, with the planners that it holds for.
-NoteList reasons(const StudyResult& study) {
+// Each reason once, with the planners that it holds for: of those that need options, or of the others.
+NoteList reasons(const StudyResult& study, bool need_options) {
   NoteList list;
   for (const PlannerComparison& comparison : study.comparisons) {
     for (const ComparedPlan& plan : comparison.planners) {
-      if (plan.reason.empty()) continue;
+      if (plan.reason.empty() || plan.needs_options != need_options) continue;
       const std::string& about = study.comparisons.size() == 1 ? plan.planner : plan.name;
       const auto known = std::ranges::find(list.notes, plan.reason, &NoteList::Note::text);
       if (known == list.notes.end()) {
@@ -167,6 +167,12 @@ NoteList reasons(const StudyResult& study) {
     }
   }
   return list;
+}
+
+void add_reasons(Section& section, const std::string& lead, NoteList list) {
+  if (list.notes.empty()) return;
+  section.blocks.emplace_back(Paragraph{lead});
+  section.blocks.emplace_back(std::move(list));
 }
 
 std::string mean_cell(const std::optional<double>& mean, int places) {
@@ -224,7 +230,8 @@ std::string totals_legend(const StudyResult& study, const PlannerTotals& totals)
 
 std::vector<const ComparedPlan*> fastest_first(const PlannerComparison& comparison) {
   std::vector<const ComparedPlan*> plans;
-  for (const ComparedPlan& plan : comparison.planners) plans.push_back(&plan);
+  for (const ComparedPlan& plan : comparison.planners)
+    if (!plan.needs_options) plans.push_back(&plan);
   std::ranges::stable_sort(plans, [](const ComparedPlan* a, const ComparedPlan* b) {
     if (!a->iteration_ms || !b->iteration_ms) return a->iteration_ms.has_value() && !b->iteration_ms;
     return *a->iteration_ms < *b->iteration_ms;
@@ -265,10 +272,8 @@ Section planners_section(const StudyResult& study, Medium medium) {
   Section section = table_section("Planners", planners_legend(study), planners_sheet(study));
   if (any_in_model(study)) section.remark = "in-model";
   section.folded = many;
-  NoteList without = reasons(study);
-  if (without.notes.empty()) return section;
-  section.blocks.emplace_back(Paragraph{"Without a plan, and why:"});
-  section.blocks.emplace_back(std::move(without));
+  add_reasons(section, "Without a plan, and why:", reasons(study, false));
+  add_reasons(section, "Not compared, because 'all' does not give the options that they need:", reasons(study, true));
   return section;
 }
 

@@ -54,6 +54,7 @@ std::string cases_legend(const StudyResult& study, Medium medium);
 Section planners_section(const StudyResult& study, Medium medium);
 Section planner_totals_section(const StudyResult& study);  // over several such cases
 // Fastest first, then those without a plan.
+// Without those that need options.
 std::vector<const ComparedPlan*> fastest_first(const PlannerComparison& comparison);
 // "fits", "2.10 GiB over" or "no plan".
 std::string memory_outcome(const ComparedPlan& plan);

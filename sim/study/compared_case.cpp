@@ -9,6 +9,7 @@
 #include "models/compute/compute_model.h"
 #include "plan/check.h"
 #include "plan/memory_model.h"
+#include "plan/planner.h"
 #include "sim/planning/lower_bound.h"
 #include "sim/study/case_result.h"
 
@@ -84,6 +85,17 @@ std::string judge_of(const Case& item) {
   return compute_model_name(item.compute_model) + (file == nullptr ? "" : " " + file->scalar);
 }
 
+// Whether `all` names a planner that some option has to tell what to do.
+bool needs_options(const Case& item) {
+  if (!item.compared->unasked) return false;
+  try {
+    make_planner(item.planner);
+    return false;
+  } catch (const Error&) {
+    return true;
+  }
+}
+
 // None where nothing is known, or the workload cannot be lowered, which each planner's own error says.
 std::optional<double> bound_ms(const Case& item, const Cluster& cluster) {
   try {
@@ -134,7 +146,10 @@ std::vector<PlannerComparison> begun_comparisons(const Scenario& scenario,
       begun.lower_bound_ms = bound_ms(item, cluster_of(index));
       if (begun.lower_bound_ms) begun.lower_bound_lacks = lower_bound_lacks(item);
     }
-    comparisons.back().planners.push_back({item.name, item.compared->label});
+    ComparedPlan& plan = comparisons.back().planners.emplace_back();
+    plan.name = item.name;
+    plan.planner = item.compared->label;
+    plan.needs_options = needs_options(item);
   }
   return comparisons;
 }

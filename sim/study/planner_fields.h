@@ -24,6 +24,7 @@ void plan_fields(Visitor& visit, MaybeConst<ComparedPlan> auto& plan, MaybeConst
   if (plan.cost_error_pct()) visit.derived("cost_error_pct", [&] { return plan.cost_error_pct(); });
   visit.take("trained_on", plan.figures.trained_on);
   visit.take("rows_in_host_memory", plan.host_rows);
+  visit.take("needs_options", plan.needs_options);
 }
 
 template <typename Visitor>

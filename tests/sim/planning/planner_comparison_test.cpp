@@ -113,6 +113,19 @@ TEST_CASE("the answer over many cases: who wins how often, who is next where bot
   CHECK(planners_sentence(study) == "Of 3 planners none has a plan for any of the 2 cases.");
 }
 
+TEST_CASE("planners that need options are named apart and not counted") {
+  PlannerComparison comparison = compared(10, 20, 0);
+  comparison.planners.at(2).needs_options = true;
+  StudyResult study;
+  study.comparisons = {comparison};
+  const std::string one = planners_sentence(study);
+  CHECK(one.starts_with("Of 2 planners, a makes the fastest plan for "));
+  CHECK(one.ends_with("times that. Not compared: c, which needs options that 'all' does not give."));
+  study.comparisons = {comparison, comparison};
+  CHECK(totals_of(study.comparisons).planners.size() == 2);
+  CHECK(planners_sentence(study).ends_with(" Not compared: c, which needs options that 'all' does not give."));
+}
+
 TEST_CASE("without a case that all solve there is no mean") {
   const PlannerTotals totals = totals_of({compared(10, 0, 0), compared(0, 15, 0)});
   CHECK(totals.common == 0);

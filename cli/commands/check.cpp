@@ -14,6 +14,7 @@
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
 #include "models/collective/fitted_overheads.h"
+#include "models/workload/dense_widths.h"
 #include "plan/plan_file.h"
 #include "sim/planning/prepared_case.h"
 #include "sim/program/program_file.h"
@@ -62,6 +63,11 @@ void add_notes(NotesOfCases& notes, const std::string& name, const std::vector<s
   }
 }
 
+Findings workload_notes(const Workload& workload) {
+  const std::string note = dense_width_note(workload);
+  return note.empty() ? Findings{} : Findings{note};
+}
+
 // Everything but the simulation: cluster, plan, memory, Program.
 void check_case(const Case& item, const Scenario& scenario, const PlanWatch& watch, Checked& checked) {
   try {
@@ -71,12 +77,13 @@ void check_case(const Case& item, const Scenario& scenario, const PlanWatch& wat
     make_network(item.network);
     // The closed form is quick, and expands every collective as the simulation would.
     simulate_case(prepared, prepared.program(), named_map("closed_form"));
+    add_notes(checked.notes, item.name, idle_key_notes(item.cluster));
+    add_notes(checked.notes, item.name, workload_notes(item.workload));
     if (const auto loads = rank_loads(prepared.program())) {
       add_notes(checked.notes, item.name, load_notes(*loads, prepared));
     }
   } catch (const Error& error) {
     if (checked.findings.empty() || error.failure() == Failure::input) checked.failure = error.failure();
-    add_notes(checked.notes, item.name, idle_key_notes(item.cluster));
     if (std::find(checked.findings.begin(), checked.findings.end(), error.what()) == checked.findings.end()) {
       checked.findings.emplace_back(error.what());
     }
@@ -137,7 +144,9 @@ Checked check_cluster(const Tree& tree, const std::string& path) {
 
 Checked check_workload(const Tree& tree, const std::string& path) {
   const Workload workload = read_workload(whole_tree(tree, "workloads", folder_of(path)), "");
-  return {"workload", counted(workload.tables.size(), "table")};
+  Checked checked{"workload", counted(workload.tables.size(), "table")};
+  add_notes(checked.notes, workload.name, workload_notes(workload));
+  return checked;
 }
 
 Checked check_plan_alone(const Tree& tree) {

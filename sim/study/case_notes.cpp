@@ -10,6 +10,7 @@
 #include "models/collective/fitted_overheads.h"
 #include "models/compute/compute_model.h"
 #include "models/compute/gpus/gpu_constants.h"
+#include "models/workload/dense_widths.h"
 #include "sim/scenario/read_case.h"
 #include "sim/study/case_result.h"
 #include "sim/study/load_notes.h"
@@ -310,6 +311,11 @@ void note_lengths(Notes& notes, const Workload& workload) {
                   first->name, more > 0 ? fmt::format(" and {} more", more) : ""));
 }
 
+void note_widths(Notes& notes, const Workload& workload) {
+  const std::string note = dense_width_note(workload);
+  if (!note.empty()) notes.push_back(note);
+}
+
 void note_published(Notes& notes, const Case& item) {
   if (item.changed && !item.published.empty()) {
     notes.emplace_back(
@@ -344,6 +350,7 @@ std::vector<std::string> case_notes(const CaseResult& result, const PreparedCase
   if (result.loads) {
     for (std::string& note : load_notes(*result.loads, prepared)) notes.push_back(std::move(note));
   }
+  note_widths(notes, item.workload);
   note_slices(notes, item, plan);
   note_own_lowering(notes, plan, item.workload);
   for (std::string& note : idle_notes(item, plan)) notes.push_back(std::move(note));

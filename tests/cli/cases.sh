@@ -91,6 +91,24 @@ check "plan says what the fullest rank looks up and receives: $(cat streams/err)
   grep -q '^note: Lookups of an iteration: rank 1 has 2.16 times the mean; .* Ids received: rank 1 has 2.16 times the mean' streams/err
 check "beside the plan" jq -e '.plan' streams/out >/dev/null
 
+echo "-- keys without effect, widths that do not follow from the others"
+cat >idle.yaml <<'YAML'
+schema: shardsim.scenario/1
+cluster: {base: toy_2x4, fabric: {kind: fat_tree, nodes_per_leaf: 2, oversubscription: 4}}
+workload:
+  name: w
+  batch_per_gpu: 64
+  tables: [{name: t, copies: 3, rows: 10000, dim: 8, kind: pooled}]
+  dense: {layers: [{name: bottom_0, in: 13, out: 8}, {name: top_0, in: 99, out: 1}]}
+planner: {name: table_wise}
+YAML
+run check idle.yaml
+check "check says that nothing crosses the spine: $(cat streams/err)" \
+  grep -q "^note: main: fabric.oversubscription of 'toy_2x4' has no effect here" streams/err
+check "and that the first layer above reads a width of its own" grep -q "^note: main: Layer 'top_0' reads 99 columns" streams/err
+run run idle.yaml -o idle
+check "run says both, too" [ "$(grep -cE 'no effect here: all nodes are under one|reads 99 columns' idle/result.json)" -eq 2 ]
+
 echo "-- files beside the scenario"
 mkdir -p deep/er
 printf 'quality,op\nA,copy\n' >deep/er/m.csv

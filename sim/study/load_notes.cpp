@@ -3,14 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <memory>
+#include <optional>
 
 #include "base/statistics.h"
+#include "plan/check.h"
+#include "plan/constraints.h"
 #include "plan/memory_model.h"
 #include "sim/lower/known_shares.h"
+#include "sim/scenario/read_case.h"
 
 namespace shardsim {
 namespace {
 
+constexpr const char* kTiers =
+    " Replicating its most popular rows may help: 'run --planners flexshard_2tier,flexshard_3tier' tries it.";
 constexpr std::int64_t kNarrow = 8;  // columns: slices of fewer are hardly worth a rank
 
 const Table& table_named(const Workload& workload, const std::string& name) {
@@ -34,45 +42,114 @@ bool in_tiers(const PreparedCase& prepared, const Table& table) {
   });
 }
 
-// Bytes per rank of the table as a data-parallel one, by the case's memory model, where all ranks have room for them
-// beside the plan; 0 where one has not.
-double bytes_as_copies(const Table& table, const PreparedCase& prepared) {
-  const Workload& workload = prepared.item.workload;
-  const Cluster& cluster = prepared.cluster;
-  const auto index = static_cast<int>(&table - workload.tables.data());
-  const auto memory = make_memory_model(prepared.item.memory_model);
-  const Placement copies = whole_table(index, table, Strategy::data_parallel, {all_ranks(cluster.world_size())});
-  const PlacementMemory more = memory->on_ranks(copies, workload, cluster).front();
-  const double bytes = more.static_bytes + more.dynamic_bytes;
-  const auto held = memory_per_rank(prepared.plan, workload, cluster, *memory);
-  return bytes <= static_cast<double>(cluster.memory_per_rank().count - std::ranges::max(held)) ? bytes : 0;
+int index_of(const Table& table, const Workload& workload) {
+  return static_cast<int>(&table - workload.tables.data());
 }
 
-// What keeps one rank from serving all lookups of the hot rows, which are `lookups` of the table now. Copies of a whole
-// table are all-reduced and applied row by row in each iteration: that pays where it has no more rows than are asked
-// for.
-std::string head_remedy(const Table& table, double lookups, const PreparedCase& prepared) {
-  if (in_tiers(prepared, table))
-    return " Replicating more of its most popular rows would help (memory_budget of FlexShard's planners).";
-  const std::string tiers = tiers_remedy(prepared.item.workload);
-  if (!tiers.empty()) return tiers;
-  const double bytes = static_cast<double>(table.rows) <= lookups ? bytes_as_copies(table, prepared) : 0;
-  if (bytes > 0) {
-    return fmt::format(
-        " Replicating table '{}' (data_parallel) may help: it has fewer rows than this rank looks up in it, and every "
-        "rank has room for its {}. Simulate it.",
-        table.name,
-        bytes < 0.1 * kGiB ? fmt::format("{:.2g} MiB", bytes / kMiB) : fmt::format("{:.2g} GiB", bytes / kGiB));
+bool is_searched(const Case& item) {
+  if (!item.plan_file.empty()) return false;
+  return std::ranges::any_of(planners_within(item.planner), [](const Tree* planner) {
+    const Tree* const name = planner->find("name");
+    return name != nullptr && name->scalar == "search";
+  });
+}
+
+std::string room_text(double bytes) {
+  return bytes < 0.1 * kGiB ? fmt::format("{:.2g} MiB", bytes / kMiB) : fmt::format("{:.2g} GiB", bytes / kGiB);
+}
+
+// Other ways to place one table, of which only those are advised that the closed form says to be faster.
+class Advice {
+ public:
+  Advice(const PreparedCase& prepared, const RankLoads& loads) : prepared_(prepared), loads_(loads) {}
+
+  // What keeps one rank from serving all lookups of the hot rows, which are `lookups` of the table now; "" where
+  // nothing is known to.
+  std::string for_hot_rows(const Table& table, double lookups) const {
+    if (is_searched(prepared_.item)) return " The planner search has already tried other ways to place it.";
+    if (in_tiers(prepared_, table))
+      return " Replicating more of its most popular rows may help (memory_budget of FlexShard's planners).";
+    if (table.kind == TableKind::sequence) return kTiers;
+    const std::string copies = static_cast<double>(table.rows) <= lookups ? of_copies(table) : "";
+    return copies.empty() ? of_slices(table) : copies;
   }
-  if (table.dim < 2 * kNarrow) return "";
-  return fmt::format(
-      " Cutting table '{}' by columns (column_wise) may help: the rank of a slice reads fewer bytes of each row, but "
-      "each slice receives all ids of the table. Simulate it.",
-      table.name);
-}
 
-std::string remedy(const Table& table, double lookups, const PreparedCase& prepared) {
-  if (!hot_blocks(prepared, table)) return head_remedy(table, lookups, prepared);
+ private:
+  static constexpr double kTelling = 1;  // percent of an iteration
+
+  // Copies of a whole table are all-reduced and applied row by row in each iteration: that pays at most where it has no
+  // more rows than are asked for.
+  std::string of_copies(const Table& table) const {
+    const int index = index_of(table, prepared_.item.workload);
+    const Placement copies =
+        whole_table(index, table, Strategy::data_parallel, {all_ranks(prepared_.cluster.world_size())});
+    const double shorter = shorter_pct({copies});
+    if (shorter < kTelling) return "";
+    const PlacementMemory more = make_memory_model(prepared_.item.memory_model)
+                                     ->on_ranks(copies, prepared_.item.workload, prepared_.cluster)
+                                     .front();
+    return fmt::format(
+        " Replicating table '{}' (data_parallel) makes the iteration {:.0f} % shorter by the estimate without "
+        "contention, and every rank has room for its {}. Simulate it.",
+        table.name, shorter, room_text(more.static_bytes + more.dynamic_bytes));
+  }
+
+  std::string of_slices(const Table& table) const {
+    const std::vector<Placement> slices = slices_of(table);
+    const double shorter = slices.size() < 2 ? 0 : shorter_pct(slices);
+    if (shorter < kTelling) return "";
+    return fmt::format(
+        " Cutting table '{}' into {} slices of columns (column_wise) makes the iteration {:.0f} % shorter by the "
+        "estimate without contention. Simulate it.",
+        table.name, slices.size(), shorter);
+  }
+
+  // As many as are not too narrow, on the ranks that look up least.
+  std::vector<Placement> slices_of(const Table& table) const {
+    std::vector<int> ranks = all_ranks(prepared_.cluster.world_size());
+    std::ranges::stable_sort(ranks, {}, [&](int rank) { return loads_.lookups[static_cast<std::size_t>(rank)]; });
+    auto count = std::min<std::int64_t>(std::ssize(ranks), table.dim / kNarrow);
+    while (count > 1 && table.dim % count != 0) --count;
+    std::vector<Placement> slices;
+    for (std::int64_t i = 0; i < count; ++i) {
+      slices.push_back(whole_table(index_of(table, prepared_.item.workload), table, Strategy::column_wise,
+                                   {{ranks[static_cast<std::size_t>(i)]}}));
+      slices.back().column_begin = i * (table.dim / count);
+      slices.back().column_end = (i + 1) * (table.dim / count);
+    }
+    return slices;
+  }
+
+  // By how many percent the iteration gets shorter with these placements of one table in place of its own; 0 where they
+  // do not fit or may not be.
+  double shorter_pct(const std::vector<Placement>& placements) const {
+    Plan plan = prepared_.plan;
+    std::erase_if(plan.placements, [&](const Placement& own) { return own.table == placements.front().table; });
+    plan.placements.insert(plan.placements.end(), placements.begin(), placements.end());
+    std::ranges::stable_sort(plan.placements, {}, &Placement::table);
+    const Case& item = prepared_.item;
+    try {
+      check_constraints(plan, item.workload, item.constraints, "the advice");
+      check_memory(plan, item.workload, prepared_.cluster, *make_memory_model(item.memory_model));
+      if (!now_ms_) now_ms_ = estimate_ms(prepared_);
+      const std::shared_ptr<const Cluster> same(std::shared_ptr<const Cluster>(), &prepared_.cluster);
+      return 100 * (1 - estimate_ms({prepared_.scenario, item, same, std::move(plan)}) / *now_ms_);
+    } catch (const Error&) {
+      return 0;
+    }
+  }
+
+  static double estimate_ms(const PreparedCase& prepared) {
+    return simulate_case(prepared, prepared.program(), named_map("closed_form")).timeline.iteration_ms;
+  }
+
+  const PreparedCase& prepared_;
+  const RankLoads& loads_;
+  mutable std::optional<double> now_ms_;
+};
+
+std::string remedy(const Table& table, double lookups, const PreparedCase& prepared, const Advice& advice) {
+  if (!hot_blocks(prepared, table)) return advice.for_hot_rows(table, lookups);
   return fmt::format(
       " The ids of table '{}' are sorted by popularity, so cutting it into blocks puts the hottest rows on one rank. "
       "Cut it modulo instead (load: {{row_cut: modulo}}), or hash the ids (row_order: random).",
@@ -108,22 +185,24 @@ std::string fullest_text(const std::vector<double>& of_ranks) {
 std::string tiers_remedy(const Workload& workload) {
   const bool tiers =
       std::ranges::all_of(workload.tables, [](const Table& table) { return table.kind == TableKind::sequence; });
-  return tiers ? " Replicating its most popular rows would help (flexshard_2tier, flexshard_3tier)." : "";
+  return tiers ? kTiers : "";
 }
 
 std::vector<std::string> load_notes(const RankLoads& loads, const PreparedCase& prepared) {
   if (!(loads.times_mean() >= 1 + kTellingSkew)) return {};
   const Workload& workload = prepared.item.workload;
   const Table& most = table_named(workload, loads.tables.front().table);
+  const Advice advice(prepared, loads);
   std::vector<std::string> notes = {fullest_rank(loads)};
   const auto& row = loads.hottest_row;
   const bool limits = row && row->least_times_mean >= 1 + kTellingSkew;
   if (!limits || row->table != most.name || hot_blocks(prepared, most)) {
-    notes.back() += remedy(most, loads.tables.front().lookups[static_cast<std::size_t>(loads.fullest)], prepared);
+    notes.back() +=
+        remedy(most, loads.tables.front().lookups[static_cast<std::size_t>(loads.fullest)], prepared, advice);
   }
   if (limits) {
     const Table& hot = table_named(workload, row->table);
-    notes.push_back(hot_row_limit(*row, in_tiers(prepared, hot)) + head_remedy(hot, row->lookups, prepared));
+    notes.push_back(hot_row_limit(*row, in_tiers(prepared, hot)) + advice.for_hot_rows(hot, row->lookups));
   }
   return notes;
 }

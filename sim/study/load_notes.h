@@ -13,10 +13,11 @@ inline constexpr double kTellingSkew = 0.25;
 
 // Sentences about uneven rows, from the `loads` of the case's Program: which rank looks up most, how much more than the
 // mean, because of which table, and whether a single row causes it, so that no other cut by rows would help. Each says
-// what would help. There are none below kTellingSkew.
+// what would help, as far as the closed form or the planner search does not say otherwise. There are none below
+// kTellingSkew.
 std::vector<std::string> load_notes(const RankLoads& loads, const PreparedCase& prepared);
 
-// " Replicating its most popular rows would help (...)." if all tables can be cut into tiers, else "".
+// " Replicating its most popular rows may help: ..." if all tables can be cut into tiers, else "".
 std::string tiers_remedy(const Workload& workload);
 
 // The loads of any plan in a sentence or two: what the fullest rank looks up and receives over the mean one.

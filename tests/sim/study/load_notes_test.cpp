@@ -19,6 +19,8 @@ struct Skewed {
   explicit Skewed(const std::string& table, Strategy strategy = Strategy::row_wise) {
     item.cluster = physics::cluster_spec("toy_2x4.yaml");
     item.memory_model = physics::named("paper");
+    item.compute_model = physics::named("roofline");
+    item.network = physics::named("closed_form");
     item.workload = read_workload(
         parse_yaml(
             "schema: shardsim.workload/1\nname: skewed\nbatch_per_gpu: 512\ntables:\n  - {name: t, " + table + "}\n",
@@ -75,14 +77,30 @@ TEST_CASE("of rows that lie together by their ids the cut is to blame, not one r
 TEST_CASE("what helps depends on what can be made of the table") {
   CHECK(
       has(Skewed("rows: 1000000, dim: 64, kind: sequence, average_length: 20, access: {family: zipf, s: 1.2}").notes(),
-          "Replicating its most popular rows would help (flexshard_2tier, flexshard_3tier)."));
+          "Replicating its most popular rows may help: 'run --planners flexshard_2tier,flexshard_3tier' tries it."));
   // 18 thousand lookups of one row, and 2,000 rows to reduce in their place.
-  CHECK(has(Skewed(pooled(1.2, 2'000)).notes(),
-            "Replicating table 't' (data_parallel) may help: it has fewer rows than this rank"));
-  CHECK(has(Skewed(pooled(1.2)).notes(), "Cutting table 't' by columns (column_wise)"));
+  CHECK(has(Skewed(pooled(1.2, 2'000)).notes(), "Replicating table 't' (data_parallel) makes the iteration "));
+  CHECK(has(Skewed(pooled(1.2, 1'000'000, 512)).notes(),
+            "Cutting table 't' into 8 slices of columns (column_wise) makes the iteration "));
   const std::string narrow = Skewed(pooled(1.2, 1'000'000, 4)).notes();
   CHECK(has(narrow, "can bring the fullest rank below"));
   CHECK_FALSE(has(narrow, "Cutting table"));
+}
+
+TEST_CASE("what the estimate or the planner search says not to help is not advised") {
+  // A table that is all-reduced whole, and slices that all ids go to, beside rows of 256 bytes: neither is faster.
+  CHECK(has(Skewed(pooled(1.2)).notes(), "the others wait for it"));
+  CHECK_FALSE(has(Skewed(pooled(1.2)).notes(), " makes the iteration "));
+  const std::string wide = Skewed(pooled(1.2, 15'000, 256)).notes();  // fewer rows than lookups, and yet
+  CHECK_FALSE(has(wide, "Replicating table"));
+  CHECK(has(wide, "Cutting table 't' into 8 slices of columns"));
+  Skewed searched(pooled(1.2, 2'000));
+  searched.item.planner = physics::named("search");
+  CHECK(has(searched.notes(), "The planner search has already tried other ways to place it."));
+  CHECK_FALSE(has(searched.notes(), "Replicating table"));
+  Skewed bound(pooled(1.2, 2'000));
+  bound.item.constraints.by_table["t"].sharding_types = {Strategy::row_wise};
+  CHECK_FALSE(has(bound.notes(), " makes the iteration "));
 }
 
 TEST_CASE("even loads are not worth a note") {

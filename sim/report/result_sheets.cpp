@@ -312,8 +312,8 @@ std::string early_leavers_legend(const StudyResult& study, std::size_t most) {
   for (const CaseResult* item : all_cases(study, most))
     for (const NamedTime& time : item->times)
       if (is_communication(time.op_class) && time.span_ms < kTelling * time.alone_ms)
-        return " alone adds up the time of the slowest GPU in each call, in run the calls of one GPU, so with uneven "
-               "calls it may be less.";
+        return " in run may be less than alone: alone counts each call until its slowest GPU is done, in run the calls "
+               "of a single GPU.";
   return "";
 }
 
@@ -335,9 +335,12 @@ Section collectives_section(const StudyResult& study, Medium medium) {
   const std::size_t most = few ? few_cases(study) : study.cases.size();
   Section section = table_section(
       "Collectives",
-      "alone: time of all calls without contention. in run: time of all calls in the iteration, on the slowest GPU. "
-      "exposed: the part that is hidden neither by compute nor by a collective that ends later, mean over the GPUs. "
-      "waiting: the part of exposed before the last GPU of the group has arrived; the rest is transfer." +
+      "alone: the time that all calls would take if nothing else ran. in run: the time that they take in the "
+      "iteration, on the GPU where that is longest. exposed: the time in which a GPU communicates and computes "
+      "nothing, mean over the GPUs; where several collectives run at once, it counts for the one that ends last. "
+      "waiting: the part of exposed in which some GPU of the group has not arrived yet; in the rest, bytes move. MB "
+      "per GPU: bytes sent or received, whichever is more, with those that stay on the GPU; of an all-reduce, the "
+      "size of its buffer; for the GPU with most." +
           early_leavers_legend(study, most),
       collectives_sheet(study, most));
   const std::vector<std::string> lines = waiting_lines(study, most);

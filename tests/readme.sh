@@ -15,7 +15,7 @@ command=$(sed -n '1s/^\$ \.\/run\.sh //p' console.txt)
 [ -n "$command" ] || { echo "README.md: the console block has no command"; exit 1; }
 tail -n +2 console.txt >expected.txt
 # shellcheck disable=SC2086  # the arguments are words
-"$binary" $command >printed.txt 2>/dev/null
+"$binary" $command >printed.txt 2>&1
 diff -u expected.txt printed.txt || { echo "README.md: 'shardsim $command' prints something else"; status=1; }
 
 while read -r arguments; do

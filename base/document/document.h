@@ -14,6 +14,7 @@ struct Sheet {
     std::string header;
     bool number = true;  // right-aligned
     bool name = false;   // which a reader has to type: never cut while a line of its own holds it; the first column
+    bool minor = false;  // a line without room for all columns does without it, the last one first
   };
   struct Row {
     std::vector<std::string> cells;  // one per column, or a single one: the heading of the rows below
@@ -106,6 +107,7 @@ Section table_section(std::string heading, std::string caption, Sheet sheet);
 // For a terminal: lines of at most `width` columns, at least 40, each ending in a line feed. `colour`: headings bold,
 // quiet rows faint; meaning never rests on colour alone. Charts are left out.
 std::string document_text(const Document& document, int width, bool colour);
+inline constexpr int kNoTerminal = 0;  // as `width`: what is piped has whole tables, whose lines nobody folds
 
 // For a Markdown file: headings begin with `level` times "#". Charts are left out.
 std::string document_markdown(const Document& document, int level);

@@ -64,6 +64,41 @@ void narrow(const Sheet& sheet, int width, int least, Test gives, std::vector<in
   }
 }
 
+// The least that the columns take. `names_whole`: names stand in their line.
+int least_width(const Sheet& sheet, bool names_whole) {
+  std::vector<int> widths = natural_widths(sheet);
+  const bool named = !sheet.columns.empty() && sheet.columns.front().name;
+  for (std::size_t c = 0; c < widths.size(); ++c) {
+    const Sheet::Column& column = sheet.columns[c];
+    if (column.number || (column.name && names_whole)) continue;
+    widths[c] = std::min(widths[c], named && !column.name ? kLeastBesideName : kLeastTextWidth);
+  }
+  return total_width(widths);
+}
+
+void take_out(Sheet& sheet, std::ptrdiff_t column) {
+  for (Sheet::Row& row : sheet.rows)
+    if (!row.is_heading(sheet)) row.cells.erase(row.cells.begin() + column);
+  sheet.columns.erase(sheet.columns.begin() + column);
+}
+
+// Without as many minor columns as the line has no room for, whose headers go to `left_out`; as few as possible where
+// names cannot stand in their line anyway.
+Sheet without_minor(const Sheet& whole, int width, std::vector<std::string>& left_out) {
+  for (const bool names_whole : {true, false}) {
+    Sheet sheet = whole;
+    left_out.clear();
+    while (least_width(sheet, names_whole) > width) {
+      const auto last = std::ranges::find_if(sheet.columns.rbegin(), sheet.columns.rend(), &Sheet::Column::minor);
+      if (last == sheet.columns.rend()) break;
+      left_out.insert(left_out.begin(), last->header);
+      take_out(sheet, sheet.columns.rend() - last - 1);
+    }
+    if (!names_whole || least_width(sheet, names_whole) <= width) return sheet;
+  }
+  return whole;
+}
+
 // What stands beside a name gives way first, then the name, which has a line of its own to go to, then all.
 void fit(const Sheet& sheet, int width, std::vector<int>& widths) {
   const auto is_name = [](const Sheet::Column& column) { return column.name; };
@@ -205,7 +240,9 @@ std::string row_text(const Sheet& sheet, const std::vector<int>& widths, std::ve
 
 }  // namespace
 
-std::string sheet_text(const Sheet& whole, int width, bool colour) {
+std::string sheet_text(const Sheet& all, int width, bool colour) {
+  std::vector<std::string> left_out;
+  const Sheet whole = without_minor(all, width, left_out);
   std::vector<int> widths = natural_widths(whole);
   fit(whole, width, widths);
   const Sheet sheet = shortened(whole, widths, width);
@@ -220,17 +257,23 @@ std::string sheet_text(const Sheet& whole, int width, bool colour) {
     }
   }
   if (whole.spelt_out) result += spelt_out(whole, sheet, widths, width);
+  if (!left_out.empty()) result += wrapped("A wider terminal also shows: " + join(left_out) + ".", width, "");
   return result;
 }
 
 namespace {
 
 constexpr int kLeastWidth = 40;
+constexpr int kWidthOfProse = 100;    // where the width is not known
+constexpr int kWidthOfTables = 1000;  // which is then what they need
 
 // Writes a document for a terminal, block after block.
 class TerminalWriter {
  public:
-  TerminalWriter(int width, bool colour) : width_(std::max(width, kLeastWidth)), colour_(colour) {}
+  TerminalWriter(int width, bool colour)
+      : width_(width == kNoTerminal ? kWidthOfProse : std::max(width, kLeastWidth)),
+        table_width_(width == kNoTerminal ? kWidthOfTables : width_),
+        colour_(colour) {}
 
   void title(const std::string& text) {
     if (!text.empty()) text_ += bold(clipped(text, width_), colour_) + "\n";
@@ -250,7 +293,7 @@ class TerminalWriter {
       text_ += wrapped(lead + (note.about.empty() ? "" : note.about + ": ") + note.text, width_, "");
     }
   }
-  void operator()(const Sheet& sheet) { text_ += sheet_text(sheet, width_, colour_); }
+  void operator()(const Sheet& sheet) { text_ += sheet_text(sheet, table_width_, colour_); }
   void operator()(const Chart&) {}
   void operator()(const Section& section) {
     if (!text_.empty()) text_ += "\n";
@@ -263,7 +306,7 @@ class TerminalWriter {
   }
 
  private:
-  int width_;
+  int width_, table_width_;
   bool colour_;
   std::string text_;
 };

@@ -33,7 +33,7 @@ struct Positional {
 struct Terminal {
   bool stderr_is_terminal = false;
   bool colour = false;  // on stdout; NO_COLOR, TERM=dumb and pipes switch it off
-  int width = 100;      // columns of stdout
+  int width = 100;      // columns of stdout; kNoTerminal where it is none
   std::function<bool()> interrupted;
 };
 

@@ -15,6 +15,7 @@
 #include <new>
 #include <system_error>
 
+#include "base/document/document.h"
 #include "base/system_failure.h"
 #include "base/text.h"
 
@@ -30,7 +31,8 @@ bool wants_colour(bool is_terminal) {
 
 int columns(bool is_terminal) {
   winsize size{};
-  if (!is_terminal || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 100;
+  if (!is_terminal) return kNoTerminal;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 100;
   return std::max<int>(size.ws_col, 60);
 }
 

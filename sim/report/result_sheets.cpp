@@ -184,11 +184,11 @@ Sheet cases_sheet(const StudyResult& study, Medium medium) {
                    {"iteration ms"},
                    {"80 % within"},
                    {"est. ms"},
-                   {"samples/s"},
+                   {"samples/s", true, false, true},
                    {"speed"},
                    {"GiB"},
-                   {"peak"},
-                   {"of"},
+                   {"peak", true, false, true},
+                   {"of", true, false, true},
                    {"limited by", false},
                    {"%"}};
   if (brief) sheet.columns = {{"case", false, true}, {"ms"}, {"samples/s"}, {"GiB"}, {"limited by", false}, {"%"}};

@@ -89,6 +89,26 @@ TEST_CASE("a name stays whole: what stands beside it gives way, then it has a li
         "  short            2.0  rank 0 compute\n");
 }
 
+TEST_CASE("a line without room for all columns does without the minor ones, and says so") {
+  Sheet sheet;
+  sheet.columns = {
+      {"case", false, true}, {"ms"}, {"rate", true, false, true}, {"of", true, false, true}, {"by", false}};
+  sheet.rows = {{{"heading"}}, {{"v3.1/h100/8x55296", "3.6", "12.5", "80", "node0/nic1/out"}}};
+  CHECK(sheet_text(sheet, 51, false).find("80  node0/nic1/out") != std::string::npos);
+  CHECK(sheet_text(sheet, 49, false) ==
+        "  case                ms  rate  by\n"
+        "heading\n"
+        "  v3.1/h100/8x55296  3.6  12.5  node0/nic1/out\n"
+        "A wider terminal also shows: of.\n");
+  CHECK(sheet_text(sheet, 40, false).find("also shows: rate, of.") != std::string::npos);
+  // A name that has a line of its own anyway costs no column.
+  sheet.rows.push_back({{std::string(60, 'x'), "3.6", "12.5", "80", "node0/nic1/out"}});
+  CHECK(sheet_text(sheet, 51, false).find("wider") == std::string::npos);
+  // What is piped is not folded, and nobody has to guess what was cut.
+  const std::string piped = document_text({"", "", {sheet}}, kNoTerminal, false);
+  CHECK(piped.find(std::string(60, 'x') + "  3.6  12.5  80  node0/nic1/out\n") != std::string::npos);
+}
+
 TEST_CASE("a table that is spelt out says in full what its cells have no room for, once") {
   Sheet sheet;
   sheet.columns = {{"compute_model", false}, {"ms"}, {"planner", false}};

@@ -195,6 +195,7 @@ SweepOutcome finished_sweep(const Sweep& sweep, SweepRun run, bool quiet, const 
     progress.show(done, total);
   };
   run.interrupted = terminal.interrupted;
+  if (!quiet) run.note = print_note;
   run.started = [&](std::size_t earlier) {
     finished = before = earlier;
     if (!quiet) announce(sweep, earlier);

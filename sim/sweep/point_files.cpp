@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPointFileMark = "shardsim points/2\n";
+constexpr std::string_view kPointFileMark = "shardsim points/3\n";
 constexpr std::string_view kPointFileEnding = ".points";
 constexpr std::size_t kRecordHead = 2 * sizeof(std::uint32_t);  // length of the record, checksum
 constexpr std::size_t kMostRecord = std::size_t{1} << 24;       // bytes
@@ -52,6 +52,31 @@ std::size_t for_records(std::string_view bytes, const Take& take) {
     at += kRecordHead + length;
   }
   return at;
+}
+
+std::string bytes_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw input_error({file.string()}, "cannot read it", "Change its permissions, or remove it");
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// Those in the folder that are called so, whatever they are, by name.
+std::vector<fs::path> called_points(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == kPointFileEnding) files.push_back(entry.path());
+  std::ranges::sort(files);
+  return files;
+}
+
+// Also one that a process was killed in while it wrote its first line.
+bool is_point_file(const fs::path& file) {
+  if (!is_file(file)) return false;
+  std::string head(kPointFileMark.size(), '\0');
+  std::ifstream in(file, std::ios::binary);
+  in.read(head.data(), std::ssize(head));
+  head.resize(static_cast<std::size_t>(in.gcount()));
+  return kPointFileMark.starts_with(head);
 }
 
 Error cannot_lock(const fs::path& file) {
@@ -136,32 +161,33 @@ fs::path points_folder(const fs::path& output) {
   return output / "points";
 }
 
-PointFiles::PointFiles(const fs::path& output, const Sweep& sweep)
-    : folder_(points_folder(output)), points_(sweep.points.size()) {
+PointFiles::PointFiles(const fs::path& output, const Sweep& sweep) : PointFiles(output, sweep, sweep_identity(sweep)) {}
+
+PointFiles::PointFiles(const fs::path& output, const Sweep& sweep, const std::string& identity)
+    : folder_(points_folder(output)), points_(sweep.points.size()), digest_(sweep_digest(identity)) {
   std::error_code failure;
   fs::create_directories(folder_, failure);
   if (failure) throw cannot_write(folder_, failure.message());
   const std::string here = fmt::format("{}{}{}\n{}{}\n{}{}\n{}", kSweepMark, kFileKey, sweep.path, kTitleKey,
-                                       printable(sweep.title), kVersionKey, version(), sweep_identity(sweep));
+                                       printable(sweep.title), kVersionKey, version(), identity);
   const fs::path file = folder_ / "sweep.txt";
-  if (is_file(file))
+  if (is_file(file)) {
     refuse_other(file, read_file(file.string()), here);
-  else
-    write_file(file, here);
+    return;
+  }
+  read();  // or the folder would be called this sweep's, and that of its points would be refused
+  write_file(file, here);
 }
 
 std::vector<std::optional<PointResult>> PointFiles::read() const {
   std::vector<std::optional<PointResult>> results(points_);
-  std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
-    if (entry.path().extension() == kPointFileEnding && is_file(entry.path())) files.push_back(entry.path());
-  }
-  std::ranges::sort(files);
-  for (const fs::path& file : files) {
-    std::ifstream in(file, std::ios::binary);
-    const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-    for_records(bytes, [&](std::string_view record) {
+  for (const fs::path& file : called_points(folder_)) {
+    if (!is_file(file)) continue;
+    for_records(bytes_of(file), [&](std::string_view record) {
       PointResult result = unpacked<PointResult>(record);
+      if (result.sweep != digest_)
+        throw input_error({file.string()}, "it holds points of another sweep",
+                          "Choose another folder with -o, or remove this file");
       const bool good = result.point < points_ && result.outcome != PointResult::Outcome::died;
       if (good && !results[result.point]) results[result.point] = std::move(result);
     });
@@ -169,12 +195,17 @@ std::vector<std::optional<PointResult>> PointFiles::read() const {
   return results;
 }
 
+std::vector<fs::path> PointFiles::unusable() const {
+  std::vector<fs::path> files = called_points(folder_);
+  std::erase_if(files, is_point_file);
+  return files;
+}
+
 PointWriter::PointWriter(const fs::path& file) : path_(file), file_(-1) {
-  std::string bytes;
-  {
-    std::ifstream in(file, std::ios::binary);
-    bytes.assign(std::istreambuf_iterator<char>(in), {});
-  }
+  if (is_there(file) && !is_file(file))
+    throw run_error(file.string() + ": cannot write it: it is a folder, a pipe or a device",
+                    "Remove it, or choose another folder with -o");
+  const std::string bytes = is_there(file) ? bytes_of(file) : "";
   const std::size_t good = for_records(bytes, [](std::string_view) {});
   file_ = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file_ < 0) throw cannot_write(file, std::strerror(errno));

@@ -124,6 +124,7 @@ PointResult PointSimulator::simulate(std::size_t point) {
     result.message = error.what();
   }
   result.point = static_cast<std::uint32_t>(point);
+  result.sweep = digest_;
   return result;
 }
 

@@ -15,7 +15,10 @@ namespace shardsim {
 class PointSimulator {
  public:
   explicit PointSimulator(const Sweep& sweep)  // which outlives it
-      : sweep_(sweep), cases_(sweep), judge_(std::make_shared<const IterationJudge>()) {}
+      : sweep_(sweep),
+        digest_(sweep_digest(sweep_identity(sweep))),
+        cases_(sweep),
+        judge_(std::make_shared<const IterationJudge>()) {}
 
   // Makes the plans that these points keep, each once, so that processes that are forked afterwards have them. A plan
   // that cannot be made is left to the points that ask for it.
@@ -35,6 +38,7 @@ class PointSimulator {
   Kept& keep(const KeptKey& key, Plan plan, int world_size);
 
   const Sweep& sweep_;
+  std::uint64_t digest_;
   PointCases cases_;
   std::shared_ptr<const IterationJudge> judge_;
   std::map<KeptKey, Kept> kept_;

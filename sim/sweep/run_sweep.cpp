@@ -52,6 +52,7 @@ class SweepRunner {
 
   void simulate(const std::string& file, SweepOutcome& outcome) {
     const Results before = files_.read();
+    tell_unusable();
     std::vector<std::uint32_t> pending;
     for (std::size_t point = 0; point < before.size(); ++point) {
       if (!is_mine(point)) continue;
@@ -69,14 +70,31 @@ class SweepRunner {
     const auto crew = run_.crew(pending.size(), [&](std::uint32_t point) { return packed(simulator.simulate(point)); });
     std::size_t done = 0;
     CrewWatch watch;
-    watch.finished = [&](const PointResult& result) {
+    watch.finished = [&](PointResult result) {
+      const bool died = result.outcome == PointResult::Outcome::died;
+      if (died) result.sweep = files_.digest();  // nobody was left to say it
+      require_this_sweep(result);
       writer.append(result);
-      if (result.outcome == PointResult::Outcome::died) died_.push_back(result);
+      if (died) died_.push_back(result);
       ++done;
       if (run_.progress) run_.progress(done, pending.size());
     };
     watch.waiting = [&] { throw_if_interrupted(run_.interrupted); };
     hand_out(*crew, pending, watch);
+  }
+
+  void tell_unusable() const {
+    if (!run_.note) return;
+    for (const std::filesystem::path& file : files_.unusable())
+      run_.note(file.string() + " is not used: it is of another version of shardsim, or no file of points");
+  }
+
+  // The ranks of an mpirun read the scenario each for itself, and machines may have different files of one name.
+  void require_this_sweep(const PointResult& result) const {
+    if (result.sweep == files_.digest()) return;
+    throw run_error(
+        fmt::format("{}: a process that simulates has another sweep than the one that writes the results", sweep_.path),
+        "Give all processes the same command, version and files, and leave the files as they are meanwhile");
   }
 
   // Points that died in this run are told as they are, unless other processes may still try them.

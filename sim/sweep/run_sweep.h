@@ -26,6 +26,8 @@ struct SweepRun {
   int planners = 0;
   // Called once before the first point, with those of this run's points that were finished before; may be empty.
   std::function<void(std::size_t earlier)> started{};
+  // Takes a sentence about a file in the folder of points that cannot be used; may be empty.
+  std::function<void(const std::string& sentence)> note{};
   std::function<void(std::size_t done, std::size_t total)> progress{};  // of this run's points; may be empty
   std::function<bool()> interrupted{};                                  // may be empty
   // Writes the result files, when every point is finished; no other process does so meanwhile.
@@ -42,8 +44,8 @@ struct SweepOutcome {
 
 // Simulates the points of a sweep that are not finished yet, and keeps each in the output folder as it comes
 // (PointFiles): whoever calls again goes on. Results come in the order of the axes, whoever finished them when.
-// Errors: those of PointFiles, PointWriter and hand_out(); Failure::run when another process is at work in the folder;
-// Interrupted. What was finished is kept on any of them.
+// Errors: those of PointFiles, PointWriter and hand_out(); Failure::run when another process is at work in the folder,
+// or a process that simulates has another sweep than this one; Interrupted. What was finished is kept on any of them.
 SweepOutcome run_sweep(const Sweep& sweep, const SweepRun& run);
 
 // How many points of a sweep are not finished yet. Errors: as run_sweep().

@@ -3,15 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/crc.hpp>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <set>
 
 #include "base/files.h"
-#include "base/hdf5/checksum.h"
 #include "base/text.h"
 #include "base/tree/map_reader.h"
 #include "base/tree/yaml.h"
+#include "models/access/row_hash.h"
 #include "sim/scenario/dropped_edits.h"
 #include "sim/scenario/included_files.h"
 #include "sim/scenario/named_tree.h"
@@ -238,12 +240,60 @@ std::set<std::string> lost_of_value(const Tree& before, const Tree& value, const
   }
 }
 
-// What a file that the case names says: its path alone does not tell whether it has changed.
-std::string file_identity(const Tree& keys) {
-  const Tree* const plan = keys.find("plan");
-  const Tree* const file = plan == nullptr ? nullptr : plan->find("file");
-  if (file == nullptr || !is_file(file->scalar)) return "";
-  return checksum_line(read_file(file->scalar));
+// The files that a value names. A text without dot and slash is the name of something else, unless its key says `file`.
+void add_files(const Tree& tree, const std::string& key, std::set<std::string>& files) {
+  for (const Tree& item : tree.items) add_files(item, key, files);
+  for (const auto& [name, value] : tree.fields) add_files(value, name, files);
+  if (tree.kind != Tree::Kind::scalar || amount_of(tree.scalar)) return;
+  if (key != "file" && tree.scalar.find_first_of("./") == std::string::npos) return;
+  if (is_file(tree.scalar)) files.insert(tree.scalar);
+}
+
+// In pieces: a file of access counts may be larger than what one wants to hold.
+std::string file_checksum(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::vector<char> piece(std::size_t{1} << 20);
+  boost::crc_32_type crc;
+  std::uint64_t bytes = 0;
+  while (in.read(piece.data(), std::ssize(piece)), in.gcount() > 0) {
+    crc.process_bytes(piece.data(), static_cast<std::size_t>(in.gcount()));
+    bytes += static_cast<std::uint64_t>(in.gcount());
+  }
+  return fmt::format("{} bytes, {:08x}", bytes, crc.checksum());
+}
+
+// What the files say that a value names: their paths alone do not tell whether they have changed.
+std::string files_identity(const Tree& tree) {
+  std::set<std::string> files;
+  add_files(tree, "", files);
+  std::string text;
+  for (const std::string& file : files) text += fmt::format("{}: {}\n", file, file_checksum(file));
+  return text;
+}
+
+// As the points of this value have it: clusters and workloads whole, names of files as the current folder sees them.
+Tree located_value(const Axis& axis, const Tree& value, const std::string& folder, LoadedTrees& loaded) {
+  try {
+    if (axis.path.find('.') == std::string::npos) return located(axis.path, value, folder, loaded);
+    return located_leaf(axis.path, value, folder);
+  } catch (const Error&) {  // the points of this value say what is wrong with it
+    return value;
+  }
+}
+
+// What the values of an axis stand for that are names, each value once.
+std::string named_by(const Axis& axis, const std::string& folder, LoadedTrees& loaded) {
+  std::set<std::string> told;
+  std::string text;
+  for (const AxisValue& value : axis.values) {
+    if (value.amount) continue;
+    const std::string stated = flow_text(value.tree);
+    if (!told.insert(stated).second) continue;
+    const Tree whole = located_value(axis, value.tree, folder, loaded);
+    const std::string meant = flow_text(whole), files = files_identity(whole);
+    if (meant != stated || !files.empty()) text += fmt::format("{} is {:016x}\n{}", stated, fnv1a(meant), files);
+  }
+  return text;
 }
 
 }  // namespace
@@ -328,20 +378,26 @@ std::vector<std::string> dropped_by_axes(const Sweep& sweep) {
 }
 
 std::string sweep_identity(const Sweep& sweep) {
+  const std::string folder = std::filesystem::path(sweep.path).parent_path().string();
+  LoadedTrees loaded;
   std::string text = fmt::format("seed: {}\nkeep_plan: {}\ncase: {}\n{}{}\n", sweep.seed, sweep.keep_plan,
-                                 sweep.base.name, file_identity(sweep.base.keys), flow_text(sweep.base.keys));
+                                 sweep.base.name, files_identity(sweep.base.keys), flow_text(sweep.base.keys));
   for (const SweepDimension& dimension : sweep.dimensions) {
     text += "dimension:\n";
     for (const Axis& axis : dimension.axes) {
       text += axis.path + ":";
       for (const AxisValue& value : axis.values) text += " " + flow_text(value.tree);
-      text += "\n";
+      text += "\n" + named_by(axis, folder, loaded);
     }
   }
   text += "points:";
   if (sweep.points.size() != sweep.product)
     for (const std::uint32_t point : sweep.points) text += fmt::format(" {}", point);
   return text + "\n";
+}
+
+std::uint64_t sweep_digest(const std::string& identity) {
+  return fnv1a(version() + "\n" + identity);
 }
 
 }  // namespace shardsim

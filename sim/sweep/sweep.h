@@ -59,7 +59,10 @@ bool has_sweep(const std::string& scenario_text, const std::string& path);
 std::vector<std::string> dropped_by_axes(const Sweep& sweep);
 
 // All that decides the results of a sweep but the program's version, as text: two sweeps of one text have equal
-// results.
+// results. What the files say that the case and its axes name is part of it.
 std::string sweep_identity(const Sweep& sweep);
+// The same and the version in 64 bits, which every finished point carries: it tells the points of one sweep from those
+// of any other.
+std::uint64_t sweep_digest(const std::string& identity);
 
 }  // namespace shardsim

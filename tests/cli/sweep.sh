@@ -116,6 +116,47 @@ done
 check "whoever ends last writes the results" same_results whole parts
 refuse 2 'argument --part: .*K/N' sweep many.yaml -o parts2 --part 3/3
 refuse 2 'argument --part: .*K/N' sweep many.yaml -o parts2 --part one
+refuse 2 'argument --slurm: "many"' sweep many.yaml -o parts --slurm many
+refuse 2 'argument --part: --part and --slurm cannot be used together' sweep many.yaml -o parts --slurm 2 --part 0/3
+
+echo "-- files of points that are another sweep's"
+scenario own.yaml 'axes: {cluster.nodes: [2, 4]}'
+run sweep own.yaml -o own -q
+check "a sweep runs ($code): $(cat streams/err)" [ "$code" -eq 0 ]
+mv own/points/sweep.txt .
+run sweep own.yaml -o own
+check "without sweep.txt its points are still known: $(cat streams/err)" grep -q '^note: 2 of them were finished before$' streams/err
+rm own/points/sweep.txt
+refuse 2 '^error: own/points/local.points: it holds points of another sweep\. .*-o' sweep own.yaml -o own --set workload.batch_per_gpu=64
+run sweep own.yaml -o own
+check "which goes on there: $(cat streams/err)" grep -q '^note: 2 of them were finished before$' streams/err
+run sweep own.yaml -o moved -q --set workload.batch_per_gpu=64
+cp own/points/local.points moved/points/
+refuse 2 'moved/points/local.points: it holds points of another sweep' sweep own.yaml -o moved -q --set workload.batch_per_gpu=64
+run sweep own.yaml -o array -q --part 0/2
+cp own/points/local.points array/points/part-1-of-2.points
+run sweep own.yaml -o array -q --part 1/2
+check "parts of an array take the points of their sweep ($code): $(cat streams/err)" same_results own array
+run sweep own.yaml -o array2 -q --part 0/2 --seed 9
+cp own/points/local.points array2/points/part-1-of-2.points
+touch array2/points/part-1-of-2.lock
+refuse 2 'array2/points/part-1-of-2.points: it holds points of another sweep' sweep own.yaml -o array2 -q --part 1/2 --seed 9
+printf 'shardsim points/2\nold' >own/points/old.points
+run sweep own.yaml -o own
+check "a file of an older version is named: $(cat streams/err)" grep -q '^note: own/points/old.points is not used: it is of another version' streams/err
+cp "$source/scenarios/workloads/toy_history.yaml" mine.yaml
+scenario axis.yaml 'axes: {workload: [mine.yaml, toy_history]}'
+run sweep axis.yaml -o axis -q
+sed -i 's/^batch_per_gpu: .*/batch_per_gpu: 99/' mine.yaml
+refuse 2 'axis/points/sweep.txt: axis.yaml has changed' sweep axis.yaml -o axis -q
+for folder in pipe room; do
+  run sweep own.yaml -o $folder -q
+  rm $folder/points/local.points
+done
+mkfifo pipe/points/local.points
+mkdir room/points/local.points
+ends_within=20 refuse 1 'pipe/points/local.points: cannot write it: it is a folder, a pipe or a device\. Remove it' sweep own.yaml -o pipe -q
+refuse 1 'room/points/local.points: cannot write it: it is a folder' sweep own.yaml -o room -q
 
 echo "-- points that fail"
 scenario fails.yaml 'axes: {cluster.nodes: [0, 1, 2], cluster.gpu.hbm: [300 KiB, 16 GiB]}'

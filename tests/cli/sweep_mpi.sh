@@ -92,6 +92,14 @@ wait "$launcher" || code=$?
 check "it goes on to the end ($code): $(cat streams/err)" [ "$code" -eq 0 ]
 check "with the same bytes" same_results local child
 
+echo "-- ranks that have another sweep"
+code=0
+timeout "$patience" mpirun --oversubscribe --bind-to none -n 1 "$shardsim" sweep few.yaml -o mixed : \
+  -n 2 "$shardsim" sweep few.yaml -o mixed --set iterations=7 >streams/out 2>streams/err </dev/null || code=$?
+check "end it with 1, not $code: $(cat streams/err)" [ "$code" -eq 1 ]
+check "and are named as the cause" grep -q '^error: few.yaml: a process that simulates has another sweep' streams/err
+check "none of their points is a result" [ ! -e mixed/sweep.csv ]
+
 echo "-- what it refuses"
 launch 3 sweep missing.yaml -o bad
 check "a missing file ends it with 2, not $code" [ "$code" -eq 2 ]

@@ -1,8 +1,11 @@
 #include "sim/sweep/sweep.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
+#include "base/files.h"
 #include "sim/sweep/point_cases.h"
+#include "tests/temporary_folder.h"
 
 namespace shardsim::sweep_test {
 
@@ -95,6 +98,28 @@ TEST_CASE("sweeps that decide the same have the same identity, others another on
   Overrides overrides;
   overrides.set.emplace_back("iterations", "3");
   CHECK(identity != sweep_identity(sweep_of(lines, {}, overrides)));
+}
+
+TEST_CASE("what the files say that an axis or the case names decides, too") {
+  const TemporaryFolder folder("sweep_files");
+  const std::string name = (folder / "own.yaml").string();
+  const auto write = [&](int batch) {
+    write_file(name,
+               fmt::format("schema: shardsim.workload/1\nname: own\nbase: toy_history\nbatch_per_gpu: {}\n", batch));
+  };
+  const auto identity = [&] { return sweep_identity(sweep_of("  axes: {workload: [toy_history, " + name + "]}\n")); };
+  write(8);
+  const std::string before = identity();
+  CHECK(identity() == before);
+  write(16);
+  CHECK(identity() != before);
+  const std::string plan = (folder / "plan.json").string();
+  Sweep sweep = sweep_of("  axes: {cluster.nodes: [1, 2]}\n");
+  set_path(sweep.base.keys, "plan", named_map(plan));
+  write_file(plan, "{}");
+  const std::string planned = sweep_identity(sweep);
+  write_file(plan, "{ }");
+  CHECK(sweep_identity(sweep) != planned);
 }
 
 TEST_CASE("what is no sweep is refused with its place and its count") {

@@ -56,6 +56,15 @@ check "it went on where it had stopped" [ "$(grep -c '^[0-9]' many_labels.json.j
 check "and kept what there was" cmp -s before <(head -n 10 many_labels.json.journal)
 check "no visit was made twice" [ -z "$(grep '^[0-9]' many_labels.json.journal | cut -d' ' -f1 | sort | uniq -d)" ]
 refuse 2 'journal: .*another measurement' --shards many.json "${bench[@]}" --seed 2 -o many_labels.json
+shards 5 >own.json
+cp many_labels.json.journal own_labels.json.journal
+refuse 2 'own_labels.json.journal: .*another measurement: it says "shards ' --shards own.json "${bench[@]}" -o own_labels.json
+echo 'my notes' >own_labels.json.journal
+refuse 2 'own_labels.json.journal: it is no journal of measurements' --shards own.json "${bench[@]}" -o own_labels.json
+rm own_labels.json.journal
+mkfifo own_labels.json.journal
+ends_within=20 refuse 1 'own_labels.json.journal: cannot write it: it is a folder, a pipe or a device' --shards own.json "${bench[@]}" -o own_labels.json
+rm own_labels.json.journal
 
 
 echo "-- a sweep goes on where it was ended"

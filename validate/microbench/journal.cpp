@@ -58,6 +58,9 @@ Journal::~Journal() {
 
 // The one that a process before this one removes in the same moment is not taken.
 void Journal::lock() {
+  if (is_there(path_) && !is_file(path_))
+    throw run_error(path_.string() + ": cannot write it: it is a folder, a pipe or a device",
+                    "Remove it, or choose another output");
   do {
     if (file_ >= 0) ::close(file_);
     file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
@@ -72,6 +75,8 @@ void Journal::lock() {
 void Journal::take(const std::string& head) {
   std::string text = read_file(path_);
   const std::size_t read = text.size();
+  if (!text.starts_with(std::string_view(kMark).substr(0, read)))
+    throw input_error({path_}, "it is no journal of measurements", kRemedy);
   const std::size_t end = text.rfind('\n');
   text.resize(end == std::string::npos ? 0 : end + 1);
   std::vector<std::string> all = split(text, '\n');

@@ -12,13 +12,13 @@
 
 #include "base/text.h"
 #include "models/workload/table_weight.h"
+#include "models/workload/workload_limits.h"
 #include "models/workload/workload_parts.h"
 
 namespace shardsim {
 namespace {
 
 constexpr std::string_view kWorkloadSchema = "shardsim.workload/1";
-constexpr std::int64_t kMostBatch = 1'000'000'000;
 constexpr std::size_t kMostTables = 100'000;
 constexpr double kMostTableBytes = 0x1p56;  // all tables together; above any cluster, and far from overflow
 constexpr double kMostBatchBytes = 0x1p50;  // embeddings that one rank asks for in one iteration
@@ -69,27 +69,6 @@ void check_names(const std::vector<Table>& tables) {
     if (!seen.insert(table.name).second)
       throw input_error(table.place, fmt::format("table '{}' is there twice", table.name),
                         "Give every table its own name");
-}
-
-// Keeps every byte count of a run inside 63 bits.
-void check_sizes(const Workload& workload) {
-  double stored = 0, moved = 0;
-  for (const Table& table : workload.tables) {
-    const auto row_bytes = static_cast<double>(table.row_bytes());
-    stored += static_cast<double>(table.rows) * row_bytes;
-    const double longest = std::max(table.average_length, table.runtime ? table.runtime->average_length : 0);
-    moved += static_cast<double>(workload.batch_per_gpu) * longest * row_bytes;
-    if (stored > kMostTableBytes)
-      throw input_error(table.place, fmt::format("with table '{}' the tables take {:.3g} bytes", table.name, stored),
-                        fmt::format("Check rows and dim: at most {:.3g} bytes are simulated", kMostTableBytes));
-    if (moved > kMostBatchBytes)
-      throw input_error(table.place,
-                        fmt::format("with table '{}' one rank reads {:.3g} bytes per iteration", table.name, moved),
-                        fmt::format("Check batch, length and dim: at most {:.3g} bytes", kMostBatchBytes));
-    if (workload.id_bytes == 4 && table.rows > (std::uint64_t{1} << 31))
-      throw input_error(table.place, fmt::format("ids of 4 bytes cannot number {} rows", table.rows),
-                        "Set id_bytes: 8");
-  }
 }
 
 void check_ids_in_place(MapReader& reader, const Workload& workload) {
@@ -198,6 +177,26 @@ int read_id_bytes(MapReader& reader) {
 }
 
 }  // namespace
+
+void check_sizes(const Workload& workload) {
+  double stored = 0, moved = 0;
+  for (const Table& table : workload.tables) {
+    const auto row_bytes = static_cast<double>(table.row_bytes());
+    stored += static_cast<double>(table.rows) * row_bytes;
+    const double longest = std::max(table.average_length, table.runtime ? table.runtime->average_length : 0);
+    moved += static_cast<double>(workload.batch_per_gpu) * longest * row_bytes;
+    if (stored > kMostTableBytes)
+      throw input_error(table.place, fmt::format("with table '{}' the tables take {:.3g} bytes", table.name, stored),
+                        fmt::format("Check rows and dim: at most {:.3g} bytes are simulated", kMostTableBytes));
+    if (moved > kMostBatchBytes)
+      throw input_error(table.place,
+                        fmt::format("with table '{}' one rank reads {:.3g} bytes per iteration", table.name, moved),
+                        fmt::format("Check batch, length and dim: at most {:.3g} bytes", kMostBatchBytes));
+    if (workload.id_bytes == 4 && table.rows > (std::uint64_t{1} << 31))
+      throw input_error(table.place, fmt::format("ids of 4 bytes cannot number {} rows", table.rows),
+                        "Set id_bytes: 8");
+  }
+}
 
 int dtype_bytes(Dtype dtype) {
   return entry_of(dtype).bytes;

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "models/collective/collective.h"
+#include "models/workload/workload_limits.h"
 #include "plan/check.h"
 #include "plan/memory_model.h"
 #include "sim/confidence/faster.h"
@@ -20,7 +21,22 @@ namespace shardsim {
 namespace {
 
 constexpr double kSecondsPerDay = 86400;
-constexpr int kDenseMoves = 256;  // ranks up to which every pair is counted
+constexpr int kDenseMoves = 256;      // ranks up to which every pair is counted
+constexpr double kMostRows = 0x1p53;  // of a table, as AccessDistribution has it
+
+[[noreturn]] void refuse_day(const Place& place, const std::string& key, int day, const std::string& wrong) {
+  throw input_error(place, fmt::format("drift.{}: on day {} {}", key, day, wrong),
+                    fmt::format("Choose fewer days, or a smaller share for {}", key));
+}
+
+// A workload of a day keeps the limits that its file has to keep. No rounding hides that one was passed.
+void require_sizes(const Workload& workload, const Place& place, const std::string& key, int day) {
+  try {
+    check_sizes(workload);
+  } catch (const Error& error) {
+    refuse_day(place, key, day, fmt::format("the workload is too large ({})", error.what()));
+  }
+}
 
 void change_exponent(Table& table, double by) {
   const std::string& family = table.access.family;
@@ -32,15 +48,29 @@ void change_exponent(Table& table, double by) {
   table.access.s = std::max(0.0, table.access.s + by);
 }
 
-void grow(Table& table, double factor) {
+void grow(Table& table, const DriftOptions& options, int day) {
   if (!table.access.p.empty()) {
     throw input_error(table.place,
                       fmt::format("drift: table '{}' lists its rows one by one and cannot grow", table.name),
                       "Name the tables that grow in drift.tables");
   }
-  table.rows = static_cast<std::uint64_t>(std::llround(static_cast<double>(table.rows) * factor));
+  const double rows = static_cast<double>(table.rows) * std::pow(1 + options.growth, day);
+  if (rows > kMostRows)
+    refuse_day(options.growth_place, "growth", day,
+               fmt::format("table '{}' has {:.3g} rows, and a table has at most 2^53", table.name, rows));
+  table.rows = static_cast<std::uint64_t>(std::llround(rows));
   if (!table.access.knots.empty()) table.access.knots.back().rank = static_cast<double>(table.rows);
   if (table.access.absolute()) table.access.rescale = true;
+}
+
+void grow_batch(Workload& workload, const DriftOptions& options, int day) {
+  const double batch = static_cast<double>(workload.batch_per_gpu) * std::pow(1 + options.batch, day);
+  if (batch > static_cast<double>(kMostBatch))
+    refuse_day(
+        options.batch_place, "batch", day,
+        fmt::format("the batch of a GPU is {:.3g} samples, and {} are the most", batch, with_thousands(kMostBatch)));
+  workload.batch_per_gpu = std::llround(batch);
+  require_sizes(workload, options.batch_place, "batch", day);
 }
 
 // Of the accesses of a day a share `stays` goes where it went on day 0, and the others to any row: what each tier gets.
@@ -228,6 +258,26 @@ void refuse_undriftable(const Case& item, const DriftOptions& options) {
   if (std::ranges::none_of(item.workload.tables, drifts)) refuse("no table fits " + excerpt(options.tables));
 }
 
+// Growth has no turning point: where the last day is within all limits, all are. Else the first one that is not is
+// told, before any day is simulated.
+void refuse_days_beyond_limits(const Workload& workload, const DriftOptions& options) {
+  const auto fails = [&](int day) {
+    try {
+      workload_on(workload, options, day);
+      return false;
+    } catch (const Error&) {
+      return true;
+    }
+  };
+  if (!fails(options.days)) return;
+  int good = 0, bad = options.days;
+  while (bad - good > 1) {
+    const int middle = good + (bad - good) / 2;
+    (fails(middle) ? bad : good) = middle;
+  }
+  workload_on(workload, options, bad);
+}
+
 void add_up(DriftResult& result, const DriftOptions& options) {
   double saved = 0;
   for (DriftDay& day : result.days) {
@@ -247,10 +297,10 @@ Workload workload_on(const Workload& workload, const DriftOptions& options, int 
   for (Table& table : after.tables) {
     if (!fits_pattern(table.name, options.tables)) continue;
     if (options.exponent != 0) change_exponent(table, options.exponent * day);
-    if (options.growth > 0) grow(table, std::pow(1 + options.growth, day));
+    if (options.growth > 0) grow(table, options, day);
   }
-  const double batch = static_cast<double>(workload.batch_per_gpu) * std::pow(1 + options.batch, day);
-  after.batch_per_gpu = std::llround(std::min(batch, 1e9));
+  if (options.growth > 0) require_sizes(after, options.growth_place, "growth", day);
+  if (options.batch > 0) grow_batch(after, options, day);
   return after;
 }
 
@@ -290,6 +340,7 @@ std::vector<std::vector<double>> moved_bytes(const Plan& from, const Plan& to, c
 DriftResult drift_study(const Scenario& scenario, const Case& item, const DriftOptions& options,
                         const WorkerOptions& workers) {
   refuse_undriftable(item, options);
+  refuse_days_beyond_limits(item.workload, options);
   const Plan first = make_plan(item, cluster_of(item), scenario.seed, {});
   const IterationJudge judge;
   std::vector<WorkerTask> tasks;

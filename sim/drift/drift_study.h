@@ -56,7 +56,8 @@ struct DriftResult {
 };
 
 // The case as it is on a day, except for rotation, which changes no distribution but only which rows are popular.
-// Errors (Failure::input): a law that lists its rows cannot grow, a table without an exponent has none to change.
+// Errors (Failure::input): a law that lists its rows cannot grow, a table without an exponent has none to change;
+// growth beyond what any workload may have, at the key of `drift` and with the day.
 Workload workload_on(const Workload& workload, const DriftOptions& options, int day);
 
 // The plan of day 0 on tables that have grown: new rows, the least popular ones, join those that were last.
@@ -68,7 +69,8 @@ Plan kept_plan(const Plan& plan, const Workload& before, const Workload& after);
 std::vector<std::vector<double>> moved_bytes(const Plan& from, const Plan& to, const Workload& workload, double stays,
                                              int ranks);
 
-// Errors: those of planning on day 0; a case of jobs, of drawn batches or with a `runtime` (Failure::input).
+// Errors: those of planning on day 0, and of workload_on() for the first day that has some; a case of jobs, of drawn
+// batches or with a `runtime` (Failure::input).
 DriftResult drift_study(const Scenario& scenario, const Case& item, const DriftOptions& options,
                         const WorkerOptions& workers);
 

@@ -45,7 +45,9 @@ DriftOptions read_drift(const Tree& map) {
   options.days = static_cast<int>(days);
   options.rotation = daily_share(reader, "rotation", 1);
   options.growth = daily_share(reader, "growth", 1);
+  options.growth_place = reader.place_of("growth");
   options.batch = daily_share(reader, "batch", 1);
+  options.batch_place = reader.place_of("batch");
   options.exponent = reader.real("exponent", 0.0);
   options.tables = reader.text("tables", "*");
   if (reader.has("planners")) {

@@ -13,7 +13,7 @@ namespace shardsim {
 
 // The scenario's key `drift`: a plan is kept and the world under it changes, day by day (docs/drift.md).
 struct DriftOptions {
-  Place place;
+  Place place, growth_place, batch_place;
   int days = 0;                                    // the last day; day 0 is the world of the scenario
   double rotation = 0;                             // share of the accesses that goes to other rows every day
   double exponent = 0;                             // added to the exponent of every Zipf law every day

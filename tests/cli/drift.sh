@@ -54,5 +54,10 @@ refuse 2 "table 'bag' has no exponent" drift s.yaml --set drift='{days: 3, expon
 printf 'schema: shardsim.scenario/1\ninclude: [s.yaml]\ndrift: {days: 2, rotation: 0.1, tables: history}\n' >included.yaml
 run drift included.yaml -o f
 check "a file that only includes others may drift: $(cat streams/err)" [ "$code" -eq 0 ]
+refuse 2 '^error: argument --set drift: drift.growth: on day [0-9]+ the workload is too large .*Choose fewer days' drift s.yaml --set drift='{days: 60, growth: 100 %/day, tables: history}' -o none
+sed 's|^drift: .*|drift: {days: 100, batch: 100 %/day}|' s.yaml >batch.yaml
+refuse 2 '^error: batch.yaml:10:[0-9]+: drift.batch: on day 21 the batch of a GPU is 1.07e.09 samples' drift batch.yaml -o none
+sed 's|^drift: .*|drift: {days: 60, growth: 100 %/day}|' s.yaml >growth.yaml
+refuse 2 '^error: growth.yaml:10:[0-9]+: drift.growth: on day [0-9]+ ' drift growth.yaml -o none
 refuse 2 'no table fits "nobody"' drift s.yaml --set drift.tables=nobody -o none
 finish 20

@@ -10,6 +10,7 @@
 #include "models/workload/pool/table_pool.h"
 #include "sim/scenario/named_tree.h"
 #include "sim/scenario/task_scenario.h"
+#include "topology/spec/cluster_spec.h"
 
 namespace shardsim {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 constexpr std::int64_t kMostTasks = 10'000;  // cases of a scenario
 constexpr std::int64_t kMostTables = 100'000;
 constexpr std::int64_t kMostDim = 65'536;
+constexpr int kMostTriedGpus = 64;  // of a node
 constexpr std::int64_t kMostSeed = std::int64_t{1} << 52;
 
 std::uint64_t seed_of(const Arguments& given) {
@@ -57,6 +59,48 @@ std::string cluster_of(const Arguments& given, std::int64_t gpus) {
                     "Name one with --cluster, or take 4 or 8");
 }
 
+// As `nodes` nodes of so many GPUs, 0 as the file says; nothing where the cluster cannot be so.
+bool can_be(Tree cluster, std::int64_t nodes, std::int64_t gpus_per_node) {
+  const auto set = [&](const char* key, std::int64_t count) {
+    if (count > 0) set_path(cluster, key, text_tree(fmt::format("{}", count)));
+  };
+  set("nodes", nodes);
+  set("gpu.count", gpus_per_node);
+  try {
+    const Cluster made(read_cluster(cluster));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// "1, 2, 4, or a multiple of 8": how many GPUs there can be.
+std::string possible_counts(const Tree& cluster, int per_node) {
+  std::vector<std::string> counts;
+  for (int count = 1; count < per_node && per_node <= kMostTriedGpus; ++count)
+    if (can_be(cluster, 1, count)) counts.push_back(fmt::format("{}", count));
+  if (!can_be(cluster, 2, 0)) return join(counts) + fmt::format("{}{}", counts.empty() ? "" : " or ", per_node);
+  return join(counts) + fmt::format("{}a multiple of {}", counts.empty() ? "" : " or ", per_node);
+}
+
+// So many GPUs as the cluster has them, on more or fewer nodes, or on a part of one; the scenario says which.
+void take_gpus(TaskSetting& setting, const Arguments& given, std::int64_t gpus) {
+  if (!given.has("cluster")) return;
+  const Tree cluster = load_named(given.text("cluster"), "clusters", "", Arguments::place("cluster"));
+  const ClusterSpec spec = read_cluster(cluster);
+  const int per_node = spec.gpu.count;
+  if (gpus == std::int64_t{spec.nodes} * per_node) return;
+  const bool whole = gpus % per_node == 0;
+  const std::int64_t nodes = whole ? gpus / per_node : 1, part = whole ? 0 : gpus;
+  if ((!whole && gpus > per_node) || !can_be(cluster, nodes, part))
+    throw input_error(Arguments::place("gpus"),
+                      fmt::format("the cluster {}, {} GPUs to a node, cannot have {} GPUs",
+                                  excerpt(given.text("cluster")), per_node, gpus),
+                      "Give " + possible_counts(cluster, per_node));
+  setting.nodes = nodes == spec.nodes ? 0 : static_cast<int>(nodes);
+  setting.gpus_per_node = static_cast<int>(part);
+}
+
 std::string made_by(const Arguments& given) {
   std::string text = "shardsim workload sample tasks " + given.positional()[0];
   for (const char* const name : {"tasks", "gpus", "min-tables", "max-tables", "min-dim", "max-dim", "max-bytes",
@@ -81,6 +125,7 @@ TaskSetting setting_of(const Arguments& given, const TaskLaw& law) {
   setting.title = fmt::format("{} tasks of {} on {} GPUs, dims up to {}", law.tasks,
                               std::filesystem::path(setting.pool).stem().string(), gpus, law.most_dim);
   setting.cluster = cluster_of(given, gpus);
+  take_gpus(setting, given, gpus);
   setting.memory = given.text("memory");
   if (!setting.memory.empty()) parse_bytes(setting.memory, Arguments::place("memory"));
   setting.batch_per_gpu = batch / gpus;
@@ -123,7 +168,11 @@ Command tasks_command() {
                        "workloads`), or a file."}},
       .options =
           {{"tasks", 0, "N", "The number of tasks.", "100"},
-           {"gpus", 0, "N", "The number of GPUs of a task. Shipped clusters exist for 4 and 8.", "4"},
+           {"gpus", 0, "N",
+            "The number of GPUs of a task. Without --cluster it is 4 or 8; otherwise the scenario says on how many "
+            "nodes "
+            "of the cluster, or on how many GPUs of one node, the tasks run.",
+            "4"},
            {"min-tables", 0, "N", "The smallest number of tables of a task.", "10"},
            {"max-tables", 0, "N", "The largest number of tables of a task.", "59"},
            {"min-dim", 0, "N", "The smallest number of columns of a table.", "4"},

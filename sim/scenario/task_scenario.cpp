@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
+#include "base/units.h"
 
 namespace shardsim {
 namespace {
@@ -20,8 +22,13 @@ std::string in_quotes(const std::string& text) {
 }
 
 std::string cluster_text(const TaskSetting& setting) {
-  if (setting.memory.empty()) return in_quotes(setting.cluster);
-  return fmt::format("{{base: {}, gpu: {{hbm: {}}}}}", in_quotes(setting.cluster), in_quotes(setting.memory));
+  std::vector<std::string> gpu, cluster;
+  if (setting.gpus_per_node > 0) gpu.push_back(fmt::format("count: {}", setting.gpus_per_node));
+  if (!setting.memory.empty()) gpu.push_back("hbm: " + in_quotes(setting.memory));
+  if (setting.nodes > 0) cluster.push_back(fmt::format("nodes: {}", setting.nodes));
+  if (!gpu.empty()) cluster.push_back(fmt::format("gpu: {{{}}}", join(gpu)));
+  if (cluster.empty()) return in_quotes(setting.cluster);
+  return fmt::format("{{base: {}, {}}}", in_quotes(setting.cluster), join(cluster));
 }
 
 std::string numbered(const std::string& name, std::size_t index, std::size_t count) {
@@ -50,7 +57,7 @@ std::string case_text(const Task& task, const std::string& name, const TaskLaw& 
 
 std::string law_text(std::size_t tasks, const TaskLaw& law) {
   const std::string bytes =
-      law.most_bytes > 0 ? fmt::format(", at most {:g} GiB in all", law.most_bytes / 0x1p30) : std::string();
+      law.most_bytes > 0 ? fmt::format(", at most {} in all", to_text(Bytes{std::llround(law.most_bytes)})) : "";
   const std::string tables = law.least_tables == law.most_tables
                                  ? fmt::format("{}", law.most_tables)
                                  : fmt::format("{} to {}", law.least_tables, law.most_tables);

@@ -44,6 +44,20 @@ check "any workload is a pool: $(cat streams/err)" [ "$code" -eq 0 ]
 run check tiny.yaml
 check "also one with copies of a table and several features: $(cat streams/err)" [ "$code" -eq 0 ]
 
+small=(--tasks 1 --min-tables 3 --max-tables 3)
+run "${tasks[@]}" nv_tiny "${small[@]}" --gpus 16 --cluster dgx_h100 -o nodes.yaml
+check "the number of nodes is written: $(cat streams/err)" grep -qx 'cluster: {base: "dgx_h100", nodes: 2}' nodes.yaml
+run "${tasks[@]}" nv_tiny "${small[@]}" --gpus 4 --cluster dgx_h100 --memory "7 GiB" -o part.yaml
+check "or that of GPUs of a node: $(cat streams/err)" grep -qE '^cluster: \{base: "dgx_h100", (nodes: 1, )?gpu: \{count: 4, hbm: "7 GiB"\}\}$' part.yaml
+for file in nodes part; do
+  run check $file.yaml
+  check "and that is a cluster: $(cat streams/err)" [ "$code" -eq 0 ]
+done
+run lower nodes.yaml -o program.json
+check "of so many GPUs" [ "$(jq .world_size program.json)" -eq 16 ]
+refuse 2 'argument --gpus: the cluster "pcie_4gib_x4", 4 GPUs to a node, cannot have 8 GPUs\. Give .*4' "${tasks[@]}" metasyn_856 --tasks 1 --gpus 8 --cluster pcie_4gib_x4
+refuse 2 'argument --gpus: the cluster "dgx_h100", 8 GPUs to a node, cannot have 12 GPUs\. Give .*a multiple of 8' "${tasks[@]}" metasyn_856 --tasks 1 --gpus 12 --batch 12 --cluster dgx_h100
+
 echo "-- bad input"
 refuse 2 'cannot find|unknown workload' "${tasks[@]}" nothing
 refuse 2 '59 different tables of a pool of 55' "${tasks[@]}" nv_tiny --without-replacement

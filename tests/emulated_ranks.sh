@@ -20,13 +20,15 @@ two() { run emulate --nodes 1 --gpus-per-node 2 "$@"; }
 echo "-- bad input"
 refuse 2 'arguments: no command is given.*Usage' emulate --nodes 2
 refuse 2 'arguments: no command is given' emulate --nodes 2 --
-refuse 2 'argument --nodes: 65 is not 1 to 64' emulate --nodes 65 -- true
+refuse 2 'argument --nodes: "65" is not a whole number from 1 to 64' emulate --nodes 65 -- true
 refuse 2 'argument --nodes: 80 ranks are too many' emulate --nodes 20 -- true
 refuse 2 'argument --nodes: ' emulate --nodes -1 -- true
+refuse 2 'argument --nodes: "0" is not a whole number from 1 to 64' emulate --nodes 0 -- true
+refuse 2 'argument --nodes: "100000" is not a whole number from 1 to 64' emulate --nodes 100000 -- true
 refuse 2 'argument --gpus-per-node: ' emulate --gpus-per-node 0 -- true
 refuse 2 'argument --fast: .*unit' emulate --fast 240 -- true
 refuse 2 'argument --nic: .*10 Gbit/s' emulate --nic 100Gbit -- true
-refuse 2 'argument --straggler: there is no rank 8.*0 to 7' emulate --straggler 8 -- true
+refuse 2 'argument --straggler: "8" is not a whole number from 0 to 7' emulate --straggler 8 -- true
 refuse 2 'argument --nodez: .*--nodes' emulate --nodez 2 -- true
 refuse 2 'argument true' emulate true
 refuse 2 "argument --iterations: there is no scenario" validate-emulated --iterations 3

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <limits>
 #include <optional>
 
 #include "base/stop_signals.h"
@@ -29,9 +28,8 @@ int become(std::vector<std::string> command, int rank) {
   return why == ENOENT ? 127 : 126;
 }
 
-// Larger numbers are refused by check_shape, too.
 int count_of(const Arguments& given, const std::string& name) {
-  return static_cast<int>(*given.count(name, 0, std::numeric_limits<short>::max()));
+  return static_cast<int>(*given.count(name, 1, kMostEmulatedRanks));
 }
 
 Bandwidth rate_of(const Arguments& given, const std::string& name) {
@@ -49,11 +47,8 @@ EmulatedShape emulated_shape(const Arguments& given) {
 }
 
 std::optional<int> straggler_of(const Arguments& given, const EmulatedShape& shape) {
-  if (!given.has("straggler")) return std::nullopt;
-  const int rank = count_of(given, "straggler");
-  if (rank < shape.ranks.world_size()) return rank;
-  throw input_error(Arguments::place("straggler"), fmt::format("there is no rank {}", rank),
-                    fmt::format("Ranks go from 0 to {}", shape.ranks.world_size() - 1));
+  const auto rank = given.count("straggler", 0, shape.ranks.world_size() - 1);
+  return rank ? std::optional(static_cast<int>(*rank)) : std::nullopt;
 }
 
 int emulate(const Arguments& given, const Terminal& terminal) {

@@ -21,7 +21,8 @@ std::vector<std::int64_t> dims_down_from(std::int64_t max_dim) {
   std::vector<std::int64_t> dims;
   for (std::int64_t dim = max_dim; dim >= kLeastDim && dim % 2 == 0; dim /= 2) dims.push_back(dim);
   if (dims.empty() || dims.back() != kLeastDim || max_dim > kMostDim)
-    throw input_error({"max_dim"}, fmt::format("{} columns are not one of 4, 8, 16 ... {}", max_dim, kMostDim),
+    throw input_error({"argument --max-dim"},
+                      fmt::format("{} columns are not one of 4, 8, 16 ... {}", max_dim, kMostDim),
                       "Give 4 times a power of two, as 128");
   return dims;
 }
@@ -48,7 +49,7 @@ class ShardDraw {
     for (int redraw = 0; redraw < kMostRedraws; ++redraw)
       if (Shard shard = draw(pieces); !shard.empty()) return shard;
     throw input_error(
-        {"max_bytes"},
+        {"argument --max-bytes"},
         fmt::format("none of {} draws of {} tables fits in {}", kMostRedraws, pieces, to_text(Bytes{law_.max_bytes})),
         "Allow more bytes, fewer tables or fewer columns");
   }

@@ -60,11 +60,12 @@ refuse 2 'argument --gpus: the cluster "dgx_h100", 8 GPUs to a node, cannot have
 
 echo "-- bad input"
 refuse 2 'cannot find|unknown workload' "${tasks[@]}" nothing
-refuse 2 '59 different tables of a pool of 55' "${tasks[@]}" nv_tiny --without-replacement
+refuse 2 'argument --without-replacement: 59 different tables of a pool of 55' "${tasks[@]}" nv_tiny --without-replacement
 refuse 2 'argument --max-bytes: .*GiB' "${tasks[@]}" metasyn_856 --max-bytes 15
-refuse 2 'at least' "${tasks[@]}" metasyn_856 --max-bytes "1 B"
-refuse 2 '60 to 59 tables' "${tasks[@]}" metasyn_856 --min-tables 60
-refuse 2 'dims from 4 to 96' "${tasks[@]}" metasyn_856 --max-dim 96
+refuse 2 'argument --max-bytes: [0-9]+ tables of this pool take .* B at least' "${tasks[@]}" metasyn_856 --max-bytes "1 B"
+ends_within=5 refuse 2 'argument --max-bytes: .*within 1 KiB' "${tasks[@]}" metasyn_856 --max-bytes "1 KiB"
+refuse 2 'argument --min-tables: tasks of 60 to 59 tables' "${tasks[@]}" metasyn_856 --min-tables 60
+refuse 2 'argument --max-dim: dims from 4 to 96' "${tasks[@]}" metasyn_856 --max-dim 96
 refuse 2 'argument --batch: .*multiple' "${tasks[@]}" metasyn_856 --batch 65537
 refuse 2 'argument --gpus: .*--cluster' "${tasks[@]}" metasyn_856 --gpus 16
 refuse 2 'argument --test' "${tasks[@]}" metasyn_856 --test 101

@@ -75,7 +75,8 @@ Bandwidth payload_rate(Bandwidth shaped, int mtu) {
 void check_shape(const EmulatedShape& shape) {
   const auto counted = [](int count, const std::string& argument) {
     if (count < 1 || count > kMostEmulatedRanks)
-      throw input_error({argument}, fmt::format("{} is not 1 to {}", count, kMostEmulatedRanks), "Give fewer ranks");
+      throw input_error({argument}, fmt::format("{} is not from 1 to {}", count, kMostEmulatedRanks),
+                        fmt::format("Give 1 to {}", kMostEmulatedRanks));
   };
   counted(shape.ranks.nodes, "argument --nodes");
   counted(shape.ranks.ranks_per_node, "argument --gpus-per-node");

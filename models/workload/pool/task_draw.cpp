@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/rng.h"
+#include "base/units.h"
 
 namespace shardsim {
 namespace {
@@ -15,25 +16,32 @@ namespace {
 constexpr std::int64_t kMostDraws = 1'000'000'000;  // of tables, for one task: some ten seconds
 constexpr std::int64_t kStopEvery = 1 << 20;
 
-[[noreturn]] void refuse_law(const std::string& what, const std::string& remedy) {
-  throw input_error({}, what, remedy);
+constexpr double kLeastChance = 1e-6;  // of finding a task in that many draws: below it none is tried
+
+[[noreturn]] void refuse_law(const std::string& option, const std::string& what, const std::string& remedy) {
+  throw input_error({option.empty() ? "" : "argument --" + option}, what, remedy);
+}
+
+std::string size_text(double bytes) {
+  return to_text(Bytes{std::llround(std::min(bytes, 0x1p62))});
 }
 
 void check_law(const std::vector<Table>& pool, const TaskLaw& law) {
-  if (pool.empty()) refuse_law("the pool has no tables", "Name a workload that lists some");
+  if (pool.empty()) refuse_law("", "the pool has no tables", "Name a workload that lists some");
   for (const Table& table : pool)
     if (table.rows == 0) throw input_error(table.place, "a table of the pool has no rows", "Leave it out");
-  if (law.tasks < 1) refuse_law("no tasks are asked for", "Ask for one or more");
+  if (law.tasks < 1) refuse_law("tasks", "no tasks are asked for", "Ask for one or more");
   if (law.least_tables < 1 || law.most_tables < law.least_tables)
-    refuse_law(fmt::format("tasks of {} to {} tables", law.least_tables, law.most_tables),
-               "The least number of tables is 1 or more, and at most the largest");
+    refuse_law("min-tables", fmt::format("tasks of {} to {} tables", law.least_tables, law.most_tables),
+               "The least number of tables is 1 or more, and at most that of --max-tables");
   if (law.least_dim < 1 || law.most_dim < law.least_dim || law.most_dim % law.least_dim != 0 ||
       !std::has_single_bit(static_cast<std::uint64_t>(law.most_dim / law.least_dim)))
-    refuse_law(fmt::format("dims from {} to {}", law.least_dim, law.most_dim),
-               "The largest dim is the least one doubled some times, or the same");
+    refuse_law(law.most_dim < law.least_dim ? "min-dim" : "max-dim",
+               fmt::format("dims from {} to {}", law.least_dim, law.most_dim),
+               "--max-dim is --min-dim doubled some times, or the same");
   if (!law.replace && law.most_tables > pool.size())
-    refuse_law(fmt::format("{} different tables of a pool of {}", law.most_tables, pool.size()),
-               "Ask for fewer tables, or let a task have one twice");
+    refuse_law("without-replacement", fmt::format("{} different tables of a pool of {}", law.most_tables, pool.size()),
+               "Ask for fewer with --max-tables, or let a task have one twice");
 }
 
 class TaskDraw {
@@ -52,9 +60,8 @@ class TaskDraw {
       check_stop();
       next_stop = drawn_ + kStopEvery;
     }
-    refuse_law(fmt::format("no {} tables within {:.4g} GiB were found in {} draws", tables, law_.most_bytes / 0x1p30,
-                           kMostDraws),
-               "Allow more bytes, fewer tables or smaller dims");
+    refuse_size(
+        fmt::format("no {} tables within {} were found in {} draws", tables, size_text(law_.most_bytes), kMostDraws));
   }
 
  private:
@@ -82,7 +89,33 @@ class TaskDraw {
     return static_cast<double>(pool_[table].rows) * static_cast<double>(dim) * dtype_bytes(law_.dtype);
   }
 
-  // The smallest tables at the smallest dim must fit.
+  [[noreturn]] static void refuse_size(const std::string& what) {
+    refuse_law("max-bytes", what, "Allow more bytes, fewer tables or smaller dims");
+  }
+
+  // Mean of exp(-rate x bytes) over all tables and dims; a dim is twice the one before it, so its power is the square.
+  double mean_power(double rate, int dims) const {
+    double sum = 0;
+    for (std::size_t table = 0; table < pool_.size(); ++table) {
+      double power = std::exp(-rate * bytes_of(table, law_.least_dim));
+      for (int dim = 0; dim < dims; ++dim, power *= power) sum += power;
+    }
+    return sum / static_cast<double>(pool_.size()) / dims;
+  }
+
+  // Logarithm of what the probability that a drawing fits is at most: P(sum <= B) <= e^(rB) E[e^(-rX)]^T for any r > 0
+  // (Chernoff); without replacement it is no larger (Hoeffding 1963, theorem 4). Of larger r the powers would be lost.
+  double log_chance(std::size_t tables) const {
+    constexpr double kMostTimes = 512, kMostRate = 1 << 17;
+    const int dims = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(law_.most_dim / law_.least_dim)));
+    const double count = static_cast<double>(tables);
+    double least = 0;
+    for (double rate = 1; rate <= std::min(kMostRate, kMostTimes * count); rate *= 2)
+      least = std::min(least, rate + count * std::log(mean_power(rate / law_.most_bytes, dims)));
+    return least;
+  }
+
+  // The smallest tables at the smallest dim must fit, and so must enough of the others that they are found.
   void refuse_impossible(std::size_t tables) const {
     if (law_.most_bytes <= 0) return;
     std::vector<double> sizes;
@@ -92,8 +125,10 @@ class TaskDraw {
                              ? static_cast<double>(tables) * sizes.front()
                              : std::accumulate(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(tables), 0.0);
     if (least > law_.most_bytes)
-      refuse_law(fmt::format("{} tables of this pool take {:.4g} GiB at least", tables, least / 0x1p30),
-                 "Allow more bytes, fewer tables or smaller dims");
+      refuse_size(fmt::format("{} tables of this pool take {} at least", tables, size_text(least)));
+    if (log_chance(tables) + std::log(kMostDraws) < std::log(kLeastChance))
+      refuse_size(
+          fmt::format("hardly any drawing of {} tables of this pool is within {}", tables, size_text(law_.most_bytes)));
   }
 
   const std::vector<Table>& pool_;

@@ -92,6 +92,18 @@ TEST_CASE("laws that no task meets are refused") {
   refused([](TaskLaw& law) { law.most_dim = 100; }, "dims from 4 to 100");
   refused([](TaskLaw& law) { law.replace = false; }, "59 different tables of a pool of 20");
   refused([](TaskLaw& law) { law.most_bytes = 1000; }, "at least");
+  refused([](TaskLaw& law) { law.least_tables = 60; }, "argument --min-tables");
+  refused([](TaskLaw& law) { law.least_dim = 256; }, "argument --min-dim");
+  refused([](TaskLaw& law) { law.replace = false; }, "argument --without-replacement");
+  // One table is small enough and hardly ever drawn ten times in a row: that is known without trying.
+  std::vector<Table> wide = pool_of(800, 1'000'000);
+  wide[0].rows = 1;
+  TaskLaw law;
+  law.most_bytes = 64 << 10;
+  CHECK_THROWS_WITH_AS(draw_tasks(wide, law, 1, {}), doctest::Contains("is within 64 KiB"), Error);
+  law.least_tables = law.most_tables = 1;
+  law.tasks = 3;
+  for (const Task& task : draw_tasks(wide, law, 1, {})) CHECK(task.tables == std::vector<std::size_t>{0});
   CHECK_THROWS_WITH_AS(draw_tasks({}, TaskLaw{}, 1, {}), doctest::Contains("no tables"), Error);
   std::vector<Table> empty = pool;
   empty[3].rows = 0;

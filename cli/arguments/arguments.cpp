@@ -132,11 +132,24 @@ Arguments::Arguments(const std::vector<std::string>& words, const Command& comma
                       fmt::format("Write --{}{}: {}", option.name, option.value.empty() ? "" : " " + option.value,
                                   option.help.substr(0, option.help.rfind('.'))));
   }
+  for (const Option& option : command.options) {
+    if (option.needs.empty() || !has(option.name) || has(option.needs)) continue;
+    const auto other = std::ranges::find(command.options, option.needs, &Option::name);
+    throw input_error(
+        place(option.name), "the option has a meaning only together with --" + option.needs,
+        fmt::format("Add --{}{}, or leave it out", option.needs, other->value.empty() ? "" : " " + other->value));
+  }
   const auto needed = std::ranges::count(command.positionals, false, &Positional::optional);
   if (positional_.size() < static_cast<std::size_t>(needed))
     throw input_error({"arguments"}, "an argument is missing", "Usage: " + command.usage());
   if (!command.rest.empty() && rest_.empty())
     throw input_error({"arguments"}, "no command is given", "Usage: " + command.usage());
+}
+
+void Arguments::refuse_beside(const std::string& chosen, const std::vector<std::string>& idle) const {
+  if (!has(chosen)) return;
+  for (const std::string& name : idle)
+    if (has(name)) throw input_error(place(name), "the option has no effect together with --" + chosen, "Leave it out");
 }
 
 std::optional<std::string> Arguments::value(const std::string& name) const {

@@ -14,7 +14,8 @@ namespace shardsim {
 // The arguments of one command, read as its declaration says: --name VALUE, --name=VALUE, -n VALUE, -nVALUE, flags that
 // share a dash (-qv), and positionals; after `--` all are positionals, or the command's `rest`.
 // Errors (Failure::input, place "argument --NAME"): an option that is unknown, abbreviated, given twice, missing, or
-// without its value; a value that is empty or none of the choices; too few or too many positionals.
+// without its value; one without another that it needs; a value that is empty or none of the choices; too few or too
+// many positionals.
 class Arguments {
  public:
   Arguments(const std::vector<std::string>& words, const Command& command);
@@ -29,6 +30,8 @@ class Arguments {
   const std::vector<std::string>& positional() const { return positional_; }
   const std::vector<std::string>& rest() const { return rest_; }
   static Place place(const std::string& name) { return {"argument --" + name}; }
+  // Errors: the option `chosen` was given, and one of those that have no effect beside it.
+  void refuse_beside(const std::string& chosen, const std::vector<std::string>& idle) const;
 
  private:
   class Reader;

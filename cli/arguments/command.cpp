@@ -153,6 +153,11 @@ int run_program(const Command& program, std::vector<std::string> words, const Te
   return command->run(Arguments(words, *command), terminal);
 }
 
+std::vector<Option> needing(const std::string& name, std::vector<Option> options) {
+  for (Option& option : options) option.needs = name;
+  return options;
+}
+
 std::vector<Option> operator+(std::vector<Option> first, const std::vector<Option>& second) {
   first.insert(first.end(), second.begin(), second.end());
   return first;

@@ -17,6 +17,7 @@ struct Option {
   std::string standard{};  // the value when the option is not given; "" where there is none, or where the help says it
   enum class Times { at_most_once, any, once } times = Times::at_most_once;
   std::vector<std::string> choices{};  // the only values allowed; empty: any
+  std::string needs{};                 // name of the option without which this one would have no effect; "" for none
 
   std::string help_text() const;  // `help` with what else is declared of it, as sentences
 };
@@ -63,6 +64,9 @@ std::string with_choices(const std::string& help, const std::vector<std::string>
 // program, `--manual` its manual page, and `--completion SHELL` what that shell reads to complete its words.
 // Errors (Failure::input): no such command; those of Arguments and of the command.
 int run_program(const Command& program, std::vector<std::string> words, const Terminal& terminal);
+
+// The options as such that have a meaning only together with the option `name`.
+std::vector<Option> needing(const std::string& name, std::vector<Option> options);
 
 // Options of one list, then those of another.
 std::vector<Option> operator+(std::vector<Option> first, const std::vector<Option>& second);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -101,6 +102,20 @@ Overrides cluster_changes(const Arguments& given) {
   return changes;
 }
 
+// --system and --kind speak for output that does not name itself; a table names both in its rows.
+void check_is_used(const std::string& option, const std::string& value, const std::vector<MeasuredRow>& rows,
+                   const std::function<bool(const MeasuredRow&)>& agrees) {
+  const auto others = std::ranges::count_if(rows, std::not_fn(agrees));
+  if (others == 0) return;
+  if (static_cast<std::size_t>(others) == rows.size()) {
+    throw input_error(Arguments::place(option),
+                      "no row is of " + excerpt(value) + ", and in a table each row says this itself",
+                      "Leave the option out, or change the table");
+  }
+  print_note(
+      fmt::format("--{} {} has no effect on {} rows of tables, which state something else", option, value, others));
+}
+
 Positional cluster_positional() {
   return {"NAME|FILE", "The name of a shipped cluster (see `shardsim list clusters`), or a file."};
 }
@@ -194,6 +209,16 @@ RunHints measurement_hints(const Arguments& given) {
   if (result.kind) return result;
   throw input_error(Arguments::place("kind"), "unknown collective " + excerpt(*name),
                     known_names_hint(*name, collective_kind_names()));
+}
+
+void require_used_hints(const RunHints& hints, const std::vector<MeasuredRow>& rows) {
+  if (!hints.system.empty()) {
+    check_is_used("system", hints.system, rows, [&](const MeasuredRow& row) { return row.system == hints.system; });
+  }
+  if (hints.kind) {
+    check_is_used("kind", std::string(collective_kind_name(*hints.kind)), rows,
+                  [&](const MeasuredRow& row) { return row.kind == *hints.kind; });
+  }
 }
 
 void print_notes(const Measurements& measurements) {

@@ -28,6 +28,8 @@ void deliver_cluster(const ClusterSpec& spec, const Arguments& given);
 // Options of measured collectives and what they say; the notes of the reader on stderr, a line each.
 std::vector<Option> measurement_options();  // --measurements, --system, --kind
 RunHints measurement_hints(const Arguments& given);
+// Errors: a hint that no row has taken, for tables say these things themselves. A note where some rows have not.
+void require_used_hints(const RunHints& hints, const std::vector<MeasuredRow>& rows);
 void print_notes(const Measurements& measurements);
 
 }  // namespace shardsim

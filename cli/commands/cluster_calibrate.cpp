@@ -47,6 +47,10 @@ struct Fitted {
 };
 
 Fitted fitted_compute(const Arguments& given, const CsvTable& table) {
+  for (const char* const option : {"system", "kind", "rows"})
+    if (given.has(option))
+      throw input_error(Arguments::place(option), "the option is of measured collectives, and this table is of lookups",
+                        "Leave it out");
   const ComputeCalibration made =
       calibrate_compute(prior_of(given, ""), read_embedding_table(table), given.text("measurements"));
   return {made.spec, "compute", made.gpu, calibration_document(made)};
@@ -55,7 +59,10 @@ Fitted fitted_compute(const Arguments& given, const CsvTable& table) {
 Fitted fitted_collectives(const Arguments& given) {
   const std::string path = given.text("measurements");
   const CalibrationOptions options{static_cast<int>(*given.count("rows", 2, kMostRows)), path};
-  const Measurements measurements = read_measurements(path, measurement_hints(given));
+  RunHints hints = measurement_hints(given);
+  const Measurements measurements = read_measurements(path, hints);
+  hints.system.clear();  // which rows of a table are taken
+  require_used_hints(hints, measurements.rows);
   print_notes(measurements);
   const std::vector<MeasuredRow> rows = rows_of_system(measurements.rows, given.text("system"), path);
   if (rows.empty()) throw input_error({path}, "the file holds no measured row", "Give a file with at least two");

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <functional>
 
 #include "base/files.h"
 #include "base/result_folder.h"
@@ -30,30 +29,6 @@ SystemMap system_map(const Arguments& given) {
   return map;
 }
 
-// --system and --kind speak for output that does not name itself; a table names both in its rows.
-void check_is_used(const std::string& option, const std::string& value, const std::vector<MeasuredRow>& rows,
-                   const std::function<bool(const MeasuredRow&)>& agrees) {
-  const auto others = std::ranges::count_if(rows, std::not_fn(agrees));
-  if (others == 0) return;
-  if (static_cast<std::size_t>(others) == rows.size()) {
-    throw input_error(Arguments::place(option),
-                      "no row is of " + excerpt(value) + ", and in a table each row says this itself",
-                      "Leave the option out, or change the table");
-  }
-  print_note(
-      fmt::format("--{} {} has no effect on {} rows of tables, which state something else", option, value, others));
-}
-
-void check_hints_are_used(const RunHints& hints, const std::vector<MeasuredRow>& rows) {
-  if (!hints.system.empty()) {
-    check_is_used("system", hints.system, rows, [&](const MeasuredRow& row) { return row.system == hints.system; });
-  }
-  if (hints.kind) {
-    check_is_used("kind", std::string(collective_kind_name(*hints.kind)), rows,
-                  [&](const MeasuredRow& row) { return row.kind == *hints.kind; });
-  }
-}
-
 // The tables of accuracy.md, and what is said beside the figures.
 struct Words {
   std::string markdown, remark;
@@ -78,7 +53,7 @@ int compare_collectives(const Arguments& given, const Terminal& terminal) {
       output_folder(given, "compare", std::filesystem::path("out") / "collective_compare");
   const RunHints said = measurement_hints(given);
   const Measurements measurements = read_measurements(given.text("measurements"), said);
-  check_hints_are_used(said, measurements.rows);
+  require_used_hints(said, measurements.rows);
   Words words;
   const Judgement judgement = judged(given, measurements, words);
   print_notes(measurements);

@@ -75,15 +75,17 @@ Command compare_command() {
       .summary = "compare a predicted timeline with an observed one",
       .positionals = {{"PREDICTED", "The predicted timeline: a timeline.h5, or its JSON form (X.timeline.json)."},
                       {"OBSERVED", "The observed timeline, in either of these forms.", true}},
-      .options = {{"observed-kineto", 0, "DIR",
-                   "Read the observation from this folder of Kineto traces, one file per rank, instead of from "
-                   "OBSERVED. The traces may be those of PyTorch's profiler or of shardsim."},
-                  cases_option(),
-                  tolerance_option("the predicted iteration differs from the observed one by more than this, or a "
-                                   "class of operations or a collective does that takes at least 1 % of the iteration"),
-                  {"json", 0, "", "Print the comparison as one JSON document instead of tables."},
-                  {"output", 'o', "FILE.html", "Also write an HTML page with charts to this file."},
-                  {"force", 0, "", "Write the page even if its name does not end in .html."}},
+      .options =
+          std::vector<Option>{
+              {"observed-kineto", 0, "DIR",
+               "Read the observation from this folder of Kineto traces, one file per rank, instead of from "
+               "OBSERVED. The traces may be those of PyTorch's profiler or of shardsim."},
+              cases_option(),
+              tolerance_option("the predicted iteration differs from the observed one by more than this, or a "
+                               "class of operations or a collective does that takes at least 1 % of the iteration"),
+              {"json", 0, "", "Print the comparison as one JSON document instead of tables."},
+              {"output", 'o', "FILE.html", "Also write an HTML page with charts to this file."}} +
+          needing("output", {{"force", 0, "", "Write the page even if its name does not end in .html."}}),
       .examples = {"shardsim compare out/toy/timeline.h5 out/toy/timeline.h5 --tolerance 10% -o out/comparison.html",
                    "shardsim compare out/toy/timeline.h5 --observed-kineto out/toy/trace/row_wise --case row_wise"},
       .run = compare};

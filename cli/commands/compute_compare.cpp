@@ -64,30 +64,32 @@ Command compute_compare_command() {
   return {
       .name = "shardsim compute compare",
       .summary = "compare predicted with measured times of kernels: lookups, updates, sorts, matrix products, copies",
-      .options = {{"measurements", 0, "PATH",
-                   "A CSV table of measured kernels (docs/formats/measurements.md), or a folder of such tables.", "",
-                   Option::Times::once},
-                  {"compute-model",
-                   0,
-                   "NAME",
-                   "The compute model that makes the predictions.",
-                   "gpu_kernels",
-                   Option::Times::at_most_once,
-                   {"gpu_kernels", "roofline"}},
-                  {"gpus", 0, "FILE",
-                   "A file of GPU constants that adds to, and overrides, the shipped scenarios/gpus/kernels.yaml."},
-                  {"cluster", 0, "NAME|FILE",
-                   "Predict with the GPU of this cluster, and only the rows that were measured on such a GPU."},
-                  nodes_option(),
-                  cluster_set_option(),
-                  {"map", 0, "FILE",
-                   "A file that says on which GPU rows were measured whose source does not name it, and which rows are "
-                   "not judged. Without this option, the one for the shipped published rows is taken."},
-                  tolerance_option("the median error of the predicted rows is larger than this"),
-                  {"output", 'o', "DIR",
-                   "Write report.html, comparison.json, predictions.csv and accuracy.md into this folder. Without this "
-                   "option it is out/compute_compare."},
-                  {"json", 0, "", "Print the comparison as one JSON document instead of tables."}},
+      .options =
+          std::vector<Option>{
+              {"measurements", 0, "PATH",
+               "A CSV table of measured kernels (docs/formats/measurements.md), or a folder of such tables.", "",
+               Option::Times::once},
+              {"compute-model",
+               0,
+               "NAME",
+               "The compute model that makes the predictions.",
+               "gpu_kernels",
+               Option::Times::at_most_once,
+               {"gpu_kernels", "roofline"}},
+              {"gpus", 0, "FILE",
+               "A file of GPU constants that adds to, and overrides, the shipped scenarios/gpus/kernels.yaml."},
+              {"cluster", 0, "NAME|FILE",
+               "Predict with the GPU of this cluster, and only the rows that were measured on such a GPU."}} +
+          needing("cluster", {nodes_option(), cluster_set_option()}) +
+          std::vector<Option>{
+              {"map", 0, "FILE",
+               "A file that says on which GPU rows were measured whose source does not name it, and which rows are "
+               "not judged. Without this option, the one for the shipped published rows is taken."},
+              tolerance_option("the median error of the predicted rows is larger than this"),
+              {"output", 'o', "DIR",
+               "Write report.html, comparison.json, predictions.csv and accuracy.md into this folder. Without this "
+               "option it is out/compute_compare."},
+              {"json", 0, "", "Print the comparison as one JSON document instead of tables."}},
       .examples = {"shardsim compute compare --measurements scenarios/measurements/kernels -o out/compute_compare",
                    "shardsim compute compare --measurements scenarios/measurements/kernels/embedding.csv "
                    "--compute-model roofline --json"},

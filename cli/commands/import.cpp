@@ -121,6 +121,9 @@ int import_model(const Arguments& given, const Terminal&) {
   }
   ImportedModel model = read_model(given.positional()[0]);
   add_plan(model, given);
+  if (model.plan && given.has("planner"))
+    throw input_error(Arguments::place("planner"), "there is a plan, so no planner is asked",
+                      "Leave the option out, or the plan");
   const fs::path target(output);
   const bool file = target.extension() == ".yaml" || target.extension() == ".yml";
   return file ? import_into_file(model, given, target) : import_into_folder(model, given, target);

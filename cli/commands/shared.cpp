@@ -76,7 +76,10 @@ Option cases_option() {
 }
 
 Option force_option() {
-  return {"force", 0, "", "Overwrite the output file even if it holds something other than what this command writes."};
+  Option option{"force", 0, "",
+                "Overwrite the output file even if it holds something other than what this command writes."};
+  option.needs = "output";
+  return option;
 }
 
 Option output_file_option() {

@@ -148,12 +148,22 @@ std::vector<std::string> task_command(const Arguments& given, const std::filesys
   return words;
 }
 
-// Hands what is not finished to Slurm, and returns at once.
-int submit_sweep(const Arguments& given, const Sweep& sweep, const std::filesystem::path& folder) {
-  if (given.has("part"))
+// How many tasks of Slurm are asked for, also where nothing is left for them.
+std::optional<std::int64_t> slurm_tasks(const Arguments& given, bool under_mpi) {
+  const auto tasks = given.count("slurm", 1, kMostParts);
+  if (tasks && given.has("part"))
     throw input_error(Arguments::place("part"), "--part and --slurm cannot be used together", "Give one of the two");
+  if (tasks && under_mpi)
+    throw input_error(Arguments::place("slurm"), "mpirun has started several processes already, and those do the work",
+                      "Submit the sweep without mpirun");
+  return tasks;
+}
+
+// Hands what is not finished to Slurm, and returns at once.
+int submit_sweep(const Arguments& given, const Sweep& sweep, const std::filesystem::path& folder,
+                 std::int64_t most_tasks) {
   const auto most = static_cast<std::int64_t>(unfinished_points(sweep, folder));
-  const std::int64_t tasks = std::min(*given.count("slurm", 1, kMostParts), most);
+  const std::int64_t tasks = std::min(most_tasks, most);
   const std::int64_t jobs = given.count("jobs", 1, kMostSweepJobs).value_or(1);
   const SlurmJob job{"shardsim-sweep", static_cast<int>(tasks), static_cast<int>(jobs),
                      std::filesystem::absolute(points_folder(folder)), task_command(given, folder, jobs)};
@@ -219,12 +229,13 @@ int run_points(const Arguments& given, const Terminal& terminal) {
   if (session) in_order.emplace();
   if (session && session->rank() > 0) return serve_rank(given, terminal, *session);
   const std::size_t jobs = sweep_jobs(given, session != nullptr);
+  const auto tasks = slurm_tasks(given, session != nullptr);
   SweepRun run;
   run.output = sweep_folder(given);
   run.part = sweep_part(given);
   const Sweep sweep = asked_sweep(given);
   note_dropped_edits(given);
-  if (given.has("slurm") && unfinished_points(sweep, run.output) > 0) return submit_sweep(given, sweep, run.output);
+  if (tasks && unfinished_points(sweep, run.output) > 0) return submit_sweep(given, sweep, run.output, *tasks);
   run.crew = [&](std::size_t points, PointTask task) -> std::unique_ptr<Crew> {
     if (!in_order) in_order.emplace();
     if (session) return session->crew();

@@ -78,18 +78,15 @@ MicrobenchOptions options_of(const Arguments& given) {
   return options;
 }
 
-// Options of --shards alone are refused without it.
+// Each of the three things that can be measured has options of its own; one that is given elsewhere is a mistake.
+void refuse_idle_options(const Arguments& given) {
+  given.refuse_beside("shards", {"quick", "grid", "rounds", "budget", "csv", "collectives", "drift"});
+  given.refuse_beside("collectives", {"warm", "grid", "rounds", "budget", "csv", "drift", "seed", "threads"});
+  given.refuse_beside("untimed", {"force"});
+}
+
 ShardOptions shard_options_of(const Arguments& given) {
-  if (!given.has("shards")) {
-    for (const char* const name : {"visits", "repetitions", "warmup", "seconds"})
-      if (given.has(name))
-        throw input_error(Arguments::place(name), "the option has a meaning only together with --shards",
-                          "Add --shards FILE, or leave it out");
-    return {};
-  }
-  for (const char* const name : {"quick", "grid", "rounds", "budget", "csv", "collectives", "drift"})
-    if (given.has(name))
-      throw input_error(Arguments::place(name), "the option has no effect together with --shards", "Leave it out");
+  if (!given.has("shards")) return {};
   ShardOptions options;
   options.seed = static_cast<std::uint64_t>(*given.count("seed", 1, std::int64_t{1} << 52));
   options.visits = static_cast<int>(*given.count("visits", 1, 1000));
@@ -117,6 +114,7 @@ Request request_of(const Arguments& given) {
   request.csv = given.text("csv");
   request.collectives = given.has("collectives");
   request.shards = given.text("shards");
+  refuse_idle_options(given);
   request.shard_options = shard_options_of(given);
   std::vector<std::string> endings = measured_endings();
   if (request.collectives) endings = {".txt"};
@@ -138,8 +136,6 @@ Request request_of(const Arguments& given) {
   if (request.untimed && !(request.collectives && request.device->collectives_once != nullptr))
     throw input_error(Arguments::place("untimed"), "the option has a meaning only with --collectives --device cuda",
                       "Leave it out");
-  if (request.warm && request.collectives)
-    throw input_error(Arguments::place("warm"), "the option has no effect together with --collectives", "Leave it out");
   request.grid = given.text("grid");
   if (request.quick && !request.grid.empty())
     throw input_error(Arguments::place("grid"), "it has its own points, beside --quick", "Leave one of them out");
@@ -149,60 +145,76 @@ Request request_of(const Arguments& given) {
 }
 
 std::vector<Option> microbench_options() {
-  return {
-      {"device", 0, "NAME", device_help(), "", Option::Times::once},
-      {"output", 'o', "FILE",
-       "Write the measurements to this file, whose name ends in one of " + join(measured_endings()) +
-           ". Until all are there, they are kept in FILE.journal: after an interruption the same command continues.",
-       "", Option::Times::once},
-      {"csv", 0, "FILE",
-       "Also write the CSV table that the compute model `measured` and `shardsim cluster calibrate` read."},
-      {"collectives", 0, "",
-       "Measure all-reduce and all-to-all instead, over the ranks that a launcher started (torchrun, Open MPI, "
-       "Slurm). -o FILE.txt then gets the layout of nccl-tests, which `shardsim collective compare` and `shardsim "
-       "cluster calibrate` read."},
-      {"port", 0, "N", "With --collectives: the port on which rank 0 listens; it must be the same on every rank."},
-      {"secret-file", 0, "FILE",
-       "With --collectives: a file with the secret that all ranks share, instead of the environment variable "
-       "SHARDSIM_SECRET."},
-      {"join-limit", 0, "SECONDS",
-       "With --collectives: the time that ranks wait for each other at the start, in seconds.", "120"},
-      {"untimed", 0, "",
-       "With --collectives on GPUs: make every call once, time nothing and write nothing. The program starts itself "
-       "with this option first, to read from NCCL's log which algorithm, protocol and channels it chooses."},
-      {"shards", 0, "FILE",
-       "Measure the shards of this file instead, forward and backward; `shardsim cost-model sample` writes such "
-       "files. -o FILE.json gets the shards with their times."},
-      {"visits", 0, "N", "With --shards: the number of passes over all shards. The shortest time of a shard is kept.",
-       "3"},
-      {"repetitions", 0, "N", "With --shards: the number of calls that are measured each time a shard's turn comes.",
-       "4"},
-      {"warmup", 0, "N", "With --shards: the number of calls before these, which are not counted.", "2"},
-      {"seconds", 0, "N",
-       "With --shards: stop measuring a shard after this number of seconds, even with fewer calls than asked for, "
-       "and go on with the next one.",
-       "3"},
-      {"warm", 0, "",
-       "Measure with warm caches: every call finds what the one before it left there. Without this option calls "
-       "use copies of their memory in turn, or the caches are flushed between them; the measurements say which."},
-      {"quick", 0, "", "Measure a few dozen small points instead of the whole sweep, in one to three minutes."},
-      {"grid", 0, "SIZE",
-       "Measure a grid of points that describes a GPU instead of the sweep: full, small (to try the program) or "
-       "probe (a few points, to be run under a profiler)."},
-      {"rounds", 0, "N", "The number of passes over all points. A time is the median of the calls of all passes.", "1"},
-      {"budget", 0, "SECONDS",
-       "Begin no further point after this number of seconds of this call. What is left out is named at the end."},
-      {"threads", 0, "N",
-       "The number of CPU threads: at most 4 for each processor of this machine, or 64 if that is more. Without this "
-       "option it is the number of processors."},
-      {"seed", 0, "N", "The random seed of the indices and of the order of the sweep.", "1"},
-      {"drift", 0, "P%",
-       "The largest change of the machine's own limits, such as its copy rate, during the sweep. Rows of a sweep "
-       "with a larger change get quality C and are not used for fits.",
-       "3%"},
-      {"force", 0, "",
-       "Overwrite the output file even if it holds something else, or times of shards that were measured before."},
-      {"quiet", 'q', "", "Do not print the progress."}};
+  return std::vector<Option>{
+             {"device", 0, "NAME", device_help(), "", Option::Times::once},
+             {"output", 'o', "FILE",
+              "Write the measurements to this file, whose name ends in one of " + join(measured_endings()) +
+                  ". Until all are there, they are kept in FILE.journal: after an interruption the same command "
+                  "continues.",
+              "", Option::Times::once},
+             {"csv", 0, "FILE",
+              "Also write the CSV table that the compute model `measured` and `shardsim cluster calibrate` read."},
+             {"collectives", 0, "",
+              "Measure all-reduce and all-to-all instead, over the ranks that a launcher started (torchrun, Open MPI, "
+              "Slurm). -o FILE.txt then gets the layout of nccl-tests, which `shardsim collective compare` and "
+              "`shardsim "
+              "cluster calibrate` read."}} +
+         needing(
+             "collectives",
+             {{"port", 0, "N",
+               "With --collectives: the port on which rank 0 listens; it must be the same on every rank."},
+              {"secret-file", 0, "FILE",
+               "With --collectives: a file with the secret that all ranks share, instead of the environment variable "
+               "SHARDSIM_SECRET."},
+              {"join-limit", 0, "SECONDS",
+               "With --collectives: the time that ranks wait for each other at the start, in seconds.", "120"}}) +
+         std::vector<Option>{
+             {"untimed", 0, "",
+              "With --collectives on GPUs: make every call once, time nothing and write nothing. The program starts "
+              "itself "
+              "with this option first, to read from NCCL's log which algorithm, protocol and channels it chooses."},
+             {"shards", 0, "FILE",
+              "Measure the shards of this file instead, forward and backward; `shardsim cost-model sample` writes such "
+              "files. -o FILE.json gets the shards with their times."}} +
+         needing("shards",
+                 {{"visits", 0, "N",
+                   "With --shards: the number of passes over all shards. The shortest time of a shard is kept.", "3"},
+                  {"repetitions", 0, "N",
+                   "With --shards: the number of calls that are measured each time a shard's turn comes.", "4"},
+                  {"warmup", 0, "N", "With --shards: the number of calls before these, which are not counted.", "2"},
+                  {"seconds", 0, "N",
+                   "With --shards: stop measuring a shard after this number of seconds, even with fewer calls than "
+                   "asked for, "
+                   "and go on with the next one.",
+                   "3"}}) +
+         std::vector<Option>{
+             {"warm", 0, "",
+              "Measure with warm caches: every call finds what the one before it left there. Without this option calls "
+              "use copies of their memory in turn, or the caches are flushed between them; the measurements say "
+              "which."},
+             {"quick", 0, "", "Measure a few dozen small points instead of the whole sweep, in one to three minutes."},
+             {"grid", 0, "SIZE",
+              "Measure a grid of points that describes a GPU instead of the sweep: full, small (to try the program) or "
+              "probe (a few points, to be run under a profiler)."},
+             {"rounds", 0, "N",
+              "The number of passes over all points. A time is the median of the calls of all passes.", "1"},
+             {"budget", 0, "SECONDS",
+              "Begin no further point after this number of seconds of this call. What is left out is named at the "
+              "end."},
+             {"threads", 0, "N",
+              "The number of CPU threads: at most 4 for each processor of this machine, or 64 if that is more. Without "
+              "this "
+              "option it is the number of processors."},
+             {"seed", 0, "N", "The random seed of the indices and of the order of the sweep.", "1"},
+             {"drift", 0, "P%",
+              "The largest change of the machine's own limits, such as its copy rate, during the sweep. Rows of a "
+              "sweep "
+              "with a larger change get quality C and are not used for fits.",
+              "3%"},
+             {"force", 0, "",
+              "Overwrite the output file even if it holds something else, or times of shards that were measured "
+              "before."},
+             {"quiet", 'q', "", "Do not print the progress."}};
 }
 
 }  // namespace shardsim

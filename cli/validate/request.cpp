@@ -62,15 +62,6 @@ ExecuteOptions execute_options(const Arguments& given) {
   return options;
 }
 
-// Without a measurement there is nothing to write, to warm up for or to start together.
-void refuse_of_measurements(const Arguments& given) {
-  for (const char* const name : {"output", "trace", "warmup", "apart", "force"})
-    if (given.has(name))
-      throw input_error(Arguments::place(name),
-                        "the option has no effect together with --check-data, which measures nothing",
-                        "Leave one of them out");
-}
-
 // Sets what was there before.
 void check_outputs(ValidateRequest& request, bool force) {
   ResultPath& output = request.output;
@@ -99,14 +90,12 @@ std::string ResultPath::of(int rank, bool complete) const {
 }
 
 ValidateRequest validate_request(const Arguments& given) {
+  given.refuse_beside("check-data", {"output", "trace", "warmup", "apart", "force"});
   refuse_empty(given, {"output", "trace", "secret-file", "device", "transport", "case"});
   ValidateRequest request;
   request.options = execute_options(given);
   request.program = given.positional()[0];
-  if (given.has("check-data")) {
-    refuse_of_measurements(given);
-    request.check_iterations = request.options.iterations;
-  }
+  if (given.has("check-data")) request.check_iterations = request.options.iterations;
   if (const auto port = given.count("port", 1, 65535)) request.port = static_cast<int>(*port);
   request.patience = static_cast<double>(*given.count("longest-operation", 1, 100'000'000));
   request.secret_file = given.text("secret-file");

@@ -64,6 +64,10 @@ refused 'm.csv: the file holds 2 systems. Name one with --system: box, crate'
 refused 'argument --system: no row is of system "bax". Did you mean' --system bax
 rows 'box,1,16,all_reduce,1024,50\nbox,1,8,all_reduce,1024,50\n'
 refused 'm.csv:2: 16 GPUs per node'
+rows 'box,1,8,all_reduce,1024,50\nbox,1,8,all_reduce,2048,51\n'
+refused 'argument --kind: no row is of "broadcast"' --kind broadcast
+embedding=$source/scenarios/measurements/kernels/embedding.csv
+refuse 2 'argument --kind: the option is of measured collectives' cluster calibrate --cluster dgx1_v100 --measurements "$embedding" --kind broadcast -o new.yaml
 rows 'box,1,8,all_reduce,1024,50\nbox,1,8,all_reduce,2048,soon\n'
 refused 'm.csv:3: column time_us'
 refused 'argument --rows: "1" is not a whole number from 2 to 1,000' --rows 1

@@ -141,6 +141,7 @@ rm reach.timeline.json
 
 echo "-- bad input"
 refuse 2 'the observation is missing' compare p.h5
+refuse 2 '^error: argument --force: .*only together with --output' compare p.h5 p.h5 --force
 refuse 2 'nothing.h5: cannot read it' compare nothing.h5 p.h5
 refuse 2 'nothing.h5: cannot read it' compare p.h5 nothing.h5
 long=$(printf 'x%.0s' {1..300})

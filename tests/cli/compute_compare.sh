@@ -67,6 +67,7 @@ rm -rf out
 echo "-- bad input"
 refuse 2 'argument --measurements: the option is missing.*--measurements PATH' compute compare
 refuse 2 'nowhere' compute compare --measurements nowhere
+refuse 2 'argument --set: .*only together with --cluster' compute compare --measurements nowhere --set nix.foo=bar
 mkdir empty
 refuse 2 'empty: the folder holds no measurements. Put files there that end in .csv' compute compare --measurements empty
 rmdir empty

@@ -46,7 +46,13 @@ refuse 2 'holds other labels' cost-model label shards.json --cluster dgx1_v100 -
 echo "-- what is refused"
 refuse 2 'is a sequence: it has no pooling factor' cost-model sample toy_history -o x.json
 refuse 2 "dlrm_dcnv2.yaml:[0-9]+.*table 't_cat_0' does not say how its rows are accessed.*access: .family: uniform" cost-model sample dlrm_dcnv2 -o x.json
-refuse 2 'fits in 1 KiB' cost-model sample nv_tiny --max-bytes '1 KiB' -o x.json
+refuse 2 '^error: argument --max-bytes: .*fits in 1 KiB' cost-model sample nv_tiny --max-bytes '1 KiB' -o x.json
+refuse 2 '^error: argument --max-dim: 5 columns' cost-model sample nv_tiny --max-dim 5 -o x.json
+refuse 2 '^error: argument --max-tables: the option has no effect together with --exchanges' cost-model sample nv_tiny --exchanges 4 --max-tables x -o x.json
+refuse 2 '^error: argument --nodes: .*only together with --cluster\. Add --cluster NAME' cost-model evaluate costs.h5 labels.json --nodes 77
+refuse 2 '^error: argument --set: .*only together with --cluster' cost-model evaluate costs.h5 labels.json --set nix.foo=bar
+refuse 2 '^error: argument --cluster: the labels are of exchanges' cost-model evaluate both.h5 exchange_labels.json --cluster dgx_a100_40gb
+refuse 2 '^error: argument --force: .*only together with --output' cost-model sample nv_tiny -n 3 --force
 refuse 2 'nothing in the file is labelled' cost-model train shards.json -o x.h5
 jq '.forward_us[7] = 0' labels.json >zero.json
 refuse 2 'zero.json:[0-9]+.*a label of 0 us is not a time' cost-model train zero.json -o x.h5

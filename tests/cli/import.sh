@@ -77,6 +77,7 @@ refuse 2 'argument --cluster: the plan has 4 GPUs on a host, and cluster "dgx_a1
 refuse 2 'torchrec/plan.json:[0-9]+: this is a plan of shardsim already. Use it in a scenario as plan: .file:' import tables.json --plan torchrec/plan.json -o none
 refuse 2 'torchrec/plan.json:[0-9]+: this is a plan of shardsim already' import torchrec/plan.json -o none
 refuse 2 'argument --planner: .*no_such' import imports/tables.csv --planner no_such -o none
+refuse 2 'argument --planner: there is a plan' import imports/torchrec.json --planner row_wise -o none
 ln -s linked.yaml linked.yaml
 refuse 1 'linked.yaml: cannot write it: Too many levels' import imports/torchrec.json -o linked.yaml
 check "a plan does not stay where its scenario could not be written" [ ! -e linked.plan.json ]

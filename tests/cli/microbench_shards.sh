@@ -127,6 +127,8 @@ refuse 2 'argument --threads: "20000"' --device cpu --threads 20000 -o x.json
 refuse 1 '/proc/x.json: cannot write it' --device cpu -o /proc/x.json
 refuse 1 '/proc/x.csv: cannot write it' --device cpu -o x.json --csv /proc/x.csv
 refuse 2 'argument --visits: .*--shards' --device cpu --visits 2 -o x.json
+refuse 2 'argument --port: .*only together with --collectives' --device cpu --port 77 -o x.json
+refuse 2 'argument --rounds: the option has no effect together with --collectives' --device cpu --collectives --rounds 2 -o x.txt
 refuse 2 'argument --warm: .*--collectives' --device cpu --collectives --warm -o x.txt
 refuse 2 'argument --untimed: .*--collectives --device cuda' --device cpu --collectives --untimed -o x.txt
 refuse 2 'argument --quick' --shards five.json --quick --device cpu -o x.json

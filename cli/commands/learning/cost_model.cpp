@@ -32,6 +32,7 @@ Workload pool(const Arguments& given) {
 }
 
 LabelFile drawn(const Arguments& given) {
+  given.refuse_beside("exchanges", {"max-tables", "max-bytes"});
   const Workload workload = pool(given);
   const std::int64_t batch = given.count("batch", 1, std::int64_t{1} << 40).value_or(workload.batch_per_gpu);
   const auto seed = static_cast<std::uint64_t>(parse_count(given.text("seed"), Arguments::place("seed")));

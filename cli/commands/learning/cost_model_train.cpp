@@ -171,7 +171,11 @@ std::vector<double> in_one_list(const std::vector<ExchangeSeconds>& all,
   return result;
 }
 
-void evaluate_set(const LearnedCosts& costs, const ExchangeSet& set, const Arguments&, Sheet& sheet) {
+void evaluate_set(const LearnedCosts& costs, const ExchangeSet& set, const Arguments& given, Sheet& sheet) {
+  if (given.has("cluster"))
+    throw input_error(Arguments::place("cluster"),
+                      "the labels are of exchanges, and the compute model roofline predicts lookups alone",
+                      "Leave the option out, or give labels of shards");
   refuse_mixture(set.file, fmt::format("{} (batch {})", costs.setting().provider, costs.setting().batch),
                  fmt::format("{} (batch {})", set.provider, set.batch));
   const std::vector<std::size_t> items = held_back_items(set);
@@ -241,11 +245,12 @@ Command cost_model_evaluate_command() {
           {{"COSTS.h5", "A file that `shardsim cost-model train` wrote."},
            {"LABELS",
             "A file of labelled shards or exchanges. Only the third that is held back from every training is judged."}},
-      .options = {{"cluster", 0, "NAME|FILE",
-                   "Also show the error of the compute model roofline for the GPU of this cluster, calibrated on the "
-                   "other two thirds of the labels."},
-                  nodes_option(),
-                  cluster_set_option()},
+      .options =
+          std::vector<Option>{
+              {"cluster", 0, "NAME|FILE",
+               "Also show the error of the compute model roofline for the GPU of this cluster, calibrated on the "
+               "other two thirds of the labels."}} +
+          needing("cluster", {nodes_option(), cluster_set_option()}),
       .examples = {"shardsim cost-model evaluate out/costs.h5 out/labels.json",
                    "shardsim cost-model evaluate out/costs.h5 out/labels.json --cluster dgx_a100_40gb"},
       .run = evaluate_model};

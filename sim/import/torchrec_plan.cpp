@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "plan/plan_entries.h"
 #include "sim/import/imported_model.h"
+#include "sim/lower/lower.h"
 
 namespace shardsim {
 namespace {
@@ -58,16 +61,27 @@ Tree ranks_of(const Tree& entry, const Tree* shards, const std::string& table) {
   return ranks;
 }
 
+// TorchRec knows kernels that no Program has operations for: a scenario with one of them could not be run.
+Tree kernel_entry(const Tree& stated, const std::string& table, bool replicated) {
+  Tree kernel = word_of(stated, "a compute kernel");
+  const std::vector<std::string> known = lowered_kernels();
+  if (replicated || std::ranges::find(known, kernel.scalar) != known.end()) return kernel;
+  throw input_error(
+      stated.place,
+      fmt::format("table {} has the compute kernel {}, which is not simulated", excerpt(table), excerpt(kernel.scalar)),
+      known_names_hint(kernel.scalar, known));
+}
+
 Tree table_entry(const Tree& entry, const std::string& table) {
   required_map(entry, "the entry of table " + excerpt(table));
   Tree made;
   made.kind = Tree::Kind::map;
   made.place = entry.place;
   made.fields.emplace_back("sharding_type", word_of(required_field(entry, "sharding_type"), "a sharding type"));
-  if (is_given(entry.find("compute_kernel"))) {
-    made.fields.emplace_back("compute_kernel", word_of(*entry.find("compute_kernel"), "a compute kernel"));
-  }
   const bool replicated = made.fields.front().second.scalar == "data_parallel";
+  if (is_given(entry.find("compute_kernel"))) {
+    made.fields.emplace_back("compute_kernel", kernel_entry(*entry.find("compute_kernel"), table, replicated));
+  }
   const Tree* const shards = replicated ? nullptr : shards_of(entry, table);
   made.fields.emplace_back("ranks", ranks_of(entry, shards, table));
   if (shards != nullptr) {

@@ -1,22 +1,33 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
 #include <numeric>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "sim/lower/group_member.h"
 #include "sim/lower/known_shares.h"
+#include "sim/lower/lower.h"
 #include "sim/lower/row_traffic.h"
 
 namespace shardsim {
 namespace {
 
+// Where the rows of a table lie, by its compute kernel.
+constexpr std::array<std::pair<std::string_view, RowMemory>, 4> kMemories{{{"dense", RowMemory::hbm},
+                                                                           {"fused", RowMemory::hbm},
+                                                                           {"fused_uvm", RowMemory::host},
+                                                                           {"fused_uvm_caching", RowMemory::cached}}};
+
 RowMemory memory_of(const GroupMember& member) {
+  if (replicated(member.placement->strategy)) return RowMemory::hbm;
   const std::string& kernel = member.placement->compute_kernel;
-  if (replicated(member.placement->strategy) || kernel == "dense" || kernel == "fused") return RowMemory::hbm;
-  if (kernel == "fused_uvm_caching") return RowMemory::cached;
-  if (kernel == "fused_uvm") return RowMemory::host;
+  for (const auto& [name, memory] : kMemories) {
+    if (name == kernel) return memory;
+  }
   throw input_error(
       member.table->place,
       "table '" + member.table->name + "' has the compute kernel '" + kernel + "', which is not simulated",
@@ -344,6 +355,12 @@ std::vector<LookupPart> lookup_parts(const std::vector<GroupMember>& members, co
     }
   }
   return parts;
+}
+
+std::vector<std::string> lowered_kernels() {
+  std::vector<std::string> names;
+  for (const auto& [name, memory] : kMemories) names.emplace_back(name);
+  return names;
 }
 
 }  // namespace shardsim

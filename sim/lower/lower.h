@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "models/compute/compute_model.h"
 #include "models/load/load_options.h"
@@ -29,5 +31,8 @@ struct LoweringOptions {
 // numbers. Errors: Failure::input for what cannot be lowered (compute kernels; flex rows whose replica groups differ,
 // or are not the nodes beside table_row_wise and grid_shard), naming the table.
 Program lower(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options);
+
+// The compute kernels of tables that it lowers, of those that a plan may name.
+std::vector<std::string> lowered_kernels();
 
 }  // namespace shardsim

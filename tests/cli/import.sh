@@ -70,6 +70,11 @@ jq '.constraints = {user: {pooling_factor: [2]}}' imports/torchrec.json >constra
 refuse 2 'constrained.json:[0-9]+: unknown key "pooling_factor".*pooling_factors' import constrained.json -o none
 jq 'del(.tables)' imports/torchrec.json >constrained.json
 refuse 2 "constrained.json:[0-9]+: constraints of table .*'tables' does not list" import constrained.json -o none
+for kernel in quant key_value; do
+  jq --arg kernel $kernel '.plan["model.ebc"].user.compute_kernel = $kernel' imports/torchrec.json >kernel.json
+  line=$(grep -n "\"compute_kernel\": \"$kernel\"" kernel.json | cut -d: -f1)
+  refuse 2 "kernel.json:$line: table \"user\" has the compute kernel \"$kernel\", which is not simulated.*fused_uvm" import kernel.json -o none
+done
 for given in nope '' ./nope.yaml; do refuse 2 'argument --cluster: ' import imports/tables.csv --cluster "$given" -o none; done
 refuse 2 'argument --cluster: unknown cluster "nope".*dgx_h100' import imports/tables.csv --cluster nope -o none.yaml
 refuse 2 'argument --plan: .*a plan, too' import imports/torchrec.json --plan serialized.json -o none

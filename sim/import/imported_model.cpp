@@ -56,6 +56,16 @@ std::string imported_label(const std::string& name, const Place& place, std::str
   return label;
 }
 
+void add_feature(Table& table, const Feature& feature, const Place& place) {
+  const auto same = [&](const Feature& other) { return other.name == feature.name; };
+  if (std::ranges::any_of(table.features, same)) {
+    throw input_error(place, fmt::format("table '{}' has two features called '{}'", table.name, feature.name),
+                      "Name every feature of a table once; every character other than a letter, digit, '_', '.' or "
+                      "'-' counts as '_'");
+  }
+  table.features.push_back(feature);
+}
+
 Dtype imported_dtype(const std::string& text, const Place& place) {
   std::string word = imported_word(text);
   word.erase(0, word.rfind('.') + 1);

@@ -48,6 +48,9 @@ void add_tables_of_plan(ImportedModel& model);
 // longer than 256.
 std::string imported_label(const std::string& name, const Place& place, std::string* known_as = nullptr);
 
+// Adds a feature of a table. Errors (Failure::input): the table has one of that name.
+void add_feature(Table& table, const Feature& feature, const Place& place);
+
 // "DataType.FP16", "torch.float16", "half" ... Errors (Failure::input): a type that tables here cannot have.
 Dtype imported_dtype(const std::string& text, const Place& place);
 

@@ -142,6 +142,28 @@ std::string imported_scenario(const ImportedModel& model, const ImportSetting& s
                      imported_cluster(setting, stated_shape(model, setting)), workload, plan);
 }
 
+// What is told of the file that was made, as told of the one that it is made from: the first is not written, and nobody
+// has seen it. It has one line for each table, in their order, and the place of that is the table's.
+Error told_of_source(const Error& error, const ImportedModel& model, const std::string& text) {
+  const auto end = text.begin() + static_cast<std::ptrdiff_t>(text.find("tables:\n"));
+  const auto table = error.place().line - 2 - std::count(text.begin(), end, '\n');
+  const bool known = table >= 0 && table < std::ssize(model.tables);
+  const Place place = known ? model.tables[static_cast<std::size_t>(table)].table.place : Place{model.source};
+  const std::string where = error.place().text() + ": ";
+  std::string said = error.what();
+  if (said.starts_with(where)) said.erase(0, where.size());
+  return {error.failure(), place, known ? said : "a scenario of its tables is refused: " + said, ""};
+}
+
+Scenario read_back(const ImportedModel& model, const std::string& text, const std::string& path) {
+  try {
+    return scenario_from_text(text, path, {});
+  } catch (const Error& error) {
+    if (error.place().source != path) throw;
+    throw told_of_source(error, model, text);
+  }
+}
+
 // The plan's tables by the names that they have here.
 Tree renamed_plan(const ImportedModel& model) {
   std::map<std::string, std::string> names;
@@ -181,7 +203,7 @@ ModelFiles model_files(const ImportedModel& model, const ImportSetting& setting)
   const std::string inside = "\n" + indented_lines(body, "  ");
   const std::string planner = fmt::format("planner: {{name: {}}}", in_yaml_quotes(setting.planner));
   const std::string path = (std::filesystem::path(setting.cluster_from) / "scenario.yaml").string();
-  const Scenario read = scenario_from_text(imported_scenario(model, setting, inside, planner), path, {});
+  const Scenario read = read_back(model, imported_scenario(model, setting, inside, planner), path);
   ModelFiles files;
   std::string how = planner;
   if (model.plan) {

@@ -100,6 +100,7 @@ class RowReader {
  public:
   RowReader(const CsvTable::Row& row, const Columns& columns) : row_(row), columns_(columns) {}
 
+  bool has(const std::string& column) const { return columns_.has(column); }
   Place place() const { return row_.cell_place(0); }
   Place place(const std::string& column) const { return row_.cell_place(columns_.at(column)); }
   // "" where there is no such column.
@@ -223,7 +224,8 @@ void read_lengths(const RowReader& row, ImportedTable& made) {
     throw input_error(row.place("weighted"), "a sequence table cannot have weights",
                       "Leave 'weighted' out, or make the table pooled");
   }
-  for (const std::string& name : names) table.features.push_back({name, each, 1, weighted});
+  const Place place = row.has("features") ? row.place("features") : row.place();
+  for (const std::string& name : names) add_feature(table, {name, each, 1, weighted}, place);
   table.average_length = each * count;
 }
 

@@ -107,15 +107,26 @@ TableKind torchrec_kind(const Tree& config, Table& table) {
   return TableKind::pooled;
 }
 
-void torchrec_features(const Tree& root, const Tree& config, const std::string& name, ImportedTable& made) {
-  Table& table = made.table;
-  std::vector<std::string> names;
+struct StatedFeature {
+  std::string name;
+  Place place;
+};
+
+// Those that the configuration names; else one that is called as the table.
+std::vector<StatedFeature> stated_features(const Tree& config, const Table& table) {
+  std::vector<StatedFeature> names;
   if (is_given(config.find("feature_names"))) {
     for (const Tree& item : required_list(*config.find("feature_names"), "feature_names")) {
-      names.push_back(imported_label(scalar_text(item, "a name"), item.place));
+      names.push_back({imported_label(scalar_text(item, "a name"), item.place), item.place});
     }
   }
-  if (names.empty()) names = {table.name};
+  if (names.empty()) names.push_back({table.name, table.place});
+  return names;
+}
+
+void torchrec_features(const Tree& root, const Tree& config, const std::string& name, ImportedTable& made) {
+  Table& table = made.table;
+  const std::vector<StatedFeature> names = stated_features(config, table);
   const Lookups lookups = stated_lookups(root, name, names.size());
   if (lookups.factors.empty()) made.assumed.emplace_back("pooling_factor");
   const bool sequence = table.kind == TableKind::sequence;
@@ -124,7 +135,7 @@ void torchrec_features(const Tree& root, const Tree& config, const std::string& 
     const double factor = lookups.factors.empty() ? 1 : lookups.factors[i];
     const double poolings = lookups.poolings.empty() ? 1 : lookups.poolings[i];
     table.average_length += factor * poolings;
-    table.features.push_back({names[i], factor, sequence ? 1 : poolings, weighted});
+    add_feature(table, {names[i].name, factor, sequence ? 1 : poolings, weighted}, names[i].place);
   }
 }
 

@@ -70,6 +70,18 @@ jq '.constraints = {user: {pooling_factor: [2]}}' imports/torchrec.json >constra
 refuse 2 'constrained.json:[0-9]+: unknown key "pooling_factor".*pooling_factors' import constrained.json -o none
 jq 'del(.tables)' imports/torchrec.json >constrained.json
 refuse 2 "constrained.json:[0-9]+: constraints of table .*'tables' does not list" import constrained.json -o none
+jq '.tables["model.ebc"][0].feature_names = ["user_id", "user_id"]' imports/torchrec.json >twice.json
+refuse 2 "twice.json:$(grep -n '"user_id"' twice.json | sed -n 2p | cut -d: -f1): table 'user' has two features called 'user_id'" import twice.json -o none
+csv 'name,rows,dim,features\na,1,8,f|g|f\n'
+refuse 2 "t.csv:2:7: table 'a' has two features called 'f'" import t.csv -o none
+# What only the reader of workloads knows is told of the file that was given, not of one that is not written.
+jq '.tables["model.ebc"][1].embedding_dim = 1000000000000' imports/torchrec.json >wide.json
+refuse 2 "wide.json:$(grep -n '"name": "ads"' wide.json | cut -d: -f1): with table 'ads' the tables take" import wide.json -o none
+refuse 2 "wide.json:[0-9]+: with table 'ads' the tables take" import wide.json -o none.yaml
+jq '.constraints.ads.pooling_factors = [1e300, 1]' imports/torchrec.json >long.json
+refuse 2 "long.json:$(grep -n '"name": "ads"' long.json | cut -d: -f1): with table 'ads' one rank reads" import long.json -o none
+csv 'name,rows,dim\na,1,8\nb,1000000,1000000000000\n'
+refuse 2 "t.csv:3:1: with table 'b'" import t.csv -o none
 for kernel in quant key_value; do
   jq --arg kernel $kernel '.plan["model.ebc"].user.compute_kernel = $kernel' imports/torchrec.json >kernel.json
   line=$(grep -n "\"compute_kernel\": \"$kernel\"" kernel.json | cut -d: -f1)

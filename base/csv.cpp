@@ -140,7 +140,11 @@ CsvTable parse_csv(std::string_view text, const std::string& source, char delimi
     table.header_columns = std::move(header.columns);
   }
   if (table.header.empty() || table.header == std::vector<std::string>{""}) {
-    throw input_error(table.place, "the file has no header", "Name the columns in the first line");
+    const bool empty =
+        (text.starts_with(kByteOrderMark) ? text.substr(kByteOrderMark.size()) : text).find_first_not_of(" \t\r\n") ==
+        text.npos;
+    throw input_error(table.place, empty ? "the file is empty" : "the file has no header",
+                      "Name the columns in the first line");
   }
   check_header(table);
   while (!scanner.at_end()) {

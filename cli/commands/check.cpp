@@ -42,11 +42,6 @@ struct Checked {
   Failure failure = Failure::input;
 };
 
-bool looks_like_json(const std::string& text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  return first != std::string::npos && text[first] == '{';
-}
-
 std::string schema_of(const Tree& tree) {
   const Tree* schema = tree.find("schema");
   return schema && schema->kind == Tree::Kind::scalar ? schema->scalar : "";
@@ -171,7 +166,7 @@ Checked check_file(const std::string& path, const PlanWatch& watch) {
   if (text.starts_with("\x89HDF\r\n"))
     throw input_error({path}, "an HDF5 file, and check reads text alone",
                       "Look at a timeline with shardsim compare, or write it as text with shardsim convert");
-  const Tree tree = looks_like_json(text) ? parse_json(text, path) : parse_yaml(text, path);
+  const Tree tree = first_character(text) == '{' ? parse_json(text, path) : parse_yaml(text, path);
   const std::string schema = schema_of(tree);
   if (schema == "shardsim.scenario/1") return check_scenario(text, path, watch);
   if (schema == "shardsim.cluster/1") return check_cluster(tree, path);

@@ -24,8 +24,8 @@ constexpr const char* kMark = "# Made by: shardsim import";
 
 // JSON begins with a bracket; a CSV with the name of a column.
 bool is_json(const std::string& text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  return first != std::string::npos && (text[first] == '{' || text[first] == '[');
+  const char first = first_character(text);
+  return first == '{' || first == '[';
 }
 
 ImportedModel read_model(const std::string& file) {

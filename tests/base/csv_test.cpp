@@ -59,7 +59,8 @@ TEST_CASE("a cell that a spreadsheet would compute becomes a text, a number stay
 }
 
 TEST_CASE("what is no table is refused with its line") {
-  CHECK(has(fault(""), "t.csv:1: the file has no header"));
+  for (const char* const blank : {"", "\xef\xbb\xbf", "\n \r\n"})
+    CHECK(has(fault(blank), "t.csv:1: the file is empty"));
   CHECK(has(fault("\n1,2\n"), "t.csv:1: the file has no header"));
   CHECK(has(fault("a,,b\n"), "a column has no name"));
   CHECK(has(fault("a,a\n"), "t.csv:1: column \"a\" appears twice"));

@@ -22,6 +22,9 @@ check "goes into one file: $(cat streams/err)" [ "$code" -eq 0 ]
 check "with its batch" grep -q 'batch_per_gpu: 512' one.yaml
 
 echo "-- TorchRec"
+(printf '\xef\xbb\xbf' && cat imports/torchrec.json) >marked.json
+run import marked.json -o marked
+check "JSON with a byte order mark is JSON: $(cat streams/err)" [ "$code" -eq 0 ]
 run import imports/torchrec.json -o torchrec
 check "configurations and asdict(plan): $(cat streams/err)" [ "$code" -eq 0 ]
 check "as many nodes as the plan has, of as many GPUs" grep -q 'nodes: 2, gpu: {count: 4}' torchrec/scenario.yaml
@@ -59,6 +62,10 @@ csv 'name,rows,dim,dtype\na,1,8,int4\n'
 refuse 2 't.csv:2:7: tables cannot have the type "int4"' import t.csv -o none
 csv 'name,rows,dim,kind\na,1,8,sequence\n'
 refuse 2 "t.csv:2:1: sequence table 'a' has no length" import t.csv -o none
+csv ''
+refuse 2 't.csv:1: the file is empty' import t.csv -o none
+cp t.csv empty.json
+refuse 2 'empty.json:1: the file is empty' import empty.json -o none
 csv 'name,rows,dim\n'
 refuse 2 't.csv: there are no tables' import t.csv -o none
 csv '{"tables": [{"name": "a", "num_embeddings": 0, "embedding_dim": 8}]}'

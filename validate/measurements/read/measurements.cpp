@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "base/tree/json.h"
 
 namespace shardsim {
 namespace {
@@ -24,14 +25,15 @@ const std::vector<std::string> kEndings = {".csv", ".json", ".log", ".out", ".tx
 bool looks_like_csv(std::string_view text, const std::string& path) {
   if (fs::path(path).extension() == ".csv") return true;
   const std::string_view first = text.substr(0, text.find('\n'));
-  return !first.starts_with('#') && first.find("system,") != std::string_view::npos;
+  return first_character(text) != '#' && first.find("system,") != std::string_view::npos;
 }
 
 Measurements read_one(const std::string& path, const RunHints& hints) {
   const std::string text = read_file(path, kMostFile);
+  const char first = first_character(text);
+  if (first == '\0') throw input_error({path}, "the file is empty", "Give measurements: " + join(kEndings));
   if (looks_like_csv(text, path)) return read_measurement_csv(text, path);
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first != std::string::npos && text[first] == '{') return read_nccl_tests_json(text, path, hints);
+  if (first == '{') return read_nccl_tests_json(text, path, hints);
   return read_nccl_tests_text(text, path, hints);
 }
 

@@ -54,7 +54,7 @@ TEST_CASE("a missing column is named, and a name without its unit is understood"
       measurement_fault("system,nodes,gpus_per_node,collective,size_bytes,time\ns,1,8,all_reduce,8,9\n");
   CHECK(has(fault, "m.csv:1: column time_us is missing"));
   CHECK(has(fault, "Name \"time\" as time_us: units are part of the name"));
-  CHECK(has(measurement_fault(""), "m.csv:1: the file has no header"));
+  CHECK(has(measurement_fault(""), "m.csv:1: the file is empty"));
 }
 
 TEST_CASE("a cell that cannot be is refused with its line and column") {

@@ -115,6 +115,8 @@ jq '(.ops[] | select(.class == "update") | .optimizer) = "lamb"' row_wise.json >
 refuse 2 'lamb.*sgd, rowwise_adagrad' lamb.json -o x.h5
 jq 'first(.ops[] | select(.class == "dense")) |= (del(.fixed_ns) | .flops = 4.5e15)' row_wise.json >days.json
 refuse 2 'days.json: operation ".*" of 4.5 PFLOP takes a rank about .* or more in every iteration, and 60 seconds are the most.*--longest-operation' days.json -o x.h5
+jq 'first(.ops[] | select(.name == "tier_merge")).hbm_bytes = 1e14' flexshard_3tier.json >moved.json
+refuse 2 'moved.json: operation "tier_merge" of 100 TB takes a rank about .* or more in every iteration.*--longest-operation' moved.json -o x.h5
 refuse 2 'argument --longest-operation: "0"' row_wise.json -o x.h5 --longest-operation 0
 refuse 2 'argument --trace: the value is empty' row_wise.json -o x.h5 --trace ''
 refuse 2 'argument --output: the value is empty' row_wise.json -o ''

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -14,43 +16,121 @@
 namespace shardsim {
 namespace {
 
-constexpr double kWorthTiming = 1e9;        // FLOP: less takes no processor a second
-constexpr std::int64_t kProductSide = 256;  // of the product that is timed
-constexpr int kProductTries = 4;            // the first one warms up
+constexpr double kWorthTiming = 1e9;                    // FLOP or bytes: less takes no processor a second
+constexpr std::int64_t kProductSide = 256;              // of the product that is timed
+constexpr std::size_t kCopied = std::size_t{16} << 20;  // bytes of the copy that is timed, as those of the dense part
+constexpr int kTries = 4;                               // the first one warms up
+
+template <typename Body>
+double least_seconds(const Body& body) {
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kTries; ++i) {
+    const double start = monotonic_seconds();
+    body();
+    least = std::min(least, monotonic_seconds() - start);
+  }
+  return std::max(least, 1e-9);
+}
 
 // FLOP per second of the best of a few products.
 double product_rate(int threads) {
   const std::vector<float> a(kProductSide * kProductSide, 1), b(kProductSide * kProductSide, 1);
   std::vector<float> c(kProductSide * kProductSide);
-  double least = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < kProductTries; ++i) {
-    const double start = monotonic_seconds();
-    gemm(kProductSide, kProductSide, kProductSide, a.data(), b.data(), c.data(), threads);
-    least = std::min(least, monotonic_seconds() - start);
+  const double seconds =
+      least_seconds([&] { gemm(kProductSide, kProductSide, kProductSide, a.data(), b.data(), c.data(), threads); });
+  return 2.0 * static_cast<double>(kProductSide * kProductSide * kProductSide) / seconds;
+}
+
+// Bytes per second, of which a copy reads as many as it writes: of one thread, as the executor copies.
+double byte_rate() {
+  const std::vector<std::byte> from(kCopied, std::byte{1});
+  std::vector<std::byte> to(kCopied);
+  const double seconds = least_seconds([&] { std::memcpy(to.data(), from.data(), kCopied); });
+  return 2.0 * static_cast<double>(kCopied) / seconds;
+}
+
+// What a rank computes, and moves through memory, in an operation (RankOps and FusedLookup have the same).
+struct RankWork {
+  double flops = 0, bytes = 0;
+};
+
+// The products that the operation names are multiplied, whatever the number of its floating-point operations says.
+double flops_on(const Op& op, std::size_t position) {
+  double flops = 0;
+  if (op.flops.at(position) <= 0) return 0;
+  for (const OpProduct& product : op.products) {
+    flops += 2 * product.m.at(position) * product.n.at(position) * product.k.at(position) * product.count;
   }
-  return 2.0 * static_cast<double>(kProductSide * kProductSide * kProductSide) / std::max(least, 1e-9);
+  return flops > 0 ? flops : op.flops.at(position);
 }
 
-double most_flops(const Op& op) {
-  return *std::ranges::max_element(op.flops.values);
+// Rows are read and written once. A Program says more of them, such as the sorting on a GPU, which is not done here.
+double row_bytes_on(const Program& program, const Op& op, std::size_t position) {
+  std::int64_t widest = 0;
+  for (const int shard : op.shards) {
+    widest = std::max(widest, program.shard(shard).columns() * dtype_bytes(program.table_of(shard).dtype));
+  }
+  return 2 * op.lookups.at(position) * static_cast<double>(widest);
 }
 
-// Without its floating-point operations: a time that was measured elsewhere, and is passed.
-double stated_seconds(const Op& op) {
-  return static_cast<double>(op.fixed_ns) * 1e-9;
+RankWork work_on(const Program& program, const Op& op, std::size_t position) {
+  if (op.op_class != OpClass::dense && op.fusion >= 0) return {0, row_bytes_on(program, op, position)};
+  if (const double crossing = op.host_bytes.at(position); crossing > 0) return {0, 2 * crossing};
+  return {flops_on(op, position), op.hbm_bytes.at(position)};
+}
+
+// How fast this machine is, measured where it is asked for first.
+class Speed {
+ public:
+  explicit Speed(int threads) : threads_(threads) {}
+
+  double seconds(const RankWork& work) {
+    double seconds = 0;
+    if (work.flops >= kWorthTiming) {
+      if (flops_ == 0) flops_ = product_rate(threads_);
+      seconds += work.flops / flops_;
+    }
+    if (work.bytes >= kWorthTiming) {
+      if (bytes_ == 0) bytes_ = byte_rate();
+      seconds += work.bytes / bytes_;
+    }
+    return seconds;
+  }
+
+ private:
+  int threads_;
+  double flops_ = 0, bytes_ = 0;  // per second; 0: not measured yet
+};
+
+// Of the rank that takes longest, of those that have numbers of their own.
+LongestOperation longest_rank(const Program& program, const Op& op, Speed& speed) {
+  LongestOperation longest;
+  std::size_t count = 1;
+  for (const PerRank* const numbers : {&op.flops, &op.hbm_bytes, &op.host_bytes, &op.lookups}) {
+    count = std::max(count, numbers->values.size());
+  }
+  for (const OpProduct& product : op.products) {
+    count = std::max({count, product.m.values.size(), product.n.values.size(), product.k.values.size()});
+  }
+  for (std::size_t position = 0; position < count; ++position) {
+    const RankWork work = work_on(program, op, position);
+    const double seconds = speed.seconds(work);
+    if (seconds > longest.seconds) longest = {op.name, work.flops, seconds, work.bytes};
+  }
+  return longest;
 }
 
 }  // namespace
 
 LongestOperation longest_cpu_operation(const Program& program, int threads) {
   LongestOperation longest;
-  double rate = 0;
+  Speed speed(threads);
   for (const Op& op : program.ops) {
     if (op.is_collective()) continue;
-    const double flops = op.fixed_ns > 0 ? 0 : most_flops(op);
-    if (flops >= kWorthTiming && rate == 0) rate = product_rate(threads);
-    const double seconds = flops >= kWorthTiming ? flops / rate : stated_seconds(op);
-    if (seconds > longest.seconds) longest = {op.name, flops, seconds};
+    // A time that was measured elsewhere is passed, and nothing is computed or moved.
+    LongestOperation of_op{op.name, 0, static_cast<double>(op.fixed_ns) * 1e-9, 0};
+    if (op.fixed_ns <= 0) of_op = longest_rank(program, op, speed);
+    if (of_op.seconds > longest.seconds) longest = of_op;
   }
   return longest;
 }
@@ -65,16 +145,25 @@ std::string duration_text(double seconds) {
                                 : fmt::format("{:.0f} seconds", seconds);
 }
 
-std::string work_text(double flops) {
-  if (flops >= 1e15) return fmt::format("{:.3g} PFLOP", flops * 1e-15);
-  return flops >= 1e12 ? fmt::format("{:.3g} TFLOP", flops * 1e-12) : fmt::format("{:.3g} GFLOP", flops * 1e-9);
+std::string amount_text(double amount, const char* unit) {
+  if (amount >= 1e15) return fmt::format("{:.3g} P{}", amount * 1e-15, unit);
+  return amount >= 1e12 ? fmt::format("{:.3g} T{}", amount * 1e-12, unit)
+                        : fmt::format("{:.3g} G{}", amount * 1e-9, unit);
+}
+
+// What is large enough to take the time.
+std::string work_text(const LongestOperation& of) {
+  std::vector<std::string> parts;
+  if (of.flops >= kWorthTiming) parts.push_back(amount_text(of.flops, "FLOP"));
+  if (of.bytes >= kWorthTiming) parts.push_back(amount_text(of.bytes, "B"));
+  return parts.empty() ? "" : " of " + join(parts, " and ");
 }
 
 }  // namespace
 
 std::string to_text(const LongestOperation& longest) {
   return fmt::format("operation {}{} takes a rank about {} or more in every iteration", excerpt(longest.name),
-                     longest.flops > 0 ? " of " + work_text(longest.flops) : "", duration_text(longest.seconds));
+                     work_text(longest), duration_text(longest.seconds));
 }
 
 void check_longest(const LongestOperation& longest, double most_seconds, const Place& place) {

@@ -10,12 +10,14 @@ namespace shardsim {
 // The compute operation of a Program that takes a CPU rank longest, told before it is started: what a GPU does in
 // seconds may take a processor days.
 struct LongestOperation {
-  std::string name;    // "": none has floating-point operations or a time of its own
-  double flops = 0;    // of the rank that has most of them
+  std::string name;    // "": none has much to do, or a time of its own
+  double flops = 0;    // of the rank that takes longest
   double seconds = 0;  // on `threads` threads that nothing else keeps busy, so as a rule it takes longer
+  double bytes = 0;    // that this rank reads and writes
 };
 
-// Where an operation has 1 GFLOP or more, a matrix product of a few milliseconds is timed here first.
+// Where an operation has 1 GFLOP or more, a matrix product of a few milliseconds is timed here first; where one moves
+// 1 GB or more, a copy.
 LongestOperation longest_cpu_operation(const Program& program, int threads);
 
 // "operation "dense" of 4.5 PFLOP takes a rank about 31 hours or more in every iteration".

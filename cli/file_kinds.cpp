@@ -45,6 +45,7 @@ ValidateSource load_source(const Arguments& given) {
   if (is_program_file(path)) {
     refuse_scenario_options(given);
     source.program = read_program_file(path);
+    source.program.scenario = path;  // what is wrong with it is told of this file, not of the one that it is made from
     return source;
   }
   const Scenario scenario = read_scenario(path, overrides(given));

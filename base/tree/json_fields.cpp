@@ -95,6 +95,8 @@ const std::vector<Tree>& JsonReader::items_of(const Tree& tree) {
 
 void JsonReader::read(const Tree& tree, const std::string&, std::string& text) {
   text = scalar_text(tree, "a text");
+  if (tree.quoted) return;
+  throw input_error(tree.place, "a text is expected here, but this is " + excerpt(text), "Write it in double quotes");
 }
 
 void JsonReader::read(const Tree& tree, const std::string&, double& number) {

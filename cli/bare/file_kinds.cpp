@@ -25,7 +25,9 @@ ValidateSource load_source(const Arguments& arguments) {
   if (!path.ends_with(".json"))
     throw input_error({path}, "this build reads program files only",
                       "Make a program file with the full build: shardsim lower SCENARIO --case NAME -o program.json");
-  return {read_program_file(path), ""};
+  ValidateSource source{read_program_file(path), ""};
+  source.program.scenario = path;  // what is wrong with it is told of this file, not of the one that it is made from
+  return source;
 }
 
 void check_timeline_ending(const std::string& path) {

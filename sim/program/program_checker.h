@@ -39,7 +39,8 @@ std::vector<std::string> some_keys(const Map& map) {
   return keys;
 }
 
-// The work behind check_program: operations in check_ops.cpp, all else in check_program.cpp.
+// The work behind check_program: operations in check_ops.cpp, what several parts must have in common in check_sums.cpp,
+// all else in check_program.cpp.
 class ProgramChecker {
  public:
   ProgramChecker(const Program& program, const ProgramPlaces& places) : program_(program), places_(places) {}
@@ -52,6 +53,8 @@ class ProgramChecker {
     for (std::size_t i = 0; i < program_.shards.size(); ++i) check_shard(i);
     for (std::size_t i = 0; i < program_.fusions.size(); ++i) check_fusion(i);
     for (std::size_t i = 0; i < program_.ops.size(); ++i) check_op(i);
+    check_cover();
+    check_fusion_ops();
   }
 
  private:
@@ -77,6 +80,17 @@ class ProgramChecker {
   void check_compute(const Op& op) const;
   void check_row_facts(const Op& op) const;
   void check_kernels(const Op& op) const;
+  // Ids of the operations of a fusion group, by what they do with its rows.
+  struct FusionOps {
+    std::vector<int> lookups, updates, ids, reduces;
+  };
+  void check_cover() const;
+  void check_cover(std::size_t index, std::vector<int> shards) const;
+  void check_fusion_ops() const;
+  std::vector<double> lookups_on_ranks(const std::vector<int>& ops) const;
+  void check_updated(const FusionOps& ops, const std::vector<double>& looked_up) const;
+  void check_asked(std::size_t fusion, const FusionOps& ops, const std::vector<double>& looked_up) const;
+  void check_reduced(std::size_t index, const FusionOps& ops) const;
   void check_per_rank(const Op& op, const PerRank& numbers, std::string_view key, double most) const;
 
   // Sorted; throws for a rank twice or outside the world.

@@ -111,6 +111,14 @@ jq '(.ops[] | select(.pooled) | .bags) = 5' pooled.json >bags.json
 refuse 2 'bags.json: operation .*lookup_row_wise.*5 bags.*num_poolings' bags.json -o x.h5
 jq '(.ops[] | select(.class == "reduce_scatter") | .bytes) = 8' pooled.json >few.json
 refuse 2 'few.json: operation .*lookup_row_wise.*global_reduce_scatter.* 8 bytes' few.json -o x.h5
+for change in '.ops[15].bytes = 3' '.ops[13].bytes = 0' '.shards[0].rows = [0, 9]' '.shards[0].rows = [0, 7]' \
+  '.shards[0].columns = [0, 32]' '.ops[5].lookups = 1' '.ops[2].ranks = "0-3"' '.scenario = 5'; do
+  jq "$change" flexshard_3tier.json >contradicts.json
+  refuse 2 'contradicts.json:[0-9]+: (operation|shard|the shards of|scenario)' contradicts.json -o x.h5
+  refuse 2 'contradicts.json:[0-9]+: (operation|shard|the shards of|scenario)' contradicts.json --check-data --iterations 1
+done
+jq '(.ops[] | select(.class == "all_reduce") | .dtype) = "bf16"' flexshard_3tier.json >narrow.json
+refuse 2 'rank [0-9] failed: narrow.json: operation ' narrow.json --check-data --iterations 1
 jq '(.ops[] | select(.class == "update") | .optimizer) = "lamb"' row_wise.json >lamb.json
 refuse 2 'lamb.*sgd, rowwise_adagrad' lamb.json -o x.h5
 jq 'first(.ops[] | select(.class == "dense")) |= (del(.fixed_ns) | .flops = 4.5e15)' row_wise.json >days.json

@@ -113,6 +113,10 @@ TEST_CASE("the toy program moves the bytes worked out by hand") {
   CHECK(program.ops[15].bytes == 64 * program.tables[0].row_bytes());
 }
 
+TEST_CASE("a text is written in quotes") {
+  CHECK(says(error_of(spoiled("\"scenarios/toy_flexshard.yaml\"", "5")), "scenario: a text is expected here"));
+}
+
 TEST_CASE("writing what was read gives the same bytes, key by key in the order of the format") {
   CHECK(program_to_json(read(toy_text())) == Json::parse(toy_text()).dump(1) + "\n");
 }
@@ -167,7 +171,8 @@ TEST_CASE("nothing of a rich program is lost on the way through a file") {
   program.ops[1].role = OpRole::none;
   program.ops[1].fusion = -1;
   program.ops[2].lookups.values = {1, 2, 3, 4, 5, 6, 7, 8.5};
-  program.ops[3].ranks = {1, 6, 2};
+  program.ops[12].lookups = program.ops[2].lookups;  // what is looked up is updated
+  program.ops[4].ranks = program.ops[11].ranks = {1, 6, 2};
   program.ops[2].bags.values = {32};
   program.ops[2].distinct_growth.values = {0.5};
   program.ops[2].row_bytes.values = {256};

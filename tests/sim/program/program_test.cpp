@@ -194,7 +194,7 @@ TEST_CASE("matrices have the shape of their kind and of their group") {
         [&](Program& p) { p.matrices[static_cast<std::size_t>(index_named(p.matrices, "rw_ids"))].bytes = matrix; });
   };
   using Kind = ByteMatrix::Kind;
-  CHECK(with({Kind::by_destination, 8, {1, 2, 3, 4, 5, 6, 7, 8}, {}, false}).empty());
+  CHECK(with({Kind::by_destination, 8, {40, 40, 40, 40, 40, 40, 40, 41}, {}, false}).empty());
   CHECK(says(with({Kind::by_destination, 8, {1, 2, 3}, {}, false}), "for 3 members"));
   CHECK(says(with({Kind::even, 8, {1, 2}, {}, false}), "shape of its kind"));
   CHECK(says(with({Kind::even, 0, {1}, {}, false}), "unit_bytes"));
@@ -235,6 +235,47 @@ TEST_CASE("numbers that no machine has, and optimizers that nobody knows, are re
   CHECK(says(complaint([](Program& p) { p.tables[0].rows = std::uint64_t{1} << 53; }), "2^57 elements or more"));
   CHECK(says(complaint([](Program& p) { p.matrices[0].bytes.unit_bytes = std::int64_t{1} << 53; }),
              "unit_bytes is 2^53"));
+}
+
+TEST_CASE("every value of a table is in one shard") {
+  CHECK(complaint([](Program&) {}).empty());
+  CHECK(says(complaint([](Program& p) { p.shards[0].row_end += 1; }), "some of them are in both"));
+  CHECK(says(complaint([](Program& p) { p.shards[0].row_end -= 1; }), "the shards of table"));
+  CHECK(says(complaint([](Program& p) { p.shards[0].column_end = 32; }), "of 64 columns"));
+  // Blocks of columns and rows may stand in any order, as those of grid_shard do.
+  const auto in_blocks = [](Program& p, std::int64_t between) {
+    p.shards.push_back(p.shards[2]);
+    p.shards[2].column_begin = 40;
+    p.shards[3].column_end = between;
+  };
+  CHECK(complaint([&](Program& p) { in_blocks(p, 40); }).empty());
+  CHECK(says(complaint([&](Program& p) { in_blocks(p, 41); }), "some of them are in both"));
+  CHECK(says(complaint([&](Program& p) { in_blocks(p, 39); }), "of its 512,000 values"));
+}
+
+TEST_CASE("lookups, updates, the exchange of ids and the sums of gradients agree") {
+  const auto ops = [](Program& p, OpRole role) {
+    std::vector<Op*> found;
+    for (Op& op : p.ops) {
+      if (op.role == role) found.push_back(&op);
+    }
+    return found;
+  };
+  CHECK(says(complaint([&](Program& p) {
+               for (const OpRole role : {OpRole::lookup, OpRole::update, OpRole::sum_gradient}) {
+                 for (Op* const op : ops(p, role)) op->lookups.values = {1};
+               }
+             }),
+             "asks it for"));
+  CHECK(says(complaint([&](Program& p) { ops(p, OpRole::update).front()->lookups.values = {1}; }),
+             "and its updates have gradients for 1"));
+  CHECK(says(complaint([&](Program& p) { ops(p, OpRole::lookup).front()->ranks = {0, 1, 2, 3}; }), "on rank 4"));
+  Program program = toy();
+  for (const Op* const op : ops(program, OpRole::reduce_gradient)) {
+    const int id = op->id;
+    CHECK(says(complaint([&](Program& p) { p.ops[static_cast<std::size_t>(id)].bytes -= 1; }), "on each holder"));
+    CHECK(complaint([&](Program& p) { p.ops[static_cast<std::size_t>(id)].bytes += 1; }).empty());
+  }
 }
 
 TEST_CASE("shards lie inside their table and are held by ranks of the world") {

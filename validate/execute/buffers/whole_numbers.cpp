@@ -25,7 +25,7 @@ void check_reduce(const Program& program, const Fusion& fusion, const ProgramPla
     if (bytes <= summed) continue;
     const std::string sums = fusion.reduces.size() > 1 ? "it and those like it sum" : "it sums";
     refuse(places, reduce, fmt::format("{} {} bytes, and the rows of rank {} have {}", sums, summed, rank, bytes),
-           kWhole);
+           "Let the all_reduces of a fusion group be as large as the rows whose gradients they sum");
   }
 }
 

@@ -37,7 +37,11 @@ void check_world(const Program& program, const Rendezvous& rendezvous) {
 std::string terms_of(const IterationPrograms& programs, const ExecuteOptions& options) {
   const MachineOptions& machine = options.machine;
   std::string text;
-  for (std::size_t turn = 0; turn < programs.size(); ++turn) text += program_to_json(programs[turn]);
+  for (std::size_t turn = 0; turn < programs.size(); ++turn) {
+    Program program = programs[turn];
+    program.scenario = "";  // where it was read from, which is no part of what is run
+    text += program_to_json(program);
+  }
   return "program " + std::to_string(fnv1a(text)) + "\n--device " + options.device + "\n--transport " +
          machine.transport + "\n--warmup " + std::to_string(options.warmup) + "\n--iterations " +
          std::to_string(options.iterations) + "\n--apart " + (options.apart ? "on" : "off") + "\n--priority " +

@@ -141,11 +141,14 @@ Shard read_shard(const std::string& text, std::size_t tables, const Place& place
   return shard;
 }
 
+constexpr double kLeastMicroseconds = 1e-6;  // to which labels are written
 constexpr double kMostMicroseconds = 3.6e9;  // an hour
 
 double label_seconds(const std::string& text, const Place& place) {
   const double us = parse_real(text, place);
   if (!(us > 0)) throw input_error(place, fmt::format("a label of {} us is not a time", us), "Label the file again");
+  if (us < kLeastMicroseconds)
+    throw input_error(place, fmt::format("a label of {} us is less than a picosecond", us), "Label the file again");
   if (us > kMostMicroseconds)
     throw input_error(place, fmt::format("a label of {} us is longer than an hour", us), "Label the file again");
   return 1e-6 * us;
@@ -218,6 +221,12 @@ std::vector<double> read_numbers(const Tree& tree, int ranks) {
   return numbers;
 }
 
+std::vector<double> read_starts(const Tree& tree, int ranks) {
+  std::vector<double> starts = read_numbers(tree, ranks);
+  if (std::ranges::max(starts) <= kMostMicroseconds * 1e-3) return starts;
+  throw bad_text(tree.place, tree.scalar, "starts within an hour");
+}
+
 std::vector<double> rank_seconds(const Tree& tree, int ranks) {
   const std::string& text = scalar_text(tree, "a time in us of each rank");
   std::vector<double> seconds;
@@ -248,7 +257,7 @@ ExchangeSet read_exchanges(MapReader& reader) {
   set.law.max_dim = reader.count("max_dim");
   for (const Tree& item : reader.list("columns")) set.exchanges.push_back({read_numbers(item, set.law.ranks), {}});
   const std::vector<Tree>& starts = label_list(reader, "starts_ms", set.exchanges.size());
-  for (std::size_t i = 0; i < starts.size(); ++i) set.exchanges[i].starts_ms = read_numbers(starts[i], set.law.ranks);
+  for (std::size_t i = 0; i < starts.size(); ++i) set.exchanges[i].starts_ms = read_starts(starts[i], set.law.ranks);
   set.law.count = static_cast<std::int64_t>(set.exchanges.size());
   read_labels(reader, set);
   return set;

@@ -13,10 +13,11 @@
 namespace shardsim {
 namespace {
 
-constexpr double kMostUs = 1e12;  // doubles cannot tell nanoseconds apart beyond it
+constexpr double kMostUs = 1e12;    // doubles cannot tell nanoseconds apart beyond it
+constexpr double kLeastUs = 1e-12;  // of an iteration: less than light takes through an atom
 
-bool is_length(double value) {
-  return std::isfinite(value) && value >= 0;
+bool is_length(double us) {
+  return us >= 0 && us <= kMostUs;
 }
 
 TimelineFault fault_of_head(const Timeline& timeline) {
@@ -25,7 +26,7 @@ TimelineFault fault_of_head(const Timeline& timeline) {
   if (timeline.world_size < 0 || timeline.world_size > kMostProgramRanks)
     return {fmt::format("the world has {} ranks", timeline.world_size), "world_size"};
   if (timeline.ranks_per_node < 0) return {"a node has fewer than 0 ranks", "ranks_per_node"};
-  if (!is_length(timeline.iteration_ms))
+  if (timeline.iteration_ms != 0 && !is_iteration_ms(timeline.iteration_ms))
     return {fmt::format("an iteration takes {} ms", timeline.iteration_ms), "iteration_ms"};
   for (const Timeline::OpInfo& op : timeline.ops)
     if (!is_length(op.alone_us)) return {fmt::format("op {} takes {} us alone", excerpt(op.name), op.alone_us), "ops"};
@@ -72,13 +73,20 @@ TimelineFault fault_of_columns(const Timeline& timeline) {
   return {fmt::format("flow/bytes has {} values, not {} x {}", flow, ranks, ranks), "flow_bytes"};
 }
 
+std::string fault_of_set(const Timeline& timeline, std::vector<int> members) {
+  std::ranges::sort(members);
+  for (const int rank : members)
+    if (rank < 0 || rank >= timeline.world_size)
+      return fmt::format("rank {}, outside the world of {} ranks", rank, timeline.world_size);
+  const auto twice = std::ranges::adjacent_find(members);
+  return twice == members.end() ? "" : fmt::format("rank {} twice in one of its sets", *twice);
+}
+
 TimelineFault fault_of_groups(const Timeline& timeline) {
   for (const auto& [name, sets] : timeline.groups)
     for (const auto& members : sets)
-      for (int rank : members)
-        if (rank < 0 || rank >= timeline.world_size)
-          return {fmt::format("group {} holds rank {}, outside the world of {} ranks", name, rank, timeline.world_size),
-                  "groups"};
+      if (const std::string fault = fault_of_set(timeline, members); !fault.empty())
+        return {fmt::format("group {} holds {}", name, fault), "groups"};
   return {};
 }
 
@@ -90,6 +98,10 @@ std::vector<int> group_of(const Timeline& timeline, const Timeline::OpInfo& op, 
   for (const auto& members : sets->second)
     if (std::find(members.begin(), members.end(), rank) != members.end()) return members;
   return {};
+}
+
+bool is_iteration_ms(double ms) {
+  return ms * 1e3 >= kLeastUs && ms * 1e3 <= kMostUs;
 }
 
 void sort_spans(Timeline& timeline) {

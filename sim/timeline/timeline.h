@@ -69,10 +69,13 @@ struct Timeline {
 // The members of the rank set in the op's group that contains `rank`; empty if the Timeline does not state them.
 std::vector<int> group_of(const Timeline& timeline, const Timeline::OpInfo& op, int rank);
 
+// Whether an iteration may take so long; what took less than a femtosecond, or more than 11 days, was never measured.
+bool is_iteration_ms(double ms);
+
 void sort_spans(Timeline& timeline);
 
-// What every reader refuses: an end before its start, a time that is not finite, a rank outside the world, an op or
-// stream outside its table, columns of unequal length.
+// What every reader refuses: an end before its start, a time that is not finite or impossible, a rank outside the world
+// or twice in a rank set, an op or stream outside its table, columns of unequal length.
 struct TimelineFault {
   std::string text;  // what is wrong; "": nothing
   std::string part;  // of the file, as "spans/rank"

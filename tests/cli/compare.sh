@@ -163,6 +163,15 @@ for name in '' . .. a/../b "$(printf '/%.0s' {1..500})" "$(printf 'a/%.0s' {1..5
   jq --arg name "$name" '.case = $name' row_wise.timeline.json >named.timeline.json
   refuse 2 'named.timeline.json:[0-9]+: the case name ".*(is empty|has ).*Write at most 16 parts' convert named.timeline.json -o named.h5
 done
+for ms in 1e300 1e-300 -1; do
+  jq --argjson ms $ms '.iteration_ms = $ms' row_wise.timeline.json >impossible.timeline.json
+  refuse 2 'impossible.timeline.json:[0-9]+: an iteration takes .* ms' compare p.h5 impossible.timeline.json --case row_wise
+done
+jq '.groups = {w: [[0, 0]]}' row_wise.timeline.json >twice.timeline.json
+refuse 2 'twice.timeline.json:[0-9]+: group w holds rank 0 twice in one of its sets' compare p.h5 twice.timeline.json --case row_wise
+cp -r toy/trace/row_wise late
+for trace in late/*.json; do jq '(.traceEvents[] | select(.cat == "kernel") | .ts) = 1e300' "$trace" >late.json && mv late.json "$trace"; done
+refuse 2 'late/rank0.json: .* has an impossible time: 1e.300 us' compare p.h5 --observed-kineto late --case row_wise
 : >nought
 refuse 2 'nought' compare p.h5 nought
 refuse 2 'argument --output: "page.txt" does not end in .html' compare p.h5 p.h5 -o page.txt

@@ -64,6 +64,8 @@ refuse 2 'labels.json: the file holds labels' cost-model sample nv_tiny -n 3 --b
 refuse 2 'is named twice' cost-model train labels.json --with labels.json -o x.h5
 jq '.forward_us[7] = 1e300' labels.json >huge.json
 refuse 2 'huge.json:[0-9]+.*longer than an hour' cost-model train huge.json -o x.h5
+jq '.forward_us = [.forward_us[] | 1e-300]' labels.json >tiny.json
+refuse 2 'tiny.json:[0-9]+.*a label of 1e-300 us is less than a picosecond' cost-model evaluate costs.h5 tiny.json
 jq '.forward_us = [.forward_us[] | null] | .backward_us = .forward_us' labels.json >none.json
 refuse 2 'none of the shards that are held back has a label' cost-model evaluate costs.h5 none.json
 refuse 2 'nothing in the file is labelled' cost-model evaluate costs.h5 shards.json

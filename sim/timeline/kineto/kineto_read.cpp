@@ -116,7 +116,7 @@ class TimelineBuilder {
                       step->number,
                       bytes_of(kernel, collective)};
       (kernel.continued ? rests_ : timeline_.spans).push_back(span);
-      if (step->iteration_ms > 0) timeline_.iteration_ms = step->iteration_ms;
+      if (step->iteration_ms > 0) iterations_ms_.insert(step->iteration_ms);
       devices_ = std::max(devices_, kernel.device + 1);
     }
   }
@@ -250,6 +250,10 @@ class TimelineBuilder {
 
   void describe() {
     timeline_.kind = "observed";
+    if (!iterations_ms_.empty()) timeline_.iteration_ms = *iterations_ms_.rbegin();
+    if (iterations_ms_.size() > 1)
+      notes_.push_back(fmt::format("the traces state iterations of {} to {} ms; the longest is taken",
+                                   *iterations_ms_.begin(), *iterations_ms_.rbegin()));
     if (devices_ > 0 && timeline_.world_size % devices_ == 0) timeline_.ranks_per_node = static_cast<int>(devices_);
     timeline_.measured.device = traces_.front().device;
     timeline_.measured.nccl = traces_.front().nccl;
@@ -282,6 +286,7 @@ class TimelineBuilder {
   std::vector<Span> rests_;                                           // of spans that began before their step
   std::set<std::string> unknown_;
   std::int64_t broken_ = 0, outside_steps_ = 0, devices_ = 0;
+  std::set<double> iterations_ms_;  // that the steps of our own traces state
   int first_iteration_ = 0;
 };
 

@@ -1,5 +1,7 @@
 #include "sim/timeline/kineto/kineto_trace.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -12,11 +14,14 @@
 #include "base/error.h"
 #include "base/read_failure.h"
 #include "base/text.h"
+#include "sim/timeline/timeline.h"
 
 namespace shardsim {
 namespace {
 
 constexpr std::size_t kDepth = 64;
+// Of a clock: later than the year 2250 from 1970 on, and doubles still tell microseconds apart.
+constexpr double kMostClockUs = 9e15;
 constexpr std::uint64_t kMostNanoseconds = std::uint64_t{1} << 62;
 constexpr std::string_view kStep = "ProfilerStep#";
 constexpr std::string_view kStream = "stream ";
@@ -44,7 +49,7 @@ struct TraceEvent {
   std::string phase, category, name, args_name, operation, operation_class;
   std::optional<double> start_us, duration_us;
   std::int64_t process = 0, thread = 0, stream = -1, correlation = -1, external_id = -1, ahead = 0;
-  double iteration_ms = 0;
+  std::optional<double> iteration_ms;
   bool continued = false;
   TracedCollective collective;
 
@@ -69,7 +74,7 @@ struct TraceEvent {
     if (key == "operation class") operation_class = value.text;
     if (key == "iterations ahead") ahead = value.whole(0);
     if (key == "continued") continued = value.whole(0) != 0;
-    if (key == "iteration ms") iteration_ms = value.as_number().value_or(0);
+    if (key == "iteration ms") iteration_ms = value.as_number().value_or(-1);
     if (key == "Collective name") collective.name = value.text;
     if (key == "dtype") collective.dtype = value.text;
     if (key == "In msg nelems") collective.in_elements = value.whole(0);
@@ -84,11 +89,19 @@ bool is_kernel(const TraceEvent& event) {
   return event.category == "kernel" || event.category == "Kernel";
 }
 
+// Beside such a start every duration is lost.
+void check_start(const KinetoTrace& trace, const TraceEvent& event) {
+  if (std::abs(*event.start_us) <= kMostClockUs) return;
+  throw input_error({trace.path}, fmt::format("{} has an impossible time: {} us", excerpt(event.name), *event.start_us),
+                    "Give the trace as the profiler wrote it");
+}
+
 void add_kernel(KinetoTrace& trace, TraceEvent& event) {
   if (!event.timed()) {
     ++trace.broken_events;
     return;
   }
+  check_start(trace, event);
   const std::int64_t stream = event.stream >= 0 ? event.stream : event.thread;
   trace.kernels.push_back({*event.start_us, *event.duration_us, event.process, stream, event.correlation,
                            event.external_id, std::move(event.name), std::move(event.operation),
@@ -101,7 +114,13 @@ void add_step(KinetoTrace& trace, const TraceEvent& event) {
   int number = 0;
   const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (failed != std::errc() || number < 0 || !event.timed()) return;
-  trace.steps.push_back({number, *event.start_us, *event.start_us + *event.duration_us, event.iteration_ms});
+  check_start(trace, event);
+  if (event.iteration_ms && !is_iteration_ms(*event.iteration_ms)) {
+    throw input_error({trace.path}, fmt::format("{} has an impossible iteration ms", excerpt(event.name)),
+                      "Give the trace as shardsim wrote it");
+  }
+  trace.steps.push_back(
+      {number, *event.start_us, *event.start_us + *event.duration_us, event.iteration_ms.value_or(0)});
 }
 
 // "stream 7", or "stream 1 world" in ours.

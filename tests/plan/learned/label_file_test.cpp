@@ -108,6 +108,7 @@ TEST_CASE("label file: what is wrong is said with its line") {
   const std::string first = text.substr(forward, text.find(',', forward) - forward);
   CHECK(has(refusal(with(text, first, " 0")), "a label of 0 us is not a time"));
   CHECK(has(refusal(with(text, first, " -3.5")), "a label of -3.5 us is not a time"));
+  CHECK(has(refusal(with(text, first, " 1e-300")), "a label of 1e-300 us is less than a picosecond"));
   CHECK(has(refusal(with(text, first, " null")), "only one of the forward and backward times"));
   CHECK(has(refusal(with(text, first + ",", "")), "'forward_us' has 2 entries for 3"));
   const std::size_t shard = text.find("\"shards\": [") + 15;

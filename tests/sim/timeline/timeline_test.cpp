@@ -76,6 +76,21 @@ TEST_CASE("what is wrong with a timeline is said with the span's number") {
   CHECK(fault_after([](Timeline& t) { t.flow.pop_back(); }) == "flow/bytes has 3 values, not 2 x 2");
   CHECK(fault_after([](Timeline& t) { t.groups["world"][0][1] = 2; }) ==
         "group world holds rank 2, outside the world of 2 ranks");
+  CHECK(fault_after([](Timeline& t) { t.groups["world"][0][1] = t.groups["world"][0][0]; }) ==
+        "group world holds rank 0 twice in one of its sets");
+}
+
+TEST_CASE("lengths have the bounds of spans, and an iteration takes some time or is not known") {
+  const auto part_after = [](auto change) {
+    Timeline timeline = sample_timeline();
+    change(timeline);
+    return timeline_fault(timeline).part;
+  };
+  for (const double ms : {1e300, 1e-300, -1.0, std::numeric_limits<double>::quiet_NaN()})
+    CHECK(part_after([&](Timeline& t) { t.iteration_ms = ms; }) == "iteration_ms");
+  for (const double ms : {0.0, 1e-9, 1e9}) CHECK(part_after([&](Timeline& t) { t.iteration_ms = ms; }).empty());
+  CHECK(part_after([](Timeline& t) { t.ops[0].alone_us = 1e300; }) == "ops");
+  CHECK(part_after([](Timeline& t) { t.measured.clock_residual_us = 1e300; }) == "measured/clock_residual_us");
 }
 
 TEST_CASE("the members of an op's group are those of the rank set that holds the rank") {

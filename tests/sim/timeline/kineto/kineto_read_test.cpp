@@ -56,6 +56,33 @@ std::vector<Span> spans_of(const Timeline& timeline, const std::string& op, int 
   return found;
 }
 
+// A step of 100 us with a kernel of 10 us, as this program and PyTorch write them.
+std::string one_step(const std::string& start, const std::string& arguments = "") {
+  return R"({"traceEvents": [{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#0", "ts": 0, "dur": 100, )"
+         R"("args": {)" +
+         arguments + R"(}}, {"ph": "X", "cat": "kernel", "name": "k", "ts": )" + start +
+         R"(, "dur": 10, "args": {"stream": 7}}]})";
+}
+
+TEST_CASE("a kernel or a step at an impossible time is refused, not read as one of no length") {
+  CHECK(message_of({{"rank0.json", one_step("5")}}).empty());
+  CHECK(says(message_of({{"rank0.json", one_step("1e300")}}), "rank0.json: \"k\" has an impossible time: 1e+300 us"));
+  for (const char* const ms : {"1e-300", "-1", "0", "1e300", "\"long\""}) {
+    CHECK(says(message_of({{"rank0.json", one_step("5", std::string("\"iteration ms\": ") + ms)}}),
+               "rank0.json: \"ProfilerStep#0\" has an impossible iteration ms"));
+  }
+}
+
+TEST_CASE("ranks that state different iterations are noted, and the longest is taken") {
+  const ObservedTraces read = timeline_from_traces({trace_of(one_step("5", "\"iteration ms\": 0.25")),
+                                                    trace_of(one_step("5", "\"iteration ms\": 0.125"), "rank1.json")},
+                                                   "traces");
+  CHECK(read.timeline.iteration_ms == 0.25);
+  CHECK(std::ranges::any_of(read.notes, [](const std::string& note) {
+    return says(note, "the traces state iterations of 0.125 to 0.25 ms; the longest is taken");
+  }));
+}
+
 TEST_CASE("what our writer writes reads back to the same spans, within its rounding") {
   const TemporaryFolder folder("kineto_read");
   const Timeline written = sample_timeline();

@@ -87,6 +87,7 @@ class ProgramChecker {
   void check_cover() const;
   void check_cover(std::size_t index, std::vector<int> shards) const;
   void check_fusion_ops() const;
+  bool of_one_batch(const std::vector<int>& ops, const std::vector<int>& others) const;
   std::vector<double> lookups_on_ranks(const std::vector<int>& ops) const;
   void check_updated(const FusionOps& ops, const std::vector<double>& looked_up) const;
   void check_asked(std::size_t fusion, const FusionOps& ops, const std::vector<double>& looked_up) const;

@@ -36,8 +36,8 @@ inline std::string in_process(const std::function<std::string()>& work) {
   return run_in_workers({{"physics", work}}, {})[0];
 }
 
-// What `work` returns, which simulates on that network. `fair_queues` is our own and needs no process of its own, whose
-// start takes longer than most simulations here; the others run on SimGrid's engine.
+// What `work` returns, which simulates a Program on that network. `fair_queues`, where each of its transfers loads one
+// link, is our own and needs no process of its own, whose start takes longer than most simulations here.
 inline std::string on_network(const std::string& network, const std::function<std::string()>& work) {
   return network == "fair_queues" ? work() : in_process(work);
 }

@@ -66,7 +66,7 @@ std::vector<double> run(const Setting& setting, const std::string& name, const C
 }
 
 std::vector<double> ends_of(const Setting& setting, const std::string& name, const Change& change = {}) {
-  const std::string text = on_network(name, [&] {
+  const std::string text = in_process([&] {
     std::string line;
     for (double end : run(setting, name, change)) line += std::to_string(std::bit_cast<std::uint64_t>(end)) + " ";
     return line;

@@ -182,7 +182,7 @@ TEST_CASE("nothing of a rich program is lost on the way through a file") {
   program.ops[7].kernels = 12;
   program.ops[7].host_bytes.values = {0, 1, 2, 3, 4, 5, 6, 7};
   program.ops[14].bytes_by_set = {51200, 0, 12800, 51200};  // one number per rank set of cross_node
-  program.ops[3].flops.values = {0.1, 0, 1e22};
+  program.ops[4].flops.values = {0.1, 0, 1e22};
   program.ops[7].shards = {1};
   program.ops[7].optimizer = "sgd";
   const std::string text = program_to_json(program);

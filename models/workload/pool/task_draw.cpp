@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 
 #include "base/rng.h"
@@ -109,9 +110,12 @@ class TaskDraw {
     constexpr double kMostTimes = 512, kMostRate = 1 << 17;
     const int dims = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(law_.most_dim / law_.least_dim)));
     const double count = static_cast<double>(tables);
+    const auto most = static_cast<std::int64_t>(std::min(kMostRate, kMostTimes * count));
     double least = 0;
-    for (double rate = 1; rate <= std::min(kMostRate, kMostTimes * count); rate *= 2)
+    for (std::int64_t power = 1; power <= most; power *= 2) {
+      const auto rate = static_cast<double>(power);
       least = std::min(least, rate + count * std::log(mean_power(rate / law_.most_bytes, dims)));
+    }
     return least;
   }
 

@@ -7,19 +7,18 @@
 #include <set>
 #include <string_view>
 
+#include "base/byte_order_mark.h"
 #include "base/text.h"
 
 namespace shardsim {
 namespace {
-
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 // Reads one record after the other and counts the lines on the way.
 class CsvScanner {
  public:
   CsvScanner(std::string_view text, const std::string& source, char delimiter)
       : text_(text), source_(source), delimiter_(delimiter) {
-    if (text_.starts_with(kByteOrderMark)) at_ = line_begin_ = kByteOrderMark.size();
+    at_ = line_begin_ = text.size() - without_byte_order_mark(text).size();
   }
 
   bool at_end() const { return at_ >= text_.size(); }
@@ -140,9 +139,7 @@ CsvTable parse_csv(std::string_view text, const std::string& source, char delimi
     table.header_columns = std::move(header.columns);
   }
   if (table.header.empty() || table.header == std::vector<std::string>{""}) {
-    const bool empty =
-        (text.starts_with(kByteOrderMark) ? text.substr(kByteOrderMark.size()) : text).find_first_not_of(" \t\r\n") ==
-        text.npos;
+    const bool empty = first_character(text) == '\0';
     throw input_error(table.place, empty ? "the file is empty" : "the file has no header",
                       "Name the columns in the first line");
   }

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <sstream>
 
+#include "base/byte_order_mark.h"
+
 namespace shardsim {
 namespace {
 
@@ -68,7 +70,7 @@ bool is_control(char c) {
 bool misleads(std::string_view character) {
   if (character.size() == 2) return character[0] == '\xc2' && static_cast<unsigned char>(character[1]) < 0xa0;
   if (character.size() != 3) return false;
-  if (character == "\xef\xbb\xbf") return true;  // U+FEFF
+  if (character == kByteOrderMark) return true;
   if (character[0] != '\xe2') return false;
   const int code = 0x2000 + ((static_cast<unsigned char>(character[1]) & 0x3f) << 6) +
                    (static_cast<unsigned char>(character[2]) & 0x3f);

@@ -125,12 +125,6 @@ Tree parse_json(std::string_view text, const std::string& source) {
   return handler.take();
 }
 
-char first_character(std::string_view text) {
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  return first == std::string_view::npos ? '\0' : text[first];
-}
-
 Tree read_json_file(const std::string& path) {
   return parse_json(read_file(path), path);
 }

@@ -12,10 +12,6 @@ namespace shardsim {
 // Errors: Failure::input with the line.
 Tree parse_json(std::string_view text, const std::string& source);
 
-// What tells JSON from text and tables before it is read: the first character that is no blank. A byte order mark, with
-// which some editors begin, counts as a blank. 0: there is none, and the file is empty.
-char first_character(std::string_view text);
-
 Tree read_json_file(const std::string& path);
 
 }  // namespace shardsim

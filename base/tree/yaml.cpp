@@ -10,6 +10,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/byte_order_mark.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "base/tree/tree_builder.h"
@@ -241,7 +242,7 @@ std::string yaml_fault(std::string_view said) {
 std::optional<Tree> parse(std::string_view text, const std::string& source, const Place* fixed) {
   refuse_binary(text, source, fixed);
   refuse_token_flood(text, source, fixed);
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // the byte order mark, with which some editors begin
+  text = without_byte_order_mark(text);
   std::istringstream stream{std::string(text)};
   TreeHandler handler(source, fixed);
   try {

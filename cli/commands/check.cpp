@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 
+#include "base/byte_order_mark.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "base/tree/json.h"

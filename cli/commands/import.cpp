@@ -2,12 +2,14 @@
 
 #include <filesystem>
 
+#include "base/byte_order_mark.h"
 #include "base/files.h"
 #include "base/result_folder.h"
 #include "base/text.h"
 #include "base/tree/json.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
+#include "models/workload/workload_limits.h"
 #include "plan/planner.h"
 #include "sim/import/model_files.h"
 #include "sim/scenario/scenario.h"
@@ -17,7 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kMostImportedBatch = 1'000'000'000;
 constexpr std::int64_t kMostImportedNodes = 100'000;
 constexpr std::size_t kMostImported = std::size_t{256} << 20;  // bytes of a model's file
 constexpr const char* kMark = "# Made by: shardsim import";
@@ -55,7 +56,7 @@ ImportSetting setting_of(const Arguments& given, const fs::path& folder) {
   setting.cluster = named_from(given.text("cluster"), folder);
   setting.cluster_assumed = !given.has("cluster");
   setting.nodes = given.count("nodes", 1, kMostImportedNodes);
-  setting.batch_per_gpu = *given.count("batch", 1, kMostImportedBatch);
+  setting.batch_per_gpu = *given.count("batch", 1, kMostBatchPerGpu);
   setting.batch_assumed = !given.has("batch");
   setting.planner = given.text("planner");
   make_planner(named_map(setting.planner, Arguments::place("planner")));

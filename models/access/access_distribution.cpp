@@ -9,8 +9,7 @@
 namespace shardsim {
 namespace {
 
-constexpr std::uint64_t kMostRows = std::uint64_t{1} << 53;  // doubles hold every whole number up to here
-constexpr double kLengthTolerance = 1e-4;                    // between a given length and an absolute law's sum
+constexpr double kLengthTolerance = 1e-4;  // between a given length and an absolute law's sum
 
 // Smallest n of [0, rows] for which `holds` is false; `holds` may only change from true to false.
 template <typename Predicate>
@@ -64,7 +63,7 @@ bool AccessSpec::absolute() const {
 AccessDistribution::AccessDistribution(const AccessSpec& spec, std::uint64_t rows, double average_length,
                                        const Place& place)
     : rows_(rows) {
-  if (rows == 0 || rows > kMostRows)
+  if (rows == 0 || rows > kMostTableRows)
     throw input_error(place, fmt::format("a table has {} rows", rows), "Give 1 to 2^53 rows");
   family_ = make_family({spec, rows, place});
   const double sum = family_->prefix(rows);

@@ -35,6 +35,8 @@ struct AccessSpec {
   bool operator==(const AccessSpec&) const = default;
 };
 
+inline constexpr std::uint64_t kMostTableRows = std::uint64_t{1} << 53;  // doubles hold every whole number up to here
+
 // Row probabilities of one table in popularity order: p of a row is its expected occurrences per sample (it may exceed
 // 1). Everything is in closed form over rank intervals: a table of 10^10 rows costs what a small one costs.
 // Positions count from 0 here; FlexShard's rank i is position i - 1.

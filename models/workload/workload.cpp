@@ -155,9 +155,9 @@ void read_head(MapReader& reader, Workload& workload) {
   workload.name = reader.name("name");
   workload.summary = reader.text("summary", "");
   workload.batch_per_gpu = reader.count("batch_per_gpu");
-  if (workload.batch_per_gpu > kMostBatch)
+  if (workload.batch_per_gpu > kMostBatchPerGpu)
     throw input_error(reader.place_of("batch_per_gpu"), "batch_per_gpu is too large",
-                      fmt::format("Give at most {}", kMostBatch));
+                      fmt::format("Give at most {}", kMostBatchPerGpu));
 }
 
 // TorchRec's own names are aliases of the short ones.

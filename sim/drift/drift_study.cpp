@@ -21,8 +21,7 @@ namespace shardsim {
 namespace {
 
 constexpr double kSecondsPerDay = 86400;
-constexpr int kDenseMoves = 256;      // ranks up to which every pair is counted
-constexpr double kMostRows = 0x1p53;  // of a table, as AccessDistribution has it
+constexpr int kDenseMoves = 256;  // ranks up to which every pair is counted
 
 [[noreturn]] void refuse_day(const Place& place, const std::string& key, int day, const std::string& wrong) {
   throw input_error(place, fmt::format("drift.{}: on day {} {}", key, day, wrong),
@@ -55,7 +54,7 @@ void grow(Table& table, const DriftOptions& options, int day) {
                       "Name the tables that grow in drift.tables");
   }
   const double rows = static_cast<double>(table.rows) * std::pow(1 + options.growth, day);
-  if (rows > kMostRows)
+  if (rows > static_cast<double>(kMostTableRows))
     refuse_day(options.growth_place, "growth", day,
                fmt::format("table '{}' has {:.3g} rows, and a table has at most 2^53", table.name, rows));
   table.rows = static_cast<std::uint64_t>(std::llround(rows));
@@ -65,10 +64,10 @@ void grow(Table& table, const DriftOptions& options, int day) {
 
 void grow_batch(Workload& workload, const DriftOptions& options, int day) {
   const double batch = static_cast<double>(workload.batch_per_gpu) * std::pow(1 + options.batch, day);
-  if (batch > static_cast<double>(kMostBatch))
-    refuse_day(
-        options.batch_place, "batch", day,
-        fmt::format("the batch of a GPU is {:.3g} samples, and {} are the most", batch, with_thousands(kMostBatch)));
+  if (batch > static_cast<double>(kMostBatchPerGpu))
+    refuse_day(options.batch_place, "batch", day,
+               fmt::format("the batch of a GPU is {:.3g} samples, and {} are the most", batch,
+                           with_thousands(kMostBatchPerGpu)));
   workload.batch_per_gpu = std::llround(batch);
   require_sizes(workload, options.batch_place, "batch", day);
 }

@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "models/workload/workload_limits.h"
 #include "sim/program/program_checker.h"
 
 namespace shardsim {
 namespace {
 
 constexpr int kMostIndexBatches = 4096;
-constexpr std::int64_t kMostBatch = 1'000'000'000;  // of a workload, too
-constexpr double kMostElements = 0x1p57;            // of a table; a workload may have 2^56 bytes
+constexpr double kMostElements = 0x1p57;  // of a table; a workload may have 2^56 bytes
 constexpr std::size_t kMostDenseMembers = 1024;
 constexpr int kMostTiers = 3;  // data_parallel, flex, row_wise
 
@@ -27,8 +27,8 @@ void ProgramChecker::check_sizes() const {
           fmt::format("ranks_per_node {} does not divide world_size {}", p.ranks_per_node, p.world_size),
           "All nodes hold the same number of ranks.");
   require(p.batch_per_rank >= 1, "batch_per_rank is below 1", "Write the samples per rank.");
-  require(p.batch_per_rank <= kMostBatch, fmt::format("batch_per_rank is {}", p.batch_per_rank),
-          fmt::format("Write at most {} samples.", kMostBatch));
+  require(p.batch_per_rank <= kMostBatchPerGpu, fmt::format("batch_per_rank is {}", p.batch_per_rank),
+          fmt::format("Write at most {} samples.", kMostBatchPerGpu));
   require(p.index_batches >= 1 && p.index_batches <= kMostIndexBatches,
           fmt::format("index_batches is {}", p.index_batches), "Write 8, the usual number; at most 4096.");
   require(p.id_bytes == 4 || p.id_bytes == 8, fmt::format("id_bytes is {}", p.id_bytes), "Write 4 or 8.");

@@ -8,6 +8,7 @@
 #include <optional>
 #include <sstream>
 
+#include "base/byte_order_mark.h"
 #include "base/text.h"
 #include "topology/spec/cluster_spec.h"
 
@@ -96,7 +97,7 @@ bool is_gpu_name(std::string_view name) {
 }
 
 std::vector<std::string> plain_lines(std::string_view text) {
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  text = without_byte_order_mark(text);
   std::string plain;
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (text[at] == '\x1b' && at + 1 < text.size() && text[at + 1] == '[') {

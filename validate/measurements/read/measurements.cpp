@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "base/byte_order_mark.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "base/tree/json.h"

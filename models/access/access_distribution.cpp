@@ -11,10 +11,9 @@ namespace {
 
 constexpr double kLengthTolerance = 1e-4;  // between a given length and an absolute law's sum
 
-// Smallest n of [0, rows] for which `holds` is false; `holds` may only change from true to false.
+// Smallest n of [low, high] for which `holds` is false, or high; `holds` may only change from true to false.
 template <typename Predicate>
-std::uint64_t partition_point(std::uint64_t rows, Predicate holds) {
-  std::uint64_t low = 0, high = rows;
+std::uint64_t partition_point(std::uint64_t low, std::uint64_t high, Predicate holds) {
   while (low < high) {
     const std::uint64_t middle = low + (high - low) / 2;
     if (holds(middle)) {
@@ -84,11 +83,11 @@ double AccessDistribution::prefix(std::uint64_t n) const {
 }
 
 std::uint64_t AccessDistribution::count_at_least(double p) const {
-  return partition_point(rows_, [&](std::uint64_t i) { return probability(i) >= p; });
+  return partition_point(0, rows_, [&](std::uint64_t i) { return probability(i) >= p; });
 }
 
-std::uint64_t AccessDistribution::position_at(double mass) const {
-  return partition_point(rows_ - 1, [&](std::uint64_t i) { return !(prefix(i + 1) > mass); });
+std::uint64_t AccessDistribution::position_between(std::uint64_t first, std::uint64_t last, double mass) const {
+  return partition_point(first, last, [&](std::uint64_t i) { return !(prefix(i + 1) > mass); });
 }
 
 }  // namespace shardsim

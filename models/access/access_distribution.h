@@ -54,7 +54,9 @@ class AccessDistribution {
   double sum(std::uint64_t first, std::uint64_t end) const { return prefix(end) - prefix(first); }
   std::uint64_t count_at_least(double p) const;  // number of rows with probability >= p
   // The row that owns the point `mass` of [0, total): smallest i with prefix(i + 1) > mass; the last row beyond.
-  std::uint64_t position_at(double mass) const;
+  std::uint64_t position_at(double mass) const { return position_between(0, rows_ - 1, mass); }
+  // The same, of a mass whose row is known to be one of [first, last].
+  std::uint64_t position_between(std::uint64_t first, std::uint64_t last, double mass) const;
 
   // Expected number of different rows of [first, end) met in `draws` accesses that fall into that interval: the sum of
   // 1 - (1 - p/S)^draws over its rows, S the interval's sum. Within 1e-3 of the sum; exact where p is constant.

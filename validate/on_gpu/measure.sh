@@ -65,7 +65,7 @@ run_programs() {
 
 run_torch() {
   local python=${PYTHON:-python3} why
-  why=$("$python" -c 'import torch, sys; sys.exit("" if torch.cuda.is_available() else "PyTorch sees no GPU")' 2>&1) ||
+  why=$("$python" -c 'import torch, sys; sys.exit(None if torch.cuda.is_available() else "PyTorch sees no GPU")' 2>&1) ||
     missing torch "no PyTorch: $(tail -n 1 <<< "$why")"
   "$python" "$HERE/beside_pytorch.py" --measured "$OUT/measured.csv" --seconds $((SECONDS_LEFT * 85 / 100)) \
     -o "$OUT/torch.csv" ${SMALL:+--small} || stop "PyTorch's part failed"
@@ -75,7 +75,7 @@ run_torch() {
 run_ncu() {
   local metrics=dram__bytes_read.sum,dram__bytes_write.sum,gpu__time_duration.sum
   command -v ncu > /dev/null || missing ncu "ncu is not in the PATH"
-  ncu --csv --metrics "$metrics" --clock-control none -k 'regex:pooled_lookup|gather_kernel|update' \
+  ncu --csv --metrics "$metrics" --clock-control none -k 'regex:pooled_lookup|gather_kernel|expand_bags|_runs_kernel|long_parts|pass_kernel' \
     "$bench" --device cuda --grid probe --rounds 1 -q -o "$WORK/probe.json" > "$WORK/logs/ncu.csv" 2>&1
   if grep -q 'ERR_NVGPUCTRPERM' "$WORK/logs/ncu.csv"; then missing ncu "the driver lets only administrators read counters (ERR_NVGPUCTRPERM)"; fi
   grep -q 'dram__bytes_read' "$WORK/logs/ncu.csv" || missing ncu "ncu read no counter: $(last_line "$WORK/logs/ncu.csv")"

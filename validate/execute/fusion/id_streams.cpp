@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "models/access/position_search.h"
 #include "models/access/row_hash.h"
 #include "models/collective/byte_matrix.h"
 #include "sim/program/shard_rows.h"
@@ -81,12 +82,13 @@ class Buckets {
 // Popularity positions of one shard, one after the other: the same ones for all column shards of a table.
 class Draws {
  public:
-  Draws(const Program& program, const Program::Shard& shard, int rank, int b)
+  Draws(const Program& program, const Program::Shard& shard, int rank, int b, std::int64_t draws)
       : access_(program.tables[static_cast<std::size_t>(shard.table)].distribution()),
         first_(shard.row_begin),
         last_(shard.row_end - 1),
         before_(access_.prefix(shard.row_begin)),
-        mass_(access_.sum(shard.row_begin, shard.row_end)) {
+        mass_(access_.sum(shard.row_begin, shard.row_end)),
+        search_(access_, before_, before_ + mass_, draws) {
     const std::string& table = program.tables[static_cast<std::size_t>(shard.table)].name;
     key_ = hash_key(table, program.seed, kDrawSalt + static_cast<std::uint64_t>(std::max(shard.tier, 0)));
     const auto world = static_cast<std::uint64_t>(program.world_size);
@@ -95,13 +97,14 @@ class Draws {
 
   std::uint64_t next() {
     const double u = static_cast<double>(mix(key_, count_++ * kGolden) >> 11) * 0x1.0p-53;
-    return std::clamp(access_.position_at(before_ + u * mass_), first_, last_);
+    return std::clamp(search_.position_at(before_ + u * mass_), first_, last_);
   }
 
  private:
   AccessDistribution access_;
   std::uint64_t first_, last_;
   double before_, mass_;
+  PositionSearch search_;
   std::uint64_t key_ = 0, count_ = 0;
 };
 
@@ -197,7 +200,7 @@ Buckets draw_buckets(const Program& program, const Fusion& fusion, int rank, int
   const std::int64_t total = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   const std::vector<std::int64_t> draws = shares.per_shard(total);
   for (std::size_t i = 0; i < fusion.shards.size(); ++i) {
-    Draws positions(program, program.shard(fusion.shards[i]), rank, b);
+    Draws positions(program, program.shard(fusion.shards[i]), rank, b, draws[i]);
     for (std::int64_t draw = 0; draw < draws[i]; ++draw) buckets.put(fusion.shards[i], positions.next());
   }
   return buckets;

@@ -22,7 +22,7 @@ struct IdBatch {
 };
 
 // Batch b of rank `rank`: b in [0, index_batches). Empty for a rank that does not run the lookup. `fusion` comes from
-// fusions_of. Cost: one draw per row looked up (a search of the distribution, about a microsecond), and the holders of
+// fusions_of. Cost: one draw per row looked up (a search of the distribution), and the holders of
 // the shards once per owner.
 IdBatch draw_ids(const Program& program, const Fusion& fusion, int rank, int b);
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Every number in the tables of docs/accuracy.md is what the study, the published iterations and the comparisons of
 # collectives and of kernels give today; the iterations of each model come in the published order over its numbers of GPUs.
+# The same for docs/one_gpu.md and what was measured on single GPUs.
 # Usage: accuracy.sh SHARDSIM SOURCE_DIR
 set -euo pipefail
 binary=$(realpath "$1") root=$(realpath "$2")
@@ -25,7 +26,27 @@ cat "$work/sources.txt" >>"$work/lines.txt"
 cat "$work/collectives/accuracy.md" "$work/calibrated/accuracy.md" "$work/kernels/accuracy.md" | grep . >"$work/more.txt"
 [ "$(wc -l <"$work/more.txt")" -gt 135 ] || { echo "the comparison gives only $(wc -l <"$work/more.txt") lines"; exit 1; }
 status=0
-while IFS= read -r line; do
-  grep -qxF -- "$line" docs/accuracy.md || { echo "docs/accuracy.md lacks: $line"; status=1; }
-done < <(cat "$work/lines.txt" "$work/more.txt")
+lacking() {  # DOCUMENT LINES...
+  while IFS= read -r line; do
+    grep -qxF -- "$line" "$1" || { echo "$1 lacks: $line"; status=1; }
+  done < <(cat "${@:2}")
+}
+lacking docs/accuracy.md "$work/lines.txt" "$work/more.txt"
+
+one=scenarios/measurements/one_gpu
+"$binary" run scenarios/one_gpu.yaml -o "$work/one" -q >/dev/null 2>&1
+scripts/one_gpu_tables.py "$work/one/result.json" | grep . >"$work/one.txt"
+for gpu in h100 h200; do
+  "$binary" cluster calibrate --cluster "dgx_$gpu" --measurements "$one/$gpu/grid.csv" -o "$work/$gpu.yaml" >/dev/null 2>&1
+  "$binary" run scenarios/one_gpu.yaml --case "$gpu/*" --set cluster="$work/$gpu.yaml" --set cluster.nodes=1 \
+    --set cluster.gpu.count=1 --set "compute_model={name: roofline}" -o "$work/roofline_$gpu" -q >/dev/null 2>&1
+  "$binary" run scenarios/one_gpu.yaml --case "$gpu/*" --set "compute_model={name: measured, file: $root/$one/$gpu/grid.csv}" \
+    -o "$work/measured_$gpu" -q >/dev/null 2>&1
+  "$binary" compute compare --measurements "$one/$gpu/grid.csv" -o "$work/grid_$gpu" >/dev/null 2>&1
+  scripts/one_gpu_tables.py "$work/roofline_$gpu/result.json" "roofline, calibrated" | grep . >>"$work/one.txt"
+  scripts/one_gpu_tables.py "$work/measured_$gpu/result.json" measured | grep . >>"$work/one.txt"
+  grep 'all sizes' "$work/grid_$gpu/accuracy.md" >>"$work/one.txt"
+done
+[ "$(wc -l <"$work/one.txt")" -gt 70 ] || { echo "single GPUs give only $(wc -l <"$work/one.txt") lines"; exit 1; }
+lacking docs/one_gpu.md "$work/one.txt"
 exit "$status"

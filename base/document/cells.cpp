@@ -42,7 +42,7 @@ std::string grouped_decimals(double value) {
 }
 
 std::string in_unit(double value, const std::string& unit) {
-  if (unit == "ms") return fixed(value, value >= 10 ? 1 : 2);
+  if (unit == "ms") return fixed(value, value >= 10 ? 1 : value >= 1 ? 2 : 3);
   if (unit == "%") return fixed(value, 1);
   return std::abs(value - std::round(value)) < 1e-9 ? grouped(value) : fixed(value, 2);
 }

@@ -38,11 +38,13 @@ std::vector<Quantity> quantities() {
 }
 
 std::string unit_of(const std::string& quantity, const Place& place) {
+  if (quantity.starts_with(kOperationPrefix) && quantity.size() > kOperationPrefix.size()) return "ms";
   const std::vector<Quantity> all = quantities();
   const auto found = std::ranges::find(all, quantity, &Quantity::name);
   if (found != all.end()) return found->unit;
   std::vector<std::string> known;
   for (const Quantity& entry : all) known.push_back(entry.name);
+  known.push_back(fmt::format("{}NAME", kOperationPrefix));
   throw input_error(place, fmt::format("unknown quantity {}", excerpt(quantity)), known_names_hint(quantity, known));
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/tree/tree.h"
@@ -17,9 +18,11 @@
 
 namespace shardsim {
 
+inline constexpr std::string_view kOperationPrefix = "operation:";  // of a quantity: the name of an operation follows
+
 // A number somebody published for a case.
 struct Published {
-  std::string quantity;  // "iteration", a collective's name, "rows:STRATEGY", "coverage:STRATEGY", "throughput_gain"
+  std::string quantity;  // "iteration", a collective's name, "operation:NAME", "rows:STRATEGY", "throughput_gain" ...
   double value = 0;      // in `unit`
   std::string unit;      // "ms", "rows", "%"
   bool fitted = false;   // role: was this number used to fix a constant or a distribution?

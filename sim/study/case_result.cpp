@@ -142,6 +142,13 @@ std::optional<double> collective_ms(const Timeline& timeline, const std::string&
   return std::nullopt;
 }
 
+// Of a computing operation: its calls as they ran, on the slowest rank.
+std::optional<double> operation_ms(const Timeline& timeline, std::string_view name) {
+  for (const NamedTime& time : named_times(timeline))
+    if (time.name == name) return time.span_ms;
+  return std::nullopt;
+}
+
 // "rows:flex" and "coverage:flex": over all tables.
 std::optional<double> of_strategy(const CaseResult& result, const std::string& quantity) {
   const bool rows = quantity.starts_with("rows:");
@@ -166,6 +173,8 @@ std::optional<double> predicted(const std::string& quantity, const CaseResult& r
                                 double iteration_ms) {
   if (quantity == "iteration") return iteration_ms;
   if (quantity == kThroughputGain || quantity.starts_with(kKernelsPrefix)) return std::nullopt;
+  if (quantity.starts_with(kOperationPrefix))
+    return operation_ms(timeline, std::string_view(quantity).substr(kOperationPrefix.size()));
   if (quantity == "exposed_collectives") return exposed_collectives_ms(timeline);
   if (quantity.find(':') != std::string::npos) return of_strategy(result, quantity);
   return collective_ms(timeline, quantity);

@@ -106,7 +106,8 @@ struct PcieSpec {
     std::vector<int> nics;
     bool operator==(const Switch&) const = default;
   };
-  std::vector<Switch> tree;  // filled from the short form when the file has none
+  std::vector<Switch> tree;    // filled from the short form when the file has none
+  bool is_tree_short = false;  // it was; then it is not written either, so that the file serves other numbers of GPUs
   bool operator==(const PcieSpec&) const = default;
 };
 

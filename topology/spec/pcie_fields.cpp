@@ -140,7 +140,8 @@ void pcie_fields(SpecFields& fields, PcieSpec& pcie, int gpu_count, const std::o
   fields.take("p2p", pcie.p2p);
   if (fields.reading() && !fields.reader().has("tree")) {
     pcie.tree = short_pcie_tree(gpu_count, nics, pcie.sockets);
-  } else {
+    pcie.is_tree_short = true;
+  } else if (fields.reading() || !pcie.is_tree_short || pcie.tree != short_pcie_tree(gpu_count, nics, pcie.sockets)) {
     tree_fields(fields, pcie, gpu_count, nic_count_of(gpu_count, nics));
   }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 
 #include "base/statistics.h"
@@ -27,10 +28,18 @@ const char* what_of(const EmbeddingRow& row) {
   return row.is_update() ? "update" : "lookup";
 }
 
+// Whose peak a product's rate is a share of; rows that do not say it are of fp32.
+std::string precision_of(const EmbeddingRow& row) {
+  return row.dtype.empty() ? "fp32" : row.dtype;
+}
+
 ComputeWork work_of(const EmbeddingRow& row) {
   ComputeWork work;
   work.flops = row.flops();
-  if (row.kind == Kind::gemm) return work;
+  if (row.kind == Kind::gemm) {
+    work.precision = precision_of(row);
+    return work;
+  }
   work.kind = row.is_update() ? ComputeWork::Kind::update : ComputeWork::Kind::lookup;
   work.hbm_bytes = row.hbm_bytes();
   work.lookups = row.lookups();
@@ -100,7 +109,8 @@ class ComputeFit {
 
   const std::vector<Parameter>& fitted() const { return parameters_; }
 
-  ComputeErrors errors(const std::string& what, const GpuSpec& before, const GpuSpec& after) const {
+  ComputeErrors errors(const std::string& what, GpuSpec before, const GpuSpec& after) const {
+    before.flops.insert(prior_.flops.begin(), prior_.flops.end());  // where none is stated, as fast as it was seen
     ComputeErrors errors;
     errors.what = what;
     std::vector<double> old, now;
@@ -121,22 +131,22 @@ class ComputeFit {
   // What the rows say without a fit: the best rates that any of them reached, half of the least time as overhead, and
   // half of the least time per lookup of an update for its sort.
   std::vector<double> start_of_rows() const {
-    double least = HUGE_VAL, sort = HUGE_VAL, bytes = 0, lookups = 0, flops = 0;
+    double least = HUGE_VAL, sort = HUGE_VAL, bytes = 0, lookups = 0, of_peak = 0;
     for (const EmbeddingRow& row : fit_) {
       const double time = row.time_us * 1e-6;
       least = std::min(least, time);
-      flops = std::max(flops, row.flops() / time);
+      if (row.kind == Kind::gemm)
+        of_peak = std::max(of_peak, row.flops() / time / prior_.flops.at(precision_of(row)).per_second);
       if (row.is_update()) sort = std::min(sort, time / row.lookups());
       if (!row.has_tables() || row.is_update()) continue;
       bytes = std::max(bytes, row.hbm_bytes() / time);
       lookups = std::max(lookups, row.lookups() / time);
     }
-    const double peak = prior_.flops.at("fp32").per_second;
     const std::vector<std::pair<std::string, double>> said{{"gpu.kernel_overhead", least / 2},
                                                            {"gpu.copy_bandwidth", bytes},
                                                            {"gpu.lookups_per_ns", 2 * lookups * 1e-9},
                                                            {"gpu.sort_per_lookup", sort / 2},
-                                                           {"gpu.flops_efficiency", flops / peak}};
+                                                           {"gpu.flops_efficiency", of_peak}};
     std::vector<double> start;
     for (const Parameter& parameter : parameters_) {
       double value = parameter.start;
@@ -163,12 +173,21 @@ class ComputeFit {
     return gpu;
   }
 
-  // Where products ran faster than the stated peak, the fastest of them is the peak that an efficiency can refer to.
+  // Where products ran faster than the stated peak of their precision, or none is stated, the fastest of them is the
+  // peak that an efficiency can refer to.
   void make_room_for_products() {
-    double fastest = 0;
-    for (const EmbeddingRow& row : fit_) fastest = std::max(fastest, row.flops() / (row.time_us * 1e-6));
-    double& peak = prior_.flops["fp32"].per_second;
-    if (fastest > peak) peak = parse_flops(fmt::format("{:.6g} GFLOP/s", fastest * 1e-9), {"gpu.flops"}).per_second;
+    std::map<std::string, double> fastest;
+    for (const ComputeRows* const rows : {&fit_, &check_})
+      for (const EmbeddingRow& row : *rows) {
+        if (row.kind != Kind::gemm) continue;
+        double& rate = fastest[precision_of(row)];
+        if (rows == &fit_ || !prior_.flops.contains(precision_of(row)))
+          rate = std::max(rate, row.flops() / (row.time_us * 1e-6));
+      }
+    for (const auto& [precision, rate] : fastest) {
+      double& peak = prior_.flops[precision].per_second;
+      if (rate > peak) peak = parse_flops(fmt::format("{:.6g} GFLOP/s", rate * 1e-9), {"gpu.flops"}).per_second;
+    }
   }
 
   GpuSpec prior_;
@@ -218,15 +237,16 @@ void note(ComputeCalibration& calibration, const Parameter& parameter, const Gpu
   calibration.values.push_back({parameter.path, parameter.text(before), text});
 }
 
-void keep_peak(ComputeCalibration& calibration, const GpuSpec& before, const GpuSpec& after) {
-  const auto old = before.flops.find("fp32");
-  const Flops peak = after.flops.at("fp32");
-  if (old != before.flops.end() && old->second == peak) return;
-  calibration.spec.gpu.flops["fp32"] = peak;
-  std::erase_if(calibration.spec.sources,
-                [](const SourcedValue& s) { return s.path == "gpu.flops" || s.path == "gpu.flops.fp32"; });
-  calibration.values.push_back(
-      {"gpu.flops.fp32", old == before.flops.end() ? "-" : exact_text(old->second), exact_text(peak)});
+void keep_peaks(ComputeCalibration& calibration, const GpuSpec& before, const GpuSpec& after) {
+  for (const auto& [precision, peak] : after.flops) {
+    const auto old = before.flops.find(precision);
+    if (old != before.flops.end() && old->second == peak) continue;
+    const std::string path = "gpu.flops." + precision;
+    calibration.spec.gpu.flops[precision] = peak;
+    std::erase_if(calibration.spec.sources,
+                  [&](const SourcedValue& s) { return s.path == "gpu.flops" || s.path == path; });
+    calibration.values.push_back({path, old == before.flops.end() ? "-" : exact_text(old->second), exact_text(peak)});
+  }
 }
 
 // What the rows cover, those that judge the fit included.
@@ -268,7 +288,7 @@ ComputeCalibration calibrate_compute(const ClusterSpec& prior, const EmbeddingTa
     const ComputeErrors errors = fitting.errors(what, prior.gpu, best);
     if (errors.used + errors.checked > 0) calibration.errors.push_back(errors);
   }
-  keep_peak(calibration, prior.gpu, best);
+  keep_peaks(calibration, prior.gpu, best);
   calibration.spec.gpu.holds_for = range_of(all);
   for (const Parameter& parameter : fitting.fitted()) note(calibration, parameter, prior.gpu, best, fit, measurements);
   return calibration;

@@ -37,7 +37,8 @@ class Measured final : public ComputeModel {
     std::map<std::string, std::vector<Point>> products;
     for (const EmbeddingRow& row : table.rows) {
       if (row.kind == RowKind::gemm) products[row.dtype].push_back({row.flops(), row.flops(), row.time_us * 1e-6});
-      if (row.kind == RowKind::copy) copy_rate_ = row.traffic_bytes / (row.time_us * 1e-6);
+      // The rate of a large copy: in small ones the start counts, and each call pays for that by itself.
+      if (row.kind == RowKind::copy) copy_rate_ = std::max(copy_rate_, row.traffic_bytes / (row.time_us * 1e-6));
       if (row.kind == RowKind::empty) start_ = row.time_us * 1e-6;
       if (!row.has_tables() || row.warm || !row.uniform) continue;
       if (row.is_update()) updates[row.optimizer].push_back(&row);
@@ -50,12 +51,17 @@ class Measured final : public ComputeModel {
 
   Seconds seconds(const ComputeWork& work, const GpuSpec&) const override {
     if (work.fixed.value > 0) return work.fixed;
+    // No row says anything of the link to the host: what crosses it takes at least as long as the cluster's link does.
+    return std::max(on_device(work), work.host_link);
+  }
+
+ private:
+  Seconds on_device(const ComputeWork& work) const {
     if (work.lookups > 0 && work.kind == ComputeWork::Kind::lookup) return on(lookup_, work, "lookup");
     if (work.lookups > 0 && work.kind == ComputeWork::Kind::update) return update(work);
     return dense(work);
   }
 
- private:
   [[noreturn]] void refuse(const std::string& what) const {
     throw input_error({path_}, "the file has no usable row of " + what,
                       "Measure it too, or choose another compute model");

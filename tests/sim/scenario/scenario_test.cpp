@@ -87,11 +87,13 @@ TEST_CASE("the unit of a published number follows from its quantity") {
                "    published:\n"
                "      - {quantity: iteration, value: \"1.5 s\", role: predicted, source: x}\n"
                "      - {quantity: \"rows:flex\", value: 12, role: predicted, source: x, payload: observed, note: n}\n"
-               "      - {quantity: throughput_gain, value: \"7.5 %\", role: fitted, source: x}\n"));
+               "      - {quantity: throughput_gain, value: \"7.5 %\", role: fitted, source: x}\n"
+               "      - {quantity: \"operation:lookup\", value: \"250 us\", role: predicted, source: x}\n"));
   const std::vector<Published>& numbers = study.cases[1].published;
   CHECK(numbers[0] == Published{"iteration", 1500, "ms", false, "x", false, false, ""});
   CHECK(numbers[1] == Published{"rows:flex", 12, "rows", false, "x", true, false, "n"});
   CHECK(numbers[2] == Published{"throughput_gain", 7.5, "%", true, "x", false, false, ""});
+  CHECK(numbers[3] == Published{"operation:lookup", 0.25, "ms", false, "x", false, false, ""});
 }
 
 TEST_CASE("every shipped scenario, cluster and workload reads") {

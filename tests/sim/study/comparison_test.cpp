@@ -34,4 +34,26 @@ TEST_CASE("a throughput gain is one in samples per second, whatever the batches 
   CHECK(gain(2048, 10) == doctest::Approx(100));
 }
 
+TEST_CASE("the time of an operation is that of its calls on the slowest rank; one that is not there has none") {
+  Timeline timeline;
+  timeline.world_size = 2;
+  timeline.iteration_ms = 5;
+  timeline.iterations_run = 1;
+  timeline.ranks_per_node = 2;
+  timeline.hbm_bytes = timeline.bytes_out = timeline.bytes_in = {0, 0};
+  timeline.ops = {{"lookup", "lookup"}, {"update", "update"}};
+  timeline.streams = {"compute"};
+  timeline.spans = {{0, 1000, 0, 0, 0, 0}, {0, 2000, 1, 0, 0, 0}, {2000, 4000, 0, 0, 1, 0}, {2000, 5000, 1, 0, 1, 0}};
+  CaseResult result = result_of("case", 64, 5);
+  result.timeline = timeline;
+  Published lookup, other;
+  lookup.quantity = "operation:lookup";
+  lookup.value = 4;
+  other.quantity = "operation:dense_forward";
+  const std::vector<Comparison> compared = compared_with_published(result, {lookup, other});
+  CHECK(compared.at(0).predicted.value() == doctest::Approx(2));
+  CHECK(compared.at(0).error_pct().value() == doctest::Approx(-50));
+  CHECK(!compared.at(1).predicted);
+}
+
 }  // namespace shardsim::comparison_test

@@ -95,6 +95,17 @@ TEST_CASE("a changed number is written, a changed sourced number with its source
       std::string::npos);
 }
 
+TEST_CASE("a PCIe tree that no file states is not written, so that a calibrated file serves other numbers of GPUs") {
+  const ClusterSpec eight = read_cluster(shipped_tree("dgx_h100.yaml"));
+  REQUIRE(eight.pcie.tree.size() == 8);
+  std::string text = write_cluster(eight);
+  CHECK(text.find("tree:") == std::string::npos);
+  text.replace(text.find("count: 8"), 8, "count: 1");
+  const ClusterSpec one = read_cluster(parse_yaml(text, "one.yaml"));
+  CHECK(one.pcie.tree.size() == 1);
+  CHECK(one == again(one));
+}
+
 TEST_CASE("quantities are written exactly, in the unit of people where that is exact") {
   CHECK(exact_text(Bandwidth{25e9}) == "25 GB/s");
   CHECK(exact_text(Bytes{40LL << 30}) == "40 GiB");

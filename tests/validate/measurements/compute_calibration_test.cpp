@@ -118,6 +118,39 @@ TEST_CASE("what no row speaks of stays; faster products than the stated peak rai
   CHECK(found.spec.gpu.flops_efficiency <= 1);
 }
 
+TEST_CASE("products are judged by the peak of their own precision, and none moves the peak of another one") {
+  ClusterSpec prior = toy();
+  prior.gpu.flops = {{"fp32", Flops{60e12}}, {"tf32", Flops{500e12}}, {"fp16", Flops{1000e12}}};
+  GpuSpec device = prior.gpu;
+  device.flops_efficiency = 0.75;
+  const auto roofline = make_compute_model(named_map("roofline"));
+  EmbeddingTable table;
+  for (const char* const precision : {"fp32", "tf32", "fp16"})
+    for (const double size : {1024.0, 1536.0, 2048.0, 3072.0, 4096.0, 6144.0, 8192.0}) {
+      EmbeddingRow row;
+      row.kind = EmbeddingRow::Kind::gemm;
+      row.gpu = "made up";
+      row.dtype = precision;
+      row.rows = row.dim = row.batch = size;
+      ComputeWork work;
+      work.flops = row.flops();
+      work.precision = precision;
+      row.time_us = roofline->seconds(work, device).us();
+      table.rows.push_back(row);
+    }
+  const ComputeCalibration found = calibrate_compute(prior, table, "m.csv");
+  CHECK(found.spec.gpu.flops == prior.gpu.flops);
+  CHECK(found.spec.gpu.flops_efficiency == doctest::Approx(0.75).epsilon(0.01));
+  REQUIRE(found.errors.size() == 1);
+  CHECK(found.errors.front().median_after < 1);
+
+  // A precision of which the cluster states nothing gets the fastest product of it.
+  prior.gpu.flops.erase("fp16");
+  const auto fastest = 750e12;
+  CHECK(calibrate_compute(prior, table, "m.csv").spec.gpu.flops.at("fp16").per_second ==
+        doctest::Approx(fastest).epsilon(0.05));
+}
+
 TEST_CASE("too few rows, and rows of two devices, are refused") {
   EmbeddingTable table = rows_of(made_up());
   table.rows.back().gpu = "another";

@@ -55,6 +55,16 @@ TEST_CASE("a measured operation takes the time that was measured; poor, warm and
   CHECK(model->seconds(lookup(100'000), {}).us() == doctest::Approx(1100));
 }
 
+TEST_CASE("small copies do not lower the rate of a large one, and bytes from the host cross the cluster's link") {
+  const Folder folder;
+  const auto model = model_of(folder, kRows + "A,x,copy,,,,,,,none,,,10,1000\n");
+  ComputeWork work;
+  work.hbm_bytes = 1e6;  // 1,000 us at 1 GB/s, and the start
+  CHECK(model->seconds(work, {}).us() == doctest::Approx(1007));
+  work.host_link = {5e-3};
+  CHECK(model->seconds(work, {}).us() == doctest::Approx(5000));
+}
+
 TEST_CASE("between two sizes the time lies between theirs; beyond the last it grows in proportion") {
   const Folder folder;
   const auto model = model_of(folder, kRows);

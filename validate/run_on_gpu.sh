@@ -3,7 +3,8 @@
 # and a C++20 compiler. NCCL, PyTorch, compute-sanitizer and ncu are used where they are; what was left out is named.
 #   check    kernels against a double-precision reference and under the sanitizer, large tables, ranks that share the GPU by
 #            NCCL, one of them killed
-#   measure  the micro-benchmark's grid in three rounds, one rank's share of two trainings, PyTorch beside them, ncu's bytes
+#   measure  the micro-benchmark's grid in three rounds, one rank's share of two trainings and whole iterations of others beside what was
+#            predicted, PyTorch on the same shapes, ncu's bytes
 # Usage: run_on_gpu.sh check|measure OUT_DIR [options]
 #   --dry-run       print the plan and end
 #   --minutes M     the whole takes at most so long (7.5), and with more each step longer; what does not fit is named
@@ -54,6 +55,7 @@ plan_check() {
 plan_measure() {
   echo "grid 65 150 micro-benchmark: lookups, updates, sorts, products, copies; three rounds"
   echo "programs 45 110 one rank's share of RM-1 and of DLRM-DCNv2, three times, beside the prediction"
+  echo "iterations 100 150 whole iterations of scenarios/one_gpu.yaml, once each, beside the prediction"
   echo "torch 20 90 PyTorch: embedding_bag, index_select, matmul, sort; FBGEMM where it is"
   echo "ncu 10 60 bytes that lookups and updates move from and to DRAM, by ncu"
 }

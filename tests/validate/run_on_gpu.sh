@@ -52,7 +52,7 @@ gpu 0 check --dry-run
 says streams/out '^kernels +0\.1 +1\.0 '
 says streams/out '^all +[0-9.]+  of 7.5 allowed'
 gpu 0 measure --dry-run
-check "the build comes first, then what is worth most" bash -c '[ "$(awk "NR > 1 { print \$1 }" streams/out | paste -sd " ")" = "build grid programs torch ncu all" ]'
+check "the build comes first, then what is worth most" bash -c '[ "$(awk "NR > 1 { print \$1 }" streams/out | paste -sd " ")" = "build grid programs iterations torch ncu all" ]'
 
 echo "-- check"
 gpu 0 check checked --built built --small "${slow[@]}"

@@ -23,11 +23,13 @@ times_of() {
     table { print $1, $4 }' "$1"
 }
 
-# One program three times; the median of each operation beside the prediction for a GPU whose words are in this one's name.
+# observe NAME RUN...: one program as often as there are runs, once or three times; the median of each operation beside the prediction
+# for a GPU whose words are in this one's name.
 observe() {
   local name=$1 program=$PROGRAMS/$1.json run log
+  shift
   : > "$WORK/times"
-  for run in 1 2 3; do
+  for run in "$@"; do
     log=$WORK/logs/$name.$run
     "$BUILT/shardsim-validate" "$program" --device cuda --warmup 20 --iterations 20 \
       -o "$WORK/observed/$name.$run.timeline.json" > "$log" 2>&1 || { last_line "$log"; return 1; }
@@ -39,16 +41,33 @@ observe() {
     { if (!($1 in runs)) order[++operations] = $1; seen[$1, ++runs[$1]] = $2 }
     END { for (i = 1; i <= operations; i++) {
       name = order[i]; a = seen[name, 1]; b = seen[name, 2]; c = seen[name, 3]
+      if (runs[name] == 1) b = c = a
       middle = a < b ? (b < c ? b : (a < c ? c : a)) : (a < c ? a : (b < c ? c : b))
-      text = sprintf("= %s %s: %.4g ms (%s %s %s)", program, name, middle, a, b, c)
+      text = sprintf("= %s %s: %.4g ms", program, name, middle)
+      if (runs[name] > 1) text = text sprintf(" (%s %s %s)", a, b, c)
       if (name in predicted && middle > 0)
         text = text sprintf(", predicted %.4g, %+.1f %%", predicted[name], 100 * (predicted[name] / middle - 1))
       print text } }' "$predictions" "$WORK/times"
 }
 
 run_programs() {
-  local program name bad=0 programs=("$PROGRAMS"/share_*.json)
+  local programs=("$PROGRAMS"/share_*.json)
   [ -z "$SMALL" ] || programs=("$PROGRAMS/toy_1gpu_row_wise.json" "$PROGRAMS"/small_*.json)
+  observe_all "${programs[*]}" 1 2 3
+}
+
+# Iterations of whole workloads on one GPU, and of many tables, once each; packed with the predictions.
+run_iterations() {
+  local programs=("$PROGRAMS"/one_gpu_*.json)
+  [ -e "${programs[0]}" ] || leave_out "no programs of scenarios/one_gpu.yaml: pack with --shardsim"
+  [ -z "$SMALL" ] || leave_out "none of its programs is small"
+  observe_all "${programs[*]}" 1
+}
+
+# observe_all PROGRAMS RUN...
+observe_all() {
+  local program name bad=0 programs=($1)
+  shift
   predictions=$PROGRAMS/predicted.tsv
   if [ ! -s "$predictions" ]; then
     predictions=/dev/null
@@ -56,7 +75,7 @@ run_programs() {
   fi
   for program in "${programs[@]}"; do
     name=$(basename "$program" .json)
-    observe "$name" > "$WORK/observation" && { cat "$WORK/observation"; continue; }
+    observe "$name" "$@" > "$WORK/observation" && { cat "$WORK/observation"; continue; }
     note "$name: $(last_line "$WORK/observation")"
     grep -q "$no_room" "$WORK/observation" || bad=1
   done
@@ -83,6 +102,6 @@ run_ncu() {
 }
 
 case "$1" in
-  grid|programs|torch|ncu) "run_$1" ;;
+  grid|programs|iterations|torch|ncu) "run_$1" ;;
   *) stop "measure has no step $1" ;;
 esac

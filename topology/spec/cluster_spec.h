@@ -25,6 +25,10 @@ struct WorkRange {
   bool operator==(const WorkRange&) const = default;
 };
 
+// The precisions of products that a GPU can state a rate for. Every GPU states the first.
+inline constexpr std::array<const char*, 7> kProductPrecisions = {"fp32", "fp64", "tf32", "fp16",
+                                                                  "bf16", "fp8",  "int8"};
+
 struct GpuSpec {
   std::string model;
   int count = 0;  // per node
@@ -36,7 +40,7 @@ struct GpuSpec {
   Bytes l2;
   Bandwidth l2_bandwidth;
   int sm_count = 100;
-  std::map<std::string, Flops> flops;  // by dtype, at least fp32
+  std::map<std::string, Flops> flops;  // by precision, at least fp32
   double flops_efficiency = 0.5;
   Seconds kernel_overhead{3e-6};
   Seconds launch_overhead{5e-6};  // host time of a launch; without effect so far

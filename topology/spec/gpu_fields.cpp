@@ -94,10 +94,9 @@ std::map<std::string, Flops> read_flops(MapReader& reader) {
     return {{"fp32", parse_flops(scalar_text(value, "a rate such as \"19.5 TFLOP/s\""), value.place)}};
   }
   MapReader rates = reader.map("flops");
-  std::map<std::string, Flops> flops = {{"fp32", rates.flops("fp32")}};
-  for (const char* dtype : {"fp64", "tf32", "fp16", "bf16", "fp8", "int8"}) {
-    if (rates.has(dtype)) flops[dtype] = rates.flops(dtype);
-  }
+  std::map<std::string, Flops> flops;
+  for (const char* const precision : kProductPrecisions)
+    if (precision == kProductPrecisions.front() || rates.has(precision)) flops[precision] = rates.flops(precision);
   rates.finish();
   return flops;
 }

@@ -52,6 +52,13 @@ bool serves(const EmbeddingRow& row) {
   return row.has_tables() && row.uniform && !row.warm && row.rows >= row.batch * row.pooling;
 }
 
+void check_precision(const EmbeddingRow& row) {
+  const std::vector<std::string> known(kProductPrecisions.begin(), kProductPrecisions.end());
+  if (row.kind != Kind::gemm || std::ranges::find(known, precision_of(row)) != known.end()) return;
+  throw input_error(row.place, fmt::format("a product in {}, which no cluster states a rate of", excerpt(row.dtype)),
+                    known_names_hint(row.dtype, known) + " Take the row out, or correct it");
+}
+
 // One number of the roofline: how it is reached, written and named.
 struct Parameter {
   std::string path;
@@ -277,6 +284,7 @@ ComputeCalibration calibrate_compute(const ClusterSpec& prior, const EmbeddingTa
       calibration.left_out += row.has_tables() ? 1 : 0;
       continue;
     }
+    check_precision(row);
     all.push_back(row);
     (row.is_check() ? check : fit).push_back(row);
   }

@@ -61,7 +61,7 @@ class ConstantsReader {
     if (!is_stated("flops")) return;
     gpu_.flops.clear();
     MapReader rates = reader_.map("flops");
-    for (const char* const precision : {"fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"})
+    for (const char* const precision : kProductPrecisions)
       if (rates.has(precision)) gpu_.flops[precision] = rates.flops(precision);
     rates.finish();
   }

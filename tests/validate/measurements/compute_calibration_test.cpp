@@ -149,6 +149,11 @@ TEST_CASE("products are judged by the peak of their own precision, and none move
   const auto fastest = 750e12;
   CHECK(calibrate_compute(prior, table, "m.csv").spec.gpu.flops.at("fp16").per_second ==
         doctest::Approx(fastest).epsilon(0.05));
+
+  table.rows.back().dtype = "int4";
+  table.rows.back().place = {"m.csv", 9, 1};
+  CHECK_THROWS_WITH_AS(calibrate_compute(prior, table, "m.csv"), doctest::Contains("m.csv:9:1: a product in \"int4\""),
+                       Error);
 }
 
 TEST_CASE("too few rows, and rows of two devices, are refused") {

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "base/statistics.h"
+#include "base/text.h"
 #include "models/collective/collective.h"
 #include "models/collective/fitted_overheads.h"
 #include "models/compute/compute_model.h"
@@ -332,6 +333,19 @@ void note_published(Notes& notes, const Case& item) {
                   count, item.workload.name));
 }
 
+// A misspelt operation has no time that a published one could be compared with.
+void note_operations(Notes& notes, const CaseResult& result, const Case& item) {
+  std::vector<std::string> known;
+  for (const NamedTime& time : result.times) known.push_back(time.name);
+  for (const Published& published : item.published) {
+    if (!published.quantity.starts_with(kOperationPrefix)) continue;
+    const std::string name = published.quantity.substr(kOperationPrefix.size());
+    if (std::ranges::find(known, name) != known.end()) continue;
+    notes.push_back(fmt::format("'{}' is published, and no operation of this case has that name. {}",
+                                published.quantity, known_names_hint(name, known)));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> case_notes(const CaseResult& result, const PreparedCase& prepared) {
@@ -357,6 +371,7 @@ std::vector<std::string> case_notes(const CaseResult& result, const PreparedCase
   note_bandwidths(notes, item);
   if (item.load.batches == LoadOptions::Batches::expected) note_lengths(notes, item.workload);
   note_published(notes, item);
+  note_operations(notes, result, item);
   return notes;
 }
 

@@ -46,6 +46,22 @@ TEST_CASE("a note on iterations that differ says by how much") {
   CHECK(notes_of(result).empty());
 }
 
+TEST_CASE("a published operation that the case does not have is told, with those that it has") {
+  CaseResult result = unsteady();
+  result.timeline.steady = true;
+  NamedTime time;
+  time.name = "lookup_row_wise";
+  result.times = {time};
+  Case item = on_toy();
+  item.published.resize(1);
+  item.published[0].quantity = "operation:lookup_row_wise";
+  CHECK(notes_of(result, item).empty());
+  item.published[0].quantity = "operation:lookup_rowwise";
+  CHECK(holds(notes_of(result, item),
+              "'operation:lookup_rowwise' is published, and no operation of this case has that "
+              "name. Did you mean 'lookup_row_wise'?"));
+}
+
 TEST_CASE("a note on a fabric that collapses says how much of the iteration is at stake") {
   CaseResult result = unsteady();
   result.timeline.steady = true;

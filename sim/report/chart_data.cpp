@@ -20,14 +20,24 @@ constexpr std::size_t kTimelineCases = 6;
 constexpr std::size_t kSpansPerTimeline = 1500;
 constexpr std::size_t kParetoCharts = 8;
 
+// What a published time is drawn as: an operation that computes by its class, kernels by what they do, and the rest is
+// of collectives.
+std::string class_of_quantity(const CaseResult& item, std::string_view quantity) {
+  if (quantity == "iteration") return "iteration";
+  if (quantity == "kernels:embedding") return "lookup";
+  if (quantity.starts_with("kernels:")) return "dense";
+  if (!quantity.starts_with(kOperationPrefix)) return display_class(std::string(quantity), "collective");
+  const std::string_view name = quantity.substr(kOperationPrefix.size());
+  const auto found = std::ranges::find(item.times, name, &NamedTime::name);
+  return display_class(std::string(name), found == item.times.end() ? "collective" : found->op_class);
+}
+
 void add_point(DataSet& set, const CaseResult& item, const Comparison& comparison, double predicted, double error,
                const std::string& payload) {
   const Published& published = comparison.published;
   if (published.unit != "ms" || published.value <= 0 || predicted <= 0) return;  // the axes are logarithmic
-  const std::string colour =
-      published.quantity == "iteration" ? "iteration" : display_class(published.quantity, "collective");
-  set.rows.push_back({item.name, published.quantity, colour, published.value, predicted, error, payload,
-                      published.fitted ? "fitted" : "predicted"});
+  set.rows.push_back({item.name, published.quantity, class_of_quantity(item, published.quantity), published.value,
+                      predicted, error, payload, published.fitted ? "fitted" : "predicted"});
 }
 
 void add_bar(DataSet& set, const CaseResult& item, const char* what, const std::vector<std::int64_t>& ranks) {

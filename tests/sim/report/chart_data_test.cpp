@@ -63,6 +63,30 @@ TEST_CASE("points that a logarithmic axis cannot show are left out") {
   CHECK(comparison_points(study).rows.empty());
 }
 
+TEST_CASE("published operations are drawn as what they do, and kernels as well") {
+  StudyResult study = sample::twelve_cases();
+  study.cases.resize(1);
+  CaseResult& item = study.cases[0];
+  NamedTime lookup;
+  lookup.name = "lookup_row_wise";
+  lookup.op_class = "lookup";
+  item.times = {lookup};
+  item.published.clear();
+  for (const char* const quantity : {"operation:lookup_row_wise", "kernels:products", "kernels:embedding"}) {
+    Comparison comparison;
+    comparison.published.quantity = quantity;
+    comparison.published.unit = "ms";
+    comparison.published.value = 2;
+    comparison.predicted = 1;
+    item.published.push_back(comparison);
+  }
+  const DataSet points = comparison_points(study);
+  REQUIRE(points.rows.size() == 3);
+  CHECK(text(points, 0, "class") == "lookup");
+  CHECK(text(points, 1, "class") == "dense");
+  CHECK(text(points, 2, "class") == "lookup");
+}
+
 TEST_CASE("the parts of a bar add up to the iteration") {
   const StudyResult study = sample::twelve_cases();
   const DataSet parts = breakdown_parts(study);

@@ -6,7 +6,7 @@ namespace shardsim {
 namespace {
 
 constexpr std::int64_t kMostCuts = std::int64_t{1} << 20;
-constexpr std::int64_t kSearchesPerCut = 4;  // a cut costs about what it saves as many searches
+constexpr std::int64_t kSearchesPerCut = 4;  // a cut costs about as much as it saves over so many searches
 
 }  // namespace
 

@@ -1,9 +1,10 @@
 #include <fmt/format.h>
-#include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
-#include <cstdlib>
+#include <cerrno>
 #include <fstream>
 
 #include "base/error.h"
@@ -41,11 +42,16 @@ std::string TemporaryFolder::text(const std::string& name) const {
 
 namespace {
 
-// Ctrl-C reaches the programs that this one has started, too, and std::system keeps it from this one meanwhile. What
-// ended by it has not failed.
-void throw_if_stopped(int code) {
-  if (code == 128 + SIGINT && caught_signal() == 0) ::raise(SIGINT);
-  if (code > 128 && caught_signal() != 0) throw Interrupted{};
+// As std::system, which would ignore SIGINT meanwhile: a Ctrl-C that comes as the shell ends would be lost.
+int shell_status(const std::string& line) {
+  const char* const words[] = {"sh", "-c", line.c_str(), nullptr};
+  pid_t process = 0;
+  const int fault = ::posix_spawn(&process, "/bin/sh", nullptr, nullptr, const_cast<char* const*>(words), environ);
+  if (fault != 0) return -1;
+  int status = 0;
+  while (::waitpid(process, &status, 0) < 0)
+    if (errno != EINTR) return -1;
+  return status;
 }
 
 }  // namespace
@@ -56,10 +62,12 @@ ProgramOutput run_program(const std::string& command, const std::string& input) 
   const std::string line =
       fmt::format("PATH=\"${{PATH:-/usr/bin:/bin}}:/usr/sbin:/sbin\"; cd {} && {{ {}\n}} <in >out 2>err",
                   files.path("").string(), command);
-  const int status = std::system(line.c_str());
+  const bool is_stopped = caught_signal() != 0;
+  const int status = shell_status(line);
   if (status < 0) throw run_error("cannot start " + command, "");
   const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  throw_if_stopped(code);
+  // Ctrl-C reaches the programs that this one has started, too. What ended by it has not failed.
+  if (caught_signal() != 0 && (!is_stopped || code > 128)) throw Interrupted{};
   return {code, files.text("out"), files.text("err")};
 }
 

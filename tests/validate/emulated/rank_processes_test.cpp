@@ -6,6 +6,8 @@
 
 #include <cstdlib>
 
+#include "base/error.h"
+#include "base/stop_signals.h"
 #include "base/workers.h"
 
 namespace shardsim::rank_processes_test {
@@ -71,6 +73,19 @@ TEST_CASE("a program gets its input and leaves its output and code") {
   CHECK(run_program("kill -9 $$").code == 137);
   const std::string much(1 << 20, 'x');
   CHECK(run_program("cat", much).out == much);
+}
+
+TEST_CASE("Ctrl-C while a program runs is not lost, even if the program ends as if nothing had been") {
+  const auto stopped = [] {
+    on_stop_signals(OnStop::noted);
+    try {
+      run_program("trap '' INT; kill -INT $PPID; true");
+    } catch (const Interrupted&) {
+      return std::string("stopped");
+    }
+    return std::string("went on");
+  };
+  CHECK(run_in_workers({{"a program", stopped}}, {}).front() == "stopped");
 }
 
 TEST_CASE("a folder for temporary files goes with its owner") {

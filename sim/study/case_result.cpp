@@ -135,17 +135,11 @@ std::optional<ObservedRun> at_observed_payload(const PreparedCase& prepared) {
 constexpr const char* kThroughputGain = "throughput_gain";
 constexpr std::string_view kKernelsPrefix = "kernels:";
 
-std::optional<double> collective_ms(const Timeline& timeline, const std::string& name) {
+// Of the operations of one name: a collective's calls count as if alone, those that compute as they ran.
+std::optional<double> time_ms(const Timeline& timeline, std::string_view name, double NamedTime::*of) {
   for (const NamedTime& time : named_times(timeline)) {
-    if (time.name == name) return time.alone_ms;
+    if (time.name == name) return time.*of;
   }
-  return std::nullopt;
-}
-
-// Of a computing operation: its calls as they ran, on the slowest rank.
-std::optional<double> operation_ms(const Timeline& timeline, std::string_view name) {
-  for (const NamedTime& time : named_times(timeline))
-    if (time.name == name) return time.span_ms;
   return std::nullopt;
 }
 
@@ -174,10 +168,10 @@ std::optional<double> predicted(const std::string& quantity, const CaseResult& r
   if (quantity == "iteration") return iteration_ms;
   if (quantity == kThroughputGain || quantity.starts_with(kKernelsPrefix)) return std::nullopt;
   if (quantity.starts_with(kOperationPrefix))
-    return operation_ms(timeline, std::string_view(quantity).substr(kOperationPrefix.size()));
+    return time_ms(timeline, std::string_view(quantity).substr(kOperationPrefix.size()), &NamedTime::span_ms);
   if (quantity == "exposed_collectives") return exposed_collectives_ms(timeline);
   if (quantity.find(':') != std::string::npos) return of_strategy(result, quantity);
-  return collective_ms(timeline, quantity);
+  return time_ms(timeline, quantity, &NamedTime::alone_ms);
 }
 
 // Samples of one iteration on all ranks.

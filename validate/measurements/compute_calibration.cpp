@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <memory>
 
 #include "base/statistics.h"
@@ -183,18 +182,16 @@ class ComputeFit {
   // Where products ran faster than the stated peak of their precision, or none is stated, the fastest of them is the
   // peak that an efficiency can refer to.
   void make_room_for_products() {
-    std::map<std::string, double> fastest;
-    for (const ComputeRows* const rows : {&fit_, &check_})
-      for (const EmbeddingRow& row : *rows) {
-        if (row.kind != Kind::gemm) continue;
-        double& rate = fastest[precision_of(row)];
-        if (rows == &fit_ || !prior_.flops.contains(precision_of(row)))
-          rate = std::max(rate, row.flops() / (row.time_us * 1e-6));
-      }
-    for (const auto& [precision, rate] : fastest) {
-      double& peak = prior_.flops[precision].per_second;
-      if (rate > peak) peak = parse_flops(fmt::format("{:.6g} GFLOP/s", rate * 1e-9), {"gpu.flops"}).per_second;
-    }
+    for (const EmbeddingRow& row : fit_) make_room_for(row);
+    for (const EmbeddingRow& row : check_)  // no time of these moves a peak that is known
+      if (!prior_.flops.contains(precision_of(row))) make_room_for(row);
+  }
+
+  void make_room_for(const EmbeddingRow& row) {
+    if (row.kind != Kind::gemm) return;
+    const double rate = row.flops() / (row.time_us * 1e-6);
+    double& peak = prior_.flops[precision_of(row)].per_second;
+    if (rate > peak) peak = parse_flops(fmt::format("{:.6g} GFLOP/s", rate * 1e-9), {"gpu.flops"}).per_second;
   }
 
   GpuSpec prior_;

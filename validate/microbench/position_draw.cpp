@@ -23,21 +23,13 @@ std::uint64_t PositionDraw::draw(Rng& rng) const {
   const double share = rng.uniform() * static_cast<double>(kCuts);
   const auto at = static_cast<std::size_t>(share);
   const Cut& cut = cuts_[at];
-  std::uint64_t low = cut.position, high = cuts_[at + 1].position;
+  const std::uint64_t low = cut.position, high = cuts_[at + 1].position;
   const double mass = access_.total() * share / static_cast<double>(kCuts);
   if (cut.each > 0) {
     const double beyond = std::max((mass - cut.before) / cut.each, 0.0);
     return std::min(low + static_cast<std::uint64_t>(beyond), high);
   }
-  while (low < high) {  // the first position whose prefix sum passes the mass
-    const std::uint64_t middle = low + (high - low) / 2;
-    if (access_.prefix(middle + 1) > mass) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return low;
+  return access_.position_between(low, high, mass);
 }
 
 }  // namespace shardsim

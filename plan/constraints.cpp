@@ -143,9 +143,9 @@ void check_constraints(const Plan& plan, const Workload& workload, const Constra
     Keeper& keeper = keepers.try_emplace(placement.table, *constraint, table).first->second;
     const std::string fault = keeper.fault(placement);
     if (fault.empty()) continue;
-    throw input_error(constraint->place,
-                      fmt::format("{} violates the constraints: table '{}' {}", made_by, table.name, fault),
-                      "Take a planner that follows constraints, such as torchrec, or change the constraints");
+    throw input_error(
+        constraint->place, fmt::format("{} violates the constraints: table '{}' {}", made_by, table.name, fault),
+        "Change the plan or the constraints, or take a planner that follows constraints, such as torchrec");
   }
 }
 

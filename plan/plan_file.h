@@ -19,7 +19,8 @@ Plan plan_from_tree(const Tree& tree, const Workload& workload, const Cluster& c
                     std::vector<Place>* places = nullptr);
 
 // The same, checked: what check_plan says of a table has the line of its entry, too.
-Plan checked_plan(const Tree& tree, const Workload& workload, const Cluster& cluster, bool nodes_known = true);
+Plan checked_plan(const Tree& tree, const Workload& workload, const Cluster& cluster, bool nodes_known = true,
+                  std::vector<Place>* places = nullptr);
 Plan read_plan_file(const std::string& path, const Workload& workload, const Cluster& cluster);
 
 // Path of the module that holds each table of the workload: its pooled or its sequence module. TorchRec's

@@ -156,10 +156,12 @@ Plan plan_from_tree(const Tree& tree, const Workload& workload, const Cluster& c
   return plan;
 }
 
-Plan checked_plan(const Tree& tree, const Workload& workload, const Cluster& cluster, bool nodes_known) {
-  std::vector<Place> places;
-  Plan plan = plan_from_tree(tree, workload, cluster, &places);
-  check_plan(plan, workload, cluster, {tree.place.source}, nodes_known, places);
+Plan checked_plan(const Tree& tree, const Workload& workload, const Cluster& cluster, bool nodes_known,
+                  std::vector<Place>* places) {
+  std::vector<Place> own;
+  if (places == nullptr) places = &own;
+  Plan plan = plan_from_tree(tree, workload, cluster, places);
+  check_plan(plan, workload, cluster, {tree.place.source}, nodes_known, *places);
   return plan;
 }
 

@@ -112,11 +112,21 @@ PlanToExplain chosen_by_torchrec(const Case& item, torchrec::PlannerOptions opti
   return explained;
 }
 
-// Where the case's plan file has each table; nothing where a planner makes the plan.
-std::vector<Place> entries_of(const Case& item, const Cluster& cluster) {
+// The plan of a case, which keeps the case's constraints, and where its file, if it has one, describes each table.
+struct CasePlan {
+  Plan plan;
   std::vector<Place> entries;
-  if (!item.plan_file.empty()) plan_from_tree(read_json_file(item.plan_file), item.workload, cluster, &entries);
-  return entries;
+};
+
+CasePlan plan_of(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {
+  CasePlan of_case;
+  if (item.plan_file.empty()) {
+    of_case.plan = unchecked_plan(item, cluster, seed, watch);
+  } else {
+    of_case.plan = checked_plan(read_json_file(item.plan_file), item.workload, cluster, true, &of_case.entries);
+  }
+  check_made_plan(of_case.plan, item, cluster);
+  return of_case;
 }
 
 PlanToExplain estimated(const Case& item, const torchrec::PlannerOptions& options, std::uint64_t seed,
@@ -125,8 +135,8 @@ PlanToExplain estimated(const Case& item, const torchrec::PlannerOptions& option
   torchrec::PlannerRequest request = torchrec::planner_request(options, item.workload, cluster);
   PlanToExplain explained;
   try {
-    const Plan plan = unchecked_plan(item, cluster, seed, watch);
-    explained.run = torchrec::given_run(plan, item.workload, request, entries_of(item, cluster));
+    const CasePlan given = plan_of(item, cluster, seed, watch);
+    explained.run = torchrec::given_run(given.plan, item.workload, request, given.entries);
   } catch (const torchrec::PlannerError& error) {
     throw torchrec::as_input_error(error);
   }
@@ -260,7 +270,7 @@ void print_torchrec(const PlanToExplain& plan, const Arguments& given) {
 
 Plan plan_or_failure(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {
   try {
-    return unchecked_plan(item, cluster, seed, watch);
+    return plan_of(item, cluster, seed, watch).plan;
   } catch (const Error& error) {
     throw in_case(item, error);
   }

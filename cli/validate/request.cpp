@@ -45,9 +45,21 @@ void check_timeline_output(const std::string& path, bool force) {
                     "Choose another name, or add --force to overwrite it");
 }
 
+// What holds for the ranks of one kind of device alone.
+void refuse_idle_options(const Arguments& given, const MachineEntry& machine) {
+  if (machine.name != "cuda" && given.has("priority"))
+    throw input_error(Arguments::place("priority"), "the streams of a CPU rank are threads, which have no priority",
+                      "Leave it out, or use --device cuda");
+  for (const char* const name : {"threads", "longest-operation"}) {
+    if (machine.name == "cuda" && given.has(name))
+      throw input_error(Arguments::place(name), "the option concerns CPU ranks, and these are GPUs", "Leave it out");
+  }
+}
+
 ExecuteOptions execute_options(const Arguments& given) {
   ExecuteOptions options;
   const MachineEntry& machine = machine_named(given.text("device"));
+  refuse_idle_options(given, machine);
   options.device = machine.name;
   options.machine.transport = transport_of(given, machine);
   options.machine.threads = static_cast<int>(*given.count("threads", 1, most_threads()));
@@ -55,9 +67,6 @@ ExecuteOptions execute_options(const Arguments& given) {
   options.iterations = static_cast<int>(*given.count("iterations", 1, kMostIterations));
   options.apart = given.has("apart");
   options.machine.priority = given.has("priority");
-  if (options.machine.priority && machine.name != "cuda")
-    throw input_error(Arguments::place("priority"), "the streams of a CPU rank are threads, which have no priority",
-                      "Leave it out, or use --device cuda");
   options.stopped = [] { return caught_signal() != 0; };
   return options;
 }

@@ -19,9 +19,10 @@ struct PlannerFigures {
 
 // One planner of a comparison.
 struct ComparedPlan {
-  std::string name;                             // of its case
-  std::string planner;                          // by which the comparison names it
-  std::optional<double> iteration_ms = {};      // simulated; none: it has no plan that fits
+  std::string name;     // of its case
+  std::string planner;  // by which the comparison names it
+  std::optional<double> iteration_ms =
+      {};  // simulated; none: it made no plan, because nothing fits or it refuses the tables
   std::optional<std::int64_t> bytes_over = {};  // of the fullest rank, where it has a plan that does not fit
   std::string reason = {};                      // why it has none; "" where it has
   PlannerFigures figures = {};

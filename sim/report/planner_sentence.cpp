@@ -31,7 +31,7 @@ std::string best_of_case(const PlannerComparison& comparison) {
   if (solved > 1) {
     text += fmt::format("; {} follows with {} times that", plans[1]->planner, fixed(*plans[1]->iteration_ms / best, 3));
   }
-  if (solved < plans.size()) text += fmt::format("; {} of them have no plan that fits", plans.size() - solved);
+  if (solved < plans.size()) text += fmt::format("; {} of them made no plan", plans.size() - solved);
   return text + "." + rest;
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/text.h"
 #include "base/tree/map_reader.h"
 #include "plan/planner.h"
@@ -10,6 +12,7 @@ namespace shardsim {
 namespace {
 
 constexpr std::int64_t kMostDays = 3650;
+constexpr double kMostExponent = 10;  // a day; the steepest laws known have an exponent of 2 in all
 
 // "2 %/day", "2%" or 0.02: a share per day.
 double daily_share(MapReader& reader, const char* key, double most) {
@@ -24,6 +27,14 @@ double daily_share(MapReader& reader, const char* key, double most) {
   if (share >= 0 && share <= most) return share;
   throw input_error(stated->place, fmt::format("{} is {}", key, excerpt(stated->scalar)),
                     fmt::format("Write a share per day, such as \"2 %/day\" or 0.02, up to {:g} %", 100 * most));
+}
+
+double daily_exponent(MapReader& reader) {
+  const double exponent = reader.real("exponent", 0.0);
+  if (std::abs(exponent) <= kMostExponent) return exponent;
+  throw input_error(
+      reader.place_of("exponent"), fmt::format("exponent is {:g}", exponent),
+      fmt::format("Write what is added to the exponent every day, from {:g} to {:g}", -kMostExponent, kMostExponent));
 }
 
 }  // namespace
@@ -48,7 +59,7 @@ DriftOptions read_drift(const Tree& map) {
   options.growth_place = reader.place_of("growth");
   options.batch = daily_share(reader, "batch", 1);
   options.batch_place = reader.place_of("batch");
-  options.exponent = reader.real("exponent", 0.0);
+  options.exponent = daily_exponent(reader);
   options.tables = reader.text("tables", "*");
   if (reader.has("planners")) {
     for (const Tree& item : reader.list("planners")) {

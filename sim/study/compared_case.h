@@ -11,7 +11,7 @@ namespace shardsim {
 
 // What the worker of one of several planners says.
 struct PlannerOutcome {
-  std::optional<CaseResult> result;        // none: the planner has no plan that fits
+  std::optional<CaseResult> result;        // none: the planner made no plan
   std::string reason;                      // why
   std::optional<std::int64_t> bytes_over;  // as ComparedPlan has it
   bool host_rows = false;                  // likewise

@@ -54,6 +54,12 @@ END
 for command in explain run check "plan"; do
   refuse 2 "plan.json:5: table 'copies' has replicated rows" $command scenario.yaml
 done
+{ sed 's/plan.json/kept.json/' scenario.yaml && echo 'constraints: {rows: {sharding_types: [table_wise]}}'; } >kept.yaml
+jq '.plan |= map_values(del(.copies))' plan.json >kept.json
+sed -i '/name: copies/d' kept.yaml
+for command in explain run "explain --memory-model paper"; do
+  refuse 2 "kept.yaml:9:21: the plan of the file violates the constraints: table 'rows'" $command kept.yaml
+done
 sed 's/^plan:.*/planner: {name: torchrec}/; s/rows: 10,/rows: 100000000000,/' scenario.yaml >large.yaml
 refuse 3 "large.yaml:1:1: case 'main'" explain large.yaml
 sed 's/toy_2x4, nodes: 1/emulated_2x4/; /name: copies/d; s/plan.json/cpus.json/' scenario.yaml >cpus.yaml

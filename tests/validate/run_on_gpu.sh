@@ -37,11 +37,15 @@ hidden=$(for tool in compute-sanitizer ncu; do dirname "$(command -v "$tool" || 
 PATH=$PWD/tools:$(tr ':' '\n' <<< "$PATH" | grep -vxE "$hidden" | paste -sd:)
 export PYTHON=$PWD/tools/python_without_torch TMPDIR=$PWD/messages
 
-# gpu CODE ARGUMENT...: the script, which must end with this code.
+# gpu CODE MODE OUT [--from DIR] ARGUMENT...: the script, of the sources or of DIR, which must end with this code.
 gpu() {
-  local expected=$1 code=0
+  local expected=$1 code=0 from=$source/validate
   shift
-  "$source/validate/run_on_gpu.sh" "$@" > streams/out 2> streams/err < /dev/null || code=$?
+  if [ "${3:-}" = --from ]; then
+    from=$4
+    set -- "$1" "$2" "${@:5}"
+  fi
+  "$from/run_on_gpu.sh" "$@" > streams/out 2> streams/err < /dev/null || code=$?
   check "$* ends with $expected, not $code: $(tail -n 5 streams/out) $(cat streams/err)" [ "$code" -eq "$expected" ]
 }
 slow=(--minutes 75)  # a step is not stopped because this machine is slow or busy
@@ -100,6 +104,21 @@ code=0
 "$shardsim" run one.yaml -o run -q > streams/out 2> streams/err || code=$?
 check "the compute model reads the data set: $(cat streams/err)" [ "$code" -eq 0 ]
 
+echo "-- iterations of a package, beside what was predicted for this GPU"
+gpu 0 measure unpacked --built built --steps iterations "${slow[@]}"
+says unpacked/summary.txt 'left out: iterations \(no programs of scenarios/one_gpu.yaml: pack with --shardsim'
+mkdir -p package/gpu_programs
+cp -r "$source/validate/run_on_gpu.sh" "$source/validate/on_gpu" package
+cp "$source/validate/programs/toy_1gpu_row_wise.json" package/gpu_programs/one_gpu_toy.json
+printf 'one_gpu_toy\t%s\titeration\t%s\n' "A100 80GB" 7 H100 1000000 > package/gpu_programs/predicted.tsv
+gpu 0 measure packed --from package --built built --steps iterations "${slow[@]}"
+says packed/summary.txt 'iterations: one_gpu_toy iteration: [0-9.]+ ms, predicted 1e\+06, \+[0-9.e+]+ %'
+says packed/summary.txt 'iterations: one_gpu_toy lookup_row_wise: [0-9.]+ ms$'
+echo '{' > package/gpu_programs/one_gpu_cut.json
+gpu 1 measure cut --from package --built built --steps iterations "${slow[@]}"
+says cut/summary.txt 'iterations: one_gpu_cut: .*cut.json'
+says cut/summary.txt 'iterations: one_gpu_toy iteration: '
+
 echo "-- what ncu counts"
 metric() { printf '"0","1","bench","h","void shardsim::cuda::pooled_lookup_kernel<float, 4, false>(const TableView *, int)","1","7","(32, 8, 1)","(4096, 1, 1)","0","9.0","Command line profiler metrics","%s","%s","%s"\n' "$@"; }
 {
@@ -131,4 +150,4 @@ gpu 2 run one
 gpu 2 check new --require cuda
 gpu 2 check new --steps grid
 says streams/err 'check has kernels large nccl kill data memcheck racecheck, not grid'
-finish 48
+finish 56

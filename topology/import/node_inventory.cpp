@@ -189,6 +189,9 @@ void note_assumed(const NodeInventory::Nic& first, bool rate_is_known, NodeInven
 
 std::string nics_text(NodeInventory& node, const ImportOptions& options) {
   if (node.nics.empty()) {
+    if (options.nic_rate)
+      throw input_error({"argument --nic"}, "the file lists no NIC whose rate this could be",
+                        "Leave it out, and add the 'nics' to the cluster that is written");
     node.notes.emplace_back("NICs: none in the file");
     return "";
   }

@@ -49,7 +49,7 @@ struct ImportOptions {
   std::string name = "imported";          // of the cluster: a-z, 0-9 and _
   std::string gpu_model;                  // "" when not given
   std::optional<int> pcie_generation;     // instead of what the file says
-  std::optional<Bandwidth> nic_rate;      // where the file states none
+  std::optional<Bandwidth> nic_rate;      // instead of those in the file
   bool gpu_model_may_be_assumed = false;  // else a file that does not name the model needs `gpu_model`
 };
 

@@ -172,6 +172,13 @@ TEST_CASE("a skeleton keeps the PCIe tree and says what is missing") {
   CHECK(named.nics->rate_basis == "stated");
 }
 
+TEST_CASE("a rate for NICs that the dump does not list is refused") {
+  ImportOptions options;
+  options.nic_rate = Bandwidth{25e9};
+  CHECK_FALSE(imported(dump_of({"", ""})).nics);
+  CHECK(error_of([&] { imported(dump_of({"", ""}), options); }).starts_with("argument --nic: the file lists no NIC"));
+}
+
 TEST_CASE("slower NICs are left out, and several hosts count as nodes") {
   const std::string slow =
       "<pci busid=\"0000:0d:00.0\" class=\"0x020000\"><nic><net name=\"eth0\" dev=\"1\" "

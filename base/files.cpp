@@ -140,7 +140,13 @@ Error cannot_write(const fs::path& path, const std::string& why) {
 }
 
 MadeFolders::MadeFolders(const fs::path& folder) {
-  for (fs::path each = folder; !each.empty() && !is_there(each); each = each.parent_path()) made_.push_back(each);
+  for (fs::path each = folder; !each.empty() && !is_there(each); each = each.parent_path()) {
+    std::error_code failure;
+    if (fs::is_symlink(each, failure))  // perhaps to a disk that is not there; it is not ours to remove
+      throw run_error(each.string() + ": this link leads nowhere, so nothing can be written there",
+                      "Make what it names, or choose another folder with -o");
+    made_.push_back(each);
+  }
 }
 
 MadeFolders::~MadeFolders() {

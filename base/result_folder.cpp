@@ -107,7 +107,8 @@ std::vector<fs::path> folders_above(const fs::path& target, const std::string& n
 }
 
 // Everything that can be refused is refused before the first file moves.
-void refuse_foreign(const fs::path& target, const std::set<std::string>& names, const std::set<std::string>& ours) {
+void refuse_foreign(const fs::path& target, const std::set<std::string>& names, const std::set<std::string>& ours,
+                    ForeignFiles foreign) {
   const auto refuse = [](const fs::path& path, const std::string& what) {
     throw run_error(path.string() + ": " + what, "Remove it, or choose another folder with -o");
   };
@@ -121,7 +122,7 @@ void refuse_foreign(const fs::path& target, const std::set<std::string>& names, 
     if (!fs::exists(status)) continue;
     if (!fs::is_regular_file(status))
       refuse(target / name, "something that is not a regular file has this name, and shardsim does not replace it");
-    if (!ours.contains(name))
+    if (!ours.contains(name) && foreign == ForeignFiles::refused)
       refuse(target / name, "this file was not written by an earlier run, so shardsim does not replace it");
   }
 }
@@ -155,9 +156,9 @@ void remove_results(const fs::path& target, const std::set<std::string>& names) 
 }
 
 // A process that is killed in here leaves files of one run only, and without result.json (see in_order_of_arrival).
-void publish(const fs::path& hidden, const fs::path& target) {
+void publish(const fs::path& hidden, const fs::path& target, ForeignFiles foreign) {
   const std::set<std::string> names = written_names(hidden), before = names_in(target);
-  refuse_foreign(target, names, before);
+  refuse_foreign(target, names, before, foreign);
   std::set<std::string> either = names;
   either.insert(before.begin(), before.end());
   write_names(target, either);  // whatever happens from here on, all of it is known to be ours
@@ -189,7 +190,7 @@ void remove_abandoned_files(const fs::path& folder) {
     if (path.filename().string().size() == kTemporaryLength && is_abandoned(path)) fs::remove(path, ignored);
 }
 
-void write_folder(const fs::path& target, const std::function<void(const fs::path&)>& write) {
+void write_folder(const fs::path& target, const std::function<void(const fs::path&)>& write, ForeignFiles foreign) {
   const StopDelay together;
   const MadeFolders folders(target);
   std::error_code failure, ignored;
@@ -204,7 +205,7 @@ void write_folder(const fs::path& target, const std::function<void(const fs::pat
   } catch (const Error& error) {
     throw Error(error.failure(), Place{}, replaced(error.what(), hidden.string(), target.string()), "");
   }
-  publish(hidden, target);
+  publish(hidden, target, foreign);
 }
 
 }  // namespace shardsim

@@ -15,7 +15,10 @@ namespace shardsim {
 // are there, so a folder with `result.json` is whole. The next run removes what a killed one left. Errors
 // (Failure::run, naming the path and the cause): a failed write; another process that writes to the target at the same
 // time; a file with the name of a result that no run of shardsim wrote.
-void write_folder(const std::filesystem::path& target, const std::function<void(const std::filesystem::path&)>& write);
+// `foreign`: what becomes of such a file, if somebody asked for it to be replaced.
+enum class ForeignFiles { refused, replaced };
+void write_folder(const std::filesystem::path& target, const std::function<void(const std::filesystem::path&)>& write,
+                  ForeignFiles foreign = ForeignFiles::refused);
 
 // Checks that a result file can be written there, so that a failure is reported before the work and not after it: makes
 // a temporary file beside it, as write_file does, and removes it. Errors: those of write_file().

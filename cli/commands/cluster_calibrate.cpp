@@ -83,6 +83,7 @@ void deliver_fitted(const ClusterSpec& spec, const Arguments& given) {
 
 int calibrate_cluster(const Arguments& given, const Terminal& terminal) {
   const std::string output = given.text("output");
+  refuse_read_file(output, {given.text("measurements"), given.text("cluster")});
   const auto table = embedding_table(given.text("measurements"));
   Fitted fitted = table ? fitted_compute(given, *table) : fitted_collectives(given);
   if (output != "-") fitted.spec.name = cluster_name_of(output);

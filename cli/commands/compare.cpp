@@ -34,11 +34,7 @@ std::optional<std::filesystem::path> page_path(const Arguments& given) {
   if (!path->ends_with(".html") && !path->ends_with(".htm") && !given.has("force"))
     throw input_error(Arguments::place("output"), excerpt(*path) + " does not end in .html",
                       "Name the page FILE.html, or add --force");
-  for (const std::string& read : given.positional()) {
-    std::error_code absent;
-    if (std::filesystem::equivalent(read, *path, absent))
-      throw input_error(Arguments::place("output"), excerpt(*path) + " is a file that is read", "Name another file");
-  }
+  refuse_read_file(*path, given.positional());
   return *path;
 }
 

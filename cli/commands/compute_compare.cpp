@@ -80,7 +80,7 @@ Command compute_compare_command() {
                "A file of GPU constants that adds to, and overrides, the shipped scenarios/gpus/kernels.yaml."},
               {"cluster", 0, "NAME|FILE",
                "Predict with the GPU of this cluster, and only the rows that were measured on such a GPU."}} +
-          needing("cluster", {nodes_option(), cluster_set_option()}) +
+          needing("cluster", {cluster_set_option()}) +
           std::vector<Option>{
               {"map", 0, "FILE",
                "A file that says on which GPU rows were measured whose source does not name it, and which rows are "

@@ -37,18 +37,11 @@ void to_hdf5(const TimelineSource& source, const std::filesystem::path& target, 
   write_timelines(target, file);
 }
 
-// Written onto itself it would lose the cases that are not asked for.
-void require_another_file(const std::string& from, const std::string& target) {
-  std::error_code absent;
-  if (!std::filesystem::equivalent(from, target, absent)) return;
-  throw input_error(Arguments::place("output"), excerpt(target) + " is the file that is read", "Name another file");
-}
-
 int convert(const Arguments& given, const Terminal&) {
   const std::string target = given.text("output");
   if (target.empty())
     throw input_error(Arguments::place("output"), "the name is empty", "Name a file, e.g. timeline.h5");
-  require_another_file(given.positional()[0], target);
+  refuse_read_file(target, given.positional());
   TimelineSource source = read_timeline_source(given.positional()[0]);
   const std::vector<std::string> names = source.names();
   if (!is_hdf5(target)) {

@@ -335,6 +335,16 @@ void require_plan_file_alone(const Arguments& given) {
   }
 }
 
+// Bytes are counted as TorchRec's planner counts them, whatever else the case says.
+void refuse_other_memory_model(const Case& item, const Arguments& given) {
+  if (item.memory_model.find("name")->scalar == "torchrec") return;
+  for (const auto& [path, value] : overrides(given).set) {
+    if (path != "memory_model" && !path.starts_with("memory_model.")) continue;
+    throw input_error(Arguments::place("set " + path), "bytes are counted by the memory model torchrec here",
+                      "Name the other one with --memory-model, too");
+  }
+}
+
 int explain_plan(const Arguments& given, const Terminal& terminal) {
   const std::string& path = given.positional()[0];
   if (path.ends_with(".json")) {
@@ -346,6 +356,7 @@ int explain_plan(const Arguments& given, const Terminal& terminal) {
   const Case& item = chosen_case(scenario, given);
   const PlanWatch watch{terminal.interrupted, {}};
   if (given.text("memory-model") == "torchrec") {
+    refuse_other_memory_model(item, given);
     PlanToExplain explained = explained_case(item, scenario.seed, watch);
     explained.notes.push_back(estimate_note(scenario, item, given));
     print_torchrec(explained, given);

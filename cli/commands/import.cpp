@@ -85,15 +85,25 @@ void report_import(const ImportedModel& model, const ImportSetting& setting, con
              model.plan ? " and the plan" : "", file, file);
 }
 
+fs::path plan_beside(const fs::path& scenario) {
+  return scenario.parent_path() / (scenario.stem().string() + ".plan.json");
+}
+
+std::vector<fs::path> written_files(const fs::path& target, bool is_file) {
+  if (is_file) return {target, plan_beside(target)};
+  return {target / "scenario.yaml", target / "workload.yaml", target / "plan.json"};
+}
+
 int import_into_folder(const ImportedModel& model, const Arguments& given, const fs::path& folder) {
   const ImportSetting setting = setting_of(given, folder);
   const ModelFiles files = model_files(model, setting);
   refuse_files_of_others({folder / "scenario.yaml", folder / "workload.yaml"}, given);
-  write_folder(folder, [&](const fs::path& hidden) {
+  const auto write = [&](const fs::path& hidden) {
     write_file(hidden / "scenario.yaml", files.scenario);
     write_file(hidden / "workload.yaml", files.workload);
     if (!files.plan.empty()) write_file(hidden / "plan.json", files.plan);
-  });
+  };
+  write_folder(folder, write, given.has("force") ? ForeignFiles::replaced : ForeignFiles::refused);
   report_import(model, setting, folder / "scenario.yaml");
   return 0;
 }
@@ -101,9 +111,9 @@ int import_into_folder(const ImportedModel& model, const Arguments& given, const
 int import_into_file(const ImportedModel& model, const Arguments& given, const fs::path& file) {
   ImportSetting setting = setting_of(given, file.parent_path());
   setting.in_place = true;
-  setting.plan_file = file.stem().string() + ".plan.json";
+  const fs::path plan = plan_beside(file);
+  setting.plan_file = plan.filename().string();
   const ModelFiles files = model_files(model, setting);
-  const fs::path plan = file.parent_path() / setting.plan_file;
   refuse_files_of_others({file}, given);
   if (!files.plan.empty()) refuse_another_plan(plan, given);
   std::vector<ResultFile> results;
@@ -125,8 +135,12 @@ int import_model(const Arguments& given, const Terminal&) {
   if (model.plan && given.has("planner"))
     throw input_error(Arguments::place("planner"), "there is a plan, so no planner is asked",
                       "Leave the option out, or the plan");
+  std::vector<std::string> read = given.positional();
+  for (const char* const option : {"plan", "cluster"})
+    if (given.has(option)) read.push_back(given.text(option));
   const fs::path target(output);
   const bool file = target.extension() == ".yaml" || target.extension() == ".yml";
+  for (const fs::path& written : written_files(target, file)) refuse_read_file(written.string(), read);
   return file ? import_into_file(model, given, target) : import_into_folder(model, given, target);
 }
 

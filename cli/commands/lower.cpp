@@ -9,6 +9,9 @@ namespace {
 int lower(const Arguments& given, const Terminal& terminal) {
   const Scenario scenario = asked_scenario(given);
   const Case& item = chosen_case(scenario, given);
+  if (given.has("observed-payload") && !item.workload.has_runtime())
+    throw input_error(Arguments::place("observed-payload"),
+                      "no table of the workload states what was observed ('runtime')", "Leave the option out");
   const Cluster cluster = cluster_of(item);
   const Plan plan = make_plan(item, cluster, scenario.seed, {terminal.interrupted, {}});
   const Program program = make_program(item, cluster, plan, scenario, given.has("observed-payload"));

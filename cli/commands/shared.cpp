@@ -9,6 +9,7 @@
 #include "base/result_folder.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "plan/planner.h"
 #include "sim/scenario/case_trees.h"
 #include "sim/scenario/dropped_edits.h"
 
@@ -16,11 +17,9 @@ namespace shardsim {
 namespace {
 
 // Options that say what --set can say, too, and its key.
-constexpr std::pair<const char*, const char*> kSameAsSet[] = {{"seed", "seed"},
-                                                              {"memory-model", "memory_model"},
-                                                              {"planners", "planners"},
-                                                              {"planner", "planner"},
-                                                              {"objective", "planner.objective"}};
+constexpr std::pair<const char*, const char*> kSameAsSet[] = {
+    {"seed", "seed"},        {"memory-model", "memory_model"}, {"planners", "planners"},
+    {"planners", "planner"}, {"planner", "planner"},           {"objective", "planner.objective"}};
 
 void add_setting(Overrides& changes, const std::string& option, const std::string& text) {
   const std::size_t equals = text.find('=');
@@ -35,14 +34,6 @@ void add_setting(Overrides& changes, const std::string& option, const std::strin
   changes.set.emplace_back(path, text.substr(equals + 1));
 }
 
-// A scenario is not replaced by the plan that was made of it, --force or not.
-void require_unread(const std::string& path, const Arguments& given) {
-  std::error_code absent;
-  for (const std::string& read : given.positional())
-    if (std::filesystem::equivalent(path, read, absent))
-      throw input_error(Arguments::place("output"), excerpt(path) + " is the file that is read", "Name another file");
-}
-
 void require_same_kind(const std::string& path, const std::string& mark) {
   if (!is_there(path)) return;
   if (is_file(path) && read_file(path).find(mark) != std::string::npos) return;
@@ -51,6 +42,13 @@ void require_same_kind(const std::string& path, const std::string& mark) {
 }
 
 }  // namespace
+
+void refuse_read_file(const std::string& path, const std::vector<std::string>& read) {
+  std::error_code absent;
+  for (const std::string& each : read)
+    if (std::filesystem::equivalent(path, each, absent))
+      throw input_error(Arguments::place("output"), excerpt(path) + " is the file that is read", "Name another file");
+}
 
 std::vector<Option> scenario_options() {
   return {{"set", 0, "PATH=VALUE", "Change one value of the scenario, for example cluster.nodes=8.", "",
@@ -129,13 +127,34 @@ void note_dropped_edits(const Arguments& given) {
   for (const std::string& sentence : dropped_edits(given.positional()[0], overrides(given))) print_note(sentence);
 }
 
+namespace {
+
+// `run --planners` calls a plan CASE/PLANNER, and no other command knows that case: the planner is set there.
+std::string planner_hint(const std::string& pattern, const std::vector<std::string>& names) {
+  const std::size_t slash = pattern.rfind('/');
+  if (slash == std::string::npos) return "";
+  const std::string of_case = pattern.substr(0, slash), planner = pattern.substr(slash + 1);
+  const bool known = std::ranges::find(names, of_case) != names.end() &&
+                     std::ranges::find(planners(), planner, &PlannerEntry::name) != planners().end();
+  if (!known) return "";
+  return fmt::format("The plan that a planner makes for a case: --case {} --set planner='{{name: {}}}'", of_case,
+                     planner);
+}
+
+Error unknown_case(const std::string& option, const std::string& pattern, const std::vector<std::string>& names) {
+  const std::string planner = planner_hint(pattern, names);
+  return input_error(Arguments::place(option), "unknown case " + excerpt(pattern),
+                     planner.empty() ? known_names_hint(pattern, names) : planner);
+}
+
+}  // namespace
+
 std::vector<std::size_t> chosen_names(const std::vector<std::string>& names, const Arguments& given,
                                       const std::string& option) {
   std::set<std::size_t> chosen;
   for (const std::string& pattern : given.values(option)) {
     const std::vector<std::size_t> fitting = fitting_names(names, pattern);
-    if (fitting.empty())
-      throw input_error(Arguments::place(option), "unknown case " + excerpt(pattern), known_names_hint(pattern, names));
+    if (fitting.empty()) throw unknown_case(option, pattern, names);
     chosen.insert(fitting.begin(), fitting.end());
   }
   return {chosen.begin(), chosen.end()};
@@ -174,8 +193,7 @@ std::vector<std::size_t> chosen_positions(const Scenario& scenario, const Argume
            std::ranges::any_of(compared->also, [&](const std::string& name) { return fits_pattern(name, pattern); }));
       if (listed) fitting.push_back(index);
     }
-    if (fitting.empty())
-      throw input_error(Arguments::place("case"), "unknown case " + excerpt(pattern), known_names_hint(pattern, names));
+    if (fitting.empty()) throw unknown_case("case", pattern, names);
     chosen.insert(fitting.begin(), fitting.end());
   }
   return {chosen.begin(), chosen.end()};
@@ -202,7 +220,7 @@ void deliver(const std::string& text, const Arguments& given, const std::string&
   if (is_there(path) && !is_file(path))
     throw input_error(Arguments::place("output"), excerpt(path) + " is a pipe or a device",
                       "Name a file, or - for standard output");
-  require_unread(path, given);
+  refuse_read_file(path, given.positional());
   if (!given.has("force")) require_same_kind(path, mark);
   remove_abandoned_files(std::filesystem::path(path).parent_path());
   write_file(path, text);
@@ -223,8 +241,7 @@ std::filesystem::path output_folder(const Arguments& given, const std::string& c
   const auto folder = given.value("output");
   if (!folder) return standard;
   if (*folder != "-" && !folder->empty()) return *folder;
-  throw input_error(Arguments::place("output"), command + " writes a folder of files, not one text",
-                    "Name a folder, or use --json for standard output");
+  throw input_error(Arguments::place("output"), command + " writes a folder of files, not one text", "Name a folder");
 }
 
 std::optional<double> tolerance(const Arguments& given) {

@@ -9,6 +9,7 @@
 #include "base/stop_signals.h"
 #include "base/text.h"
 #include "cli/arguments/measuring.h"
+#include "cli/commands/shared.h"
 #include "cli/file_kinds.h"
 
 namespace shardsim {
@@ -77,6 +78,7 @@ void check_outputs(ValidateRequest& request, bool force) {
   if (output.path.empty())
     throw input_error(Arguments::place("output"), "is missing",
                       "Name the file of the observed timeline: -o observed.h5");
+  refuse_read_file(output.path, {request.program});
   check_timeline_output(output.path, force);
   output.stays = is_file(output.path);
   request.trace.stays = is_there(request.trace.path);

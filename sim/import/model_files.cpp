@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "models/compute/gpus/gpu_constants.h"
 #include "plan/plan_file.h"
 #include "sim/planning/prepared_case.h"
 #include "sim/scenario/scenario.h"
@@ -134,12 +135,24 @@ std::string imported_cluster(const ImportSetting& setting, const StatedShape& sh
   return text + "}";
 }
 
+// The compute model with constants of the cluster's own GPU, where there are some: in the default one, the time of
+// sorts is a guess.
+std::string imported_compute(const ImportSetting& setting) {
+  const ClusterSpec spec =
+      read_cluster(load_named(setting.cluster, "clusters", setting.cluster_from, {"argument --cluster"}));
+  return shipped_gpu_table().find(spec.gpu.model) == nullptr ? "" : "compute_model: {name: gpu_kernels}\n";
+}
+
+constexpr const char* kHostLine =
+    "# software: torchrec_eager   # simulates the host, too, which launches every kernel; see shardsim list software\n";
+
 std::string imported_scenario(const ImportedModel& model, const ImportSetting& setting, const std::string& workload,
                               const std::string& plan) {
   const std::string file = std::filesystem::path(model.source).filename().string();
-  return fmt::format("schema: shardsim.scenario/1\ntitle: {}\ncluster: {}\nworkload:{}\n{}\n",
+  return fmt::format("schema: shardsim.scenario/1\ntitle: {}\ncluster: {}\n{}{}workload:{}\n{}\n",
                      in_yaml_quotes(printable(file) + ", as imported"),
-                     imported_cluster(setting, stated_shape(model, setting)), workload, plan);
+                     imported_cluster(setting, stated_shape(model, setting)), imported_compute(setting), kHostLine,
+                     workload, plan);
 }
 
 // What is told of the file that was made, as told of the one that it is made from: the first is not written, and nobody
@@ -188,7 +201,8 @@ std::vector<std::string> assumptions(const ImportedModel& model, const ImportSet
       assumed_of(model, "kind", "Tables are pooled: one vector for each sample and feature"),
       assumed_of(model, "dtype", "Rows are fp32"),
       "There is no dense part, so an iteration is that of the embeddings alone.",
-      "The optimizer is rowwise_adagrad, and there is no pipeline."};
+      "The optimizer is rowwise_adagrad, and there is no pipeline.",
+      "No host is simulated, which is right only where it is always ahead of the GPUs; 'software' says what it does."};
   if (setting.batch_assumed)
     sentences.push_back(fmt::format("The batch is {} samples per GPU (--batch).", setting.batch_per_gpu));
   if (setting.cluster_assumed)

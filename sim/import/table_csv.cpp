@@ -28,7 +28,7 @@ const std::vector<ColumnNames>& known_columns() {
       {"average_length", {"average_length", "mean_length", "avg_length", "sequence_length", "length"}},
       {"dtype", {"dtype", "data_type", "weight_dtype"}},
       {"features", {"features", "feature_names", "feature"}},
-      {"exponent", {"exponent", "zipf", "zipf_exponent", "alpha"}},
+      {"exponent", {"exponent", "zipf", "zipf_exponent", "zipf_alpha", "zipf_s", "alpha", "skew"}},
       {"pooling", {"pooling", "pooling_type"}},
       {"kind", {"kind"}},
       {"weighted", {"weighted", "is_weighted"}}};

@@ -130,7 +130,10 @@ void torchrec_features(const Tree& root, const Tree& config, const std::string& 
   const Lookups lookups = stated_lookups(root, name, names.size());
   if (lookups.factors.empty()) made.assumed.emplace_back("pooling_factor");
   const bool sequence = table.kind == TableKind::sequence;
-  const bool weighted = !sequence && (flag_of(config, "is_weighted") || flag_of(config, "weighted"));
+  const bool weighted = flag_of(config, "is_weighted") || flag_of(config, "weighted");
+  if (weighted && sequence)
+    throw input_error(config.place, fmt::format("table {} is a sequence, which cannot have weights", excerpt(name)),
+                      "Leave 'is_weighted' out, or state 'pooling' if the table is pooled");
   for (std::size_t i = 0; i < names.size(); ++i) {
     const double factor = lookups.factors.empty() ? 1 : lookups.factors[i];
     const double poolings = lookups.poolings.empty() ? 1 : lookups.poolings[i];

@@ -189,9 +189,9 @@ Sheet cases_sheet(const StudyResult& study, Medium medium) {
                    {"GiB"},
                    {"peak", true, false, true},
                    {"of", true, false, true},
-                   {"limited by", false},
+                   {"busiest", false},
                    {"%"}};
-  if (brief) sheet.columns = {{"case", false, true}, {"ms"}, {"samples/s"}, {"GiB"}, {"limited by", false}, {"%"}};
+  if (brief) sheet.columns = {{"case", false, true}, {"ms"}, {"samples/s"}, {"GiB"}, {"busiest", false}, {"%"}};
   const int places = brief ? kBriefDecimals : decimals_for(longest_iteration_ms(study));
   for (const WorkloadCases& group : by_workload(study)) {
     sheet.rows.push_back({{workload_heading(group, medium)}, false});
@@ -206,7 +206,9 @@ Sheet cases_sheet(const StudyResult& study, Medium medium) {
 
 namespace {
 
-constexpr const char* kLimitLegend = "limited by: the busiest link or unit, and for how many % of the time it is busy.";
+constexpr const char* kLimitLegend =
+    "busiest: the link or unit that is busy most of the time, and for how many % of it; what an iteration waits for, "
+    "'shardsim why' says.";
 
 // Launches are shown as the limit only where they are (sim/engine/limit.h).
 std::string host_legend(const StudyResult& study) {

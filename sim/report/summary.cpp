@@ -209,15 +209,25 @@ std::string memory_warning(const StudyResult& study) {
          some_names(cases) + ".";
 }
 
+// The fastest of each workload, which readers look at first, then the others in the order of the scenario.
+std::vector<const CaseResult*> fastest_of_workloads_first(const StudyResult& study) {
+  std::vector<const CaseResult*> cases;
+  for (const WorkloadCases& group : by_workload(study)) cases.push_back(group.cases.front());
+  const std::set<const CaseResult*> first(cases.begin(), cases.end());
+  for (const CaseResult& item : study.cases)
+    if (!first.contains(&item)) cases.push_back(&item);
+  return cases;
+}
+
 std::vector<std::pair<std::string, std::vector<std::string>>> notes_by_text(const StudyResult& study) {
   std::vector<std::pair<std::string, std::vector<std::string>>> notes;
-  for (const CaseResult& item : study.cases) {
-    for (const std::string& text : item.notes) {
+  for (const CaseResult* const item : fastest_of_workloads_first(study)) {
+    for (const std::string& text : item->notes) {
       const auto known = std::find_if(notes.begin(), notes.end(), [&](const auto& note) { return note.first == text; });
       if (known == notes.end()) {
-        notes.push_back({text, {item.name}});
+        notes.push_back({text, {item->name}});
       } else {
-        known->second.push_back(item.name);
+        known->second.push_back(item->name);
       }
     }
   }

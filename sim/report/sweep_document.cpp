@@ -16,7 +16,9 @@
 #include "sim/report/how_sure.h"
 #include "sim/report/page.h"
 #include "sim/report/sweep_charts.h"
+#include "sim/study/case_result.h"
 #include "sim/sweep/amount.h"
+#include "sim/sweep/point_cases.h"
 
 namespace shardsim {
 namespace {
@@ -88,7 +90,7 @@ Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& po
     sheet.columns.push_back({header});
   if (cost) sheet.columns.push_back({"cost"});
   if (scaling) sheet.columns.push_back({"scaling"});
-  sheet.columns.push_back({"limited by", false});
+  sheet.columns.push_back({"busiest", false});
   if (page) sheet.columns.push_back({"%"});  // a terminal has no room for it beside the whole name
   for (const std::size_t point : points) {
     const PointResult& here = result.at(point);
@@ -120,7 +122,8 @@ std::string points_legend(const SweepResult& result, bool page) {
   if (has_scaling(result)) {
     text += " scaling: samples per second and GPU, in % of those of the smallest world with the same other values.";
   }
-  return text + " limited by: the busiest link or unit" + (page ? ", and the % of the time that it is busy." : ".");
+  return text + " busiest: the link or unit that is busy most of the time" +
+         (page ? ", and the % of the time that it is." : ".");
 }
 
 bool runs_out_of_memory(const PointResult& point) {
@@ -155,7 +158,7 @@ std::string sweep_summary(const SweepResult& result, const std::vector<std::size
   const PointResult& best = result.at(fastest.front());
   const std::string within = best.interval ? fmt::format(", 80 % within {}", interval_cell(*best.interval)) : "";
   return text +
-         fmt::format(" Most samples per second: {} at {} ({:.4g} ms{}, limited by {}).",
+         fmt::format(" Most samples per second: {} at {} ({:.4g} ms{}, busiest: {}).",
                      with_thousands(static_cast<std::int64_t>(std::llround(best.samples_per_s))),
                      named_values(result, fastest.front()), best.iteration_ms, within, best.limited_by) +
          peak_warning(result, fastest);
@@ -219,6 +222,38 @@ Section sweep_how_sure(const SweepResult& result, bool page) {
   return section;
 }
 
+// Of a point whose files are gone by now the numbers stand without notes.
+std::vector<std::string> notes_of(PointCases& cases, std::size_t point) {
+  try {
+    return setting_notes(cases.at(point));
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+// What has to be known of the clusters and the compute models of these points, each sentence once.
+Section setting_section(const SweepResult& result, const std::vector<std::size_t>& points) {
+  PointCases cases(*result.sweep);
+  std::vector<std::pair<std::string, std::size_t>> notes;  // with the number of points
+  for (const std::size_t point : points) {
+    for (std::string& note : notes_of(cases, point)) {
+      const auto known = std::ranges::find(notes, note, &std::pair<std::string, std::size_t>::first);
+      if (known == notes.end()) {
+        notes.emplace_back(std::move(note), 1);
+      } else {
+        ++known->second;
+      }
+    }
+  }
+  NoteList list;
+  for (const auto& [note, number] : notes)
+    list.notes.push_back(
+        {note, number == points.size() ? "all of these points" : fmt::format("{} of these points", number)});
+  Section section{"Notes", {}};
+  if (!list.notes.empty()) section.blocks.emplace_back(std::move(list));
+  return section;
+}
+
 // What failed, alike messages together.
 Section failures_section(const SweepResult& result) {
   std::map<std::string, std::vector<std::size_t>> by_message;
@@ -263,6 +298,7 @@ Document sweep_document(const SweepResult& result, Medium medium) {
   best.remark = "most samples per second first";
   document.add(std::move(best));
   document.add(sweep_how_sure(result, page));
+  document.add(setting_section(result, fastest));
   document.add(failures_section(result));
   if (!page) document.add({"Summary", {Paragraph{summary}}, {}, Section::Heading::page_only});
   return document;

@@ -49,7 +49,9 @@ std::string path_of(const std::string& name, const std::string& kind, const std:
     throw input_error(place, fmt::format("the {} has no name", singular(kind)), known_names_hint(name, shipped(kind)));
   }
   if (is_shipped_name(name)) return shipped_path(name, kind, place);
-  const std::string path = path_from(from, name);
+  std::string path = path_from(from, name);
+  // Nothing leads out of a folder that is still to be made, as that of an imported scenario may be.
+  if (!is_there(path)) path = std::filesystem::path(path).lexically_normal().string();
   if (!is_file(path)) {  // a device or pipe could feed bytes without end
     throw input_error(
         place,

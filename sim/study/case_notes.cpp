@@ -232,19 +232,23 @@ void note_own_lowering(Notes& notes, const Plan& plan, const Workload& workload)
 }
 
 // The same model for every GPU, whose constant for sorting ids nobody measured; another one knows this GPU.
-void note_compute_model(Notes& notes, const CaseResult& result, const Case& item) {
-  constexpr double kTelling = 0.05;  // of the iteration
+void note_compute_model(Notes& notes, const Case& item) {
   if (item.workload.dense.measured || !is_roofline(item.compute_model)) return;
+  static const GpuTable known = shipped_gpu_table();
+  if (known.find(item.cluster.gpu.model) == nullptr) return;
+  notes.push_back(fmt::format(
+      "Lookups and updates are timed by the compute model 'roofline', in which the time of sorting ids is a "
+      "guess. 'compute_model: {{name: gpu_kernels}}' has constants of the {} and was compared with "
+      "measured kernels.",
+      item.cluster.gpu.model));
+}
+
+bool has_telling_lookups(const CaseResult& result) {
+  constexpr double kTelling = 0.05;  // of the iteration
   double ms = 0;
   for (const NamedTime& time : result.times)
     if (time.op_class == "lookup" || time.op_class == "update") ms += time.span_ms;
-  static const GpuTable known = shipped_gpu_table();
-  if (ms < kTelling * result.iteration_ms || known.find(item.cluster.gpu.model) == nullptr) return;
-  notes.push_back(fmt::format(
-      "Lookups and updates take {:.4g} ms by the compute model 'roofline', in which the time of sorting ids "
-      "is a guess. 'compute_model: {{name: gpu_kernels}}' has constants of the {} and was compared with "
-      "measured kernels.",
-      ms, item.cluster.gpu.model));
+  return ms >= kTelling * result.iteration_ms;
 }
 
 // Narrow tables are not cut into columns.
@@ -348,6 +352,12 @@ void note_operations(Notes& notes, const CaseResult& result, const Case& item) {
 
 }  // namespace
 
+std::vector<std::string> setting_notes(const Case& item) {
+  Notes notes = cluster_notes(item.cluster);
+  note_compute_model(notes, item);
+  return notes;
+}
+
 std::vector<std::string> case_notes(const CaseResult& result, const PreparedCase& prepared) {
   const Case& item = prepared.item;
   const Plan& plan = prepared.plan;
@@ -359,7 +369,7 @@ std::vector<std::string> case_notes(const CaseResult& result, const PreparedCase
   for (std::string& note : cluster_notes(item.cluster)) notes.push_back(std::move(note));
   for (std::string& note : fit_notes(result, prepared)) notes.push_back(std::move(note));
   note_allowance(notes, result, item);
-  note_compute_model(notes, result, item);
+  if (has_telling_lookups(result)) note_compute_model(notes, item);
   if (item.load.row_shares == LoadOptions::RowShares::even) note_skew(notes, result, plan, item.workload);
   if (result.loads) {
     for (std::string& note : load_notes(*result.loads, prepared)) notes.push_back(std::move(note));

@@ -24,6 +24,9 @@ CaseResult described_case(const PreparedCase& prepared, SimulationResult simulat
 // placements of `prepared`.
 std::vector<std::string> case_notes(const CaseResult& result, const PreparedCase& prepared);
 
+// Of these, what the cluster and the compute model say by themselves, whatever is simulated.
+std::vector<std::string> setting_notes(const Case& item);
+
 // Of these, the operations that a fitted constant of the cluster does not hold for.
 std::vector<std::string> fit_notes(const CaseResult& result, const PreparedCase& prepared);
 

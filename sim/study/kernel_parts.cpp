@@ -65,12 +65,13 @@ KernelParts KernelParts::of(const PreparedCase& prepared) {
 }
 
 std::optional<double> KernelParts::named(std::string_view kind) const {
-  if (kind == "attention") return attention;
-  if (kind == "products") return products;
-  if (kind == "elementwise") return elementwise;
-  if (kind == "embedding") return embedding;
-  if (kind == "others") return others;
-  return std::nullopt;
+  double ms = 0;
+  if (kind == "attention") ms = attention;
+  if (kind == "products") ms = products;
+  if (kind == "elementwise") ms = elementwise;
+  if (kind == "embedding") ms = embedding;
+  if (kind == "others") ms = others;
+  return ms > 0 ? std::optional(ms) : std::nullopt;
 }
 
 }  // namespace shardsim

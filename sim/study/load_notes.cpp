@@ -90,8 +90,18 @@ class Advice {
                                      .front();
     return fmt::format(
         " Replicating table '{}' (data_parallel) makes the iteration {:.0f} % shorter by the estimate without "
-        "contention, and every rank has room for its {}. Simulate it.",
-        table.name, shorter, room_text(more.static_bytes + more.dynamic_bytes));
+        "contention, and every rank has room for its {}. {}",
+        table.name, shorter, room_text(more.static_bytes + more.dynamic_bytes),
+        how_to_simulate(table, "data_parallel"));
+  }
+
+  // Another planner for this table alone, where the case's own one has no options that would have to be repeated.
+  std::string how_to_simulate(const Table& table, std::string_view planner) const {
+    const Case& item = prepared_.item;
+    const Tree* const own = item.plan_file.empty() ? item.planner.find("name") : nullptr;
+    if (own == nullptr || own->scalar == "per_table" || item.planner.fields.size() > 1) return "Simulate it.";
+    return fmt::format("Simulate it: --set planner='{{name: per_table, tables: {{\"{}\": {}, \"*\": {}}}}}'.",
+                       table.name, planner, own->scalar);
   }
 
   std::string of_slices(const Table& table) const {
@@ -100,8 +110,8 @@ class Advice {
     if (shorter < kTelling) return "";
     return fmt::format(
         " Cutting table '{}' into {} slices of columns (column_wise) makes the iteration {:.0f} % shorter by the "
-        "estimate without contention. Simulate it.",
-        table.name, slices.size(), shorter);
+        "estimate without contention. {}",
+        table.name, slices.size(), shorter, how_to_simulate(table, "column_wise"));
   }
 
   // As many as are not too narrow, on the ranks that look up least.

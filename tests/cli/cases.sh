@@ -22,6 +22,7 @@ run run $toy --case '*' -o star -q
 check "a star is all" [ "$(names star)" = "$all" ]
 run run $toy --case 'row_wis?' -o mark -q
 check "a question mark is one character" [ "$(names mark)" = row_wise ]
+refuse 2 "argument --observed-payload: no table of the workload states what was observed" lower $toy --case row_wise --observed-payload
 refuse 2 'argument --case: unknown case "magic". .*row_wise' run $toy --case magic
 refuse 2 'argument --case: unknown case "z\*"' run $toy --case row_wise --case 'z*'
 run run $toy --case row_wise --trace 'row*' -o traced -q

@@ -57,6 +57,7 @@ refused() { refuse 2 "$1" cluster calibrate --cluster dgx1_v100 --measurements m
 rows() { printf 'system,nodes,gpus_per_node,collective,size_bytes,time_us\n%b' "$1" >m.csv; }
 rows 'box,1,8,all_reduce,1024,50\n'
 refused 'm.csv: the file has only one row with both a size and a time'
+refuse 2 'argument --output: "m.csv" is the file that is read' cluster calibrate --cluster dgx1_v100 --measurements m.csv -o m.csv --force
 rows ''
 refused 'm.csv: the file holds no measured row'
 rows 'box,1,8,all_reduce,1024,50\ncrate,1,8,all_reduce,1024,50\n'

@@ -124,6 +124,9 @@ refuse 2 'broken/rank0.json:[0-9]+: not JSON, or cut off' compare p.h5 --observe
 rm broken/rank0.json
 gzip -c toy/trace/row_wise/rank0.json >broken/rank0.json.gz
 refuse 2 'rank0.json.gz: compressed.*gunzip' compare p.h5 --observed-kineto broken --case row_wise
+mkdir renamed
+cp broken/rank0.json.gz renamed/rank0.json
+refuse 2 'renamed/rank0.json: compressed.*zcat' compare p.h5 --observed-kineto renamed --case row_wise
 
 echo "-- many operations and streams"
 # many FILE FILTER: the case row_wise, changed by the filter; with $n a large number and `all(X)`, n spans of the value X.

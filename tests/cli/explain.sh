@@ -85,6 +85,7 @@ run explain flex.yaml --table copies
 check "--table leaves one table" said '^ebc.copies: flex'
 check "--table leaves the others out" [ "$(grep -c 'ebc.rows\|peak HBM' streams/out)" -eq 0 ]
 refuse 2 "argument --table: .*Known: copies, rows|argument --table: .*rows" explain flex.yaml --table row
+refuse 2 'argument --set memory_model.mp_dynamic_copies: bytes are counted by the memory model torchrec' explain "$source/scenarios/toy.yaml" --case row_wise --set memory_model.mp_dynamic_copies=5
 run explain "$source/scenarios/toy.yaml" --case flexshard_3tier --memory-model paper
 check "our own tables write GiB: $(head -c 200 streams/out streams/err)" said 'Static .GiB.  *Dynamic .GiB.  *HBM .GiB.'
 check "and no GB" [ "$(grep -c GB streams/out)" -eq 0 ]

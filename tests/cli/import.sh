@@ -13,6 +13,9 @@ check "what is not read is said" grep -q 'not read: Owner' streams/err
 check "sequences have lengths" grep -q 'purchase_history.*kind: sequence, average_length: 200' csv/workload.yaml
 check "features have their factors" grep -q '"liked_pages", pooling_factor: 12.5' csv/workload.yaml
 check "what is assumed is a comment" grep -q '^# \* Rows are fp32\|^# \* There is no dense part' csv/workload.yaml
+check "a GPU with constants of its own is timed by them" grep -q '^compute_model: {name: gpu_kernels}$' csv/scenario.yaml
+check "no host is said to be simulated" grep -q "^note: No host is simulated, .*'software'" streams/err
+check "... and the line that would is there" grep -q '^# software: torchrec_eager ' csv/scenario.yaml
 run check csv/scenario.yaml
 check "is checked: $(cat streams/err)" [ "$code" -eq 0 ]
 run run csv/scenario.yaml -q --json -o csv_run
@@ -20,6 +23,10 @@ check "and runs: $(cat streams/err)" [ "$code" -eq 0 ]
 run import imports/tables.csv -o one.yaml --batch 512 --cluster toy_2x4 --planner row_wise
 check "goes into one file: $(cat streams/err)" [ "$code" -eq 0 ]
 check "with its batch" grep -q 'batch_per_gpu: 512' one.yaml
+check "a GPU that nobody measured keeps the default compute model" [ "$(grep -c compute_model one.yaml)" -eq 0 ]
+sed 's/Exponent/zipf_alpha/' imports/tables.csv >alpha.csv
+run import alpha.csv -o alpha
+check "exponents by another name: $(cat streams/err)" grep -q '"user_id".*s: 0.9' alpha/workload.yaml
 
 echo "-- TorchRec"
 (printf '\xef\xbb\xbf' && cat imports/torchrec.json) >marked.json
@@ -107,5 +114,22 @@ refuse 1 'linked.yaml: cannot write it: Too many levels' import imports/torchrec
 check "a plan does not stay where its scenario could not be written" [ ! -e linked.plan.json ]
 cp "$source/scenarios/toy.yaml" other.yaml
 refuse 2 'other.yaml: .*--force' import imports/tables.csv -o other.yaml
+mkdir other && echo mine >other/workload.yaml
+refuse 2 'other/workload.yaml: .*--force' import imports/tables.csv -o other
+run import imports/tables.csv -o other --force
+check "--force replaces it, as the message says: $(cat streams/err)" grep -q '^# Made by' other/workload.yaml
+cp "$source/scenarios/clusters/toy_2x4.yaml" mine.yaml
+mkdir old
+run import imports/tables.csv -o old/new/newer --cluster mine.yaml
+check "a cluster of one's own serves in a folder that is still to be made: $(cat streams/err)" [ "$code" -eq 0 ]
+run check old/new/newer/scenario.yaml
+check "... and is found from there: $(cat streams/err)" [ "$code" -eq 0 ]
+cp imports/tables.csv tables.yaml
+refuse 2 'argument --output: "tables.yaml" is the file that is read' import tables.yaml -o tables.yaml --force
+cp imports/torchrec.json mine.plan.json
+refuse 2 'argument --output: "mine.plan.json" is the file that is read' import mine.plan.json -o mine.yaml --force
+check "a file that is read is not replaced" cmp -s imports/torchrec.json mine.plan.json
+echo '{"tables": [{"name": "a", "num_embeddings": 100, "embedding_dim": 64, "feature_names": ["f"], "is_weighted": true}]}' >weighted.json
+refuse 2 'weighted.json:1: table "a" is a sequence, which cannot have weights' import weighted.json -o none
 check "nothing was left behind" [ ! -e none ]
 finish 30

@@ -133,8 +133,12 @@ for target in whole/timeline.h5 hard.h5 soft.h5 whole/../whole/timeline.h5; do
 done
 
 run compare whole/timeline.h5 whole/timeline.h5 -o page.html
-refuse 2 'argument --output: .*page.html. is a file that is read' compare whole/timeline.h5 page.html -o ./page.html
+refuse 2 'argument --output: .*page.html. is the file that is read' compare whole/timeline.h5 page.html -o ./page.html
 refuse 2 'whole/timeline.h5: an HDF5 file' check whole/timeline.h5
+ln -s nowhere lost
+refuse 1 'lost: this link leads nowhere' run good.yaml -o lost -q
+refuse 1 'lost: this link leads nowhere' run good.yaml -o lost/inside -q
+check "a link to a disk that is not there stays" [ -L lost ]
 mkdir linked
 ln -s ../good.yaml linked/.shardsim-files
 refuse 1 'linked/.shardsim-files: a link is in the way' run good.yaml -o linked -q

@@ -11,6 +11,7 @@ names() { jq -r '.cases[].name' "$1/result.json" | paste -sd' '; }
 head_of() { printf 'schema: shardsim.scenario/1\ncluster: toy_2x4\nworkload: toy_history\n'; }
 
 echo "-- run --planners"
+refuse 2 'argument --planners: --planners and --set planner.cut=... cannot be used together' run $toy --planners row_wise --set planner.cut=optimal
 run run $toy --planners row_wise,flex -o two
 check "it runs: $(cat streams/err)" [ "$code" -eq 0 ]
 check "cases that differ in their plans alone are one: $(names two)" [ "$(names two)" = "toy_history/row_wise toy_history/flex" ]

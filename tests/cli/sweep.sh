@@ -38,6 +38,14 @@ for point in 1 8 15; do
     [ "$(jq -c '.cases[0] | [.iteration_ms, .interval.low_ms, .interval.high_ms, .samples_per_s]' streams/out | tr -d '[]')" = "$(for name in iteration_ms low_ms high_ms samples_per_s; do cell grid/sweep.csv $((point + 1)) "$name"; done | paste -sd,)" ]
 done
 
+echo "-- notes"
+printf 'schema: shardsim.scenario/1\ncluster: {base: dgx_h100, nodes: 2}\nworkload: toy_history\nplanner: {name: row_wise}\nsweep: {axes: {cluster.nics.rate: ["200 Gbit/s", "800 Gbit/s"]}}\n' >fast.yaml
+run sweep fast.yaml -o fast -q
+note=$(sed -n '/^NOTES/,/^$/p' streams/out | tr -s '\n ' '  ')
+check "a NIC that is faster than its slot is told: $note" grep -q '1 of these points: The NICs of .dgx_h100. (100 GB/s per GPU) are faster than their PCIe' <<<"$note"
+check "... and a guess of the compute model: $note" grep -q "all of these points: Lookups and updates are timed by the compute model 'roofline'" <<<"$note"
+check "the page says so, too" grep -q 'are faster than their PCIe' fast/report.html
+
 echo "-- how sure"
 # The chance and the regret are those that `run` gives for the same two planners.
 run run grid.yaml --set 'cluster.nics.rate=10 Gbit/s' --set workload.batch_per_gpu=16 \

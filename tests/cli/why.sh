@@ -10,6 +10,8 @@ toy=$source/scenarios/toy.yaml
 echo "-- bad input"
 refuse 2 'argument --case: the scenario has several cases. Name one of: row_wise' why "$toy"
 refuse 2 'argument --case: unknown case "nope". Known: row_wise' why "$toy" --case nope
+refuse 2 "argument --case: unknown case \"row_wise/search\". The plan that a planner makes for a case: --case row_wise --set planner='\{name: search\}'" why "$toy" --case row_wise/search
+refuse 2 'argument --case: unknown case "row_wise/nope". ' why "$toy" --case row_wise/nope
 refuse 2 'argument --case: "flexshard\*" fits several' why "$toy" --case 'flexshard*'
 refuse 2 'no_such.yaml: cannot read it' why no_such.yaml
 refuse 2 'argument --set cluster.nodez: unknown key' why "$toy" --case row_wise --set cluster.nodez=3

@@ -125,6 +125,7 @@ class Calibrator {
       changed_.insert(changed_.end(), fit.changed.begin(), fit.changed.end());
     }
     made_.spec = with_common_launch(std::move(fitted), prior_.launch_overhead);
+    made_.spec.nodes = std::max(made_.spec.nodes, most_nodes());
     made_.system = system_;
     for (CollectiveCalibration& part : parts_) add_errors(part);
     note_values();
@@ -134,6 +135,15 @@ class Calibrator {
 
  private:
   using Kinds = std::function<bool(CollectiveKind)>;
+
+  // Whoever measured so many nodes has them: the file must not describe fewer.
+  int most_nodes() const {
+    int most = 1;
+    for (const CollectiveCalibration& part : parts_)
+      for (const auto* const rows : {&part.used, &part.unused})
+        for (const MeasuredRow& row : *rows) most = std::max(most, row.nodes);
+    return most;
+  }
 
   void add_errors(CollectiveCalibration& part) const {
     part.on_used = errors_on(kAllSizes, judged_on(prior_, part.used), judged_on(made_.spec, part.used));

@@ -48,15 +48,39 @@ Document two_tables(Sheet errors, const std::vector<CalibratedValue>& fitted, co
   return document;
 }
 
+// The collectives of training of which no row was measured within a node, or on several nodes.
+std::vector<std::string> unmeasured(const Calibration& calibration, bool across) {
+  std::vector<std::string> kinds;
+  for (const CollectiveKind kind : {CollectiveKind::all_to_all, CollectiveKind::all_reduce,
+                                    CollectiveKind::reduce_scatter, CollectiveKind::all_gather}) {
+    const auto reaches = [&](const MeasuredRow& row) { return (row.nodes > 1) == across; };
+    const bool measured = std::ranges::any_of(calibration.collectives, [&](const CollectiveCalibration& one) {
+      return one.kind == kind && std::ranges::any_of(one.used, reaches);
+    });
+    if (!measured) kinds.emplace_back(collective_kind_name(kind));
+  }
+  return kinds;
+}
+
+std::string unmeasured_text(const Calibration& calibration) {
+  const std::string within = join(unmeasured(calibration, false)), across = join(unmeasured(calibration, true));
+  std::vector<std::string> text;
+  if (!within.empty()) text.push_back("within a node: " + within);
+  if (!across.empty() && calibration.spec.nodes > 1) text.push_back("across nodes: " + across);
+  return text.empty() ? "" : "Not measured, so as before: " + join(text, "; ") + ".";
+}
+
 }  // namespace
 
 Document calibration_document(const Calibration& calibration) {
+  std::string remarks = unmeasured_text(calibration);
+  if (calibration.incomplete > 0)
+    remarks +=
+        fmt::format("{}{} rows without a size or a time left out.", remarks.empty() ? "" : " ", calibration.incomplete);
   return two_tables(error_sheet(calibration), calibration.values,
                     "Errors of predicted compared with measured times. Start, fill and share of the latency partly "
                     "explain the same rows, so judge them together.",
-                    calibration.incomplete > 0
-                        ? fmt::format("{} rows without a size or a time left out.", calibration.incomplete)
-                        : "");
+                    remarks);
 }
 
 Document calibration_document(const ComputeCalibration& calibration) {

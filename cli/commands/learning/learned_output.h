@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/arguments/command.h"
+#include "cli/commands/shared.h"
 
 namespace shardsim {
 
@@ -16,6 +17,7 @@ void check_learned_output(const Arguments& given, const std::string& what, const
   const std::string path = given.text("output");
   if (path == "-")
     throw input_error(Arguments::place("output"), "an HDF5 file cannot be written to standard output", "Name a file");
+  refuse_read_file(path, given.positional());
   if (!is_there(path) || given.has("force")) return;
   try {
     read(path);

@@ -29,8 +29,13 @@ std::string size_text(double bytes) {
 
 void check_law(const std::vector<Table>& pool, const TaskLaw& law) {
   if (pool.empty()) refuse_law("", "the pool has no tables", "Name a workload that lists some");
-  for (const Table& table : pool)
+  for (const Table& table : pool) {
     if (table.rows == 0) throw input_error(table.place, "a table of the pool has no rows", "Leave it out");
+    if (table.kind == TableKind::sequence)
+      throw input_error(table.place,
+                        fmt::format("table '{}' of the pool is a sequence, and tasks are of pooled tables", table.name),
+                        "Leave it out");
+  }
   if (law.tasks < 1) refuse_law("tasks", "no tasks are asked for", "Ask for one or more");
   if (law.least_tables < 1 || law.most_tables < law.least_tables)
     refuse_law("min-tables", fmt::format("tasks of {} to {} tables", law.least_tables, law.most_tables),

@@ -259,6 +259,9 @@ KinetoTrace read_kineto_trace(std::istream& in, const std::string& path) {
 KinetoTrace read_kineto_trace(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) throw cannot_read(path.string(), errno);
+  if (in.peek() == 0x1f)  // no text begins so, and every file of gzip does
+    throw input_error({path.string()}, "compressed: this program reads plain JSON",
+                      "Unpack it first, with zcat FILE > TRACE.json");
   return read_kineto_trace(in, path.string());
 }
 

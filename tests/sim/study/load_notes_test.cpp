@@ -80,6 +80,10 @@ TEST_CASE("what helps depends on what can be made of the table") {
           "Replicating its most popular rows may help: 'run --planners flexshard_2tier,flexshard_3tier' tries it."));
   // 18 thousand lookups of one row, and 2,000 rows to reduce in their place.
   CHECK(has(Skewed(pooled(1.2, 2'000)).notes(), "Replicating table 't' (data_parallel) makes the iteration "));
+  Skewed planned(pooled(1.2, 2'000));
+  planned.item.planner = named_map("row_wise");
+  CHECK(has(planned.notes(),
+            "Simulate it: --set planner='{name: per_table, tables: {\"t\": data_parallel, \"*\": row_wise}}'."));
   CHECK(has(Skewed(pooled(1.2, 1'000'000, 512)).notes(),
             "Cutting table 't' into 8 slices of columns (column_wise) makes the iteration "));
   const std::string narrow = Skewed(pooled(1.2, 1'000'000, 4)).notes();

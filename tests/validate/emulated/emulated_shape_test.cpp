@@ -81,6 +81,20 @@ TEST_CASE("a shaper that is not as asked for is noticed") {
   CHECK_FALSE(wrong_shaper("", "nic0", nic, 1500, 1600).empty());
 }
 
+// tc 6.1 keeps a burst as a time in whole microseconds, so that at 1 Gbit/s one of 1,600 B would be of 1,500.
+TEST_CASE("a fast NIC has a burst that holds a frame after tc has rounded it") {
+  for (const double mbit : {600.0, 750.0, 1000.0, 2500.0, 10000.0}) {
+    const Bandwidth nic{mbit * 1e6 / 8};
+    const std::string line = change_nic_shaper("nic0", nic);
+    const std::size_t at = line.find("burst ");
+    REQUIRE(at != std::string::npos);
+    const double per_us = nic.bytes_per_second * 1e-6, asked = std::stod(line.substr(at + 6));
+    CHECK(std::floor(asked / per_us) * per_us >= 1514);
+    CHECK(asked < 1600 + per_us);
+  }
+  CHECK(change_nic_shaper("nic0", {2.5e6}).find("burst 1600") != std::string::npos);
+}
+
 TEST_CASE("a rank of the node behind the NIC is noticed") {
   const EmulatedShape shape{{2, 2}, {30e6}, {2.5e6}};
   const std::string good = R"([{"dst":"10.1.0.0/24","dev":"nv0"},{"dst":"10.2.0.0/24","dev":"nic0"},)"

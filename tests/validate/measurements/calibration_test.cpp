@@ -220,6 +220,18 @@ TEST_CASE("the tables name rows used and values") {
   CHECK(has(text, "overheads.launch_overhead"));
 }
 
+TEST_CASE("a calibrated cluster has the nodes that were measured, and what was not measured is told") {
+  const ClusterSpec truth = box("overheads: {launch_overhead: \"8 us\"}\n");
+  const Calibration one = calibrated(box(), timed(rows_of(CollectiveKind::all_reduce, 1, 8), truth));
+  CHECK(one.spec.nodes == box().nodes);
+  const Calibration four = calibrated(box(), timed(rows_of(CollectiveKind::all_reduce, 4, 8), truth));
+  CHECK(four.spec.nodes == 4);
+  const std::string text = document_text(calibration_document(four), 200, false);
+  CHECK(has(text,
+            "Not measured, so as before: within a node: all_to_all, all_reduce, reduce_scatter, all_gather; across "
+            "nodes: all_to_all, reduce_scatter, all_gather."));
+}
+
 TEST_CASE("a calibrated comparison judges no row that it used, and none out of the model") {
   SystemMap map;
   map.path = "map.yaml";

@@ -40,23 +40,36 @@ std::optional<EmbeddingRow::Kind> kind_of(const std::string& op) {
   return found == kKinds.end() ? std::nullopt : std::optional(found->second);
 }
 
+// What a column may hold: outside of it a number is a slip of the pen, and figures made of it are not finite.
+struct Range {
+  double from = 0, to = 0;
+  bool or_zero = false;
+  bool holds(double value) const { return (or_zero && value == 0) || (value >= from && value <= to); }
+};
+constexpr Range kTimes{1e-6, 1e12};
+constexpr Range kCounts{1, 1e9, true};        // tables, elements of a row
+constexpr Range kSizes{1, 1e20, true};        // sorted keys may number 2^64
+constexpr Range kPoolings{1e-6, 1e20, true};  // a mean, which may be below 1
+
 class RowReader {
  public:
   RowReader(const CsvTable& table, const CsvTable::Row& row) : table_(table), row_(row) {}
 
   const std::string& cell(const char* column) const { return row_.cells[*table_.column(column)]; }
 
-  double number(const char* column) const {
+  double number(const char* column, const Range& range) const {
     const double value = parse_real(cell(column), row_.place);
-    if (value >= 0) return value;
-    throw input_error(row_.place, fmt::format("{} is {}", column, excerpt(cell(column))), "Give 0 or more");
+    if (range.holds(value)) return value;
+    throw input_error(
+        row_.place, fmt::format("{} is {}", column, excerpt(cell(column))),
+        fmt::format("Give {}a number from {:g} to {:g}", range.or_zero ? "0, or " : "", range.from, range.to));
   }
 
   // Nothing where a size is missing or words: "mixed", "512 nominal".
-  std::optional<double> size(const char* column) const {
+  std::optional<double> size(const char* column, const Range& range) const {
     const std::string& text = cell(column);
     if (text.empty() || text.find_first_not_of("-+.0123456789eE") != std::string::npos) return std::nullopt;
-    return number(column);
+    return number(column, range);
   }
 
  private:
@@ -65,10 +78,10 @@ class RowReader {
 };
 
 bool read_sizes(const RowReader& reader, EmbeddingRow& row) {
-  const auto tables = reader.size("num_tables"), rows = reader.size("rows_per_table"),
-             dim = reader.size("dim_elements"), batch = reader.size("batch_size_samples"),
-             pooling = reader.size("pooling_factor_lookups_per_sample");
-  row.traffic_bytes = reader.size("derived_row_traffic_bytes").value_or(0);
+  const auto tables = reader.size("num_tables", kCounts), rows = reader.size("rows_per_table", kSizes),
+             dim = reader.size("dim_elements", kCounts), batch = reader.size("batch_size_samples", kSizes),
+             pooling = reader.size("pooling_factor_lookups_per_sample", kPoolings);
+  row.traffic_bytes = reader.size("derived_row_traffic_bytes", kSizes).value_or(0);
   row.tables = tables.value_or(0);
   row.rows = rows.value_or(0);
   row.dim = dim.value_or(0);
@@ -91,10 +104,7 @@ std::optional<EmbeddingRow> read_embedding_row(const CsvTable& table, const CsvT
   row.gpu = reader.cell("gpu");
   row.optimizer = reader.cell("optimizer");
   row.dtype = reader.cell("weight_dtype");
-  row.time_us = reader.number("time_us");
-  if (!(row.time_us > 0))
-    throw input_error(cells.place, fmt::format("time_us is {}", excerpt(reader.cell("time_us"))),
-                      "Give a time above 0");
+  row.time_us = reader.number("time_us", kTimes);
   row.uniform = reader.cell("index_distribution").starts_with("uniform");
   row.warm = reader.cell("cache_state").starts_with("warm") || reader.cell("cache_state").starts_with("same batch");
   return read_sizes(reader, row) ? std::optional(row) : std::nullopt;

@@ -43,7 +43,8 @@ struct EmbeddingTable {
 };
 
 // One row of such a table, of the kind that it is known to be; nothing where a size that the kind needs is no number
-// ("mixed"). Errors (Failure::input, with file and line): a time that is not above 0, a size below 0.
+// ("mixed"). Errors (Failure::input, with file and line): a time that is not from 1e-6 to 1e12 us, a size that is
+// neither 0 nor from 1 (a pooling factor: 1e-6) to 1e20 (tables and elements of a row: 1e9).
 std::optional<EmbeddingRow> read_embedding_row(const CsvTable& table, const CsvTable::Row& cells,
                                                EmbeddingRow::Kind kind);
 

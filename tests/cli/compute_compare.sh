@@ -86,6 +86,16 @@ rows "${good/,520,/,-1,}"
 refused 'k.csv:2: time_us is "-1"'
 rows "${good/,520,/,soon,}"
 refused 'k.csv:2: .*soon'
+for time in 5e-324 1e-7 1e13; do
+  rows "${good/,520,/,$time,}"
+  refused "k.csv:2: time_us is \"$time\". Give a number from 1e-06 to 1e\+12"
+done
+rows "${good/,2048,/,1e300,}"
+refused 'k.csv:2: batch_size_samples is "1e300". Give 0, or a number from 1 to 1e\+20'
+rows "${good/,64,/,5e-324,}"
+refused 'k.csv:2: dim_elements is "5e-324". Give 0, or a number from 1 to 1e\+09'
+rows "${good/,100,/,1e-300,}"
+refused 'k.csv:2: pooling_factor_lookups_per_sample is "1e-300". Give 0, or a number from 1e-06'
 rows 'a,A,V100,tbe_fwd\n'
 refused 'k.csv:2: the row has 4 cells'
 rows ''

@@ -211,6 +211,7 @@ Calibration calibrate(const ClusterSpec& prior, const std::vector<MeasuredRow>& 
         fmt::format("the file has {} with both a size and a time", complete.empty() ? "no row" : "only one row"),
         "A calibration needs at least two rows, and more to check it");
   }
+  check_rank_count(prior, complete);  // every row is predicted several times
   Calibration calibration = Calibrator(prior, parts_of(complete, options.rows_per_collective), options).result();
   calibration.incomplete = incomplete;
   return calibration;

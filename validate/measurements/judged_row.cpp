@@ -23,12 +23,11 @@ struct Lay {
   int total_nodes() const { return nodes * ((groups + slots - 1) / slots); }
 };
 
-Lay lay_of(const MeasuredRow& row, const MappedSystem& system) {
-  const int available = system.spec.gpu.count;
+Lay lay_of(const MeasuredRow& row, const std::string& cluster, int available) {
   if (row.gpus_per_node > available) {
     throw input_error(
         row.place, fmt::format("{} GPUs per node", row.gpus_per_node),
-        fmt::format("Cluster {} has {} in a node; map the system to another one", excerpt(system.cluster), available));
+        fmt::format("Cluster {} has {} in a node; map the system to another one", excerpt(cluster), available));
   }
   const Lay lay{row.nodes, row.gpus_per_node, available / row.gpus_per_node, row.groups_at_once};
   const std::int64_t ranks = std::int64_t{lay.total_nodes()} * available;
@@ -57,7 +56,20 @@ void complete(MeasuredRow& row, const MappedSystem& system) {
                     fmt::format("Add nodes and gpus_per_node to system {} of the map", excerpt(row.system)));
 }
 
-constexpr std::int64_t kMostJudgedRanks = 2'000'000;  // of all rows together: seconds of work
+// Ranks of all rows so far: each row may be in reason, and all rows together ask for hours of work.
+class RankTally {
+ public:
+  void add(const MeasuredRow& row, const Lay& lay) {
+    constexpr std::int64_t kMost = 2'000'000;  // seconds of work
+    ranks_ += std::int64_t{lay.nodes} * lay.gpus * lay.groups;
+    if (ranks_ > kMost)
+      throw input_error(row.place, fmt::format("with this row {} ranks are to be predicted, in all rows", ranks_),
+                        fmt::format("At most {} are, in one go: give the file in parts", kMost));
+  }
+
+ private:
+  std::int64_t ranks_ = 0;
+};
 
 class Judge {
  public:
@@ -70,11 +82,8 @@ class Judge {
     if (system.spec.fits == open_data_fits().name)
       row.fits = fits_.saw(measured.system) ? FitsUsed::left_out : FitsUsed::open_data;
     row.out_of_model = map_.why_out_of_model(measured);
-    const Lay lay = lay_of(measured, system);
-    ranks_ += std::int64_t{lay.nodes} * lay.gpus * lay.groups;
-    if (ranks_ > kMostJudgedRanks)
-      throw input_error(measured.place, fmt::format("with this row {} ranks are to be predicted, in all rows", ranks_),
-                        fmt::format("At most {} are, in one go: give the file in parts", kMostJudgedRanks));
+    const Lay lay = lay_of(measured, system.cluster, system.spec.gpu.count);
+    ranks_.add(measured, lay);
     const Cluster& cluster = cluster_of(row, system, lay.total_nodes());
     row.network = network_of(cluster.spec(), measured.nodes > 1);
     CollectiveQuestion question;
@@ -101,7 +110,7 @@ class Judge {
 
   const SystemMap& map_;
   const LeftOutFits& fits_;
-  std::int64_t ranks_ = 0;  // of all rows so far
+  RankTally ranks_;
   std::map<std::pair<std::string, int>, std::unique_ptr<Cluster>> clusters_;
 };
 
@@ -117,6 +126,13 @@ const FitsWords& words_of(FitsUsed fits) {
 
 double JudgedRow::error_pct() const {
   return kPercent * (predicted().value / measured.time->value - 1);
+}
+
+void check_rank_count(const ClusterSpec& spec, const std::vector<MeasuredRow>& rows) {
+  RankTally ranks;
+  for (const MeasuredRow& row : rows) {
+    if (!row.is_of_one_gpu()) ranks.add(row, lay_of(row, spec.name, spec.gpu.count));
+  }
 }
 
 std::vector<JudgedRow> judged_on(const ClusterSpec& spec, const std::vector<MeasuredRow>& rows) {

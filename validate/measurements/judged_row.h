@@ -50,8 +50,11 @@ struct JudgedRows {
 // once are the next p GPUs of the same nodes, then further nodes. One cluster is built per system and number of nodes.
 // A cluster whose file says `fits: open_data` gets the fit that did not see the system. Errors (Failure::input at the
 // row): a system that the map lacks; more GPUs per node than the cluster has; nodes that neither the row nor the map
-// says.
+// says; more ranks in all rows than are predicted in one go.
 JudgedRows judge(const std::vector<MeasuredRow>& rows, const SystemMap& map, const LeftOutFits& fits);
+
+// Refuses rows of one system, complete, as judge() does that have too many ranks, before anything is predicted.
+void check_rank_count(const ClusterSpec& spec, const std::vector<MeasuredRow>& rows);
 
 // Rows of one system, predicted on a cluster; nothing but the file's own numbers is used.
 std::vector<JudgedRow> judged_on(const ClusterSpec& spec, const std::vector<MeasuredRow>& rows);

@@ -33,7 +33,7 @@ struct KernelRow {
 
 // A file, or all .csv files of a folder in the order of their names. Errors (Failure::input, with file and line): a
 // column missing, among them one without its unit; a row without GPU; an operation of an unknown kind (lists them); a
-// time that is not above 0; no such file in the folder.
+// time or a size out of range, as read_embedding_row(); no such file in the folder.
 std::vector<KernelRow> read_kernel_rows(const std::string& path);
 std::vector<KernelRow> kernel_rows_of(std::string_view csv, const std::string& source);
 

@@ -42,6 +42,9 @@ std::vector<std::string> compute_kernels();
 inline constexpr double kCacheLoadFactor = 0.2;
 bool has_cache(std::string_view kernel);  // of rows in host memory, in HBM
 
+// Tiers of rows of one table at most: the strategies data_parallel, flex and row_wise.
+inline constexpr int kMostTiers = 3;
+
 // Rows [row_begin, row_end) in popularity order and columns [column_begin, column_end) of one table, and who holds
 // them.
 struct Placement {

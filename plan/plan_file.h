@@ -10,7 +10,7 @@
 namespace shardsim {
 
 // TorchRec's serialised plan shape, with the extension for row tiers (docs/formats/plan.md).
-// `access_share` of every tier is written for readers; it is ignored on reading.
+// `access_share` of every tier is written for people; what is read must be a share, and is not used.
 std::string plan_to_json(const Plan& plan, const Workload& workload, const Cluster& cluster);
 
 // Errors: Failure::input with the line: unknown table or type, rows or ranks that do not fit. Call check_plan after.

@@ -48,7 +48,8 @@ void add_holders(Json& json, const Placement& placement) {
 }
 
 double access_share(const Placement& placement, const AccessDistribution& rows) {
-  return rows.total() > 0 ? rows.sum(placement.row_begin, placement.row_end) / rows.total() : 0;
+  if (rows.total() <= 0) return 0;
+  return std::clamp(rows.sum(placement.row_begin, placement.row_end) / rows.total(), 0.0, 1.0);
 }
 
 Json tier_json(const Placement& placement, const AccessDistribution& rows) {

@@ -32,6 +32,13 @@ void read_holders(MapReader& reader, Placement& placement, int world_size) {
   for (const Tree& group : reader.list("replica_groups")) placement.holders.push_back(read_rank_set(group, world_size));
 }
 
+// The Program that a plan is lowered to knows no more tiers.
+void check_tier_count(const PlanEntry& entry, const Tree& tier, std::size_t number) {
+  if (number <= kMostTiers) return;
+  throw input_error(tier.place, fmt::format("table '{}' has more than {} tiers", entry.table.name, kMostTiers),
+                    "Join neighbouring tiers of one strategy, or leave tiers out");
+}
+
 Placement read_tier(const PlanEntry& entry, const Tree& tree, std::uint64_t begin) {
   MapReader reader(tree, entry.table.name + ".tiers");
   const Tree& rows_tree = reader.required("rows");
@@ -51,7 +58,7 @@ Placement read_tier(const PlanEntry& entry, const Tree& tree, std::uint64_t begi
                     entry.table.rows));
   }
   read_holders(reader, tier, entry.world_size);
-  reader.real("access_share", 0.0);  // for people: the workload says it
+  reader.share("access_share", 0.0);  // for people: the workload says it
   reader.finish();
   return tier;
 }
@@ -77,11 +84,12 @@ std::vector<Placement> read_tiered_entry(const PlanEntry& entry, std::optional<s
   if (reader.text("sharding_type") == "flex") {
     Placement placement = whole_table(entry.index, entry.table, Strategy::flex, {});
     read_holders(reader, placement, entry.world_size);
-    reader.real("access_share", 0.0);  // for people: the workload says it
+    reader.share("access_share", 0.0);  // for people: the workload says it
     placements.push_back(std::move(placement));
   } else {
     std::uint64_t row = 0;
     for (const Tree& tree : reader.list("tiers")) {
+      check_tier_count(entry, tree, placements.size() + 1);
       placements.push_back(read_tier(entry, tree, row));
       row = placements.back().row_end;
     }

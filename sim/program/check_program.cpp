@@ -12,7 +12,6 @@ namespace {
 constexpr int kMostIndexBatches = 4096;
 constexpr double kMostElements = 0x1p57;  // of a table; a workload may have 2^56 bytes
 constexpr std::size_t kMostDenseMembers = 1024;
-constexpr int kMostTiers = 3;  // data_parallel, flex, row_wise
 
 }  // namespace
 

@@ -269,6 +269,16 @@ TEST_CASE("a table that is flex as a whole means row_tiers with one flex tier") 
   CHECK(setting.read(flex).hash_seed == 3);
 }
 
+TEST_CASE("a table has as many tiers as a Program can have, and the one beyond them is told") {
+  const Setting setting;
+  const std::string tier = R"(, "strategy": "row_wise", "ranks": "0-7"})";
+  const std::string three =
+      "[\n{\"rows\": [0, 2]" + tier + ",\n{\"rows\": [2, 9]" + tier + ",\n{\"rows\": [9, 8000]" + tier;
+  CHECK(setting.fault(tiered(three + "]")).empty());
+  const std::string four = replaced(three, "8000", "50") + ",\n{\"rows\": [50, 8000]" + tier + "]";
+  CHECK(has(setting.fault(tiered(four)), "plan.json:8: table 'history' has more than 3 tiers"));
+}
+
 TEST_CASE("what is wrong in a plan file is told with its line") {
   const Setting setting;
   REQUIRE(setting.fault(tiered()).empty());
@@ -298,6 +308,8 @@ TEST_CASE("what is wrong in a plan file is told with its line") {
            Case{"\"ranks\": \"0-7\"", "\"rank\": \"0-7\"", "ranks"},
            Case{"\"ranks\": \"0-7\"", "\"ranks\": \"0-7\", \"extra\": 1", "unknown key \"extra\""},
            Case{"\"popularity\"", "\"row_id\"", "popularity"},
+           Case{"\"access_share\": 0.5", "\"access_share\": 1e308", "plan.json:7: history.tiers.access_share"},
+           Case{"\"access_share\": 0.5", "\"access_share\": -0.5", "is not a share from 0 to 1"},
            Case{"feistel_splitmix/1", "md5", "feistel_splitmix/1"},
            Case{"\"seed\": 7", "\"seed\": -7", "plan.json:3"},
            Case{"\"rows\": 8000", "\"rows\": 8001", "The workload's table has 8000"},

@@ -155,6 +155,7 @@ class KeptPlan::Store {
     if (item.load.batches == LoadOptions::Batches::drawn) return drawn(item, ready.cluster);
     const Cluster& cluster = *ready.cluster;
     kept::Lowered& of_case = lowered(item, cluster);
+    of_case.program.case_name = item.name;  // for messages; cases of other names may share the Program
     const Program& program = of_case.program;
     std::vector<OpWork> works = compute_works(of_case, item, cluster);
     for (std::size_t at = 0; at < works.size(); ++at) {

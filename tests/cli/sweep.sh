@@ -173,6 +173,10 @@ check "points that fail end it with 1, not $code" [ "$code" -eq 1 ]
 check "their number is told: $(cat streams/err)" grep -qE '^error: 4 of 6 points have no result \(2 of them do not fit in memory\)' streams/err
 check "each is recorded" [ "$(column fails/sweep.csv outcome | tr '\n' ' ')" = "failed failed does_not_fit ok does_not_fit ok " ]
 check "with its message" grep -q 'cluster.nodes\|nodes' fails/sweep.csv
+printf 'schema: shardsim.scenario/1\ncluster: toy_2x4\nworkload: toy_history\nplanner: {name: row_wise}\npayload: planned\ncases: [{name: slow}]\nsweep: {case: slow, axes: {cluster.nics.latency: [9e5 s, 1 us]}}\n' >slow.yaml
+run sweep slow.yaml -o slow
+check "what runs too long is a failed point ($code)" [ "$code" -eq 1 ]
+check "that names the case of the sweep" grep -qE 'case "+slow"+: it would run for over 1000000 s' slow/sweep.csv
 scenario kept.yaml 'keep_plan: true' 'axes: {cluster.nodes: [2, 4]}'
 run sweep kept.yaml -o kept
 check "a kept plan of another world is a failed point ($code)" [ "$code" -eq 1 ]

@@ -33,6 +33,7 @@ refuse 2 'argument --nodez: .*--nodes' emulate --nodez 2 -- true
 refuse 2 'argument true' emulate true
 refuse 2 "argument --iterations: there is no scenario" validate-emulated --iterations 3
 refuse 2 'argument --jsn: .*--json' validate-emulated --jsn
+SHARDSIM_DATA=$work/nowhere refuse 2 'environment variable SHARDSIM_DATA: .* is no folder' validate-emulated
 for command in emulate validate-emulated; do
   run $command --help
   check "$command --help exits 0" [ "$code" -eq 0 ]
@@ -117,6 +118,9 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
   code=0
   setpriv --bounding-set -all ./shardsim_of_all validate-emulated >streams/out 2>streams/err || code=$?
   check "validate-emulated skips then, not $code: $(cat streams/err)" [ "$code" -eq 77 ]
+  code=0
+  SHARDSIM_DATA=$work/nowhere setpriv --bounding-set -all ./shardsim_of_all validate-emulated >streams/out 2>streams/err || code=$?
+  check "its data is asked for before anything else, not $code: $(cat streams/err)" [ "$code" -eq 2 ]
 fi
 
 validate=$(dirname "$shardsim")/shardsim-validate

@@ -94,6 +94,7 @@ CampaignReport validate_emulated(const EmulatedShape& asked, const std::function
   const double start = monotonic_seconds();
   CampaignReport report;
   report.straggler = kStraggler;
+  const ClusterSpec stated = emulated_cluster_spec(asked.ranks);  // first: without its file all work is for nothing
   report.unfit = emulation_obstacle();
   if (!report.unfit.empty()) return report;
   const CarriedRates carried = carried_rates(asked, interrupted);
@@ -101,7 +102,7 @@ CampaignReport validate_emulated(const EmulatedShape& asked, const std::function
   if (!report.unfit.empty()) return report;
   report.rate_share = carried.share;
   const EmulatedShape shape = report.shape = at_share(asked, carried.share);
-  const ClusterSpec spec = with_rate_share(emulated_cluster_spec(shape.ranks), carried.share);
+  const ClusterSpec spec = with_rate_share(stated, carried.share);
   const std::vector<CampaignItem> plain = gated_items(shape.ranks), slowed = straggler_items(shape.ranks);
   // Before the cluster is built: afterwards this process lives in namespaces of its own.
   const std::vector<Timeline> of_plain = predict_items(plain, spec);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/resource.h>
+
 #include <cerrno>
 #include <system_error>
 
@@ -7,9 +9,17 @@
 
 namespace shardsim {
 
-// An Error for memory that the process did not get (std::bad_alloc). Failure::run; the caller throws it.
-inline Error out_of_memory() {
-  return run_error("out of memory", "Give the process more memory (ulimit -v), or use fewer ranks or a smaller case");
+// An Error for memory that the process did not get (std::bad_alloc), at the file that it was for where there is one.
+// Failure::run; the caller throws it.
+inline Error out_of_memory(const std::string& file = "") {
+  return {Failure::run, Place{file}, "out of memory",
+          "Give the process more memory (ulimit -v), or use fewer ranks or a smaller case"};
+}
+
+// Whether somebody set how much memory the process may take (ulimit -v).
+inline bool memory_is_limited() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
 // An Error for something that the system refused to a process, which says the cause and what to do: std::thread and

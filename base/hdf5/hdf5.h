@@ -23,7 +23,7 @@ enum class Hdf5Layout {
 // ("/case/name"); missing groups are made. Numbers are double, float, std::int8_t, std::int32_t, std::int64_t,
 // std::uint64_t, little-endian in the file; texts are of variable length, UTF-8. Every axis of every dataset has a
 // dimension scale, without which xarray refuses the file. Errors: Failure::run with the cause as HDF5 names it;
-// std::logic_error when axes and values do not match.
+// std::bad_alloc where memory is lacking; std::logic_error when axes and values do not match.
 class Hdf5Writer {
  public:
   Hdf5Writer();
@@ -64,7 +64,8 @@ class Hdf5Writer {
 enum class Hdf5Origin { anybody, shardsim };
 
 // An HDF5 file, read only; one that has our checksum is refused where it is damaged. Errors: Failure::input naming the
-// file, the object and what is wrong with it: missing, of another type or shape, broken, kept outside of the file.
+// file, the object and what is wrong with it: missing, of another type or shape, broken, kept outside of the file;
+// Failure::run naming the file where HDF5 does not get its memory, which says nothing against the file.
 // Reading takes no more memory than the size of the file can account for, at most 1 GiB of values in all, and at most
 // 64 MiB of text in a dataset. Files are refused if a chunk is larger than 64 MiB or has far more room than values, or
 // if they use a filter other than deflate, shuffle and fletcher32, or one of these twice. Links to other files are not
@@ -82,6 +83,9 @@ class Hdf5Reader {
   double real_attribute(const std::string& object, const std::string& name) const;
 
   std::vector<std::size_t> shape(const std::string& path) const;  // empty for a single value
+  // Refuses columns that the file does not hold, or that take more memory than one file may, together or as rows of so
+  // many bytes. For callers that make room for many columns before they read them: nothing is read.
+  void check_columns(const std::vector<std::string>& paths, std::size_t row_bytes) const;
   // All values, slowest axis first.
   std::vector<double> reals(const std::string& path) const;           // of a floating-point dataset
   std::vector<std::int64_t> integers(const std::string& path) const;  // of an integer dataset
@@ -96,14 +100,19 @@ class Hdf5Reader {
   Value attribute(const std::string& object, const std::string& name, const char* expected) const;
   struct Dataset;
   Dataset opened(const std::string& path) const;
+  // One whose values the file has room for.
+  Dataset backed(const std::string& path) const;
   template <typename Value>
   Dataset checked(const std::string& path, const char* expected) const;
   template <typename Value>
   std::vector<Value> values(const std::string& path, const char* expected) const;
-  // Adds to what was read of the file, and refuses it beyond the limit.
-  void count_bytes(const std::string& path, std::size_t count, std::size_t each) const;
+  // The bytes before and those of so many values; refuses what is beyond the limit of a file.
+  std::size_t with_bytes(const std::string& path, std::size_t before, std::size_t count, std::size_t each) const;
+  bool is_out_of_memory() const;
+  [[noreturn]] void refuse_unreadable(const std::string& object) const;
 
   std::string path_;
+  bool whole_ = false;  // as it was written, by its checksum
   std::int64_t file_ = -1;
   mutable std::size_t read_ = 0;  // bytes of values
 };

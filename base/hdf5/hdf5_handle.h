@@ -27,8 +27,12 @@ class Hdf5Handle {
   herr_t (*close_)(hid_t);
 };
 
-// HDF5 prints its error stack on stderr unless told otherwise.
+// HDF5 prints its error stack on stderr unless told otherwise. Forgets what lacked_memory() knows.
 void silence_hdf5();
+
+// Whether a call of HDF5 failed for memory since silence_hdf5(). What fails after it, or seems to be missing, is no
+// sign of a damaged file or of a fault of ours.
+bool lacked_memory();
 
 // The cause of the last failed HDF5 call, in its own words: the innermost line of its error stack.
 std::string hdf5_cause();

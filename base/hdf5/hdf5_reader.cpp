@@ -11,6 +11,7 @@
 #include "base/hdf5/checksum.h"
 #include "base/hdf5/hdf5.h"
 #include "base/hdf5/hdf5_handle.h"
+#include "base/system_failure.h"
 
 namespace shardsim {
 
@@ -133,16 +134,45 @@ std::size_t count_of(const std::vector<std::size_t>& lengths) {
   return count;
 }
 
+// The bytes that the values of a dataset unfold to at most, by what it and the file take.
+hsize_t most_unfolded(hid_t file, hid_t set) {
+  const Hdf5Handle how(H5Dget_create_plist(set), H5Pclose);
+  hsize_t size = 0;
+  H5Fget_filesize(file, &size);
+  const hsize_t stored = std::min(H5Dget_storage_size(set), size);
+  return H5Pget_layout(how) == H5D_CHUNKED ? (stored + 1) * kBestCompression : stored;
+}
+
 // A broken or malicious header may promise more values than the file holds.
-bool is_backed(hid_t set, hid_t type, std::size_t count) {
+bool is_backed(hid_t file, hid_t set, std::size_t count) {
+  const Hdf5Handle type(H5Dget_type(set), H5Tclose);
   const hsize_t item = H5Tget_size(type);
   if (item == 0) return false;
-  const hsize_t stored = H5Dget_storage_size(set);
-  return count <= kSmall / item || count / kBestCompression <= stored / item + 1;
+  return count <= kSmall / item || count <= most_unfolded(file, set) / item;
 }
 
 herr_t keep_first(unsigned depth, const H5E_error2_t* error, void* text) {
   if (depth == 0 && error->desc != nullptr) *static_cast<std::string*>(text) = error->desc;
+  return 0;
+}
+
+// Whether memory was lacking: HDF5 names the resource, and zlib cannot begin without memory alone.
+herr_t look_for_memory(unsigned, const H5E_error2_t* error, void* lacked) {
+  const std::string_view text = error->desc == nullptr ? "" : error->desc;
+  const bool resource =
+      error->maj_num == H5E_RESOURCE && (error->min_num == H5E_NOSPACE || error->min_num == H5E_CANTALLOC);
+  if (resource || text.starts_with("memory allocation failed") || text == "inflateInit() failed")
+    *static_cast<bool*>(lacked) = true;
+  return 0;
+}
+
+thread_local bool memory_lacked = false;
+
+// HDF5 calls it where a call fails, in place of printing the error stack, which the next call clears. Not again after
+// memory was lacking: the library, which cannot be closed then, would say so on stderr as long as it calls somebody.
+herr_t note_failure(hid_t stack, void*) {
+  H5Ewalk2(stack, H5E_WALK_UPWARD, look_for_memory, &memory_lacked);
+  if (memory_lacked) H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   return 0;
 }
 
@@ -151,7 +181,13 @@ herr_t keep_first(unsigned depth, const H5E_error2_t* error, void* text) {
 namespace detail {
 
 void silence_hdf5() {
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  memory_lacked = false;
+  H5Eset_auto2(H5E_DEFAULT, note_failure, nullptr);
+}
+
+bool lacked_memory() {
+  note_failure(H5E_DEFAULT, nullptr);
+  return memory_lacked;
 }
 
 std::string hdf5_cause() {
@@ -175,7 +211,9 @@ Hdf5Reader::Hdf5Reader(const std::filesystem::path& path, Hdf5Origin origin) : p
   if (checksum == Checksum::missing && origin == Hdf5Origin::shardsim)
     refuse("the checksum at its end is missing: it is cut off, damaged, or not written by shardsim");
   file_ = H5Fopen(path_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-  if (file_ < 0 && checksum == Checksum::right)  // whatever it is, the file is as it was written
+  whole_ = checksum == Checksum::right;
+  if (file_ < 0 && is_out_of_memory()) throw out_of_memory(path_);
+  if (file_ < 0 && whole_)  // whatever it is, the file is as it was written
     throw Error(Failure::run, Place{path_}, "cannot be opened as HDF5, though it is as it was written",
                 "Allow the process more memory and open files");
   if (file_ < 0 && H5Fis_hdf5(path_.c_str()) > 0)
@@ -191,8 +229,21 @@ void Hdf5Reader::refuse(const std::string& wrong) const {
   refuse(wrong, "Give an HDF5 file laid out as docs/formats.md says");
 }
 
+// A damaged file may ask for more memory than any machine has. Where nobody set a limit, that is what happened to a
+// file that is not known to be as it was written.
+bool Hdf5Reader::is_out_of_memory() const {
+  return detail::lacked_memory() && (whole_ || memory_is_limited());
+}
+
 void Hdf5Reader::refuse(const std::string& wrong, const std::string& remedy) const {
+  if (is_out_of_memory()) throw out_of_memory(path_);
   throw input_error(Place{path_}, wrong, remedy);
+}
+
+// zlib fails in the same way over memory and over damaged bytes.
+void Hdf5Reader::refuse_unreadable(const std::string& object) const {
+  if (whole_ && memory_is_limited()) throw out_of_memory(path_);
+  refuse(object + " cannot be read: the file is damaged there", kWriteAgain);
 }
 
 struct Hdf5Reader::Dataset {
@@ -201,7 +252,9 @@ struct Hdf5Reader::Dataset {
 };
 
 bool Hdf5Reader::has(const std::string& path) const {
-  return H5LTpath_valid(file_, path.c_str(), true) > 0;
+  const htri_t found = H5LTpath_valid(file_, path.c_str(), true);
+  if (found <= 0 && is_out_of_memory()) throw out_of_memory(path_);
+  return found > 0;
 }
 
 template <typename Value>
@@ -214,7 +267,7 @@ Value Hdf5Reader::attribute(const std::string& object, const std::string& name, 
   if (!holds(value, type) || H5Sget_simple_extent_npoints(space) != 1)
     refuse(fmt::format("attribute {} of {} is no {}", name, object, expected));
   if (H5Aread(attribute, in_memory(value, type), &value) < 0)
-    refuse(fmt::format("attribute {} of {} cannot be read: the file is damaged there", name, object), kWriteAgain);
+    refuse_unreadable(fmt::format("attribute {} of {}", name, object));
   return value;
 }
 
@@ -251,23 +304,38 @@ std::vector<std::size_t> Hdf5Reader::shape(const std::string& path) const {
   return opened(path).lengths;
 }
 
-void Hdf5Reader::count_bytes(const std::string& path, std::size_t count, std::size_t each) const {
+Hdf5Reader::Dataset Hdf5Reader::backed(const std::string& path) const {
+  Dataset set = opened(path);
+  const std::size_t count = count_of(set.lengths);
+  if (!is_backed(file_, set.handle, count))
+    refuse(fmt::format("{} says {} values, more than the file holds", path, count));
+  return set;
+}
+
+std::size_t Hdf5Reader::with_bytes(const std::string& path, std::size_t before, std::size_t count,
+                                   std::size_t each) const {
   std::size_t bytes = 0;
-  if (__builtin_mul_overflow(count, each, &bytes) || bytes > kMostBytes - std::min(read_, kMostBytes))
+  if (__builtin_mul_overflow(count, each, &bytes) || bytes > kMostBytes - std::min(before, kMostBytes))
     refuse(
         fmt::format("{}: the file's values take more than the {} MiB that one file may hold", path, kMostBytes >> 20));
-  read_ += bytes;
+  return before + bytes;
+}
+
+void Hdf5Reader::check_columns(const std::vector<std::string>& paths, std::size_t row_bytes) const {
+  std::size_t bytes = read_;
+  for (const std::string& path : paths) {
+    const std::size_t count = count_of(backed(path).lengths);
+    bytes = with_bytes(path, bytes, count, sizeof(double));  // as large as each of the values that are read
+    with_bytes(path, read_, count, row_bytes);
+  }
 }
 
 template <typename Value>
 Hdf5Reader::Dataset Hdf5Reader::checked(const std::string& path, const char* expected) const {
-  Dataset set = opened(path);
-  const std::size_t count = count_of(set.lengths);
+  Dataset set = backed(path);
   const Hdf5Handle type(H5Dget_type(set.handle), H5Tclose);
   if (!holds(Value{}, type)) refuse(fmt::format("{} does not hold {}", path, expected));
-  if (!is_backed(set.handle, type, count))
-    refuse(fmt::format("{} says {} values, more than the file holds", path, count));
-  count_bytes(path, count, sizeof(Value));
+  read_ = with_bytes(path, read_, count_of(set.lengths), sizeof(Value));
   return set;
 }
 
@@ -278,7 +346,7 @@ std::vector<Value> Hdf5Reader::values(const std::string& path, const char* expec
   std::vector<Value> values(count_of(set.lengths));
   if (!values.empty() &&
       H5Dread(set.handle, in_memory(Value{}, type), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)
-    refuse(path + " cannot be read: the file is damaged there", kWriteAgain);
+    refuse_unreadable(path);
   return values;
 }
 
@@ -307,8 +375,7 @@ std::vector<std::string> Hdf5Reader::texts(const std::string& path) const {
     const hsize_t some = std::min<hsize_t>(at_once, count - first);
     const Hdf5Handle into(H5Screate_simple(1, &some, nullptr), H5Sclose);
     if (!set.lengths.empty()) H5Sselect_hyperslab(from, H5S_SELECT_SET, &first, nullptr, &some, nullptr);
-    if (H5Dread(set.handle, type, into, from, H5P_DEFAULT, starts.data()) < 0)
-      refuse(path + " cannot be read: the file is damaged there", kWriteAgain);
+    if (H5Dread(set.handle, type, into, from, H5P_DEFAULT, starts.data()) < 0) refuse_unreadable(path);
     for (std::size_t i = 0; i < some; ++i) {
       texts.push_back(taken(starts[i]));
       bytes += texts.back().size();

@@ -3,6 +3,7 @@
 #include <hdf5_hl.h>
 
 #include <algorithm>
+#include <new>
 #include <numeric>
 #include <stdexcept>
 
@@ -23,6 +24,7 @@ constexpr hsize_t kChunk = 65536;
 constexpr unsigned kGzipLevel = 4;
 
 void check(bool good, const std::string& doing) {
+  if (!good && detail::lacked_memory()) throw std::bad_alloc();
   if (!good)
     throw run_error(fmt::format("HDF5 failed to {}: {}", doing, detail::hdf5_cause()), "This is a fault of shardsim");
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/system_failure.h"
 #include "base/worker_died.h"
 #include "base/workers.h"
 
@@ -24,6 +25,15 @@ void prepare_for_the_worst() {
   if (nowhere >= 0) ::dup2(nowhere, STDERR_FILENO);
 }
 
+// The library crashes over memory that it does not get, too, and over good files then.
+Error broke_down(const std::string& file, int signal) {
+  const std::string how = fmt::format("the HDF5 library broke down over this file ({})", strsignal(signal));
+  if ((signal == SIGSEGV || signal == SIGABRT) && memory_is_limited())
+    return {Failure::run, Place{file}, "the process may have too little memory: " + how,
+            "Give it more memory (ulimit -v). Where that does not help, the file is damaged: write it again"};
+  return input_error(Place{file}, how, "Write it again, for it is damaged");
+}
+
 }  // namespace
 
 std::string read_apart(const std::filesystem::path& path, const std::function<std::string()>& read) {
@@ -35,9 +45,7 @@ std::string read_apart(const std::filesystem::path& path, const std::function<st
     return run_in_workers({{path.string(), apart}}, {}).front();
   } catch (const WorkerDied& death) {
     if (death.signal == 0 || death.signal == SIGKILL) throw;  // somebody else ended it
-    throw input_error(Place{path.string()},
-                      fmt::format("the HDF5 library broke down over this file ({})", strsignal(death.signal)),
-                      "Write it again, for it is damaged, unless the process may take very little memory");
+    throw broke_down(path.string(), death.signal);
   }
 }
 

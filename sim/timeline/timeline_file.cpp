@@ -1,6 +1,7 @@
 #include "sim/timeline/timeline_file.h"
 
 #include <algorithm>
+#include <new>
 #include <set>
 #include <string_view>
 
@@ -8,6 +9,7 @@
 #include "base/error.h"
 #include "base/hdf5/hdf5.h"
 #include "base/hdf5/read_apart.h"
+#include "base/system_failure.h"
 #include "base/text.h"
 #include "sim/timeline/timeline_hdf5.h"
 
@@ -70,9 +72,7 @@ Timeline timeline_in(const std::filesystem::path& path, const std::string& case_
   return timeline;
 }
 
-}  // namespace
-
-void write_timelines(const std::filesystem::path& path, const TimelineFile& file) {
+void write_whole(const std::filesystem::path& path, const TimelineFile& file) {
   Hdf5Writer out;
   write_root(out, file);
   write_case_table(out, file);
@@ -83,6 +83,16 @@ void write_timelines(const std::filesystem::path& path, const TimelineFile& file
     write_timeline_columns(out, "/cases/" + name, *timeline);
   }
   out.save(path);
+}
+
+}  // namespace
+
+void write_timelines(const std::filesystem::path& path, const TimelineFile& file) {
+  try {
+    write_whole(path, file);
+  } catch (const std::bad_alloc&) {
+    throw out_of_memory(path.string());
+  }
 }
 
 std::vector<std::string> timeline_cases(const std::filesystem::path& path) {

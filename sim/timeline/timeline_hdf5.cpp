@@ -176,6 +176,7 @@ class ColumnReader {
   // One item a row, a member from the column of each field; what the file need not have stays as it is.
   template <typename Item, typename Fields>
   std::vector<Item> items(const Fields& fields) const {
+    check_room(fields, sizeof(Item));
     std::vector<Item> result(length_);
     for_each_field(fields, [&](const auto& field) {
       if (!field.required && !has(field.name)) return;
@@ -187,10 +188,7 @@ class ColumnReader {
 
   template <typename Value>
   std::vector<Value> column(const char* name) const {
-    const std::vector<std::size_t> shape = in_.shape(path(name));
-    if (shape.size() != 1 || shape[0] != length_)
-      in_.refuse(
-          fmt::format("column {} has {} values where {} are due", path(name), shape.empty() ? 1 : shape[0], length_));
+    check_length(name);
     if constexpr (std::is_same_v<Value, double>) {
       return in_.reals(path(name));
     } else if constexpr (std::is_same_v<Value, std::string>) {
@@ -206,6 +204,25 @@ class ColumnReader {
 
  private:
   std::string path(const char* name) const { return group_ + "/" + name; }
+
+  void check_length(const char* name) const {
+    const std::vector<std::size_t> shape = in_.shape(path(name));
+    if (shape.size() != 1 || shape[0] != length_)
+      in_.refuse(
+          fmt::format("column {} has {} values where {} are due", path(name), shape.empty() ? 1 : shape[0], length_));
+  }
+
+  // Before there is an item: a length that the file does not hold must not take memory.
+  template <typename Fields>
+  void check_room(const Fields& fields, std::size_t item_bytes) const {
+    std::vector<std::string> columns;
+    for_each_field(fields, [&](const auto& field) {
+      if (!field.required && !has(field.name)) return;
+      check_length(field.name);
+      columns.push_back(path(field.name));
+    });
+    in_.check_columns(columns, item_bytes);
+  }
 
   const Hdf5Reader& in_;
   std::string group_;

@@ -28,6 +28,7 @@ TEST_CASE("memory that the system refuses is named alike, whoever is refused it"
   const std::system_error refused(ENOMEM, std::generic_category());
   CHECK(std::string(system_failure(refused).what()) == out_of_memory().what());
   CHECK(std::string(out_of_memory().what()).starts_with("out of memory. "));
+  CHECK(std::string(out_of_memory("a.h5").what()).starts_with("a.h5: out of memory. "));
 }
 
 TEST_CASE("the kind of failure and the place travel with the error") {

@@ -108,6 +108,18 @@ for kilobytes in 150000 200000 300000; do
   lacking "-v $kilobytes" run good.yaml -o few -q
   lacking "-v $kilobytes" compare whole/timeline.h5 whole/timeline.h5
 done
+# Whatever fails first where memory hardly suffices, it is no damage of a good file, and no fault of shardsim.
+begins() { (ulimit -v "$1" && "$shardsim" --version); } >/dev/null 2>&1
+least=16000
+until begins $least || [ $least -ge 4000000 ]; do least=$((least + 1000)); done
+for kilobytes in $(seq $least 600 $((least + 6000))); do
+  for arguments in "compare whole/timeline.h5 whole/timeline.h5" "convert whole/timeline.h5 -o back.h5 --force"; do
+    # shellcheck disable=SC2086
+    lacking "-v $kilobytes" $arguments
+    [ "$code" -eq 0 ] || check "ulimit -v $kilobytes: $arguments names memory: $(cat streams/err)" \
+      grep -qE '^error: ([^ ]*: )?(out of memory|the process may have too little memory|cannot start a process|cannot read it: Cannot allocate)' streams/err
+  done
+done
 # A small stack is raised where that is allowed, else it is said; no file is blamed for it.
 refused_stack() { code=0; bash -c 'ulimit -s 64; exec "$0" "$@"' "$shardsim" "$@" >streams/out 2>streams/err || code=$?; }
 "$shardsim" plan good.yaml -o planned.json 2>streams/err || fail "$(cat streams/err)"

@@ -287,17 +287,36 @@ TEST_CASE("filters are those that h5py and pandas write, each once") {
         std::string::npos);
 }
 
+// A set of zeros, all of them written, that take little room in the file.
+void make_deflated(hid_t file, hsize_t length) {
+  const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+  const hsize_t chunk = 1 << 20;
+  H5Pset_chunk(properties, 1, &chunk);
+  H5Pset_deflate(properties, 9);
+  H5Pset_alloc_time(properties, H5D_ALLOC_TIME_EARLY);
+  make_set(file, length, properties);
+}
+
 TEST_CASE("a small file that unfolds to more than 1 GiB is refused before it is read") {
   const TemporaryFolder folder("hdf5");
-  const auto deflated = [&](hid_t file) {
-    const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
-    const hsize_t chunk = 1 << 20;
-    H5Pset_chunk(properties, 1, &chunk);
-    H5Pset_deflate(properties, 9);
-    H5Pset_alloc_time(properties, H5D_ALLOC_TIME_EARLY);
-    make_set(file, hsize_t{200} << 20, properties);
-  };
+  const auto deflated = [](hid_t file) { make_deflated(file, hsize_t{200} << 20); };
   CHECK(refusal(folder / "x.h5", deflated).find("more than the 1024 MiB") != std::string::npos);
+}
+
+TEST_CASE("columns are refused before they are read, one that is not there and those that are too much together") {
+  const TemporaryFolder folder("hdf5");
+  const hid_t made = H5Fcreate((folder / "x.h5").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  make_deflated(made, hsize_t{60} << 20);
+  H5Fclose(made);
+  const Hdf5Reader in(folder / "x.h5");
+  const auto checked = [&](const std::vector<std::string>& paths, std::size_t row_bytes) {
+    return error_of([&] { in.check_columns(paths, row_bytes); });
+  };
+  CHECK(checked({"/set", "/set"}, 8).empty());
+  CHECK(checked({"/set", "/set"}, 8).empty());  // nothing was read, so nothing is counted
+  CHECK(checked({"/set", "/set", "/set"}, 8).find("/set: the file's values take more than") != std::string::npos);
+  CHECK(checked({"/set"}, 40).find("more than the 1024 MiB") != std::string::npos);
+  CHECK(checked({"/set", "/other"}, 8).find("/other is missing") != std::string::npos);
 }
 
 TEST_CASE("a long text that is named many times is refused before it takes much memory") {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <string>
 
@@ -44,6 +45,27 @@ TEST_CASE("a library that breaks down is an error of the file, not of this proce
     CHECK(failure == Failure::input);
     CHECK(text.find("some.h5: the HDF5 library broke down over this file") == 0);
   }
+}
+
+// A limit that hinders nothing, but is one.
+TEST_CASE("where memory is limited, a crash of the library is first of all a lack of memory") {
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_AS, &before) == 0);
+  const rlimit limited{rlim_t{1} << 46, before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_AS, &limited) == 0);
+  const auto crashed = [](int crash) {
+    return failure_of([crash] {
+      ::raise(crash);
+      return std::string("not reached");
+    });
+  };
+  for (const int crash : {SIGSEGV, SIGABRT}) {
+    const auto [failure, text] = crashed(crash);
+    CHECK(failure == Failure::run);
+    CHECK(text.find("some.h5: the process may have too little memory") == 0);
+  }
+  CHECK(crashed(SIGFPE).first == Failure::input);
+  setrlimit(RLIMIT_AS, &before);
 }
 
 TEST_CASE("a reader that somebody else ended says nothing against the file") {

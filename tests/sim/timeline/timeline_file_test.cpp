@@ -1,6 +1,7 @@
 #include "sim/timeline/timeline_file.h"
 
 #include <doctest/doctest.h>
+#include <hdf5.h>
 #include <sys/resource.h>
 
 #include <csignal>
@@ -247,6 +248,52 @@ std::string refusal(const SmallFile& file) {
   const TemporaryFolder folder("timeline");
   file.write(folder / "x.h5");
   return message_of([&] { read_timeline(folder / "x.h5", "main"); });
+}
+
+// Makes every span column of so many values, packed, which were written or not.
+void lengthen_spans(const fs::path& path, hsize_t length, H5D_alloc_time_t written) {
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), space = H5Screate_simple(1, &length, nullptr);
+  const hid_t packed = H5Pcreate(H5P_DATASET_CREATE);
+  const hsize_t chunk = 65536;
+  H5Pset_chunk(packed, 1, &chunk);
+  H5Pset_deflate(packed, 4);
+  H5Pset_alloc_time(packed, written);
+  for (const char* name : {"span", "start_us", "end_us", "rank", "stream", "op", "iteration", "bytes"}) {
+    const std::string column = std::string("/cases/main/spans/") + name;
+    const hid_t type = column.ends_with("_us") ? H5T_IEEE_F64LE : H5T_STD_I64LE;
+    H5Ldelete(file, column.c_str(), H5P_DEFAULT);
+    H5Dclose(H5Dcreate2(file, column.c_str(), type, space, H5P_DEFAULT, packed, H5P_DEFAULT));
+  }
+  H5Pclose(packed);
+  H5Sclose(space);
+  H5Fclose(file);
+}
+
+// The most memory that a process of ours has taken so far, in MiB.
+long most_taken() {
+  rusage used{};
+  getrusage(RUSAGE_CHILDREN, &used);
+  return used.ru_maxrss >> 10;
+}
+
+// What a file of such spans is refused with, and how much more memory that takes than good files did, in MiB.
+std::pair<std::string, long> refusal_of_spans(hsize_t length, H5D_alloc_time_t written) {
+  const TemporaryFolder folder("timeline");
+  SmallFile{}.write(folder / "x.h5");
+  read_timeline(folder / "x.h5", "main");
+  const long before = most_taken();
+  lengthen_spans(folder / "x.h5", length, written);
+  const std::string message = message_of([&] { read_timeline(folder / "x.h5", "main"); });
+  return {message, most_taken() - before};
+}
+
+TEST_CASE("lengths that a file does not hold, or that are too much together, are refused before they take memory") {
+  const auto [unwritten, first] = refusal_of_spans(50'000'000, H5D_ALLOC_TIME_INCR);
+  CHECK(says(unwritten, "/cases/main/spans/start_us says 50000000 values, more than the file holds"));
+  CHECK(first < 500);
+  const auto [zeros, second] = refusal_of_spans(30'000'000, H5D_ALLOC_TIME_EARLY);
+  CHECK(says(zeros, "more than the 1024 MiB that one file may hold"));
+  CHECK(second < 500);
 }
 
 // The four refusals of docs/formats/timeline.md (columns of unequal length, an end before its start, a rank outside the

@@ -221,16 +221,14 @@ std::vector<const CaseResult*> fastest_of_workloads_first(const StudyResult& stu
 
 std::vector<std::pair<std::string, std::vector<std::string>>> notes_by_text(const StudyResult& study) {
   std::vector<std::pair<std::string, std::vector<std::string>>> notes;
-  for (const CaseResult* const item : fastest_of_workloads_first(study)) {
-    for (const std::string& text : item->notes) {
-      const auto known = std::find_if(notes.begin(), notes.end(), [&](const auto& note) { return note.first == text; });
-      if (known == notes.end()) {
-        notes.push_back({text, {item->name}});
-      } else {
-        known->second.push_back(item->name);
-      }
-    }
-  }
+  const auto known = [&](const std::string& text) {
+    return std::ranges::find(notes, text, &std::pair<std::string, std::vector<std::string>>::first);
+  };
+  for (const CaseResult* const item : fastest_of_workloads_first(study))
+    for (const std::string& text : item->notes)
+      if (known(text) == notes.end()) notes.push_back({text, {}});
+  for (const CaseResult& item : study.cases)
+    for (const std::string& text : item.notes) known(text)->second.push_back(item.name);
   return notes;
 }
 

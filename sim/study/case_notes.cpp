@@ -332,7 +332,7 @@ void note_published(Notes& notes, const Case& item) {
                                    [](const Published& published) { return published.at_observed_payload; });
   if (count == 0) return;
   notes.push_back(
-      fmt::format("{} published numbers belong to the observed payload, which workload '{}' does not state (key "
+      fmt::format("{} of the published numbers are of the observed payload, which workload '{}' does not state (key "
                   "'runtime' of its tables). They are compared only with the planned payload.",
                   count, item.workload.name));
 }

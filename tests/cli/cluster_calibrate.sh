@@ -74,7 +74,7 @@ check "the first time is another one" bash -c "! cmp -s '$embedding' kernels.csv
 sed -i 's/,tbe_fwd (no shmem),/,tbe_fwd,/' kernels.csv
 refuse 2 'kernels.csv:2: time_us is "5e-324". Give a number from 1e-06 to 1e\+12' cluster calibrate --cluster dgx1_v100 --measurements kernels.csv -o new.yaml
 rows "$(for i in {1..200}; do printf 'box,12500,8,all_to_all,%s,50\\n' $((1024 * i)); done)"
-refused 'm.csv:22: with this row 2100000 ranks are to be predicted, in all rows. At most 2000000 are, in one go'
+refused 'm.csv:7: with this row 600000 ranks are to be predicted, in all rows. At most 500000 are, in one go'
 rows 'box,1,8,all_reduce,1024,50\nbox,1,8,all_reduce,2048,soon\n'
 refused 'm.csv:3: column time_us'
 refused 'argument --rows: "1" is not a whole number from 2 to 1,000' --rows 1

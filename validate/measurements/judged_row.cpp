@@ -59,17 +59,21 @@ void complete(MeasuredRow& row, const MappedSystem& system) {
 // Ranks of all rows so far: each row may be in reason, and all rows together ask for hours of work.
 class RankTally {
  public:
+  explicit RankTally(std::int64_t most) : most_(most) {}
+
   void add(const MeasuredRow& row, const Lay& lay) {
-    constexpr std::int64_t kMost = 2'000'000;  // seconds of work
     ranks_ += std::int64_t{lay.nodes} * lay.gpus * lay.groups;
-    if (ranks_ > kMost)
+    if (ranks_ > most_)
       throw input_error(row.place, fmt::format("with this row {} ranks are to be predicted, in all rows", ranks_),
-                        fmt::format("At most {} are, in one go: give the file in parts", kMost));
+                        fmt::format("At most {} are, in one go: give the file in parts", most_));
   }
 
  private:
-  std::int64_t ranks_ = 0;
+  std::int64_t most_, ranks_ = 0;
 };
+
+constexpr std::int64_t kMostJudged = 2'000'000;  // seconds of work
+constexpr std::int64_t kMostFitted = 500'000;    // half a minute: a fit predicts its rows again and again
 
 class Judge {
  public:
@@ -110,7 +114,7 @@ class Judge {
 
   const SystemMap& map_;
   const LeftOutFits& fits_;
-  RankTally ranks_;
+  RankTally ranks_{kMostJudged};
   std::map<std::pair<std::string, int>, std::unique_ptr<Cluster>> clusters_;
 };
 
@@ -129,7 +133,7 @@ double JudgedRow::error_pct() const {
 }
 
 void check_rank_count(const ClusterSpec& spec, const std::vector<MeasuredRow>& rows) {
-  RankTally ranks;
+  RankTally ranks(kMostFitted);
   for (const MeasuredRow& row : rows) {
     if (!row.is_of_one_gpu()) ranks.add(row, lay_of(row, spec.name, spec.gpu.count));
   }

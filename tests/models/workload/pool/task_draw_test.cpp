@@ -11,7 +11,10 @@ namespace {
 
 std::vector<Table> pool_of(std::size_t tables, std::uint64_t rows) {
   std::vector<Table> pool(tables);
-  for (std::size_t i = 0; i < tables; ++i) pool[i].rows = rows * (i + 1);
+  for (std::size_t i = 0; i < tables; ++i) {
+    pool[i].rows = rows * (i + 1);
+    pool[i].kind = TableKind::pooled;
+  }
   return pool;
 }
 
@@ -23,6 +26,14 @@ double bytes_of(const Task& task, const std::vector<Table>& pool) {
 }
 
 }  // namespace
+
+TEST_CASE("a pool with a sequence makes no tasks, for their ids would have to be exchanged") {
+  std::vector<Table> pool = pool_of(20, 1000);
+  pool[7].name = "history";
+  pool[7].kind = TableKind::sequence;
+  CHECK_THROWS_WITH_AS(draw_tasks(pool, TaskLaw{}, 1, {}),
+                       doctest::Contains("table 'history' of the pool is a sequence"), Error);
+}
 
 TEST_CASE("tasks have as many tables as asked, dims by powers of two, and fit") {
   const std::vector<Table> pool = pool_of(50, 1000);

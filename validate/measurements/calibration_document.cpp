@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/document/cells.h"
 #include "base/text.h"
 #include "validate/measurements/calibration.h"

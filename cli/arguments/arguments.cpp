@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -172,6 +173,13 @@ std::optional<std::int64_t> Arguments::count(const std::string& name, std::int64
                     fmt::format("{} is not a whole number from {} to {}", excerpt(*text), with_thousands(least),
                                 with_thousands(most)),
                     "Give another number");
+}
+
+void refuse_read_file(const std::string& output, const std::vector<std::string>& read) {
+  std::error_code absent;
+  for (const std::string& each : read)
+    if (std::filesystem::equivalent(output, each, absent))
+      throw input_error(Arguments::place("output"), excerpt(output) + " is the file that is read", "Name another file");
 }
 
 }  // namespace shardsim

@@ -40,4 +40,7 @@ class Arguments {
   std::vector<std::string> positional_, rest_;
 };
 
+// A file is not replaced by what was made of it, --force or not. Errors: Failure::input at the option `output`.
+void refuse_read_file(const std::string& output, const std::vector<std::string>& read);
+
 }  // namespace shardsim

@@ -43,13 +43,6 @@ void require_same_kind(const std::string& path, const std::string& mark) {
 
 }  // namespace
 
-void refuse_read_file(const std::string& path, const std::vector<std::string>& read) {
-  std::error_code absent;
-  for (const std::string& each : read)
-    if (std::filesystem::equivalent(path, each, absent))
-      throw input_error(Arguments::place("output"), excerpt(path) + " is the file that is read", "Name another file");
-}
-
 std::vector<Option> scenario_options() {
   return {{"set", 0, "PATH=VALUE", "Change one value of the scenario, for example cluster.nodes=8.", "",
            Option::Times::any},

@@ -58,9 +58,6 @@ void deliver(const std::string& text, const Arguments& given, const std::string&
 // only dots are left ("...yaml"), which would lead out of the folder of results.
 std::string result_name(const Arguments& given);
 
-// A file is not replaced by what was made of it, --force or not. Errors: Failure::input at the output.
-void refuse_read_file(const std::string& path, const std::vector<std::string>& read);
-
 // The folder that -o names, or `standard`. Errors: -o - and an empty name; `command` is named there.
 std::filesystem::path output_folder(const Arguments& given, const std::string& command,
                                     const std::filesystem::path& standard);

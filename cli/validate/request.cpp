@@ -9,7 +9,6 @@
 #include "base/stop_signals.h"
 #include "base/text.h"
 #include "cli/arguments/measuring.h"
-#include "cli/commands/shared.h"
 #include "cli/file_kinds.h"
 
 namespace shardsim {

@@ -96,7 +96,7 @@ refuse 2 'argument --warmup: "2.5"' row_wise.json -o x.h5 --warmup 2.5
 refuse 2 'argument --port: "70000"' row_wise.json -o x.h5 --port 70000
 refuse 2 'argument --priority: the streams of a CPU rank' row_wise.json -o x.h5 --priority
 for option in "--threads 2" "--longest-operation 9"; do
-  refuse 2 "argument ${option% *}: the option concerns CPU ranks|unknown device .cuda." row_wise.json -o x.h5 --device cuda $option
+  refuse 2 "argument ${option% *}: the option concerns CPU ranks|has no CUDA part" row_wise.json -o x.h5 --device cuda $option
 done
 refuse 2 'argument --output: "row_wise.json" is the file that is read' row_wise.json -o row_wise.json --force
 refuse 2 "argument --output: the option has no effect together with --check-data" row_wise.json -o x.h5 --check-data

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "cli/arguments/arguments.h"
 #include "cli/arguments/command.h"
-#include "cli/commands/shared.h"
 
 namespace shardsim {
 

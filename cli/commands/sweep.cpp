@@ -178,6 +178,7 @@ int submit_sweep(const Arguments& given, const Sweep& sweep, const std::filesyst
 
 // A rank that mpirun has started beside rank 0, which alone speaks.
 int serve_rank(const Arguments& given, const Terminal& terminal, MpiSession& session) {
+  say_when_stopped("");  // mpirun ends the ranks that are left when rank 0 has refused something
   try {
     const Sweep sweep = asked_sweep(given);
     PointSimulator simulator(sweep);

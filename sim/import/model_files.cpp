@@ -137,22 +137,19 @@ std::string imported_cluster(const ImportSetting& setting, const StatedShape& sh
 
 // The compute model with constants of the cluster's own GPU, where there are some: in the default one, the time of
 // sorts is a guess.
-std::string imported_compute(const ImportSetting& setting) {
-  const ClusterSpec spec =
-      read_cluster(load_named(setting.cluster, "clusters", setting.cluster_from, {"argument --cluster"}));
-  return shipped_gpu_table().find(spec.gpu.model) == nullptr ? "" : "compute_model: {name: gpu_kernels}\n";
+std::string imported_compute(const ClusterSpec& cluster) {
+  return shipped_gpu_table().find(cluster.gpu.model) == nullptr ? "" : "compute_model: {name: gpu_kernels}\n";
 }
 
 constexpr const char* kHostLine =
     "# software: torchrec_eager   # simulates the host, too, which launches every kernel; see shardsim list software\n";
 
-std::string imported_scenario(const ImportedModel& model, const ImportSetting& setting, const std::string& workload,
-                              const std::string& plan) {
+std::string imported_scenario(const ImportedModel& model, const ImportSetting& setting, const std::string& compute,
+                              const std::string& workload, const std::string& plan) {
   const std::string file = std::filesystem::path(model.source).filename().string();
   return fmt::format("schema: shardsim.scenario/1\ntitle: {}\ncluster: {}\n{}{}workload:{}\n{}\n",
                      in_yaml_quotes(printable(file) + ", as imported"),
-                     imported_cluster(setting, stated_shape(model, setting)), imported_compute(setting), kHostLine,
-                     workload, plan);
+                     imported_cluster(setting, stated_shape(model, setting)), compute, kHostLine, workload, plan);
 }
 
 // What is told of the file that was made, as told of the one that it is made from: the first is not written, and nobody
@@ -217,20 +214,20 @@ ModelFiles model_files(const ImportedModel& model, const ImportSetting& setting)
   const std::string inside = "\n" + indented_lines(body, "  ");
   const std::string planner = fmt::format("planner: {{name: {}}}", in_yaml_quotes(setting.planner));
   const std::string path = (std::filesystem::path(setting.cluster_from) / "scenario.yaml").string();
-  const Scenario read = read_back(model, imported_scenario(model, setting, inside, planner), path);
+  const Scenario read = read_back(model, imported_scenario(model, setting, "", inside, planner), path);
+  const Case& item = read.cases.front();
   ModelFiles files;
   std::string how = planner;
   if (model.plan) {
-    const Case& item = read.cases.front();
     const Cluster cluster = cluster_of(item);
     files.plan = plan_to_json(checked_plan(renamed_plan(model), item.workload, cluster), item.workload, cluster);
     how = fmt::format("plan: {{file: {}}}\n# {}   # instead of the plan: what its planner would do here",
                       in_yaml_quotes(setting.plan_file), planner);
   }
   if (!setting.in_place) files.workload = top + "schema: shardsim.workload/1\n" + body;
-  files.scenario =
-      (setting.in_place ? top : comment_lines("Made by: " + setting.made_by)) +
-      imported_scenario(model, setting, setting.in_place ? inside : " " + in_yaml_quotes(setting.workload_file), how);
+  files.scenario = (setting.in_place ? top : comment_lines("Made by: " + setting.made_by)) +
+                   imported_scenario(model, setting, imported_compute(item.cluster),
+                                     setting.in_place ? inside : " " + in_yaml_quotes(setting.workload_file), how);
   return files;
 }
 

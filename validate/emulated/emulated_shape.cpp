@@ -13,6 +13,7 @@ namespace shardsim {
 namespace {
 
 constexpr int kFastTier = 1, kNicTier = 2;
+constexpr int kFrame = 14;  // bytes of Ethernet around what the MTU counts
 
 std::string mac(int tier, int rank) {
   return fmt::format("02:00:00:00:{:02x}:{:02x}", tier, rank);
@@ -35,7 +36,7 @@ std::string shaper(const std::string& verb, const std::string& device, Bandwidth
 // tc counts the time of a burst in whole microseconds, rounded down: at 1 Gbit/s, 1,600 B become 1,500, less than a
 // frame.
 int nic_burst(Bandwidth rate) {
-  constexpr int kFrame = 14, kLeast = kNicMtu + kFrame;
+  constexpr int kLeast = kNicMtu + kFrame;
   const double per_us = rate.bytes_per_second * 1e-6;
   if (std::floor(kNicBurst / per_us) * per_us >= kLeast) return kNicBurst;
   return static_cast<int>(std::ceil(std::ceil(kLeast / per_us) * per_us));
@@ -77,7 +78,7 @@ EmulatedShape at_share(EmulatedShape shape, double share) {
 }
 
 Bandwidth payload_rate(Bandwidth shaped, int mtu) {
-  constexpr int kHeaders = 52, kFrame = 14;
+  constexpr int kHeaders = 52;
   return {shaped.bytes_per_second * (mtu - kHeaders) / (mtu + kFrame)};
 }
 
@@ -181,7 +182,6 @@ const json* entry_with(const json& list, const char* key, const std::string& val
 }  // namespace
 
 std::string wrong_shaper(std::string_view qdiscs, const std::string& device, Bandwidth rate, int mtu, int most_burst) {
-  constexpr int kFrame = 14;
   const json list = json::parse(qdiscs, nullptr, false);
   const json* const found = list.is_array() ? entry_with(list, "dev", device) : nullptr;
   if (found == nullptr) return device + " has no shaper";

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <list>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -16,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/read_failure.h"
+#include "base/read_files.h"
 #include "base/stop_signals.h"
 #include "base/text.h"
 
@@ -92,10 +92,10 @@ File new_temporary(const fs::path& target, fs::path& temporary) {
 // A result that is written whole, beside its target, and has not got its name yet.
 class HiddenFile {
  public:
-  explicit HiddenFile(const ResultFile& result) : target_(result_target(result.path)) {
+  HiddenFile(const fs::path& path, std::string_view text) : target_(result_target(path)) {
     File file = new_temporary(target_, temporary_);
     lock_ = ::dup(::fileno(file.get()));  // holds until the file has its name
-    const bool written = std::fwrite(result.text.data(), 1, result.text.size(), file.get()) == result.text.size();
+    const bool written = std::fwrite(text.data(), 1, text.size(), file.get()) == text.size();
     const int failure = errno;
     if (!written || std::fclose(file.release()) != 0) {
       const std::string why = cause(written ? errno : failure);
@@ -190,20 +190,14 @@ std::string read_file(const std::string& path, std::size_t most) {
   if (path.empty()) throw input_error({"the name of a file"}, "it is empty", "Name the file to read");
   const File file(std::fopen(path.c_str(), "rb"));
   if (!file) throw cannot_read(path, errno);
+  note_read(path);
   return read_all(file.get(), path, most);
 }
 
 void write_file(const fs::path& path, std::string_view text) {
-  write_files({{path, text}});
-}
-
-void write_files(const std::vector<ResultFile>& files) {
   const StopDelay whole;
-  std::list<MadeFolders> folders;  // end after the files that lie in them
-  for (const ResultFile& file : files) folders.emplace_back(file.path.parent_path());
-  std::vector<std::unique_ptr<HiddenFile>> hidden;
-  for (const ResultFile& file : files) hidden.push_back(std::make_unique<HiddenFile>(file));
-  for (const std::unique_ptr<HiddenFile>& file : hidden) file->publish();
+  const MadeFolders folders(path.parent_path());
+  HiddenFile(path, text).publish();
 }
 
 std::string version() {

@@ -42,17 +42,11 @@ std::filesystem::path result_target(std::filesystem::path target);
 // The Error for a failed write; the caller throws it.
 Error cannot_write(const std::filesystem::path& path, const std::string& why);
 
-// Writes a result file that appears whole or not at all: it is written beside its target under a temporary name and
-// then renamed. A process may write a target only once at a time. Errors: Failure::run naming the path and the cause;
+// Writes a file that appears whole or not at all: it is written beside its target under a temporary name and then
+// renamed. It takes the place of whatever is there: results of commands go through result_folder.h, which asks whose
+// that is. A process may write a target only once at a time. Errors: Failure::run naming the path and the cause;
 // those of result_target().
 void write_file(const std::filesystem::path& path, std::string_view text);
-
-// Files that belong together: none of them appears unless all could be written.
-struct ResultFile {
-  std::filesystem::path path;
-  std::string_view text;
-};
-void write_files(const std::vector<ResultFile>& files);
 
 // The folder that holds `scenarios/` and `plots/`: $SHARDSIM_DATA when set, else the nearest one at or above the
 // executable (or its share/shardsim), else the source tree of the build. Errors: Failure::input when $SHARDSIM_DATA is

@@ -6,14 +6,18 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/at_end.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/folder_record.h"
+#include "base/read_files.h"
 #include "base/replaced.h"
 #include "base/stop_signals.h"
 #include "base/text.h"
@@ -22,49 +26,66 @@ namespace shardsim {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace std::chrono_literals;
 
-constexpr const char* kNames = ".shardsim-files";
-constexpr const char* kHidden = ".shardsim-run-";
-constexpr std::string_view kTemporary = ".shardsim-";  // and six characters: as write_file names them
-constexpr std::size_t kTemporaryLength = kTemporary.size() + 6;
+constexpr std::string_view kHidden = ".shardsim-run-";  // and six characters
+constexpr std::string_view kTemporary = ".shardsim-";   // likewise: as write_file names them
+constexpr std::size_t kRandom = 6;
+constexpr std::string_view kRemedy = "Choose another name with -o, or add --force to replace it";
+
+// A folder as the system takes it: the empty path is the current one.
+fs::path opened_as(const fs::path& folder) {
+  return folder.empty() ? "." : folder;
+}
 
 // One writer at a time. The lock is on the folder itself and goes with the process that holds it, so none is ever
 // stale. Where a file system has no locks, nobody is kept out.
-class FolderLock {
+class WriterLock {
  public:
-  explicit FolderLock(const fs::path& folder) : folder_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  // Waits as long as `patience` for another one.
+  WriterLock(const fs::path& folder, std::chrono::milliseconds patience)
+      : folder_(::open(opened_as(folder).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
     if (folder_ < 0) throw cannot_write(folder, std::strerror(errno));
-    if (::flock(folder_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-    ::close(folder_);
-    throw run_error(folder.string() + ": another run is writing its results there now",
-                    "Wait for its end, or choose another folder with -o");
+    const auto last = std::chrono::steady_clock::now() + patience;
+    while (::flock(folder_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      if (std::chrono::steady_clock::now() >= last) refuse(folder);
+      std::this_thread::sleep_for(5ms);
+    }
   }
-  ~FolderLock() { ::close(folder_); }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
+  ~WriterLock() { ::close(folder_); }
+  WriterLock(const WriterLock&) = delete;
+  WriterLock& operator=(const WriterLock&) = delete;
 
  private:
+  [[noreturn]] void refuse(const fs::path& folder) const {
+    ::close(folder_);
+    throw run_error(opened_as(folder).string() + ": another run is writing its results there now",
+                    "Wait for its end, or choose another folder with -o");
+  }
+
   int folder_;
 };
 
 fs::path new_hidden_folder(const fs::path& target) {
-  std::string name = (target / kHidden).string() + "XXXXXX";
+  std::string name = (target / kHidden).string() + std::string(kRandom, 'X');
   if (::mkdtemp(name.data()) == nullptr) throw cannot_write(target, std::strerror(errno));
   return name;
 }
 
-// Names in a folder that begin so.
-std::vector<fs::path> beginning_with(const fs::path& folder, std::string_view start) {
+// Names in a folder that begin so and have six characters more.
+std::vector<fs::path> temporaries(const fs::path& folder, std::string_view start) {
   std::error_code ignored;
   std::vector<fs::path> found;
-  for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end; at.increment(ignored))
-    if (at->path().filename().string().starts_with(start)) found.push_back(at->path());
+  for (fs::directory_iterator at(opened_as(folder), ignored), end; !ignored && at != end; at.increment(ignored)) {
+    const std::string name = at->path().filename().string();
+    if (name.starts_with(start) && name.size() == start.size() + kRandom) found.push_back(folder / name);
+  }
   return found;
 }
 
 void remove_half_written(const fs::path& target) {
   std::error_code ignored;
-  for (const fs::path& folder : beginning_with(target, kHidden)) fs::remove_all(folder, ignored);
+  for (const fs::path& folder : temporaries(target, kHidden)) fs::remove_all(folder, ignored);
   remove_abandoned_files(target);
 }
 
@@ -79,23 +100,11 @@ bool is_abandoned(const fs::path& path) {
   return unlocked;
 }
 
-// Names below the target of what the last run wrote; a name that leads out of it is nobody's that we know.
-std::set<std::string> names_in(const fs::path& target) {
-  std::set<std::string> names;
-  if (!is_file(target / kNames)) return names;
-  for (const std::string& name : split(read_file((target / kNames).string()), '\n')) {
-    const fs::path path(name);
-    const bool inside = !path.empty() && path.is_relative() && std::ranges::find(path, "..") == path.end();
-    if (inside) names.insert(name);
-  }
-  return names;
-}
-
-std::set<std::string> written_names(const fs::path& hidden) {
+std::vector<std::string> written_names(const fs::path& hidden) {
   std::set<std::string> names;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(hidden))
     if (entry.is_regular_file()) names.insert(entry.path().lexically_relative(hidden).string());
-  return names;
+  return {names.begin(), names.end()};
 }
 
 // The folders between the target and a file of its, outermost first.
@@ -106,48 +115,97 @@ std::vector<fs::path> folders_above(const fs::path& target, const std::string& n
   return folders;
 }
 
-// Everything that can be refused is refused before the first file moves.
-void refuse_foreign(const fs::path& target, const std::set<std::string>& names, const std::set<std::string>& ours,
-                    ForeignFiles foreign) {
-  const auto refuse = [](const fs::path& path, const std::string& what) {
-    throw run_error(path.string() + ": " + what, "Remove it, or choose another folder with -o");
-  };
-  std::error_code failure;
-  if (fs::is_symlink(target / kNames, failure)) refuse(target / kNames, "a link is in the way of results");
-  for (const std::string& name : names) {
-    for (const fs::path& folder : folders_above(target, name))
-      if (fs::is_symlink(folder, failure))
-        refuse(folder, "a symbolic link has the name of a result file, and shardsim does not write through links");
-    const fs::file_status status = fs::symlink_status(target / name, failure);
-    if (!fs::exists(status)) continue;
-    if (!fs::is_regular_file(status))
-      refuse(target / name, "something that is not a regular file has this name, and shardsim does not replace it");
-    if (!ours.contains(name) && foreign == ForeignFiles::refused)
-      refuse(target / name, "this file was not written by an earlier run, so shardsim does not replace it");
-  }
+// The outermost link on the way to a file; empty where there is none.
+fs::path link_above(const fs::path& target, const std::string& name) {
+  std::error_code ignored;
+  for (const fs::path& folder : folders_above(target, name))
+    if (fs::is_symlink(folder, ignored)) return folder;
+  return {};
 }
 
-void write_names(const fs::path& target, const std::set<std::string>& names) {
-  write_file(target / kNames, join({names.begin(), names.end()}, "\n") + "\n");
+// What is there and is a file of the folder itself. A link in its place, or above it, leads to what is not ours.
+bool is_own_file(const fs::path& target, const std::string& name) {
+  std::error_code failure;
+  return link_above(target, name).empty() && fs::is_regular_file(fs::symlink_status(target / name, failure));
+}
+
+// What a writer may do with the files of a folder.
+class Permission {
+ public:
+  Permission(const fs::path& target, const FolderRecord& record, const ResultWriter& writer)
+      : target_(target), record_(record), writer_(writer) {}
+
+  // Errors: what lies at this name may not be replaced, or nothing may be written there.
+  void refuse_taken(const std::string& name) const {
+    refuse_link(link_above(target_, name));
+    std::error_code failure;
+    const fs::file_status status = fs::symlink_status(target_ / name, failure);
+    if (!fs::exists(status)) return;
+    if (!fs::is_regular_file(status))
+      throw run_error((target_ / name).string() +
+                          ": something that is not a regular file has this name, and shardsim does not replace it",
+                      "Remove it, or choose another name with -o");
+    refuse_loss(name);
+  }
+
+  // Errors: a file of the earlier run, which this one would remove, is not as that run left it.
+  void refuse_loss(const std::string& name) const {
+    const fs::path path = target_ / name;
+    if (!is_own_file(target_, name)) return;
+    if (was_read(path))
+      throw input_error({path.string()}, "this command has read the file, so it does not replace it",
+                        "Choose another name with -o");
+    if (writer_.force) return;
+    const std::string digest = file_digest(path);
+    if (!record_.has(writer_.command, name, digest))
+      throw input_error({path.string()}, whose(name, digest), std::string(kRemedy));
+  }
+
+ private:
+  static void refuse_link(const fs::path& link) {
+    if (link.empty()) return;
+    throw run_error(
+        link.string() + ": a symbolic link has the name of a result file, and shardsim does not write through links",
+        "Remove it, or choose another folder with -o");
+  }
+
+  // Why the file is not this command's to replace.
+  std::string whose(const std::string& name, const std::string& digest) const {
+    if (const std::string other = record_.writer_of(name, digest); !other.empty())
+      return "the file exists, and '" + printable(other) + "' wrote it";
+    if (record_.has(writer_.command, name)) return "the file has changed since '" + writer_.command + "' wrote it";
+    return "the file exists, and '" + writer_.command + "' is not known to have written it";
+  }
+
+  const fs::path& target_;
+  const FolderRecord& record_;
+  const ResultWriter& writer_;
+};
+
+void refuse_linked_record(const fs::path& target) {
+  std::error_code failure;
+  const fs::path record = target / FolderRecord::kFile;
+  if (!fs::is_symlink(record, failure)) return;
+  throw run_error(record.string() + ": a link is in the way of results", "Remove it, or choose another folder with -o");
 }
 
 // What other programs read (result.json, drift.json, sweep.csv) arrives after everything else: where it is, all is.
-std::vector<std::string> in_order_of_arrival(const std::set<std::string>& names) {
+std::vector<std::string> in_order_of_arrival(std::vector<std::string> names) {
   const auto turn = [](const std::string& name) {
     const fs::path path(name);
     if (path.has_parent_path()) return 0;
     return path.extension() == ".json" ? 3 : path.extension() == ".csv" ? 2 : 1;
   };
-  std::vector<std::string> ordered(names.begin(), names.end());
-  std::stable_sort(ordered.begin(), ordered.end(),
+  std::stable_sort(names.begin(), names.end(),
                    [&](const std::string& a, const std::string& b) { return turn(a) < turn(b); });
-  return ordered;
+  return names;
 }
 
-void remove_results(const fs::path& target, const std::set<std::string>& names) {
+void remove_results(const fs::path& target, const std::vector<std::string>& names) {
   const std::vector<std::string> arrived = in_order_of_arrival(names);
   std::error_code ignored;
   for (auto name = arrived.rbegin(); name != arrived.rend(); ++name) {
+    if (!is_own_file(target, *name)) continue;
     fs::remove(target / *name, ignored);
     std::vector<fs::path> folders = folders_above(target, *name);
     for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder)
@@ -155,57 +213,153 @@ void remove_results(const fs::path& target, const std::set<std::string>& names) 
   }
 }
 
-// A process that is killed in here leaves files of one run only, and without result.json (see in_order_of_arrival).
-void publish(const fs::path& hidden, const fs::path& target, ForeignFiles foreign) {
-  const std::set<std::string> names = written_names(hidden), before = names_in(target);
-  refuse_foreign(target, names, before, foreign);
-  std::set<std::string> either = names;
-  either.insert(before.begin(), before.end());
-  write_names(target, either);  // whatever happens from here on, all of it is known to be ours
-  remove_results(target, before);
-  std::error_code failure;
-  for (const std::string& name : in_order_of_arrival(names)) {
-    fs::create_directories((target / name).parent_path(), failure);
-    if (!failure) fs::rename(hidden / name, target / name, failure);
-    if (failure) throw cannot_write(target / name, failure.message());
+// How the files of a run join those that are in a folder.
+enum class Joining { replaces_earlier_run, adds };
+
+// Moves what was written into the hidden folder to its place in the target.
+class Publication {
+ public:
+  Publication(const fs::path& hidden, const fs::path& target, const ResultWriter& writer, Joining joining)
+      : hidden_(hidden), target_(target), writer_(writer), joining_(joining), names_(written_names(hidden)) {
+    if (joining == Joining::replaces_earlier_run) before_ = record_.names_of(writer.command);
   }
-  write_names(target, names);
+
+  // Everything that can be refused is refused before the first file moves.
+  void refuse_conflicts() const {
+    refuse_linked_record(target_);
+    const Permission permission(target_, record_, writer_);
+    for (const std::string& name : names_) permission.refuse_taken(name);
+    for (const std::string& name : before_) permission.refuse_loss(name);
+  }
+
+  // A process that is killed in here leaves files of one run only, and without result.json (see in_order_of_arrival).
+  void move() {
+    FolderRecord after = record_;
+    for (const std::string& name : before_) after.forget(name);
+    for (const std::string& name : names_) after.forget(name);
+    for (const std::string& name : names_) {
+      const std::string digest = file_digest(hidden_ / name);
+      record_.add(writer_.command, name, digest);
+      after.add(writer_.command, name, digest);
+    }
+    save(record_);  // whatever happens from here on, all of it is known to be ours
+    remove_results(target_, before_);
+    for (const std::string& name : in_order_of_arrival(names_)) move(name);
+    after.forget_missing();
+    save(after);
+  }
+
+ private:
+  void move(const std::string& name) const {
+    std::error_code failure;
+    if (const fs::path parent = (target_ / name).parent_path(); !parent.empty())
+      fs::create_directories(parent, failure);
+    if (!failure) fs::rename(hidden_ / name, target_ / name, failure);
+    if (failure) throw cannot_write(target_ / name, failure.message());
+  }
+
+  // A file that the user has named may lie where no record can be kept, in another user's folder, say. Without one it
+  // is nobody's, which only means that the next command asks for --force.
+  void save(const FolderRecord& record) const {
+    try {
+      record.save();
+    } catch (const Error&) {
+      if (joining_ == Joining::replaces_earlier_run) throw;
+    }
+  }
+
+  const fs::path& hidden_;
+  const fs::path& target_;
+  const ResultWriter& writer_;
+  const Joining joining_;
+  FolderRecord record_{target_};
+  const std::vector<std::string> names_;
+  std::vector<std::string> before_;  // of the earlier run of the same command
+};
+
+// An Error about the hidden folder, as one about the target.
+Error told_of(const fs::path& target, const Error& error, const fs::path& hidden) {
+  const std::string shown = target.empty() ? "" : (target / "").string();
+  const std::string text = replaced(error.what(), (hidden / "").string(), shown);
+  return Error(error.failure(), Place{}, replaced(text, hidden.string(), opened_as(target).string()), "");
 }
 
-}  // namespace
-
-void check_writable(const fs::path& path) {
-  const StopDelay whole;
-  const fs::path target = result_target(path);
-  std::string name = (target.parent_path() / (std::string(kTemporary) + "XXXXXX")).string();
-  const int file = ::mkostemp(name.data(), O_CLOEXEC);
-  if (file < 0) throw cannot_write(target, std::strerror(errno));
-  ::unlink(name.c_str());
-  ::close(file);
-}
-
-void remove_abandoned_files(const fs::path& folder) {
-  std::error_code ignored;
-  for (const fs::path& path : beginning_with(folder.empty() ? "." : folder, kTemporary))
-    if (path.filename().string().size() == kTemporaryLength && is_abandoned(path)) fs::remove(path, ignored);
-}
-
-void write_folder(const fs::path& target, const std::function<void(const fs::path&)>& write, ForeignFiles foreign) {
+void fill(const fs::path& target, const ResultWriter& writer, Joining joining, std::chrono::milliseconds patience,
+          const std::function<void(const fs::path&)>& write) {
   const StopDelay together;
   const MadeFolders folders(target);
   std::error_code failure, ignored;
-  fs::create_directories(target, failure);
+  fs::create_directories(opened_as(target), failure);
   if (failure) throw cannot_write(target, failure.message());
-  const FolderLock lock(target);
+  const WriterLock lock(target, patience);
   remove_half_written(target);
   const fs::path hidden = new_hidden_folder(target);
   const AtEnd tidy{[&] { fs::remove_all(hidden, ignored); }};
   try {
     write(hidden);
   } catch (const Error& error) {
-    throw Error(error.failure(), Place{}, replaced(error.what(), hidden.string(), target.string()), "");
+    throw told_of(target, error, hidden);
   }
-  publish(hidden, target, foreign);
+  Publication publication(hidden, target, writer, joining);
+  publication.refuse_conflicts();
+  publication.move();
+}
+
+// Whether a new folder can be made there, and the folder itself.
+void try_writing(const fs::path& folder) {
+  const MadeFolders folders(folder);
+  std::error_code failure;
+  fs::create_directories(opened_as(folder), failure);
+  if (failure) throw cannot_write(folder, failure.message());
+  fs::remove(new_hidden_folder(folder), failure);
+}
+
+}  // namespace
+
+void remove_abandoned_files(const fs::path& folder) {
+  std::error_code ignored;
+  for (const fs::path& path : temporaries(folder, kTemporary))
+    if (is_abandoned(path)) fs::remove(path, ignored);
+}
+
+void write_folder(const fs::path& target, const ResultWriter& writer,
+                  const std::function<void(const fs::path&)>& write) {
+  fill(target, writer, Joining::replaces_earlier_run, 1s, write);
+}
+
+void add_to_folder(const fs::path& target, const ResultWriter& writer,
+                   const std::function<void(const fs::path&)>& write) {
+  fill(target, writer, Joining::adds, 60s, write);
+}
+
+void write_result(const fs::path& path, const ResultWriter& writer, const std::function<void(const fs::path&)>& write) {
+  const MadeFolders folders(path.parent_path());
+  const fs::path target = result_target(path);
+  add_to_folder(target.parent_path(), writer, [&](const fs::path& hidden) { write(hidden / target.filename()); });
+}
+
+void write_result(const fs::path& path, const ResultWriter& writer, std::string_view text) {
+  write_result(path, writer, [&](const fs::path& hidden) { write_file(hidden, text); });
+}
+
+void check_results(const fs::path& target, const ResultWriter& writer, const std::vector<std::string>& names) {
+  const StopDelay whole;
+  try_writing(target);
+  refuse_linked_record(target);
+  const FolderRecord record(target);
+  const Permission permission(target, record, writer);
+  for (const std::string& name : names) permission.refuse_taken(name);
+  for (const std::string& name : record.names_of(writer.command)) permission.refuse_loss(name);
+}
+
+void check_result(const fs::path& path, const ResultWriter& writer) {
+  const StopDelay whole;
+  const MadeFolders folders(path.parent_path());
+  const fs::path target = result_target(path);
+  try_writing(target.parent_path());
+  refuse_linked_record(target.parent_path());
+  const FolderRecord record(target.parent_path());
+  Permission(target.parent_path(), record, writer).refuse_taken(target.filename().string());
 }
 
 }  // namespace shardsim

@@ -11,6 +11,7 @@
 #include "base/hdf5/checksum.h"
 #include "base/hdf5/hdf5.h"
 #include "base/hdf5/hdf5_handle.h"
+#include "base/read_files.h"
 #include "base/system_failure.h"
 
 namespace shardsim {
@@ -206,6 +207,7 @@ Hdf5Reader::Hdf5Reader(const std::filesystem::path& path, Hdf5Origin origin) : p
   std::error_code error;
   if (!std::filesystem::exists(path, error)) refuse(error ? error.message() : "there is no such file");
   if (!is_file(path)) refuse("it is not a regular file");
+  note_read(path);
   const Checksum checksum = checksum_of(path);
   if (checksum == Checksum::wrong) refuse("it is damaged: its content does not match its checksum");
   if (checksum == Checksum::missing && origin == Hdf5Origin::shardsim)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/read_files.h"
 #include "base/system_failure.h"
 #include "base/worker_died.h"
 #include "base/workers.h"
@@ -41,6 +42,7 @@ std::string read_apart(const std::filesystem::path& path, const std::function<st
     prepare_for_the_worst();
     return read();
   };
+  note_read(path);  // the worker's own note ends with it
   try {
     return run_in_workers({{path.string(), apart}}, {}).front();
   } catch (const WorkerDied& death) {

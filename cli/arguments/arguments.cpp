@@ -124,7 +124,7 @@ class Arguments::Reader {
   std::size_t at_ = 0;
 };
 
-Arguments::Arguments(const std::vector<std::string>& words, const Command& command) {
+Arguments::Arguments(const std::vector<std::string>& words, const Command& command) : command_(command.name) {
   Reader(*this, command, words).read();
   for (const Option& option : command.options) {
     if (!option.standard.empty()) standards_[option.name] = option.standard;
@@ -173,6 +173,10 @@ std::optional<std::int64_t> Arguments::count(const std::string& name, std::int64
                     fmt::format("{} is not a whole number from {} to {}", excerpt(*text), with_thousands(least),
                                 with_thousands(most)),
                     "Give another number");
+}
+
+ResultWriter result_writer(const Arguments& given) {
+  return {given.command(), given.has("force")};
 }
 
 void refuse_read_file(const std::string& output, const std::vector<std::string>& read) {

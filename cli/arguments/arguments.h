@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/result_folder.h"
 #include "cli/arguments/command.h"
 
 namespace shardsim {
@@ -27,6 +28,7 @@ class Arguments {
   // A whole number. Errors: Failure::input for another text, and outside least to most.
   std::optional<std::int64_t> count(const std::string& name, std::int64_t least, std::int64_t most) const;
 
+  const std::string& command() const { return command_; }  // as it is typed: "shardsim cluster import"
   const std::vector<std::string>& positional() const { return positional_; }
   const std::vector<std::string>& rest() const { return rest_; }
   static Place place(const std::string& name) { return {"argument --" + name}; }
@@ -35,10 +37,14 @@ class Arguments {
 
  private:
   class Reader;
+  std::string command_;
   std::map<std::string, std::vector<std::string>> values_;
   std::map<std::string, std::string> standards_;
   std::vector<std::string> positional_, rest_;
 };
+
+// The command as the writer of its results; --force lets it replace files of others.
+ResultWriter result_writer(const Arguments& given);
 
 // A file is not replaced by what was made of it, --force or not. Errors: Failure::input at the option `output`.
 void refuse_read_file(const std::string& output, const std::vector<std::string>& read);

@@ -84,7 +84,7 @@ int import_file(const Arguments& given, const Terminal&) {
 }
 
 int export_platform(const Arguments& given, const Terminal&) {
-  deliver(write_simgrid_xml(named_cluster(given)), given, "<platform");
+  deliver(write_simgrid_xml(named_cluster(given)), given);
   return 0;
 }
 
@@ -186,7 +186,7 @@ Option cluster_set_option() {
 void deliver_cluster(const ClusterSpec& spec, const Arguments& given) {
   const std::string text = write_cluster(spec);
   prove(text, spec);
-  deliver(text, given, "shardsim.cluster/1");
+  deliver(text, given);
 }
 
 std::vector<Option> measurement_options() {

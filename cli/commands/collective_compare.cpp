@@ -51,6 +51,7 @@ int compare_collectives(const Arguments& given, const Terminal& terminal) {
   const std::optional<double> most = tolerance(given);
   const std::filesystem::path folder =
       output_folder(given, "compare", std::filesystem::path("out") / "collective_compare");
+  check_results(folder, result_writer(given), {"accuracy.md", "comparison.json", "predictions.csv", "report.html"});
   const RunHints said = measurement_hints(given);
   const Measurements measurements = read_measurements(given.text("measurements"), said);
   require_used_hints(said, measurements.rows);
@@ -59,7 +60,7 @@ int compare_collectives(const Arguments& given, const Terminal& terminal) {
   print_notes(measurements);
   const std::string json = judgement_json(judgement);
   const int code = tolerance_verdict(judgement.judged_pct(), most);
-  write_folder(folder, [&](const std::filesystem::path& hidden) {
+  write_folder(folder, result_writer(given), [&](const std::filesystem::path& hidden) {
     write_file(hidden / "comparison.json", json);
     write_file(hidden / "predictions.csv", predictions_csv(judgement));
     write_file(hidden / "report.html", judgement_html(judgement));
@@ -90,6 +91,7 @@ Command collective_compare_command() {
                       "",
                       Option::Times::at_most_once,
                       {"none", open_data_fits().name}},
+                     force_in_folder_option(),
                      {"output", 'o', "DIR",
                       "Write report.html, comparison.json, predictions.csv and accuracy.md into this folder. Without "
                       "this option it is out/collective_compare."},

@@ -52,12 +52,13 @@ int verdict(const ComparisonReport& report) {
 int compare(const Arguments& given, const Terminal& terminal) {
   const std::optional<double> most = tolerance(given);
   const std::optional<std::filesystem::path> page = page_path(given);
+  if (page) check_result(*page, result_writer(given));
   const TimelineSource observed = observed_source(given);
   ComparisonReport report =
       compare_sources(read_timeline_source(given.positional()[0]), observed, given.values("case"));
   report.tolerance_pct = most;
   throw_if_interrupted(terminal.interrupted);
-  if (page) write_file(*page, comparison_html(report));
+  if (page) write_result(*page, result_writer(given), comparison_html(report));
   print_result(given.has("json") ? comparison_json(report) : comparison_text(report, terminal.width, terminal.colour));
   if (page) say(fmt::format("report: {}", page->string()));
   return verdict(report);
@@ -81,7 +82,9 @@ Command compare_command() {
                                "class of operations or a collective does that takes at least 1 % of the iteration"),
               {"json", 0, "", "Print the comparison as one JSON document instead of tables."},
               {"output", 'o', "FILE.html", "Also write an HTML page with charts to this file."}} +
-          needing("output", {{"force", 0, "", "Write the page even if its name does not end in .html."}}),
+          needing("output", {{"force", 0, "",
+                              "Write the page even if its name does not end in .html, and replace a file that another "
+                              "command or a person wrote or changed."}}),
       .examples = {"shardsim compare out/toy/timeline.h5 out/toy/timeline.h5 --tolerance 10% -o out/comparison.html",
                    "shardsim compare out/toy/timeline.h5 --observed-kineto out/toy/trace/row_wise --case row_wise"},
       .run = compare};

@@ -44,10 +44,11 @@ int compare_kernels(const Arguments& given, const Terminal& terminal) {
   const std::filesystem::path folder =
       output_folder(given, "compare", std::filesystem::path("out") / "compute_compare");
   const std::string path = given.text("measurements");
+  check_results(folder, result_writer(given), {"accuracy.md", "comparison.json", "predictions.csv", "report.html"});
   KernelJudgement judgement = judge_kernels(read_kernel_rows(path), kernel_map(given), kernel_question(given), path);
   const std::string json = kernel_judgement_json(judgement);
   const int code = tolerance_verdict(judgement.predicted.all().median_abs_pct, most);
-  write_folder(folder, [&](const std::filesystem::path& hidden) {
+  write_folder(folder, result_writer(given), [&](const std::filesystem::path& hidden) {
     write_file(hidden / "comparison.json", json);
     write_file(hidden / "predictions.csv", kernel_predictions_csv(judgement));
     write_file(hidden / "report.html", page_html(kernel_document(judgement, Medium::page)));
@@ -89,6 +90,7 @@ Command compute_compare_command() {
               {"output", 'o', "DIR",
                "Write report.html, comparison.json, predictions.csv and accuracy.md into this folder. Without this "
                "option it is out/compute_compare."},
+              force_in_folder_option(),
               {"json", 0, "", "Print the comparison as one JSON document instead of tables."}},
       .examples = {"shardsim compute compare --measurements scenarios/measurements/kernels -o out/compute_compare",
                    "shardsim compute compare --measurements scenarios/measurements/kernels/embedding.csv "

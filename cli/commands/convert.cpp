@@ -17,24 +17,11 @@ bool is_hdf5(const std::filesystem::path& path) {
   return path.extension() == ".h5" || path.extension() == ".hdf5";
 }
 
-// An HDF5 file is overwritten only when it holds Timelines.
-void require_timelines(const std::filesystem::path& path) {
-  if (!is_there(path)) return;
-  try {
-    timeline_cases(path);
-  } catch (const Error& error) {
-    if (error.failure() != Failure::input) throw;
-    throw input_error({path.string()}, "the file exists and is not a shardsim.timeline/1 file",
-                      "Choose another name, or add --force to overwrite it");
-  }
-}
-
-void to_hdf5(const TimelineSource& source, const std::filesystem::path& target, bool force) {
-  if (!force) require_timelines(target);
+void to_hdf5(const TimelineSource& source, const std::filesystem::path& target, const ResultWriter& writer) {
   TimelineFile file;
   file.version = version();
   for (const NamedTimeline& item : source.cases) file.cases.emplace_back(item.case_name, &item.timeline);
-  write_timelines(target, file);
+  write_result(target, writer, [&](const std::filesystem::path& hidden) { write_timelines(hidden, file); });
 }
 
 int convert(const Arguments& given, const Terminal&) {
@@ -46,7 +33,7 @@ int convert(const Arguments& given, const Terminal&) {
   const std::vector<std::string> names = source.names();
   if (!is_hdf5(target)) {
     const NamedTimeline& item = source.cases[chosen_name(names, given, "the file")];
-    deliver(timeline_to_json(item.timeline, item.case_name), given, "shardsim.timeline_json/1");
+    deliver(timeline_to_json(item.timeline, item.case_name), given);
     return 0;
   }
   if (given.has("case")) {
@@ -54,7 +41,7 @@ int convert(const Arguments& given, const Terminal&) {
     for (const std::size_t index : chosen_names(names, given)) chosen.push_back(std::move(source.cases[index]));
     source.cases = std::move(chosen);
   }
-  to_hdf5(source, target, given.has("force"));
+  to_hdf5(source, target, result_writer(given));
   return 0;
 }
 

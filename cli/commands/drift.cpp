@@ -118,13 +118,16 @@ int run_drift(const Arguments& given, const Terminal& terminal) {
     throw input_error({scenario.path}, "the scenario has no 'drift'", "Write 'drift: {days: 14, rotation: 2 %/day}'");
   }
   const DriftOptions options = read_drift(tree);
+  const std::filesystem::path folder = output_folder(given, "drift", "out/drift");
+  const ResultWriter writer = result_writer(given);
+  check_results(folder, writer, {"drift.html", "drift.json"});
   WorkerOptions workers;
   if (const auto stated = given.count("jobs", 1, 1024)) workers.jobs = static_cast<int>(*stated);
   workers.interrupted = terminal.interrupted;
   const DriftResult result = drift_study(scenario, chosen_case(scenario, given), options, workers);
-  write_folder(output_folder(given, "drift", "out/drift"), [&](const std::filesystem::path& folder) {
-    write_file(folder / "drift.json", drift_json(result, scenario));
-    write_file(folder / "drift.html", page_html(drift_document(result, options, scenario, Medium::page)));
+  write_folder(folder, writer, [&](const std::filesystem::path& hidden) {
+    write_file(hidden / "drift.json", drift_json(result, scenario));
+    write_file(hidden / "drift.html", page_html(drift_document(result, options, scenario, Medium::page)));
   });
   const Document document = drift_document(result, options, scenario, Medium::terminal);
   fmt::print("{}", document_text(document, terminal.width, terminal.colour));
@@ -144,7 +147,8 @@ Command drift_command() {
               case_option(),
               {"jobs", 'j', "N",
                "Simulate at most this number of days at a time. Without this option it is the number of processors."},
-              {"output", 'o', "DIR", "Write drift.json and drift.html into this folder.", "out/drift"}},
+              {"output", 'o', "DIR", "Write drift.json and drift.html into this folder.", "out/drift"},
+              force_in_folder_option()},
       .run = run_drift};
 }
 

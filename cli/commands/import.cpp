@@ -21,7 +21,6 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kMostImportedNodes = 100'000;
 constexpr std::size_t kMostImported = std::size_t{256} << 20;  // bytes of a model's file
-constexpr const char* kMark = "# Made by: shardsim import";
 
 // JSON begins with a bracket; a CSV with the name of a column.
 bool is_json(const std::string& text) {
@@ -63,21 +62,6 @@ ImportSetting setting_of(const Arguments& given, const fs::path& folder) {
   return setting;
 }
 
-void refuse_files_of_others(const std::vector<fs::path>& files, const Arguments& given) {
-  for (const fs::path& file : files) {
-    if (given.has("force") || !is_there(file) || read_file(file.string()).starts_with(kMark)) continue;
-    throw input_error({file.string()}, "the file exists and was not made by shardsim import",
-                      "Choose another name, or add --force to overwrite it");
-  }
-}
-
-// The plan lies beside the scenario under a name that nobody chose: what is there and is no plan stays.
-void refuse_another_plan(const fs::path& file, const Arguments& given) {
-  if (given.has("force") || !is_there(file) || read_file(file.string()).find("shardsim.plan/1") != std::string::npos)
-    return;
-  throw input_error({file.string()}, "the file exists and is no plan", "Choose another name with -o, or add --force");
-}
-
 void report_import(const ImportedModel& model, const ImportSetting& setting, const fs::path& scenario) {
   const std::string file = scenario.string();
   for (const std::string& assumption : assumptions(model, setting)) print_note(assumption);
@@ -97,13 +81,12 @@ std::vector<fs::path> written_files(const fs::path& target, bool is_file) {
 int import_into_folder(const ImportedModel& model, const Arguments& given, const fs::path& folder) {
   const ImportSetting setting = setting_of(given, folder);
   const ModelFiles files = model_files(model, setting);
-  refuse_files_of_others({folder / "scenario.yaml", folder / "workload.yaml"}, given);
   const auto write = [&](const fs::path& hidden) {
     write_file(hidden / "scenario.yaml", files.scenario);
     write_file(hidden / "workload.yaml", files.workload);
     if (!files.plan.empty()) write_file(hidden / "plan.json", files.plan);
   };
-  write_folder(folder, write, given.has("force") ? ForeignFiles::replaced : ForeignFiles::refused);
+  write_folder(folder, result_writer(given), write);
   report_import(model, setting, folder / "scenario.yaml");
   return 0;
 }
@@ -114,12 +97,12 @@ int import_into_file(const ImportedModel& model, const Arguments& given, const f
   const fs::path plan = plan_beside(file);
   setting.plan_file = plan.filename().string();
   const ModelFiles files = model_files(model, setting);
-  refuse_files_of_others({file}, given);
-  if (!files.plan.empty()) refuse_another_plan(plan, given);
-  std::vector<ResultFile> results;
-  if (!files.plan.empty()) results.push_back({plan, files.plan});
-  results.push_back({file, files.scenario});
-  write_files(results);
+  // Not the writer of a folder: the workload.yaml of one does not become a scenario.
+  const ResultWriter writer{given.command() + " -o FILE.yaml", given.has("force")};
+  if (!files.plan.empty()) check_result(plan, writer);
+  check_result(file, writer);
+  if (!files.plan.empty()) write_result(plan, writer, files.plan);
+  write_result(file, writer, files.scenario);
   report_import(model, setting, file);
   return 0;
 }

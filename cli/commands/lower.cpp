@@ -15,7 +15,7 @@ int lower(const Arguments& given, const Terminal& terminal) {
   const Cluster cluster = cluster_of(item);
   const Plan plan = make_plan(item, cluster, scenario.seed, {terminal.interrupted, {}});
   const Program program = make_program(item, cluster, plan, scenario, given.has("observed-payload"));
-  deliver(program_to_json(program), given, kProgramSchema);
+  deliver(program_to_json(program), given);
   return 0;
 }
 

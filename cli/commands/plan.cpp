@@ -77,7 +77,7 @@ int plan(const Arguments& given, const Terminal& terminal) {
   for (const std::string& line : cluster_notes(item.cluster)) print_note(line);
   const Plan made = make_plan(item, cluster, scenario.seed, {terminal.interrupted, print_note});
   if (given.has("torchrec-only")) require_torchrec_types(made, item.workload);
-  deliver(plan_to_json(made, item.workload, cluster), given, "shardsim.plan/1");
+  deliver(plan_to_json(made, item.workload, cluster), given);
   // Behind what may fail: an error stands alone.
   print_memory(item, cluster, made);
   print_loads({scenario, item, cluster, made});

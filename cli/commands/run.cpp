@@ -126,6 +126,8 @@ int run_scenario(const Arguments& given, const Terminal& terminal) {
   const std::vector<std::string> traces = traced(given, scenario);
   const std::filesystem::path folder = output_folder(given, "run", std::filesystem::path("out") / result_name(given));
 
+  check_results(folder, result_writer(given), {"report.html", "result.json", "timeline.h5"});
+
   Progress progress(terminal.stderr_is_terminal && !given.has("quiet"));
   WorkerOptions workers;
   workers.jobs = jobs(given);
@@ -138,7 +140,7 @@ int run_scenario(const Arguments& given, const Terminal& terminal) {
     print_note("there is no cross-check: too few cases of one workload on one cluster are left");
 
   const std::string json = result_to_json(study);
-  write_folder(folder,
+  write_folder(folder, result_writer(given),
                [&](const std::filesystem::path& hidden) { write_files(study, json, hidden, given, traces, workers); });
   print_result(given.has("json") ? json : result_table(study, terminal.width, terminal.colour));
   if (!given.has("quiet")) say(fmt::format("report: {}", (folder / "report.html").string()));
@@ -161,6 +163,7 @@ std::vector<Option> run_options() {
       {"json", 0, "", "Print the content of result.json instead of the table."},
       {"jobs", 'j', "N",
        "Run at most this number of worker processes at a time. Without this option it is the number of processors."},
+      force_in_folder_option(),
       {"skip-unfit", 0, "", "Leave out the cases whose plan does not fit in memory, and print a warning for each."},
       {"stamp", 0, "", "Write the date and time of the run into timeline.h5."},
       {"quiet", 'q', "", "Do not print the progress and the place of the report."},

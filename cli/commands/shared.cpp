@@ -34,13 +34,6 @@ void add_setting(Overrides& changes, const std::string& option, const std::strin
   changes.set.emplace_back(path, text.substr(equals + 1));
 }
 
-void require_same_kind(const std::string& path, const std::string& mark) {
-  if (!is_there(path)) return;
-  if (is_file(path) && read_file(path).find(mark) != std::string::npos) return;
-  throw input_error({path}, "the file exists and is of another kind",
-                    "Choose another name, or add --force to overwrite it");
-}
-
 }  // namespace
 
 std::vector<Option> scenario_options() {
@@ -67,10 +60,15 @@ Option cases_option() {
 }
 
 Option force_option() {
-  Option option{"force", 0, "",
-                "Overwrite the output file even if it holds something other than what this command writes."};
+  Option option = force_in_folder_option();
   option.needs = "output";
   return option;
+}
+
+Option force_in_folder_option() {
+  return {"force", 0, "",
+          "Replace existing files even if another command or a person wrote them, or they were changed since this "
+          "command wrote them."};
 }
 
 Option output_file_option() {
@@ -203,7 +201,11 @@ const Case& chosen_case(const Scenario& scenario, const Arguments& given) {
   return scenario.cases[chosen_name(names_of(scenario), given, "the scenario")];
 }
 
-void deliver(const std::string& text, const Arguments& given, const std::string& mark) {
+void deliver(const std::string& text, const Arguments& given) {
+  deliver(text, given, result_writer(given));
+}
+
+void deliver(const std::string& text, const Arguments& given, const ResultWriter& writer) {
   const std::string path = given.value("output").value_or("-");
   if (path.empty() || is_folder(path)) {
     throw input_error(Arguments::place("output"), path.empty() ? "the name is empty" : excerpt(path) + " is a folder",
@@ -214,9 +216,7 @@ void deliver(const std::string& text, const Arguments& given, const std::string&
     throw input_error(Arguments::place("output"), excerpt(path) + " is a pipe or a device",
                       "Name a file, or - for standard output");
   refuse_read_file(path, given.positional());
-  if (!given.has("force")) require_same_kind(path, mark);
-  remove_abandoned_files(std::filesystem::path(path).parent_path());
-  write_file(path, text);
+  write_result(path, writer, text);
 }
 
 std::string named_from(const std::string& name, const std::filesystem::path& folder) {

@@ -16,8 +16,9 @@ namespace shardsim {
 std::vector<Option> scenario_options();  // --set, --seed, --memory-model
 Option case_option();                    // --case, of commands that take one case
 Option cases_option();                   // --case, of commands that take several
-Option force_option();
-Option output_file_option();  // -o FILE, else standard output
+Option force_option();                   // beside -o
+Option force_in_folder_option();         // of commands that write a folder of results with -o and without
+Option output_file_option();             // -o FILE, else standard output
 Option tolerance_option(const std::string& judged);
 
 // What --set, --seed, --memory-model and --case change. Errors: Failure::input at the argument.
@@ -50,9 +51,10 @@ Scenario chosen_cases(Scenario scenario, const Arguments& given);
 // The one case that --case fits, or the only one. Errors: as chosen_name().
 const Case& chosen_case(const Scenario& scenario, const Arguments& given);
 
-// Prints the text, or writes it to the file of -o ("-" is stdout). Refuses to overwrite a file that does not hold
-// `mark`, so is of another kind, unless --force is given.
-void deliver(const std::string& text, const Arguments& given, const std::string& mark);
+// Prints the text, or writes it to the file of -o ("-" is stdout). Errors: those of write_result(); a folder, a pipe or
+// a file that the command reads.
+void deliver(const std::string& text, const Arguments& given);
+void deliver(const std::string& text, const Arguments& given, const ResultWriter& writer);
 
 // What the results of the scenario on the command line are called: its file's name without ending; "scenario" where
 // only dots are left ("...yaml"), which would lead out of the folder of results.

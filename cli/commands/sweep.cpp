@@ -80,9 +80,9 @@ Sweep asked_sweep(const Arguments& given) {
   return read_sweep(given.positional()[0], overrides(given), request);
 }
 
-void write_sweep_files(const SweepResult& result, const std::filesystem::path& folder) {
+void write_sweep_files(const SweepResult& result, const std::filesystem::path& folder, const ResultWriter& writer) {
   const std::vector<SweepColumn> columns = sweep_columns(result);
-  write_folder(folder, [&](const std::filesystem::path& hidden) {
+  write_folder(folder, writer, [&](const std::filesystem::path& hidden) {
     write_file(hidden / "sweep.csv", sweep_csv(columns));
     write_sweep_hdf5(hidden / "sweep.h5", *result.sweep, columns);
     write_file(hidden / "report.html", sweep_html(result));
@@ -139,6 +139,7 @@ std::vector<std::string> task_command(const Arguments& given, const std::filesys
                                     fmt::format("{}", jobs),
                                     "--output",
                                     std::filesystem::absolute(folder).string()};
+  if (given.has("force")) words.emplace_back("--force");
   for (const char* const option : {"case", "most-points", "seed", "memory-model", "set"}) {
     for (const std::string& value : given.values(option)) {
       words.push_back(std::string("--") + option);
@@ -165,8 +166,12 @@ int submit_sweep(const Arguments& given, const Sweep& sweep, const std::filesyst
   const auto most = static_cast<std::int64_t>(unfinished_points(sweep, folder));
   const std::int64_t tasks = std::min(most_tasks, most);
   const std::int64_t jobs = given.count("jobs", 1, kMostSweepJobs).value_or(1);
-  const SlurmJob job{"shardsim-sweep", static_cast<int>(tasks), static_cast<int>(jobs),
-                     std::filesystem::absolute(points_folder(folder)), task_command(given, folder, jobs)};
+  const SlurmJob job{"shardsim-sweep",
+                     static_cast<int>(tasks),
+                     static_cast<int>(jobs),
+                     std::filesystem::absolute(points_folder(folder)),
+                     task_command(given, folder, jobs),
+                     {given.command() + " --slurm", given.has("force")}};
   const std::string number = submit_slurm_job(job);
   print_result(
       fmt::format("Slurm job {}: {} for {}. The last one to end writes the results into {};\n"
@@ -236,6 +241,8 @@ int run_points(const Arguments& given, const Terminal& terminal) {
   run.part = sweep_part(given);
   const Sweep sweep = asked_sweep(given);
   note_dropped_edits(given);
+  const ResultWriter writer = result_writer(given);
+  check_results(run.output, writer, {"report.html", "sweep.csv", "sweep.h5"});
   if (tasks && unfinished_points(sweep, run.output) > 0) return submit_sweep(given, sweep, run.output, *tasks);
   run.crew = [&](std::size_t points, PointTask task) -> std::unique_ptr<Crew> {
     if (!in_order) in_order.emplace();
@@ -243,7 +250,7 @@ int run_points(const Arguments& given, const Terminal& terminal) {
     return make_local_crew(static_cast<int>(std::min(jobs, points)), std::move(task));
   };
   run.planners = session ? 0 : static_cast<int>(jobs);
-  run.write = [&](const SweepResult& result) { write_sweep_files(result, run.output); };
+  run.write = [&](const SweepResult& result) { write_sweep_files(result, run.output, writer); };
   const SweepOutcome outcome = finished_sweep(sweep, run, given.has("quiet"), terminal);
   return tell_sweep(outcome, sweep, run.output, given, terminal);
 }
@@ -260,6 +267,7 @@ std::vector<Option> sweep_options() {
            "Simulate only part K of N of the points: every N-th point, starting with the K-th. The other parts may run "
            "at the same time and write into the same folder."},
           {"slurm", 0, "N", "Submit the sweep to Slurm as an array of N tasks, and return without waiting for them."},
+          force_in_folder_option(),
           {"quiet", 'q', "", "Do not print progress and notes."}};
 }
 
@@ -274,7 +282,7 @@ Command sweep_command() {
               "Finished points are kept in DIR/points. After Ctrl-C, the same command continues with the points that "
               "are missing.\n",
           .examples = {"shardsim sweep scenarios/sweep_nics_batch.yaml -o out/nics",
-                       "shardsim sweep scenarios/sweep_planners.yaml -j 2 -o out/planners"},
+                       "shardsim sweep scenarios/sweep_planners.yaml -j 2 -o out/planner_sweep"},
           .run = run_points};
 }
 

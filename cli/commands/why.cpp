@@ -29,6 +29,8 @@ std::string why_json(const ExplainedCase& explained, const Scenario& scenario, c
 int explain_time(const Arguments& given, const Terminal& terminal) {
   const Scenario scenario = asked_scenario(given);
   const Case& item = chosen_case(scenario, given);
+  if (given.has("output"))
+    check_results(output_folder(given, "why", {}), result_writer(given), {"why.html", "why.json"});
   const ExplainedCase explained = explained_case(scenario, item, !given.has("path-only"), {terminal.interrupted, {}});
   const std::string json = why_json(explained, scenario, item);
   const auto document = [&](Medium medium) {
@@ -37,7 +39,7 @@ int explain_time(const Arguments& given, const Terminal& terminal) {
     return of;
   };
   if (given.has("output")) {
-    write_folder(output_folder(given, "why", {}), [&](const std::filesystem::path& hidden) {
+    write_folder(output_folder(given, "why", {}), result_writer(given), [&](const std::filesystem::path& hidden) {
       write_file(hidden / "why.json", json);
       write_file(hidden / "why.html", page_html(document(Medium::page)));
     });
@@ -54,6 +56,7 @@ Command why_command() {
           .positionals = {{"SCENARIO", "A scenario file."}},
           .options = std::vector{case_option(),
                                  Option{"output", 'o', "DIR", "Also write why.json and why.html into this folder."},
+                                 force_option(),
                                  Option{"path-only", 0, "",
                                         "Show only the critical path, and not which changes would help: those take "
                                         "about thirty simulations."},

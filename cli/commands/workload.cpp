@@ -27,7 +27,7 @@ std::uint64_t seed_of(const Arguments& given) {
 
 int sample_pool_file(const Arguments& given, const Terminal&) {
   const std::uint64_t seed = seed_of(given);
-  deliver(pool_to_yaml(sample_pool(seed), seed), given, "shardsim.workload/1");
+  deliver(pool_to_yaml(sample_pool(seed), seed), given);
   return 0;
 }
 
@@ -141,8 +141,7 @@ int sample_tasks(const Arguments& given, const Terminal& terminal) {
   const auto check_stop = [&] {
     if (terminal.interrupted && terminal.interrupted()) throw Interrupted();
   };
-  deliver(tasks_to_yaml(draw_tasks(pool.tables, law, seed_of(given), check_stop), law, setting), given,
-          "shardsim.scenario/1");
+  deliver(tasks_to_yaml(draw_tasks(pool.tables, law, seed_of(given), check_stop), law, setting), given);
   return 0;
 }
 

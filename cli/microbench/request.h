@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result_folder.h"
 #include "cli/arguments/command.h"
 #include "validate/execute/meet/join.h"
 #include "validate/execute/meet/launch.h"
@@ -15,6 +16,7 @@ namespace shardsim {
 // What is asked of shardsim-microbench.
 struct Request {
   std::string output, csv;
+  ResultWriter writer;  // of both
   const BenchDeviceEntry* device = nullptr;
   int threads = 0;
   std::optional<int> port;  // of the rendezvous of --collectives

@@ -27,7 +27,7 @@ std::string swept(Rendezvous& rendezvous, const Request& request, const ExecuteO
   if (rendezvous.rank() != 0) return "";
   text += rows.text();
   const StopDelay together;
-  write_file(request.output, text);
+  write_result(request.output, request.writer, text);
   rows.remove();
   say_when_stopped("error: stopped; all was measured and is written.\n");
   return text;
@@ -46,7 +46,7 @@ int run_collectives(const Request& request) {
   options.warmup = 2;
   options.iterations = request.quick ? 5 : 20;
   options.apart = true;
-  if (launch.rank == 0 && !request.untimed) check_writable(request.output);
+  if (launch.rank == 0 && !request.untimed) check_result(request.output, request.writer);
   allow_descriptors(socket_descriptors(launch.world_size, 1, launch.rank == 0, 1));
   const auto rendezvous = Rendezvous::join(launch, request.join_limit);
   options.give_up = [](const std::string& why) { std::_Exit(report_error(1, why + ".")); };

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "base/files.h"
+#include "base/result_folder.h"
 #include "base/stop_signals.h"
 #include "base/text.h"
 #include "cli/microbench/kept.h"
@@ -37,6 +38,7 @@ void claim_labels(ShardSet& set, const std::string& path, const std::string& pro
 }  // namespace
 
 int run_shards(const Request& request, const Terminal& terminal) {
+  check_result(request.output, request.writer);
   ShardSet set = shards_of(request.shards);
   const std::uint64_t hash = fnv1a(read_file(request.shards));
   const std::unique_ptr<BenchDevice> device = request.device->make(request.threads);
@@ -59,7 +61,7 @@ int run_shards(const Request& request, const Terminal& terminal) {
     measure_shards(*device, set, visited, options, watch);
     progress.clear();
     const StopDelay together;
-    write_file(request.output, label_file_text(set));
+    write_result(request.output, request.writer, label_file_text(set));
     journal.remove();
     say_when_stopped("error: stopped; all was measured and is written.\n");
   });

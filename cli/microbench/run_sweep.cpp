@@ -84,8 +84,9 @@ MeasuredSet measured_set(BenchDevice& device, const std::vector<BenchPoint>& poi
   progress.clear();
   set.date = utc_now();
   const StopDelay together;
-  save_measured(set, request.output);
-  if (!request.csv.empty()) save_measured(set, request.csv);
+  for (const std::string& path : {request.output, request.csv})
+    if (!path.empty())
+      write_result(path, request.writer, [&](const std::filesystem::path& hidden) { save_measured(set, hidden); });
   journal.remove();
   say_when_stopped("error: stopped; all was measured and is written.\n");
   return set;
@@ -94,8 +95,8 @@ MeasuredSet measured_set(BenchDevice& device, const std::vector<BenchPoint>& poi
 }  // namespace
 
 int run_sweep(const Request& request, const Terminal& terminal) {
-  check_writable(request.output);
-  if (!request.csv.empty()) check_writable(request.csv);
+  check_result(request.output, request.writer);
+  if (!request.csv.empty()) check_result(request.csv, request.writer);
   const std::unique_ptr<BenchDevice> device = request.device->make(request.threads);
   SweepJournal journal(request.output, journal_origin(device_identity(device->facts())) + "; " + sweep_text(request));
   const std::vector<BenchPoint> points = points_of(request, journal.memory(device->facts().memory_bytes));

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/result_folder.h"
 #include "base/text.h"
 #include "cli/arguments/process.h"
 #include "sim/timeline/kineto/kineto.h"
@@ -38,7 +39,8 @@ void KeptMeasurement::save(const Timeline& timeline, int rank) {
   if (!timeline.complete && timeline.spans.empty()) return;
   const std::string path = request_.output.of(rank, timeline.complete);
   try {
-    save_timeline(path, source_, timeline);
+    write_result(path, request_.writer,
+                 [&](const std::filesystem::path& hidden) { save_timeline(hidden, source_, timeline); });
   } catch (const Error& error) {
     return keep_elsewhere(timeline, path, error);
   }
@@ -47,7 +49,9 @@ void KeptMeasurement::save(const Timeline& timeline, int rank) {
     say(fmt::format("note: what was measured so far is in {}, marked as incomplete; {} is as it was", path,
                     request_.output.path));
   if (request_.trace.path.empty()) return;
-  write_kineto_traces(request_.trace.of(rank, timeline.complete), timeline, source_.program.case_name, false);
+  add_to_folder(request_.trace.of(rank, timeline.complete), request_.writer, [&](const std::filesystem::path& hidden) {
+    write_kineto_traces(hidden, timeline, source_.program.case_name, false);
+  });
 }
 
 // After `error`, for which it could not be written to `path`.

@@ -36,15 +36,6 @@ std::string beside(const std::string& path, const std::string& what) {
   return own.string();
 }
 
-// A Timeline of an earlier run may be written over; anything else is somebody's file.
-void check_timeline_output(const std::string& path, bool force) {
-  check_timeline_ending(path);
-  if (force || !is_file(path)) return;
-  if (read_file(path).find("shardsim.timeline") != std::string::npos) return;
-  throw input_error(Arguments::place("output"), "'" + path + "' exists and is not a timeline",
-                    "Choose another name, or add --force to overwrite it");
-}
-
 // What holds for the ranks of one kind of device alone.
 void refuse_idle_options(const Arguments& given, const MachineEntry& machine) {
   if (machine.name != "cuda" && given.has("priority"))
@@ -72,16 +63,15 @@ ExecuteOptions execute_options(const Arguments& given) {
 }
 
 // Sets what was there before.
-void check_outputs(ValidateRequest& request, bool force) {
+void check_outputs(ValidateRequest& request) {
   ResultPath& output = request.output;
   if (output.path.empty())
     throw input_error(Arguments::place("output"), "is missing",
                       "Name the file of the observed timeline: -o observed.h5");
   refuse_read_file(output.path, {request.program});
-  check_timeline_output(output.path, force);
+  check_timeline_ending(output.path);
   output.stays = is_file(output.path);
   request.trace.stays = is_there(request.trace.path);
-  if (output.stays) check_timeline_output(output.of(0, false), force);
 }
 
 std::string device_names_help() {
@@ -112,42 +102,44 @@ ValidateRequest validate_request(const Arguments& given) {
   request.join_limit = static_cast<double>(*given.count("join-limit", 1, 86'400));
   request.output.path = given.text("output");
   request.trace.path = given.text("trace");
-  if (request.check_iterations == 0) check_outputs(request, given.has("force"));
+  request.writer = result_writer(given);
+  if (request.check_iterations == 0) check_outputs(request);
   return request;
 }
 
 std::vector<Option> validate_options() {
-  return {
-      {"output", 'o', "FILE", timeline_kinds()},
-      {"device", 0, "NAME", device_names_help(), std::string(machines().front().name)},
-      {"transport", 0, "NAME",
-       "How the ranks exchange data. Without this option it is the first transport of the device."},
-      {"warmup", 0, "N", "The number of iterations that run first and are not counted.", "50"},
-      {"iterations", 0, "N", "The number of iterations that are counted.", "20"},
-      {"apart", 0, "", "Wait for the end of each iteration, and start the next one at the same time on all ranks."},
-      {"priority", 0, "", "On GPUs: give the streams of collectives a higher priority than the other streams."},
-      {"port", 0, "N",
-       "The port on which rank 0 listens; it must be the same on every rank. Without this option it is "
-       "MASTER_PORT, or MASTER_PORT + 1000 under torchrun, whose agent uses MASTER_PORT itself."},
-      {"secret-file", 0, "FILE",
-       "A file with the secret that all ranks share, instead of the environment variable SHARDSIM_SECRET. "
-       "Connections from others, who do not know it, are turned away. A secret is needed if other machines can "
-       "reach the address of rank 0."},
-      {"join-limit", 0, "SECONDS", "The time that ranks wait for each other at the start, in seconds.", "120"},
-      {"longest-operation", 0, "SECONDS",
-       "The time that one compute operation of a CPU rank may take, as estimated from the speed of this "
-       "machine. If an operation takes longer, nothing is run.",
-       "60"},
-      {"threads", 0, "N",
-       "The number of threads that work on each compute operation of a CPU rank: at most 4 for each processor "
-       "of "
-       "this machine, or 64 if that is more.",
-       "1"},
-      {"trace", 0, "DIR", "Also write a Kineto trace of each rank, DIR/rankN.json."},
-      {"check-data", 0, "",
-       "Do not measure. Instead check that the rows that are looked up and updated in --iterations iterations "
-       "equal those of a single process, bit for bit."},
-      {"force", 0, "", "Overwrite the output file even if it holds something other than what this command writes."}};
+  return {{"output", 'o', "FILE", timeline_kinds()},
+          {"device", 0, "NAME", device_names_help(), std::string(machines().front().name)},
+          {"transport", 0, "NAME",
+           "How the ranks exchange data. Without this option it is the first transport of the device."},
+          {"warmup", 0, "N", "The number of iterations that run first and are not counted.", "50"},
+          {"iterations", 0, "N", "The number of iterations that are counted.", "20"},
+          {"apart", 0, "", "Wait for the end of each iteration, and start the next one at the same time on all ranks."},
+          {"priority", 0, "", "On GPUs: give the streams of collectives a higher priority than the other streams."},
+          {"port", 0, "N",
+           "The port on which rank 0 listens; it must be the same on every rank. Without this option it is "
+           "MASTER_PORT, or MASTER_PORT + 1000 under torchrun, whose agent uses MASTER_PORT itself."},
+          {"secret-file", 0, "FILE",
+           "A file with the secret that all ranks share, instead of the environment variable SHARDSIM_SECRET. "
+           "Connections from others, who do not know it, are turned away. A secret is needed if other machines can "
+           "reach the address of rank 0."},
+          {"join-limit", 0, "SECONDS", "The time that ranks wait for each other at the start, in seconds.", "120"},
+          {"longest-operation", 0, "SECONDS",
+           "The time that one compute operation of a CPU rank may take, as estimated from the speed of this "
+           "machine. If an operation takes longer, nothing is run.",
+           "60"},
+          {"threads", 0, "N",
+           "The number of threads that work on each compute operation of a CPU rank: at most 4 for each processor "
+           "of "
+           "this machine, or 64 if that is more.",
+           "1"},
+          {"trace", 0, "DIR", "Also write a Kineto trace of each rank, DIR/rankN.json."},
+          {"check-data", 0, "",
+           "Do not measure. Instead check that the rows that are looked up and updated in --iterations iterations "
+           "equal those of a single process, bit for bit."},
+          {"force", 0, "",
+           "Replace existing files even if something else wrote them, or they were changed since this program wrote "
+           "them."}};
 }
 
 }  // namespace shardsim

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result_folder.h"
 #include "cli/arguments/command.h"
 #include "validate/execute/meet/join.h"
 #include "validate/execute/run/execute.h"
@@ -26,6 +27,7 @@ struct ValidateRequest {
   std::string program;             // the file, or the scenario
   ResultPath output;               // the observed timeline; not written with --check-data
   ResultPath trace;                // folder of Kineto traces
+  ResultWriter writer;             // of both
   double patience = 0;             // seconds that an operation may take
   int check_iterations = 0;        // --check-data; 0: measure
   std::optional<int> port;         // where rank 0 listens; none: as the launcher says

@@ -36,10 +36,12 @@ void check_executable(const ValidateSource& source, const ValidateRequest& reque
 }
 
 // Told before the run, not after it.
-void check_writable_outputs(const ValidateRequest& request) {
+void check_results_of(const ValidateRequest& request) {
   if (request.output.path.empty()) return;  // with --check-data
-  check_writable(request.output.path);
-  if (!request.trace.path.empty()) check_writable(std::filesystem::path(request.trace.path) / "rank0.json");
+  check_result(request.output.path, request.writer);
+  check_result(request.output.of(0, false), request.writer);
+  if (!request.trace.path.empty())
+    check_result(std::filesystem::path(request.trace.path) / "rank0.json", request.writer);
 }
 
 int validate(const Arguments& given, const Terminal&) {
@@ -47,7 +49,7 @@ int validate(const Arguments& given, const Terminal&) {
   const ValidateSource source = load_source(given);
   const std::vector<Launch> ranks = ranks_here(source.program, request);
   check_executable(source, request);
-  if (ranks.front().rank == 0) check_writable_outputs(request);
+  if (ranks.front().rank == 0) check_results_of(request);
   return run_crew(ranks, source, request);
 }
 

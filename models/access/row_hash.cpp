@@ -112,12 +112,6 @@ void walk_all(std::span<std::uint64_t> positions, std::uint64_t n, const Pass& p
 
 }  // namespace
 
-std::uint64_t fnv1a(std::string_view name) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (const char letter : name) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3ULL;
-  return hash;
-}
-
 std::uint64_t hash_key(std::string_view table, std::uint64_t seed, std::uint64_t salt) {
   return mix(fnv1a(table), seed * kGolden + salt);
 }

@@ -4,13 +4,12 @@
 #include <span>
 #include <string_view>
 
+#include "base/fnv1a.h"
+
 namespace shardsim {
 
 // How a popularity position becomes a row id, a shard and a row of that shard: hash "feistel_splitmix/1"
 // (docs/formats/plan.md). A hash spreads the hot rows evenly, as the FlexShard paper assumes of its shards.
-
-// FNV-1a, 64 bits, over the bytes of `name`.
-std::uint64_t fnv1a(std::string_view name);
 
 // The key of one table's permutation. Salt 1: row ids; salt 2 + t: owners inside tier t (0, 1, 2 ...).
 std::uint64_t hash_key(std::string_view table, std::uint64_t seed, std::uint64_t salt);

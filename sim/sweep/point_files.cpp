@@ -83,9 +83,19 @@ Error cannot_lock(const fs::path& file) {
   return cannot_write(file, std::strerror(errno));
 }
 
-int open_lock(const fs::path& file) {
-  const int opened = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (opened < 0) throw cannot_lock(file);
+// Nothing in the folder of points is written through a link, nor into what is no file.
+void refuse_odd(const fs::path& file) {
+  std::error_code failure;
+  const fs::file_status status = fs::symlink_status(file, failure);
+  if (!fs::exists(status) || fs::is_regular_file(status)) return;
+  throw run_error(file.string() + ": cannot write it: it is a link, a folder, a pipe or a device",
+                  "Remove it, or choose another folder with -o");
+}
+
+int opened_own(const fs::path& file, int how) {
+  refuse_odd(file);
+  const int opened = ::open(file.c_str(), how | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (opened < 0) throw cannot_write(file, std::strerror(errno));
   return opened;
 }
 
@@ -133,7 +143,7 @@ void refuse_other(const fs::path& file, const std::string& there, const std::str
 }  // namespace
 
 std::optional<FolderLock> FolderLock::try_lock(const fs::path& file, Kind kind) {
-  const int opened = open_lock(file);
+  const int opened = opened_own(file, O_RDWR);
   if (::flock(opened, (kind == Kind::alone ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return FolderLock(opened);
   const bool held = errno == EWOULDBLOCK;
   const Error failure = cannot_lock(file);
@@ -143,7 +153,7 @@ std::optional<FolderLock> FolderLock::try_lock(const fs::path& file, Kind kind) 
 }
 
 FolderLock FolderLock::wait_for(const fs::path& file) {
-  const int opened = open_lock(file);
+  const int opened = opened_own(file, O_RDWR);
   while (::flock(opened, LOCK_EX) != 0) {
     if (errno == EINTR) continue;
     const Error failure = cannot_lock(file);
@@ -166,11 +176,15 @@ PointFiles::PointFiles(const fs::path& output, const Sweep& sweep) : PointFiles(
 PointFiles::PointFiles(const fs::path& output, const Sweep& sweep, const std::string& identity)
     : folder_(points_folder(output)), points_(sweep.points.size()), digest_(sweep_digest(identity)) {
   std::error_code failure;
+  if (fs::is_symlink(folder_, failure))
+    throw run_error(folder_.string() + ": a link is in the way of the points of a sweep",
+                    "Remove it, or choose another folder with -o");
   fs::create_directories(folder_, failure);
   if (failure) throw cannot_write(folder_, failure.message());
   const std::string here = fmt::format("{}{}{}\n{}{}\n{}{}\n{}", kSweepMark, kFileKey, sweep.path, kTitleKey,
                                        printable(sweep.title), kVersionKey, version(), identity);
   const fs::path file = folder_ / "sweep.txt";
+  refuse_odd(file);
   if (is_file(file)) {
     refuse_other(file, read_file(file.string()), here);
     return;
@@ -202,13 +216,13 @@ std::vector<fs::path> PointFiles::unusable() const {
 }
 
 PointWriter::PointWriter(const fs::path& file) : path_(file), file_(-1) {
-  if (is_there(file) && !is_file(file))
-    throw run_error(file.string() + ": cannot write it: it is a folder, a pipe or a device",
-                    "Remove it, or choose another folder with -o");
+  refuse_odd(file);
+  if (is_there(file) && !is_point_file(file))
+    throw input_error({file.string()}, "the file exists, and is no file of points of this version of shardsim",
+                      "Remove it, or choose another folder with -o");
   const std::string bytes = is_there(file) ? bytes_of(file) : "";
   const std::size_t good = for_records(bytes, [](std::string_view) {});
-  file_ = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file_ < 0) throw cannot_write(file, std::strerror(errno));
+  file_ = opened_own(file, O_WRONLY | O_APPEND);
   const bool cut = ::ftruncate(file_, static_cast<off_t>(good)) == 0;
   if (!cut) {
     const Error failure = cannot_write(file, std::strerror(errno));

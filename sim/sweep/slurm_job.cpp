@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/result_folder.h"
 #include "base/text.h"
 
 namespace shardsim {
@@ -58,6 +58,17 @@ std::string one_line(std::string text) {
   return printable(text);
 }
 
+// What the tasks print is written by Slurm, which follows links.
+void refuse_links(const SlurmJob& job) {
+  std::error_code absent;
+  for (int task = 0; task < job.tasks; ++task) {
+    const fs::path file = job.folder / fmt::format("slurm-{}.txt", task);
+    if (fs::is_symlink(file, absent))
+      throw run_error(file.string() + ": a link is in the way of what the tasks print",
+                      "Remove it, or choose another folder with -o");
+  }
+}
+
 }  // namespace
 
 std::string slurm_script(const SlurmJob& job) {
@@ -80,7 +91,8 @@ std::string slurm_script(const SlurmJob& job) {
 
 std::string submit_slurm_job(const SlurmJob& job) {
   const fs::path script = job.folder / "sweep.sbatch";
-  write_file(script, slurm_script(job));
+  refuse_links(job);
+  write_result(script, job.writer, slurm_script(job));
   const CommandOutput said = output_of("sbatch --parsable " + shell_quoted(script.string()));
   if (said.code == kNoSuchCommand)
     throw run_error("the command sbatch, which submits the job array, was not found",

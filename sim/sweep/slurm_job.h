@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result_folder.h"
+
 namespace shardsim {
 
 // A sweep as an array of Slurm tasks, each of which does one part of it.
@@ -13,6 +15,7 @@ struct SlurmJob {
   int cpus = 1;                      // of a task: its processes
   std::filesystem::path folder;      // where the script and what tasks print go
   std::vector<std::string> command;  // of a task, without its part
+  ResultWriter writer;               // of the script
 };
 
 // The script for sbatch: directives, and the command with "--part NUMBER/TASKS".

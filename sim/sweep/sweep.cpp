@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "base/read_files.h"
 #include "base/text.h"
 #include "base/tree/map_reader.h"
 #include "base/tree/yaml.h"
@@ -251,6 +252,7 @@ void add_files(const Tree& tree, const std::string& key, std::set<std::string>& 
 
 // In pieces: a file of access counts may be larger than what one wants to hold.
 std::string file_checksum(const std::string& path) {
+  note_read(path);
   std::ifstream in(path, std::ios::binary);
   std::vector<char> piece(std::size_t{1} << 20);
   boost::crc_32_type crc;

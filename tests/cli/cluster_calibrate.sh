@@ -84,6 +84,6 @@ refuse 2 'argument --measurements: the option is missing.*--measurements PATH' c
 rows 'box,1,8,all_reduce,1024,50\nbox,1,8,all_reduce,2048,51\n'
 refuse 2 'dgx1_v10' cluster calibrate --cluster dgx1_v10 --measurements m.csv -o new.yaml
 echo notes >notes.yaml
-refuse 2 'notes.yaml: the file exists and is of another kind' cluster calibrate --cluster dgx1_v100 --measurements m.csv -o notes.yaml
+refuse 2 'notes.yaml: the file exists, and .shardsim cluster calibrate. is not known to have written it' cluster calibrate --cluster dgx1_v100 --measurements m.csv -o notes.yaml
 refuse 2 'argument calibrat.*calibrate' cluster calibrat
 finish 30

@@ -58,12 +58,14 @@ Journal::~Journal() {
 
 // The one that a process before this one removes in the same moment is not taken.
 void Journal::lock() {
-  if (is_there(path_) && !is_file(path_))
-    throw run_error(path_.string() + ": cannot write it: it is a folder, a pipe or a device",
+  std::error_code failure;
+  const auto status = std::filesystem::symlink_status(path_, failure);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    throw run_error(path_.string() + ": cannot write it: it is a link, a folder, a pipe or a device",
                     "Remove it, or choose another output");
   do {
     if (file_ >= 0) ::close(file_);
-    file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (file_ < 0) throw cannot_write(path_, std::strerror(errno));
     if (::flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) continue;
     ::close(file_);

@@ -91,7 +91,7 @@ ShardingPolicy trained(const std::vector<PolicyCase>& cases, const PolicyTrainin
 }
 
 int train_autoshard(const Arguments& given, const Terminal& terminal) {
-  check_learned_output(given, "policy", [](const std::string& path) { read_policy(path); });
+  check_learned_output(given);
   const Scenario scenario = asked_scenario(given);
   const PolicyTraining training = training_of(scenario, given);
   const TaskSplit split = tasks_of(scenario, given, terminal);
@@ -100,7 +100,8 @@ int train_autoshard(const Arguments& given, const Terminal& terminal) {
   std::vector<BalanceResult> results;
   if (!split.test.empty()) results = judge_policy(policy, split.test);
   if (!results.empty()) policy.balance = results.front().balance;
-  save_policy(policy, given.text("output"));
+  write_result(given.text("output"), result_writer(given),
+               [&](const std::filesystem::path& hidden) { save_policy(policy, hidden); });
   if (!results.empty())
     std::fputs(
         document_text(balance_document(results, policy, split.test.size()), terminal.width, terminal.colour).c_str(),

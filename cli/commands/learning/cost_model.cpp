@@ -7,6 +7,8 @@
 #include <optional>
 
 #include "base/files.h"
+#include "base/read_files.h"
+#include "base/result_folder.h"
 #include "base/stop_signals.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -44,18 +46,8 @@ LabelFile drawn(const Arguments& given) {
   return draw_shards(workload, batch, {count, most, max_dim, bytes, seed});
 }
 
-// Labels may be hours of measuring, and a drawing without labels is a file of the same kind.
-void keep_labels(const Arguments& given) {
-  const std::string path = given.value("output").value_or("-");
-  if (path == "-" || given.has("force") || !is_file(path)) return;
-  if (read_file(path).find(kLabelMark) == std::string::npos) return;  // deliver() refuses it
-  if (!is_labelled(read_label_file(path))) return;
-  throw input_error({path}, "the file holds labels", "Choose another name, or add --force to overwrite it");
-}
-
 int sample(const Arguments& given, const Terminal&) {
-  keep_labels(given);
-  deliver(label_file_text(drawn(given)), given, kLabelMark);
+  deliver(label_file_text(drawn(given)), given);
   return 0;
 }
 
@@ -71,17 +63,21 @@ bool is_near(const ExchangeSeconds& a, const ExchangeSeconds& b) {
   return is_near(a.forward.front(), b.forward.front()) && is_near(a.backward.front(), b.backward.front());
 }
 
-// Labels that an interrupted run left at the output; nothing of another drawing, provider or device is taken.
+// Labels that an interrupted run left at the output; nothing of another drawing, provider or device is taken. Whether
+// there were any: they go on in the file that takes the place of theirs.
 template <typename Set>
-void resume(Set& set, const Arguments& given, const auto& items) {
+bool resume(Set& set, const Arguments& given, const auto& items) {
   const std::string output = given.text("output");
-  if (!given.has("output") || output == "-" || given.has("force") || !is_file(output)) return;
+  if (!given.has("output") || output == "-" || given.has("force") || !is_file(output)) return false;
+  refuse_read_file(output, given.positional());
   const LabelFile before = read_label_file(output);
   const Set* old = std::get_if<Set>(&before);
   if (old == nullptr || old->provider != set.provider || old->device != set.device || old->batch != set.batch ||
       old->*items != set.*items)
     throw input_error({output}, "the file holds other labels", "Choose another name, or add --force to overwrite it");
   set.labels = old->labels;
+  forget_read(output);
+  return true;
 }
 
 // Labels that are kept must be those that would be given: two clusters may have GPUs of one name.
@@ -97,24 +93,26 @@ void check_kept(const Set& set, const Arguments& given, const auto& label_of) {
 
 // Labels what has none, saves now and then, and when the user asks to stop.
 template <typename Set>
-void label_all(Set& set, const Arguments& given, const Terminal& terminal, const auto& label_of) {
+void label_all(Set& set, const Arguments& given, const Terminal& terminal, bool resumed, const auto& label_of) {
   check_kept(set, given, label_of);
+  const bool to_file = given.value("output").value_or("-") != "-";
+  const ResultWriter writer{given.command(), given.has("force") || resumed};
+  if (to_file) check_result(given.text("output"), writer);
   const StopDelay in_order;  // labels that are given are kept
   Progress progress(terminal.stderr_is_terminal);
   std::size_t done = 0;
   for (std::size_t i = 0; i < set.labels.size(); ++i) {
     if (set.labels[i]) continue;
     if (terminal.interrupted()) {
-      if (given.value("output").value_or("-") != "-") deliver(label_file_text(set), given, kLabelMark);
+      if (to_file) deliver(label_file_text(set), given, writer);
       throw Interrupted{};
     }
     set.labels[i] = label_of(i);
     if (++done % 1000 == 0) progress.show(fmt::format("{} of {} labelled", i + 1, set.labels.size()));
-    if (done % kSaveEvery == 0 && given.value("output").value_or("-") != "-")
-      deliver(label_file_text(set), given, kLabelMark);
+    if (done % kSaveEvery == 0 && to_file) deliver(label_file_text(set), given, writer);
   }
   progress.clear();
-  deliver(label_file_text(set), given, kLabelMark);
+  deliver(label_file_text(set), given, writer);
 }
 
 void label_set(ShardSet& set, const Cluster& cluster, const Arguments& given, const Terminal& terminal) {
@@ -122,9 +120,9 @@ void label_set(ShardSet& set, const Cluster& cluster, const Arguments& given, co
   const auto compute = make_compute_model(named_map(given.text("compute-model")));
   set.provider = given.text("provider");
   set.device = cluster.spec().gpu.model;
-  resume(set, given, &ShardSet::shards);
+  const bool resumed = resume(set, given, &ShardSet::shards);
   ShardWorks works(set.workload, set.batch, cluster);
-  label_all(set, given, terminal,
+  label_all(set, given, terminal, resumed,
             [&](std::size_t i) { return works.of(set.shards[i]).seconds(*compute, cluster.spec().gpu); });
 }
 
@@ -133,8 +131,8 @@ void label_set(ExchangeSet& set, const Cluster& cluster, const Arguments& given,
   set.provider = given.text("provider");
   set.device = cluster.spec().gpu.model;
   set.topology = cluster.spec().name;
-  resume(set, given, &ExchangeSet::exchanges);
-  label_all(set, given, terminal,
+  const bool resumed = resume(set, given, &ExchangeSet::exchanges);
+  label_all(set, given, terminal, resumed,
             [&](std::size_t i) { return closed_form_exchange(set.exchanges[i], set.batch, cluster); });
 }
 

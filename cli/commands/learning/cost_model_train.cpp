@@ -69,7 +69,7 @@ FeatureLayout layout_of(const Arguments& given, const LabelSets& sets) {
 }
 
 int train_model(const Arguments& given, const Terminal& terminal) {
-  check_learned_output(given, "cost model", [](const std::string& path) { read_cost_model(path); });
+  check_learned_output(given);
   const TrainingOptions options = training_options(given);
   const LabelSets sets = read_sets(given);
   Progress progress(terminal.stderr_is_terminal);
@@ -81,7 +81,8 @@ int train_model(const Arguments& given, const Terminal& terminal) {
       },
       layout_of(given, sets));
   progress.clear();
-  save_cost_model(model, given.text("output"));
+  write_result(given.text("output"), result_writer(given),
+               [&](const std::filesystem::path& hidden) { save_cost_model(model, hidden); });
   say(fmt::format("wrote {}: {} shards, labels by {} of {}", given.text("output"), model.labels, model.setting.provider,
                   model.setting.device));
   return 0;

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/read_failure.h"
+#include "base/read_files.h"
 #include "base/text.h"
 #include "sim/timeline/timeline.h"
 
@@ -259,6 +260,7 @@ KinetoTrace read_kineto_trace(std::istream& in, const std::string& path) {
 KinetoTrace read_kineto_trace(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) throw cannot_read(path.string(), errno);
+  note_read(path);
   if (in.peek() == 0x1f)  // no text begins so, and every file of gzip does
     throw input_error({path.string()}, "compressed: this program reads plain JSON",
                       "Unpack it first, with zcat FILE > TRACE.json");

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace shardsim {
+
+// Which commands wrote which files of a folder, and what they wrote: the file `.shardsim-files` there. So a later
+// command knows what it may replace: what it wrote itself and nobody has changed since. The first line is
+// "shardsim files/2"; then each file has a line of its digest, the command and the name below the folder, separated by
+// tabs.
+class FolderRecord {
+ public:
+  static constexpr const char* kFile = ".shardsim-files";
+
+  // What the folder's record says; empty where there is none that this version can read. A name that leads out of the
+  // folder is left out. An empty path is the current folder.
+  explicit FolderRecord(std::filesystem::path folder);
+
+  std::vector<std::string> names_of(const std::string& command) const;
+  // Who wrote a file of this name and digest; "" for nobody that is known. With an empty digest: whatever it held.
+  std::string writer_of(const std::string& name, const std::string& digest) const;
+  bool has(const std::string& command, const std::string& name, const std::string& digest) const;
+  bool has(const std::string& command, const std::string& name) const;
+
+  void add(const std::string& command, const std::string& name, const std::string& digest);
+  void forget(const std::string& name);
+  void forget_missing();  // files that are not there any more
+
+  // Errors: those of write_file().
+  void save() const;
+
+ private:
+  struct Entry {
+    std::string command, digest;
+    auto operator<=>(const Entry&) const = default;
+  };
+
+  std::filesystem::path folder_;
+  std::multimap<std::string, Entry> entries_;  // by name; several while one file takes the place of another
+};
+
+// The size and a hash of what a file holds. Errors: Failure::run naming the file, which cannot be read.
+std::string file_digest(const std::filesystem::path& path);
+
+}  // namespace shardsim

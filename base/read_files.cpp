@@ -1,0 +1,56 @@
+#include "base/read_files.h"
+
+#include <sys/stat.h>
+
+#include <mutex>
+#include <optional>
+#include <set>
+#include <tuple>
+
+namespace shardsim {
+namespace {
+
+// A file by what it is, not by one of its names: device, inode, and the time it was last written, because the inode of
+// a file that is gone is soon another file's.
+using FileKey = std::tuple<dev_t, ino_t, time_t, long>;
+
+struct ReadFiles {
+  std::mutex mutex;
+  std::set<FileKey> keys;
+};
+
+ReadFiles& read_files() {
+  static ReadFiles files;
+  return files;
+}
+
+std::optional<FileKey> key_of(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return FileKey{status.st_dev, status.st_ino, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
+
+}  // namespace
+
+void note_read(const std::filesystem::path& path) {
+  const auto key = key_of(path);
+  if (!key) return;
+  const std::lock_guard lock(read_files().mutex);
+  read_files().keys.insert(*key);
+}
+
+void forget_read(const std::filesystem::path& path) {
+  const auto key = key_of(path);
+  if (!key) return;
+  const std::lock_guard lock(read_files().mutex);
+  read_files().keys.erase(*key);
+}
+
+bool was_read(const std::filesystem::path& path) {
+  const auto key = key_of(path);
+  if (!key) return false;
+  const std::lock_guard lock(read_files().mutex);
+  return read_files().keys.contains(*key);
+}
+
+}  // namespace shardsim

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace shardsim {
+
+// Which files this process has read, so that no result ever takes the place of its own input (result_folder.h). This is
+// the second piece of global state of the program beside that of stop_signals.h: a scenario names clusters, workloads,
+// plans, policies and measurements, which name others, so no command can list what it has read, and every reader of a
+// file would have to hand such a list up to the command.
+
+// The file at `path` is read by this process. read_file() and the readers of HDF5 say so; a reader that opens a file in
+// another way does, too. A path that cannot be examined is passed over.
+void note_read(const std::filesystem::path& path);
+
+// What the file says goes on in what will take its place: labels that a command continues, say.
+void forget_read(const std::filesystem::path& path);
+
+// Whether the file that lies at `path` now, under whatever name, was read and has not been written since.
+bool was_read(const std::filesystem::path& path);
+
+}  // namespace shardsim

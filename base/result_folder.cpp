@@ -31,6 +31,7 @@ using namespace std::chrono_literals;
 constexpr std::string_view kHidden = ".shardsim-run-";  // and six characters
 constexpr std::string_view kTemporary = ".shardsim-";   // likewise: as write_file names them
 constexpr std::size_t kRandom = 6;
+constexpr auto kShortWait = 1s, kLongWait = 60s;  // for another writer, by whether it is one of many on purpose
 constexpr std::string_view kRemedy = "Choose another name with -o, or add --force to replace it";
 
 // A folder as the system takes it: the empty path is the current one.
@@ -66,9 +67,10 @@ class WriterLock {
   int folder_;
 };
 
-fs::path new_hidden_folder(const fs::path& target) {
+// `shown`: what cannot be written where no folder can be made.
+fs::path new_hidden_folder(const fs::path& target, const fs::path& shown) {
   std::string name = (target / kHidden).string() + std::string(kRandom, 'X');
-  if (::mkdtemp(name.data()) == nullptr) throw cannot_write(target, std::strerror(errno));
+  if (::mkdtemp(name.data()) == nullptr) throw cannot_write(shown, std::strerror(errno));
   return name;
 }
 
@@ -284,16 +286,16 @@ Error told_of(const fs::path& target, const Error& error, const fs::path& hidden
   return Error(error.failure(), Place{}, replaced(text, hidden.string(), opened_as(target).string()), "");
 }
 
-void fill(const fs::path& target, const ResultWriter& writer, Joining joining, std::chrono::milliseconds patience,
+void fill(const fs::path& target, const fs::path& shown, const ResultWriter& writer, Joining joining,
           const std::function<void(const fs::path&)>& write) {
   const StopDelay together;
   const MadeFolders folders(target);
   std::error_code failure, ignored;
   fs::create_directories(opened_as(target), failure);
   if (failure) throw cannot_write(target, failure.message());
-  const WriterLock lock(target, patience);
+  const WriterLock lock(target, joining == Joining::adds ? kLongWait : kShortWait);
   remove_half_written(target);
-  const fs::path hidden = new_hidden_folder(target);
+  const fs::path hidden = new_hidden_folder(target, shown);
   const AtEnd tidy{[&] { fs::remove_all(hidden, ignored); }};
   try {
     write(hidden);
@@ -306,12 +308,12 @@ void fill(const fs::path& target, const ResultWriter& writer, Joining joining, s
 }
 
 // Whether a new folder can be made there, and the folder itself.
-void try_writing(const fs::path& folder) {
+void try_writing(const fs::path& folder, const fs::path& shown) {
   const MadeFolders folders(folder);
   std::error_code failure;
   fs::create_directories(opened_as(folder), failure);
   if (failure) throw cannot_write(folder, failure.message());
-  fs::remove(new_hidden_folder(folder), failure);
+  fs::remove(new_hidden_folder(folder, shown), failure);
 }
 
 }  // namespace
@@ -324,18 +326,19 @@ void remove_abandoned_files(const fs::path& folder) {
 
 void write_folder(const fs::path& target, const ResultWriter& writer,
                   const std::function<void(const fs::path&)>& write) {
-  fill(target, writer, Joining::replaces_earlier_run, 1s, write);
+  fill(target, target, writer, Joining::replaces_earlier_run, write);
 }
 
 void add_to_folder(const fs::path& target, const ResultWriter& writer,
                    const std::function<void(const fs::path&)>& write) {
-  fill(target, writer, Joining::adds, 60s, write);
+  fill(target, target, writer, Joining::adds, write);
 }
 
 void write_result(const fs::path& path, const ResultWriter& writer, const std::function<void(const fs::path&)>& write) {
   const MadeFolders folders(path.parent_path());
   const fs::path target = result_target(path);
-  add_to_folder(target.parent_path(), writer, [&](const fs::path& hidden) { write(hidden / target.filename()); });
+  fill(target.parent_path(), target, writer, Joining::adds,
+       [&](const fs::path& hidden) { write(hidden / target.filename()); });
 }
 
 void write_result(const fs::path& path, const ResultWriter& writer, std::string_view text) {
@@ -344,7 +347,7 @@ void write_result(const fs::path& path, const ResultWriter& writer, std::string_
 
 void check_results(const fs::path& target, const ResultWriter& writer, const std::vector<std::string>& names) {
   const StopDelay whole;
-  try_writing(target);
+  try_writing(target, target);
   refuse_linked_record(target);
   const FolderRecord record(target);
   const Permission permission(target, record, writer);
@@ -356,7 +359,7 @@ void check_result(const fs::path& path, const ResultWriter& writer) {
   const StopDelay whole;
   const MadeFolders folders(path.parent_path());
   const fs::path target = result_target(path);
-  try_writing(target.parent_path());
+  try_writing(target.parent_path(), target);
   refuse_linked_record(target.parent_path());
   const FolderRecord record(target.parent_path());
   Permission(target.parent_path(), record, writer).refuse_taken(target.filename().string());

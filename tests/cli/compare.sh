@@ -27,7 +27,7 @@ check "and back to the same bytes" cmp -s row_wise.timeline.json again.timeline.
 run convert row_wise.timeline.json -o row_wise.h5
 check "a file of timelines may be overwritten" [ "$code" -eq 0 ]
 printf 'mine' >mine.h5
-refuse 2 'mine.h5: the file exists and is not a shardsim.timeline/1 file' convert row_wise.timeline.json -o mine.h5
+refuse 2 'mine.h5: the file exists, and .shardsim convert. is not known to have written it' convert row_wise.timeline.json -o mine.h5
 refuse 2 'argument --output: the option is missing.*--output FILE' convert again.timeline.json
 refuse 2 'argument --output: the option is missing.*--output FILE' convert row_wise.h5
 refuse 2 'argument --case: the file has several cases.*row_wise' convert p.h5 -o x.json

@@ -60,7 +60,7 @@ jq 'del(.forward_us[7])' labels.json >short.json
 refuse 2 "'forward_us' has 2999 entries for 3000" cost-model train short.json -o x.h5
 head -c 100000 labels.json >cut.json
 refuse 2 'cut.json' cost-model train cut.json -o x.h5
-refuse 2 'labels.json: the file holds labels' cost-model sample nv_tiny -n 3 --batch 65536 -o labels.json
+refuse 2 'labels.json: the file exists, and .shardsim cost-model label. wrote it' cost-model sample nv_tiny -n 3 --batch 65536 -o labels.json
 refuse 2 'is named twice' cost-model train labels.json --with labels.json -o x.h5
 jq '.forward_us[7] = 1e300' labels.json >huge.json
 refuse 2 'huge.json:[0-9]+.*longer than an hour' cost-model train huge.json -o x.h5

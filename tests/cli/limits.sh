@@ -156,7 +156,7 @@ ln -s ../good.yaml linked/.shardsim-files
 refuse 1 'linked/.shardsim-files: a link is in the way' run good.yaml -o linked -q
 imported="$source/scenarios/imports/torchrec.json"
 echo precious >model.plan.json
-refuse 2 'model.plan.json: the file exists, and .shardsim import. is not known to have written it' import "$imported" -o model.yaml
+refuse 2 'model.plan.json: the file exists, and .shardsim import -o FILE.yaml. is not known to have written it' import "$imported" -o model.yaml
 for name in ...yaml ..yaml; do
   mkdir below
   cp good.yaml "below/$name"

@@ -63,7 +63,7 @@ echo 'my notes' >own_labels.json.journal
 refuse 2 'own_labels.json.journal: it is no journal of measurements' --shards own.json "${bench[@]}" -o own_labels.json
 rm own_labels.json.journal
 mkfifo own_labels.json.journal
-ends_within=20 refuse 1 'own_labels.json.journal: cannot write it: it is a folder, a pipe or a device' --shards own.json "${bench[@]}" -o own_labels.json
+ends_within=20 refuse 1 'own_labels.json.journal: cannot write it: it is a link, a folder, a pipe or a device' --shards own.json "${bench[@]}" -o own_labels.json
 rm own_labels.json.journal
 
 

@@ -163,8 +163,8 @@ for folder in pipe room; do
 done
 mkfifo pipe/points/local.points
 mkdir room/points/local.points
-ends_within=20 refuse 1 'pipe/points/local.points: cannot write it: it is a folder, a pipe or a device\. Remove it' sweep own.yaml -o pipe -q
-refuse 1 'room/points/local.points: cannot write it: it is a folder' sweep own.yaml -o room -q
+ends_within=20 refuse 1 'pipe/points/local.points: cannot write it: it is a link, a folder, a pipe or a device\. Remove it' sweep own.yaml -o pipe -q
+refuse 1 'room/points/local.points: cannot write it: it is a link, a folder' sweep own.yaml -o room -q
 
 echo "-- points that fail"
 scenario fails.yaml 'axes: {cluster.nodes: [0, 1, 2], cluster.gpu.hbm: [300 KiB, 16 GiB]}'

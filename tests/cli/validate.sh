@@ -146,7 +146,7 @@ refuse 1 'blocked: cannot write it' row_wise.json -o x.h5 --trace blocked --iter
 refuse 1 '/proc/x.h5: cannot write it' row_wise.json -o /proc/x.h5 --iterations 1000000
 refuse 1 '/proc/self/rank0.json: cannot write it' row_wise.json -o x.h5 --trace /proc/self --iterations 1000000
 echo 'my notes' >notes.json
-refuse 2 "notes.json' exists and is not a timeline" row_wise.json -o notes.json
+refuse 2 "notes.json: the file exists, and .shardsim-validate. is not known to have written it" row_wise.json -o notes.json
 refuse 1 'notes.json/x.h5|notes.json' row_wise.json -o notes.json/x.h5
 RANK=8 WORLD_SIZE=8 refuse 2 'RANK' row_wise.json -o x.h5
 RANK=0 WORLD_SIZE=3 refuse 2 'environment of torchrun: 3 processes for a program of 8 ranks' row_wise.json -o x.h5

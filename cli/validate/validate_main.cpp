@@ -36,12 +36,13 @@ void check_executable(const ValidateSource& source, const ValidateRequest& reque
 }
 
 // Told before the run, not after it.
-void check_results_of(const ValidateRequest& request) {
+void check_results_of(const ValidateRequest& request, int world_size) {
   if (request.output.path.empty()) return;  // with --check-data
   check_result(request.output.path, request.writer);
   check_result(request.output.of(0, false), request.writer);
-  if (!request.trace.path.empty())
-    check_result(std::filesystem::path(request.trace.path) / "rank0.json", request.writer);
+  if (request.trace.path.empty()) return;
+  for (int rank = 0; rank < world_size; ++rank)
+    check_result(std::filesystem::path(request.trace.path) / ("rank" + std::to_string(rank) + ".json"), request.writer);
 }
 
 int validate(const Arguments& given, const Terminal&) {
@@ -49,7 +50,7 @@ int validate(const Arguments& given, const Terminal&) {
   const ValidateSource source = load_source(given);
   const std::vector<Launch> ranks = ranks_here(source.program, request);
   check_executable(source, request);
-  if (ranks.front().rank == 0) check_results_of(request);
+  if (ranks.front().rank == 0) check_results_of(request, source.program.world_size);
   return run_crew(ranks, source, request);
 }
 

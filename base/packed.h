@@ -52,6 +52,11 @@ class PackedFields {
   void group_if(std::string_view, auto& item, auto members) {
     if (presence(item)) members(*this, *item);
   }
+  void list(std::string_view, auto& items, auto members) {
+    const std::size_t count = length_of(items);
+    if constexpr (kReads) items.resize(count);
+    for (auto& item : items) members(*this, item);
+  }
   void derived(std::string_view, auto) {}
   void view(std::string_view, auto&, auto, auto) {}
 

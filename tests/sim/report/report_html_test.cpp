@@ -65,6 +65,28 @@ TEST_CASE("the page answers first: summary, charts, then tables") {
   CHECK(holds(page, "which relay rule"));
 }
 
+// Of 65,536 ranks rank 777 looks up more than all others, which differ by a little from rank to rank.
+StudyResult large_world() {
+  StudyResult study = sample::one_case(8);
+  RankLoads loads;
+  for (int rank = 0; rank < 65'536; ++rank) loads.lookups.push_back(rank == 777 ? 250 : 100 + rank % 7);
+  loads.tables = {{"history", loads.lookups}};
+  loads.fullest = 777;
+  study.cases[0].loads = loads;
+  return study;
+}
+
+TEST_CASE("the page of a large world is small, and its odd rank is there by itself") {
+  const std::string page = own_text(report_html(large_world()));
+  const std::size_t small = own_text(report_html(sample::one_case(8))).size();
+  CHECK(page.size() < small + 150'000);  // a row of each rank would take 8 MB
+  const std::size_t table = page.find("Which ranks look up equally many rows");
+  REQUIRE(table != std::string::npos);
+  CHECK(page.find("<td>777</td>", table) != std::string::npos);
+  CHECK(page.find("0-770:7", table) != std::string::npos);
+  CHECK_FALSE(holds(own_text(report_html(sample::one_case(8))), "look up equally many"));
+}
+
 TEST_CASE("nothing is loaded from outside") {
   const std::string page = own_text(report_html(sample::twelve_cases()));
   for (const std::string part : {" src=", "<link", "<img", "@import", "url("}) CHECK_MESSAGE(!holds(page, part), part);

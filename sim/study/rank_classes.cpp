@@ -14,6 +14,7 @@
 namespace shardsim {
 namespace {
 
+constexpr std::size_t kManyRanks = 256;
 constexpr std::size_t kLongLists = 16'384;  // numbers of all lists of a case: some 200 KB of text
 constexpr std::size_t kFewestAlike = 8;     // ranks of a class, on average: of fewer the lists are as short
 
@@ -122,7 +123,7 @@ template std::vector<double> RankClasses::by_rank(const std::vector<double>&, co
 template std::vector<std::int64_t> RankClasses::by_rank(const std::vector<std::int64_t>&, const Place&) const;
 
 bool is_large(const CaseResult& result) {
-  return numbers_of_ranks(result) > kLongLists;
+  return result.memory_per_rank.size() > kManyRanks && numbers_of_ranks(result) > kLongLists;
 }
 
 RankClasses rank_classes(const CaseResult& result) {

@@ -76,6 +76,8 @@ TEST_CASE("what is large is the lists together, not one of them") {
   for (PlacementSummary& placement : result.placements) placement.ranks.resize(1024);
   CHECK(is_large(result));
   CHECK(rank_classes(result).texts() == Texts{"0-1023"});
+  result.memory_per_rank.resize(256);
+  CHECK_FALSE(is_large(result));
 }
 
 }  // namespace shardsim::rank_classes_test

@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kPlain = "shardsim.result/1";
 constexpr const char* kGrouped = "shardsim.result/2";  // the same, but some case is large
 
-constexpr std::size_t kMostNumbers = 25'000'000;  // that few bytes of classes and rank sets may stand for
+constexpr std::size_t kMostNumbers = 100'000'000;  // that few bytes of classes and rank sets may stand for
 
 std::size_t ranks_in(const Tree& text) {
   return text.kind == Tree::Kind::scalar ? count_in_rank_sets(text.scalar, kMostRanks, text.place) : 0;

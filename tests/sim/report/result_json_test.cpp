@@ -309,7 +309,7 @@ TEST_CASE("lists of classes that do not fit, or that no memory holds, are refuse
   std::string many = "\"placements\": [";
   for (int i = 0; i < 1000; ++i)
     many += R"({"table": "t", "strategy": "row_wise", "rows": 1, "access_share": 1, "rank_set": "0-99999"}, )";
-  CHECK(refusal_of(changed(text, "\"placements\": [", many)).find("25000000 numbers") != std::string::npos);
+  CHECK(refusal_of(changed(text, "\"placements\": [", many)).find("100000000 numbers") != std::string::npos);
 }
 
 TEST_CASE("all of a case comes through the pipe from its worker") {

@@ -14,7 +14,7 @@
 namespace shardsim {
 namespace {
 
-constexpr std::size_t kManyRanks = 256;
+constexpr std::size_t kManyRanks = 256;     // of fewer even long lists are read one by one
 constexpr std::size_t kLongLists = 16'384;  // numbers of all lists of a case: some 200 KB of text
 constexpr std::size_t kFewestAlike = 8;     // ranks of a class, on average: of fewer the lists are as short
 

@@ -33,6 +33,14 @@ Error named_twice(int number, const Members& members, const Place& place) {
                      fmt::format("Name each {} once", members.noun));
 }
 
+void check_named_once(const std::vector<int>& numbers, const Members& members, const Place& place) {
+  std::vector<bool> named(static_cast<std::size_t>(members.size));
+  for (const int number : numbers) {
+    if (named[static_cast<std::size_t>(number)]) throw named_twice(number, members, place);
+    named[static_cast<std::size_t>(number)] = true;
+  }
+}
+
 // A number of the text form: parse_count would point at the text but not name the forms.
 std::int64_t number(const std::string& text, const Members& members, const Place& place) {
   if (text.empty()) {
@@ -143,15 +151,9 @@ std::string rank_sets_text(const std::vector<int>& ranks) {
 std::vector<int> read_rank_sets(const std::string& text, int world_size, const Place& place) {
   const Members members{world_size};
   std::vector<int> ranks;
-  std::vector<bool> named(static_cast<std::size_t>(world_size));
-  for (const std::string& part : split(text, ',')) {
-    const std::size_t before = ranks.size();
-    read_progression(part, members, place).append_to(ranks);
-    for (std::size_t i = before; i < ranks.size(); ++i) {
-      if (named[static_cast<std::size_t>(ranks[i])]) throw named_twice(ranks[i], members, place);
-      named[static_cast<std::size_t>(ranks[i])] = true;
-    }
-  }
+  const std::vector<std::string> parts = split(text, ',');
+  for (const std::string& part : parts) read_progression(part, members, place).append_to(ranks);
+  if (parts.size() > 1) check_named_once(ranks, members, place);
   return ranks;
 }
 

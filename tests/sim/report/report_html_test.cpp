@@ -50,6 +50,21 @@ TEST_CASE("every embedded specification is JSON with filled data") {
   }
 }
 
+TEST_CASE("rows that an earlier chart has, too, are named and not repeated") {
+  if (!vega_script()) return;
+  const std::string page = own_text(report_html(sample::twelve_cases()));
+  const auto values_of = [&](const std::string& chart) {
+    const std::size_t begin = page.find('>', page.find(kSpecStart + "\"" + chart + "\"")) + 1;
+    return nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin))
+        .at("data")
+        .at(0)
+        .at("values");
+  };
+  CHECK(values_of("comparison").is_array());
+  CHECK(values_of("error") == "comparison/points");
+  CHECK(values_of("memory").is_array());
+}
+
 TEST_CASE("without charts the report says so and keeps its tables") {
   const std::string page = own_text(report_html(sample::twelve_cases()));
   CHECK(holds(page, "There are no charts here") == !vega_script().has_value());

@@ -107,7 +107,7 @@ bool draws_batches(const Case& item) {
 // An iteration at the observed payload, and the Timeline of one.
 struct ObservedRun {
   double iteration_ms = 0;
-  std::string timeline;  // to_bytes
+  Timeline timeline;
 };
 
 template <typename Visitor>
@@ -117,17 +117,17 @@ void fields(Visitor& visit, MaybeConst<ObservedRun> auto& run) {
 
 ObservedRun observed_run(const PreparedCase& prepared) {
   if (draws_batches(prepared.item)) {
-    const DrawnSimulation drawn = simulate_drawn(prepared, true);
-    return {drawn.figures.iteration_ms.mean, to_bytes(drawn.nearest.timeline)};
+    DrawnSimulation drawn = simulate_drawn(prepared, true);
+    return {drawn.figures.iteration_ms.mean, std::move(drawn.nearest.timeline)};
   }
-  const Program program = make_program(prepared.item, prepared.cluster, prepared.plan, prepared.scenario, true);
-  const Timeline timeline = simulate_case(prepared, program, prepared.item.network).timeline;
-  return {timeline.iteration_ms, to_bytes(timeline)};
+  Timeline timeline = simulate_case(prepared, prepared.observed_program(), prepared.item.network).timeline;
+  return {timeline.iteration_ms, std::move(timeline)};
 }
 
-// In a process of its own, for SimGrid allows one engine in each; before this process has one.
+// A network that runs once runs here in a process of its own, before this process has had it.
 std::optional<ObservedRun> at_observed_payload(const PreparedCase& prepared) {
   if (!prepared.item.payload_both || !prepared.item.workload.has_runtime()) return std::nullopt;
+  if (!runs_once(prepared.item.network)) return observed_run(prepared);
   const auto simulated = [&] { return packed(observed_run(prepared)); };
   return unpacked<ObservedRun>(run_in_workers({{prepared.item.name, simulated}}, {}).front());
 }
@@ -135,12 +135,16 @@ std::optional<ObservedRun> at_observed_payload(const PreparedCase& prepared) {
 constexpr const char* kThroughputGain = "throughput_gain";
 constexpr std::string_view kKernelsPrefix = "kernels:";
 
+// What a case says at one payload.
+struct AtPayload {
+  double iteration_ms = 0;
+  const std::vector<NamedTime>& times;
+};
+
 // Of the operations of one name: a collective's calls count as if alone, those that compute as they ran.
-std::optional<double> time_ms(const Timeline& timeline, std::string_view name, double NamedTime::*of) {
-  for (const NamedTime& time : named_times(timeline)) {
-    if (time.name == name) return time.*of;
-  }
-  return std::nullopt;
+std::optional<double> time_ms(const std::vector<NamedTime>& times, std::string_view name, double NamedTime::*of) {
+  const auto time = std::ranges::find(times, name, &NamedTime::name);
+  return time == times.end() ? std::nullopt : std::optional((*time).*of);
 }
 
 // "rows:flex" and "coverage:flex": over all tables.
@@ -156,22 +160,26 @@ std::optional<double> of_strategy(const CaseResult& result, const std::string& q
 }
 
 // What no compute hides, on the mean rank.
-double exposed_collectives_ms(const Timeline& timeline) {
+double exposed_collectives_ms(const std::vector<NamedTime>& times) {
   double sum = 0;
-  for (const NamedTime& time : named_times(timeline)) sum += time.exposed_ms;
+  for (const NamedTime& time : times) sum += time.exposed_ms;
   return sum;
 }
 
-// What the case says at the payload of `timeline`, at which its iteration takes `iteration_ms`.
-std::optional<double> predicted(const std::string& quantity, const CaseResult& result, const Timeline& timeline,
-                                double iteration_ms) {
-  if (quantity == "iteration") return iteration_ms;
+std::optional<double> predicted(const std::string& quantity, const CaseResult& result, const AtPayload& at) {
+  if (quantity == "iteration") return at.iteration_ms;
   if (quantity == kThroughputGain || quantity.starts_with(kKernelsPrefix)) return std::nullopt;
   if (quantity.starts_with(kOperationPrefix))
-    return time_ms(timeline, std::string_view(quantity).substr(kOperationPrefix.size()), &NamedTime::span_ms);
-  if (quantity == "exposed_collectives") return exposed_collectives_ms(timeline);
+    return time_ms(at.times, std::string_view(quantity).substr(kOperationPrefix.size()), &NamedTime::span_ms);
+  if (quantity == "exposed_collectives") return exposed_collectives_ms(at.times);
   if (quantity.find(':') != std::string::npos) return of_strategy(result, quantity);
-  return time_ms(timeline, quantity, &NamedTime::alone_ms);
+  return time_ms(at.times, quantity, &NamedTime::alone_ms);
+}
+
+// The times at the observed payload, where a published number is compared with them.
+std::vector<NamedTime> observed_times(const CaseResult& result, const std::vector<Published>& published) {
+  if (!result.observed_payload_timeline || std::ranges::none_of(published, &Published::at_observed_payload)) return {};
+  return named_times_alone(*result.observed_payload_timeline);
 }
 
 // Samples of one iteration on all ranks.
@@ -209,15 +217,16 @@ std::vector<Comparison> compared_with_published(const CaseResult& result, const 
                                                 const std::function<KernelParts()>& parts) {
   std::vector<Comparison> comparisons;
   std::optional<KernelParts> known;
+  const std::vector<NamedTime> observed = observed_times(result, published);
   for (const Published& each : published) {
-    Comparison comparison{each, predicted(each.quantity, result, result.timeline, result.iteration_ms), std::nullopt};
+    Comparison comparison{each, predicted(each.quantity, result, {result.iteration_ms, result.times}), std::nullopt};
     if (parts && each.quantity.starts_with(kKernelsPrefix)) {
       if (!known) known = parts();
       comparison.predicted = known->named(std::string_view(each.quantity).substr(kKernelsPrefix.size()));
     }
     if (each.at_observed_payload && result.observed_payload_timeline) {
       comparison.predicted_at_observed_payload =
-          predicted(each.quantity, result, *result.observed_payload_timeline, *result.iteration_ms_at_observed_payload);
+          predicted(each.quantity, result, {*result.iteration_ms_at_observed_payload, observed});
     }
     comparisons.push_back(comparison);
   }
@@ -284,11 +293,11 @@ CaseResult at_planned_payload(const PreparedCase& prepared, bool pareto) {
 
 CaseResult whole_case(const PreparedCase& prepared, bool pareto) {
   const Case& item = prepared.item;
-  const std::optional<ObservedRun> observed = at_observed_payload(prepared);
+  std::optional<ObservedRun> observed = at_observed_payload(prepared);
   CaseResult result = at_planned_payload(prepared, pareto);
   if (observed) {
     result.iteration_ms_at_observed_payload = observed->iteration_ms;
-    result.observed_payload_timeline = timeline_from_bytes(observed->timeline);
+    result.observed_payload_timeline = std::move(observed->timeline);
   }
   if (prepared.scenario.cross_check) add_torchrec(result, prepared);
   result.notes = case_notes(result, prepared);

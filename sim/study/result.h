@@ -67,6 +67,12 @@ struct HostFigures {
   double busy_ms = 0, waits_for_host_ms = 0;
 };
 
+// What published numbers of another payload are compared with.
+struct AtPayload {
+  double iteration_ms = 0;
+  std::vector<NamedTime> times;  // of its operations, without `waited_for`
+};
+
 // Everything that a run says about one case. Its members are listed in sim/study/result_fields.h.
 struct CaseResult {
   std::string name;
@@ -100,7 +106,7 @@ struct CaseResult {
   std::optional<EstimatedCase> torchrec;  // only where the scenario asks for a cross-check
   std::optional<Interval> interval;       // of iteration_ms; none for jobs side by side
   Timeline timeline;                      // planned payload
-  std::optional<Timeline> observed_payload_timeline;
+  std::optional<AtPayload> at_observed_payload;
 };
 
 // The name of the operation whose start makes a peak; "" when nothing comes on top of what stays.

@@ -45,6 +45,11 @@ void fields(Visitor& visit, MaybeConst<NamedTime> auto& time) {
   });
 }
 
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<AtPayload> auto& at) {
+  visit(at.iteration_ms, at.times);
+}
+
 // What result.json tells of the operations of one name that compute.
 struct ComputeTime {
   std::string name, op_class;
@@ -342,7 +347,7 @@ void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
   visit.list("placements", result.placements, [&](auto& inner, auto& placement) { fields(inner, placement, large); });
   visit.field("published", result.published);
   visit.field("notes", result.notes);
-  visit(result.pareto, result.timeline, result.observed_payload_timeline, result.why);
+  visit(result.pareto, result.timeline, result.at_observed_payload, result.why);
 }
 
 // Of a study's cross-check. Cases stand in result.json by their names.

@@ -74,7 +74,9 @@ void add_simulation(CaseResult& result, const PreparedCase& prepared, Simulation
   result.limit = simulated.busiest;
   result.last_change = simulated.change;
   set_iteration(result, result.timeline.iteration_ms);
-  result.times = named_times(result.timeline);
+  TimelineTimes times = all_times(result.timeline);
+  result.times = std::move(times.names);
+  result.mean_times = mean_of(times.ranks);
   if (!simulated.path.steps.empty())
     result.why = why_of(prepared.program(), prepared.cluster, simulated.path, result.times);
 }

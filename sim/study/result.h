@@ -95,7 +95,8 @@ struct CaseResult {
   Utilisation limit;
   std::optional<RankLoads> loads;  // where ranks look up more rows than others because their rows are asked for more
   std::vector<NamedTime> times;    // all operation names, compute too
-  std::optional<Why> why;          // absent in a result that was read from a file
+  std::optional<RankTimes> mean_times;  // over the ranks; absent in a result that was read from a file
+  std::optional<Why> why;               // absent in a result that was read from a file
   std::vector<PlacementSummary> placements;
   std::vector<Comparison> published;
   std::vector<ParetoFigure> pareto;

@@ -50,6 +50,11 @@ void fields(Visitor& visit, MaybeConst<AtPayload> auto& at) {
   visit(at.iteration_ms, at.times);
 }
 
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<RankTimes> auto& times) {
+  visit(times.compute_ms, times.comm_ms, times.exposed_ms, times.waiting_ms);
+}
+
 // What result.json tells of the operations of one name that compute.
 struct ComputeTime {
   std::string name, op_class;
@@ -342,7 +347,7 @@ void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
   visit(result.memory_profile.ranks, result.buffers_counted, result.estimated_memory);
   visit.view("collectives", result.times, collective_times, add_collective_times);
   visit.view("compute", result.times, compute_times, add_compute_times);
-  visit(result.times);
+  visit(result.times, result.mean_times);
   const bool large = is_large(result);
   visit.list("placements", result.placements, [&](auto& inner, auto& placement) { fields(inner, placement, large); });
   visit.field("published", result.published);

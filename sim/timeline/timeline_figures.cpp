@@ -302,17 +302,37 @@ bool NamedTime::waits_tellingly(double iteration_ms) const {
   return waited_for.rank >= 0 && waiting_ms >= kShare * std::max(iteration_ms, exposed_ms);
 }
 
-std::vector<RankTimes> rank_times(const Timeline& timeline) {
-  Charges charges(timeline);
-  std::vector<RankTimes> result = sweep(timeline, kinds_of(timeline), AllParts(timeline), Arrivals(timeline), charges);
-  const auto kept = static_cast<double>(kept_iterations(timeline));
-  for (RankTimes& times : result) {
+namespace {
+
+std::vector<RankTimes> per_iteration(std::vector<RankTimes> ranks, std::size_t iterations) {
+  const auto kept = static_cast<double>(iterations);
+  for (RankTimes& times : ranks) {
     times.compute_ms /= kept;
     times.comm_ms /= kept;
     times.exposed_ms /= kept;
     times.waiting_ms /= kept;
   }
-  return result;
+  return ranks;
+}
+
+}  // namespace
+
+std::vector<RankTimes> rank_times(const Timeline& timeline) {
+  Charges charges(timeline);
+  return per_iteration(sweep(timeline, kinds_of(timeline), AllParts(timeline), Arrivals(timeline), charges),
+                       kept_iterations(timeline));
+}
+
+RankTimes mean_of(const std::vector<RankTimes>& ranks) {
+  const auto count = static_cast<double>(ranks.size());
+  RankTimes mean;
+  for (const RankTimes& rank : ranks) {
+    mean.compute_ms += rank.compute_ms / count;
+    mean.comm_ms += rank.comm_ms / count;
+    mean.exposed_ms += rank.exposed_ms / count;
+    mean.waiting_ms += rank.waiting_ms / count;
+  }
+  return mean;
 }
 
 std::vector<std::vector<RankTimes>> window_rank_times(const Timeline& timeline,
@@ -394,28 +414,32 @@ std::vector<std::vector<std::size_t>> spans_by_name(const Timeline& timeline, co
   return spans;
 }
 
-std::vector<NamedTime> times_of_names(const Timeline& timeline, bool with_whom) {
+TimelineTimes times_of(const Timeline& timeline, bool with_whom) {
   const Arrivals arrivals(timeline);
   Charges swept(timeline);
-  sweep(timeline, kinds_of(timeline), AllParts(timeline), arrivals, swept);
+  std::vector<RankTimes> ranks = sweep(timeline, kinds_of(timeline), AllParts(timeline), arrivals, swept);
   std::vector<std::size_t> first_ops;
   const std::vector<std::size_t> name_of = name_indices(timeline, first_ops);
   const std::size_t iterations = kept_iterations(timeline);
   NameAdder adder(timeline, arrivals, swept, with_whom);
-  std::vector<NamedTime> result;
+  TimelineTimes result{{}, per_iteration(std::move(ranks), iterations)};
   for (const std::vector<std::size_t>& spans : spans_by_name(timeline, name_of, first_ops.size()))
-    result.push_back(summary_of(timeline, first_ops[result.size()], adder.sums_of(spans), iterations));
+    result.names.push_back(summary_of(timeline, first_ops[result.names.size()], adder.sums_of(spans), iterations));
   return result;
 }
 
 }  // namespace
 
 std::vector<NamedTime> named_times(const Timeline& timeline) {
-  return times_of_names(timeline, true);
+  return times_of(timeline, true).names;
 }
 
 std::vector<NamedTime> named_times_alone(const Timeline& timeline) {
-  return times_of_names(timeline, false);
+  return times_of(timeline, false).names;
+}
+
+TimelineTimes all_times(const Timeline& timeline) {
+  return times_of(timeline, true);
 }
 
 }  // namespace shardsim

@@ -70,6 +70,16 @@ StudyResult with_loads(int world) {
   return study;
 }
 
+TEST_CASE("the parts of an iteration are the same whether the means over the ranks came with the case or not") {
+  StudyResult study = sample::one_case();
+  const DataSet before = breakdown_parts(study);
+  CaseResult& item = study.cases[0];
+  item.mean_times = mean_of(rank_times(item.timeline));
+  CHECK(breakdown_parts(study).rows == before.rows);
+  item.mean_times->compute_ms /= 2;
+  CHECK(breakdown_parts(study).rows != before.rows);
+}
+
 TEST_CASE("each rank of a small world has a row of loads") {
   const DataSet loads = rank_load_strips(with_loads(1024));
   REQUIRE(loads.rows.size() == 1024);

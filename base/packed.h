@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -29,8 +30,19 @@ namespace shardsim {
 template <typename Type, typename Value>
 concept MaybeConst = std::same_as<std::remove_const_t<Type>, Value>;  // the value to write from, or to read into
 
-// Appends values to a std::string, or takes them from the front of a std::string_view; names say nothing to it.
-// Errors: Failure::run when the bytes end before the values do.
+// Whether a list of such structs is packed as it lies in memory, in one go: for those whose members are numbers without
+// gaps between them, in which any bytes are a value.
+template <typename Item>
+inline constexpr bool kPackedWhole = false;
+
+// Counts the bytes that would be appended to it.
+struct CountedBytes {
+  std::size_t size = 0;
+  void append(const char*, std::size_t count) { size += count; }
+};
+
+// Appends values to a std::string (or to CountedBytes), or takes them from the front of a std::string_view; names say
+// nothing to it. Errors: Failure::run when the bytes end before the values do.
 template <typename Bytes>
 class PackedFields {
   static constexpr bool kReads = std::is_same_v<Bytes, std::string_view>;
@@ -51,6 +63,11 @@ class PackedFields {
   void group_or_null(std::string_view, bool, auto members) { members(*this); }
   void group_if(std::string_view, auto& item, auto members) {
     if (presence(item)) members(*this, *item);
+  }
+  void list(std::string_view, auto& items, auto members) {
+    const std::size_t count = length_of(items);
+    if constexpr (kReads) items.resize(count);
+    for (auto& item : items) members(*this, item);
   }
   void derived(std::string_view, auto) {}
   void view(std::string_view, auto&, auto, auto) {}
@@ -99,10 +116,12 @@ class PackedFields {
   }
 
   void each_item(auto& items) {
-    const std::size_t count = length_of(items);
+    using Item = std::remove_cvref_t<decltype(items[0])>;
+    constexpr bool whole = std::is_arithmetic_v<Item> || kPackedWhole<Item>;
+    const std::size_t count = length_of(items, whole ? sizeof(Item) : 1);
     if constexpr (kReads) items.resize(count);
-    if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(items[0])>>) {
-      raw(items.data(), count * sizeof items[0]);
+    if constexpr (whole) {
+      raw(items.data(), count * sizeof(Item));
     } else {
       for (auto& item : items) each(item);
     }
@@ -117,12 +136,12 @@ class PackedFields {
     return there;
   }
 
-  // No item is shorter than a byte, so a length beyond what is left is broken: nothing is allocated for it.
-  std::size_t length_of(const auto& items) {
+  // No item is shorter than `least` bytes, so a length beyond what is left is broken: nothing is allocated for it.
+  std::size_t length_of(const auto& items, std::size_t least = 1) {
     std::size_t count = items.size();
     raw(&count, sizeof count);
     if constexpr (kReads) {
-      if (count > bytes_.size()) fail();
+      if (count > bytes_.size() / least) fail();
     }
     return count;
   }
@@ -142,7 +161,10 @@ class PackedFields {
 
 template <typename Value>
 std::string packed(const Value& value) {
+  CountedBytes counted;
+  PackedFields<CountedBytes>{counted}(value);
   std::string bytes;
+  bytes.reserve(counted.size);  // results of large worlds are long: growing would copy them again and again
   PackedFields<std::string>{bytes}(value);
   return bytes;
 }

@@ -17,6 +17,7 @@
 #include <memory>
 #include <new>
 #include <numeric>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -28,29 +29,37 @@ namespace shardsim {
 namespace {
 
 constexpr int kPollMilliseconds = 100;  // how soon an interrupt is noticed
+constexpr int kPipeBytes = 1 << 20;
 
-void write_all(int fd, const std::string& bytes) {
-  for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t wrote = ::write(fd, bytes.data() + done, bytes.size() - done);
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = ::write(fd, bytes.data(), bytes.size());
     if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return;  // the parent is gone
-    done += static_cast<std::size_t>(wrote);
+    if (wrote <= 0) return false;  // the parent is gone
+    bytes.remove_prefix(static_cast<std::size_t>(wrote));
   }
+  return true;
+}
+
+// First how many bytes there are, so that the parent makes room for them once.
+void send(int to, const std::string& bytes) {
+  const std::size_t size = bytes.size();
+  if (write_all(to, {reinterpret_cast<const char*>(&size), sizeof size})) write_all(to, bytes);
 }
 
 // Sends the result, or the text of an Error; returns the exit code that says which: 0, or the Failure.
 int work_and_tell(const WorkerTask& task, int to) {
   try {
-    write_all(to, task.run());
+    send(to, task.run());
     return 0;
   } catch (const Error& error) {
-    write_all(to, error.what());
+    send(to, error.what());
     return static_cast<int>(error.failure());
   } catch (const std::bad_alloc&) {
-    write_all(to, task.name + ": " + out_of_memory().what());
+    send(to, task.name + ": " + out_of_memory().what());
     return static_cast<int>(Failure::run);
   } catch (const std::exception& error) {
-    write_all(to, task.name + ": " + error.what());
+    send(to, task.name + ": " + error.what());
     return static_cast<int>(Failure::run);
   }
 }
@@ -73,6 +82,7 @@ class Worker {
   Worker(std::size_t task, const WorkerTask& work) : task_(task) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) throw no_worker("cannot make a pipe", errno);
+    ::fcntl(ends[1], F_SETPIPE_SZ, kPipeBytes);  // fewer turns where results are long; without it, more
     std::fflush(nullptr);
     const pid_t parent = ::getpid();
     process_ = ::fork();
@@ -99,13 +109,11 @@ class Worker {
 
   // Reads what is there; true when the worker has closed its end.
   bool read_some() {
-    constexpr std::size_t kPiece = 1 << 16;
-    const std::size_t before = sent_.size();
-    sent_.resize(before + kPiece);
-    const ssize_t got = ::read(from_, sent_.data() + before, kPiece);
-    sent_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-    if (got < 0) return errno != EINTR && errno != EAGAIN;
-    return got == 0;
+    if (size_read_ < sizeof size_) return ended(::read(from_, size_bytes() + size_read_, sizeof size_ - size_read_));
+    if (sent_.empty()) sent_.resize(size_);
+    char beyond = 0;  // nothing is due there but the end
+    const bool whole = read_ == sent_.size();
+    return ended(::read(from_, whole ? &beyond : sent_.data() + read_, whole ? 1 : sent_.size() - read_));
   }
 
   // The result; throws what the worker threw, or that it died.
@@ -114,12 +122,22 @@ class Worker {
     while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
     }
     process_ = 0;
+    sent_.resize(read_);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::move(sent_);
     if (WIFEXITED(status) && !sent_.empty()) throw Error(static_cast<Failure>(WEXITSTATUS(status)), Place{}, sent_, "");
     throw WorkerDied(name, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
   }
 
  private:
+  char* size_bytes() { return reinterpret_cast<char*>(&size_); }
+
+  // What read(2) gave counts; true when there will be no more.
+  bool ended(ssize_t got) {
+    if (got < 0) return errno != EINTR && errno != EAGAIN;
+    (size_read_ < sizeof size_ ? size_read_ : read_) += static_cast<std::size_t>(got);
+    return got == 0;
+  }
+
   [[noreturn]] static void child(int to, const WorkerTask& work, pid_t parent) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);     // a killed parent cannot end its workers itself
     if (::getppid() != parent) ::_exit(1);  // it died before that took effect
@@ -132,7 +150,9 @@ class Worker {
   std::size_t task_;
   pid_t process_ = 0;
   int from_ = -1;
+  std::size_t size_ = 0, size_read_ = 0;  // bytes that it sends, once all bytes of this number have come
   std::string sent_;
+  std::size_t read_ = 0;  // bytes of it that have come
 };
 
 class Pool {

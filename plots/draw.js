@@ -2,10 +2,19 @@
 // data-charts say when all are done, for tests.
 (function () {
   "use strict";
+  var rows = {};  // by CHART/SET, as text: a view adds to what it is given
+  function specification(script) {
+    var spec = JSON.parse(script.textContent);
+    spec.data.forEach(function (set) {
+      if (typeof set.values === "string") set.values = JSON.parse(rows[set.values]);
+      else if (set.values) rows[script.dataset.chart + "/" + set.name] = JSON.stringify(set.values);
+    });
+    return spec;
+  }
   function draw(script) {
     var place = document.getElementById(script.dataset.chart);
     try {
-      var view = new vega.View(vega.parse(JSON.parse(script.textContent)), {
+      var view = new vega.View(vega.parse(specification(script)), {
         renderer: "svg", container: place, hover: true, logLevel: vega.Warn
       });
       return view.runAsync().then(function () { return 1; }, function (error) { return failed(place, error); });

@@ -173,7 +173,7 @@ Checked check_file(const std::string& path, const PlanWatch& watch) {
   if (schema == "shardsim.cluster/1") return check_cluster(tree, path);
   if (schema == "shardsim.workload/1") return check_workload(tree, path);
   if (schema == "shardsim.clusters_map/1") return check_system_map(tree, path);
-  if (schema == "shardsim.result/1") return check_result(tree);
+  if (schema == "shardsim.result/1" || schema == "shardsim.result/2") return check_result(tree);
   if (schema.starts_with("shardsim.program/")) {
     const Program program = program_from_tree(tree);
     return {"program", fmt::format("{} operations on {} ranks", program.ops.size(), program.world_size)};
@@ -181,7 +181,7 @@ Checked check_file(const std::string& path, const PlanWatch& watch) {
   if (schema == "shardsim.plan/1" || (schema.empty() && tree.find("plan"))) return check_plan_alone(tree);
   const std::string known =
       "Known: shardsim.scenario/1, shardsim.cluster/1, shardsim.workload/1, shardsim.plan/1, shardsim.program/2, "
-      "shardsim.clusters_map/1, shardsim.result/1";
+      "shardsim.clusters_map/1, shardsim.result/2";
   if (schema.empty()) throw input_error(tree.place, "the key 'schema' is missing", "Say what the file is. " + known);
   throw input_error(tree.find("schema")->place, "unknown schema " + excerpt(schema), known);
 }

@@ -1,5 +1,7 @@
 #include "sim/engine/engine.h"
 
+#include <utility>
+
 #include "sim/engine/critical_path.h"
 #include "sim/engine/execution.h"
 #include "sim/engine/limit.h"
@@ -9,15 +11,28 @@ namespace {
 
 // A Program executed until it is steady.
 struct SteadyRun {
-  SteadyRun(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works, Network& network,
-            const EngineOptions& options)
-      : classes(classify_nodes(works, cluster)), execution(program, cluster, works, classes, options) {
+  SteadyRun(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works, NodeClasses like,
+            Network& network, const EngineOptions& options, Execution::Keep keep = Execution::Keep::spans)
+      : classes(std::move(like)), execution(program, cluster, works, classes, options, Execution::Until::steady, keep) {
     network.run(cluster.links(), execution.routes(), [&](NetworkSession& session) { execution.run(session); });
   }
 
   const NodeClasses classes;
   Execution execution;
 };
+
+SimulationResult simulate_classes(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
+                                  NodeClasses classes, Network& network, const EngineOptions& options) {
+  const SteadyRun run(program, cluster, works, std::move(classes), network, options);
+  SimulationResult result = simulation_result(run.execution.kept(), program, works, run.classes, cluster);
+  const IterationWorks same(works);
+  PastRun past{program, same, run.classes, cluster};
+  for (const Execution::Kept& before : run.execution.recent()) past.iterations.push_back(&before);
+  past.iterations.push_back(&run.execution.kept());
+  past.steady = run.execution.kept().steady;
+  result.path = critical_path(past);
+  return result;
+}
 
 }  // namespace
 
@@ -28,15 +43,15 @@ SimulationResult simulate(const Program& program, const Cluster& cluster, const 
 
 SimulationResult simulate_works(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                                 Network& network, const EngineOptions& options) {
-  const SteadyRun run(program, cluster, works, network, options);
-  SimulationResult result = simulation_result(run.execution.kept(), program, works, run.classes, cluster);
-  const IterationWorks same(works);
-  PastRun past{program, same, run.classes, cluster};
-  for (const Execution::Kept& before : run.execution.recent()) past.iterations.push_back(&before);
-  past.iterations.push_back(&run.execution.kept());
-  past.steady = run.execution.kept().steady;
-  result.path = critical_path(past);
-  return result;
+  return simulate_classes(program, cluster, works, classify_nodes(works, cluster), network, options);
+}
+
+ComparedSimulation simulate_on_both(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
+                                    Network& network, Network& other, const EngineOptions& options) {
+  NodeClasses classes = classify_nodes(works, cluster);
+  const Seconds time{
+      SteadyRun(program, cluster, works, classes, other, options, Execution::Keep::times).execution.kept().seconds};
+  return {simulate_classes(program, cluster, works, std::move(classes), network, options), time};
 }
 
 SimulationResult simulation_result(const Execution::Kept& kept, const Program& program,
@@ -50,7 +65,7 @@ SimulationResult simulation_result(const Execution::Kept& kept, const Program& p
 
 SteadyIteration steady_iteration(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                                  Network& network, const EngineOptions& options) {
-  const SteadyRun run(program, cluster, works, network, options);
+  const SteadyRun run(program, cluster, works, classify_nodes(works, cluster), network, options);
   const Execution::Kept& kept = run.execution.kept();
   Timeline timeline = timeline_without_traffic(kept, program, works, run.classes, cluster);
   const Utilisation link = busiest_link(link_seconds(works, cluster), cluster, kept.seconds);
@@ -60,7 +75,9 @@ SteadyIteration steady_iteration(const Program& program, const Cluster& cluster,
 
 Seconds iteration_time(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                        Network& network, const EngineOptions& options) {
-  return {SteadyRun(program, cluster, works, network, options).execution.kept().seconds};
+  const SteadyRun run(program, cluster, works, classify_nodes(works, cluster), network, options,
+                      Execution::Keep::times);
+  return {run.execution.kept().seconds};
 }
 
 }  // namespace shardsim

@@ -56,6 +56,14 @@ struct SteadyIteration {
 SteadyIteration steady_iteration(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                                  Network& network, const EngineOptions& options);
 
+// A simulation, and how long an iteration takes on another network, `other`: what both need is found out once.
+struct ComparedSimulation {
+  SimulationResult result;
+  Seconds other;
+};
+ComparedSimulation simulate_on_both(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
+                                    Network& network, Network& other, const EngineOptions& options);
+
 // How long it takes, and nothing else.
 Seconds iteration_time(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                        Network& network, const EngineOptions& options);

@@ -62,8 +62,8 @@ void Execution::fire_due() {
 void Execution::advance_rank(int index) {
   for (bool started = true; started && !done_;) {
     started = false;
-    for (int stream = 0; stream < ranks_[index].streams->streams(); ++stream) {
-      const auto next = ranks_[index].streams->take(stream);
+    for (int stream = 0; stream < ranks_[index].streams.streams(); ++stream) {
+      const auto next = ranks_[index].streams.take(stream);
       if (!next) continue;
       started = true;
       if (works_.of(next->op, next->iteration).is_collective()) {
@@ -73,6 +73,11 @@ void Execution::advance_rank(int index) {
       }
     }
   }
+}
+
+std::span<const int> Execution::waiting_for(int used) const {
+  const std::size_t from = waiting_from_[static_cast<std::size_t>(used)];
+  return {waiting_ranks_.data() + from, waiting_from_[static_cast<std::size_t>(used) + 1] - from};
 }
 
 void Execution::set_timer(Timer timer) {
@@ -87,9 +92,9 @@ void Execution::start_compute(int index, RankStreams::Next next) {
   computing.iteration = next.iteration;
   computing.started = computing.updated = now();
   computing.left = works_.of(next.op, next.iteration).seconds[rank.number];
-  const auto entry = rank.computing.insert_or_assign(next.op, computing).first;
+  rank.computing.insert(rank.place_of(next.op), computing);
   computing_count(index, program_.op(next.op), +1);
-  update_computing(rank, entry->second);
+  update_computing(rank, *rank.place_of(next.op));
 }
 
 // What the host does is slowed by nothing that the GPU does.
@@ -119,7 +124,7 @@ void Execution::collective_count(int index, int change) {
   const bool was_running = rank.collectives > 0;
   rank.collectives += change;
   if (cluster_.spec().gpu.overlap_slowdown <= 0 || was_running == (rank.collectives > 0)) return;
-  for (auto& [op, computing] : rank.computing) update_computing(rank, computing);
+  for (Computing& computing : rank.computing) update_computing(rank, computing);
 }
 
 // A compute operation started (+1) or ended (-1) on this rank: its links, and what computes beside it, slow down or
@@ -129,8 +134,8 @@ void Execution::computing_count(int index, const Op& op, int change) {
   Rank& rank = ranks_[index];
   if (cluster_.spec().gpu.stream_sharing > 0 && occupies_gpu(op.role)) {
     rank.sharing += change;
-    for (auto& [other, computing] : rank.computing)
-      if (other != op.id && occupies_gpu(program_.op(other).role)) update_computing(rank, computing);
+    for (Computing& other : rank.computing)
+      if (other.op != op.id && occupies_gpu(program_.op(other.op).role)) update_computing(rank, other);
   }
   const double slowdown = cluster_.spec().gpu.overlap_slowdown;
   if (slowdown <= 0) return;
@@ -160,25 +165,27 @@ void Execution::arrive(int index, RankStreams::Next next) {
 
 // The collective that a rank arrives at; the first one begins it.
 int Execution::running_id(const RankStreams::Next& next, int call) {
-  const auto [entry, added] = current_.try_emplace({next.op, call, next.iteration}, running_.size());
-  if (!added) return entry->second;
+  std::vector<Current>& current = current_of(next.op, call);
+  const auto known = std::ranges::find(current, next.iteration, &Current::iteration);
+  if (known != current.end()) return known->id;
+  current.push_back({next.iteration, static_cast<int>(running_.size())});
   Running& fresh = running_.emplace_back();
   fresh.op = next.op;
   fresh.call = call;
   fresh.iteration = next.iteration;
   fresh.members.resize(group_of_[next.op]->members(call).size());
   fresh.missing = static_cast<int>(fresh.members.size());
-  return entry->second;
+  return current.back().id;
 }
 
 // The start phase is over: all loads of the call move at once.
 void Execution::move_bytes(int id) {
   Running& running = running_[id];
   for (const Load& load : loads_[works_.kind_of(running.iteration)][running.op][running.call]) {
-    transfers_.add(session_->start(load.route, load.bytes), {id, load.link});
+    transfers_.add(session_->start(load.route, load.bytes), {id, load.link, load.used});
     ++running.transfers;
     ++moving_;
-    for (const int index : used_[used_index_[load.link]].ranks) {
+    for (const int index : waiting_for(load.used)) {
       const GroupMembers::Seat& seat = group_of_[running.op]->seat(index);
       if (seat.call == running.call) ++running.members[seat.position].pending;
     }
@@ -187,13 +194,13 @@ void Execution::move_bytes(int id) {
 }
 
 void Execution::transfer_ended(TransferId transfer) {
-  const auto [id, link] = transfers_.take(transfer);
+  const auto [id, link, used] = transfers_.take(transfer);
   --moving_;
   --running_[id].transfers;
   if (running_[id].inside == 0) return;
   const GroupMembers& group = *group_of_[running_[id].op];
   const int call = running_[id].call;
-  const std::vector<int>& waiting = used_[used_index_[link]].ranks;
+  const std::span<const int> waiting = waiting_for(used);
   for (const int index : waiting) {
     const GroupMembers::Seat& seat = group.seat(index);
     if (seat.call != call) continue;
@@ -225,7 +232,7 @@ void Execution::end_if_done(int id, int position) {
   const int index = group_of_[op]->members(running.call)[position];
   member.inside = false;
   if (--running.inside == 0) {
-    current_.erase({op, running.call, iteration});
+    std::erase_if(current_of(op, running.call), [&](const Current& each) { return each.iteration == iteration; });
     running.members = {};
   }
   collective_count(index, -1);
@@ -235,9 +242,9 @@ void Execution::end_if_done(int id, int position) {
 void Execution::fire(const Timer& timer) {
   if (timer.running >= 0) return move_bytes(timer.running);
   Rank& rank = ranks_[timer.rank];
-  const auto computing = rank.computing.find(timer.op);
-  if (computing == rank.computing.end() || computing->second.version != timer.version) return;
-  const Computing ended = computing->second;
+  const auto computing = rank.place_of(timer.op);
+  if (computing == rank.computing.end() || computing->op != timer.op || computing->version != timer.version) return;
+  const Computing ended = *computing;
   rank.computing.erase(computing);
   computing_count(timer.rank, program_.op(ended.op), -1);
   end_op(timer.rank, ended.op, ended.iteration, ended.started);
@@ -245,10 +252,11 @@ void Execution::fire(const Timer& timer) {
 
 void Execution::end_op(int index, int op, int iteration, double started, LinkId link) {
   Rank& rank = ranks_[index];
-  spans_of(iteration).push_back({started, now(), rank.number, program_.ops[op].stream, op, link});
-  const bool had_finished = rank.streams->finished(iteration_);
-  rank.streams->end(op);
-  if (!had_finished && rank.streams->finished(iteration_)) --unfinished_;
+  if (keep_ == Keep::spans)
+    spans_of(iteration).push_back({started, now(), rank.number, program_.ops[op].stream, op, link});
+  const bool had_finished = rank.streams.finished(iteration_);
+  rank.streams.end(op);
+  if (!had_finished && rank.streams.finished(iteration_)) --unfinished_;
   while (!done_ && unfinished_ == 0) {
     iteration_ended();
     count_unfinished();
@@ -264,12 +272,12 @@ std::vector<Execution::RawSpan>& Execution::spans_of(int iteration) {
 
 void Execution::count_unfinished() {
   unfinished_ = static_cast<int>(
-      std::ranges::count_if(ranks_, [&](const Rank& rank) { return !rank.streams->finished(iteration_); }));
+      std::ranges::count_if(ranks_, [&](const Rank& rank) { return !rank.streams.finished(iteration_); }));
 }
 
 // Another iteration may begin, also on ranks that were too far ahead.
 void Execution::allow_one_more() {
-  for (Rank& rank : ranks_) rank.streams->allow(iteration_ + kAhead);
+  for (Rank& rank : ranks_) rank.streams.allow(iteration_ + kAhead);
   for (std::size_t index = 0; index < ranks_.size(); ++index) advance_rank(static_cast<int>(index));
 }
 

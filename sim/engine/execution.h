@@ -1,12 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <map>
-#include <memory>
 #include <optional>
-#include <queue>
+#include <span>
 #include <vector>
 
+#include "sim/engine/earliest.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/group_members.h"
 #include "sim/engine/network.h"
@@ -23,8 +24,10 @@ class Execution {
   // stopped: iterations follow each other until the owner stops them; all: as many as the options say, even if they
   // become steady before that.
   enum class Until { steady, stopped, all };
+  // What is known of an iteration in the end; times: no spans, for those who ask for its length alone.
+  enum class Keep { spans, times };
   Execution(const Program& program, const Cluster& cluster, IterationWorks works, const NodeClasses& classes,
-            const EngineOptions& options, Until until = Until::steady);
+            const EngineOptions& options, Until until = Until::steady, Keep keep = Keep::spans);
 
   const std::vector<TransferRoute>& routes() const { return routes_; }
   void run(NetworkSession& session);  // until it is steady, or all iterations have run
@@ -69,10 +72,14 @@ class Execution {
   };
   struct Rank {
     int number = 0;
-    std::unique_ptr<RankStreams> streams;
-    std::map<int, Computing> computing;  // by op
+    RankStreams streams;
+    std::vector<Computing> computing{};  // by rising op; a few at most
     int collectives = 0;                 // running
     int sharing = 0;                     // computing operations that share the GPU
+
+    std::vector<Computing>::iterator place_of(int op) {
+      return std::ranges::lower_bound(computing, op, {}, &Computing::op);
+    }
   };
   // A collective of one rank set in one iteration. Its members are simulated ranks, by position (GroupMembers).
   struct Running {
@@ -138,13 +145,14 @@ class Execution {
   const NodeClasses& classes_;
   const EngineOptions& options_;
   const Until until_;
+  const Keep keep_;
 
+  RankStreams::Orders orders_;  // of all ranks
   std::vector<Rank> ranks_;
   std::vector<int> index_of_rank_;  // -1: not simulated
   // A link that simulated ranks use.
   struct UsedLink {
-    std::vector<int> ranks;  // simulated ones that wait for it
-    int computing = 0;       // of them
+    int computing = 0;  // simulated ranks that wait for it, and compute
     struct CapRoute {
       double cap = 0;
       int route = 0;
@@ -154,6 +162,7 @@ class Execution {
   // One transfer of a call.
   struct Load {
     LinkId link = 0;
+    int used = 0;  // the same link among those in use
     int route = 0;
     double bytes = 0;
   };
@@ -162,16 +171,26 @@ class Execution {
   std::vector<TransferRoute> routes_;
   std::vector<int> used_index_;  // [link], -1: no simulated rank uses it
   std::vector<UsedLink> used_;
+  // The simulated ranks that wait for each link in use, one link after the other: they are asked for at every end of a
+  // transfer.
+  std::vector<int> waiting_ranks_;
+  std::vector<std::size_t> waiting_from_;  // [link in use], and behind the last one
+  std::span<const int> waiting_for(int used) const;
   using Loads = std::vector<std::vector<std::vector<Load>>>;  // [op][call]; of links in use
   std::vector<Loads> loads_;                                  // [kind of iteration]
   std::map<std::string, GroupMembers> groups_;
   std::vector<const GroupMembers*> group_of_;  // [op]; null for compute
+  std::vector<std::size_t> first_call_;        // [op] where its calls begin among those of all operations
 
   NetworkSession* session_ = nullptr;
-  std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
+  Earliest<Timer> timers_;
   long sequence_ = 0, versions_ = 0;
-  std::vector<Running> running_;                      // grows; ended ones are empty
-  std::map<std::tuple<int, int, int>, int> current_;  // (op, call, iteration) -> running_
+  std::vector<Running> running_;  // grows; ended ones are empty
+  struct Current {
+    int iteration = 0, id = 0;  // in running_
+  };
+  std::vector<std::vector<Current>> current_;  // [call of an op] those that have not ended, one per iteration
+  std::vector<Current>& current_of(int op, int call) { return current_[first_call_[op] + call]; }
   TransferLog transfers_;
   int moving_ = 0;                             // transfers that have not ended
   std::map<int, std::vector<RawSpan>> spans_;  // by iteration that has not ended

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include "sim/engine/execution.h"
 
@@ -7,13 +8,14 @@ namespace shardsim {
 // What an execution finds out once, before its first event.
 
 Execution::Execution(const Program& program, const Cluster& cluster, IterationWorks works, const NodeClasses& classes,
-                     const EngineOptions& options, Until until)
+                     const EngineOptions& options, Until until, Keep keep)
     : program_(program),
       cluster_(cluster),
       works_(std::move(works)),
       classes_(classes),
       options_(options),
       until_(until),
+      keep_(keep),
       index_of_rank_(cluster.world_size(), -1),
       used_index_(cluster.links().size(), -1) {
   take_ranks();
@@ -29,7 +31,7 @@ void Execution::take_ranks() {
   for (int rank = 0; rank < cluster_.world_size(); ++rank) {
     if (!simulated(rank)) continue;
     index_of_rank_[rank] = static_cast<int>(ranks_.size());
-    ranks_.push_back({rank, std::make_unique<RankStreams>(program_, most), {}, 0, 0});
+    ranks_.push_back({rank, RankStreams(program_, most)});
   }
 }
 
@@ -42,11 +44,19 @@ void Execution::take_links() {
     used_index_[id] = static_cast<int>(used_.size());
     used_.emplace_back();
   }
-  for (std::size_t index = 0; index < ranks_.size(); ++index) {
-    for (const LinkId link : cluster_.links_of(ranks_[index].number)) {
-      used_[used_index_[link]].ranks.push_back(static_cast<int>(index));
+  waiting_from_.assign(used_.size() + 1, 0);
+  const auto for_each_link = [&](const auto& visit) {
+    for (std::size_t index = 0; index < ranks_.size(); ++index) {
+      for (const LinkId link : cluster_.links_of(ranks_[index].number)) {
+        visit(static_cast<std::size_t>(used_index_[link]), static_cast<int>(index));
+      }
     }
-  }
+  };
+  for_each_link([&](std::size_t used, int) { ++waiting_from_[used + 1]; });
+  std::partial_sum(waiting_from_.begin(), waiting_from_.end(), waiting_from_.begin());
+  waiting_ranks_.resize(waiting_from_.back());
+  std::vector<std::size_t> next(waiting_from_.begin(), waiting_from_.end() - 1);
+  for_each_link([&](std::size_t used, int index) { waiting_ranks_[next[used]++] = index; });
 }
 
 std::vector<char> Execution::leaves_in_use() const {
@@ -59,7 +69,7 @@ std::vector<char> Execution::leaves_in_use() const {
 
 void Execution::deal_ops() {
   const auto deal = [&](std::size_t index, const Op& op) {
-    ranks_[index].streams->add(op);
+    ranks_[index].streams.add(op);
     ++spans_of_all_;
   };
   for (const Op& op : program_.ops) {
@@ -68,12 +78,15 @@ void Execution::deal_ops() {
       if (index_of_rank_[rank] >= 0) deal(static_cast<std::size_t>(index_of_rank_[rank]), op);
     }
   }
+  for (Rank& rank : ranks_) rank.streams.share_orders(orders_);
 }
 
 void Execution::take_groups() {
   const std::vector<OpWork>& works = works_.of_kind(0);
   for (std::size_t op = 0; op < works.size(); ++op) {
     group_of_.push_back(nullptr);
+    first_call_.push_back(current_.size());
+    current_.resize(current_.size() + works[op].calls.size());
     if (!works[op].is_collective()) continue;
     const auto [entry, added] =
         groups_.try_emplace(program_.ops[op].group, works[op].calls, index_of_rank_, ranks_.size());
@@ -89,7 +102,7 @@ void Execution::declare_loads(const std::vector<OpWork>& works) {
       auto& of_call = of_calls.emplace_back();
       for (const LinkLoad& load : call.loads.loads) {
         if (used_index_[load.link] < 0 || load.occupancy <= 0) continue;
-        of_call.push_back({load.link, route_of(load), load.occupancy});
+        of_call.push_back({load.link, used_index_[load.link], route_of(load), load.occupancy});
       }
     }
   }

@@ -48,6 +48,7 @@ struct NetworkEntry {
   std::string_view name;
   std::string_view help;
   std::unique_ptr<Network> (*make)(MapReader& options);
+  bool once = false;  // one engine per process
 };
 
 std::span<const NetworkEntry> networks();  // alphabetical
@@ -55,5 +56,8 @@ std::span<const NetworkEntry> networks();  // alphabetical
 // Makes the implementation that `options` (a map with `name`) names. Errors: an unknown name (the known ones are
 // listed), unknown options.
 std::unique_ptr<Network> make_network(const Tree& options);
+
+// Whether a process can run such a network only once: whoever needs it again takes another process.
+bool runs_once(const Tree& options);
 
 }  // namespace shardsim

@@ -1,6 +1,7 @@
 #include "sim/engine/rank_streams.h"
 
 #include <limits>
+#include <utility>
 
 namespace shardsim {
 namespace {
@@ -13,19 +14,27 @@ constexpr int kTakesNoPart = std::numeric_limits<int>::max();
 RankStreams::RankStreams(const Program& program, int iterations)
     : program_(program),
       streams_(program.streams.size()),
+      own_orders_(streams_.size()),
       ended_(program.ops.size(), kTakesNoPart),
       iterations_(iterations) {}
 
 void RankStreams::add(const Op& op) {
   ended_[op.id] = -1;
-  streams_[op.stream].ops.push_back(op.id);
+  own_orders_[op.stream].push_back(op.id);
   ++count_;
+}
+
+void RankStreams::share_orders(Orders& known) {
+  for (std::size_t stream = 0; stream < streams_.size(); ++stream) {
+    if (!own_orders_[stream].empty()) streams_[stream].ops = &*known.insert(std::move(own_orders_[stream])).first;
+  }
+  own_orders_ = {};
 }
 
 std::optional<RankStreams::Next> RankStreams::take(int index) {
   Stream& stream = streams_[index];
-  if (stream.busy || stream.ops.empty() || stream.iteration >= iterations_) return std::nullopt;
-  const int op = stream.ops[stream.next];
+  if (stream.busy || stream.ops == nullptr || stream.iteration >= iterations_) return std::nullopt;
+  const int op = (*stream.ops)[stream.next];
   if (!has_ended(stream.awaited)) return std::nullopt;
   stream.awaited = awaited_by(program_.ops[op], stream.iteration);
   if (!has_ended(stream.awaited)) return std::nullopt;
@@ -39,7 +48,7 @@ void RankStreams::end(int op) {
   const auto iteration = static_cast<std::size_t>(++ended_[op]);
   if (iteration >= left_.size()) left_.resize(iteration + 1, count_);
   --left_[iteration];
-  if (++stream.next < stream.ops.size()) return;
+  if (++stream.next < static_cast<int>(stream.ops->size())) return;
   stream.next = 0;
   ++stream.iteration;
 }

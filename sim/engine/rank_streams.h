@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "sim/program/program.h"
@@ -12,6 +13,10 @@ class RankStreams {
  public:
   RankStreams(const Program& program, int iterations);  // at most so many
   void add(const Op& op);                               // that the rank takes part in; in list order
+  // Once all are added: takes lists that are alike from `known`, to which it adds others. Most ranks have the same
+  // operations, and lists that many look at are where the processor finds them at once. `known` outlives this.
+  using Orders = std::set<std::vector<int>>;
+  void share_orders(Orders& known);
 
   struct Next {
     int op = 0;
@@ -33,8 +38,8 @@ class RankStreams {
     int iteration = 0;
   };
   struct Stream {
-    std::vector<int> ops;
-    std::size_t next = 0;
+    const std::vector<int>* ops = nullptr;  // in order; null: none
+    int next = 0;
     int iteration = 0;
     bool busy = false;
     // Of the operation at the head: until this one has ended nothing else about it need be asked.
@@ -45,8 +50,9 @@ class RankStreams {
 
   const Program& program_;
   std::vector<Stream> streams_;
-  std::vector<int> ended_;  // [op] last iteration that ended, -1 before the first
-  int count_ = 0;           // operations of an iteration
+  std::vector<std::vector<int>> own_orders_;  // [stream], until they are shared
+  std::vector<int> ended_;                    // [op] last iteration that ended, -1 before the first
+  int count_ = 0;                             // operations of an iteration
   int iterations_ = 0;
   std::vector<int> left_;  // [iteration that has begun to end] operations that have not ended
 };

@@ -13,6 +13,7 @@ class TransferLog {
   struct Entry {
     int running = -1;  // collective; -1: none of ours, or ended
     LinkId link = 0;
+    int used = 0;  // the same link among those in use
   };
   void add(TransferId transfer, Entry entry);
   Entry take(TransferId transfer);

@@ -170,9 +170,40 @@ EngineOptions engine_options(const Case& item) {
   return {item.iterations, item.steady, item.algorithms};
 }
 
+PreparedCase::PreparedCase(const Scenario& of, const Case& one, Cluster on, Plan planned)
+    : PreparedCase(of, one, std::make_shared<const Cluster>(std::move(on)), std::move(planned)) {}
+
+PreparedCase::PreparedCase(const Scenario& of, const Case& one, std::shared_ptr<const Cluster> on, Plan planned)
+    : scenario(of),
+      item(one),
+      shared_(std::move(on)),
+      cluster(*shared_),
+      plan(std::move(planned)),
+      known_(std::make_shared<KnownShares>()) {}
+
+PreparedCase PreparedCase::with_plan(Plan planned) const {
+  PreparedCase other(scenario, item, shared_, std::move(planned));
+  other.known_ = known_;
+  return other;
+}
+
 const Program& PreparedCase::program() const {
-  if (!program_) program_ = make_program(item, cluster, plan, scenario, false);
+  if (!program_) program_ = make_program(item, cluster, plan, scenario, false, known_);
   return *program_;
+}
+
+Program PreparedCase::observed_program() const {
+  return make_program(item, cluster, plan, scenario, true, known_);
+}
+
+double uncontended_ms(const PreparedCase& prepared) {
+  const Case& item = prepared.item;
+  return done_in_case(item, [&] {
+    const auto compute = make_compute_model(item.compute_model);
+    const std::vector<OpWork> works = expand_ops(prepared.program(), prepared.cluster, *compute, item.algorithms);
+    const auto network = make_network(named_map("closed_form"));
+    return iteration_time(prepared.program(), prepared.cluster, works, *network, engine_options(item)).ms();
+  });
 }
 
 SimulationResult simulate_case(const PreparedCase& prepared, const Program& program, const Tree& network) {

@@ -70,11 +70,13 @@ EngineOptions engine_options(const Case& item);
 // One case made ready: everything that is known before its simulation.
 class PreparedCase {
  public:
-  PreparedCase(const Scenario& of, const Case& one, Cluster on, Plan planned)
-      : PreparedCase(of, one, std::make_shared<const Cluster>(std::move(on)), std::move(planned)) {}
+  PreparedCase(const Scenario& of, const Case& one, Cluster on, Plan planned);
   // On a cluster that other cases share.
-  PreparedCase(const Scenario& of, const Case& one, std::shared_ptr<const Cluster> on, Plan planned)
-      : scenario(of), item(one), shared_(std::move(on)), cluster(*shared_), plan(std::move(planned)) {}
+  PreparedCase(const Scenario& of, const Case& one, std::shared_ptr<const Cluster> on, Plan planned);
+
+  // The same case with another plan. It knows what this one found out about the rows of tables that stay where they
+  // are, so that its Program costs less than the first one.
+  PreparedCase with_plan(Plan planned) const;
 
   const Scenario& scenario;
   const Case& item;
@@ -88,10 +90,16 @@ class PreparedCase {
 
   // At the planned payload. Lowered when it is first asked for: in the worker of the case, so that the parent need not.
   const Program& program() const;
+  // At the observed payload, lowered anew for each caller.
+  Program observed_program() const;
 
  private:
   mutable std::optional<Program> program_;
+  std::shared_ptr<KnownShares> known_;  // of the tables, for all Programs of the case
 };
+
+// Milliseconds of an iteration when nothing is contended: the closed form. Errors: those of the simulation.
+double uncontended_ms(const PreparedCase& prepared);
 
 // Runs a Program of the case on `network` (a map with `name`).
 SimulationResult simulate_case(const PreparedCase& prepared, const Program& program, const Tree& network);

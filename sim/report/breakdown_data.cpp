@@ -51,16 +51,6 @@ void scale_to(std::vector<Part>& parts, double total) {
   for (Part& part : parts) part.ms *= now > 0 ? total / now : 0;
 }
 
-RankTimes mean_times(const Timeline& timeline) {
-  RankTimes mean;
-  const std::vector<RankTimes> ranks = rank_times(timeline);
-  for (const RankTimes& rank : ranks) {
-    mean.compute_ms += rank.compute_ms / static_cast<double>(ranks.size());
-    mean.exposed_ms += rank.exposed_ms / static_cast<double>(ranks.size());
-  }
-  return mean;
-}
-
 // Times by name are means over the ranks that run the operation, and operations of one rank may overlap; scaled to the
 // mean over all ranks of the time in which any of them ran, they add up.
 std::vector<Part> parts_of(const CaseResult& item) {
@@ -75,7 +65,7 @@ std::vector<Part> parts_of(const CaseResult& item) {
     }
   }
   if (!item.timeline.spans.empty()) {
-    const RankTimes mean = mean_times(item.timeline);
+    const RankTimes mean = item.mean_times ? *item.mean_times : mean_of(rank_times(item.timeline));
     scale_to(compute, mean.compute_ms);
     scale_to(exposed, mean.exposed_ms);
   }

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <set>
 
-#include "base/statistics.h"
 #include "base/text.h"
 #include "sim/report/published_iterations.h"
 #include "sim/report/result_sheets.h"
@@ -150,25 +148,6 @@ DataSet iteration_points(const StudyResult& study) {
   return set;
 }
 
-DataSet rank_load_strips(const StudyResult& study) {
-  DataSet set{"loads", {"case", "rank", "times_mean", "table", "share_pct", "fullest"}, {}};
-  for (const CaseResult& item : study.cases) {
-    if (!item.loads) continue;
-    const double even = mean(item.loads->lookups);
-    if (!(even > 0)) continue;  // nobody looks up anything
-    for (std::size_t rank = 0; rank < item.loads->lookups.size(); ++rank) {
-      const double lookups = item.loads->lookups[rank];
-      const auto by_rank = [&](const RankLoads::OfTable& of) { return of.lookups[rank]; };
-      const RankLoads::OfTable& most = *std::ranges::max_element(item.loads->tables, {}, by_rank);
-      set.rows.push_back({item.name, static_cast<double>(rank), lookups / even,
-                          most.table.empty() ? "other tables" : most.table,
-                          lookups > 0 ? 100 * by_rank(most) / lookups : 0,
-                          static_cast<int>(rank) == item.loads->fullest ? "yes" : "no"});
-    }
-  }
-  return set;
-}
-
 DataSet drawn_iterations(const StudyResult& study) {
   DataSet set{"iterations", {"case", "iteration", "time_ms", "mean_ms", "median_ms", "p5_ms", "p95_ms"}, {}};
   for (const CaseResult& item : study.cases) {
@@ -234,20 +213,26 @@ void add_sources(std::vector<Chart>& charts, const DataSet& points) {
 
 void add_published(std::vector<Chart>& charts, const StudyResult& study) {
   if (const DataSet points = iteration_points(study); !points.rows.empty()) return add_sources(charts, points);
+  const DataSet points = comparison_points(study);
   add_chart(charts, {"comparison",
                      "predicted_vs_published",
                      "Predicted beside published",
                      "Each mark is one published time. On the diagonal the prediction is exact; the band is 10 % in "
                      "both directions. Hollow marks were used to fit a constant, filled marks are predictions.",
                      false,
-                     {comparison_points(study)}});
+                     {points}});
   add_chart(charts, {"error",
                      "prediction_error",
                      "How far off is each prediction?",
                      "The errors of the same times, which look small on the logarithmic axes above. Marks with the "
                      "same error cover each other.",
                      false,
-                     {comparison_points(study)}});
+                     {points}});
+}
+
+std::string blocks_caption(const StudyResult& study) {
+  return has_rank_blocks(study) ? " In large worlds neighbouring ranks share a bar, which shows the fullest of them."
+                                : "";
 }
 
 void add_iterations(std::vector<Chart>& charts, const StudyResult& study) {
@@ -278,7 +263,8 @@ void add_iterations(std::vector<Chart>& charts, const StudyResult& study) {
                      "rank_loads",
                      "Which rank is the fullest, and through which table?",
                      "The rows that each rank looks up in one iteration, compared with the mean rank. The others wait "
-                     "for the fullest one. Cases in which all owners of rows get equally many lookups are left out.",
+                     "for the fullest one. Cases in which all owners of rows get equally many lookups are left out." +
+                         blocks_caption(study),
                      has_many_cases(study),
                      {rank_load_strips(study)}});
 }

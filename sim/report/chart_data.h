@@ -43,8 +43,15 @@ const std::vector<std::string>& stack_order();
 DataSet path_parts(const StudyResult& study);
 
 // Lookups of each rank where rows are uneven. Columns: case, rank, times_mean, table (that adds most to the rank, of
-// those that RankLoads names), share_pct (of it in the rank's lookups), fullest (yes, no).
+// those that RankLoads names), share_pct (of it in the rank's lookups), fullest (yes, no). Where some case has blocks
+// of ranks, a row is a block: rank and last (its ends), times_mean, table and share_pct of its fullest_rank, and
+// least_times_mean, median_times_mean; a rank by itself where the case has none.
 DataSet rank_load_strips(const StudyResult& study);
+
+// Whether some case has too many ranks to draw each: neighbours stand together then, those that look up equally many
+// rows where that is enough, else blocks of equal length.
+bool has_rank_blocks(const StudyResult& study);
+bool has_rank_blocks(std::size_t ranks);
 
 // The iterations of cases whose batches are drawn, a row each. Columns: case, iteration, time_ms, and of the case
 // mean_ms, median_ms, p5_ms, p95_ms.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -116,12 +117,43 @@ std::string report_asset(const std::string& name) {
   throw run_error("plots/" + name + " is missing", "Keep the folder plots beside the folder scenarios.");
 }
 
-std::string drawing(const Chart& chart) {
-  const std::string file = chart.plot + ".vg.json";
-  return fmt::format(
-      "<div class=\"chart\" id=\"{0}\"></div>\n<script type=\"application/json\" data-chart=\"{0}\">{1}</script>\n",
-      escape_html(chart.id), fill_chart(report_asset(file), "plots/" + file, chart.data, chart.logarithmic));
+Json filled(std::string_view specification, const std::string& source, const std::vector<DataSet>& sets,
+            const std::vector<std::string>& logarithmic) {
+  Json spec = parse_specification(specification, source);
+  for (Json& entry : spec["data"]) fill_one(entry, source, sets);
+  check_all_used(spec, source, sets);
+  for (const std::string& scale : logarithmic) make_logarithmic(spec, source, scale);
+  return spec;
 }
+
+// Names from files may hold broken UTF-8; a report with a replacement character beats none.
+std::string script_text(const Json& json) {
+  return escape_script_json(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+// The charts of one page. Rows that an earlier chart has, too, are not written again but named: "CHART/SET", which
+// draw.js looks up.
+class Drawings {
+ public:
+  std::string operator()(const Chart& chart) {
+    const std::string file = chart.plot + ".vg.json";
+    Json spec = filled(report_asset(file), "plots/" + file, chart.data, chart.logarithmic);
+    for (Json& entry : spec["data"]) share(entry, chart.id);
+    return fmt::format(
+        "<div class=\"chart\" id=\"{0}\"></div>\n<script type=\"application/json\" data-chart=\"{0}\">{1}</script>\n",
+        escape_html(chart.id), script_text(spec));
+  }
+
+ private:
+  void share(Json& entry, const std::string& chart) {
+    if (!entry.contains("values")) return;
+    const std::string name = fmt::format("{}/{}", chart, entry["name"].get<std::string>());
+    const auto [known, is_new] = place_of_.try_emplace(script_text(entry["values"]), name);
+    if (!is_new && !entry["values"].empty()) entry["values"] = known->second;
+  }
+
+  std::map<std::string, std::string> place_of_;  // of rows, as text
+};
 
 std::string head_html(const std::string& title) {
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -146,12 +178,7 @@ std::string escape_script_json(std::string_view json) {
 
 std::string fill_chart(std::string_view specification, const std::string& source, const std::vector<DataSet>& sets,
                        const std::vector<std::string>& logarithmic) {
-  Json spec = parse_specification(specification, source);
-  for (Json& entry : spec["data"]) fill_one(entry, source, sets);
-  check_all_used(spec, source, sets);
-  for (const std::string& scale : logarithmic) make_logarithmic(spec, source, scale);
-  // Names from files may hold broken UTF-8; a report with a replacement character beats none.
-  return escape_script_json(spec.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return script_text(filled(specification, source, sets, logarithmic));
 }
 
 std::optional<std::string> vega_script() {
@@ -174,7 +201,7 @@ std::string page_html(const Document& document) {
         "<p class=\"notice\">There are no charts here, only tables: vega.js is not beside the program. "
         "A build with the package libjs-vega makes it.</p>\n";
   }
-  page += document_html(document, vega ? drawing : ChartDrawer{});
+  page += document_html(document, vega ? ChartDrawer(Drawings()) : ChartDrawer{});
   if (vega) page += "<script>\n" + *vega + "</script>\n<script>\n" + report_asset("draw.js") + "</script>\n";
   return page + "</body>\n</html>\n";
 }

@@ -9,9 +9,9 @@
 
 namespace shardsim {
 
-// The whole page of a document, in one self-contained file: style, content, and the scripts that draw its charts. Says
-// so when this program was built without charts. Errors: Failure::run naming a file of the plots folder that is
-// missing; as fill_chart().
+// The whole page of a document, in one self-contained file: style, content, and the scripts that draw its charts. Rows
+// that several charts show are there once. Says so when this program was built without charts. Errors: Failure::run
+// naming a file of the plots folder that is missing; as fill_chart().
 std::string page_html(const Document& document);
 
 // The Vega specification with every named data set filled, as JSON text safe inside a script element.

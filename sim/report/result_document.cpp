@@ -174,6 +174,7 @@ Document page_document(const StudyResult& study, const std::string& title) {
   document.add(jobs_section(study));
   document.add(host_section(study, Medium::page));
   document.add(collectives_section(study, Medium::page));
+  document.add(load_classes_section(study));
   document.add(memory_section(study));
   document.add(published_section(study, Medium::page));
   document.add(constants_section(study, Medium::page));

@@ -79,6 +79,9 @@ Section collectives_section(const StudyResult& study, Medium medium);
 std::string waiting_text(const NamedTime& time, int places);
 Section published_section(const StudyResult& study, Medium medium);  // under a heading per case
 
+// Of each case whose ranks are too many to draw each: the ranks that look up equally many rows. For a page.
+Section load_classes_section(const StudyResult& study);
+
 // Per case, what the fullest GPU holds at its high-water mark, part by part, beside the memory model's figures for it.
 Section memory_section(const StudyResult& study);
 

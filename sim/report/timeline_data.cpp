@@ -37,22 +37,30 @@ int shown_ranks(const Timeline& timeline, std::size_t streams) {
   return std::max(1, std::min({node, kRanks, by_lanes, std::max(1, timeline.world_size)}));
 }
 
+// What lies in a window takes no more of a Timeline than its spans.
+Timeline spans_of_first(const Timeline& timeline, int ranks) {
+  Timeline first;
+  std::ranges::copy_if(timeline.spans, std::back_inserter(first.spans),
+                       [&](const Span& span) { return span.rank < ranks; });
+  return first;
+}
+
 // The first kept iteration; a steady one that overlaps its neighbours by the window of one period, which holds parts of
 // those that come after it.
 std::vector<Mark> marks_of(const Timeline& timeline, int ranks) {
   const IterationWindow window = iteration_windows(timeline).front();
   std::vector<Mark> marks;
+  const Timeline first = spans_of_first(timeline, ranks);
   const auto add = [&](const Span& span, double start_us, double end_us, int ahead) {
-    if (span.rank >= ranks) return;
     const Timeline::OpInfo& op = timeline.ops.at(static_cast<std::size_t>(span.op));
     marks.push_back({span.rank, span.stream, op.name, display_class(op.name, op.op_class), start_us, end_us,
                      static_cast<double>(span.bytes), ahead});
   };
   if (window.repeats) {
-    const auto parts = parts_in(timeline, {window});
-    for (const WindowPart& part : parts.front()) add(timeline.spans[part.span], part.start_us, part.end_us, part.ahead);
+    const auto parts = parts_in(first, {window});
+    for (const WindowPart& part : parts.front()) add(first.spans[part.span], part.start_us, part.end_us, part.ahead);
   } else {
-    for (const Span& span : timeline.spans)
+    for (const Span& span : first.spans)
       if (span.iteration == window.iteration) add(span, span.start_us, span.end_us, 0);
   }
   std::stable_sort(marks.begin(), marks.end(), [](const Mark& a, const Mark& b) {

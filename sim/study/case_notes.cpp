@@ -350,6 +350,12 @@ void note_operations(Notes& notes, const CaseResult& result, const Case& item) {
   }
 }
 
+// Drawn batches have an estimate of their own, the mean of theirs.
+std::optional<double> estimate_of_expected(const CaseResult& result) {
+  return result.drawn || !(result.estimate_iteration_ms > 0) ? std::nullopt
+                                                             : std::optional(result.estimate_iteration_ms);
+}
+
 }  // namespace
 
 std::vector<std::string> setting_notes(const Case& item) {
@@ -372,7 +378,8 @@ std::vector<std::string> case_notes(const CaseResult& result, const PreparedCase
   if (has_telling_lookups(result)) note_compute_model(notes, item);
   if (item.load.row_shares == LoadOptions::RowShares::even) note_skew(notes, result, plan, item.workload);
   if (result.loads) {
-    for (std::string& note : load_notes(*result.loads, prepared)) notes.push_back(std::move(note));
+    for (std::string& note : load_notes(*result.loads, prepared, estimate_of_expected(result)))
+      notes.push_back(std::move(note));
   }
   note_widths(notes, item.workload);
   note_slices(notes, item, plan);

@@ -74,7 +74,9 @@ void add_simulation(CaseResult& result, const PreparedCase& prepared, Simulation
   result.limit = simulated.busiest;
   result.last_change = simulated.change;
   set_iteration(result, result.timeline.iteration_ms);
-  result.times = named_times(result.timeline);
+  TimelineTimes times = all_times(result.timeline);
+  result.times = std::move(times.names);
+  result.mean_times = mean_of(times.ranks);
   if (!simulated.path.steps.empty())
     result.why = why_of(prepared.program(), prepared.cluster, simulated.path, result.times);
 }
@@ -104,43 +106,37 @@ bool draws_batches(const Case& item) {
   return item.load.batches == LoadOptions::Batches::drawn;
 }
 
-// An iteration at the observed payload, and the Timeline of one.
-struct ObservedRun {
-  double iteration_ms = 0;
-  std::string timeline;  // to_bytes
-};
-
-template <typename Visitor>
-void fields(Visitor& visit, MaybeConst<ObservedRun> auto& run) {
-  visit(run.iteration_ms, run.timeline);
-}
-
-ObservedRun observed_run(const PreparedCase& prepared) {
-  if (draws_batches(prepared.item)) {
+AtPayload observed_run(const PreparedCase& prepared) {
+  const Case& item = prepared.item;
+  if (draws_batches(item)) {
     const DrawnSimulation drawn = simulate_drawn(prepared, true);
-    return {drawn.figures.iteration_ms.mean, to_bytes(drawn.nearest.timeline)};
+    return {drawn.figures.iteration_ms.mean, named_times_alone(drawn.nearest.timeline)};
   }
-  const Program program = make_program(prepared.item, prepared.cluster, prepared.plan, prepared.scenario, true);
-  const Timeline timeline = simulate_case(prepared, program, prepared.item.network).timeline;
-  return {timeline.iteration_ms, to_bytes(timeline)};
+  return done_in_case(item, [&]() -> AtPayload {
+    const Program program = prepared.observed_program();
+    const auto compute = make_compute_model(item.compute_model);
+    const std::vector<OpWork> works = expand_ops(program, prepared.cluster, *compute, item.algorithms);
+    const SteadyIteration steady =
+        steady_iteration(program, prepared.cluster, works, *make_network(item.network), engine_options(item));
+    return {steady.timeline.iteration_ms, named_times_alone(steady.timeline)};
+  });
 }
 
-// In a process of its own, for SimGrid allows one engine in each; before this process has one.
-std::optional<ObservedRun> at_observed_payload(const PreparedCase& prepared) {
+// A network that runs once runs here in a process of its own, before this process has had it.
+std::optional<AtPayload> at_observed_payload(const PreparedCase& prepared) {
   if (!prepared.item.payload_both || !prepared.item.workload.has_runtime()) return std::nullopt;
+  if (!runs_once(prepared.item.network)) return observed_run(prepared);
   const auto simulated = [&] { return packed(observed_run(prepared)); };
-  return unpacked<ObservedRun>(run_in_workers({{prepared.item.name, simulated}}, {}).front());
+  return unpacked<AtPayload>(run_in_workers({{prepared.item.name, simulated}}, {}).front());
 }
 
 constexpr const char* kThroughputGain = "throughput_gain";
 constexpr std::string_view kKernelsPrefix = "kernels:";
 
 // Of the operations of one name: a collective's calls count as if alone, those that compute as they ran.
-std::optional<double> time_ms(const Timeline& timeline, std::string_view name, double NamedTime::*of) {
-  for (const NamedTime& time : named_times(timeline)) {
-    if (time.name == name) return time.*of;
-  }
-  return std::nullopt;
+std::optional<double> time_ms(const std::vector<NamedTime>& times, std::string_view name, double NamedTime::*of) {
+  const auto time = std::ranges::find(times, name, &NamedTime::name);
+  return time == times.end() ? std::nullopt : std::optional((*time).*of);
 }
 
 // "rows:flex" and "coverage:flex": over all tables.
@@ -156,22 +152,21 @@ std::optional<double> of_strategy(const CaseResult& result, const std::string& q
 }
 
 // What no compute hides, on the mean rank.
-double exposed_collectives_ms(const Timeline& timeline) {
+double exposed_collectives_ms(const std::vector<NamedTime>& times) {
   double sum = 0;
-  for (const NamedTime& time : named_times(timeline)) sum += time.exposed_ms;
+  for (const NamedTime& time : times) sum += time.exposed_ms;
   return sum;
 }
 
-// What the case says at the payload of `timeline`, at which its iteration takes `iteration_ms`.
-std::optional<double> predicted(const std::string& quantity, const CaseResult& result, const Timeline& timeline,
-                                double iteration_ms) {
+std::optional<double> predicted(const std::string& quantity, const CaseResult& result, double iteration_ms,
+                                const std::vector<NamedTime>& times) {
   if (quantity == "iteration") return iteration_ms;
   if (quantity == kThroughputGain || quantity.starts_with(kKernelsPrefix)) return std::nullopt;
   if (quantity.starts_with(kOperationPrefix))
-    return time_ms(timeline, std::string_view(quantity).substr(kOperationPrefix.size()), &NamedTime::span_ms);
-  if (quantity == "exposed_collectives") return exposed_collectives_ms(timeline);
+    return time_ms(times, std::string_view(quantity).substr(kOperationPrefix.size()), &NamedTime::span_ms);
+  if (quantity == "exposed_collectives") return exposed_collectives_ms(times);
   if (quantity.find(':') != std::string::npos) return of_strategy(result, quantity);
-  return time_ms(timeline, quantity, &NamedTime::alone_ms);
+  return time_ms(times, quantity, &NamedTime::alone_ms);
 }
 
 // Samples of one iteration on all ranks.
@@ -210,14 +205,14 @@ std::vector<Comparison> compared_with_published(const CaseResult& result, const 
   std::vector<Comparison> comparisons;
   std::optional<KernelParts> known;
   for (const Published& each : published) {
-    Comparison comparison{each, predicted(each.quantity, result, result.timeline, result.iteration_ms), std::nullopt};
+    Comparison comparison{each, predicted(each.quantity, result, result.iteration_ms, result.times), std::nullopt};
     if (parts && each.quantity.starts_with(kKernelsPrefix)) {
       if (!known) known = parts();
       comparison.predicted = known->named(std::string_view(each.quantity).substr(kKernelsPrefix.size()));
     }
-    if (each.at_observed_payload && result.observed_payload_timeline) {
+    if (each.at_observed_payload && result.at_observed_payload) {
       comparison.predicted_at_observed_payload =
-          predicted(each.quantity, result, *result.observed_payload_timeline, *result.iteration_ms_at_observed_payload);
+          predicted(each.quantity, result, result.at_observed_payload->iteration_ms, result.at_observed_payload->times);
     }
     comparisons.push_back(comparison);
   }
@@ -277,18 +272,18 @@ CaseResult at_planned_payload(const PreparedCase& prepared, bool pareto) {
   const std::vector<OpWork> works = expand_ops(prepared.program(), prepared.cluster, *compute, item.algorithms);
   const EngineOptions options = engine_options(item);
   const auto uncontended = make_network(named_map("closed_form")), network = make_network(item.network);
-  const double estimate_ms = iteration_time(prepared.program(), prepared.cluster, works, *uncontended, options).ms();
-  return described_case(prepared, simulate_works(prepared.program(), prepared.cluster, works, *network, options),
-                        estimate_ms, pareto);
+  ComparedSimulation simulated =
+      simulate_on_both(prepared.program(), prepared.cluster, works, *network, *uncontended, options);
+  return described_case(prepared, std::move(simulated.result), simulated.other.ms(), pareto);
 }
 
 CaseResult whole_case(const PreparedCase& prepared, bool pareto) {
   const Case& item = prepared.item;
-  const std::optional<ObservedRun> observed = at_observed_payload(prepared);
+  std::optional<AtPayload> observed = at_observed_payload(prepared);
   CaseResult result = at_planned_payload(prepared, pareto);
   if (observed) {
     result.iteration_ms_at_observed_payload = observed->iteration_ms;
-    result.observed_payload_timeline = timeline_from_bytes(observed->timeline);
+    result.at_observed_payload = std::move(observed);
   }
   if (prepared.scenario.cross_check) add_torchrec(result, prepared);
   result.notes = case_notes(result, prepared);

@@ -33,8 +33,8 @@ std::vector<std::string> fit_notes(const CaseResult& result, const PreparedCase&
 // Of these, what the case's planner or plan file states to no effect on the simulation.
 std::vector<std::string> idle_notes(const Case& item, const Plan& plan);
 
-// The case's published numbers beside its own, from the figures that it holds already and from `parts`, which are asked
-// for where times of kernels are published.
+// The case's published numbers beside its own, from the figures that it holds already (`times` among them) and from
+// `parts`, which are asked for where times of kernels are published.
 std::vector<Comparison> compared_with_published(const CaseResult& result, const std::vector<Published>& published,
                                                 const std::function<KernelParts()>& parts = {});
 // The gain over the case that it is relative to, by samples per second, so that it means the same between cases of

@@ -23,7 +23,7 @@ Why why_of(const PreparedCase& prepared, const SimulationResult& simulated) {
 
 // SimGrid allows one engine in a process, and this process has had it.
 std::optional<Help> help_where_possible(const Case& item, const Why& why, const Resimulate& simulate) {
-  if (item.network.find("name")->scalar != "simgrid") return help_for(item, why, simulate);
+  if (!runs_once(item.network)) return help_for(item, why, simulate);
   Help help;
   help.iteration_ms = why.iteration_ms;
   help.remarks.emplace_back(

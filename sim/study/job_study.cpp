@@ -10,12 +10,6 @@
 namespace shardsim {
 namespace {
 
-// Milliseconds of an iteration when nothing is contended.
-double estimate_ms(const PreparedCase& job) {
-  return done_in_case(job.item, [&] { return simulate_case(job, job.program(), named_map("closed_form")); })
-      .timeline.iteration_ms;
-}
-
 bool starts_earlier(const PreparedCase* a, const PreparedCase* b) {
   return a->item.job->start.value < b->item.job->start.value;
 }
@@ -42,7 +36,7 @@ std::string shared_fabric_text(int measured, double mean_ms, double kept_ms) {
 
 void check_lengths(const JobGroup& group) {
   std::map<const PreparedCase*, double> estimates;
-  for (const PreparedCase* job : group.jobs) estimates[job] = estimate_ms(*job);
+  for (const PreparedCase* job : group.jobs) estimates[job] = uncontended_ms(*job);
   const auto shorter = [&](const PreparedCase* a, const PreparedCase* b) { return estimates[a] < estimates[b]; };
   const PreparedCase* const latest = *std::ranges::max_element(group.jobs, starts_earlier);
   const PreparedCase* const longest = *std::ranges::max_element(group.jobs, shorter);
@@ -74,7 +68,8 @@ std::vector<CaseResult> simulated_jobs(const JobGroup& group, const std::vector<
   std::vector<CaseResult> results;
   for (JobSimulation& simulated : simulated_side_by_side(group.jobs, {})) {
     const PreparedCase& job = *group.jobs[results.size()];
-    CaseResult result = described_case(job, std::move(simulated.simulation), estimate_ms(job), pareto[results.size()]);
+    CaseResult result =
+        described_case(job, std::move(simulated.simulation), uncontended_ms(job), pareto[results.size()]);
     const JobPart& part = *job.item.job;
     if (result.why)
       result.why->left_out.push_back(

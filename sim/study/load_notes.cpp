@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <memory>
 #include <optional>
 
 #include "base/statistics.h"
@@ -61,7 +60,8 @@ std::string room_text(double bytes) {
 // Other ways to place one table, of which only those are advised that the closed form says to be faster.
 class Advice {
  public:
-  Advice(const PreparedCase& prepared, const RankLoads& loads) : prepared_(prepared), loads_(loads) {}
+  Advice(const PreparedCase& prepared, const RankLoads& loads, std::optional<double> now_ms)
+      : prepared_(prepared), loads_(loads), now_ms_(now_ms) {}
 
   // What keeps one rank from serving all lookups of the hot rows, which are `lookups` of the table now; "" where
   // nothing is known to.
@@ -141,16 +141,11 @@ class Advice {
     try {
       check_constraints(plan, item.workload, item.constraints, "the advice");
       check_memory(plan, item.workload, prepared_.cluster, *make_memory_model(item.memory_model));
-      if (!now_ms_) now_ms_ = estimate_ms(prepared_);
-      const std::shared_ptr<const Cluster> same(std::shared_ptr<const Cluster>(), &prepared_.cluster);
-      return 100 * (1 - estimate_ms({prepared_.scenario, item, same, std::move(plan)}) / *now_ms_);
+      if (!now_ms_) now_ms_ = uncontended_ms(prepared_);
+      return 100 * (1 - uncontended_ms(prepared_.with_plan(std::move(plan))) / *now_ms_);
     } catch (const Error&) {
       return 0;
     }
-  }
-
-  static double estimate_ms(const PreparedCase& prepared) {
-    return simulate_case(prepared, prepared.program(), named_map("closed_form")).timeline.iteration_ms;
   }
 
   const PreparedCase& prepared_;
@@ -198,11 +193,12 @@ std::string tiers_remedy(const Workload& workload) {
   return tiers ? kTiers : "";
 }
 
-std::vector<std::string> load_notes(const RankLoads& loads, const PreparedCase& prepared) {
+std::vector<std::string> load_notes(const RankLoads& loads, const PreparedCase& prepared,
+                                    std::optional<double> estimated_ms) {
   if (!(loads.times_mean() >= 1 + kTellingSkew)) return {};
   const Workload& workload = prepared.item.workload;
   const Table& most = table_named(workload, loads.tables.front().table);
-  const Advice advice(prepared, loads);
+  const Advice advice(prepared, loads, estimated_ms);
   std::vector<std::string> notes = {fullest_rank(loads)};
   const auto& row = loads.hottest_row;
   const bool limits = row && row->least_times_mean >= 1 + kTellingSkew;

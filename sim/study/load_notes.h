@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,9 @@ inline constexpr double kTellingSkew = 0.25;
 // Sentences about uneven rows, from the `loads` of the case's Program: which rank looks up most, how much more than the
 // mean, because of which table, and whether a single row causes it, so that no other cut by rows would help. Each says
 // what would help, as far as the closed form or the planner search does not say otherwise. There are none below
-// kTellingSkew.
-std::vector<std::string> load_notes(const RankLoads& loads, const PreparedCase& prepared);
+// kTellingSkew. `estimated_ms`: the iteration of `prepared` by the closed form; none: found when it is asked for.
+std::vector<std::string> load_notes(const RankLoads& loads, const PreparedCase& prepared,
+                                    std::optional<double> estimated_ms = {});
 
 // " Replicating its most popular rows may help: ..." if all tables can be cut into tiers, else "".
 std::string tiers_remedy(const Workload& workload);

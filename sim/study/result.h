@@ -67,6 +67,12 @@ struct HostFigures {
   double busy_ms = 0, waits_for_host_ms = 0;
 };
 
+// What published numbers of another payload are compared with.
+struct AtPayload {
+  double iteration_ms = 0;
+  std::vector<NamedTime> times;  // of its operations, without `waited_for`
+};
+
 // Everything that a run says about one case. Its members are listed in sim/study/result_fields.h.
 struct CaseResult {
   std::string name;
@@ -89,7 +95,8 @@ struct CaseResult {
   Utilisation limit;
   std::optional<RankLoads> loads;  // where ranks look up more rows than others because their rows are asked for more
   std::vector<NamedTime> times;    // all operation names, compute too
-  std::optional<Why> why;          // absent in a result that was read from a file
+  std::optional<RankTimes> mean_times;  // over the ranks; absent in a result that was read from a file
+  std::optional<Why> why;               // absent in a result that was read from a file
   std::vector<PlacementSummary> placements;
   std::vector<Comparison> published;
   std::vector<ParetoFigure> pareto;
@@ -100,7 +107,7 @@ struct CaseResult {
   std::optional<EstimatedCase> torchrec;  // only where the scenario asks for a cross-check
   std::optional<Interval> interval;       // of iteration_ms; none for jobs side by side
   Timeline timeline;                      // planned payload
-  std::optional<Timeline> observed_payload_timeline;
+  std::optional<AtPayload> at_observed_payload;
 };
 
 // The name of the operation whose start makes a peak; "" when nothing comes on top of what stays.

@@ -4,9 +4,12 @@
 #include "sim/program/program_table.h"
 #include "sim/study/cross_check.h"
 #include "sim/study/planner_fields.h"
+#include "sim/study/rank_classes.h"
 #include "sim/study/result.h"
 #include "sim/timeline/timeline_fields.h"
 #include "sim/why/why_fields.h"
+#include "topology/spec/cluster_spec.h"
+#include "topology/spec/rank_set.h"
 
 namespace shardsim {
 
@@ -42,6 +45,16 @@ void fields(Visitor& visit, MaybeConst<NamedTime> auto& time) {
   });
 }
 
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<AtPayload> auto& at) {
+  visit(at.iteration_ms, at.times);
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<RankTimes> auto& times) {
+  visit(times.compute_ms, times.comm_ms, times.exposed_ms, times.waiting_ms);
+}
+
 // What result.json tells of the operations of one name that compute.
 struct ComputeTime {
   std::string name, op_class;
@@ -60,13 +73,54 @@ void add_collective_times(std::vector<NamedTime>& times, const std::vector<Named
 std::vector<ComputeTime> compute_times(const std::vector<NamedTime>& times);
 void add_compute_times(std::vector<NamedTime>& times, const std::vector<ComputeTime>& compute);
 
+// Forms with names can be asked for a name; the bytes between processes hold every list as it is.
 template <typename Visitor>
-void fields(Visitor& visit, MaybeConst<PlacementSummary> auto& placement) {
+concept Named = requires(Visitor& visit) {
+  visit.must_have("");
+};
+
+inline constexpr const char* kByClass = "_by_class";
+
+// A number of each rank, under `name`, or of each class of ranks, under `name` and kByClass.
+template <typename Visitor>
+void by_rank(Visitor& visit, const std::string& name, auto& list, const RankClasses& classes) {
+  if constexpr (!Named<Visitor>) {
+    visit.field(name, list);
+  } else if constexpr (Visitor::kReads) {
+    const std::string grouped = name + kByClass;
+    if (!visit.has(grouped)) return visit.field(name, list);
+    visit.field(grouped, list);
+    list = classes.by_rank(list, visit.place_of(grouped));
+  } else {
+    const auto numbers = classes.by_class(list);
+    numbers ? visit.field(name + kByClass, *numbers) : visit.field(name, list);
+  }
+}
+
+// Ranks one by one, or as the text of rank sets.
+template <typename Visitor>
+void ranks_or_set(Visitor& visit, auto& ranks, bool as_set) {
+  if constexpr (!Named<Visitor>) {
+    visit.field("ranks", ranks);
+  } else if constexpr (Visitor::kReads) {
+    if (!visit.has("rank_set")) return visit.field("ranks", ranks);
+    std::string text;
+    visit.field("rank_set", text);
+    ranks = read_rank_sets(text, kMostRanks, visit.place_of("rank_set"));
+  } else if (as_set && !ranks.empty()) {
+    visit.field("rank_set", rank_sets_text(ranks));
+  } else {
+    visit.field("ranks", ranks);
+  }
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<PlacementSummary> auto& placement, bool of_large_case = false) {
   visit.field("table", placement.table);
   visit.field("strategy", placement.strategy);
   visit.field("rows", placement.rows);
   visit.field("access_share", placement.access_share);
-  visit.field("ranks", placement.ranks);
+  ranks_or_set(visit, placement.ranks, of_large_case);
 }
 
 // `predicted` and `error_pct` are always there: null where the case has no such figure.
@@ -114,8 +168,8 @@ struct HighWater {
 };
 
 template <typename Visitor>
-void fields(Visitor& visit, MaybeConst<HighWater> auto& high) {
-  visit.field("per_rank_bytes", high.per_rank_bytes);
+void fields(Visitor& visit, MaybeConst<HighWater> auto& high, const RankClasses& classes) {
+  by_rank(visit, "per_rank_bytes", high.per_rank_bytes, classes);
   visit.field("rank", high.rank);
   visit.scaled("at_ms", high.at_us, 1e-3);
   visit.field("operation", high.operation);
@@ -183,12 +237,6 @@ void fields(Visitor& visit, MaybeConst<EstimatedCase> auto& checked) {
 }
 
 template <typename Visitor>
-void fields(Visitor& visit, MaybeConst<RankLoads::OfTable> auto& of_table) {
-  visit.field("table", of_table.table);
-  visit.field("lookups", of_table.lookups);
-}
-
-template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<HotRow> auto& row) {
   visit.field("table", row.table);
   visit.field("owners", row.owners);
@@ -198,12 +246,15 @@ void fields(Visitor& visit, MaybeConst<HotRow> auto& row) {
 }
 
 template <typename Visitor>
-void fields(Visitor& visit, MaybeConst<RankLoads> auto& loads) {
+void fields(Visitor& visit, MaybeConst<RankLoads> auto& loads, const RankClasses& classes) {
   visit.field("fullest_rank", loads.fullest);
   visit.derived("fullest_times_mean", [&] { return loads.times_mean(); });
-  visit.field("lookups", loads.lookups);
-  visit.field("distinct_rows", loads.distinct_rows);
-  visit.field("tables", loads.tables);
+  by_rank(visit, "lookups", loads.lookups, classes);
+  by_rank(visit, "distinct_rows", loads.distinct_rows, classes);
+  visit.list("tables", loads.tables, [&](auto& inner, auto& of) {
+    inner.field("table", of.table);
+    by_rank(inner, "lookups", of.lookups, classes);
+  });
   visit.field("hottest_row", loads.hottest_row);
 }
 
@@ -236,6 +287,31 @@ void fields(Visitor& visit, MaybeConst<HostFigures> auto& host) {
 
 bool fits(const CaseResult& result);  // by the memory model, on every rank
 
+// Ranks that are alike, as a form with names tells them.
+template <typename Visitor>
+RankClasses class_fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
+  RankClasses classes;
+  if constexpr (Named<Visitor>) {
+    if constexpr (!Visitor::kReads) classes = rank_classes(result);
+    std::vector<std::string> texts = classes.texts();
+    visit.take("rank_classes", texts);
+    if constexpr (Visitor::kReads) classes = RankClasses(texts, visit.place_of("rank_classes"));
+  }
+  return classes;
+}
+
+template <typename Visitor>
+void high_water_fields(Visitor& visit, MaybeConst<CaseResult> auto& result, const RankClasses& classes) {
+  if constexpr (Named<Visitor>) {
+    std::optional<HighWater> high;
+    if constexpr (!Visitor::kReads) high = high_water_of(result);
+    visit.group_if("simulated", high, [&](auto& inner, auto& marks) { fields(inner, marks, classes); });
+    if constexpr (Visitor::kReads) {
+      if (high) set_high_water(result, *high);
+    }
+  }
+}
+
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
   visit(result.workload, result.cluster, result.planner, result.world_size, result.batch_per_gpu, result.last_change);
@@ -260,21 +336,23 @@ void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
   visit.field("host", result.host);
   visit.field("torchrec", result.torchrec);
   visit.field("limited_by", result.limit);
-  visit.field("rank_loads", result.loads);
+  const RankClasses classes = class_fields(visit, result);
+  visit.group_if("rank_loads", result.loads, [&](auto& inner, auto& loads) { fields(inner, loads, classes); });
   visit.group("memory", [&](auto& inner) {
-    inner.field("per_rank_bytes", result.memory_per_rank);
+    by_rank(inner, "per_rank_bytes", result.memory_per_rank, classes);
     inner.field("capacity_bytes", result.memory_capacity);
     inner.derived("fits", [&] { return fits(result); });
-    inner.view("simulated", result, high_water_of, set_high_water);
+    high_water_fields(inner, result, classes);
   });
   visit(result.memory_profile.ranks, result.buffers_counted, result.estimated_memory);
   visit.view("collectives", result.times, collective_times, add_collective_times);
   visit.view("compute", result.times, compute_times, add_compute_times);
-  visit(result.times);
-  visit.field("placements", result.placements);
+  visit(result.times, result.mean_times);
+  const bool large = is_large(result);
+  visit.list("placements", result.placements, [&](auto& inner, auto& placement) { fields(inner, placement, large); });
   visit.field("published", result.published);
   visit.field("notes", result.notes);
-  visit(result.pareto, result.timeline, result.observed_payload_timeline, result.why);
+  visit(result.pareto, result.timeline, result.at_observed_payload, result.why);
 }
 
 // Of a study's cross-check. Cases stand in result.json by their names.

@@ -29,20 +29,22 @@ std::map<std::string, std::vector<int>> sets_of_ranks(const Timeline& timeline) 
 }
 
 struct Member {
-  int op = 0, iteration = 0, rank = 0;
   std::size_t span = 0;
+  int op = 0, iteration = 0, rank = 0;
   int set = 0;
   int turn = 0;  // the how manieth of that op, iteration and rank
 };
 
-// Those of each operation in the order in which they are.
-std::vector<Member> in_order_of_ops(const std::vector<Member>& members, std::size_t ops) {
-  std::vector<std::size_t> place(ops + 1, 0);
-  for (const Member& member : members) ++place[static_cast<std::size_t>(member.op) + 1];
+// By rising `key`, 0 or more; those of one key in the order in which they are.
+void put_in_order(std::vector<Member>& members, int Member::*key) {
+  if (members.empty()) return;
+  const int most = (*std::ranges::max_element(members, {}, key)).*key;
+  std::vector<std::size_t> place(static_cast<std::size_t>(most) + 2, 0);
+  for (const Member& member : members) ++place[static_cast<std::size_t>(member.*key) + 1];
   std::partial_sum(place.begin(), place.end(), place.begin());
   std::vector<Member> ordered(members.size());
-  for (const Member& member : members) ordered[place[static_cast<std::size_t>(member.op)]++] = member;
-  return ordered;
+  for (const Member& member : members) ordered[place[static_cast<std::size_t>(member.*key)]++] = member;
+  members.swap(ordered);
 }
 
 std::vector<Member> arriving_members(const Timeline& timeline) {
@@ -52,18 +54,19 @@ std::vector<Member> arriving_members(const Timeline& timeline) {
     const auto known = sets.find(timeline.ops[op].group);
     if (known != sets.end() && is_communication(timeline.ops[op].op_class)) set_of[op] = &known->second;
   }
-  std::vector<Member> members_in_time;
+  std::vector<Member> members;
   for (std::size_t i = 0; i < timeline.spans.size(); ++i) {
     const Span& span = timeline.spans[i];
     const std::vector<int>* of_op = set_of[static_cast<std::size_t>(span.op)];
     const int set = of_op == nullptr ? -1 : (*of_op)[static_cast<std::size_t>(span.rank)];
-    if (set >= 0) members_in_time.push_back({span.op, span.iteration, span.rank, i, set});
+    if (set >= 0) members.push_back({i, span.op, span.iteration, span.rank, set, 0});
   }
   const auto earlier = [&](const Member& a, const Member& b) {
     return std::tuple(a.op, a.iteration, a.rank, timeline.spans[a.span].start_us, a.span) <
            std::tuple(b.op, b.iteration, b.rank, timeline.spans[b.span].start_us, b.span);
   };
-  std::vector<Member> members = in_order_of_ops(members_in_time, timeline.ops.size());
+  put_in_order(members, &Member::rank);
+  put_in_order(members, &Member::op);
   if (!std::is_sorted(members.begin(), members.end(), earlier)) std::sort(members.begin(), members.end(), earlier);
   for (std::size_t i = 1; i < members.size(); ++i) {
     const Member& before = members[i - 1];
@@ -87,6 +90,10 @@ void Arrivals::match_members() {
   std::vector<Member> members = arriving_members(timeline_);
   const auto call = [](const Member& member) { return std::tie(member.op, member.iteration, member.set, member.turn); };
   const auto earlier = [&](const Member& a, const Member& b) { return call(a) < call(b); };
+  if (!std::is_sorted(members.begin(), members.end(), earlier)) {  // as a rule, of one iteration and turn each
+    put_in_order(members, &Member::set);
+    put_in_order(members, &Member::op);
+  }
   if (!std::is_sorted(members.begin(), members.end(), earlier))
     std::stable_sort(members.begin(), members.end(), earlier);
   for (std::size_t begin = 0, end = 0; begin < members.size(); begin = end) {
@@ -105,7 +112,7 @@ void Arrivals::match_members() {
   }
 }
 
-void Arrivals::collect_ends() const {
+void Arrivals::find_period() const {
   std::set<int> iterations;
   double first = 0, last = 0;
   for (const Span& span : timeline_.spans) {
@@ -113,19 +120,26 @@ void Arrivals::collect_ends() const {
     first = std::min(first, span.start_us);
     last = std::max(last, span.end_us);
   }
-  const double period = timeline_.iteration_ms * 1e3;
-  const bool repeats = iterations.size() == 1 && period > 0;
-  const int copies = repeats ? static_cast<int>(std::clamp((last - first) / period + 1, 0.0, 1.0 * kMostCopies)) : 0;
-  close_us_ = kClose * (period > 0 ? period : 0);
-  ends_.resize(static_cast<std::size_t>(timeline_.world_size));
-  std::vector<std::size_t> count(ends_.size(), 0);
-  for (const Span& span : timeline_.spans) count[static_cast<std::size_t>(span.rank)] += copies + 1;
-  for (std::size_t rank = 0; rank < ends_.size(); ++rank) ends_[rank].reserve(count[rank]);
-  for (const Span& span : timeline_.spans)
-    for (int copy = 0; copy <= copies; ++copy)
-      ends_[static_cast<std::size_t>(span.rank)].push_back(
-          {span.end_us - copy * period, span.start_us - copy * period, span.op});
-  for (Ends& ends : ends_) std::sort(ends.begin(), ends.end());
+  period_us_ = timeline_.iteration_ms * 1e3;
+  const bool repeats = iterations.size() == 1 && period_us_ > 0;
+  if (repeats) copies_ = static_cast<int>(std::clamp((last - first) / period_us_ + 1, 0.0, 1.0 * kMostCopies));
+  close_us_ = kClose * std::max(period_us_, 0.0);
+}
+
+const Arrivals::Ends& Arrivals::ends_of(int rank) const {
+  if (!of_ranks_) {
+    find_period();
+    of_ranks_.emplace(timeline_);
+  }
+  const auto [known, fresh] = ends_.try_emplace(rank);
+  if (!fresh) return known->second;
+  for (const std::uint32_t i : of_ranks_->of(rank)) {
+    const Span& span = timeline_.spans[i];
+    for (int copy = 0; copy <= copies_; ++copy)
+      known->second.push_back({span.end_us - copy * period_us_, span.start_us - copy * period_us_, span.op});
+  }
+  std::ranges::sort(known->second);
+  return known->second;
 }
 
 Arrivals::Ends::const_iterator Arrivals::ended_by(const Ends& ends, double us, const Ended& own) const {
@@ -137,9 +151,8 @@ Arrivals::Ends::const_iterator Arrivals::ended_by(const Ends& ends, double us, c
 }
 
 int Arrivals::op_waited_on(std::size_t last) const {
-  if (ends_.empty()) collect_ends();
   const Span& span = timeline_.spans[last];
-  const Ends& ends = ends_[static_cast<std::size_t>(span.rank)];
+  const Ends& ends = ends_of(span.rank);
   auto after = ended_by(ends, span.start_us, {span.end_us, span.start_us, span.op});
   if (after == ends.begin()) return -1;
   int op = std::prev(after)->op;

@@ -3,8 +3,10 @@
 #include <compare>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <vector>
 
+#include "sim/timeline/rank_spans.h"
 #include "sim/timeline/timeline.h"
 
 namespace shardsim {
@@ -37,15 +39,20 @@ class Arrivals {
   using Ends = std::vector<Ended>;  // rising
 
   void match_members();
-  void collect_ends() const;
+  void find_period() const;
+  const Ends& ends_of(int rank) const;
   // Where the last of `ends` up to this time is, not counting `own`; its begin where there is none.
   Ends::const_iterator ended_by(const Ends& ends, double us, const Ended& own) const;
 
   const Timeline& timeline_;
-  std::vector<std::size_t> last_;   // [span]
-  std::vector<double> first_us_;    // [span], of last members: when the first member had arrived
-  mutable std::vector<Ends> ends_;  // [rank]; none until somebody asks what was before
-  mutable double close_us_ = 0;     // what started so little before the end of another waited for it
+  std::vector<std::size_t> last_;  // [span]
+  std::vector<double> first_us_;   // [span], of last members: when the first member had arrived
+  // What somebody asked what was before needs: of the Timeline, and of the ranks that were asked for.
+  mutable std::optional<RankSpans> of_ranks_;
+  mutable double period_us_ = 0;
+  mutable int copies_ = 0;       // of a single iteration, before it
+  mutable double close_us_ = 0;  // what started so little before the end of another waited for it
+  mutable std::map<int, Ends> ends_;
 };
 
 }  // namespace shardsim

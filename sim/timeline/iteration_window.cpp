@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 namespace shardsim {
@@ -25,7 +26,14 @@ bool stretches(const Extent& extent, double period_us) {
   return periods > 1 + kBarely && periods < kMostPeriods;
 }
 
-// The copies of a span that run in a window of one period, from its own to that of the last iteration ahead.
+void widen(Extent& extent, const Span& span) {
+  extent.first_us = std::min(extent.first_us, span.start_us);
+  extent.last_us = std::max(extent.last_us, span.end_us);
+}
+
+}  // namespace
+
+// From the span's own copy to that of the last iteration ahead.
 void add_copies(std::vector<WindowPart>& parts, const Span& span, std::size_t index, const IterationWindow& window) {
   const double period = window.end_us - window.begin_us, sliver = kSliver * period;
   const bool instant = span.end_us - span.start_us <= sliver;
@@ -38,15 +46,21 @@ void add_copies(std::vector<WindowPart>& parts, const Span& span, std::size_t in
   }
 }
 
-}  // namespace
-
 std::map<int, Extent> extents_by(const Timeline& timeline, int Span::*key) {
   std::map<int, Extent> extents;
+  auto last = extents.end();  // neighbours often have the same key
   for (const Span& span : timeline.spans) {
-    Extent& extent = extents.try_emplace(span.*key, Extent{span.start_us, span.end_us}).first->second;
-    extent.first_us = std::min(extent.first_us, span.start_us);
-    extent.last_us = std::max(extent.last_us, span.end_us);
+    if (last == extents.end() || last->first != span.*key)
+      last = extents.try_emplace(span.*key, Extent{span.start_us, span.end_us}).first;
+    widen(last->second, span);
   }
+  return extents;
+}
+
+std::vector<Extent> extents_of_ranks(const Timeline& timeline) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  std::vector<Extent> extents(static_cast<std::size_t>(timeline.world_size), {kNever, -kNever});
+  for (const Span& span : timeline.spans) widen(extents[static_cast<std::size_t>(span.rank)], span);
   return extents;
 }
 

@@ -13,6 +13,7 @@ struct Extent {
   double first_us = 0, last_us = 0;
 };
 std::map<int, Extent> extents_by(const Timeline& timeline, int Span::*key);  // of each rank, of each iteration
+std::vector<Extent> extents_of_ranks(const Timeline& timeline);  // [rank]; the first above the last where it has none
 
 // The time of one kept iteration, us on the Timeline's clock: from the end of the iteration before (over all ranks) to
 // its own end, so that the windows of iterations that run back to back leave no gap. The first kept iteration begins
@@ -43,5 +44,8 @@ struct WindowPart {
 // [window]: in the order of the Timeline's spans. In a window that repeats every span is there in full, in one part or
 // several. The windows neither overlap nor fall in time.
 std::vector<std::vector<WindowPart>> parts_in(const Timeline& timeline, const std::vector<IterationWindow>& windows);
+
+// Appends the parts of one span in a window that repeats.
+void add_copies(std::vector<WindowPart>& parts, const Span& span, std::size_t index, const IterationWindow& window);
 
 }  // namespace shardsim

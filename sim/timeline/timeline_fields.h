@@ -80,6 +80,10 @@ void for_each_field(const Fields& fields, Visit&& visit) {
 
 // The compact form of a Timeline (base/packed.h), alone or in a value that holds one.
 
+template <>
+inline constexpr bool kPackedWhole<Span> = true;
+static_assert(sizeof(Span) == 2 * sizeof(double) + 4 * sizeof(int) + sizeof(std::int64_t), "no gaps");
+
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<Span> auto& span) {
   for_each_field(kSpanFields, [&](const auto& field) { visit(span.*field.member); });

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "sim/timeline/arrivals.h"
+#include "sim/timeline/rank_spans.h"
 
 namespace shardsim {
 namespace {
@@ -20,7 +21,8 @@ constexpr double kRounding = 1e-9;
 
 std::size_t kept_iterations(const Timeline& timeline) {
   std::set<int> seen;
-  for (const Span& span : timeline.spans) seen.insert(span.iteration);
+  for (const Span& span : timeline.spans)
+    if (seen.empty() || span.iteration != *seen.rbegin()) seen.insert(span.iteration);
   return std::max<std::size_t>(1, seen.size());
 }
 
@@ -75,6 +77,7 @@ class RankSweep {
 
   std::vector<PartEdge> events() const {
     std::vector<PartEdge> events;
+    events.reserve(2 * parts_.size());
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       if (parts_[i].end_us <= parts_[i].start_us) continue;
       events.push_back({parts_[i].start_us, false, i});
@@ -90,7 +93,7 @@ class RankSweep {
     if (running_.empty()) return;
     times_.comm_ms += us * kMsPerUs;
     if (compute_ > 0) return;
-    const WindowPart& part = parts_[std::get<std::size_t>(*running_.begin())];
+    const WindowPart& part = parts_[std::get<std::size_t>(running_.front())];
     times_.exposed_ms += us * kMsPerUs;
     exposed_us_[part.span] += us;
     const double waiting = std::clamp(arrivals_.begin_us(part.span) + part.shift_us - from_us, 0.0, us);
@@ -103,10 +106,13 @@ class RankSweep {
     if (kind == SpanKind::host) return;
     if (kind == SpanKind::compute) {
       compute_ += event.ends ? -1 : 1;
-    } else if (event.ends) {
-      running_.erase(order_of(event.part));
     } else {
-      running_.insert(order_of(event.part));
+      const auto place = std::ranges::lower_bound(running_, order_of(event.part));
+      if (event.ends) {
+        running_.erase(place);
+      } else {
+        running_.insert(place, order_of(event.part));
+      }
     }
   }
 
@@ -115,7 +121,7 @@ class RankSweep {
   const Arrivals& arrivals_;
   std::span<const WindowPart> parts_;
   std::vector<double>&exposed_us_, &waiting_us_;
-  std::set<Order> running_;  // parts of collectives
+  std::vector<Order> running_;  // parts of collectives, rising: few run at a time
   int compute_ = 0;
   RankTimes times_;
 };
@@ -168,23 +174,65 @@ bool alike(const Timeline& timeline, const Arrivals& arrivals, std::span<const W
   return std::ranges::equal(a, b, {}, key, key);
 }
 
-// [rank] The figures of these parts of spans; what they are charged goes to `charges`, which hold nothing yet for them.
-std::vector<RankTimes> sweep(const Timeline& timeline, const std::vector<SpanKind>& kinds,
-                             const std::vector<WindowPart>& parts, const Arrivals& arrivals, Charges& charges) {
-  const PartsByRank by_rank(timeline, parts);
+// All spans, rank after rank; those of ranks that overlap themselves by the parts that one period holds of them. A rank
+// that only runs ahead of others fills no more than a period; its spans need no cutting. Parts are made when a rank is
+// asked for: all of them would be larger than the Timeline.
+class AllParts {
+ public:
+  explicit AllParts(const Timeline& timeline)
+      : timeline_(timeline), spans_(timeline), windows_(iteration_windows(timeline)) {
+    const bool repeats = windows_.size() == 1 && windows_.front().repeats;
+    if (repeats) extents_ = extents_of_ranks(timeline);
+  }
+
+  std::vector<WindowPart> of(int rank) const {
+    const std::span<const std::uint32_t> own = spans_.of(rank);
+    const bool cut = overlaps_itself(rank);
+    std::vector<WindowPart> parts;
+    parts.reserve(own.size());
+    for (const std::uint32_t i : own) {
+      const Span& span = timeline_.spans[i];
+      if (cut) {
+        add_copies(parts, span, i, windows_.front());
+      } else {
+        parts.push_back({i, span.start_us, span.end_us, 0, 0, false});
+      }
+    }
+    return parts;
+  }
+
+ private:
+  bool overlaps_itself(int rank) const {
+    if (extents_.empty()) return false;
+    const Extent& extent = extents_[static_cast<std::size_t>(rank)];
+    return extent.last_us - extent.first_us > timeline_.iteration_ms * 1e3 * (1 + kRounding);
+  }
+
+  const Timeline& timeline_;
+  const RankSpans spans_;
+  const std::vector<IterationWindow> windows_;
+  std::vector<Extent> extents_;  // [rank]; none where no window repeats
+};
+
+// [rank] The figures of these parts of spans (PartsByRank, AllParts); what they are charged goes to `charges`, which
+// hold nothing yet for them.
+template <typename Parts>
+std::vector<RankTimes> sweep(const Timeline& timeline, const std::vector<SpanKind>& kinds, const Parts& by_rank,
+                             const Arrivals& arrivals, Charges& charges) {
   const int per_node = std::clamp(timeline.ranks_per_node, 1, std::max(1, timeline.world_size));
   std::vector<int> swept(static_cast<std::size_t>(per_node), -1);  // [GPU] the last one
   std::vector<RankTimes> ranks;
   ranks.reserve(static_cast<std::size_t>(timeline.world_size));
   for (int rank = 0; rank < timeline.world_size; ++rank) {
-    const std::span<const WindowPart> own = by_rank.of(rank);
+    const auto own = by_rank.of(rank);
     if (own.empty()) {  // as most ranks are in each of many short windows
       ranks.emplace_back();
       continue;
     }
     int& like = swept[static_cast<std::size_t>(rank) % swept.size()];
-    if (like >= 0 && alike(timeline, arrivals, own, by_rank.of(like))) {
-      for (std::size_t i = 0; i < own.size(); ++i) charges.copy(by_rank.of(like)[i].span, own[i].span);
+    const auto others = by_rank.of(std::max(like, 0));
+    if (like >= 0 && alike(timeline, arrivals, own, others)) {
+      for (std::size_t i = 0; i < own.size(); ++i) charges.copy(others[i].span, own[i].span);
       ranks.push_back(ranks[static_cast<std::size_t>(like)]);
       continue;
     }
@@ -193,33 +241,6 @@ std::vector<RankTimes> sweep(const Timeline& timeline, const std::vector<SpanKin
     like = rank;
   }
   return ranks;
-}
-
-// [rank] Whether its own spans stretch over more than a period. A rank that only runs ahead of others fills no more
-// than one; its spans need no cutting.
-std::vector<bool> overlaps_itself(const Timeline& timeline, double period_us) {
-  std::vector<bool> result(static_cast<std::size_t>(timeline.world_size), false);
-  for (const auto& [rank, extent] : extents_by(timeline, &Span::rank))
-    result[static_cast<std::size_t>(rank)] = extent.last_us - extent.first_us > period_us * (1 + kRounding);
-  return result;
-}
-
-// All spans, those of ranks that overlap themselves by the parts that one period holds of them.
-std::vector<WindowPart> all_parts(const Timeline& timeline) {
-  const std::vector<IterationWindow> windows = iteration_windows(timeline);
-  const bool repeats = windows.size() == 1 && windows.front().repeats;
-  std::vector<bool> cut(static_cast<std::size_t>(timeline.world_size), false);
-  if (repeats) cut = overlaps_itself(timeline, timeline.iteration_ms * 1e3);
-  std::vector<WindowPart> parts;
-  parts.reserve(timeline.spans.size());
-  for (std::size_t i = 0; i < timeline.spans.size(); ++i)
-    if (!cut[static_cast<std::size_t>(timeline.spans[i].rank)])
-      parts.push_back({i, timeline.spans[i].start_us, timeline.spans[i].end_us, 0, 0, false});
-  if (parts.size() == timeline.spans.size()) return parts;
-  const auto in_window = parts_in(timeline, windows);
-  for (const WindowPart& part : in_window.front())
-    if (cut[static_cast<std::size_t>(timeline.spans[part.span].rank)]) parts.push_back(part);
-  return parts;
 }
 
 // Sums over the spans of one name.
@@ -281,17 +302,37 @@ bool NamedTime::waits_tellingly(double iteration_ms) const {
   return waited_for.rank >= 0 && waiting_ms >= kShare * std::max(iteration_ms, exposed_ms);
 }
 
-std::vector<RankTimes> rank_times(const Timeline& timeline) {
-  Charges charges(timeline);
-  std::vector<RankTimes> result = sweep(timeline, kinds_of(timeline), all_parts(timeline), Arrivals(timeline), charges);
-  const auto kept = static_cast<double>(kept_iterations(timeline));
-  for (RankTimes& times : result) {
+namespace {
+
+std::vector<RankTimes> per_iteration(std::vector<RankTimes> ranks, std::size_t iterations) {
+  const auto kept = static_cast<double>(iterations);
+  for (RankTimes& times : ranks) {
     times.compute_ms /= kept;
     times.comm_ms /= kept;
     times.exposed_ms /= kept;
     times.waiting_ms /= kept;
   }
-  return result;
+  return ranks;
+}
+
+}  // namespace
+
+std::vector<RankTimes> rank_times(const Timeline& timeline) {
+  Charges charges(timeline);
+  return per_iteration(sweep(timeline, kinds_of(timeline), AllParts(timeline), Arrivals(timeline), charges),
+                       kept_iterations(timeline));
+}
+
+RankTimes mean_of(const std::vector<RankTimes>& ranks) {
+  const auto count = static_cast<double>(ranks.size());
+  RankTimes mean;
+  for (const RankTimes& rank : ranks) {
+    mean.compute_ms += rank.compute_ms / count;
+    mean.comm_ms += rank.comm_ms / count;
+    mean.exposed_ms += rank.exposed_ms / count;
+    mean.waiting_ms += rank.waiting_ms / count;
+  }
+  return mean;
 }
 
 std::vector<std::vector<RankTimes>> window_rank_times(const Timeline& timeline,
@@ -301,7 +342,7 @@ std::vector<std::vector<RankTimes>> window_rank_times(const Timeline& timeline,
   std::vector<std::vector<RankTimes>> figures;
   Charges charges(timeline);
   for (const std::vector<WindowPart>& parts : parts_in(timeline, windows)) {
-    figures.push_back(sweep(timeline, kinds, parts, arrivals, charges));
+    figures.push_back(sweep(timeline, kinds, PartsByRank(timeline, parts), arrivals, charges));
     charges.forget(parts);
   }
   return figures;
@@ -364,34 +405,41 @@ class NameAdder {
 // The spans of each name, in the order in which they are.
 std::vector<std::vector<std::size_t>> spans_by_name(const Timeline& timeline, const std::vector<std::size_t>& name_of,
                                                     std::size_t names) {
+  std::vector<std::size_t> count(names, 0);
+  for (const Span& span : timeline.spans) ++count[name_of[static_cast<std::size_t>(span.op)]];
   std::vector<std::vector<std::size_t>> spans(names);
+  for (std::size_t name = 0; name < names; ++name) spans[name].reserve(count[name]);
   for (std::size_t i = 0; i < timeline.spans.size(); ++i)
     spans[name_of[static_cast<std::size_t>(timeline.spans[i].op)]].push_back(i);
   return spans;
 }
 
-std::vector<NamedTime> times_of_names(const Timeline& timeline, bool with_whom) {
+TimelineTimes times_of(const Timeline& timeline, bool with_whom) {
   const Arrivals arrivals(timeline);
   Charges swept(timeline);
-  sweep(timeline, kinds_of(timeline), all_parts(timeline), arrivals, swept);
+  std::vector<RankTimes> ranks = sweep(timeline, kinds_of(timeline), AllParts(timeline), arrivals, swept);
   std::vector<std::size_t> first_ops;
   const std::vector<std::size_t> name_of = name_indices(timeline, first_ops);
   const std::size_t iterations = kept_iterations(timeline);
   NameAdder adder(timeline, arrivals, swept, with_whom);
-  std::vector<NamedTime> result;
+  TimelineTimes result{{}, per_iteration(std::move(ranks), iterations)};
   for (const std::vector<std::size_t>& spans : spans_by_name(timeline, name_of, first_ops.size()))
-    result.push_back(summary_of(timeline, first_ops[result.size()], adder.sums_of(spans), iterations));
+    result.names.push_back(summary_of(timeline, first_ops[result.names.size()], adder.sums_of(spans), iterations));
   return result;
 }
 
 }  // namespace
 
 std::vector<NamedTime> named_times(const Timeline& timeline) {
-  return times_of_names(timeline, true);
+  return times_of(timeline, true).names;
 }
 
 std::vector<NamedTime> named_times_alone(const Timeline& timeline) {
-  return times_of_names(timeline, false);
+  return times_of(timeline, false).names;
+}
+
+TimelineTimes all_times(const Timeline& timeline) {
+  return times_of(timeline, true);
 }
 
 }  // namespace shardsim

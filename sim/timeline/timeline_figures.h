@@ -20,6 +20,7 @@ struct RankTimes {
   double waiting_ms = 0;  // of the exposed time: the collective has not begun, since a member of its group is missing
 };
 std::vector<RankTimes> rank_times(const Timeline& timeline);
+RankTimes mean_of(const std::vector<RankTimes>& ranks);  // zeros of no ranks
 
 // The figures of each rank in each window: [window][rank]. Spans are cut at the ends of the windows, so that a
 // collective of one iteration that runs beside the compute of the next counts as hidden.
@@ -55,5 +56,12 @@ struct NamedTime {
 std::vector<NamedTime> named_times(const Timeline& timeline);  // in order of first appearance among the ops
 // The same without `waited_for`, in half the time.
 std::vector<NamedTime> named_times_alone(const Timeline& timeline);
+
+// named_times() and rank_times() in one pass.
+struct TimelineTimes {
+  std::vector<NamedTime> names;
+  std::vector<RankTimes> ranks;
+};
+TimelineTimes all_times(const Timeline& timeline);
 
 }  // namespace shardsim

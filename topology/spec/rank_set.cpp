@@ -28,6 +28,19 @@ int in_range(std::int64_t number, const Members& members, const Place& place) {
       fmt::format("They are numbered 0 to {}", members.size - 1));
 }
 
+Error named_twice(int number, const Members& members, const Place& place) {
+  return input_error(place, fmt::format("{} {} is named twice", members.noun, number),
+                     fmt::format("Name each {} once", members.noun));
+}
+
+void check_named_once(const std::vector<int>& numbers, const Members& members, const Place& place) {
+  std::vector<bool> named(static_cast<std::size_t>(members.size));
+  for (const int number : numbers) {
+    if (named[static_cast<std::size_t>(number)]) throw named_twice(number, members, place);
+    named[static_cast<std::size_t>(number)] = true;
+  }
+}
+
 // A number of the text form: parse_count would point at the text but not name the forms.
 std::int64_t number(const std::string& text, const Members& members, const Place& place) {
   if (text.empty()) {
@@ -36,7 +49,18 @@ std::int64_t number(const std::string& text, const Members& members, const Place
   return parse_count(text, place);
 }
 
-std::vector<int> read_text(const std::string& text, const Members& members, const Place& place) {
+// FIRST, FIRST + STRIDE, ... LAST.
+struct Progression {
+  int first = 0, last = 0;
+  std::int64_t stride = 1;
+
+  std::size_t count() const { return static_cast<std::size_t>((last - first) / stride) + 1; }
+  void append_to(std::vector<int>& ranks) const {
+    for (std::int64_t rank = first; rank <= last; rank += stride) ranks.push_back(static_cast<int>(rank));
+  }
+};
+
+Progression read_progression(const std::string& text, const Members& members, const Place& place) {
   const std::vector<std::string> parts = split(text, ':');
   const std::vector<std::string> ends = split(parts[0], '-');
   if (parts.size() > 2 || ends.size() > 2 || (parts.size() == 2 && ends.size() == 1)) {
@@ -49,9 +73,22 @@ std::vector<int> read_text(const std::string& text, const Members& members, cons
     throw input_error(place, fmt::format("'{}' has no whole number of steps from {} to {}", text, first, last),
                       "FIRST must be below LAST, and STRIDE must divide LAST - FIRST");
   }
+  return {first, last, stride};
+}
+
+std::vector<int> read_text(const std::string& text, const Members& members, const Place& place) {
   std::vector<int> ranks;
-  for (std::int64_t rank = first; rank <= last; rank += stride) ranks.push_back(static_cast<int>(rank));
+  read_progression(text, members, place).append_to(ranks);
   return ranks;
+}
+
+// Where the ranks from `begin` on stop to be equally far apart.
+std::size_t end_of_steps(const std::vector<int>& ranks, std::size_t begin) {
+  std::size_t end = begin + 1;
+  if (end == ranks.size() || ranks[end] <= ranks[begin]) return end;
+  const int stride = ranks[end] - ranks[begin];
+  while (end < ranks.size() && ranks[end] - ranks[end - 1] == stride) ++end;
+  return end;
 }
 
 std::vector<int> read_list(const Tree& tree, const Members& members) {
@@ -61,8 +98,7 @@ std::vector<int> read_list(const Tree& tree, const Members& members) {
     const std::string& text = scalar_text(item, fmt::format("a {}", members.noun));
     numbers.push_back(in_range(parse_count(text, item.place), members, item.place));
     if (seen.insert(numbers.back()).second) continue;
-    throw input_error(item.place, fmt::format("{} {} is named twice", members.noun, numbers.back()),
-                      fmt::format("Name each {} once", members.noun));
+    throw named_twice(numbers.back(), members, item.place);
   }
   return numbers;
 }
@@ -94,6 +130,37 @@ std::string rank_set_text(const std::vector<int>& ranks) {
   }
   if (stride == 1) return fmt::format("{}-{}", ranks.front(), ranks.back());
   return fmt::format("{}-{}:{}", ranks.front(), ranks.back(), stride);
+}
+
+std::string rank_sets_text(const std::vector<int>& ranks) {
+  constexpr std::size_t kFewest = 3;  // of which a progression is no longer than the ranks one by one
+  std::string text;
+  for (std::size_t begin = 0, end = 0; begin < ranks.size(); begin = end) {
+    end = end_of_steps(ranks, begin);
+    if (end - begin < kFewest) end = begin + 1;
+    if (begin > 0) text += ',';
+    text += std::to_string(ranks[begin]);
+    if (end == begin + 1) continue;
+    text += '-' + std::to_string(ranks[end - 1]);
+    const int stride = ranks[begin + 1] - ranks[begin];
+    if (stride > 1) text += ':' + std::to_string(stride);
+  }
+  return text;
+}
+
+std::vector<int> read_rank_sets(const std::string& text, int world_size, const Place& place) {
+  const Members members{world_size};
+  std::vector<int> ranks;
+  const std::vector<std::string> parts = split(text, ',');
+  for (const std::string& part : parts) read_progression(part, members, place).append_to(ranks);
+  if (parts.size() > 1) check_named_once(ranks, members, place);
+  return ranks;
+}
+
+std::size_t count_in_rank_sets(const std::string& text, int world_size, const Place& place) {
+  std::size_t count = 0;
+  for (const std::string& part : split(text, ',')) count += read_progression(part, {world_size}, place).count();
+  return count;
 }
 
 }  // namespace shardsim

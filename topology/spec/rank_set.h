@@ -17,4 +17,12 @@ std::vector<int> read_node_set(const Tree& tree, int nodes);
 // The shortest text for these ranks, or "" when they are no arithmetic progression.
 std::string rank_set_text(const std::vector<int>& ranks);
 
+// Any ranks in their order, as rank sets separated by commas: "0-31,40-56:8,3"; "" for none.
+std::string rank_sets_text(const std::vector<int>& ranks);
+
+// The ranks of such a text, and their number without making the list. Errors (Failure::input, at `place`): another
+// text, a rank outside [0, world_size); for the list alone, a rank twice.
+std::vector<int> read_rank_sets(const std::string& text, int world_size, const Place& place);
+std::size_t count_in_rank_sets(const std::string& text, int world_size, const Place& place);
+
 }  // namespace shardsim

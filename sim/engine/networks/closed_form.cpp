@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <limits>
-#include <map>
 
+#include "sim/engine/earliest.h"
 #include "sim/engine/network.h"
 
 namespace shardsim {
@@ -18,7 +18,7 @@ class ClosedFormSession : public NetworkSession {
   Seconds now() const override { return now_; }
 
   TransferId start(int route, double bytes) override {
-    ends_.emplace(now_.value + bytes / rate(routes_[route]), next_);
+    ends_.push({now_.value + bytes / rate(routes_[route]), next_});
     return next_++;
   }
 
@@ -26,18 +26,24 @@ class ClosedFormSession : public NetworkSession {
 
   std::vector<TransferId> advance(Seconds until) override {
     std::vector<TransferId> ended;
-    if (ends_.empty() || ends_.begin()->first > until.value) {
+    if (ends_.empty() || ends_.top().when > until.value) {
       now_ = until;
       return ended;
     }
-    now_ = {ends_.begin()->first};
-    const auto last = ends_.upper_bound(now_.value);
-    for (auto end = ends_.begin(); end != last; ++end) ended.push_back(end->second);
-    ends_.erase(ends_.begin(), last);
+    now_ = {ends_.top().when};
+    for (; !ends_.empty() && ends_.top().when <= now_.value; ends_.pop()) ended.push_back(ends_.top().transfer);
     return ended;
   }
 
  private:
+  struct End {
+    double when = 0;
+    TransferId transfer = 0;
+    bool operator>(const End& other) const {
+      return when != other.when ? when > other.when : transfer > other.transfer;
+    }
+  };
+
   double rate(const TransferRoute& route) const {
     double narrowest = std::numeric_limits<double>::infinity();
     if (route.cap.bytes_per_second > 0) narrowest = route.cap.bytes_per_second;
@@ -48,7 +54,7 @@ class ClosedFormSession : public NetworkSession {
   const std::vector<TransferRoute>& routes_;
   std::vector<double> rates_;
   std::vector<double> factors_;
-  std::multimap<double, TransferId> ends_;
+  Earliest<End> ends_;
   Seconds now_;
   TransferId next_ = 0;
 };

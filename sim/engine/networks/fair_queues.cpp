@@ -1,7 +1,8 @@
 #include <algorithm>
 #include <cmath>
-#include <queue>
+#include <tuple>
 
+#include "sim/engine/earliest.h"
 #include "sim/engine/networks/fair_link.h"
 
 namespace shardsim {
@@ -61,7 +62,9 @@ class FairQueuesSession : public NetworkSession {
     double when = 0;
     int queue = 0;
     int version = 0;  // of the queue when this was said; older ones are void
-    bool operator>(const NextEnd& other) const { return when != other.when ? when > other.when : queue > other.queue; }
+    bool operator>(const NextEnd& other) const {
+      return std::tie(when, queue, version) > std::tie(other.when, other.queue, other.version);
+    }
   };
 
   void note_change(int queue) {
@@ -104,7 +107,7 @@ class FairQueuesSession : public NetworkSession {
   std::vector<FairLink> queues_;
   std::vector<int> versions_;  // [queue]
   std::vector<int> changed_;   // queues that have to share anew
-  std::priority_queue<NextEnd, std::vector<NextEnd>, std::greater<>> ends_;
+  Earliest<NextEnd> ends_;
   std::vector<TransferId> ended_;
   double now_ = 0;
   TransferId next_ = 0;

@@ -57,6 +57,66 @@ TEST_CASE("each published time is a point per payload, other units are none") {
   CHECK(by_role["fitted"] > 0);
 }
 
+// Every rank looks up 100 rows of one table, but for rank 5, which looks up 300 in all.
+StudyResult with_loads(int world) {
+  StudyResult study = sample::one_case(8);
+  RankLoads loads;
+  loads.lookups.assign(static_cast<std::size_t>(world), 100);
+  loads.tables = {{"history", loads.lookups}, {"", std::vector<double>(static_cast<std::size_t>(world))}};
+  loads.lookups[5] = 300;
+  loads.tables[1].lookups[5] = 200;
+  loads.fullest = 5;
+  study.cases[0].loads = loads;
+  return study;
+}
+
+TEST_CASE("the parts of an iteration are the same whether the means over the ranks came with the case or not") {
+  StudyResult study = sample::one_case();
+  const DataSet before = breakdown_parts(study);
+  CaseResult& item = study.cases[0];
+  item.mean_times = mean_of(rank_times(item.timeline));
+  CHECK(breakdown_parts(study).rows == before.rows);
+  item.mean_times->compute_ms /= 2;
+  CHECK(breakdown_parts(study).rows != before.rows);
+}
+
+TEST_CASE("each rank of a small world has a row of loads") {
+  const DataSet loads = rank_load_strips(with_loads(1024));
+  REQUIRE(loads.rows.size() == 1024);
+  CHECK(loads.columns == std::vector<std::string>{"case", "rank", "times_mean", "table", "share_pct", "fullest"});
+  CHECK(number(loads, 5, "times_mean") == doctest::Approx(300 / ((1023 * 100 + 300) / 1024.0)));
+  CHECK(text(loads, 5, "table") == "other tables");
+  CHECK(text(loads, 5, "fullest") == "yes");
+}
+
+TEST_CASE("alike neighbours of a large world share a row of loads, and the odd rank has its own") {
+  const DataSet loads = rank_load_strips(with_loads(65'536));
+  REQUIRE(loads.rows.size() == 3);
+  CHECK(number(loads, 0, "last") == 4);
+  CHECK(number(loads, 1, "rank") == 5);
+  CHECK(number(loads, 1, "last") == 5);
+  CHECK(text(loads, 1, "fullest") == "yes");
+  CHECK(number(loads, 2, "last") == 65'535);
+  CHECK(number(loads, 2, "least_times_mean") == number(loads, 2, "times_mean"));
+}
+
+TEST_CASE("of neighbours that differ a block has the fullest, the least and the median, and all ranks are in a block") {
+  StudyResult study = with_loads(10'000);
+  for (std::size_t rank = 0; rank < 10'000; rank += 2) study.cases[0].loads->lookups[rank] = 50;
+  const DataSet loads = rank_load_strips(study);
+  CHECK(loads.rows.size() == 250);
+  double next = 0;
+  for (std::size_t row = 0; row < loads.rows.size(); ++row) {
+    CHECK(number(loads, row, "rank") == next);
+    next = number(loads, row, "last") + 1;
+  }
+  CHECK(next == 10'000);
+  CHECK(number(loads, 0, "fullest_rank") == 5);
+  CHECK(text(loads, 0, "fullest") == "yes");
+  CHECK(number(loads, 1, "times_mean") == doctest::Approx(2 * number(loads, 1, "least_times_mean")));
+  CHECK(number(loads, 1, "median_times_mean") == doctest::Approx(1.5 * number(loads, 1, "least_times_mean")));
+}
+
 TEST_CASE("points that a logarithmic axis cannot show are left out") {
   StudyResult study = sample::one_case();
   study.cases[0].published = {sample::published("global_all_reduce", 3, "ms", false, 0, false)};

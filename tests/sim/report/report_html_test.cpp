@@ -50,6 +50,21 @@ TEST_CASE("every embedded specification is JSON with filled data") {
   }
 }
 
+TEST_CASE("rows that an earlier chart has, too, are named and not repeated") {
+  if (!vega_script()) return;
+  const std::string page = own_text(report_html(sample::twelve_cases()));
+  const auto values_of = [&](const std::string& chart) {
+    const std::size_t begin = page.find('>', page.find(kSpecStart + "\"" + chart + "\"")) + 1;
+    return nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin))
+        .at("data")
+        .at(0)
+        .at("values");
+  };
+  CHECK(values_of("comparison").is_array());
+  CHECK(values_of("error") == "comparison/points");
+  CHECK(values_of("memory").is_array());
+}
+
 TEST_CASE("without charts the report says so and keeps its tables") {
   const std::string page = own_text(report_html(sample::twelve_cases()));
   CHECK(holds(page, "There are no charts here") == !vega_script().has_value());
@@ -63,6 +78,28 @@ TEST_CASE("the page answers first: summary, charts, then tables") {
   CHECK(page.find("<h2>Cases, fastest first</h2>") < page.find("<h2>Fitted constants</h2>"));
   CHECK(holds(page, "overheads.all_to_all.across_nodes.start"));
   CHECK(holds(page, "which relay rule"));
+}
+
+// Of 65,536 ranks rank 777 looks up more than all others, which differ by a little from rank to rank.
+StudyResult large_world() {
+  StudyResult study = sample::one_case(8);
+  RankLoads loads;
+  for (int rank = 0; rank < 65'536; ++rank) loads.lookups.push_back(rank == 777 ? 250 : 100 + rank % 7);
+  loads.tables = {{"history", loads.lookups}};
+  loads.fullest = 777;
+  study.cases[0].loads = loads;
+  return study;
+}
+
+TEST_CASE("the page of a large world is small, and its odd rank is there by itself") {
+  const std::string page = own_text(report_html(large_world()));
+  const std::size_t small = own_text(report_html(sample::one_case(8))).size();
+  CHECK(page.size() < small + 150'000);  // a row of each rank would take 8 MB
+  const std::size_t table = page.find("Which ranks look up equally many rows");
+  REQUIRE(table != std::string::npos);
+  CHECK(page.find("<td>777</td>", table) != std::string::npos);
+  CHECK(page.find("0-770:7", table) != std::string::npos);
+  CHECK_FALSE(holds(own_text(report_html(sample::one_case(8))), "look up equally many"));
 }
 
 TEST_CASE("nothing is loaded from outside") {

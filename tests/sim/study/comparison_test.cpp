@@ -46,6 +46,7 @@ TEST_CASE("the time of an operation is that of its calls on the slowest rank; on
   timeline.spans = {{0, 1000, 0, 0, 0, 0}, {0, 2000, 1, 0, 0, 0}, {2000, 4000, 0, 0, 1, 0}, {2000, 5000, 1, 0, 1, 0}};
   CaseResult result = result_of("case", 64, 5);
   result.timeline = timeline;
+  result.times = named_times(timeline);
   Published lookup, other;
   lookup.quantity = "operation:lookup";
   lookup.value = 4;

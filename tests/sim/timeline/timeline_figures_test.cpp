@@ -18,6 +18,22 @@ TEST_CASE("compute, collectives and exposed time of a rank are unions over time,
   CHECK(ranks[1].exposed_ms == doctest::Approx(0.035));
 }
 
+TEST_CASE("one pass gives the times of ranks and of names, and the mean is over all ranks") {
+  const Timeline timeline = sample_timeline();
+  const TimelineTimes all = all_times(timeline);
+  const std::vector<RankTimes> ranks = rank_times(timeline);
+  REQUIRE(all.ranks.size() == ranks.size());
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    CHECK(all.ranks[rank].compute_ms == ranks[rank].compute_ms);
+    CHECK(all.ranks[rank].exposed_ms == ranks[rank].exposed_ms);
+    CHECK(all.ranks[rank].waiting_ms == ranks[rank].waiting_ms);
+  }
+  REQUIRE(all.names.size() == 5);
+  CHECK(all.names[1].span_ms == named_times(timeline)[1].span_ms);
+  CHECK(mean_of(ranks).exposed_ms == doctest::Approx(0.0375));
+  CHECK(mean_of({}).compute_ms == 0);
+}
+
 TEST_CASE("a rank that runs nothing has zero times") {
   Timeline timeline = sample_timeline();
   timeline.world_size = 3;

@@ -48,4 +48,29 @@ TEST_CASE("wrong rank sets are refused with their place") {
   }
 }
 
+TEST_CASE("any list of ranks has a text of rank sets, which reads back as the list") {
+  CHECK(rank_sets_text({}).empty());
+  CHECK(rank_sets_text({7}) == "7");
+  CHECK(rank_sets_text({0, 1, 2, 3, 8, 16, 24, 5}) == "0-3,8-24:8,5");
+  CHECK(rank_sets_text({4, 5, 9, 2}) == "4,5,9,2");
+  CHECK(rank_sets_text({8, 9, 10, 0, 1, 2}) == "8-10,0-2");
+  const std::vector<Ranks> lists = {
+      {3}, {3, 1}, {0, 2, 4, 1, 3, 5}, {9, 8, 7}, {0, 1, 3, 6, 10, 15}, {0, 4, 8, 9, 10, 11}};
+  for (const Ranks& ranks : lists) {
+    const std::string text = rank_sets_text(ranks);
+    CAPTURE(text);
+    CHECK(read_rank_sets(text, 16, {}) == ranks);
+    CHECK(count_in_rank_sets(text, 16, {}) == ranks.size());
+  }
+}
+
+TEST_CASE("a text of rank sets names ranks of the world, each once") {
+  const Place place{"test.json", 7, 0};
+  for (const char* const text : {"", "0-3,", "0-3,2", "1,1", "0-32", "5-3", "0-6:4", "a", "0 - 3", "-1"}) {
+    CAPTURE(text);
+    CHECK(error_of([&] { read_rank_sets(text, 32, place); }).find("test.json:7: ") == 0);
+  }
+  CHECK(count_in_rank_sets("0-99999,0-99999", 100'000, place) == 200'000);  // which no list is made for
+}
+
 }  // namespace shardsim::rank_set_test

@@ -163,8 +163,23 @@ std::string known_names_hint(std::string_view name, const std::vector<std::strin
   return near.empty() ? list : fmt::format("Did you mean '{}'? {}", near, list);
 }
 
+// Each star takes as little as it may; where the rest then does not fit, the last star takes one character more.
 bool fits_pattern(std::string_view text, std::string_view pattern) {
-  return fitting_parts(text, pattern).back();
+  std::size_t at = 0, in_pattern = 0, star = std::string_view::npos, behind_star = 0;
+  while (at < text.size()) {
+    if (in_pattern < pattern.size() && pattern[in_pattern] == '*') {
+      star = in_pattern++;
+      behind_star = at;
+    } else if (in_pattern < pattern.size() && (pattern[in_pattern] == '?' || pattern[in_pattern] == text[at])) {
+      ++at, ++in_pattern;
+    } else if (star != std::string_view::npos) {
+      in_pattern = star + 1;
+      at = ++behind_star;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', in_pattern) == std::string_view::npos;
 }
 
 std::vector<std::size_t> fitting_names(const std::vector<std::string>& names, std::string_view pattern) {

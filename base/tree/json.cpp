@@ -4,6 +4,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/byte_order_mark.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "base/tree/tree_builder.h"
@@ -118,6 +119,7 @@ void refuse_binary(std::string_view text, const std::string& source) {
 
 Tree parse_json(std::string_view text, const std::string& source) {
   refuse_binary(text, source);
+  if (first_character(text) == '\0') throw input_error({source}, "the file is empty", "It must hold a JSON document");
   Progress progress;
   SaxHandler handler(source, progress);
   nlohmann::json::sax_parse(CountingIterator(text.data(), &progress),

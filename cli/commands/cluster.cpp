@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "base/tree/tree_editor.h"
 #include "base/tree/yaml.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"

@@ -23,15 +23,15 @@ constexpr std::int64_t kMostImportedNodes = 100'000;
 constexpr std::size_t kMostImported = std::size_t{256} << 20;  // bytes of a model's file
 constexpr const char* kMark = "# Made by: shardsim import";
 
-// JSON begins with a bracket; a CSV with the name of a column.
-bool is_json(const std::string& text) {
+// JSON begins with a bracket; a CSV with the name of a column. Where nothing begins the name of the file tells.
+bool is_json(const std::string& text, const std::string& file) {
   const char first = first_character(text);
-  return first == '{' || first == '[';
+  return first == '{' || first == '[' || (first == '\0' && fs::path(file).extension() == ".json");
 }
 
 ImportedModel read_model(const std::string& file) {
   const std::string text = read_file(file, kMostImported);
-  return is_json(text) ? model_from_torchrec(parse_json(text, file), file) : model_from_csv(text, file);
+  return is_json(text, file) ? model_from_torchrec(parse_json(text, file), file) : model_from_csv(text, file);
 }
 
 void add_plan(ImportedModel& model, const Arguments& given) {
@@ -81,8 +81,8 @@ void refuse_another_plan(const fs::path& file, const Arguments& given) {
 void report_import(const ImportedModel& model, const ImportSetting& setting, const fs::path& scenario) {
   const std::string file = scenario.string();
   for (const std::string& assumption : assumptions(model, setting)) print_note(assumption);
-  fmt::print("{}: {}{}\nNext: shardsim check {}, shardsim run {}\n", file, counted(model.tables.size(), "table"),
-             model.plan ? " and the plan" : "", file, file);
+  print_lines(fmt::format("{}: {}{}\nNext: shardsim check {}, shardsim run {}\n", file,
+                          counted(model.tables.size(), "table"), model.plan ? " and the plan" : "", file, file));
 }
 
 fs::path plan_beside(const fs::path& scenario) {

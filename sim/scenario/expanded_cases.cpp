@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/tree/map_reader.h"
+#include "base/tree/tree_editor.h"
 #include "plan/planner.h"
 #include "sim/scenario/case_trees.h"
 #include "sim/scenario/named_tree.h"

@@ -119,7 +119,8 @@ void refuse_binary(std::string_view text, const std::string& source) {
 
 Tree parse_json(std::string_view text, const std::string& source) {
   refuse_binary(text, source);
-  if (first_character(text) == '\0') throw input_error({source}, "the file is empty", "It must hold a JSON document");
+  if (first_character(text) == '\0')
+    throw input_error({source, 1}, "not JSON: the file is empty", "It must hold a document");
   Progress progress;
   SaxHandler handler(source, progress);
   nlohmann::json::sax_parse(CountingIterator(text.data(), &progress),

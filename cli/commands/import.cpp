@@ -23,15 +23,23 @@ constexpr std::int64_t kMostImportedNodes = 100'000;
 constexpr std::size_t kMostImported = std::size_t{256} << 20;  // bytes of a model's file
 constexpr const char* kMark = "# Made by: shardsim import";
 
-// JSON begins with a bracket; a CSV with the name of a column. Where nothing begins the name of the file tells.
-bool is_json(const std::string& text, const std::string& file) {
+// JSON begins with a bracket; a CSV with the name of a column.
+bool is_json(const std::string& text) {
   const char first = first_character(text);
-  return first == '{' || first == '[' || (first == '\0' && fs::path(file).extension() == ".json");
+  return first == '{' || first == '[';
+}
+
+// Where nothing begins, the name of the file tells what it was to be.
+void refuse_empty_json(const std::string& text, const std::string& file) {
+  if (first_character(text) != '\0' || fs::path(file).extension() != ".json") return;
+  throw input_error({file, 1}, "the file is empty",
+                    "Write TorchRec's table configurations into it, as docs/import.md shows");
 }
 
 ImportedModel read_model(const std::string& file) {
   const std::string text = read_file(file, kMostImported);
-  return is_json(text, file) ? model_from_torchrec(parse_json(text, file), file) : model_from_csv(text, file);
+  refuse_empty_json(text, file);
+  return is_json(text) ? model_from_torchrec(parse_json(text, file), file) : model_from_csv(text, file);
 }
 
 void add_plan(ImportedModel& model, const Arguments& given) {

@@ -128,7 +128,7 @@ void announce(const Sweep& sweep, std::size_t earlier) {
                          left_out > 0 ? fmt::format(", {} left out by conditions", left_out) : ""));
   for (const std::string& sentence : dropped_by_axes(sweep)) print_note(sentence);
   for (const Error& error : wrong_values(sweep))
-    print_note(fmt::format("no point can have a result with the value at {}", error.what()));
+    print_note(fmt::format("no point has a result with this value: {}", error.what()));
   if (earlier > 0) print_note(fmt::format("{} of them were finished before", earlier));
 }
 

@@ -349,7 +349,7 @@ Sweep sweep_from_tree(const Tree& tree, const std::string& text, const std::stri
                          included_case_trees(tree, path, overrides, scenario.seed), wanted);
   SweepReader(stated, std::min(request.most_points, kMostAllowedPoints), sweep).read();
   refuse_idle_settings(sweep, overrides);
-  refuse_hopeless_axes(sweep);
+  if (!request.keep_hopeless_axes) refuse_hopeless_axes(sweep);
   return sweep;
 }
 

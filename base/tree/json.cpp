@@ -13,7 +13,8 @@ namespace shardsim {
 namespace {
 
 // Plans and programs of large worlds are long lists; maps as wide as a model has tables.
-constexpr TreeLimits kLimits{.depth = 64, .values = 5'000'000, .keys_per_map = 1'000'000};
+constexpr TreeLimits kLimits{
+    .depth = 64, .values = 5'000'000, .keys_per_map = 1'000'000, .remedy = "Split it. Is this the right file?"};
 
 // How far the parser has read.
 struct Progress {

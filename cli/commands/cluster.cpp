@@ -45,7 +45,7 @@ Cluster named_cluster(const Arguments& given) {
 }
 
 int show(const Arguments& given, const Terminal&) {
-  print_result(cluster_text(named_cluster(given)));
+  print_lines(cluster_text(named_cluster(given)));
   return 0;
 }
 

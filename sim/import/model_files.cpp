@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/tree/tree_builder.h"
+#include "base/tree/yaml_text.h"
 #include "models/compute/gpus/gpu_constants.h"
 #include "plan/plan_file.h"
 #include "sim/planning/prepared_case.h"
@@ -17,15 +18,6 @@ namespace shardsim {
 namespace {
 
 constexpr int kCommentWidth = 120;
-
-std::string in_yaml_quotes(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + "\"";
-}
 
 std::string comment_lines(const std::string& text) {
   return wrapped(printable(text), kCommentWidth, "# ");

@@ -309,8 +309,8 @@ std::vector<std::size_t> Sweep::coordinates(std::size_t point) const {
 std::string Sweep::shape() const {
   std::vector<std::string> lengths;
   for (const SweepDimension& each : dimensions)
-    lengths.push_back(with_thousands(static_cast<std::int64_t>(each.length())));
-  return join(lengths, " x ");
+    if (each.length() > 1) lengths.push_back(with_thousands(static_cast<std::int64_t>(each.length())));
+  return lengths.empty() ? "1" : join(lengths, " x ");
 }
 
 bool has_sweep(const std::string& scenario_text, const std::string& path) {

@@ -31,7 +31,7 @@ struct Sweep {
 
   // Where point `point` (0 to points.size() - 1) lies on each dimension.
   std::vector<std::size_t> coordinates(std::size_t point) const;
-  // "8 x 16": the lengths of the dimensions.
+  // "8 x 16": the lengths of the dimensions, but of those with a single value.
   std::string shape() const;
 };
 

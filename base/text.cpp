@@ -12,8 +12,10 @@
 namespace shardsim {
 namespace {
 
-// Levenshtein distance, one row at a time.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
+// Levenshtein distance, one row at a time; `most` where it is that or more, which is known as soon as a row has nothing
+// below it: a message may compare a name with a hundred thousand others.
+std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t most) {
+  if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) >= most) return most;
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -24,6 +26,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
       diagonal = row[j];
       row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
     }
+    if (*std::ranges::min_element(row) >= most) return most;
   }
   return row.back();
 }
@@ -148,7 +151,7 @@ std::string nearest(std::string_view name, const std::vector<std::string>& known
   std::string best;
   for (const std::string& candidate : known) {
     if (candidate.size() > kLongestName) continue;
-    const std::size_t distance = edit_distance(name, candidate);
+    const std::size_t distance = edit_distance(name, candidate, least);
     if (distance >= least) continue;
     least = distance;
     best = candidate;
@@ -163,8 +166,23 @@ std::string known_names_hint(std::string_view name, const std::vector<std::strin
   return near.empty() ? list : fmt::format("Did you mean '{}'? {}", near, list);
 }
 
+// Each star takes as little as it may; where the rest then does not fit, the last star takes one character more.
 bool fits_pattern(std::string_view text, std::string_view pattern) {
-  return fitting_parts(text, pattern).back();
+  std::size_t at = 0, in_pattern = 0, star = std::string_view::npos, behind_star = 0;
+  while (at < text.size()) {
+    if (in_pattern < pattern.size() && pattern[in_pattern] == '*') {
+      star = in_pattern++;
+      behind_star = at;
+    } else if (in_pattern < pattern.size() && (pattern[in_pattern] == '?' || pattern[in_pattern] == text[at])) {
+      ++at, ++in_pattern;
+    } else if (star != std::string_view::npos) {
+      in_pattern = star + 1;
+      at = ++behind_star;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', in_pattern) == std::string_view::npos;
 }
 
 std::vector<std::size_t> fitting_names(const std::vector<std::string>& names, std::string_view pattern) {

@@ -1,12 +1,19 @@
-# What `cmake --install` and the Debian package hold: the programs, what they read, their manual pages what shells
-# complete their words with, and the schemas that editors check files with. A program finds its data in share/shardsim beside bin/, wherever the prefix is.
+# What `cmake --install` and the Debian package hold: the programs, what they read, their manual pages, what shells
+# complete their words with, and the schemas that editors check files with. A program finds its data in share/shardsim
+# beside bin/, wherever the prefix is. Whoever has built shardsim alone, as run.sh does, gets that, and is told what is
+# left out.
 include(GNUInstallDirs)
 
 set(programs shardsim shardsim-validate shardsim-microbench)
-install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+foreach(program ${programs})
+  install(CODE "if(NOT EXISTS \"$<TARGET_FILE:${program}>\")
+  message(STATUS \"Left out, for it is not built: ${program}. 'cmake --build ${CMAKE_BINARY_DIR}' builds it\")
+endif()")
+endforeach()
+install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} OPTIONAL)
 install(TARGETS shardsim_simgrid LIBRARY DESTINATION lib/shardsim)
 if(TARGET shardsim_mpi)  # which a sweep loads under mpirun
-  install(TARGETS shardsim_mpi LIBRARY DESTINATION lib/shardsim)
+  install(TARGETS shardsim_mpi LIBRARY DESTINATION lib/shardsim OPTIONAL)
 endif()
 install(DIRECTORY scenarios plots DESTINATION ${CMAKE_INSTALL_DATADIR}/shardsim)
 if(SHARDSIM_CHARTS)
@@ -15,31 +22,26 @@ endif()
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# `file` of the program's folder under share/, made of what it prints.
-set(shell_files "")
-function(add_shell_file program file words)
+# Files under share/ that a program prints, and schemas, which take it seconds: made when they are installed, not at every
+# build.
+function(install_printed program file)
   set(made ${CMAKE_BINARY_DIR}/share/${file})
   get_filename_component(folder ${file} DIRECTORY)
-  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/${folder})
-  add_custom_command(OUTPUT ${made} COMMAND ${program} ${words} >${made} DEPENDS ${program})
-  install(FILES ${made} DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder})
-  set(shell_files ${shell_files} ${made} PARENT_SCOPE)
+  install(CODE "if(EXISTS \"$<TARGET_FILE:${program}>\")
+  file(MAKE_DIRECTORY \"${CMAKE_BINARY_DIR}/share/${folder}\")
+  execute_process(COMMAND \"$<TARGET_FILE:${program}>\" ${ARGN} OUTPUT_FILE \"${made}\" COMMAND_ERROR_IS_FATAL ANY)
+endif()")
+  install(FILES ${made} DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder} OPTIONAL)
 endfunction()
 foreach(program ${programs})
-  add_shell_file(${program} man/man1/${program}.1 --manual)
-  add_shell_file(${program} bash-completion/completions/${program} "--completion;bash")
-  add_shell_file(${program} fish/vendor_completions.d/${program}.fish "--completion;fish")
-  add_shell_file(${program} zsh/vendor-completions/_${program} "--completion;zsh")
+  install_printed(${program} man/man1/${program}.1 --manual)
+  install_printed(${program} bash-completion/completions/${program} --completion bash)
+  install_printed(${program} fish/vendor_completions.d/${program}.fish --completion fish)
+  install_printed(${program} zsh/vendor-completions/_${program} --completion zsh)
 endforeach()
-add_custom_target(shell_files ALL DEPENDS ${shell_files})
-
-# Schemas take seconds, so they are made when they are installed, not at every build.
-set(schemas ${CMAKE_BINARY_DIR}/share/shardsim/schemas)
-install(CODE "file(MAKE_DIRECTORY ${schemas})
 foreach(kind cluster plan scenario workload)
-  execute_process(COMMAND $<TARGET_FILE:shardsim> schema \${kind} OUTPUT_FILE ${schemas}/\${kind}.schema.json COMMAND_ERROR_IS_FATAL ANY)
-endforeach()")
-install(DIRECTORY ${schemas} DESTINATION ${CMAKE_INSTALL_DATADIR}/shardsim)
+  install_printed(shardsim shardsim/schemas/${kind}.schema.json schema ${kind})
+endforeach()
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME shardsim)

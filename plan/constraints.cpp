@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/text.h"
 #include "base/tree/map_reader.h"
@@ -118,8 +119,9 @@ Constraints read_constraints(const Tree& map) {
 void check_constraint_names(const Constraints& constraints, const Workload& workload, const std::string& device) {
   std::vector<std::string> names = {"*"};
   for (const Table& table : workload.tables) names.push_back(table.name);
+  const std::unordered_set<std::string> known(names.begin(), names.end());
   for (const auto& [name, constraint] : constraints.by_table) {
-    if (std::ranges::find(names, name) == names.end()) {
+    if (!known.contains(name)) {
       const std::string likely = nearest(name, names);
       throw input_error(constraint.place, fmt::format("constraints: the workload has no table {}", excerpt(name)),
                         likely.empty() ? "Name a table of the workload, or \"*\" for all that are not named"

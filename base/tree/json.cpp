@@ -4,6 +4,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/byte_order_mark.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "base/tree/tree_builder.h"
@@ -12,7 +13,8 @@ namespace shardsim {
 namespace {
 
 // Plans and programs of large worlds are long lists; maps as wide as a model has tables.
-constexpr TreeLimits kLimits{.depth = 64, .values = 5'000'000, .keys_per_map = 1'000'000};
+constexpr TreeLimits kLimits{
+    .depth = 64, .values = 5'000'000, .keys_per_map = 1'000'000, .remedy = "Split it. Is this the right file?"};
 
 // How far the parser has read.
 struct Progress {
@@ -118,6 +120,8 @@ void refuse_binary(std::string_view text, const std::string& source) {
 
 Tree parse_json(std::string_view text, const std::string& source) {
   refuse_binary(text, source);
+  if (first_character(text) == '\0')
+    throw input_error({source, 1}, "not JSON: the file is empty", "It must hold a document");
   Progress progress;
   SaxHandler handler(source, progress);
   nlohmann::json::sax_parse(CountingIterator(text.data(), &progress),

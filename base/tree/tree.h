@@ -28,7 +28,7 @@ struct Tree {
   int key_line = 0;
   int key_column = 0;
 
-  // The order in which values were stated: 0 if they come from a single file; merged() and set_path() give what they
+  // The order in which values were stated: 0 if they come from a single file; merged() and TreeEditor give what they
   // add a number above all that were there before. If a value was derived from another one that has a higher number, it
   // is out of date.
   int layer = 0;
@@ -51,8 +51,9 @@ struct Tree {
   bool operator==(const Tree& other) const;  // by content; places and layers do not count
 };
 
-// The highest layer in a tree.
+// The highest layer in a tree, and the tree with all its layers higher by so many.
 int top_layer(const Tree& tree);
+Tree raised(Tree tree, int by);
 
 // A leaf with that text, and the map {name: NAME}, both at `place`.
 Tree text_tree(std::string text, const Place& place = {});
@@ -63,14 +64,6 @@ Tree named_map(const Tree& stated);
 
 // A map in the form {value, source, fitted, ...} that any constant of a cluster or workload file may take.
 bool is_sourced_value(const Tree& tree);
-
-// Replaces (or adds) the value at a dotted path: "cluster.nodes", "workload.tables.0.rows". List items are addressed by
-// index or, where they are maps with a `name`, by that ("workload.tables.history.rows"): a whole number is an index,
-// and of names with dots the longest that fits counts. Hyphens in keys read as underscores. A path to the `value` of a
-// sourced value replaces the whole sourced value: the old source does not hold for the new number. Errors, at the place
-// of `value`: a path through a scalar, an item that the list does not have, a name that several items have, another key
-// of a sourced value, an empty part.
-void set_path(Tree& root, std::string_view path, const Tree& value);
 
 // `over` on top of `under`: maps are merged key by key, lists and leaves (sourced values too) replaced.
 Tree merged(const Tree& under, const Tree& over);

@@ -54,7 +54,7 @@ void TreeBuilder::key(std::string name, const Place& place) {
   if (level.keys.size() > limits_.keys_per_map) {
     throw input_error(place,
                       "a map with over " + with_thousands(static_cast<std::int64_t>(limits_.keys_per_map)) + " keys",
-                      "Write large tables as data files");
+                      limits_.remedy);
   }
   level.key = std::move(name);
   level.key_place = place;
@@ -83,7 +83,7 @@ void TreeBuilder::spend(std::size_t values, const Place& place) {
   values_ += values;
   if (values_ <= limits_.values) return;
   throw input_error(place, "over " + with_thousands(static_cast<std::int64_t>(limits_.values)) + " values in one file",
-                    "Write large tables as data files");
+                    limits_.remedy);
 }
 
 void TreeBuilder::check_text(const std::string& text, const Place& place) const {

@@ -15,6 +15,7 @@ struct TreeLimits {
   std::size_t depth = 64;
   std::size_t values = 1'000'000;
   std::size_t keys_per_map = 10'000;
+  const char* remedy = "Write large tables as data files";
 };
 
 // Values in a tree, keys counted too; stops counting above `most`.

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <sstream>
 #include <system_error>
 
 #include "base/document/document.h"
@@ -84,6 +85,11 @@ void say(const std::string& line) {
 
 void print_result(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+void print_lines(const std::string& lines) {
+  std::istringstream in(lines);
+  for (std::string line; std::getline(in, line);) print_result(printable(line) + "\n");
 }
 
 int report_error(int code, const std::string& message) {

@@ -18,8 +18,11 @@ inline constexpr int kOutsideTolerance = static_cast<int>(Failure::tolerance);
 // A line on stderr, after what stdout was given: where both go to one file, lines stay whole and in order.
 void say(const std::string& line);
 
-// Prints a result on stdout.
+// Prints a result on stdout, as it is: a file of ours, or a table that has been laid out for the terminal.
 void print_result(const std::string& text);
+
+// Prints lines on stdout that name what the user named: without what would steer the terminal.
+void print_lines(const std::string& lines);
 
 // Prints "error: MESSAGE" on stderr; returns `code`.
 int report_error(int code, const std::string& message);

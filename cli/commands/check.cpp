@@ -24,6 +24,7 @@
 #include "sim/scenario/named_tree.h"
 #include "sim/study/load_notes.h"
 #include "sim/study/study.h"
+#include "sim/sweep/axis_trial.h"
 #include "sim/sweep/sweep.h"
 #include "validate/measurements/read/system_map.h"
 
@@ -110,6 +111,16 @@ std::map<std::string, std::vector<const Case*>> compared_planners(const Scenario
   return groups;
 }
 
+// Every value of an axis is read once, beside values that are right.
+void check_sweep(const std::string& text, const std::string& path, Checked& checked) {
+  const Sweep sweep = sweep_from_text(text, path, {}, {.keep_hopeless_axes = true});
+  checked.summary += fmt::format(", a sweep of {}", counted(sweep.points.size(), "point"));
+  for (const Error& error : wrong_values(sweep)) {
+    checked.failure = Failure::input;
+    checked.findings.emplace_back(error.what());
+  }
+}
+
 Checked check_scenario(const std::string& text, const std::string& path, const PlanWatch& watch) {
   Checked checked{"scenario"};
   const Scenario scenario = scenario_from_text(text, path, {});
@@ -119,10 +130,7 @@ Checked check_scenario(const std::string& text, const std::string& path, const P
   for (const auto& [name, planners] : compared_planners(scenario)) check_planners(planners, scenario, watch, checked);
   if (checked.findings.empty()) check_job_groups(scenario, watch);
   checked.summary = counted(scenario.cases.size(), "case");
-  if (has_sweep(text, path)) {
-    const Sweep sweep = sweep_from_text(text, path, {}, {});
-    checked.summary += fmt::format(", a sweep of {}", counted(sweep.points.size(), "point"));
-  }
+  if (has_sweep(text, path)) check_sweep(text, path, checked);
   return checked;
 }
 
@@ -192,7 +200,7 @@ int check(const Arguments& given, const Terminal& terminal) {
   for (const std::string& finding : checked.findings) report_error(0, finding);
   if (!checked.findings.empty()) return checked.failure == Failure::infeasible ? 3 : 2;
   for (const auto& [note, cases] : checked.notes) print_note(some_names(cases) + ": " + note);
-  print_result(fmt::format("{}: {}, {}: ok\n", path, checked.kind, checked.summary));
+  print_lines(fmt::format("{}: {}, {}: ok\n", path, checked.kind, checked.summary));
   return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "base/tree/tree_editor.h"
 #include "base/tree/yaml.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
@@ -44,7 +45,7 @@ Cluster named_cluster(const Arguments& given) {
 }
 
 int show(const Arguments& given, const Terminal&) {
-  print_result(cluster_text(named_cluster(given)));
+  print_lines(cluster_text(named_cluster(given)));
   return 0;
 }
 

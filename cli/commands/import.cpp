@@ -28,8 +28,16 @@ bool is_json(const std::string& text) {
   return first == '{' || first == '[';
 }
 
+// Where nothing begins, the name of the file tells what it was to be.
+void refuse_empty_json(const std::string& text, const std::string& file) {
+  if (first_character(text) != '\0' || fs::path(file).extension() != ".json") return;
+  throw input_error({file, 1}, "the file is empty",
+                    "Write TorchRec's table configurations into it, as docs/import.md shows");
+}
+
 ImportedModel read_model(const std::string& file) {
   const std::string text = read_file(file, kMostImported);
+  refuse_empty_json(text, file);
   return is_json(text) ? model_from_torchrec(parse_json(text, file), file) : model_from_csv(text, file);
 }
 
@@ -65,8 +73,8 @@ ImportSetting setting_of(const Arguments& given, const fs::path& folder) {
 void report_import(const ImportedModel& model, const ImportSetting& setting, const fs::path& scenario) {
   const std::string file = scenario.string();
   for (const std::string& assumption : assumptions(model, setting)) print_note(assumption);
-  fmt::print("{}: {}{}\nNext: shardsim check {}, shardsim run {}\n", file, counted(model.tables.size(), "table"),
-             model.plan ? " and the plan" : "", file, file);
+  print_lines(fmt::format("{}: {}{}\nNext: shardsim check {}, shardsim run {}\n", file,
+                          counted(model.tables.size(), "table"), model.plan ? " and the plan" : "", file, file));
 }
 
 fs::path plan_beside(const fs::path& scenario) {

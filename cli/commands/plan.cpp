@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/tree/tree_editor.h"
 #include "base/units.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"

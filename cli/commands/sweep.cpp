@@ -14,6 +14,7 @@
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
 #include "sim/report/sweep_document.h"
+#include "sim/sweep/axis_trial.h"
 #include "sim/sweep/mpi_session.h"
 #include "sim/sweep/point_files.h"
 #include "sim/sweep/point_simulator.h"
@@ -126,6 +127,8 @@ void announce(const Sweep& sweep, std::size_t earlier) {
                          sweep.points.size() == 1 ? "" : "s", shape,
                          left_out > 0 ? fmt::format(", {} left out by conditions", left_out) : ""));
   for (const std::string& sentence : dropped_by_axes(sweep)) print_note(sentence);
+  for (const Error& error : wrong_values(sweep))
+    print_note(fmt::format("no point has a result with this value: {}", error.what()));
   if (earlier > 0) print_note(fmt::format("{} of them were finished before", earlier));
 }
 
@@ -173,7 +176,7 @@ int submit_sweep(const Arguments& given, const Sweep& sweep, const std::filesyst
                      task_command(given, folder, jobs),
                      {given.command() + " --slurm", given.has("force")}};
   const std::string number = submit_slurm_job(job);
-  print_result(
+  print_lines(
       fmt::format("Slurm job {}: {} for {}. The last one to end writes the results into {};\n"
                   "the same command without --slurm finishes what any of them has left.\n",
                   number, counted(static_cast<std::size_t>(tasks), "task"),

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/text.h"
+#include "base/tree/tree_editor.h"
 #include "base/units.h"
 #include "base/workers.h"
 #include "cli/commands/all.h"

@@ -6,6 +6,7 @@
 #include "base/result_folder.h"
 #include "base/stop_signals.h"
 #include "cli/arguments/arguments.h"
+#include "cli/arguments/process.h"
 #include "cli/microbench/kept.h"
 #include "cli/microbench/runs.h"
 #include "cli/microbench/untimed_pass.h"
@@ -63,7 +64,7 @@ int run_collectives(const Request& request) {
   const std::string text =
       kept_once_open([&rows] { return rows.journal(); }, [&] { return swept(*rendezvous, request, options, rows); });
   rendezvous->leave();
-  if (launch.rank == 0) fmt::print("{}wrote {}\n", text, request.output);
+  if (launch.rank == 0) print_lines(fmt::format("{}wrote {}\n", text, request.output));
   return 0;
 }
 

@@ -86,14 +86,15 @@ std::string KeptMeasurement::stopped(const std::string& why) const {
 }
 
 void print_measured(const Timeline& timeline, const std::string& path) {
-  fmt::print("{} ranks, {}, {}\n", timeline.world_size, timeline.measured.device, timeline.measured.transport);
+  print_lines(
+      fmt::format("{} ranks, {}, {}\n", timeline.world_size, timeline.measured.device, timeline.measured.transport));
   fmt::print("iteration: {:.3f} ms, median of {}\n\n", timeline.iteration_ms, timeline.iterations_run);
   fmt::print("{:<28} {:<14} {:>5} {:>12} {:>12}\n", "operation", "class", "calls", "time ms", "exposed ms");
   for (const NamedTime& time : named_times(timeline)) {
     fmt::print("{:<28} {:<14} {:>5} {:>12.3f} {:>12.3f}\n", printable(time.name), time.op_class, time.calls,
                time.span_ms, time.exposed_ms);
   }
-  fmt::print("\nwrote {}\n", path);
+  print_lines(fmt::format("\nwrote {}\n", path));
 }
 
 }  // namespace shardsim

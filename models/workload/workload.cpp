@@ -285,9 +285,13 @@ bool Workload::has_runtime() const {
   return std::any_of(tables.begin(), tables.end(), [](const Table& table) { return table.runtime.has_value(); });
 }
 
-std::size_t weight_of(const Table& table) {
+std::size_t weight_of_features(std::size_t features) {
   constexpr std::size_t kTable = 10;
-  return kTable + table.features.size() + table.access.knots.size() + table.access.steps.size() +
+  return kTable + features;
+}
+
+std::size_t weight_of(const Table& table) {
+  return weight_of_features(table.features.size()) + table.access.knots.size() + table.access.steps.size() +
          (table.runtime ? table.runtime->shares.size() : 0);
 }
 

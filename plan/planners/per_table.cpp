@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 
 #include "base/text.h"
 #include "plan/planners/factories.h"
@@ -31,6 +32,10 @@ class PerTable : public Planner {
                         "Write {\"PATTERN\": PLANNER, ...}, such as {\"history*\": flexshard_3tier, \"*\": torchrec}");
     }
     for (const auto& [pattern, value] : tables.fields) add(pattern, value);
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      const bool name = entries_[i].key.find_first_of("*?") == std::string::npos;
+      (name ? names_[entries_[i].key] : patterns_).push_back(i);
+    }
   }
 
   Plan plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const override {
@@ -40,6 +45,7 @@ class PerTable : public Planner {
  private:
   struct Entry {
     std::string pattern;
+    std::string key;   // as names of tables are compared with it
     std::string name;  // of the planner
     std::unique_ptr<Planner> planner;
     Place place;
@@ -67,7 +73,8 @@ class PerTable : public Planner {
           "Leave it out, or let 'search' plan all tables");
     }
     try {
-      entries_.push_back({pattern, name == nullptr ? "" : name->scalar, make_planner(map), value.place});
+      entries_.push_back(
+          {pattern, as_key(pattern), name == nullptr ? "" : name->scalar, make_planner(map), value.place});
     } catch (const Error& error) {
       throw named_error(error, "tables " + excerpt(pattern));
     }
@@ -98,13 +105,14 @@ class PerTable : public Planner {
 
   // The first pattern that fits the name; `fits` gets all that do.
   std::optional<std::size_t> first_fit(const std::string& name, std::vector<bool>& fits) const {
-    std::optional<std::size_t> first;
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      if (!fits_pattern(as_key(name), as_key(entries_[i].pattern))) continue;
-      fits[i] = true;
-      if (!first) first = i;
-    }
-    return first;
+    const std::string key = as_key(name);
+    std::vector<std::size_t> fitting;
+    if (const auto same = names_.find(key); same != names_.end()) fitting = same->second;
+    for (const std::size_t i : patterns_)
+      if (fits_pattern(key, entries_[i].key)) fitting.push_back(i);
+    for (const std::size_t i : fitting) fits[i] = true;
+    if (fitting.empty()) return std::nullopt;
+    return *std::ranges::min_element(fitting);
   }
 
   void refuse_left(const std::vector<std::string>& left) const {
@@ -123,7 +131,9 @@ class PerTable : public Planner {
   }
 
   Place place_;
-  std::vector<Entry> entries_;  // in file order
+  std::vector<Entry> entries_;                                       // in file order
+  std::unordered_map<std::string, std::vector<std::size_t>> names_;  // the entries that are names of tables, by key
+  std::vector<std::size_t> patterns_;                                // the others, which every name is compared with
 };
 
 }  // namespace

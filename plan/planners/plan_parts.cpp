@@ -13,21 +13,22 @@
 namespace shardsim {
 namespace {
 
-Workload workload_of_part(const PlanPart& part, const Workload& workload) {
-  Workload own = workload;
-  own.tables.clear();
-  for (const int table : part.tables) own.tables.push_back(workload.tables[static_cast<std::size_t>(table)]);
-  return own;
+// What holds for all tables. There may be as many parts as tables, and each gets a copy of this, but of its own tables.
+Workload without_tables(Workload workload) {
+  workload.tables.clear();
+  workload.sources.clear();
+  return workload;
 }
 
 // Those of the part's own tables, and those for all that are not named: planners refuse names that they do not know.
 Constraints constraints_of_part(const Constraints& constraints, const Workload& own) {
   Constraints some;
-  for (const auto& [name, constraint] : constraints.by_table) {
-    if (name == "*" || std::ranges::find(own.tables, name, &Table::name) != own.tables.end()) {
-      some.by_table[name] = constraint;
-    }
-  }
+  const auto take = [&](const std::string& name) {
+    const auto found = constraints.by_table.find(name);
+    if (found != constraints.by_table.end()) some.by_table.insert(*found);
+  };
+  take("*");
+  for (const Table& table : own.tables) take(table.name);
   return some;
 }
 
@@ -64,7 +65,14 @@ class PartsRun {
  public:
   PartsRun(std::span<const PlanPart> parts, const Workload& workload, const Cluster& cluster,
            const PlannerContext& context)
-      : parts_(parts), workload_(workload), cluster_(cluster), context_(context), taken_(cluster, context.memory) {}
+      : parts_(parts),
+        workload_(workload),
+        rest_(without_tables(workload)),
+        cluster_(cluster),
+        context_(context),
+        taken_(cluster, context.memory) {
+    for (const PlanPart& part : parts) ++alike_[part.planner];
+  }
 
   Plan plan() {
     for (std::size_t index = 0; index < parts_.size(); ++index) {
@@ -75,12 +83,19 @@ class PartsRun {
         throw named_error(error, part.name);
       }
     }
+    sort_placements(whole_);
     return std::move(whole_);
   }
 
  private:
+  Workload workload_of(const PlanPart& part) const {
+    Workload own = rest_;
+    for (const int table : part.tables) own.tables.push_back(workload_.tables[static_cast<std::size_t>(table)]);
+    return own;
+  }
+
   void add(const PlanPart& part, std::size_t index) {
-    const Workload own = workload_of_part(part, workload_);
+    const Workload own = workload_of(part);
     std::optional<Cluster> rest;
     if (index > 0) rest = cluster_with_rest();
     const Plan plan = planned(part, index, own, rest ? *rest : cluster_);
@@ -88,7 +103,7 @@ class PartsRun {
       throw input_error({}, "its rows are spread by a hash of another seed than those of the parts before it",
                         "Give all parts the scenario's seed");
     }
-    whole_ = lifted(plan, part);
+    lift(plan, part, whole_);
     taken_.add(plan, own);
     check_room();
   }
@@ -120,8 +135,7 @@ class PartsRun {
   }
 
   void name_reports(PlannerContext& context, const PlanPart& part, std::size_t index) const {
-    const auto alike = std::ranges::count(parts_, part.planner, &PlanPart::planner);
-    const std::string prefix = part.planner + (alike > 1 ? fmt::format("_{}", index + 1) : "") + "_";
+    const std::string prefix = part.planner + (alike_.at(part.planner) > 1 ? fmt::format("_{}", index + 1) : "") + "_";
     if (context_.note)
       context.note = [this, &part](const std::string& text) { context_.note(part.name + ": " + text); };
     if (!context_.figure) return;
@@ -162,25 +176,36 @@ class PartsRun {
     return placement;
   }
 
+  static void sort_placements(Plan& plan) {
+    std::ranges::stable_sort(plan.placements, {}, [](const Placement& placement) {
+      return std::tuple(placement.table, placement.row_begin, placement.column_begin);
+    });
+  }
+
   // The plan of the part as one of the whole workload, with those of the parts before it.
   Plan lifted(const Plan& plan, const PlanPart& part) const {
     Plan whole = whole_;
+    lift(plan, part, whole);
+    sort_placements(whole);
+    return whole;
+  }
+
+  // Adds the plan of the part to those of the parts before it, with the placements behind theirs.
+  static void lift(const Plan& plan, const PlanPart& part, Plan& whole) {
     whole.hash_seed = plan.hash_seed;
     for (const Placement& placement : plan.placements) whole.placements.push_back(in_whole(placement, part));
-    std::ranges::stable_sort(whole.placements, {}, [](const Placement& placement) {
-      return std::tuple(placement.table, placement.row_begin, placement.column_begin);
-    });
     for (const auto& [table, path] : plan.modules) whole.modules[part.tables[static_cast<std::size_t>(table)]] = path;
     for (const int table : plan.idle_caches) whole.idle_caches.push_back(part.tables[static_cast<std::size_t>(table)]);
-    return whole;
   }
 
   std::span<const PlanPart> parts_;
   const Workload& workload_;
+  const Workload rest_;
   const Cluster& cluster_;
   const PlannerContext& context_;
+  std::map<std::string, int> alike_;  // how many parts each planner has
   TakenMemory taken_;
-  Plan whole_;  // of the parts planned so far
+  Plan whole_;  // of the parts planned so far, one behind the other
 };
 
 }  // namespace

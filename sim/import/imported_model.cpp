@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_set>
 
 #include "base/text.h"
 #include "plan/plan_file.h"
@@ -56,14 +57,17 @@ std::string imported_label(const std::string& name, const Place& place, std::str
   return label;
 }
 
-void add_feature(Table& table, const Feature& feature, const Place& place) {
-  const auto same = [&](const Feature& other) { return other.name == feature.name; };
-  if (std::ranges::any_of(table.features, same)) {
-    throw input_error(place, fmt::format("table '{}' has two features called '{}'", table.name, feature.name),
-                      "Name every feature of a table once; every character other than a letter, digit, '_', '.' or "
-                      "'-' counts as '_'");
+void set_features(Table& table, std::vector<PlacedFeature> features) {
+  std::unordered_set<std::string> names;
+  for (PlacedFeature& each : features) {
+    if (!names.insert(each.feature.name).second) {
+      throw input_error(each.place,
+                        fmt::format("table '{}' has two features called '{}'", table.name, each.feature.name),
+                        "Name every feature of a table once; every character other than a letter, digit, '_', '.' or "
+                        "'-' counts as '_'");
+    }
+    table.features.push_back(std::move(each.feature));
   }
-  table.features.push_back(feature);
 }
 
 Dtype imported_dtype(const std::string& text, const Place& place) {

@@ -48,8 +48,13 @@ void add_tables_of_plan(ImportedModel& model);
 // longer than 256.
 std::string imported_label(const std::string& name, const Place& place, std::string* known_as = nullptr);
 
-// Adds a feature of a table. Errors (Failure::input): the table has one of that name.
-void add_feature(Table& table, const Feature& feature, const Place& place);
+struct PlacedFeature {
+  Feature feature;
+  Place place;
+};
+
+// The features of a table. Errors (Failure::input, at the second): two of one name.
+void set_features(Table& table, std::vector<PlacedFeature> features);
 
 // "DataType.FP16", "torch.float16", "half" ... Errors (Failure::input): a type that tables here cannot have.
 Dtype imported_dtype(const std::string& text, const Place& place);

@@ -7,6 +7,8 @@
 #include <map>
 
 #include "base/text.h"
+#include "base/tree/tree_builder.h"
+#include "base/tree/yaml_text.h"
 #include "models/compute/gpus/gpu_constants.h"
 #include "plan/plan_file.h"
 #include "sim/planning/prepared_case.h"
@@ -17,21 +19,21 @@ namespace {
 
 constexpr int kCommentWidth = 120;
 
-std::string in_yaml_quotes(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + "\"";
-}
-
 std::string comment_lines(const std::string& text) {
   return wrapped(printable(text), kCommentWidth, "# ");
 }
 
+// Of very many features what they have in common is said once, for the file has to be read, too.
+bool shares_factor(const Table& table) {
+  constexpr std::size_t kMany = 1000;
+  const double factor = table.features.front().pooling_factor;
+  return table.features.size() > kMany && std::ranges::all_of(table.features, [&](const Feature& feature) {
+           return feature.pooling_factor == factor && feature.num_poolings == 1 && !feature.weighted;
+         });
+}
+
 std::string imported_features(const Table& table) {
-  const bool pooled = table.kind == TableKind::pooled;
+  const bool pooled = table.kind == TableKind::pooled && !shares_factor(table);
   std::vector<std::string> texts;
   for (const Feature& feature : table.features) {
     std::string text = "name: " + in_yaml_quotes(feature.name);
@@ -48,19 +50,45 @@ bool is_plain_feature(const Table& table) {
   return table.features.size() == 1 && first.name == table.name && !first.weighted && first.num_poolings == 1;
 }
 
-std::string imported_line(const ImportedTable& imported) {
-  const Table& table = imported.table;
+std::string imported_map(const Table& table) {
   const bool pooled = table.kind == TableKind::pooled;
   std::string text = fmt::format("  - {{name: {}, rows: {}, dim: {}, dtype: {}, kind: {}", in_yaml_quotes(table.name),
                                  table.rows, table.dim, dtype_name(table.dtype), pooled ? "pooled" : "sequence");
   if (pooled && table.pooling != "sum") text += ", pooling: " + table.pooling;
   if (!pooled) text += ", average_length: " + shortest(table.average_length);
-  if (pooled && is_plain_feature(table)) text += ", pooling_factor: " + shortest(table.features.front().pooling_factor);
+  if (pooled && (is_plain_feature(table) || shares_factor(table)))
+    text += ", pooling_factor: " + shortest(table.features.front().pooling_factor);
   if (!is_plain_feature(table)) text += ", features: [" + imported_features(table) + "]";
   if (table.access.family == "zipf") text += ", access: {family: zipf, s: " + shortest(table.access.s) + "}";
-  text += "}";
-  if (!imported.known_as.empty()) text += "  # there called " + excerpt(imported.known_as);
-  return text + "\n";
+  return text + "}";
+}
+
+// Values of the map in a file, keys counted too.
+std::size_t values_of(const Table& table, const std::string& map) {
+  std::size_t keys = 0;
+  for (std::size_t at = map.find(": "); at != std::string::npos; at = map.find(": ", at + 1)) ++keys;
+  return 1 + 2 * keys + (is_plain_feature(table) ? 0 : table.features.size());
+}
+
+// One line for each table. Errors: they are more than a workload file may hold, at the first that is too many.
+std::string imported_lines(const ImportedModel& model) {
+  constexpr std::size_t kOthers = 100;  // values that are no table's
+  constexpr std::size_t kMost = TreeLimits{}.values - kOthers;
+  std::string text;
+  std::size_t values = 0;
+  for (std::size_t i = 0; i < model.tables.size(); ++i) {
+    const ImportedTable& imported = model.tables[i];
+    const std::string map = imported_map(imported.table);
+    values += values_of(imported.table, map);
+    if (values > kMost) {
+      throw input_error(imported.table.place,
+                        fmt::format("with table {}, '{}', a workload file would hold over {} values, more than is read",
+                                    i + 1, imported.table.name, with_thousands(TreeLimits{}.values)),
+                        i > 0 ? fmt::format("Import at most {} of these tables", i) : "Import fewer of its features");
+    }
+    text += map + (imported.known_as.empty() ? "" : "  # there called " + excerpt(imported.known_as)) + "\n";
+  }
+  return text;
 }
 
 std::string assumed_of(const ImportedModel& model, const char* what, const std::string& sentence) {
@@ -84,8 +112,7 @@ std::string workload_body(const ImportedModel& model, const ImportSetting& setti
       "# pipeline: sparse_dist                # TorchRec's TrainPipelineSparseDist; the default is none\n"
       "# dense: {layers: [{name: bottom_0, in: 13, out: 512}, {name: top_0, in: 4096, out: 1024}]}\n"
       "tables:\n";
-  for (const ImportedTable& table : model.tables) text += imported_line(table);
-  return text;
+  return text + imported_lines(model);
 }
 
 std::string assumed_head(const ImportedModel& model, const ImportSetting& setting) {

@@ -225,7 +225,9 @@ void read_lengths(const RowReader& row, ImportedTable& made) {
                       "Leave 'weighted' out, or make the table pooled");
   }
   const Place place = row.has("features") ? row.place("features") : row.place();
-  for (const std::string& name : names) add_feature(table, {name, each, 1, weighted}, place);
+  std::vector<PlacedFeature> features;
+  for (const std::string& name : names) features.push_back({{name, each, 1, weighted}, place});
+  set_features(table, std::move(features));
   table.average_length = each * count;
 }
 

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -44,10 +46,21 @@ struct Lookups {
   std::vector<double> factors, poolings;
 };
 
-Lookups stated_lookups(const Tree& root, const std::string& table, std::size_t features) {
+// ParameterConstraints by table.
+using StatedConstraints = std::unordered_map<std::string, const Tree*>;
+
+StatedConstraints stated_constraints(const Tree& root) {
+  StatedConstraints stated;
   const Tree* const all = root.find("constraints");
-  const Tree* const stated = is_given(all) ? required_map(*all, "'constraints'").find(table) : nullptr;
-  if (stated == nullptr || !is_given(stated)) return {};
+  if (!is_given(all)) return stated;
+  for (const auto& [table, constraints] : required_map(*all, "'constraints'").fields) stated[table] = &constraints;
+  return stated;
+}
+
+Lookups stated_lookups(const StatedConstraints& constraints, const std::string& table, std::size_t features) {
+  const auto found = constraints.find(table);
+  if (found == constraints.end() || !is_given(found->second)) return {};
+  const Tree* const stated = found->second;
   required_map(*stated, "the constraints of table " + excerpt(table));
   Lookups lookups{stated, numbers_of(*stated, "pooling_factors"), numbers_of(*stated, "num_poolings")};
   for (std::vector<double>* const numbers : {&lookups.factors, &lookups.poolings}) {
@@ -84,8 +97,9 @@ void check_constraints_used(const Tree& root) {
   if (!is_given(all)) return;
   std::vector<std::string> names;
   if (is_given(root.find("tables"))) add_config_names(*root.find("tables"), names);
+  const std::unordered_set<std::string> listed(names.begin(), names.end());
   for (const auto& [table, stated] : required_map(*all, "'constraints'").fields) {
-    if (std::ranges::find(names, table) == names.end())
+    if (!listed.contains(table))
       throw input_error(stated.place,
                         fmt::format("constraints of table {}, which 'tables' does not list", excerpt(table)),
                         names.empty() ? "Add the configurations of the tables" : known_names_hint(table, names));
@@ -124,25 +138,28 @@ std::vector<StatedFeature> stated_features(const Tree& config, const Table& tabl
   return names;
 }
 
-void torchrec_features(const Tree& root, const Tree& config, const std::string& name, ImportedTable& made) {
+void torchrec_features(const StatedConstraints& constraints, const Tree& config, const std::string& name,
+                       ImportedTable& made) {
   Table& table = made.table;
   const std::vector<StatedFeature> names = stated_features(config, table);
-  const Lookups lookups = stated_lookups(root, name, names.size());
+  const Lookups lookups = stated_lookups(constraints, name, names.size());
   if (lookups.factors.empty()) made.assumed.emplace_back("pooling_factor");
   const bool sequence = table.kind == TableKind::sequence;
   const bool weighted = flag_of(config, "is_weighted") || flag_of(config, "weighted");
   if (weighted && sequence)
     throw input_error(config.place, fmt::format("table {} is a sequence, which cannot have weights", excerpt(name)),
                       "Leave 'is_weighted' out, or state 'pooling' if the table is pooled");
+  std::vector<PlacedFeature> features;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const double factor = lookups.factors.empty() ? 1 : lookups.factors[i];
     const double poolings = lookups.poolings.empty() ? 1 : lookups.poolings[i];
     table.average_length += factor * poolings;
-    add_feature(table, {names[i].name, factor, sequence ? 1 : poolings, weighted}, names[i].place);
+    features.push_back({{names[i].name, factor, sequence ? 1 : poolings, weighted}, names[i].place});
   }
+  set_features(table, std::move(features));
 }
 
-ImportedTable read_config(const Tree& root, const Tree& config) {
+ImportedTable read_config(const StatedConstraints& constraints, const Tree& config) {
   required_map(config, "a table's configuration");
   ImportedTable made;
   Table& table = made.table;
@@ -162,21 +179,23 @@ ImportedTable read_config(const Tree& root, const Tree& config) {
     made.assumed.emplace_back("dtype");
   }
   table.kind = torchrec_kind(config, table);
-  torchrec_features(root, config, known_as, made);
+  torchrec_features(constraints, config, known_as, made);
   made.assumed.emplace_back("access");
   return made;
 }
 
 // `tables`: a list of configurations, or one for each module.
-void read_configs(const Tree& root, const Tree& tables, ImportedModel& model) {
+void read_configs(const StatedConstraints& constraints, const Tree& tables, ImportedModel& model) {
   if (tables.kind == Tree::Kind::map) {
     for (const auto& [module, list] : tables.fields) {
       required_list(list, "the tables of module " + excerpt(module));
-      read_configs(root, list, model);
+      read_configs(constraints, list, model);
     }
     return;
   }
-  for (const Tree& config : required_list(tables, "'tables'")) model.tables.push_back(read_config(root, config));
+  for (const Tree& config : required_list(tables, "'tables'")) {
+    model.tables.push_back(read_config(constraints, config));
+  }
 }
 
 void refuse_other_keys(const Tree& root) {
@@ -193,12 +212,12 @@ ImportedModel model_from_torchrec(const Tree& tree, const std::string& source) {
   ImportedModel model;
   model.source = source;
   if (tree.kind == Tree::Kind::list) {
-    read_configs(Tree(), tree, model);
+    read_configs({}, tree, model);
   } else {
     required_map(tree, "the file");
     const bool a_plan = tree.find("tables") == nullptr && tree.find("constraints") == nullptr;
     if (!a_plan) refuse_other_keys(tree);
-    if (is_given(tree.find("tables"))) read_configs(tree, *tree.find("tables"), model);
+    if (is_given(tree.find("tables"))) read_configs(stated_constraints(tree), *tree.find("tables"), model);
     check_constraints_used(tree);
     if (a_plan) model.plan = plan_from_torchrec(tree);
     if (!a_plan && is_given(tree.find("plan"))) model.plan = plan_from_torchrec(*tree.find("plan"));

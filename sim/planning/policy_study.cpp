@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/rng.h"
+#include "base/tree/tree_editor.h"
 #include "models/compute/compute_model.h"
 #include "plan/planner.h"
 #include "sim/planning/prepared_case.h"

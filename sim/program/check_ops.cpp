@@ -146,7 +146,8 @@ void ProgramChecker::check_shards(const Op& op) const {
   if (op.fusion < 0) return;
   const Program::Fusion& fusion = program_.fusions[static_cast<std::size_t>(op.fusion)];
   for (const int shard : op.shards) {
-    if (std::ranges::find(fusion.shards, shard) != fusion.shards.end()) continue;
+    const auto found = fusions_.find(shard);
+    if (found != fusions_.end() && found->second == op.fusion) continue;
     fail_op(op, fmt::format("shard {} is not of its fusion group {}", shard, excerpt(fusion.name)),
             "List shards of its own fusion group only.");
   }

@@ -200,7 +200,7 @@ void ProgramChecker::check_fusion(std::size_t index) {
       throw input_error(place, fmt::format("{} has shard {}, which does not exist", what, shard),
                         fmt::format("There are {}, counted from 0.", program_.shards.size()));
     }
-    if (!fused_shards_.insert(shard).second) {
+    if (!fusions_.emplace(shard, static_cast<int>(index)).second) {
       throw input_error(place, fmt::format("{} has shard {}, which is in a fusion group already", what, shard),
                         "Let each shard be in one fusion group, once.");
     }

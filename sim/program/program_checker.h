@@ -110,7 +110,7 @@ class ProgramChecker {
   const ProgramPlaces& places_;
   std::map<std::string, std::vector<int>> members_;  // of every group, sorted
   std::set<std::string> matrix_names_, table_names_, fusion_names_;
-  std::set<int> fused_shards_;  // that belong to a fusion group
+  std::map<int, int> fusions_;  // the fusion group of each shard that belongs to one
 };
 
 }  // namespace shardsim

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/tree/map_reader.h"
 #include "models/compute/compute_model.h"
+#include "sim/scenario/key_editor.h"
 #include "sim/scenario/named_tree.h"
 
 namespace shardsim {
@@ -192,19 +193,21 @@ void CaseBuilder::apply_set(Tree& keys, const Tree& item) {
     throw input_error(set->place, fmt::format("'set' must be a map, but is {}", kind_name(set->kind)),
                       "Write {PATH: VALUE}, for example {cluster.nodes: 8}");
   }
+  KeyEditor editor(keys, case_keys());
   for (const auto& [path, value] : set->fields) {
     note_form(value, {Form::Kind::anything});
-    edit_key(keys, case_keys(), path, value, {folder_, loaded_});
+    editor.edit(path, value, {folder_, loaded_});
   }
 }
 
 void CaseBuilder::apply_arguments(CaseTree& result, std::size_t index) {
   const std::string here;  // files of arguments are looked for in the current folder
+  KeyEditor editor(result.keys, case_keys());
   for (const auto& [path, value] : settings_) {
     const auto [head, rest] = split_head(path);
     if (head == "title" || head == "seed" || head == "cross_check" || head == "sweep" || head == "drift") continue;
     if (head != "cases") {
-      edit_key(result.keys, case_keys(), path, value, {here, loaded_});
+      editor.edit(path, value, {here, loaded_});
       result.changed = result.changed || head == "cluster" || head == "workload";
       continue;
     }
@@ -214,7 +217,7 @@ void CaseBuilder::apply_arguments(CaseTree& result, std::size_t index) {
       result.name = scalar_text(value, "a name");
       result.name_place = value.place;
     } else {
-      edit_key(result.keys, case_keys(), in_case->second, value, {here, loaded_});
+      editor.edit(in_case->second, value, {here, loaded_});
       const std::string part = split_head(in_case->second).first;
       result.changed = result.changed || part == "cluster" || part == "workload";
     }

@@ -80,11 +80,6 @@ void refuse_several_plans(const Tree& keys);
 // workload too, so the later one drops the others; what belongs to a single plan goes with it.
 void assign_key(Tree& keys, const std::string& key, Tree value);
 
-// Edits one leaf, or replaces one whole key, of a case or of a job, which know these keys. Files in `value` are
-// looked for where `from` says.
-void edit_key(Tree& keys, const std::vector<std::string>& known, const std::string& path, const Tree& value,
-              const TreeOrigin& from);
-
 // One edit that the command line asks for: --set PATH=VALUE, or --seed and --planners as paths of their own.
 struct Setting {
   std::string path;

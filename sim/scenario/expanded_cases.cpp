@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/tree/map_reader.h"
+#include "base/tree/tree_editor.h"
 #include "plan/planner.h"
 #include "sim/scenario/case_trees.h"
 #include "sim/scenario/named_tree.h"
@@ -14,21 +15,27 @@
 namespace shardsim {
 namespace {
 
-CaseTree job_case(const CaseTree& tree, const Tree& job, std::size_t index, const std::string& prefix) {
+// `shared` is what all jobs of the case have: there may be a thousand of them, and none needs the others.
+CaseTree job_case(const CaseTree& shared, const Tree& job, std::size_t index, const std::string& prefix) {
   MapReader reader(job, fmt::format("jobs.{}", index));
   for (const std::string& key : job_keys()) reader.has(key);
   reader.finish();
   CaseTree result;
   result.name = prefix + reader.text("name");
   result.place = job.place;
-  result.name_place = tree.name_place;
-  result.keys = tree.keys;
+  result.name_place = shared.name_place;
+  result.keys = shared.keys;
   result.job = job;
-  std::erase_if(result.keys.fields, [](const auto& field) { return field.first == "jobs"; });
   for (const char* const key : {"workload", "planner", "plan"}) {
     if (const Tree* const value = job.find(key)) result.keys.fields.emplace_back(key, *value);
   }
   return result;
+}
+
+Tree without_jobs(const Tree& keys) {
+  Tree rest = keys;
+  std::erase_if(rest.fields, [](const auto& field) { return field.first == "jobs"; });
+  return rest;
 }
 
 constexpr std::size_t kMostRepeats = 1000;
@@ -77,10 +84,13 @@ void refuse_jobs_beside(const Tree& keys) {
 std::vector<CaseTree> expand_jobs(const CaseTree& tree, const std::string& prefix) {
   const Tree* const jobs = tree.keys.find("jobs");
   if (jobs == nullptr) return {tree};
+  CaseTree shared;
+  shared.name_place = tree.name_place;
+  shared.keys = without_jobs(tree.keys);
   std::vector<CaseTree> trees;
   std::set<std::string> names;
   for (const Tree& job : jobs->items) {
-    trees.push_back(job_case(tree, job, trees.size(), prefix));
+    trees.push_back(job_case(shared, job, trees.size(), prefix));
     if (names.insert(trees.back().name).second) continue;
     throw input_error(job.place, fmt::format("two jobs are named {}", excerpt(trees.back().name)),
                       "Give each job a name of its own");

@@ -1,12 +1,10 @@
-// What changes the keys of one case: a later value of a key, and edits of what is inside one.
+// A later value of one key of a case, and what it drops.
 
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "base/text.h"
 #include "sim/scenario/case_trees.h"
-#include "sim/scenario/named_tree.h"
 
 namespace shardsim {
 namespace {
@@ -17,16 +15,6 @@ void erase(Tree& tree, std::string_view key) {
 
 // Where a plan comes from is said by one of them.
 constexpr const char* kPlanKeys[] = {"planner", "planners", "plan"};
-
-// `path` begins with the number of a job.
-void edit_job(Tree& jobs, const std::string& path, const Tree& value, const TreeOrigin& from) {
-  const auto in_job = case_path(path);
-  if (!in_job || in_job->first >= jobs.items.size()) {
-    throw input_error(value.place, fmt::format("path {} does not name a key of a job", excerpt("jobs." + path)),
-                      fmt::format("Write jobs.NUMBER.KEY; jobs are numbered 0 to {}", jobs.items.size() - 1));
-  }
-  edit_key(jobs.items[in_job->first], job_keys(), in_job->second, value, from);
-}
 
 }  // namespace
 
@@ -59,35 +47,6 @@ void assign_key(Tree& keys, const std::string& key, Tree value) {
   } else {
     keys.fields.emplace_back(key, std::move(value));
   }
-}
-
-void edit_key(Tree& keys, const std::vector<std::string>& known, const std::string& path, const Tree& value,
-              const TreeOrigin& from) {
-  const auto [head, rest] = split_head(path);
-  if (std::ranges::find(known, head) == known.end()) {
-    throw input_error(value.place, fmt::format("path {}: {} is no key of a case", excerpt(path), excerpt(head)),
-                      known_names_hint(head, known));
-  }
-  Tree* const jobs = keys.find("jobs");
-  if (jobs != nullptr && (head == "workload" || head == "planner" || head == "plan")) {
-    throw input_error(value.place, fmt::format("path {}: the case has jobs", excerpt(path)),
-                      fmt::format("Write jobs.NUMBER.{}", path));
-  }
-  if (jobs != nullptr && head == "planners") {
-    throw input_error(value.place, "'planners', but the case has jobs",
-                      "Choose cases with a single workload by --case");
-  }
-  if (path.size() == head.size()) return assign_key(keys, head, located(head, value, from.folder, from.loaded));
-  if (keys.find(head) == nullptr && head != "collectives") {  // the one map that may be absent
-    throw input_error(value.place, fmt::format("path {}: the case has no '{}' to change", excerpt(path), head),
-                      fmt::format("Write the key in the case, or set '{}' as a whole", head));
-  }
-  if (jobs != nullptr && head == "jobs") return edit_job(*jobs, rest, value, from);
-  if (is_named(head) && split_head(rest).first == "base") {
-    throw input_error(value.place, fmt::format("path {}: 'base' cannot be set alone", excerpt(path)),
-                      fmt::format("Set the whole '{}', for example to {{base: NAME}}", head));
-  }
-  set_path(keys, path, located_leaf(path, value, from.folder));
 }
 
 }  // namespace shardsim

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/tree/map_reader.h"
+#include "base/tree/tree_editor.h"
 #include "base/tree/yaml.h"
 #include "sim/scenario/scenario.h"
 #include "sim/scenario/tables_from.h"

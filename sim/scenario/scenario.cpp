@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -160,15 +161,54 @@ void check_baselines(const std::vector<Case>& cases) {
 }
 
 // Every case has its own tables. Errors: those of all cases so far take too much.
-void add_weight(std::size_t& weight, const Case& item, std::size_t cases) {
-  for (const Table& table : item.workload.tables) weight += weight_of(table);
+void refuse_weight(std::size_t weight, const Place& place, std::size_t cases) {
   if (weight <= kMostTableWeight) return;
   throw input_error(
-      item.place, fmt::format("the tables, features and knots of the first {} cases come to {} numbers", cases, weight),
+      place, fmt::format("the tables, features and knots of the first {} cases come to {} numbers", cases, weight),
       fmt::format("Run fewer cases of so many tables: at most {} numbers", kMostTableWeight));
 }
 
+// What `copies` says, and 1 where it says no number: whoever reads the table says so.
+std::size_t stated_copies(const Tree& table) {
+  const Tree* const copies = table.find("copies");
+  if (copies == nullptr || copies->kind != Tree::Kind::scalar) return 1;
+  std::size_t number = 1;
+  const std::string& text = copies->scalar;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return failure == std::errc{} && end == text.data() + text.size() ? std::min(number, kMostTableWeight) : 1;
+}
+
+// The least that the tables of a case weigh. A line of a file may stand for 100,000 tables, so that this is asked
+// before any of them is made.
+std::size_t least_weight(const CaseTree& tree) {
+  const Tree* const workload = tree.keys.find("workload");
+  const Tree* const tables = workload == nullptr ? nullptr : workload->find("tables");
+  std::size_t weight = 0;
+  if (tables == nullptr) return weight;
+  for (const Tree& table : tables->items) {
+    const Tree* const features = table.find("features");
+    weight += stated_copies(table) * weight_of_features(features == nullptr ? 1 : features->items.size());
+  }
+  return weight;
+}
+
+// A case that is another one again has the tables of that. What is too much for a single case its reader says.
+void refuse_weights(const std::vector<CaseTree>& trees) {
+  std::size_t weight = 0, last = 0;
+  for (std::size_t i = 0; i < trees.size(); ++i) {
+    if (i > 0) refuse_weight(weight, trees[i - 1].place, i);
+    if (!trees[i].again) last = least_weight(trees[i]);
+    if (last <= kMostTableWeight) weight += last;
+  }
+}
+
+void add_weight(std::size_t& weight, const Case& item, std::size_t cases) {
+  for (const Table& table : item.workload.tables) weight += weight_of(table);
+  refuse_weight(weight, item.place, cases);
+}
+
 std::vector<Case> read_cases(const std::vector<CaseTree>& trees, std::uint64_t seed) {
+  refuse_weights(trees);
   std::vector<Case> cases;
   std::size_t weight = 0;
   for (const CaseTree& tree : trees) {

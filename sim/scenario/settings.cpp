@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "base/tree/tree_editor.h"
 #include "base/tree/yaml.h"
 #include "sim/scenario/case_trees.h"
 

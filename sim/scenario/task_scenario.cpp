@@ -6,29 +6,20 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "base/tree/yaml_text.h"
 #include "base/units.h"
 
 namespace shardsim {
 namespace {
 
-// A text in YAML's double quotes.
-std::string in_quotes(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + "\"";
-}
-
 std::string cluster_text(const TaskSetting& setting) {
   std::vector<std::string> gpu, cluster;
   if (setting.gpus_per_node > 0) gpu.push_back(fmt::format("count: {}", setting.gpus_per_node));
-  if (!setting.memory.empty()) gpu.push_back("hbm: " + in_quotes(setting.memory));
+  if (!setting.memory.empty()) gpu.push_back("hbm: " + in_yaml_quotes(setting.memory));
   if (setting.nodes > 0) cluster.push_back(fmt::format("nodes: {}", setting.nodes));
   if (!gpu.empty()) cluster.push_back(fmt::format("gpu: {{{}}}", join(gpu)));
-  if (cluster.empty()) return in_quotes(setting.cluster);
-  return fmt::format("{{base: {}, {}}}", in_quotes(setting.cluster), join(cluster));
+  if (cluster.empty()) return in_yaml_quotes(setting.cluster);
+  return fmt::format("{{base: {}, {}}}", in_yaml_quotes(setting.cluster), join(cluster));
 }
 
 std::string numbered(const std::string& name, std::size_t index, std::size_t count) {
@@ -51,7 +42,7 @@ std::string case_text(const Task& task, const std::string& name, const TaskLaw& 
       "    workload: {{name: {}, batch_per_gpu: {}, optimizer: {{name: sgd}}, input_exchange: none,\n"
       "      tables_from: {{workload: {}{}, tables: [{}],\n"
       "        dims: [{}]}}}}\n",
-      name, workload, setting.batch_per_gpu, in_quotes(setting.pool), dtype, fmt::join(task.tables, ", "),
+      name, workload, setting.batch_per_gpu, in_yaml_quotes(setting.pool), dtype, fmt::join(task.tables, ", "),
       fmt::join(task.dims, ", "));
 }
 
@@ -80,7 +71,7 @@ std::string tasks_to_yaml(const std::vector<Task>& tasks, const TaskLaw& law, co
       "memory_model: {{name: paper, dp_static_multiplier: 1, mp_dynamic_copies: 0, dp_dynamic_copies: 0}}\n"
       "planner: {{name: memory_balanced}}\n"
       "cases:\n",
-      setting.made_by, wrapped(law_text(tasks.size(), law), 120, "# "), in_quotes(setting.title),
+      setting.made_by, wrapped(law_text(tasks.size(), law), 120, "# "), in_yaml_quotes(setting.title),
       cluster_text(setting));
   for (std::size_t i = 0; i < tasks.size(); ++i)
     text += case_text(tasks[i], task_name(i, tasks.size(), static_cast<std::size_t>(setting.tests)), law, setting);

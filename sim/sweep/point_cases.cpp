@@ -6,13 +6,13 @@
 #include <filesystem>
 
 #include "base/text.h"
+#include "sim/scenario/key_editor.h"
 #include "sim/scenario/read_case.h"
 
 namespace shardsim {
 namespace {
 
-constexpr std::size_t kMostKnown = 256;    // clusters, and workloads; drawn ones are all different
-constexpr std::size_t kMostTrials = 1000;  // values of an axis that are tried before it is refused
+constexpr std::size_t kMostKnown = 256;  // clusters, and workloads; drawn ones are all different
 
 constexpr const char* kPlanning[] = {"planner", "plan", "constraints", "memory_model"};
 constexpr const char* kNamedModels[] = {"planner", "compute_model", "memory_model", "network"};
@@ -83,10 +83,11 @@ void PointCases::edit(CaseTree& tree, const Coordinates& at, Part part) {
   }
   // Wholes come before what is inside them, or they would undo that.
   std::ranges::stable_sort(edits, {}, [](const auto& each) { return std::ranges::count(each.first->path, '.'); });
+  KeyEditor editor(tree.keys, case_keys());
   for (const auto& each : edits) {
     const Axis& axis = *each.first;
     const Tree value = whole_value(axis.path, axis.values[each.second].tree);
-    edit_key(tree.keys, case_keys(), axis.path, value, {folder, loaded_});
+    editor.edit(axis.path, value, {folder, loaded_});
   }
 }
 
@@ -138,27 +139,13 @@ std::vector<std::size_t> PointCases::kept_key(std::size_t point) const {
   return key;
 }
 
-std::optional<Error> PointCases::failure_of(std::size_t dimension) {
-  std::optional<Error> first;
-  const auto fails = [&](const Coordinates& at) {
-    try {
-      read(at);
-      return false;
-    } catch (const Error& error) {
-      if (!first) first = error;
-      return true;
-    }
-  };
-  const std::size_t length = sweep_.dimensions[dimension].length();
-  for (std::size_t value = 0; value < std::min(length, kMostTrials); ++value) {
-    Coordinates at(sweep_.dimensions.size());
-    at[dimension] = value;
-    if (!fails(at)) return std::nullopt;
+std::optional<Error> PointCases::failure_at(const Coordinates& at) {
+  try {
+    read(at);
+  } catch (const Error& error) {
+    if (error.failure() == Failure::input) return error;
   }
-  for (const std::size_t point : {std::size_t{0}, sweep_.points.size() - 1}) {
-    if (!fails(all_of(point))) return std::nullopt;
-  }
-  return first;
+  return std::nullopt;
 }
 
 }  // namespace shardsim

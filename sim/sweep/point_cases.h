@@ -27,12 +27,14 @@ class PointCases {
   // What tells such cases apart: points of one key keep one plan.
   std::vector<std::size_t> kept_key(std::size_t point) const;
 
-  // Why no value of a dimension can be read; nothing where one can, by itself or beside the other axes.
-  std::optional<Error> failure_of(std::size_t dimension);
+  // The value on each dimension; none: as the base has it.
+  using Coordinates = std::vector<std::optional<std::size_t>>;
+  Coordinates all_of(std::size_t point) const;
+  // What is wrong with the case there (Failure::input); nothing where it can be read.
+  std::optional<Error> failure_at(const Coordinates& at);
 
  private:
   enum class Part { cluster, workload, plan, rest };
-  using Coordinates = std::vector<std::optional<std::size_t>>;  // none: as the base has it
   template <typename Value>
   using Known = std::map<Coordinates, std::shared_ptr<const Value>>;
 
@@ -42,7 +44,6 @@ class PointCases {
   void edit(CaseTree& tree, const Coordinates& at, Part part);
   const ClusterSpec& cluster_at(const Coordinates& at);
   const Workload& workload_at(const Coordinates& at);
-  Coordinates all_of(std::size_t point) const;
   static Part part_of(const Axis& axis);
 
   const Sweep& sweep_;

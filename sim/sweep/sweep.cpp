@@ -8,6 +8,7 @@
 #include <fstream>
 #include <limits>
 #include <set>
+#include <unordered_map>
 
 #include "base/files.h"
 #include "base/read_files.h"
@@ -19,8 +20,8 @@
 #include "sim/scenario/included_files.h"
 #include "sim/scenario/named_tree.h"
 #include "sim/scenario/scenario.h"
+#include "sim/sweep/axis_trial.h"
 #include "sim/sweep/flow_text.h"
-#include "sim/sweep/point_cases.h"
 
 namespace shardsim {
 namespace {
@@ -155,15 +156,21 @@ class SweepReader {
     for (const Tree& condition : conditions) filters_.emplace_back(condition);
   }
 
-  std::optional<FilterValue> value_at(const std::string& name, const std::vector<std::size_t>& at) const {
-    for (std::size_t d = 0; d < at.size(); ++d) {
-      for (const Axis& axis : sweep_.dimensions[d].axes) {
-        if (axis.path != name) continue;
-        const AxisValue& value = axis.values[at[d]];
-        return value.amount ? FilterValue(*value.amount) : FilterValue(value.text);
-      }
-    }
-    return value_of_base(name);
+  // The axes by their paths, each with its dimension.
+  using AxesByName = std::unordered_map<std::string, std::pair<std::size_t, const Axis*>>;
+  AxesByName axes_by_name() const {
+    AxesByName axes;
+    for (std::size_t d = 0; d < sweep_.dimensions.size(); ++d)
+      for (const Axis& axis : sweep_.dimensions[d].axes) axes.emplace(axis.path, std::pair{d, &axis});
+    return axes;
+  }
+
+  std::optional<FilterValue> value_at(const std::string& name, const AxesByName& axes,
+                                      const std::vector<std::size_t>& at) const {
+    const auto found = axes.find(name);
+    if (found == axes.end()) return value_of_base(name);
+    const AxisValue& value = found->second.second->values[at[found->second.first]];
+    return value.amount ? FilterValue(*value.amount) : FilterValue(value.text);
   }
 
   std::optional<FilterValue> value_of_base(const std::string& name) const {
@@ -182,10 +189,11 @@ class SweepReader {
 
   void leave_out() {
     if (filters_.empty()) return;
+    const AxesByName axes = axes_by_name();
     std::vector<std::uint32_t> left;
     for (std::size_t point = 0; point < sweep_.points.size(); ++point) {
       const std::vector<std::size_t> at = sweep_.coordinates(point);
-      const NamedValues values = [&](const std::string& name) { return value_at(name, at); };
+      const NamedValues values = [&](const std::string& name) { return value_at(name, axes, at); };
       if (std::ranges::all_of(filters_, [&](const Filter& filter) { return filter.holds(values); }))
         left.push_back(sweep_.points[point]);
     }
@@ -200,14 +208,6 @@ class SweepReader {
   Sweep& sweep_;
   std::vector<Filter> filters_;
 };
-
-// A path that leads nowhere makes every point fail: a few are read to see that, before hours of work.
-void try_axes(const Sweep& sweep) {
-  PointCases cases(sweep);
-  for (std::size_t d = 0; d < sweep.dimensions.size(); ++d) {
-    if (const auto failure = cases.failure_of(d)) throw *failure;
-  }
-}
 
 void refuse_idle_settings(const Sweep& sweep, const Overrides& overrides) {
   for (const SweepDimension& dimension : sweep.dimensions) {
@@ -311,8 +311,8 @@ std::vector<std::size_t> Sweep::coordinates(std::size_t point) const {
 std::string Sweep::shape() const {
   std::vector<std::string> lengths;
   for (const SweepDimension& each : dimensions)
-    lengths.push_back(with_thousands(static_cast<std::int64_t>(each.length())));
-  return join(lengths, " x ");
+    if (each.length() > 1) lengths.push_back(with_thousands(static_cast<std::int64_t>(each.length())));
+  return lengths.empty() ? "1" : join(lengths, " x ");
 }
 
 bool has_sweep(const std::string& scenario_text, const std::string& path) {
@@ -351,7 +351,7 @@ Sweep sweep_from_tree(const Tree& tree, const std::string& text, const std::stri
                          included_case_trees(tree, path, overrides, scenario.seed), wanted);
   SweepReader(stated, std::min(request.most_points, kMostAllowedPoints), sweep).read();
   refuse_idle_settings(sweep, overrides);
-  try_axes(sweep);
+  if (!request.keep_hopeless_axes) refuse_hopeless_axes(sweep);
   return sweep;
 }
 

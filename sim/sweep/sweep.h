@@ -31,7 +31,7 @@ struct Sweep {
 
   // Where point `point` (0 to points.size() - 1) lies on each dimension.
   std::vector<std::size_t> coordinates(std::size_t point) const;
-  // "8 x 16": the lengths of the dimensions.
+  // "8 x 16": the lengths of the dimensions, but of those with a single value.
   std::string shape() const;
 };
 
@@ -39,6 +39,7 @@ struct Sweep {
 struct SweepRequest {
   std::string only_case{};  // a name; "": as the file says, else its only one
   std::uint64_t most_points = kMostSweepPoints;
+  bool keep_hopeless_axes = false;  // wrong_values() tells of them, too
 };
 
 // Reads the scenario and its sweep; that every axis names something that the case has is seen by reading a few points.

@@ -109,6 +109,18 @@ refuse 2 'torchrec/plan.json:[0-9]+: this is a plan of shardsim already. Use it 
 refuse 2 'torchrec/plan.json:[0-9]+: this is a plan of shardsim already' import torchrec/plan.json -o none
 refuse 2 'argument --planner: .*no_such' import imports/tables.csv --planner no_such -o none
 refuse 2 'argument --planner: there is a plan' import imports/torchrec.json --planner row_wise -o none
+printf ' \n\t\n' >blank.json
+for file in empty.json blank.json; do
+  refuse 2 "$file:1: the file is empty. Write TorchRec's table configurations" import $file -o none
+done
+printf '' >empty.csv
+refuse 2 'empty.csv:1: the file is empty. Name the columns in the first line' import empty.csv -o none
+refuse 2 'blank.json:1: not JSON: the file is empty' import imports/tables.csv --plan blank.json -o none
+evil=$'made\x1b[2J'
+run import imports/tables.csv -o "$evil"
+check "control characters of a name are not printed: $(cat -v streams/out)" grep -q '^made?\[2J/scenario.yaml: ' streams/out
+check "... in no line" [ "$(grep -c $'\x1b' streams/out streams/err | grep -vc ':0$')" -eq 0 ]
+rm -rf "$evil"
 ln -s linked.yaml linked.yaml
 refuse 1 'linked.yaml: cannot write it: Too many levels' import imports/torchrec.json -o linked.yaml
 check "a plan does not stay where its scenario could not be written" [ ! -e linked.plan.json ]

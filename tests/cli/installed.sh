@@ -38,6 +38,25 @@ echo "-- into a prefix"
 check "it installs" cmake --install "$build" --prefix "$work/prefix" >/dev/null
 judge "$work/prefix" prefix
 
+echo "-- of a build of shardsim alone, as run.sh makes it"
+# The build's own rules, for a folder that holds nothing else.
+partial=$work/partial
+mkdir -p "$partial/share"
+(cd "$build" && find . -name cmake_install.cmake -exec cp --parents {} "$partial" \;)
+find "$partial" -name cmake_install.cmake -exec sed -i "s#$build#$partial#g" {} +
+cp "$build/shardsim" "$build/shardsim_simgrid.so" "$partial"
+cp "$build/share/vega.js" "$partial/share"
+code=0
+cmake -DCMAKE_INSTALL_PREFIX="$work/least" -P "$partial/cmake_install.cmake" >streams/out 2>streams/err || code=$?
+check "it installs: $(cat streams/err)" [ "$code" -eq 0 ]
+for program in shardsim-validate shardsim-microbench; do
+  check "it says that $program is left out" grep -q "Left out, for it is not built: $program\." streams/out
+  check "and leaves it out" [ ! -e "$work/least/bin/$program" ]
+done
+check "shardsim runs: $(cat streams/err)" "$work/least/bin/shardsim" run "$work/least/share/shardsim/scenarios/toy.yaml" -o "$work/out-least" -q
+check "its manual page is there" [ -s "$work/least/share/man/man1/shardsim.1" ]
+check "and its schemas" [ -s "$work/least/share/shardsim/schemas/workload.schema.json" ]
+
 echo "-- as a package"
 (cd "$build" && cpack -G DEB -B "$work/package" >cpack.log 2>&1) || fail "cpack: $(tail -n 5 "$build/cpack.log")"
 package=$(find "$work/package" -maxdepth 1 -name '*.deb')

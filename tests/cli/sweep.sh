@@ -261,6 +261,18 @@ refuse 2 'argument --most-points: .*to 4,294,967,295' sweep grid.yaml -o bad --m
 refuse 2 'case "nope"' sweep grid.yaml -o bad --most-points 4294967295 --case nope
 check "an override allows more points" "$shardsim" sweep grid.yaml -o more --most-points 16 -q
 refuse 2 '16 points .*15 are allowed' sweep grid.yaml -o bad --most-points 15
+scenario values.yaml 'axes:' '  planner: [row_wise, row_wize, {label: three, name: flexshard_3tier, cutt: paper}]' '  cluster.nics.rate: [80 Gbit/s, "1,5 GB/s"]'
+run check values.yaml
+check "wrong values of axes are bad input, not $code" [ "$code" -eq 2 ]
+check "each is told at its place: $(cat streams/err)" [ "$(grep -oE '^error: values.yaml:[0-9]+:[0-9]+: [a-z.]+:? [^ ]+' streams/err | tr '\n' ' ')" = \
+  "error: values.yaml:8:25: unknown planner error: values.yaml:8:73: unknown key error: values.yaml:9:36: nics.rate: \"1,5 " ]
+run sweep values.yaml -o values
+check "a sweep goes on without them, not $code" [ "$code" -eq 1 ]
+check "and names the three before: $(cat streams/err)" [ "$(grep -c '^note: no point has a result with this value: values.yaml:[89]:' streams/err)" -eq 3 ]
+check "one point is left" [ "$(column values/sweep.csv outcome | tr '\n' ' ')" = "ok failed failed failed failed failed " ]
+scenario meets.yaml 'axes: {cluster.gpu.hbm: [1 KiB, 16 GiB], workload.batch_per_gpu: [16, 32]}'
+run check meets.yaml
+check "what does not fit is no bad input: $(cat streams/err)" [ "$code" -eq 0 ]
 run check grid.yaml
 check "check knows sweeps: $(cat streams/out)" grep -q 'a sweep of 16 points' streams/out
 run check none.yaml

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "base/tree/tree_editor.h"
 #include "tests/topology/cluster_files.h"
 
 namespace shardsim::bad_cluster_test {

@@ -7,14 +7,16 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <set>
 
 #include "base/rng.h"
+#include "base/text.h"
 #include "base/units.h"
 
 namespace shardsim {
 namespace {
 
-constexpr std::int64_t kMostDraws = 1'000'000'000;  // of tables, for one task: some ten seconds
+constexpr std::int64_t kMostDraws = 100'000'000;  // of tables, for all tasks together: a second or two
 constexpr std::int64_t kStopEvery = 1 << 20;
 
 constexpr double kLeastChance = 1e-6;  // of finding a task in that many draws: below it none is tried
@@ -50,24 +52,30 @@ void check_law(const std::vector<Table>& pool, const TaskLaw& law) {
                "Ask for fewer with --max-tables, or let a task have one twice");
 }
 
+// What all tasks of one call share.
+struct DrawsSoFar {
+  std::int64_t drawn = 0;          // tables
+  std::set<std::size_t> possible;  // numbers of tables for which tasks can be found
+};
+
 class TaskDraw {
  public:
-  TaskDraw(const std::vector<Table>& pool, const TaskLaw& law, Rng rng)
-      : pool_(pool), law_(law), rng_(rng), left_(pool.size()) {
+  TaskDraw(const std::vector<Table>& pool, const TaskLaw& law, Rng rng, DrawsSoFar& so_far)
+      : pool_(pool), law_(law), rng_(rng), left_(pool.size()), so_far_(so_far) {
     std::iota(left_.begin(), left_.end(), std::size_t{0});
   }
 
   Task draw(const std::function<void()>& check_stop) {
     const std::size_t tables = law_.least_tables + rng_.below(law_.most_tables - law_.least_tables + 1);
-    refuse_impossible(tables);
-    for (std::int64_t next_stop = 0; drawn_ < kMostDraws;) {
+    if (so_far_.possible.insert(tables).second) refuse_impossible(tables);
+    for (std::int64_t next_stop = 0; so_far_.drawn < kMostDraws;) {
       if (attempt(tables)) return task_;
-      if (drawn_ < next_stop || !check_stop) continue;
+      if (so_far_.drawn < next_stop || !check_stop) continue;
       check_stop();
-      next_stop = drawn_ + kStopEvery;
+      next_stop = so_far_.drawn + kStopEvery;
     }
-    refuse_size(
-        fmt::format("no {} tables within {} were found in {} draws", tables, size_text(law_.most_bytes), kMostDraws));
+    refuse_size(fmt::format("no {} tables within {} were found in {} draws, which is the most for all tasks", tables,
+                            size_text(law_.most_bytes), with_thousands(kMostDraws)));
   }
 
  private:
@@ -80,7 +88,7 @@ class TaskDraw {
     task_.dims.clear();
     double bytes = 0;
     for (std::size_t i = 0; i < tables; ++i) {
-      ++drawn_;
+      ++so_far_.drawn;
       const std::size_t at = law_.replace ? rng_.below(left_.size()) : i + rng_.below(left_.size() - i);
       if (!law_.replace) std::swap(left_[i], left_[at]);
       task_.tables.push_back(left_[law_.replace ? at : i]);
@@ -96,7 +104,7 @@ class TaskDraw {
   }
 
   [[noreturn]] static void refuse_size(const std::string& what) {
-    refuse_law("max-bytes", what, "Allow more bytes, fewer tables or smaller dims");
+    refuse_law("max-bytes", what, "Allow more bytes, fewer tables (--max-tables) or smaller dims (--max-dim)");
   }
 
   // Mean of exp(-rate x bytes) over all tables and dims; a dim is twice the one before it, so its power is the square.
@@ -145,7 +153,7 @@ class TaskDraw {
   Rng rng_;
   std::vector<std::size_t> left_;
   Task task_;
-  std::int64_t drawn_ = 0;
+  DrawsSoFar& so_far_;
 };
 
 }  // namespace
@@ -154,8 +162,11 @@ std::vector<Task> draw_tasks(const std::vector<Table>& pool, const TaskLaw& law,
                              const std::function<void()>& check_stop) {
   check_law(pool, law);
   std::vector<Task> tasks;
-  for (int i = 0; i < law.tasks; ++i)
-    tasks.push_back(TaskDraw(pool, law, Rng(mix(seed, static_cast<std::uint64_t>(i) + 1))).draw(check_stop));
+  DrawsSoFar so_far;
+  for (int i = 0; i < law.tasks; ++i) {
+    const Rng rng(mix(seed, static_cast<std::uint64_t>(i) + 1));
+    tasks.push_back(TaskDraw(pool, law, rng, so_far).draw(check_stop));
+  }
   return tasks;
 }
 

@@ -30,8 +30,8 @@ struct Task {
 
 // Same pool, law and seed: same tasks, and the first ones are the same for any number of tasks. `check_stop` is called
 // now and then, and may throw.
-// Errors (Failure::input, at the argument that says so): a law that contradicts itself or the pool, and one that no
-// task in a billion draws meets; where that can be told beforehand, it is told before any draw.
+// Errors (Failure::input, at the argument that says so): a law that contradicts itself or the pool, and one that needs
+// over a hundred million draws of tables for all tasks; where that can be told beforehand, it is told before any draw.
 std::vector<Task> draw_tasks(const std::vector<Table>& pool, const TaskLaw& law, std::uint64_t seed,
                              const std::function<void()>& check_stop);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/text.h"
 
@@ -179,8 +180,9 @@ Topology with_options(Topology topology, const TopologyOptions& options) {
 void check_names(const PlannerOptions& options, const Workload& workload) {
   std::vector<std::string> names = {"*"};
   for (const Table& table : workload.tables) names.push_back(table.name);
+  const std::unordered_set<std::string> known(names.begin(), names.end());
   for (const auto& [name, constraint] : options.constraints) {
-    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    if (known.contains(name)) continue;
     const std::string likely = nearest(name, names);
     throw input_error(constraint.allowed.place, fmt::format("constraints: the workload has no table {}", excerpt(name)),
                       likely.empty() ? "Name a table of the workload, or \"*\" for all that are not named"

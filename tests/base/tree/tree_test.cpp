@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/tree/tree_editor.h"
 #include "base/tree/yaml.h"
 #include "tests/base/error_text.h"
 

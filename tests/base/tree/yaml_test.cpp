@@ -5,6 +5,7 @@
 
 #include "base/rng.h"
 #include "base/tree/map_reader.h"
+#include "base/tree/yaml_text.h"
 #include "tests/base/error_text.h"
 
 namespace shardsim::yaml_test {
@@ -255,6 +256,12 @@ TEST_CASE("a value of an argument is any YAML value, and has the argument as its
 
 TEST_CASE("a file that cannot be read is named") {
   CHECK(has(error_of([] { read_yaml_file("no/such/file.yaml"); }), "no/such/file.yaml: cannot read it"));
+}
+
+TEST_CASE("a text in quotes is read as it was, whatever it holds") {
+  for (const std::string text : {"plain", "a \"b\" \\ c", "e\x1b[2J\n\t\x7f", "\xc3\xa4", ""}) {
+    CHECK(parse_yaml("a: " + in_yaml_quotes(text), "test.yaml").find("a")->scalar == text);
+  }
 }
 
 }  // namespace shardsim::yaml_test

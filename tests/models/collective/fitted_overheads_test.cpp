@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/tree/tree_editor.h"
 #include "models/collective/collective_prediction.h"
 #include "tests/models/collective/nccl/nccl_machines.h"
 #include "topology/spec/cluster_spec.h"

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "base/tree/tree_editor.h"
 #include "sim/sweep/point_cases.h"
 #include "tests/temporary_folder.h"
 

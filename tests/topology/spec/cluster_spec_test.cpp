@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/tree/tree_editor.h"
 #include "tests/topology/cluster_files.h"
 
 namespace shardsim::cluster_spec_test {

@@ -19,7 +19,7 @@ class ClosedFormSession : public NetworkSession {
 
   TransferId start(int route, double bytes) override {
     const double when = now_.value + bytes / rate(routes_[route]);
-    if (when != latest_.when) push_latest();
+    if (when != latest_.when) take_latest();
     if (latest_.count++ == 0) latest_ = {when, next_, 1};
     return next_++;
   }
@@ -27,7 +27,9 @@ class ClosedFormSession : public NetworkSession {
   void set_rate_factor(LinkId link, double factor) override { factors_[link] = factor; }
 
   std::vector<TransferId> advance(Seconds until) override {
-    push_latest();
+    take_latest();
+    ends_.push_all(fresh_);
+    fresh_.clear();
     std::vector<TransferId> ended;
     if (ends_.empty() || ends_.top().when > until.value) {
       now_ = until;
@@ -49,8 +51,8 @@ class ClosedFormSession : public NetworkSession {
     bool operator>(const End& other) const { return when != other.when ? when > other.when : first > other.first; }
   };
 
-  void push_latest() {
-    if (latest_.count > 0) ends_.push(latest_);
+  void take_latest() {
+    if (latest_.count > 0) fresh_.push_back(latest_);
     latest_.count = 0;
   }
 
@@ -65,7 +67,8 @@ class ClosedFormSession : public NetworkSession {
   std::vector<double> rates_;
   std::vector<double> factors_;
   Earliest<End> ends_;
-  End latest_;  // not among them yet
+  std::vector<End> fresh_;  // on their way there
+  End latest_;              // may still become more
   Seconds now_;
   TransferId next_ = 0;
 };

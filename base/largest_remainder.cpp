@@ -17,10 +17,18 @@ std::vector<std::int64_t> split_by_largest_remainder(std::int64_t total, const s
     parts[i] = static_cast<std::int64_t>(std::floor(exact));
     remainders[i] = exact - std::floor(exact);
   }
+  std::int64_t left = total - std::accumulate(parts.begin(), parts.end(), std::int64_t{0});
+  if (left == 0) return parts;
   std::vector<std::size_t> order(weights.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return remainders[a] > remainders[b]; });
-  std::int64_t left = total - std::accumulate(parts.begin(), parts.end(), std::int64_t{0});
+  const auto earlier = [&](std::size_t a, std::size_t b) {
+    return remainders[a] != remainders[b] ? remainders[a] > remainders[b] : a < b;
+  };
+  if (left > 0 && left < std::ssize(order)) {  // as a rule: which are the largest, in whatever order
+    std::ranges::nth_element(order, order.begin() + left, earlier);
+  } else {
+    std::ranges::sort(order, earlier);
+  }
   for (std::size_t i = 0; left > 0; i = (i + 1) % order.size(), --left) ++parts[order[i]];
   // Rounding may have lifted a product over a whole number: take back where the remainder is smallest.
   for (std::size_t i = order.size(); left < 0 && i-- > 0;)

@@ -1,6 +1,7 @@
 #include "models/access/row_hash.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <numeric>
 #include <stdexcept>
@@ -88,26 +89,34 @@ class RoundTables {
   std::vector<std::uint32_t> added_;  // [round][right half], to the left one by exclusive or
 };
 
-// walk() of each of them: pass by pass, so that a processor works on several numbers at a time, and a few thousand
-// together, which its cache holds. How many passes one takes is not foreseen, so no branch asks it.
+// How many numbers walk together: a processor's cache holds them.
+constexpr std::size_t kTogether = 4096;
+
+// walk() of each of at most kTogether numbers: pass by pass, so that a processor works on several numbers at a time.
+// How many passes one takes is not foreseen, so no branch asks it.
 template <typename Pass>
-void walk_all(std::span<std::uint64_t> positions, std::uint64_t n, const Pass& pass) {
-  constexpr std::size_t kTogether = 4096;
-  std::vector<std::uint32_t> outside(std::min(kTogether, positions.size()));
-  for (std::size_t first = 0; first < positions.size(); first += kTogether) {
-    const auto part = positions.subspan(first, std::min(kTogether, positions.size() - first));
-    std::iota(outside.begin(), outside.end(), 0U);
-    for (std::size_t left = part.size(); left > 0;) {
-      std::size_t still = 0;
-      for (std::size_t i = 0; i < left; ++i) {
-        const std::uint32_t at = outside[i];
-        part[at] = pass(part[at]);
-        outside[still] = at;
-        still += part[at] >= n ? 1 : 0;
-      }
-      left = still;
+void walk_together(std::span<std::uint64_t> part, std::uint64_t n, const Pass& pass) {
+  std::array<std::uint32_t, kTogether> outside;
+  std::iota(outside.begin(), outside.begin() + static_cast<std::ptrdiff_t>(part.size()), 0U);
+  for (std::size_t left = part.size(); left > 0;) {
+    std::size_t still = 0;
+    for (std::size_t i = 0; i < left; ++i) {
+      const std::uint32_t at = outside[i];
+      part[at] = pass(part[at]);
+      outside[still] = at;
+      still += part[at] >= n ? 1 : 0;
     }
+    left = still;
   }
+}
+
+// Calls `work` with the pass that is fastest for `count` numbers.
+template <typename Work>
+void with_pass(std::uint64_t count, std::uint64_t n, std::uint64_t key, const Work& work) {
+  const int half_bits = half_bits_of(n);
+  if (count < std::uint64_t{1} << half_bits) return work([&](std::uint64_t i) { return feistel(i, half_bits, key); });
+  const RoundTables rounds(half_bits, key);
+  work([&](std::uint64_t i) { return rounds.pass(i); });
 }
 
 }  // namespace
@@ -126,14 +135,25 @@ std::uint64_t unpermute(std::uint64_t i, std::uint64_t n, std::uint64_t key) {
 
 void permute_all(std::span<std::uint64_t> positions, std::uint64_t n, std::uint64_t key) {
   for (const std::uint64_t i : positions) check_position(i, n);
-  const int half_bits = half_bits_of(n);
-  const std::uint64_t halves = std::uint64_t{1} << half_bits;
-  if (positions.size() < halves) {
-    walk_all(positions, n, [&](std::uint64_t i) { return feistel(i, half_bits, key); });
-  } else {
-    const RoundTables rounds(half_bits, key);
-    walk_all(positions, n, [&](std::uint64_t i) { return rounds.pass(i); });
-  }
+  with_pass(positions.size(), n, key, [&](const auto& pass) {
+    for (std::size_t first = 0; first < positions.size(); first += kTogether)
+      walk_together(positions.subspan(first, std::min(kTogether, positions.size() - first)), n, pass);
+  });
+}
+
+void permute_first(std::uint64_t count, std::uint64_t n, std::uint64_t key,
+                   const std::function<void(std::span<const std::uint64_t>)>& visit) {
+  if (count == 0) return;
+  check_position(count - 1, n);
+  std::vector<std::uint64_t> numbers(std::min<std::uint64_t>(kTogether, count));
+  with_pass(count, n, key, [&](const auto& pass) {
+    for (std::uint64_t first = 0; first < count; first += kTogether) {
+      const std::span<std::uint64_t> part(numbers.data(), std::min<std::uint64_t>(kTogether, count - first));
+      std::iota(part.begin(), part.end(), first);
+      walk_together(part, n, pass);
+      visit(part);
+    }
+  });
 }
 
 std::uint64_t row_id(std::string_view table, std::uint64_t seed, std::uint64_t position, std::uint64_t rows) {

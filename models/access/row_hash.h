@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -20,6 +21,11 @@ std::uint64_t unpermute(std::uint64_t i, std::uint64_t n, std::uint64_t key);
 
 // permute() of each of them, in place: the same numbers, several times as fast.
 void permute_all(std::span<std::uint64_t> positions, std::uint64_t n, std::uint64_t key);
+
+// Calls `visit` with permute() of 0, 1, ... below `count`, some thousands at a time, in this order: no list of all of
+// them is made. std::out_of_range when count > n.
+void permute_first(std::uint64_t count, std::uint64_t n, std::uint64_t key,
+                   const std::function<void(std::span<const std::uint64_t>)>& visit);
 
 // Row id of popularity position `position` of a table of `rows` rows.
 std::uint64_t row_id(std::string_view table, std::uint64_t seed, std::uint64_t position, std::uint64_t rows);

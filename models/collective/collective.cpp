@@ -64,7 +64,12 @@ LinkId CollectiveLoads::bottleneck(const Cluster& cluster) const {
 
 GroupShape group_shape(const std::vector<int>& ranks, const Cluster& cluster) {
   std::map<int, int> members_of_node;
-  for (int rank : ranks) ++members_of_node[cluster.node_of(rank)];
+  auto last = members_of_node.end();  // neighbours among the members share a node
+  for (const int rank : ranks) {
+    const int node = cluster.node_of(rank);
+    if (last == members_of_node.end() || last->first != node) last = members_of_node.try_emplace(node, 0).first;
+    ++last->second;
+  }
   GroupShape shape{static_cast<int>(ranks.size()), static_cast<int>(members_of_node.size()), 0, 0};
   if (ranks.empty()) return shape;
   shape.min_per_node = shape.members;

@@ -55,6 +55,10 @@ class RowOwners {
 
  private:
   RowOwner cut(std::uint64_t id) const;
+  // Calls `visit` with the number that decides about each of the offsets below `count`, in their order: row id, or
+  // place in the permutation of the placement.
+  template <typename Visit>
+  void visit_first(std::uint64_t count, const Visit& visit) const;
 
   std::uint64_t rows_;
   int owners_;

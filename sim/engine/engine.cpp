@@ -12,7 +12,7 @@ namespace {
 // A Program executed until it is steady.
 struct SteadyRun {
   SteadyRun(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works, NodeClasses like,
-            Network& network, const EngineOptions& options, Execution::Keep keep = Execution::Keep::spans)
+            Network& network, const EngineOptions& options, Execution::Keep keep = Execution::Keep::recent)
       : classes(std::move(like)), execution(program, cluster, works, classes, options, Execution::Until::steady, keep) {
     network.run(cluster.links(), execution.routes(), [&](NetworkSession& session) { execution.run(session); });
   }
@@ -50,7 +50,7 @@ ComparedSimulation simulate_on_both(const Program& program, const Cluster& clust
                                     Network& network, Network& other, const EngineOptions& options) {
   NodeClasses classes = classify_nodes(works, cluster);
   const Seconds time{
-      SteadyRun(program, cluster, works, classes, other, options, Execution::Keep::times).execution.kept().seconds};
+      SteadyRun(program, cluster, works, classes, other, options, Execution::Keep::none).execution.kept().seconds};
   return {simulate_classes(program, cluster, works, std::move(classes), network, options), time};
 }
 
@@ -65,7 +65,7 @@ SimulationResult simulation_result(const Execution::Kept& kept, const Program& p
 
 SteadyIteration steady_iteration(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                                  Network& network, const EngineOptions& options) {
-  const SteadyRun run(program, cluster, works, classify_nodes(works, cluster), network, options);
+  const SteadyRun run(program, cluster, works, classify_nodes(works, cluster), network, options, Execution::Keep::last);
   const Execution::Kept& kept = run.execution.kept();
   Timeline timeline = timeline_without_traffic(kept, program, works, run.classes, cluster);
   const Utilisation link = busiest_link(link_seconds(works, cluster), cluster, kept.seconds);
@@ -75,8 +75,7 @@ SteadyIteration steady_iteration(const Program& program, const Cluster& cluster,
 
 Seconds iteration_time(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                        Network& network, const EngineOptions& options) {
-  const SteadyRun run(program, cluster, works, classify_nodes(works, cluster), network, options,
-                      Execution::Keep::times);
+  const SteadyRun run(program, cluster, works, classify_nodes(works, cluster), network, options, Execution::Keep::none);
   return {run.execution.kept().seconds};
 }
 

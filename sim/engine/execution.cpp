@@ -182,7 +182,7 @@ int Execution::running_id(const RankStreams::Next& next, int call) {
 void Execution::move_bytes(int id) {
   Running& running = running_[id];
   for (const Load& load : loads_[works_.kind_of(running.iteration)][running.op][running.call]) {
-    transfers_.add(session_->start(load.route, load.bytes), {id, load.link, load.used});
+    transfers_.add(session_->start(load.route, load.bytes), {id, load.used});
     ++running.transfers;
     ++moving_;
     for (const int index : waiting_for(load.used)) {
@@ -194,13 +194,14 @@ void Execution::move_bytes(int id) {
 }
 
 void Execution::transfer_ended(TransferId transfer) {
-  const auto [id, link, used] = transfers_.take(transfer);
+  const auto [id, used] = transfers_.take(transfer);
   --moving_;
   --running_[id].transfers;
   if (running_[id].inside == 0) return;
   const GroupMembers& group = *group_of_[running_[id].op];
   const int call = running_[id].call;
   const std::span<const int> waiting = waiting_for(used);
+  const LinkId link = used_[used].link;
   for (const int index : waiting) {
     const GroupMembers::Seat& seat = group.seat(index);
     if (seat.call != call) continue;
@@ -252,7 +253,7 @@ void Execution::fire(const Timer& timer) {
 
 void Execution::end_op(int index, int op, int iteration, double started, LinkId link) {
   Rank& rank = ranks_[index];
-  if (keep_ == Keep::spans)
+  if (keep_ != Keep::none)
     spans_of(iteration).push_back({started, now(), rank.number, program_.ops[op].stream, op, link});
   const bool had_finished = rank.streams.finished(iteration_);
   rank.streams.end(op);
@@ -304,7 +305,7 @@ void Execution::iteration_ended() {
     done_ = true;
     return;
   }
-  recent_.push_back(take_iteration(seconds));
+  if (keep_ == Keep::recent) recent_.push_back(take_iteration(seconds));
   if (until_ != Until::all && recent_.size() > kRecent) recent_.pop_front();
   done_ = until_ == Until::all && iteration_ + 1 == options_.iterations;
   spans_.erase(iteration_);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <deque>
 #include <map>
 #include <optional>
@@ -24,10 +25,11 @@ class Execution {
   // stopped: iterations follow each other until the owner stops them; all: as many as the options say, even if they
   // become steady before that.
   enum class Until { steady, stopped, all };
-  // What is known of an iteration in the end; times: no spans, for those who ask for its length alone.
-  enum class Keep { spans, times };
+  // What is kept of the spans: those of the last few iterations, of the last one, or none, for those who ask for its
+  // length alone.
+  enum class Keep { recent, last, none };
   Execution(const Program& program, const Cluster& cluster, IterationWorks works, const NodeClasses& classes,
-            const EngineOptions& options, Until until = Until::steady, Keep keep = Keep::spans);
+            const EngineOptions& options, Until until = Until::steady, Keep keep = Keep::recent);
 
   const std::vector<TransferRoute>& routes() const { return routes_; }
   void run(NetworkSession& session);  // until it is steady, or all iterations have run
@@ -56,7 +58,7 @@ class Execution {
   };
   const Kept& kept() const { return kept_; }                 // until steady: the last iteration
   const std::vector<double>& ends() const { return ends_; }  // of every iteration so far
-  // The last few iterations; until all have run: every one.
+  // The last few iterations; until all have run: every one. None unless they are kept.
   const std::deque<Kept>& recent() const { return recent_; }
 
  private:
@@ -152,17 +154,17 @@ class Execution {
   std::vector<int> index_of_rank_;  // -1: not simulated
   // A link that simulated ranks use.
   struct UsedLink {
+    LinkId link = 0;
     int computing = 0;  // simulated ranks that wait for it, and compute
     struct CapRoute {
       double cap = 0;
       int route = 0;
     };
-    std::vector<CapRoute> routes{};  // one per cap in use
+    boost::container::small_vector<CapRoute, 1> routes{};  // one per cap in use
   };
   // One transfer of a call.
   struct Load {
-    LinkId link = 0;
-    int used = 0;  // the same link among those in use
+    int used = 0;  // link, among those in use
     int route = 0;
     double bytes = 0;
   };

@@ -42,7 +42,7 @@ void Execution::take_links() {
     const Link& link = cluster_.links()[id];
     if (link.node >= 0 ? !classes_.is_representative(link.node) : !leaves[link.leaf]) continue;
     used_index_[id] = static_cast<int>(used_.size());
-    used_.emplace_back();
+    used_.push_back({static_cast<LinkId>(id)});
   }
   waiting_from_.assign(used_.size() + 1, 0);
   const auto for_each_link = [&](const auto& visit) {
@@ -100,9 +100,10 @@ void Execution::declare_loads(const std::vector<OpWork>& works) {
     auto& of_calls = loads.emplace_back();
     for (const OpWork::Call& call : work.calls) {
       auto& of_call = of_calls.emplace_back();
+      const auto counts = [&](const LinkLoad& load) { return used_index_[load.link] >= 0 && load.occupancy > 0; };
+      of_call.reserve(static_cast<std::size_t>(std::ranges::count_if(call.loads.loads, counts)));
       for (const LinkLoad& load : call.loads.loads) {
-        if (used_index_[load.link] < 0 || load.occupancy <= 0) continue;
-        of_call.push_back({load.link, used_index_[load.link], route_of(load), load.occupancy});
+        if (counts(load)) of_call.push_back({used_index_[load.link], route_of(load), load.occupancy});
       }
     }
   }
@@ -110,7 +111,7 @@ void Execution::declare_loads(const std::vector<OpWork>& works) {
 
 // One route per link and cap in use.
 int Execution::route_of(const LinkLoad& load) {
-  std::vector<UsedLink::CapRoute>& known = used_[used_index_[load.link]].routes;
+  auto& known = used_[used_index_[load.link]].routes;
   const auto found = std::ranges::find(known, load.cap.bytes_per_second, &UsedLink::CapRoute::cap);
   if (found != known.end()) return found->route;
   known.push_back({load.cap.bytes_per_second, static_cast<int>(routes_.size())});

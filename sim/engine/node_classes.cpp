@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <initializer_list>
 #include <map>
 #include <utility>
 
@@ -24,7 +25,7 @@ class Signatures {
  public:
   Signatures(const std::vector<OpWork>& works, const Cluster& cluster)
       : cluster_(cluster), nodes_(cluster.nodes(), 1), leaves_(std::max(cluster.leaves(), 1), 1) {
-    for (const Link& link : cluster.links()) add(link, link.rate.bytes_per_second, link.local);
+    for (const Link& link : cluster.links()) add(link, {link.rate.bytes_per_second});
     for (const OpWork& work : works) add(work);
     for (int node = 0; node < cluster.nodes(); ++node) {
       nodes_[node] = fold(nodes_[node], leaves_[cluster.leaf_of(node)]);
@@ -34,9 +35,10 @@ class Signatures {
   std::vector<Signature> take_nodes() { return std::move(nodes_); }
 
  private:
-  void add(const Link& link, double value, std::uint64_t what) {
+  void add(const Link& link, std::initializer_list<double> values) {
     Signature& of = link.node >= 0 ? nodes_[link.node] : leaves_[link.leaf];
-    of = fold(fold(of, what), value);
+    of = fold(of, std::uint64_t(link.local));
+    for (const double value : values) of = fold(of, value);
   }
 
   void add(const OpWork& work) {
@@ -51,10 +53,7 @@ class Signatures {
 
   void add(const CollectiveLoads& loads) {
     for (const LinkLoad& load : loads.loads) {
-      const Link& link = cluster_.links()[load.link];
-      add(link, load.occupancy, link.local);
-      add(link, load.cap.bytes_per_second, link.local);
-      add(link, loads.start.value, link.local);
+      add(cluster_.links()[load.link], {load.occupancy, load.cap.bytes_per_second, loads.start.value});
     }
   }
 

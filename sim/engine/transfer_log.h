@@ -12,8 +12,7 @@ class TransferLog {
  public:
   struct Entry {
     int running = -1;  // collective; -1: none of ours, or ended
-    LinkId link = 0;
-    int used = 0;  // the same link among those in use
+    int used = 0;      // link, among those in use
   };
   void add(TransferId transfer, Entry entry);
   Entry take(TransferId transfer);

@@ -8,6 +8,7 @@
 #include <span>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "sim/timeline/arrivals.h"
 #include "sim/timeline/rank_spans.h"
@@ -221,16 +222,17 @@ std::vector<RankTimes> sweep(const Timeline& timeline, const std::vector<SpanKin
                              const Arrivals& arrivals, Charges& charges) {
   const int per_node = std::clamp(timeline.ranks_per_node, 1, std::max(1, timeline.world_size));
   std::vector<int> swept(static_cast<std::size_t>(per_node), -1);  // [GPU] the last one
+  std::vector<decltype(by_rank.of(0))> parts_of_swept(swept.size());
   std::vector<RankTimes> ranks;
   ranks.reserve(static_cast<std::size_t>(timeline.world_size));
   for (int rank = 0; rank < timeline.world_size; ++rank) {
-    const auto own = by_rank.of(rank);
+    auto own = by_rank.of(rank);
     if (own.empty()) {  // as most ranks are in each of many short windows
       ranks.emplace_back();
       continue;
     }
     int& like = swept[static_cast<std::size_t>(rank) % swept.size()];
-    const auto others = by_rank.of(std::max(like, 0));
+    auto& others = parts_of_swept[static_cast<std::size_t>(rank) % swept.size()];
     if (like >= 0 && alike(timeline, arrivals, own, others)) {
       for (std::size_t i = 0; i < own.size(); ++i) charges.copy(others[i].span, own[i].span);
       ranks.push_back(ranks[static_cast<std::size_t>(like)]);
@@ -239,6 +241,7 @@ std::vector<RankTimes> sweep(const Timeline& timeline, const std::vector<SpanKin
     RankSweep of_rank(timeline, kinds, arrivals, own, charges.exposed_us, charges.waiting_us);
     ranks.push_back(of_rank.run());
     like = rank;
+    others = std::move(own);
   }
   return ranks;
 }

@@ -49,6 +49,14 @@ TEST_CASE("the heaviest tasks begin first, of equal ones the first; a result is 
   CHECK(results == std::vector<std::string>(4));
 }
 
+TEST_CASE("results arrive whole, of no byte and of many more than a pipe holds") {
+  const std::vector<std::string> texts{"", std::string(5'000'001, 'x'), "y", std::string(1 << 20, 'z')};
+  std::vector<WorkerTask> tasks;
+  for (const std::string& text : texts) tasks.push_back(says(text));
+  for (WorkerTask& task : tasks) task.name = "a task";
+  CHECK(run_in_workers(tasks, {2, {}, {}}) == texts);
+}
+
 TEST_CASE("of several failures the first in task order is told, for any number of processes") {
   for (const int jobs : {1, 2, 8}) {
     std::vector<WorkerTask> tasks{says("a"), fails("first"), fails("second"), says("d")};

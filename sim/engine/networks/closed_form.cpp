@@ -18,31 +18,43 @@ class ClosedFormSession : public NetworkSession {
   Seconds now() const override { return now_; }
 
   TransferId start(int route, double bytes) override {
-    ends_.push({now_.value + bytes / rate(routes_[route]), next_});
+    const double when = now_.value + bytes / rate(routes_[route]);
+    if (when != latest_.when) take_latest();
+    if (latest_.count++ == 0) latest_ = {when, next_, 1};
     return next_++;
   }
 
   void set_rate_factor(LinkId link, double factor) override { factors_[link] = factor; }
 
   std::vector<TransferId> advance(Seconds until) override {
+    take_latest();
+    ends_.push_all(fresh_);
+    fresh_.clear();
     std::vector<TransferId> ended;
     if (ends_.empty() || ends_.top().when > until.value) {
       now_ = until;
       return ended;
     }
     now_ = {ends_.top().when};
-    for (; !ends_.empty() && ends_.top().when <= now_.value; ends_.pop()) ended.push_back(ends_.top().transfer);
+    for (; !ends_.empty() && ends_.top().when <= now_.value; ends_.pop()) {
+      for (int i = 0; i < ends_.top().count; ++i) ended.push_back(ends_.top().first + i);
+    }
     return ended;
   }
 
  private:
+  // Of transfers that started one after the other and end together, as those on the like ports of a node do.
   struct End {
     double when = 0;
-    TransferId transfer = 0;
-    bool operator>(const End& other) const {
-      return when != other.when ? when > other.when : transfer > other.transfer;
-    }
+    TransferId first = 0;
+    int count = 0;
+    bool operator>(const End& other) const { return when != other.when ? when > other.when : first > other.first; }
   };
+
+  void take_latest() {
+    if (latest_.count > 0) fresh_.push_back(latest_);
+    latest_.count = 0;
+  }
 
   double rate(const TransferRoute& route) const {
     double narrowest = std::numeric_limits<double>::infinity();
@@ -55,6 +67,8 @@ class ClosedFormSession : public NetworkSession {
   std::vector<double> rates_;
   std::vector<double> factors_;
   Earliest<End> ends_;
+  std::vector<End> fresh_;  // on their way there
+  End latest_;              // may still become more
   Seconds now_;
   TransferId next_ = 0;
 };

@@ -22,7 +22,7 @@ FairLink::Lane& FairLink::lane_of(double cap) {
   const auto lane = std::lower_bound(lanes_.begin(), lanes_.end(), cap,
                                      [](const Lane& each, double wanted) { return each.cap < wanted; });
   if (lane != lanes_.end() && lane->cap == cap) return *lane;
-  return *lanes_.insert(lane, Lane{cap});
+  return *lanes_.insert(lane, Lane{cap, 0, 0});
 }
 
 // Brings virtual times to `now`; a change follows.
@@ -56,7 +56,8 @@ void FairLink::take_ended(double now, std::vector<TransferId>& ended) {
   for (Lane& lane : lanes_) {
     if (lane.next_end <= now + kSameInstant) end_due(lane, ended);
   }
-  std::erase_if(lanes_, [](const Lane& lane) { return lane.moving.empty(); });
+  lanes_.erase(std::remove_if(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.moving.empty(); }),
+               lanes_.end());
 }
 
 // The next one to end, and those that end with it.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <limits>
 #include <vector>
 
@@ -44,7 +45,8 @@ class FairLink {
     double served = 0;  // virtual time
     double rate = 0;    // of each of its transfers
     double next_end = std::numeric_limits<double>::infinity();
-    std::vector<Moving> moving{};  // a heap, the next to end in front
+    // A heap, the next to end in front. Most links carry one transfer at a time: it lies in the link itself.
+    boost::container::small_vector<Moving, 1> moving{};
   };
 
   Lane& lane_of(double cap);
@@ -52,8 +54,8 @@ class FairLink {
   void end_due(Lane& lane, std::vector<TransferId>& ended);
 
   double rate_;
-  double settled_ = 0;       // the lanes' virtual times are of this moment
-  std::vector<Lane> lanes_;  // by rising cap
+  double settled_ = 0;                               // the lanes' virtual times are of this moment
+  boost::container::small_vector<Lane, 1> lanes_{};  // by rising cap
   std::size_t moving_ = 0;
   bool awaits_share_ = false;
 };

@@ -77,8 +77,10 @@ class FairQueuesSession : public NetworkSession {
       queues_[queue].share();
       const double next = queues_[queue].next_end();
       ++versions_[queue];
-      if (!std::isinf(next)) ends_.push({next, queue, versions_[queue]});
+      if (!std::isinf(next)) fresh_.push_back({next, queue, versions_[queue]});
     }
+    ends_.push_all(fresh_);
+    fresh_.clear();
     changed_.clear();
   }
 
@@ -108,6 +110,7 @@ class FairQueuesSession : public NetworkSession {
   std::vector<int> versions_;  // [queue]
   std::vector<int> changed_;   // queues that have to share anew
   Earliest<NextEnd> ends_;
+  std::vector<NextEnd> fresh_;  // on their way there
   std::vector<TransferId> ended_;
   double now_ = 0;
   TransferId next_ = 0;

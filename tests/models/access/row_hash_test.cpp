@@ -79,6 +79,19 @@ TEST_CASE("many positions at once are permuted as each by itself, few of many ro
   }
 }
 
+TEST_CASE("the first positions are permuted as each by itself, in their order") {
+  for (const std::uint64_t n : {1ULL, 9'000ULL, 70'001ULL, 1'000'000'007ULL}) {
+    for (const std::uint64_t count : {0ULL, 1ULL, 4'096ULL, 9'000ULL}) {
+      std::uint64_t next = 0;
+      permute_first(std::min(n, count), n, 77, [&](std::span<const std::uint64_t> numbers) {
+        for (const std::uint64_t number : numbers) REQUIRE(number == permute(next++, n, 77));
+      });
+      CHECK(next == std::min(n, count));
+    }
+  }
+  CHECK_THROWS_AS(permute_first(8, 7, 1, {}), std::out_of_range);
+}
+
 TEST_CASE("every shard of an uneven tier gets its rows, each local row once") {
   const std::uint64_t key = hash_key("t", 1, 2);
   std::set<std::pair<int, std::uint64_t>> places;

@@ -107,6 +107,18 @@ TEST_CASE("what the estimate or the planner search says not to help is not advis
   CHECK_FALSE(has(bound.notes(), " makes the iteration "));
 }
 
+TEST_CASE("advice is the same whoever found the estimate of the case, and whatever its Programs know of each other") {
+  for (const char* const table : {"1.2", "0.8"}) {
+    const Skewed skewed(pooled(std::stod(table)));
+    const PreparedCase known = skewed.prepared();
+    const RankLoads loads = loads_of(known.program());
+    CHECK(load_notes(loads, known, uncontended_ms(known)) == load_notes(loads, skewed.prepared()));
+    CHECK(uncontended_ms(known) ==
+          simulate_case(known, known.program(), physics::named("closed_form")).timeline.iteration_ms);
+    CHECK(known.with_plan(known.plan).program() == skewed.prepared().program());
+  }
+}
+
 TEST_CASE("even loads are not worth a note") {
   CHECK(Skewed(pooled(0)).notes() == "");
   Skewed even(pooled(1.2));

@@ -1,0 +1,45 @@
+#include "sim/engine/earliest.h"
+
+#include <doctest/doctest.h>
+
+#include <queue>
+#include <tuple>
+
+#include "base/rng.h"
+
+namespace shardsim::earliest_test {
+
+namespace {
+
+// Many are of the same time.
+struct Event {
+  double when = 0;
+  int number = 0;
+  bool operator>(const Event& other) const { return std::tie(when, number) > std::tie(other.when, other.number); }
+};
+
+}  // namespace
+
+TEST_CASE("events come in the order of a plain queue, one by one or many at a time") {
+  Rng random(5);
+  Earliest<Event> events;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> plain;
+  int number = 0;
+  double now = 0;
+  for (int turn = 0; turn < 400; ++turn) {
+    const std::uint64_t count = random.below(4) == 0 ? 200 + random.below(400) : random.below(4);
+    std::vector<Event> fresh;
+    for (std::uint64_t i = 0; i < count; ++i) fresh.push_back({now + static_cast<double>(random.below(50)), number++});
+    for (const Event& event : fresh) plain.push(event);
+    events.push_all(fresh);
+    for (std::uint64_t i = random.below(300); i > 0 && !plain.empty(); --i) {
+      REQUIRE(events.top().number == plain.top().number);
+      now = plain.top().when;
+      events.pop();
+      plain.pop();
+    }
+    REQUIRE(events.empty() == plain.empty());
+  }
+}
+
+}  // namespace shardsim::earliest_test

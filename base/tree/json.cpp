@@ -13,8 +13,10 @@ namespace shardsim {
 namespace {
 
 // Plans and programs of large worlds are long lists; maps as wide as a model has tables.
-constexpr TreeLimits kLimits{
-    .depth = 64, .values = 5'000'000, .keys_per_map = 1'000'000, .remedy = "Split it. Is this the right file?"};
+constexpr TreeLimits kLimits{.depth = 64,
+                             .values = 5'000'000,
+                             .keys_per_map = 1'000'000,
+                             .remedy = "Give a smaller file: of fewer tables, shards or operations"};
 
 // How far the parser has read.
 struct Progress {

@@ -41,6 +41,7 @@ texts = {
     % listed("'*t%d*': row_wise", range(n - 1, -1, -1)),
     "constraints": lambda: head + tables() + "planner: {name: per_table, tables: {%s}}\nconstraints: {%s}"
     % (listed("t%d: row_wise"), listed("t%d: {sharding_types: [row_wise]}")),
+    "torchrec": lambda: head + tables() + "planner: {name: torchrec}",
     "copies": lambda: head + "workload: {base: toy_history, tables: [{name: t, rows: 10, dim: 4, kind: pooled, copies: "
     "100000}]}\n" + row_wise + "cases: [%s]" % listed("{name: c%d}"),
     "features": lambda: "name,rows,dim,features\na,100,16," + listed("f%d").replace(",", ""),
@@ -72,6 +73,7 @@ large set 9900 check set.yaml
 large names 8000 check names.yaml
 large patterns 5000 check patterns.yaml
 large constraints 5000 check constraints.yaml
+large torchrec 12000 check torchrec.yaml
 python3 large.py copies 100 >copies.yaml
 (
   ulimit -v 500000  # none of the tables is made

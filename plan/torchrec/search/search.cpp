@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <functional>
 #include <limits>
 #include <set>
 
@@ -21,6 +23,75 @@ std::vector<ShardingOption> copies_of(const Proposal& proposal) {
   return options;
 }
 
+// Sums over the options of a proposal. Most proposals differ from the one before in a single table: the sums follow,
+// for to look at all options of all proposals takes the square of the number of tables. Options live as long as the
+// proposers, which the search keeps to its end.
+class RunningSums {
+ public:
+  using Judge = std::function<bool(const ShardingOption&)>;
+  explicit RunningSums(Judge is_hopeless) : is_hopeless_(std::move(is_hopeless)) {}
+
+  void follow(const Proposal& proposal) {
+    // What rounding has left in the sums goes when they are made anew, after as many changes as there are options.
+    if (proposal.size() != last_.size() || changes_ >= proposal.size()) return start(proposal);
+    constexpr std::size_t kBlock = 512;  // options that are compared at once, as bytes
+    for (std::size_t begin = 0; begin < proposal.size(); begin += kBlock) {
+      const std::size_t end = std::min(begin + kBlock, proposal.size());
+      const ShardingOption* const* const block = proposal.data() + begin;
+      if (!std::equal(block, proposal.data() + end, last_.data() + begin)) follow(proposal, begin, end);
+    }
+  }
+
+  std::uint64_t keys = 0, mixed_keys = 0;
+  Storage total;
+  std::int64_t hopeless = 0;  // options that not even empty ranks could hold
+  double all_ms = 0, even_ms = 0;
+  double slowest() const { return depths_.empty() ? 0 : std::max(0.0, *depths_.rbegin()); }
+
+ private:
+  void follow(const Proposal& proposal, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      if (proposal[i] == last_[i]) continue;
+      add(*last_[i], -1);
+      add(*proposal[i], 1);
+      last_[i] = proposal[i];
+      ++changes_;
+    }
+  }
+
+  void start(const Proposal& proposal) {
+    keys = mixed_keys = 0;
+    total = {};
+    hopeless = 0;
+    all_ms = even_ms = 0;
+    depths_.clear();
+    for (const ShardingOption* option : proposal) add(*option, 1);
+    last_ = proposal;
+    changes_ = 0;
+  }
+
+  // Adds the option, or takes it away where `sign` is -1.
+  void add(const ShardingOption& option, int sign) {
+    keys += static_cast<std::uint64_t>(sign) * option.key;
+    mixed_keys += static_cast<std::uint64_t>(sign) * mixed(option.key);
+    total += {sign * option.total.hbm, sign * option.total.ddr};
+    hopeless += is_hopeless_(option) ? sign : 0;
+    all_ms += sign * option.sum;
+    if (option.partition == PartitionBy::uniform && option.even_perf) even_ms += sign * option.depth;
+    if (option.partition == PartitionBy::uniform) return;
+    if (sign > 0) {
+      depths_.insert(option.depth);
+    } else if (const auto found = depths_.find(option.depth); found != depths_.end()) {
+      depths_.erase(found);
+    }
+  }
+
+  Judge is_hopeless_;
+  Proposal last_;
+  std::size_t changes_ = 0;
+  std::multiset<double> depths_;  // of the options that are not spread evenly
+};
+
 // Places and rates proposals for a run and keeps the best. A proposal that was met before is not placed again.
 //
 // Large models make tens of thousands of proposals that differ in one table. Without RunSettings::count_plans those get
@@ -37,17 +108,10 @@ class Evaluator {
  private:
   // Tells sets of options apart, whatever their order.
   using Key = std::pair<std::uint64_t, std::uint64_t>;
-  // What the options of a proposal alone tell of its placement.
-  struct Outlook {
-    Key key;
-    Storage total;
-    bool too_large = false;   // more bytes than all ranks have, or an option that not even empty ranks could hold
-    double least_rating = 0;  // no placement rates better
-  };
-
-  Outlook outlook_of(const Proposal& proposal) const;
+  bool cannot_be_better(const Proposal& proposal) const;
+  double least_rating_of(const Proposal& proposal) const;
   bool hopeless(const ShardingOption& option) const;
-  void place(const Proposal& proposal, const Outlook& outlook);
+  void place(const Proposal& proposal);
   void keep(const Proposal& proposal, double rating);
   double worst_kept() const;  // a rating that is not better than this changes nothing
 
@@ -55,6 +119,7 @@ class Evaluator {
   RunResult& result_;
   Partitioner partitioner_;
   Storage available_, largest_;  // of all ranks together; of the largest
+  RunningSums sums_;
   std::set<Key> seen_;
   Proposal failed_;  // the last one without a place whose reason is not known yet
 };
@@ -63,7 +128,8 @@ Evaluator::Evaluator(const RunSettings& settings, RunResult& result)
     : settings_(settings),
       result_(result),
       partitioner_(settings.partitioner, result.space, result.reservation.topology),
-      available_(capacity_of(result.reservation.topology)) {
+      available_(capacity_of(result.reservation.topology)),
+      sums_([this](const ShardingOption& option) { return hopeless(option); }) {
   for (const Storage& device : result.reservation.topology.devices) {
     largest_ = {std::max(largest_.hbm, device.hbm), std::max(largest_.ddr, device.ddr)};
   }
@@ -78,35 +144,41 @@ bool Evaluator::hopeless(const ShardingOption& option) const {
          static_cast<double>(option.total.ddr) > ranks * static_cast<double>(largest_.ddr);
 }
 
-// No rank is done before the average of all, nor before what is spread evenly and the slowest other shard.
-Evaluator::Outlook Evaluator::outlook_of(const Proposal& proposal) const {
-  Outlook outlook;
+// No placement of the proposal rates better: no rank is done before the average of all, nor before what is spread
+// evenly and the slowest other shard.
+double Evaluator::least_rating_of(const Proposal& proposal) const {
   double all_ms = 0, even_ms = 0, slowest = 0;
   for (const ShardingOption* option : proposal) {
-    outlook.key.first += option->key;
-    outlook.key.second += mixed(option->key);
-    outlook.total += option->total;
-    outlook.too_large = outlook.too_large || hopeless(*option);
     all_ms += option->sum;
     if (option->partition != PartitionBy::uniform) slowest = std::max(slowest, option->depth);
     if (option->partition == PartitionBy::uniform && option->even_perf) even_ms += option->depth;
   }
-  outlook.too_large = outlook.too_large || !outlook.total.fits_in(available_);
-  outlook.least_rating = std::max(all_ms / settings_.topology.world_size, even_ms + slowest) * (1 - kSlack);
-  return outlook;
+  return std::max(all_ms / settings_.topology.world_size, even_ms + slowest) * (1 - kSlack);
+}
+
+// The running sums are rounded in another order: what they leave open, the options say.
+bool Evaluator::cannot_be_better(const Proposal& proposal) const {
+  constexpr double kMargin = 1e-4;
+  const double about = std::max(sums_.all_ms / settings_.topology.world_size, sums_.even_ms + sums_.slowest());
+  const double worst = worst_kept();
+  const bool known = std::isfinite(sums_.all_ms) && std::isfinite(sums_.even_ms);
+  if (known && about * (1 - kMargin) > worst) return true;
+  if (known && about * (1 + kMargin) < worst) return false;
+  return least_rating_of(proposal) > worst;
 }
 
 void Evaluator::evaluate(const Proposal& proposal) {
-  const Outlook outlook = outlook_of(proposal);
-  if (!seen_.insert(outlook.key).second) return;
+  sums_.follow(proposal);
+  if (!seen_.insert({sums_.keys, sums_.mixed_keys}).second) return;
   ++result_.num_proposals;
-  if (!settings_.count_plans && outlook.too_large) {
-    result_.lowest = std::min(result_.lowest, outlook.total);
+  const bool too_large = sums_.hopeless > 0 || !sums_.total.fits_in(available_);
+  if (!settings_.count_plans && too_large) {
+    result_.lowest = std::min(result_.lowest, sums_.total);
     if (!result_.found) failed_ = proposal;
-  } else if (!settings_.count_plans && result_.found && outlook.least_rating > worst_kept()) {
+  } else if (!settings_.count_plans && result_.found && cannot_be_better(proposal)) {
     ++result_.num_untried;
   } else {
-    place(proposal, outlook);
+    place(proposal);
   }
 }
 
@@ -117,12 +189,12 @@ double Evaluator::worst_kept() const {
   return result_.candidates.size() < wanted ? kAny : result_.candidates.back().rating;
 }
 
-void Evaluator::place(const Proposal& proposal, const Outlook& outlook) {
+void Evaluator::place(const Proposal& proposal) {
   if (partitioner_.partition(proposal)) {
     ++result_.num_plans;
     return keep(proposal, perf_rating(proposal, partitioner_.assignment(), settings_.topology.world_size));
   }
-  result_.lowest = std::min(result_.lowest, outlook.total);
+  result_.lowest = std::min(result_.lowest, sums_.total);
   if (result_.found) return;
   failed_.clear();
   result_.last_error = partitioner_.failure();

@@ -70,7 +70,7 @@ TEST_CASE("what TorchRec does not know is refused with a hint") {
   CHECK(has(fault_of("{name: torchrec, constraints: {a: {compute_kernels: [uvm]}}}"), "is no compute kernel"));
   CHECK(has(fault_of("{name: torchrec, constraints: {aa: {compute_kernels: [fused]}}}"), "no table \"aa\""));
   CHECK(has(fault_of("{name: torchrec, proposers: [greedi]}"), "Did you mean 'greedy'?"));
-  CHECK(has(fault_of("{name: torchrec, proposers: []}"), "no proposer"));
+  CHECK(has(fault_of("{name: torchrec, proposers: []}"), "proposers: a list of 0 items"));
   CHECK(has(fault_of("{name: torchrec, bins_per_device: 1e12}"), "at most 10000"));
   CHECK(has(fault_of("{name: torchrec, tolerance: -1}"), "from 0 to 1e6"));
   CHECK(has(fault_of("{name: torchrec, constraints: [a]}"), "is no map"));

@@ -117,7 +117,7 @@ class Explorer {
     while (!accepted_.empty()) {
       const Tree specimen = std::move(accepted_.front());
       accepted_.pop_front();
-      vary(specimen, specimen, {});
+      vary(specimen, specimen, {{}, path_of(specimen)});
     }
   }
 
@@ -133,10 +133,17 @@ class Explorer {
       taken = false;
     }
     gather(tree, taken, shape_, parts_);
-    remember(tree, "");
-    if (!taken) return repairs < kMostRepairs && repair(tree, tree, {}, repairs);
+    remember(tree, path_of(tree));
+    if (!taken) return repairs < kMostRepairs && repair(tree, tree, {{}, path_of(tree)}, repairs);
     accepted_.push_back(std::move(tree));
     return true;
+  }
+
+  // Where its keys depend on its name, as those of a planner do, keys of one name tell nothing of those of another.
+  static std::string path_of(const Tree& root) {
+    if (!root.asked || root.asked->names.empty()) return "";
+    const Tree* const name = root.find(root.asked->name_key);
+    return name == nullptr ? "" : name->scalar;
   }
 
   // Which forms a key may have is known when the reader asks for it, which may be after it has missed it.

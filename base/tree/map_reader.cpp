@@ -199,7 +199,8 @@ const std::vector<Tree>& MapReader::list(std::string_view key, const Bounds& len
                       length.hold(0) ? "Write [A, B, ...], or [] for none" : "Write [A, B, ...]");
   }
   if (length.hold(static_cast<double>(tree.items.size()))) return tree.items;
-  throw input_error(tree.place, fmt::format("{}: a list of {} items", dotted(key), tree.items.size()),
+  const std::string found = tree.items.empty() ? "the list is empty" : fmt::format("{} items", tree.items.size());
+  throw input_error(tree.place, fmt::format("{}: {}", dotted(key), found),
                     "The number of items must be " + length.text());
 }
 

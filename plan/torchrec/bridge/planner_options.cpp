@@ -82,8 +82,9 @@ ReservationSettings read_reservation(MapReader reader) {
 // TorchRec reads 0 as "not given" and takes its own 32 or 128 GiB.
 std::optional<Bytes> read_capacity(MapReader& reader, const char* key) {
   if (!reader.has(key)) return std::nullopt;
-  return reader.get(
-      key, bytes_leaf(Bounds::from(1), "\"1 B\" for no memory at all; without the key it is that of the cluster"));
+  return reader.get(key, bytes_leaf(Bounds::from(1),
+                                    "TorchRec takes 0 B for its default; 1 B is no memory at all, and without the key "
+                                    "it is that of the cluster"));
 }
 
 double element_bytes(MapReader& reader, const char* key) {

@@ -43,7 +43,7 @@ TEST_CASE("broken tables are refused with place") {
   refused(sequence + ", pooling: mean", "only pooled tables have this key");
   refused(sequence + ", pooling_factor: 3", "only pooled tables have this key");
   refused(sequence + ", features: [{name: f, weighted: true}]", "only features of pooled tables have this key");
-  refused(sequence + ", features: []", "features: a list of 0 items");
+  refused(sequence + ", features: []", "features: the list is empty");
   refused(sequence + ", features: [f, f]", "'f' is there twice");
   refused(sequence + ", colour: red", "unknown key \"colour\"");
   refused(sequence + ", copies: 0", "copies");
@@ -109,7 +109,7 @@ TEST_CASE("lengths and orders that cannot be are refused with place") {
   of_lengths("negative_binomial", "size' is missing");
   of_lengths("uniform_int, low: 0, high: 9", "have the mean 4.5 here, bags have 5 ids");
   of_lengths("uniform_int, low: -1, high: 11", "low");
-  of_lengths("histogram, lengths: []", "lengths: a list of 0 items");
+  of_lengths("histogram, lengths: []", "lengths: the list is empty");
   of_lengths("histogram, lengths: [{length: 0, share: 1}]", "have the mean 0 here");
   of_lengths("histogram, lengths: [{length: 5, share: 0.9}]", "add up to 0.9");
   of_lengths("poisson, size: 3", "unknown key \"size\"");
@@ -148,7 +148,7 @@ TEST_CASE("broken access distributions are refused with place") {
   refused("family: steps, rows: [0], weights: [3]", "\"0\" is below 1");
   refused("family: steps, rows: [1.5], weights: [3]", "1.5");
   refused("family: explicit, p: [1, -2]", "negative");
-  refused("family: piecewise_power_law, knots: []", "knots: a list of 0 items");
+  refused("family: piecewise_power_law, knots: []", "knots: the list is empty");
   refused("family: piecewise_power_law, knots: [{rank: 1, fraction: 1, ln_p: 0}]", "exactly one");
   refused("family: piecewise_power_law, knots: [{fraction: 0.001, ln_p: 0}]", "not a whole rank");
   refused("family: piecewise_power_law, knots: [{fraction: 1, ln_p: 800}]", "sum of the access distribution is inf");

@@ -256,20 +256,23 @@ std::string three_digits(double value) {
   return std::fabs(value) < 999.5 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
 }
 
+double worth_of(const Unit& unit) {
+  return std::ldexp(std::pow(10.0, unit.tens), unit.twos);
+}
+
 // In the largest unit that leaves at least 1, after rounding (999.6 MB/s is 1 GB/s).
 std::string scaled(double value, std::span<const Unit> ascending, double step) {
-  const auto factor = [](const Unit& unit) { return std::ldexp(std::pow(10.0, unit.tens), unit.twos); };
   const Unit* chosen = &ascending.front();
-  while (chosen != &ascending.back() && std::fabs(value) / factor(*chosen) >= step - 0.5) ++chosen;
-  return fmt::format("{} {}", three_digits(value / factor(*chosen)), chosen->name);
+  while (chosen != &ascending.back() && std::fabs(value) / worth_of(*chosen) >= step - 0.5) ++chosen;
+  return fmt::format("{} {}", three_digits(value / worth_of(*chosen)), chosen->name);
 }
 
 }  // namespace
 
-std::vector<std::string> unit_names(UnitsOf quantity) {
+std::vector<UnitName> unit_names(UnitsOf quantity) {
   const auto names = [](std::span<const Unit> units) {
-    std::vector<std::string> result;
-    for (const Unit& unit : units) result.emplace_back(unit.name);
+    std::vector<UnitName> result;
+    for (const Unit& unit : units) result.push_back({std::string(unit.name), worth_of(unit)});
     return result;
   };
   switch (quantity) {

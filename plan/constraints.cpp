@@ -12,28 +12,8 @@
 namespace shardsim {
 namespace {
 
-// A list under `key`, each item read by `parse`. An empty one would leave no way to place the table.
-template <typename Value, typename Parse>
-std::vector<Value> some(MapReader& reader, const char* key, Parse parse) {
-  std::vector<Value> values;
-  if (!reader.has(key)) return values;
-  for (const Tree& item : reader.list(key)) values.push_back(parse(scalar_text(item, "a name"), item.place));
-  if (!values.empty()) return values;
-  throw input_error(reader.place_of(key), fmt::format("'{}' is empty", key), "Name one, or leave the key out");
-}
-
-std::string parse_kernel(const std::string& name, const Place& place) {
-  const std::vector<std::string> known = compute_kernels();
-  if (std::ranges::find(known, name) != known.end()) return name;
-  throw input_error(place, "unknown compute kernel " + excerpt(name), known_names_hint(name, known));
-}
-
 double read_load_factor(MapReader& reader, const std::vector<std::string>& kernels) {
-  const double factor = reader.share("cache_load_factor", 0);
-  if (factor <= 0) {
-    throw input_error(reader.place_of("cache_load_factor"), "cache_load_factor is 0",
-                      "Give a number above 0 and up to 1, or take the kernel fused_uvm, which has no cache");
-  }
+  const double factor = reader.get("cache_load_factor", share_leaf(Bounds::above(0).to(1), kWithoutCache));
   if (kernels.empty() || std::ranges::any_of(kernels, has_cache)) return factor;
   throw input_error(reader.place_of("cache_load_factor"),
                     "'cache_load_factor' has no effect here: compute_kernels names no kernel with a cache",
@@ -43,9 +23,9 @@ double read_load_factor(MapReader& reader, const std::vector<std::string>& kerne
 TableConstraint read_constraint(MapReader reader) {
   TableConstraint constraint;
   constraint.place = reader.tree().place;
-  const auto parse_type = [](const std::string& name, const Place& place) { return parse_strategy(name, place); };
-  constraint.sharding_types = some<Strategy>(reader, "sharding_types", parse_type);
-  constraint.compute_kernels = some<std::string>(reader, "compute_kernels", parse_kernel);
+  for (const std::string& type : reader.words("sharding_types", strategy_names(), "strategy"))
+    constraint.sharding_types.push_back(parse_strategy(type, constraint.place));
+  constraint.compute_kernels = reader.words("compute_kernels", compute_kernels(), "compute kernel");
   if (reader.has("min_partition")) constraint.min_partition = reader.count("min_partition");
   if (reader.has("cache_load_factor")) {
     constraint.cache_load_factor = read_load_factor(reader, constraint.compute_kernels);

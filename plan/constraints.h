@@ -16,6 +16,9 @@ struct Tree;
 struct Workload;
 
 // What a scenario allows a planner to do with a table (docs/formats/scenario.md, `constraints`).
+// What to do instead of a cache for no rows.
+inline constexpr const char* kWithoutCache = "the kernel fused_uvm has no cache";
+
 struct TableConstraint {
   Place place;
   std::vector<Strategy> sharding_types = {};       // one of these; none: any

@@ -117,10 +117,8 @@ const std::vector<Tree>& required_list(const Tree& tree, std::string_view what) 
 }
 
 std::int64_t read_whole_number(const Tree& tree) {
-  note_form(tree, {Form::Kind::count});
-  const std::string& text = scalar_text(tree, "a whole number");
   if (tree.quoted) throw input_error(tree.place, "a text where a whole number is due", "Leave the quotes out");
-  return parse_count(text, tree.place);
+  return count_leaf()(tree);
 }
 
 NumberPair read_number_pair(const Tree& tree, std::string_view what) {

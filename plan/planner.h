@@ -67,6 +67,7 @@ struct PlannerEntry {
 };
 
 std::span<const PlannerEntry> planners();  // alphabetical
+std::vector<std::string> planner_names();
 
 // Makes the implementation that `options` (a map with `name`) names. Errors: an unknown name (the known ones are
 // listed), unknown options.

@@ -68,7 +68,7 @@ Placement read_tier(const PlanEntry& entry, const Tree& tree, std::uint64_t begi
 void read_hash(MapReader hash, std::optional<std::uint64_t>& seed) {
   hash.choice("name", {std::string(kRowHash)});
   hash.required("seed");
-  const auto found = static_cast<std::uint64_t>(hash.count_from("seed", 0, 0));
+  const auto found = static_cast<std::uint64_t>(hash.count("seed", Bounds::from(0), 0));
   hash.finish();
   if (seed && *seed != found) {
     throw input_error(hash.place_of("seed"), fmt::format("hash seed {} after {}", found, *seed),

@@ -18,12 +18,22 @@ constexpr std::size_t kSwapValues = 2;  // of a key that takes the place of anot
 constexpr int kMostReadings = 40;       // of one try with all its repairs
 constexpr int kMostFailures = 2;        // of one value at one place, each in another specimen
 
+// Those of the numbers that are in the bounds, or the least that is where none is.
+std::vector<std::string> within(const Bounds& bounds, std::vector<double> numbers) {
+  std::erase_if(numbers, [&](double number) { return !bounds.hold(number); });
+  if (numbers.empty()) numbers.push_back(bounds.least);
+  std::vector<std::string> texts;
+  for (const double number : numbers) texts.push_back(fmt::format("{}", number));
+  return texts;
+}
+
 // The values to try for a form, as YAML. Those for lists hold items of every kind.
 std::vector<std::string> values_for(const Form& form) {
   switch (form.kind) {
     case Form::Kind::text:
-    case Form::Kind::name:
       return {"x"};
+    case Form::Kind::pattern:
+      return {};
     case Form::Kind::choice: {
       std::vector<std::string> quoted;
       for (const std::string& word : form.words) quoted.push_back("'" + word + "'");
@@ -32,11 +42,13 @@ std::vector<std::string> values_for(const Form& form) {
     case Form::Kind::flag:
       return {"true", "false"};
     case Form::Kind::count:
-      return {"1", "2", "8"};
+      return within(form.bounds, {1, 2, 8});
     case Form::Kind::real:
-      return {"0.5", "1", "2"};
+      return within(form.bounds, {0.5, 1, 2});
     case Form::Kind::share:
       return {"0.5", "0.9"};
+    case Form::Kind::percent:
+      return {"5 %"};
     case Form::Kind::bytes:
       return {"1 GiB", "64 KiB"};
     case Form::Kind::time:
@@ -105,7 +117,7 @@ class Explorer {
     while (!accepted_.empty()) {
       const Tree specimen = std::move(accepted_.front());
       accepted_.pop_front();
-      vary(specimen, specimen, {});
+      vary(specimen, specimen, {{}, path_of(specimen)});
     }
   }
 
@@ -121,10 +133,17 @@ class Explorer {
       taken = false;
     }
     gather(tree, taken, shape_, parts_);
-    remember(tree, "");
-    if (!taken) return repairs < kMostRepairs && repair(tree, tree, {}, repairs);
+    remember(tree, path_of(tree));
+    if (!taken) return repairs < kMostRepairs && repair(tree, tree, {{}, path_of(tree)}, repairs);
     accepted_.push_back(std::move(tree));
     return true;
+  }
+
+  // Where its keys depend on its name, as those of a planner do, keys of one name tell nothing of those of another.
+  static std::string path_of(const Tree& root) {
+    if (!root.asked || root.asked->names.empty()) return "";
+    const Tree* const name = root.find(root.asked->name_key);
+    return name == nullptr ? "" : name->scalar;
   }
 
   // Which forms a key may have is known when the reader asks for it, which may be after it has missed it.

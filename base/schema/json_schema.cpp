@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/schema/number_pattern.h"
 #include "base/text.h"
-#include "base/unit_names.h"
 
 namespace shardsim {
 namespace {
@@ -14,41 +15,69 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kDraft = "https://json-schema.org/draft/2020-12/schema";
-constexpr const char* kNumber = "(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?";  // as base/units.cpp reads it
 constexpr std::int64_t kMostCount = (std::int64_t{1} << 53) - 1;
 
-Json quantity(const char* title, UnitsOf units, const char* example) {
+Json as_json(double number) {
+  constexpr double kExact = 0x1p53;
+  if (number == std::floor(number) && std::fabs(number) <= kExact) return static_cast<std::int64_t>(number);
+  return number;
+}
+
+void put_bounds(const Bounds& bounds, Json& schema) {
+  const auto put = [&](const char* key, double number) {
+    if (std::isfinite(number)) schema[key] = as_json(number);
+  };
+  put(bounds.without_least ? "exclusiveMinimum" : "minimum", bounds.least);
+  put(bounds.without_most ? "exclusiveMaximum" : "maximum", bounds.most);
+}
+
+Json quantity(const char* title, const Form& form, UnitsOf units, const char* example) {
   return {{"title", title},
           {"type", "string"},
-          {"pattern", "^" + std::string(kNumber) + " ?(" + join(unit_names(units), "|") + ")$"},
+          {"pattern", quantity_pattern(form.bounds, units)},
           {"examples", Json::array({example})}};
 }
 
+// A number, or a text that the reader takes for one: YAML 1.1 has no number 1e6.
+Json number(const std::string& title, const char* type, const Bounds& bounds, const std::string& pattern) {
+  const std::string range = bounds.text();
+  Json schema{{"title", title + (range.empty() ? "" : ", " + range)}, {"type", Json::array({type, "string"})}};
+  put_bounds(bounds, schema);
+  schema["pattern"] = pattern;
+  return schema;
+}
+
+Json count_schema(Bounds bounds) {
+  bounds.most = std::min(bounds.most, static_cast<double>(kMostCount));
+  return number("a whole number", "integer", bounds, number_pattern(bounds, false));
+}
+
+// Letters as a class of a regular expression.
+std::string letter_class(const std::string& letters) {
+  std::string all;
+  for (const char letter : letters) {
+    if (std::string_view("\\]^-").find(letter) != std::string_view::npos) all += '\\';
+    all += letter;
+  }
+  return "[" + all + "]";
+}
+
+std::string length_of(const Bounds& bounds) {
+  const std::string least = std::to_string(std::max(0, static_cast<int>(bounds.least)));
+  return "{" + least + "," + (std::isfinite(bounds.most) ? std::to_string(static_cast<int>(bounds.most)) : "") + "}";
+}
+
 // Texts may be written without quotes, and YAML takes some of those for numbers or truth values.
-Json text_schema() {
-  return {{"type", Json::array({"string", "number", "boolean"})}};
-}
-
-Json count_schema(std::int64_t least) {
-  return {{"title", "a whole number"},
-          {"type", Json::array({"integer", "string"})},
-          {"minimum", least},
-          {"maximum", kMostCount},
-          {"pattern", "^" + std::string(kNumber) + "$"}};
-}
-
-Json real_schema() {
-  return {{"title", "a number"},
-          {"type", Json::array({"number", "string"})},
-          {"pattern", "^[+-]?" + std::string(kNumber) + "$"}};
-}
-
-Json share_schema() {
-  return {{"title", "a share from 0 to 1, or as 60 %"},
-          {"type", Json::array({"number", "string"})},
-          {"minimum", 0},
-          {"maximum", 1},
-          {"pattern", "^[+-]?" + std::string(kNumber) + "( ?%)?$"}};
+Json text_schema(const Form& form) {
+  const auto has = [&](char letter) { return form.letters.empty() || form.letters.find(letter) != std::string::npos; };
+  Json schema{{"type", Json::array({"string", has('.') ? "number" : "integer", "boolean"})}};
+  if (!has('-')) schema["minimum"] = 0;
+  if (!form.letters.empty()) {
+    schema["pattern"] = "^" + letter_class(form.letters) + length_of(form.bounds) + "$";
+  } else if (form.bounds.least > 0) {
+    schema["minLength"] = static_cast<int>(form.bounds.least);
+  }
+  return schema;
 }
 
 // The words, and what YAML makes of those that look like numbers or truth values.
@@ -118,34 +147,40 @@ class SchemaWriter {
 
   Json scalar(const Form& form) {
     switch (form.kind) {
-      case Form::Kind::name:
-        return shared("name", {{"anyOf", Json::array({{{"type", "string"}, {"pattern", "^[a-z0-9_]{1,64}$"}},
-                                                      {{"type", Json::array({"integer", "boolean"})}}})}});
+      case Form::Kind::pattern:
+        return {{"type", "string"}, {"pattern", form.words.front()}};
       case Form::Kind::choice:
         return choice_schema(form.words);
       case Form::Kind::flag:
         return choice_schema({"true", "false"});
       case Form::Kind::count:
-        return shared(form.least == 1 ? "count" : "count_from_" + std::to_string(form.least), count_schema(form.least));
+        return shared("count", count_schema(form.bounds));
       case Form::Kind::real:
-        return shared("number", real_schema());
+        return shared("number", number("a number", "number", form.bounds, number_pattern(form.bounds, true)));
       case Form::Kind::share:
-        return shared("share", share_schema());
+        return shared("share", number("a share, 0.6 or 60 %", "number", form.bounds, share_pattern(form.bounds)));
+      case Form::Kind::percent:
+        return shared("percentage", {{"title", "a percentage"},
+                                     {"type", "string"},
+                                     {"pattern", percent_pattern(form.bounds)},
+                                     {"examples", Json::array({"5 %"})}});
       case Form::Kind::bytes:
-        return shared("size", quantity("a size", UnitsOf::bytes, "40 GiB"));
+        return shared("size", quantity("a size", form, UnitsOf::bytes, "40 GiB"));
       case Form::Kind::time:
-        return shared("time", quantity("a time", UnitsOf::time, "3 us"));
+        return shared("time", quantity("a time", form, UnitsOf::time, "3 us"));
       case Form::Kind::rate:
-        return shared("rate", quantity("a rate", UnitsOf::rate, "25 GB/s"));
+        return shared("rate", quantity("a rate", form, UnitsOf::rate, "25 GB/s"));
       case Form::Kind::flops:
-        return shared("compute_rate", quantity("a compute rate", UnitsOf::flops, "19.5 TFLOP/s"));
+        return shared("compute_rate", quantity("a compute rate", form, UnitsOf::flops, "19.5 TFLOP/s"));
       default:
-        return shared("text", text_schema());
+        return shared(form.letters.empty() ? "text" : "name", text_schema(form));
     }
   }
 
-  Json list(const Shape& shape) {
+  Json list(const Shape& shape, const Bounds& length) {
     Json schema{{"type", "array"}};
+    if (length.least > 0) schema["minItems"] = as_json(length.least);
+    if (std::isfinite(length.most)) schema["maxItems"] = as_json(length.most);
     if (!shape.item.empty()) schema["items"] = value("item", shape.item.front(), false);
     return schema;
   }
@@ -159,7 +194,7 @@ class SchemaWriter {
       schema["properties"][key.name] = field(key, over);
       if (!over && shape.maps > 0 && key.required_in == shape.maps) required.push_back(key.name);
     }
-    if (!required.empty()) schema["required"] = required;
+    if (!required.empty()) schema["type"] = "object", schema["required"] = required;
     if (shape.closed) schema["additionalProperties"] = false;
     if (!shape.by_name && !shape.free.empty())
       schema["additionalProperties"] = value("entry", shape.free.front(), over);
@@ -170,7 +205,8 @@ class SchemaWriter {
     Json plain = value(key.name, key.shape, over);
     if (!key.sourced || plain.empty()) return plain;
     if (!plain.contains("$ref") && !plain.contains("enum")) plain = shared(key.name, plain);
-    const Json sourced{{"allOf", Json::array({reference(kSourcedPart, false)})},
+    const Json sourced{{"type", "object"},
+                       {"allOf", Json::array({reference(kSourcedPart, false)})},
                        {"required", Json::array({"value"})},
                        {"properties", {{"value", plain}}}};
     const Json either{{"anyOf", Json::array({plain, sourced})}};
@@ -183,7 +219,7 @@ class SchemaWriter {
     Json all = Json::array();
     for (const Form& form : shape.forms) {
       if (form.kind == Form::Kind::anything) return Json::object();
-      Json one = form.kind == Form::Kind::list  ? list(shape)
+      Json one = form.kind == Form::Kind::list  ? list(shape, form.bounds)
                  : form.kind != Form::Kind::map ? scalar(form)
                  : shape.part.empty()           ? shared(name, map(shape, over))
                                                 : reference(shape.part, part_of(shape.part).has_base());
@@ -203,7 +239,8 @@ class SchemaWriter {
     };
     if (std::ranges::any_of(part.by_name, sourced))
       schema["properties"][part.name_key] = {
-          {"anyOf", Json::array({{{"enum", part.names}}, reference(kSourcedPart, false)})}};
+          {"anyOf", Json::array({{{"enum", part.names}},
+                                 {{"type", "object"}, {"allOf", Json::array({reference(kSourcedPart, false)})}}})}};
     if (part.needs_name) schema["required"] = Json::array({part.name_key});
     Json cases = Json::array();
     const auto add = [&](const std::string& each, const Shape& shape, const Json& condition) {

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/tree/bounds.h"
 #include "base/tree/tree.h"
 
 namespace shardsim {
@@ -15,12 +15,13 @@ namespace shardsim {
 struct Form {
   enum class Kind {
     text,
-    name,
+    pattern,
     choice,
     flag,
     count,
     real,
     share,
+    percent,
     bytes,
     time,
     rate,
@@ -31,8 +32,9 @@ struct Form {
   };
 
   Kind kind = Kind::text;
-  std::vector<std::string> words = {};  // Kind::choice: the texts that are allowed
-  std::int64_t least = 0;               // Kind::count
+  std::vector<std::string> words = {};  // choice: the texts that are allowed; pattern: one regular expression (ECMA)
+  Bounds bounds = {};        // numbers and quantities, in the base unit; of a text its letters, of a list its items
+  std::string letters = {};  // text: those that it may have; empty: all
 
   bool operator==(const Form&) const = default;
 };

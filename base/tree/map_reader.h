@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "base/tree/asked.h"
+#include "base/tree/leaf.h"
 #include "base/tree/tree.h"
 #include "base/units.h"
 
@@ -43,18 +44,23 @@ class MapReader {
   const std::string& path() const { return path_; }
   std::vector<SourcedValue>* sources() const { return sources_; }  // null when nobody collects them
 
+  // The value of a key by the reader of such a scalar; those below are for the usual ones.
+  template <typename Value>
+  Value get(std::string_view key, const LeafReader<Value>& leaf, const std::optional<Value>& fallback = {});
+
   std::string text(std::string_view key, const std::optional<std::string>& fallback = {});
+  std::string text(std::string_view key, const TextRule& rule);
   std::string name(std::string_view key);  // [a-z0-9_]+, 1 to 64
   std::string choice(std::string_view key, const std::vector<std::string>& allowed,
                      const std::optional<std::string>& fallback = {});
   bool flag(std::string_view key, bool fallback);
   std::int64_t count(std::string_view key, std::optional<std::int64_t> fallback = {});  // 1 or more
-  std::int64_t count_from(std::string_view key, std::int64_t least, std::optional<std::int64_t> fallback);
+  std::int64_t count(std::string_view key, const Bounds& bounds, std::optional<std::int64_t> fallback = {});
   double real(std::string_view key, std::optional<double> fallback = {});
+  double real(std::string_view key, const Bounds& bounds, std::optional<double> fallback = {});
   double share(std::string_view key, double fallback);       // 0 to 1
   double efficiency(std::string_view key, double fallback);  // above 0, at most 1
   Bytes bytes(std::string_view key, std::optional<Bytes> fallback = {});
-  // Of the three below, what no machine has is refused: over 10^6 s, outside 1 KB/s to 10^18 B/s, 10^3 to 10^24 FLOP/s.
   Seconds time(std::string_view key, std::optional<Seconds> fallback = {});
   Bandwidth rate(std::string_view key, std::optional<Bandwidth> fallback = {});
   Flops flops(std::string_view key);
@@ -62,9 +68,12 @@ class MapReader {
   // The raw value (a sourced value already reduced to its `value`), or null when absent.
   const Tree* value(std::string_view key);
   const Tree& required(std::string_view key);
-  MapReader map(std::string_view key);                   // a missing key reads as an empty map
-  const std::vector<Tree>& list(std::string_view key);   // required; must be a list
+  MapReader map(std::string_view key);  // a missing key reads as an empty map
+  // Required; must be a list of so many items.
+  const std::vector<Tree>& list(std::string_view key, const Bounds& length = Bounds::from(0));
   std::vector<std::string> texts(std::string_view key);  // optional list of texts
+  // An optional list of some of `words`, at least one where it is there.
+  std::vector<std::string> words(std::string_view key, const std::vector<std::string>& words, const std::string& noun);
 
   Place place_of(std::string_view key) const;  // of the value, or of the map when absent
   bool is_fitted(std::string_view key);        // a sourced value with fitted: true
@@ -72,9 +81,9 @@ class MapReader {
   void finish() const;
 
  private:
-  template <typename Value, typename Parse>
-  Value read(std::string_view key, const std::optional<Value>& fallback, std::string_view expected, const Form& form,
-             const Parse& parse);
+  template <typename Value>
+  Value read(std::string_view key, const Tree& stated, const LeafReader<Value>& leaf) const;
+  std::string dotted(std::string_view key) const;
   void refuse_misspelling_of(std::string_view key) const;
   const Tree& unwrap(const Tree& field, std::string_view key);
   void record(const Tree& sourced, std::string_view key);
@@ -87,11 +96,24 @@ class MapReader {
   std::vector<std::string> known_;
 };
 
-// The scalar text of a tree, or an input error saying what was expected ("a whole number", ...).
-const std::string& scalar_text(const Tree& tree, std::string_view expected);
-
 // The same error with the value's name in front, so that the message stands alone.
 Error named_error(const Error& error, const std::string& name);
+
+template <typename Value>
+Value MapReader::get(std::string_view key, const LeafReader<Value>& leaf, const std::optional<Value>& fallback) {
+  note_key(tree_, key, leaf.form, Need::sourced);
+  if (fallback && !has(key)) return *fallback;
+  return read(key, required(key), leaf);
+}
+
+template <typename Value>
+Value MapReader::read(std::string_view key, const Tree& stated, const LeafReader<Value>& leaf) const {
+  try {
+    return leaf(stated);
+  } catch (const Error& error) {
+    throw named_error(error, dotted(key));
+  }
+}
 
 // The implementation that a map asks for by its `name`, made by its row in an interface's table; a row has a name and a
 // `make` that reads its own options. `what` names the interface in messages ("planner").

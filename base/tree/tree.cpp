@@ -94,8 +94,8 @@ Tree named_map(const std::string& name, const Place& place) {
   return tree;
 }
 
-Tree named_map(const Tree& stated) {
-  note_form(stated, {Form::Kind::text});
+Tree named_map(const Tree& stated, const std::vector<std::string>& names) {
+  note_form(stated, {Form::Kind::choice, names});
   return stated.kind == Tree::Kind::scalar ? named_map(stated.scalar, stated.place) : stated;
 }
 

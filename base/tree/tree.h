@@ -59,8 +59,9 @@ Tree raised(Tree tree, int by);
 Tree text_tree(std::string text, const Place& place = {});
 Tree named_map(const std::string& name, const Place& place = {});
 
-// The map {name: NAME} of what may be a plain name; anything else as it is.
-Tree named_map(const Tree& stated);
+// The map {name: NAME} of what may be a plain name, one of `names` as whoever reads the map will see; anything else as
+// it is.
+Tree named_map(const Tree& stated, const std::vector<std::string>& names);
 
 // A map in the form {value, source, fitted, ...} that any constant of a cluster or workload file may take.
 bool is_sourced_value(const Tree& tree);

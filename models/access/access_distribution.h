@@ -10,6 +10,9 @@
 
 namespace shardsim {
 
+// The largest `sigma` of log_normal: beyond, one row takes all accesses and exp(sigma^2 / 2) nears overflow.
+inline constexpr double kMostAccessSigma = 20;
+
 // How an access distribution is written in a workload file (docs/formats/workload.md, "access distributions").
 struct AccessSpec {
   std::string family = "uniform";

@@ -11,6 +11,11 @@
 
 namespace shardsim {
 
+// The largest `sigma` of log-normal lengths: beyond it the mean lies in bags that no run ever meets. The range of
+// `size` of negative binomial ones.
+inline constexpr double kMostLengthSigma = 5;
+inline constexpr double kLeastLengthSize = 0.01, kMostLengthSize = 1e9;
+
 // How the lengths of bags are written in a workload file (docs/formats/workload.md, "length_distribution").
 struct LengthSpec {
   std::string family = "fixed";

@@ -8,13 +8,6 @@ namespace {
 constexpr std::int64_t kLeastIterations = 2;  // fewer have no spread
 constexpr std::int64_t kMostIterations = 10'000;
 
-std::int64_t read_iterations(MapReader& reader, std::int64_t before) {
-  const std::int64_t iterations = reader.count("iterations", before);
-  if (iterations >= kLeastIterations && iterations <= kMostIterations) return iterations;
-  throw input_error(reader.place_of("iterations"), fmt::format("{} drawn iterations", iterations),
-                    fmt::format("Give {} to {}", kLeastIterations, kMostIterations));
-}
-
 void check_drawn(MapReader& reader, const LoadOptions& options) {
   if (options.batches == LoadOptions::Batches::drawn) return;
   for (const char* key : {"iterations", "seed"}) {
@@ -39,8 +32,10 @@ LoadOptions read_load_options(MapReader reader, const LoadOptions& before) {
       chosen("row_cut", "blocks", "modulo", before.row_cut == RowCut::modulo) ? RowCut::modulo : RowCut::blocks;
   const bool drawn = chosen("batches", "expected", "drawn", before.batches == Options::Batches::drawn);
   options.batches = drawn ? Options::Batches::drawn : Options::Batches::expected;
-  options.iterations = read_iterations(reader, before.iterations);
-  options.seed = static_cast<std::uint64_t>(reader.count_from("seed", 0, static_cast<std::int64_t>(before.seed)));
+  options.iterations =
+      reader.count("iterations", Bounds::from(kLeastIterations).to(kMostIterations), before.iterations);
+  options.seed =
+      static_cast<std::uint64_t>(reader.count("seed", Bounds::from(0), static_cast<std::int64_t>(before.seed)));
   check_drawn(reader, options);
   reader.finish();
   return options;

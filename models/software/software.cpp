@@ -40,18 +40,14 @@ class SoftwareReader {
   }
   void take_factor(const char* key, double& factor) {
     if (!is_stated(key)) return;
-    factor = reader_.real(key);
-    if (factor >= 1 && factor <= kMostFactor) return;
-    throw input_error(reader_.place_of(key), std::string(key) + " is below 1 or above 10",
-                      "1 means as fast as one fused kernel, 2 twice its time");
+    factor = reader_.get(
+        key, real_leaf(Bounds::from(1).to(kMostFactor), "1 means as fast as one fused kernel, 2 twice its time"));
   }
   void take_sharing(const char* key, double& sharing) {
     if (!is_stated(key)) return;
-    sharing = reader_.real(key);
-    if (sharing >= 0 && sharing <= kMostSharing) return;
-    throw input_error(reader_.place_of(key), "stream_sharing is below 0 or above 10",
-                      "0 means that streams do not slow each other down; 1 that two operations side by side take as "
-                      "long as one after the other");
+    sharing = reader_.get(key, real_leaf(Bounds::from(0).to(kMostSharing),
+                                         "0 means that streams do not slow each other down; 1 that two operations "
+                                         "side by side take as long as one after the other"));
   }
 
  private:
@@ -155,11 +151,8 @@ Software software_from_tree(const Tree& map, const SoftwareTable& known) {
   std::vector<SourcedValue> sources;
   note_part(map, "software");
   MapReader reader(map, "software", &sources);
-  const std::string name = reader.text("name");
+  const std::string name = reader.get("name", word_leaf(known.names(), "software"));
   const auto preset = std::ranges::find(known.presets, name, &Software::name);
-  if (preset == known.presets.end())
-    throw input_error(reader.place_of("name"), "unknown software " + excerpt(name),
-                      known_names_hint(name, known.names()));
   Software software = *preset;
   software.place = reader.place_of("name");
   read_constants({reader, false}, software);

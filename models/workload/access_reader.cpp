@@ -23,7 +23,7 @@ double knot_rank(MapReader& reader, std::uint64_t rows) {
   if (by_rank == by_fraction)
     throw input_error(reader.tree().place, "a knot needs 'rank' or 'fraction'", "Give exactly one of the two");
   if (by_rank) return static_cast<double>(reader.count("rank"));
-  const double exact = reader.real("fraction") * static_cast<double>(rows);
+  const double exact = reader.real("fraction", Bounds::above(0).to(1)) * static_cast<double>(rows);
   if (!(std::abs(exact - std::round(exact)) <= kWholeTolerance))
     throw input_error(reader.place_of("fraction"), fmt::format("fraction x rows is {}, not a whole rank", exact),
                       "Correct the fraction or give 'rank'");
@@ -32,7 +32,7 @@ double knot_rank(MapReader& reader, std::uint64_t rows) {
 
 std::vector<AccessSpec::Knot> read_knots(MapReader& reader, std::uint64_t rows) {
   std::vector<AccessSpec::Knot> knots;
-  for (const Tree& item : reader.list("knots")) {
+  for (const Tree& item : reader.list("knots", Bounds::from(1))) {
     MapReader knot(item, fmt::format("{}.knots.{}", reader.path(), knots.size()));
     const double rank = knot_rank(knot, rows);
     knots.push_back({rank, knot.real("ln_p")});
@@ -54,15 +54,9 @@ void check_hottest_first(const std::vector<double>& p, const Place& place) {
 }
 
 std::vector<double> read_listed(MapReader& reader, bool hottest_first) {
-  const std::vector<Tree>& items = reader.list("p");
-  if (items.size() > kMostListed)
-    throw input_error(reader.place_of("p"), fmt::format("{} listed probabilities", items.size()),
-                      fmt::format("List at most {}, or give counts in an HDF5 file", kMostListed));
+  const LeafReader<double> probability = real_leaf(Bounds::from(0), "an access probability cannot be negative");
   std::vector<double> p;
-  for (const Tree& item : items) {
-    p.push_back(parse_real(scalar_text(item, "a number"), item.place));
-    if (p.back() < 0) throw input_error(item.place, "an access probability is negative", "Give 0 or more");
-  }
+  for (const Tree& item : reader.list("p", Bounds::from(0).to(kMostListed))) p.push_back(probability(item));
   if (hottest_first) check_hottest_first(p, reader.place_of("p"));
   std::ranges::sort(p, std::ranges::greater{});
   return p;
@@ -70,14 +64,13 @@ std::vector<double> read_listed(MapReader& reader, bool hottest_first) {
 
 std::vector<AccessSpec::Step> read_steps(MapReader& reader) {
   std::vector<AccessSpec::Step> steps;
-  for (const Tree& item : reader.list("rows"))
-    steps.push_back({static_cast<std::uint64_t>(parse_count(scalar_text(item, "a number of rows"), item.place)), 0});
+  for (const Tree& item : reader.list("rows", Bounds::from(1)))
+    steps.push_back({static_cast<std::uint64_t>(count_leaf(Bounds::from(1))(item)), 0});
   const std::vector<Tree>& weights = reader.list("weights");
   if (weights.size() != steps.size())
     throw input_error(reader.place_of("weights"), fmt::format("{} weights of {} steps", weights.size(), steps.size()),
                       "Give one weight per step");
-  for (std::size_t i = 0; i < steps.size(); ++i)
-    steps[i].weight = parse_real(scalar_text(weights[i], "a weight"), weights[i].place);
+  for (std::size_t i = 0; i < steps.size(); ++i) steps[i].weight = real_leaf(Bounds::from(0))(weights[i]);
   return steps;
 }
 
@@ -91,13 +84,11 @@ void read_counts(MapReader& reader, std::uint64_t rows, const std::string& folde
 }
 
 void read_zipf_mandelbrot(MapReader& reader, AccessSpec& spec) {
-  spec.q = reader.real("q");
-  spec.s = reader.real("s");
+  const Bounds not_negative = Bounds::from(0);
+  spec.q = reader.real("q", not_negative);
+  spec.s = reader.real("s", not_negative);
   if (!reader.has("c")) return;
-  spec.c = reader.real("c");
-  if (spec.c <= 0)
-    throw input_error(reader.place_of("c"), "access parameter 'c' is not above 0",
-                      "Leave c out if the probabilities are to be scaled to the average length");
+  spec.c = reader.get("c", real_leaf(Bounds::above(0), "or leave c out, to scale to the average length"));
 }
 
 std::vector<std::string> family_names() {
@@ -111,10 +102,10 @@ std::vector<std::string> family_names() {
 AccessSpec read_access(MapReader reader, std::uint64_t rows, const std::string& folder, bool hottest_first) {
   AccessSpec spec;
   spec.family = reader.choice("family", family_names(), "uniform");
-  if (spec.family == "zipf") spec.s = reader.real("s");
+  if (spec.family == "zipf") spec.s = reader.real("s", Bounds::from(0));
   if (spec.family == "zipf_mandelbrot") read_zipf_mandelbrot(reader, spec);
   if (spec.family == "piecewise_power_law") spec.knots = read_knots(reader, rows);
-  if (spec.family == "log_normal") spec.sigma = reader.real("sigma");
+  if (spec.family == "log_normal") spec.sigma = reader.real("sigma", Bounds::above(0).to(kMostAccessSigma));
   if (spec.family == "explicit") spec.p = read_listed(reader, hottest_first);
   if (spec.family == "steps") spec.steps = read_steps(reader);
   if (spec.family == "counts") read_counts(reader, rows, folder, hottest_first, spec);

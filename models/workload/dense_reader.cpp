@@ -19,14 +19,11 @@ constexpr double kMostItems = 1e9;
 
 void read_attention(MapReader& reader, DenseLayer& layer) {
   Attention attention;
-  attention.heads = reader.count("heads");
-  attention.head_dim = reader.count("head_dim");
-  attention.length = read_positive(reader, "length");
+  const Bounds columns = Bounds::from(1).to(kMostHeadColumns);
+  attention.heads = reader.count("heads", columns);
+  attention.head_dim = reader.count("head_dim", columns);
+  attention.length = reader.real("length", Bounds::above(0).to(kMostItems));
   attention.causal = reader.flag("causal", true);
-  if (attention.heads > kMostHeadColumns || attention.head_dim > kMostHeadColumns || attention.length > kMostItems)
-    throw input_error(
-        reader.tree().place, "the attention is too large to be simulated",
-        fmt::format("heads and head_dim may be at most {}, and length {:.0e} items", kMostHeadColumns, kMostItems));
   layer.in = layer.out = attention.heads * attention.head_dim;
   layer.weights = false;
   layer.attention = attention;
@@ -213,10 +210,8 @@ DensePart read_dense(MapReader reader, const std::vector<Table>& tables) {
   add_interaction(dense, tables, reader.has("interaction") ? reader.place_of("interaction") : reader.tree().place);
   dense.all_reduce = read_all_reduce(reader.map("all_reduce"));
   const Bytes counted = parameters_of(dense.layers, reader.tree().place);
-  dense.parameters = reader.bytes("parameters_bytes", counted);
-  if (static_cast<double>(dense.parameters.count) > kMostParameterBytes)
-    throw input_error(reader.place_of("parameters_bytes"), "parameters_bytes is too large",
-                      fmt::format("Give at most {:.3g} bytes", kMostParameterBytes));
+  dense.parameters =
+      reader.get<Bytes>("parameters_bytes", bytes_leaf(Bounds::from(0).to(kMostParameterBytes)), counted);
   reader.finish();
   return dense;
 }

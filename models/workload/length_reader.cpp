@@ -14,15 +14,11 @@ constexpr std::int64_t kMostBag = 1'000'000;     // ids of a bag that follows fr
 constexpr std::size_t kMostLengths = 1'000'000;  // of a histogram
 
 std::vector<LengthSpec::Bin> read_histogram(MapReader& reader) {
-  const std::vector<Tree>& items = reader.list("lengths");
-  if (items.size() > kMostLengths)
-    throw input_error(reader.place_of("lengths"), fmt::format("{} lengths", items.size()),
-                      fmt::format("List at most {}", kMostLengths));
   std::vector<LengthSpec::Bin> lengths;
-  for (const Tree& item : items) {
+  for (const Tree& item : reader.list("lengths", Bounds::from(1).to(kMostLengths))) {
     MapReader bin(item, fmt::format("{}.lengths.{}", reader.path(), lengths.size()));
-    const std::int64_t length = bin.count_from("length", 0, {});
-    lengths.push_back({length, bin.real("share")});
+    const std::int64_t length = bin.count("length", Bounds::from(0));
+    lengths.push_back({length, bin.real("share", Bounds::from(0).to(1))});
     bin.finish();
   }
   return lengths;
@@ -36,7 +32,7 @@ std::string read_length_file(MapReader& reader, const std::string& folder) {
 }
 
 void read_log_normal(MapReader& reader, LengthSpec& spec) {
-  spec.sigma = read_positive(reader, "sigma");
+  spec.sigma = reader.real("sigma", Bounds::above(0).to(kMostLengthSigma));
   if (reader.has("most")) spec.most = reader.count("most");
 }
 
@@ -58,10 +54,11 @@ LengthSpec read_length_distribution(MapReader reader, const std::string& folder,
   LengthSpec spec;
   spec.family = reader.choice("family", length_families(), "fixed");
   if (spec.family == "log_normal") read_log_normal(reader, spec);
-  if (spec.family == "negative_binomial") spec.size = read_positive(reader, "size");
+  if (spec.family == "negative_binomial")
+    spec.size = reader.real("size", Bounds::from(kLeastLengthSize).to(kMostLengthSize));
   if (spec.family == "uniform_int") {
-    spec.low = reader.count_from("low", 0, {});
-    spec.high = reader.count_from("high", 0, {});
+    spec.low = reader.count("low", Bounds::from(0));
+    spec.high = reader.count("high", Bounds::from(0));
   }
   if (spec.family == "histogram") spec.lengths = read_histogram(reader);
   if (spec.family == "file") spec.file = read_length_file(reader, folder);
@@ -82,11 +79,8 @@ void read_sample_factor(MapReader& reader, Workload& workload) {
                       "Write sample_factor: {sigma: ...} in the workload, or leave 'common' out");
   }
   MapReader inner = reader.map("sample_factor");
-  const SampleFactor factor{read_positive(inner, "sigma")};
+  const SampleFactor factor{inner.real("sigma", Bounds::above(0).to(kMostFactorSigma))};
   inner.finish();
-  if (factor.sigma > kMostFactorSigma)
-    throw input_error(inner.place_of("sigma"), fmt::format("sigma of sample_factor is {}", factor.sigma),
-                      fmt::format("Give above 0 up to {}", kMostFactorSigma));
   if (common == workload.tables.end())
     throw input_error(reader.place_of("sample_factor"), "sample_factor has no effect: no table has common lengths",
                       "Write length_distribution.common: true in the tables whose lengths vary together");

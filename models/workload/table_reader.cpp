@@ -22,8 +22,7 @@ void refuse(MapReader& reader, std::string_view key, std::string_view why, const
 Feature read_feature(const Tree& item, const std::string& path, const Table& table, double factor) {
   Feature feature{"", factor, 1, false};
   if (item.kind != Tree::Kind::map) {
-    feature.name = scalar_text(item, "a feature's name");
-    check_label(feature.name, item.place);
+    feature.name = text_leaf(kLabelRule)(item);
     return feature;
   }
   MapReader reader(item, path);
@@ -43,15 +42,13 @@ std::vector<Feature> read_features(MapReader& reader, const Table& table, double
   if (!reader.has("features")) return {{table.name, factor, 1, false}};
   std::vector<Feature> features;
   std::set<std::string> seen;
-  for (const Tree& item : reader.list("features")) {
+  for (const Tree& item : reader.list("features", Bounds::from(1))) {
     const std::string path = fmt::format("{}.features.{}", reader.path(), features.size());
     features.push_back(read_feature(item, path, table, factor));
     if (!seen.insert(features.back().name).second)
       throw input_error(item.place, fmt::format("feature '{}' is there twice", features.back().name),
                         "Name every feature of a table once");
   }
-  if (features.empty())
-    throw input_error(reader.place_of("features"), "the table has no features", "Name at least one");
   return features;
 }
 
@@ -59,15 +56,14 @@ ObservedAccess::Share read_share(const Tree& item, const std::string& path, std:
   MapReader reader(item, path);
   ObservedAccess::Share share;
   share.rows = static_cast<std::uint64_t>(reader.count("rows"));
-  const Tree& text = reader.required("share");
-  share.share = parse_share(scalar_text(text, "a share"), text.place);
+  share.share = reader.get("share", share_leaf(Bounds::above(0).to(1)));
   reader.finish();
   if (share.rows > rows)
     throw input_error(item.place, fmt::format("a share of {} rows, the table has {}", share.rows, rows),
                       "Give at most the table's rows");
-  if (share.share <= 0 || (share.rows == rows && share.share < 1))
+  if (share.rows == rows && share.share < 1)
     throw input_error(item.place, fmt::format("{} of {} rows have the share {}", share.rows, rows, share.share),
-                      "A share is above 0, and the share of all rows together is 1");
+                      "The share of all rows together is 1");
   return share;
 }
 
@@ -96,7 +92,7 @@ ObservedAccess read_runtime(MapReader reader, const Table& table) {
 // Whether each of the table's features says its own, so that the table's would be read and change nothing.
 bool all_state_pooling_factor(MapReader& reader) {
   if (!reader.has("features")) return false;
-  return std::ranges::all_of(reader.list("features"), [](const Tree& item) {
+  return std::ranges::all_of(reader.list("features", Bounds::from(1)), [](const Tree& item) {
     return item.kind == Tree::Kind::map && item.find("pooling_factor") != nullptr;
   });
 }

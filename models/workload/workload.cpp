@@ -132,8 +132,7 @@ void add_weight(std::size_t& weight, const std::vector<Table>& more, const Place
 }
 
 std::vector<Table> read_tables(MapReader& reader, const std::string& folder, std::vector<SourcedValue>& sources) {
-  const std::vector<Tree>& items = reader.list("tables");
-  if (items.empty()) throw input_error(reader.place_of("tables"), "there are no tables", "List at least one table");
+  const std::vector<Tree>& items = reader.list("tables", Bounds::from(1));
   std::vector<Table> tables;
   std::size_t weight = 0;
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -148,16 +147,10 @@ std::vector<Table> read_tables(MapReader& reader, const std::string& folder, std
 }
 
 void read_head(MapReader& reader, Workload& workload) {
-  const std::string schema = reader.text("schema");
-  if (schema != kWorkloadSchema)
-    throw input_error(reader.place_of("schema"), "schema is " + excerpt(schema),
-                      fmt::format("A workload file says '{}'", kWorkloadSchema));
+  reader.get("schema", word_leaf({std::string(kWorkloadSchema)}, "schema of a workload file"));
   workload.name = reader.name("name");
   workload.summary = reader.text("summary", "");
-  workload.batch_per_gpu = reader.count("batch_per_gpu");
-  if (workload.batch_per_gpu > kMostBatchPerGpu)
-    throw input_error(reader.place_of("batch_per_gpu"), "batch_per_gpu is too large",
-                      fmt::format("Give at most {}", kMostBatchPerGpu));
+  workload.batch_per_gpu = reader.count("batch_per_gpu", Bounds::from(1).to(kMostBatchPerGpu));
 }
 
 // TorchRec's own names are aliases of the short ones.
@@ -171,9 +164,7 @@ std::string read_pipeline(MapReader& reader) {
 }
 
 int read_id_bytes(MapReader& reader) {
-  const std::int64_t bytes = reader.count("id_bytes", 8);
-  if (bytes == 4 || bytes == 8) return static_cast<int>(bytes);
-  throw input_error(reader.place_of("id_bytes"), fmt::format("id_bytes is {}", bytes), "Give 4 or 8");
+  return reader.choice("id_bytes", {"4", "8"}, "8") == "4" ? 4 : 8;
 }
 
 }  // namespace
@@ -222,33 +213,18 @@ std::optional<Dtype> read_dtype(MapReader& reader, std::string_view key) {
   return std::find_if(kDtypes.begin(), kDtypes.end(), [&](const DtypeEntry& e) { return e.name == name; })->dtype;
 }
 
-double read_positive(MapReader& reader, std::string_view key) {
-  const double value = reader.real(key);
-  if (value > 0) return value;
-  throw input_error(reader.place_of(key), fmt::format("{} is {}", key, value), "Give a number above 0");
-}
-
-double read_positive(MapReader& reader, std::string_view key, double fallback) {
-  return reader.has(key) ? read_positive(reader, key) : fallback;
-}
-
-void check_label(const std::string& label, const Place& place) {
-  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
-  if (!label.empty() && label.size() <= 256 && label.find_first_not_of(kAllowed) == std::string::npos) return;
-  throw input_error(place, excerpt(label) + " is not a name",
-                    "Use letters, digits, '_', '.' and '-', 1 to 256 of them");
+double read_positive(MapReader& reader, std::string_view key, std::optional<double> fallback) {
+  return reader.real(key, Bounds::above(0), fallback);
 }
 
 std::string read_label(MapReader& reader, std::string_view key) {
-  std::string label = reader.text(key);
-  check_label(label, reader.place_of(key));
-  return label;
+  return reader.text(key, kLabelRule);
 }
 
 std::string read_file_name(MapReader& reader, std::string_view key) {
-  std::string name = reader.text(key);
+  std::string name = reader.text(key, kFileNameRule);
   const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
-  if (!name.empty() && std::none_of(name.begin(), name.end(), is_control)) return name;
+  if (std::none_of(name.begin(), name.end(), is_control)) return name;
   throw input_error(reader.place_of(key), excerpt(name) + " is not the name of a file",
                     "Give a path relative to this file");
 }

@@ -31,12 +31,13 @@ DensePart read_dense(MapReader reader, const std::vector<Table>& tables);
 std::optional<Dtype> read_dtype(MapReader& reader, std::string_view key);
 
 // A real above 0.
-double read_positive(MapReader& reader, std::string_view key);
-double read_positive(MapReader& reader, std::string_view key, double fallback);
+double read_positive(MapReader& reader, std::string_view key, std::optional<double> fallback = {});
 
-// [A-Za-z0-9_.-]+, at most 256 characters.
+// The names of tables, features and layers.
+inline constexpr TextRule kLabelRule{"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-",
+                                     Bounds::from(1).to(256), "is not a name",
+                                     "Use letters, digits, '_', '.' and '-', 1 to 256 of them"};
 std::string read_label(MapReader& reader, std::string_view key);
-void check_label(const std::string& label, const Place& place);
 
 // The name of a file as written: no control characters, not empty.
 std::string read_file_name(MapReader& reader, std::string_view key);

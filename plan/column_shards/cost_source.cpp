@@ -9,7 +9,7 @@ namespace shardsim {
 namespace {
 
 LearnedCosts read_costs(MapReader costs) {
-  const std::string file = costs.text("file");
+  const std::string file = costs.text("file", kFileNameRule);
   ExpectedSetting expected;
   expected.provider = costs.text("provider", "");
   expected.device = costs.text("device", "");

@@ -200,7 +200,7 @@ ShardSet read_shards(MapReader& reader, const std::string& folder) {
   ShardSet set;
   set.workload = read_workload(reader.required("workload"), folder);
   set.batch = reader.count("batch");
-  set.law.seed = static_cast<std::uint64_t>(reader.count_from("seed", 0, {}));
+  set.law.seed = static_cast<std::uint64_t>(reader.count("seed", Bounds::from(0)));
   set.law.max_tables = static_cast<int>(std::min(reader.count("max_tables"), kMostTables));
   set.law.max_dim = reader.count("max_dim");
   set.law.max_bytes = reader.bytes("max_bytes").count;
@@ -253,7 +253,7 @@ ExchangeSet read_exchanges(MapReader& reader) {
   ExchangeSet set;
   set.batch = reader.count("batch");
   set.law.ranks = reader.choice("ranks", {"4", "8"}) == "4" ? 4 : 8;
-  set.law.seed = static_cast<std::uint64_t>(reader.count_from("seed", 0, {}));
+  set.law.seed = static_cast<std::uint64_t>(reader.count("seed", Bounds::from(0)));
   set.law.max_dim = reader.count("max_dim");
   for (const Tree& item : reader.list("columns")) set.exchanges.push_back({read_numbers(item, set.law.ranks), {}});
   const std::vector<Tree>& starts = label_list(reader, "starts_ms", set.exchanges.size());

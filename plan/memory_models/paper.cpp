@@ -94,10 +94,7 @@ std::vector<PlacementMemory> PaperMemory::on_ranks(const Placement& placement, c
 }
 
 double at_least(MapReader& options, std::string_view key, double least, double fallback) {
-  const double value = options.real(key, fallback);
-  if (value >= least && value <= 1e6) return value;
-  throw input_error(options.place_of(key), std::string(key) + " is " + shortest(value),
-                    "Give a number from " + shortest(least) + " to 1e6");
+  return options.real(key, Bounds::from(least).to(1e6), fallback);
 }
 
 }  // namespace

@@ -64,6 +64,12 @@ constexpr std::array kPlanners = {
 
 }  // namespace
 
+std::vector<std::string> planner_names() {
+  std::vector<std::string> names;
+  for (const PlannerEntry& planner : planners()) names.emplace_back(planner.name);
+  return names;
+}
+
 std::span<const PlannerEntry> planners() {
   return kPlanners;
 }

@@ -34,9 +34,9 @@ class AutoShard : public Planner {
   // `policy`: a file, or {file, provider}.
   static ShardingPolicy read(MapReader& options) {
     const Tree& given = options.required("policy");
-    if (given.kind != Tree::Kind::map) return read_policy(options.text("policy"));
+    if (given.kind != Tree::Kind::map) return read_policy(options.text("policy", kFileNameRule));
     MapReader map = options.map("policy");
-    const std::string file = map.text("file"), provider = map.text("provider", "");
+    const std::string file = map.text("file", kFileNameRule), provider = map.text("provider", "");
     map.finish();
     return read_policy(file, provider);
   }

@@ -16,6 +16,16 @@ namespace {
 // pooled tables are trained with, and it keeps to the memory that is left.
 constexpr const char* kPooledPlanner = "torchrec";
 
+bool plans_pooled(std::string_view planner) {
+  return !planner.starts_with("flexshard") && planner != "per_table";
+}
+
+std::vector<std::string> pooled_planners() {
+  std::vector<std::string> names = planner_names();
+  std::erase_if(names, [](const std::string& name) { return !plans_pooled(name); });
+  return names;
+}
+
 // The numbers of the tables of one kind.
 std::vector<int> tables_of(const Workload& workload, TableKind kind) {
   std::vector<int> tables;
@@ -117,10 +127,10 @@ Flexshard::Flexshard(MapReader& options, int tiers)
 void Flexshard::read_pooled(MapReader& options) {
   const Tree* const stated = options.value("pooled");
   if (stated == nullptr) return;
-  const Tree map = named_map(*stated);
+  const Tree map = named_map(*stated, pooled_planners());
   const Tree* const name = map.kind == Tree::Kind::map ? map.find("name") : nullptr;
   if (name != nullptr) pooled_name_ = name->scalar;
-  if (name == nullptr || pooled_name_.starts_with("flexshard") || pooled_name_ == "per_table") {
+  if (name == nullptr || !plans_pooled(pooled_name_)) {
     throw input_error(stated->place, "'pooled' is no planner of pooled tables",
                       "Write the name of one, such as torchrec, or a map of its name and options");
   }
@@ -129,8 +139,7 @@ void Flexshard::read_pooled(MapReader& options) {
 
 void Flexshard::read_budget(MapReader& options) {
   if (const Tree* budget = options.value("memory_budget")) {
-    budget_bytes_ =
-        parse_signed_bytes(scalar_text(*budget, "bytes, such as \"0 B\" or \"-200 MB\""), budget->place).count;
+    budget_bytes_ = signed_bytes_leaf()(*budget).count;
   }
   if (!options.has("memory_limit")) return;
   if (options.has("memory_budget")) {
@@ -144,12 +153,17 @@ void Flexshard::read_budget(MapReader& options) {
 void Flexshard::read_stop(MapReader& options) {
   const Tree* stop = options.value("flex_stop");
   if (stop == nullptr) return;
+  const LeafReader<std::string> word = word_leaf({"off", "from_bandwidths"}, "flex_stop");
+  const LeafReader<double> probability = real_leaf(Bounds::above(0));
+  note_form(*stop, word.form);
+  note_form(*stop, probability.form);
   const std::string& text = scalar_text(*stop, "off, from_bandwidths or a probability");
-  if (text == "from_bandwidths") return;
   const bool number = !text.empty() && std::string_view("0123456789.+-").find(text.front()) != std::string_view::npos;
-  stop_ = number ? parse_real(text, stop->place) : 0;
-  if (text == "off" || *stop_ > 0) return;
-  throw input_error(stop->place, "flex_stop is '" + text + "'", "Write off, from_bandwidths, or a probability above 0");
+  if (number) {
+    stop_ = probability(*stop);
+  } else if (word(*stop) == "off") {
+    stop_ = 0;
+  }
 }
 
 void Flexshard::read_bandwidths(MapReader& options, int tiers) {

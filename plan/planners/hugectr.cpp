@@ -33,11 +33,7 @@ class Hugectr : public Planner {
     if (mode_ == "round_robin" && options.has("distributed")) read_distributed(options);
     if (!searches()) return;
     const double usual = mode_ == "auto" ? kRatioOfGpus : kRatioOfNodes;
-    ratio_ = options.real("bandwidth_ratio", usual);
-    if (!(ratio_ >= 0 && ratio_ <= kLargestRatio)) {
-      throw input_error(options.place_of("bandwidth_ratio"), fmt::format("bandwidth_ratio is {}", ratio_),
-                        fmt::format("Give a number from 0 to {:.0f}", kLargestRatio));
-    }
+    ratio_ = options.real("bandwidth_ratio", Bounds::from(0).to(kLargestRatio), usual);
     threshold_ = static_cast<double>(options.bytes("data_parallel_threshold", Bytes{0}).count);
     if (options.has("memory_cap")) cap_ = options.bytes("memory_cap");
   }

@@ -18,9 +18,7 @@ constexpr Bandwidth kAllReduce{130e9}, kAllToAll{190e9};
 constexpr double kMostBatches = 2;
 
 double positive(MapReader& options, std::string_view key, double usual) {
-  const double value = options.real(key, usual);
-  if (value > 0 && std::isfinite(value)) return value;
-  throw input_error(options.place_of(key), fmt::format("{} is {}", key, value), "Give a number above 0");
+  return options.real(key, Bounds::above(0), usual);
 }
 
 // One vector travels per lookup of a row that is not replicated, so the tables must be sequences.

@@ -41,10 +41,7 @@ class Neuroshard : public Planner {
  private:
   static int number(MapReader& options, std::string_view key, std::int64_t least, std::int64_t fallback) {
     constexpr std::int64_t kMostTries = 1000;
-    const std::int64_t value = options.count_from(key, least, fallback);
-    if (value > kMostTries)
-      throw input_error(options.place_of(key), fmt::format("{} is above {}", key, kMostTries), "Give less");
-    return static_cast<int>(value);
+    return static_cast<int>(options.count(key, Bounds::from(static_cast<double>(least)).to(kMostTries), fallback));
   }
 
   // Whole tables; those that take more than half of what is left on a rank are halved until they do not, for the search

@@ -52,7 +52,7 @@ class PerTable : public Planner {
   };
 
   void add(const std::string& pattern, const Tree& value) {
-    const Tree map = named_map(value);
+    const Tree map = named_map(value, planner_names());
     if (map.kind != Tree::Kind::map) {
       throw input_error(value.place,
                         fmt::format("the planner of tables {} must be a name or a map, but is {}", excerpt(pattern),

@@ -24,16 +24,15 @@ class Random : public Planner {
   explicit Random(MapReader& reader) {
     torchrec::ConstraintOptions all;
     all.allowed.place = reader.tree().place;
-    all.allowed.sharding_types = torchrec::some_of(reader, "sharding_types", torchrec::parse_sharding_type);
-    all.allowed.compute_kernels = torchrec::some_of(reader, "compute_kernels", torchrec::parse_compute_kernel);
+    all.allowed.sharding_types = torchrec::read_sharding_types(reader);
+    all.allowed.compute_kernels = torchrec::read_compute_kernels(reader);
     // Data-parallel tables have the kernel dense, whatever the others have.
     if (!all.allowed.compute_kernels.empty()) all.allowed.compute_kernels.push_back(ComputeKernel::dense);
     if (reader.has("min_partition")) all.min_partition = reader.count("min_partition");
     options_.constraints["*"] = all;
-    if (reader.has("seed")) seed_ = static_cast<std::uint64_t>(reader.count_from("seed", 0, 1));
+    if (reader.has("seed")) seed_ = static_cast<std::uint64_t>(reader.count("seed", Bounds::from(0), 1));
     if (reader.has("max_replicated")) max_replicated_ = reader.bytes("max_replicated").count;
-    tries_ = reader.count("tries", 100);
-    if (tries_ > 100'000) throw input_error(reader.place_of("tries"), "more than 100000 tries", "Give fewer");
+    tries_ = reader.count("tries", Bounds::from(1).to(100'000), 100);
   }
 
   Plan plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const override {

@@ -50,16 +50,14 @@ bool has_room(const Plan& plan, const Workload& workload, const Cluster& cluster
 class Search : public Planner {
  public:
   explicit Search(MapReader& options) : place_(options.tree().place) {
-    if (options.has("start")) start_ = options.text("start");
+    if (options.has("start")) start_ = options.text("start", kFileNameRule);
     if (options.has("max_moved")) max_moved_ = options.bytes("max_moved").count;
     if (max_moved_ && start_.empty()) {
       throw input_error(options.place_of("max_moved"), "max_moved has no meaning without a plan to start from",
                         "Name the plan file as 'start', or leave max_moved out");
     }
-    if (options.has("evaluations")) evaluations_ = options.count("evaluations");
-    if (evaluations_.value_or(0) > kMostEvaluations)
-      throw input_error(options.place_of("evaluations"), "so many evaluations would take hours",
-                        fmt::format("Give at most {}", kMostEvaluations));
+    if (options.has("evaluations"))
+      evaluations_ = options.get("evaluations", count_leaf(Bounds::from(1).to(kMostEvaluations), "more take hours"));
     if (options.has("timeout")) timeout_ = options.time("timeout").value;
     simulations_ = options.count("simulations", 6);
   }

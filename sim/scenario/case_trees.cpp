@@ -137,7 +137,7 @@ std::vector<Tree> CaseBuilder::case_items() const {
   const Tree* const cases = scenario_.find("cases");
   if (cases == nullptr && scenario_.find("include") != nullptr) return {};
   if (cases == nullptr) return {named_map("main", scenario_.place)};
-  note_form(*cases, {Form::Kind::list});
+  note_form(*cases, {Form::Kind::list, {}, Bounds::from(1)});
   if (cases->kind != Tree::Kind::list || cases->items.empty()) {
     const bool list = cases->kind == Tree::Kind::list;
     throw input_error(cases->place, fmt::format("'cases' is {}", list ? "empty" : "no list"),
@@ -165,7 +165,7 @@ CaseTree CaseBuilder::build_case(const Tree& item, std::size_t index) {
   refuse_jobs_beside(item);
   refuse_beside_planners(item);
   CaseTree result;
-  result.name = MapReader(item, path).text("name");
+  result.name = MapReader(item, path).text("name", kCaseNameRule);
   result.place = item.place;
   result.keys = top_;
   if (item.asked) result.keys.asked = item.asked;

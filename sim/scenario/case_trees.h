@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/tree/leaf.h"
 #include "sim/scenario/named_tree.h"
 #include "sim/scenario/scenario.h"
 
@@ -21,6 +22,13 @@ struct CaseTree {
   bool changed = false;  // cluster or workload, on the command line
   bool again = false;    // equal to the case before it except for name and planner; `keys` then has only `planner`
 };
+
+// What names may be made of; scenario.cpp has what else a name must not be.
+inline constexpr TextRule kCaseNameRule{"abcdefghijklmnopqrstuvwxyz0123456789_.-/", Bounds::from(1).to(256),
+                                        "is no name of a case",
+                                        "At most 16 parts of a-z, 0-9, '_', '.' and '-' joined by '/'"};
+inline constexpr TextRule kJobNameRule{kCaseNameRule.letters, kCaseNameRule.length, "is no name of a job",
+                                       kCaseNameRule.advice};
 
 inline constexpr std::size_t kMostCases = 10000;  // of a scenario with those that it includes
 

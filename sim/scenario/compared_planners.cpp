@@ -26,14 +26,17 @@ struct Entry {
 // What an entry is called by is no option of its planner.
 Entry labelled_entry(Tree options, std::size_t index) {
   MapReader reader(options, fmt::format("planners.{}", index));
-  std::string label = reader.text("label", reader.text("name"));
-  if (label.empty()) throw input_error(reader.place_of("label"), "a planner without a name", "Write one");
+  const std::string name = reader.text("name");
+  std::string label = reader.has("label") ? reader.text("label", kCaseNameRule) : name;
   std::erase_if(options.fields, [](const auto& field) { return field.first == "label"; });
   return {std::move(options), std::move(label), false};
 }
 
 std::vector<Entry> entries_of(const Tree& item, std::size_t index) {
   if (item.kind == Tree::Kind::map) return {labelled_entry(item, index)};
+  std::vector<std::string> names = planner_names();
+  names.emplace_back(kEveryPlanner);
+  note_form(item, {Form::Kind::choice, names});
   const std::string& name = scalar_text(item, "a planner's name, 'all', or a map of its options");
   if (name != kEveryPlanner) return {{named_map(name, item.place), name, false}};
   std::vector<Entry> entries;
@@ -44,7 +47,7 @@ std::vector<Entry> entries_of(const Tree& item, std::size_t index) {
 }
 
 void refuse_no_planners(const Tree& list) {
-  note_form(list, {Form::Kind::list});
+  note_form(list, {Form::Kind::list, {}, Bounds::from(1)});
   note_form(list, {Form::Kind::choice, {kEveryPlanner}});
   const bool none = list.kind == Tree::Kind::list ? list.items.empty() : list.kind != Tree::Kind::scalar;
   if (!none) return;

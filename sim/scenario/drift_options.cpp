@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/tree/map_reader.h"
+#include "base/unit_names.h"
 #include "plan/planner.h"
 
 namespace shardsim {
@@ -18,6 +19,8 @@ constexpr double kMostExponent = 10;  // a day; the steepest laws known have an 
 double daily_share(MapReader& reader, const char* key, double most) {
   const Tree* const stated = reader.value(key);
   if (stated == nullptr) return 0;
+  note_form(*stated, {Form::Kind::pattern, {"^\\+?" + std::string(kNumberPattern) + "( *%)? *(/day)?$"}});
+  note_form(*stated, {Form::Kind::real, {}, Bounds::from(0).to(most)});
   std::string text = scalar_text(*stated, "a share per day, such as \"2 %/day\"");
   if (text.ends_with("/day")) text.resize(text.size() - 4);
   const bool percent = text.ends_with('%');
@@ -30,11 +33,9 @@ double daily_share(MapReader& reader, const char* key, double most) {
 }
 
 double daily_exponent(MapReader& reader) {
-  const double exponent = reader.real("exponent", 0.0);
-  if (std::abs(exponent) <= kMostExponent) return exponent;
-  throw input_error(
-      reader.place_of("exponent"), fmt::format("exponent is {:g}", exponent),
-      fmt::format("Write what is added to the exponent every day, from {:g} to {:g}", -kMostExponent, kMostExponent));
+  return reader.get<double>(
+      "exponent", real_leaf(Bounds::from(-kMostExponent).to(kMostExponent), "it is added to the exponent every day"),
+      0.0);
 }
 
 }  // namespace
@@ -49,11 +50,7 @@ DriftOptions read_drift(const Tree& map) {
   MapReader reader(map, "drift");
   DriftOptions options;
   options.place = map.place;
-  const std::int64_t days = reader.count("days");
-  if (days > kMostDays) {
-    throw input_error(reader.place_of("days"), fmt::format("{} days", days), fmt::format("Give at most {}", kMostDays));
-  }
-  options.days = static_cast<int>(days);
+  options.days = static_cast<int>(reader.count("days", Bounds::from(1).to(kMostDays)));
   options.rotation = daily_share(reader, "rotation", 1);
   options.growth = daily_share(reader, "growth", 1);
   options.growth_place = reader.place_of("growth");
@@ -63,7 +60,7 @@ DriftOptions read_drift(const Tree& map) {
   options.tables = reader.text("tables", "*");
   if (reader.has("planners")) {
     for (const Tree& item : reader.list("planners")) {
-      options.planners.push_back(named_map(item));
+      options.planners.push_back(named_map(item, planner_names()));
       make_planner(options.planners.back());
     }
   }

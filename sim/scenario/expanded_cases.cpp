@@ -21,7 +21,7 @@ CaseTree job_case(const CaseTree& shared, const Tree& job, std::size_t index, co
   for (const std::string& key : job_keys()) reader.has(key);
   reader.finish();
   CaseTree result;
-  result.name = prefix + reader.text("name");
+  result.name = prefix + reader.text("name", kJobNameRule);
   result.place = job.place;
   result.name_place = shared.name_place;
   result.keys = shared.keys;
@@ -59,7 +59,7 @@ void require_drawing_planner(const CaseTree& tree, const Place& repeat) {
 
 std::uint64_t first_seed(const CaseTree& tree, std::uint64_t seed) {
   MapReader planner(*tree.keys.find("planner"), "planner");
-  return planner.has("seed") ? static_cast<std::uint64_t>(planner.count_from("seed", 0, 1)) : seed;
+  return planner.has("seed") ? static_cast<std::uint64_t>(planner.count("seed", Bounds::from(0), 1)) : seed;
 }
 
 }  // namespace
@@ -118,11 +118,8 @@ void refuse_too_many(const CaseTree& tree, std::size_t count, const Place& place
 std::vector<CaseTree> expand_repeats(CaseTree tree, std::uint64_t seed) {
   if (tree.keys.find("repeat") == nullptr) return {std::move(tree)};
   MapReader reader(tree.keys, "");
-  const auto count = static_cast<std::size_t>(reader.count("repeat"));
+  const auto count = static_cast<std::size_t>(reader.count("repeat", Bounds::from(1).to(kMostRepeats)));
   const Place place = reader.place_of("repeat");
-  if (count > kMostRepeats) {
-    throw input_error(place, fmt::format("{} repeats", count), fmt::format("Write at most {}", kMostRepeats));
-  }
   refuse_too_many(tree, count, place);
   require_drawing_planner(tree, place);
   const std::uint64_t first = first_seed(tree, seed);

@@ -42,7 +42,7 @@ void add_included(const Tree& scenario, const std::string& folder, const Overrid
 IncludeChain::IncludeChain(const std::string& path) : paths_{path} {}
 
 std::string IncludeChain::checked(const Tree& name, const std::string& folder) const {
-  const std::string path = path_from(folder, scalar_text(name, "the file name of a scenario"));
+  const std::string path = path_from(folder, text_leaf(kFileNameRule)(name));
   if (!is_file(path)) {
     throw input_error(name.place, fmt::format("cannot find the scenario {}", excerpt(path)),
                       "Paths are relative to the file that includes them");
@@ -63,7 +63,7 @@ std::string IncludeChain::checked(const Tree& name, const std::string& folder) c
 std::vector<IncludedFile> IncludeChain::read(const Tree& scenario, const std::string& folder) {
   const Tree* const names = scenario.find("include");
   if (names == nullptr) return {};
-  note_form(*names, {Form::Kind::list});
+  note_form(*names, {Form::Kind::list, {}, Bounds::from(1)});
   if (names->kind != Tree::Kind::list || names->items.empty()) {
     const bool list = names->kind == Tree::Kind::list;
     throw input_error(names->place, fmt::format("'include' is {}", list ? "empty" : "no list"),

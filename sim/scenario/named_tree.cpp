@@ -11,6 +11,7 @@
 #include "base/tree/map_reader.h"
 #include "base/tree/tree_editor.h"
 #include "base/tree/yaml.h"
+#include "models/software/software.h"
 #include "sim/scenario/scenario.h"
 #include "sim/scenario/tables_from.h"
 
@@ -111,7 +112,7 @@ class BaseChain {
   }
 
   Tree merge(Tree tree, const std::string& folder) {
-    note_key(tree, "base", Form{Form::Kind::text});
+    note_key(tree, "base", text_leaf(kNotEmpty).form);
     localise_files(tree, folder);
     take_tables(tree, folder);
     const auto base = std::ranges::find(tree.fields, "base", &std::pair<std::string, Tree>::first);
@@ -139,7 +140,7 @@ class BaseChain {
     if (tree.find("tables") != nullptr)
       throw input_error(from->second.place, "'tables_from' and 'tables' cannot be used together", "Keep one of them");
     from->second = picked_tables(from->second, [&](const Tree& name) -> const Tree& {
-      return source_of_tables(scalar_text(name, "a workload's name"), folder, name.place);
+      return source_of_tables(text_leaf(kNotEmpty)(name), folder, name.place);
     });
     from->first = "tables";
   }
@@ -185,7 +186,7 @@ void locate_planner_files(Tree& options, const std::string& folder) {
 }
 
 void check_job_list(const Tree& jobs) {
-  note_form(jobs, {Form::Kind::list});
+  note_form(jobs, {Form::Kind::list, {}, Bounds::from(1).to(kMostJobs)});
   const bool list = jobs.kind == Tree::Kind::list;
   if (!list || jobs.items.empty()) {
     throw input_error(jobs.place, fmt::format("'jobs' is {}", list ? "empty" : "no list"),
@@ -232,7 +233,7 @@ Tree whole_tree(const Tree& stated, const std::string& kind, const std::string& 
 
 Tree whole_tree(const Tree& stated, const std::string& kind, const std::string& from, LoadedTrees& loaded) {
   note_part(stated, singular(kind));
-  note_form(stated, {Form::Kind::text});
+  note_form(stated, text_leaf(kNotEmpty).form);
   note_form(stated, {Form::Kind::map});
   if (stated.kind == Tree::Kind::scalar) return BaseChain(kind, loaded).load(stated.scalar, from, stated.place);
   if (stated.kind != Tree::Kind::map) {
@@ -275,7 +276,7 @@ bool is_named(std::string_view key) {
 
 Tree located(const std::string& key, Tree value, const std::string& folder, LoadedTrees& loaded) {
   if (is_named(key)) return whole_tree(value, key + "s", folder, loaded);
-  if (key == "software") return named_map(value);
+  if (key == "software") return named_map(value, shipped_software().names());
   if (key == "jobs") return located_jobs(std::move(value), folder, loaded);
   if (key == "planner" || key == "planners") {
     locate_planner_files(value, folder);

@@ -39,7 +39,7 @@ Tree model_map(MapReader& reader, const char* key) {
 
 std::string read_plan_file_name(MapReader& reader) {
   MapReader plan = reader.map("plan");
-  const std::string file = plan.text("file");
+  const std::string file = plan.text("file", kFileNameRule);
   plan.finish();
   return file;
 }
@@ -57,7 +57,7 @@ void share_rules(const CaseTree& tree, Case& item) {
 
 // The planners that another one asks for some tables, as maps where the file has names.
 void name_planners_within(Tree& planner) {
-  const auto name = [](Tree& part) { part = named_map(part); };
+  const auto name = [](Tree& part) { part = named_map(part, planner_names()); };
   if (planner.kind != Tree::Kind::map) return;
   if (Tree* const pooled = planner.find("pooled")) name(*pooled);
   if (Tree* const tables = planner.find("tables"); tables != nullptr) {
@@ -104,23 +104,12 @@ std::map<std::string, std::string> read_algorithms(MapReader reader) {
 
 // Alone, a case is steady soon; jobs of different lengths meet differently in each iteration.
 int read_iterations(MapReader& reader, bool job) {
-  const std::int64_t iterations = reader.count("iterations", job ? 20 : 4);
-  if (iterations > kMostIterations) {
-    throw input_error(reader.place_of("iterations"), fmt::format("{} iterations", iterations),
-                      fmt::format("Write at most {}", kMostIterations));
-  }
-  return static_cast<int>(iterations);
+  return static_cast<int>(reader.count("iterations", Bounds::from(1).to(kMostIterations), job ? 20 : 4));
 }
 
 double read_steady(MapReader& reader) {
-  const double steady = reader.real("steady", 1e-6);
-  if (!(steady > 0)) {
-    throw input_error(reader.place_of("steady"), "'steady' is not above 0", "Write for example 1e-6");
-  }
-  if (steady >= 1)
-    throw input_error(reader.place_of("steady"), "'steady' is not below 1, so that any iteration would be steady",
-                      "It is a relative difference: write for example 1e-6");
-  return steady;
+  return reader.get<double>(
+      "steady", real_leaf(Bounds::above(0).below(1), "it is a relative difference, for example 1e-6"), 1e-6);
 }
 
 // Whether the case is simulated at the observed payload, too, where its workload states one.
@@ -367,12 +356,7 @@ CrossCheckOptions read_cross_check(const Tree& map) {
   MapReader reader(map, "cross_check");
   CrossCheckOptions options;
   options.place = map.place;
-  const std::int64_t worst = reader.count("worst", 5);
-  if (worst > kMostExplained) {
-    throw input_error(reader.place_of("worst"), fmt::format("{} plans to explain", worst),
-                      fmt::format("Give at most {}", kMostExplained));
-  }
-  options.worst = static_cast<std::size_t>(worst);
+  options.worst = static_cast<std::size_t>(reader.count("worst", Bounds::from(1).to(kMostExplained), 5));
   options.topology = torchrec::read_topology_options(reader.map("topology"));
   reader.finish();
   return options;

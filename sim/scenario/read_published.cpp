@@ -37,13 +37,25 @@ std::vector<Quantity> quantities() {
   return all;
 }
 
+std::vector<std::string> quantity_names() {
+  std::vector<std::string> names;
+  for (const Quantity& entry : quantities()) names.push_back(entry.name);
+  return names;
+}
+
+std::string read_quantity(MapReader& reader) {
+  const Tree& stated = reader.required("quantity");
+  note_form(stated, {Form::Kind::choice, quantity_names()});
+  note_form(stated, {Form::Kind::pattern, {fmt::format("^{}.", kOperationPrefix)}});
+  return scalar_text(stated, "a quantity, such as iteration");
+}
+
 std::string unit_of(const std::string& quantity, const Place& place) {
   if (quantity.starts_with(kOperationPrefix) && quantity.size() > kOperationPrefix.size()) return "ms";
   const std::vector<Quantity> all = quantities();
   const auto found = std::ranges::find(all, quantity, &Quantity::name);
   if (found != all.end()) return found->unit;
-  std::vector<std::string> known;
-  for (const Quantity& entry : all) known.push_back(entry.name);
+  std::vector<std::string> known = quantity_names();
   known.push_back(fmt::format("{}NAME", kOperationPrefix));
   throw input_error(place, fmt::format("unknown quantity {}", excerpt(quantity)), known_names_hint(quantity, known));
 }
@@ -53,15 +65,9 @@ double to_ms(Seconds time) {
   return std::round(time.ms() * 1e9) / 1e9;
 }
 
-Seconds time_of(const std::string& text, const Place& place) {
-  const Seconds time = parse_seconds(text, place);
-  if (time.value <= 1e6) return time;
-  throw input_error(place, excerpt(text) + " is outside the range that can be simulated", "Write at most 1000000 s");
-}
-
-double value_of(const std::string& text, const std::string& unit, const Place& place) {
-  if (unit == "ms") return to_ms(time_of(text, place));
-  return unit == "rows" ? static_cast<double>(parse_count(text, place)) : parse_percent(text, place);
+double value_of(const Tree& tree, const std::string& unit) {
+  if (unit == "ms") return to_ms(time_leaf()(tree));
+  return unit == "rows" ? static_cast<double>(count_leaf()(tree)) : percent_leaf()(tree);
 }
 
 // A share of the accesses cannot leave 0 to 100 %; a gain may be a loss.
@@ -72,7 +78,7 @@ void check_coverage(const std::string& quantity, double value, const Place& plac
 
 double read_value(MapReader& reader, const std::string& unit, const std::string& quantity) {
   const Tree& tree = reader.required("value");
-  const double value = value_of(scalar_text(tree, "a value with its unit"), unit, tree.place);
+  const double value = value_of(tree, unit);
   check_coverage(quantity, value, tree.place);
   if (value != 0) return value;
   throw input_error(tree.place, fmt::format("the published value of '{}' is zero", quantity),
@@ -82,11 +88,11 @@ double read_value(MapReader& reader, const std::string& unit, const std::string&
 Published read_one(const Tree& tree) {
   MapReader reader(tree, "published");
   Published published;
-  published.quantity = reader.text("quantity");
+  published.quantity = read_quantity(reader);
   published.unit = unit_of(published.quantity, reader.place_of("quantity"));
   published.value = read_value(reader, published.unit, published.quantity);
   published.fitted = reader.choice("role", {"fitted", "predicted"}) == "fitted";
-  published.source = reader.text("source");
+  published.source = reader.text("source", kNotEmpty);
   if (published.source.find_first_not_of(" \t\n") == std::string::npos) {
     throw input_error(reader.place_of("source"), "the source is empty", "Say where the number was published");
   }

@@ -227,7 +227,7 @@ std::vector<Case> read_cases(const std::vector<CaseTree>& trees, std::uint64_t s
 std::uint64_t seed_of(const Tree& tree, const Overrides& overrides) {
   const Tree seed = top_value(tree, "seed", overrides);
   if (seed.kind == Tree::Kind::null) return 1;
-  return static_cast<std::uint64_t>(parse_count(scalar_text(seed, "a whole number"), seed.place));
+  return static_cast<std::uint64_t>(count_leaf()(seed));
 }
 
 // One run has one seed.

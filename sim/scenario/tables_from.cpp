@@ -68,7 +68,7 @@ class TableEntries {
 };
 
 std::int64_t number_of(const Tree& item, std::int64_t tables) {
-  const std::int64_t number = parse_count(scalar_text(item, "the number of a table"), item.place);
+  const std::int64_t number = count_leaf()(item);
   if (number < tables) return number;
   throw input_error(item.place, fmt::format("there is no table {}", number),
                     fmt::format("That workload has tables 0 to {}", tables - 1));
@@ -120,10 +120,7 @@ Tree changed_table(Tree table, const Changes& changes, int times) {
 }
 
 const std::vector<Tree>& picks_of(MapReader& reader) {
-  const std::vector<Tree>& picks = reader.list("tables");
-  if (!picks.empty() && picks.size() <= kMostPicks) return picks;
-  throw input_error(reader.place_of("tables"), fmt::format("{} tables are taken", picks.size()),
-                    fmt::format("Name 1 to {}", kMostPicks));
+  return reader.list("tables", Bounds::from(1).to(kMostPicks));
 }
 
 }  // namespace

@@ -41,9 +41,17 @@ AxisValue number_value(double number, const Amount& like, const Place& place) {
   return {text_tree(text, place), text, amount_of(text)};
 }
 
+void note_amount(const Tree& stated) {
+  note_form(stated, real_leaf().form);
+  note_form(stated, percent_leaf().form);
+  for (const Form::Kind kind : {Form::Kind::bytes, Form::Kind::time, Form::Kind::rate, Form::Kind::flops})
+    note_form(stated, {kind});
+}
+
 // The end of a range: a number, in the unit of the other end's kind.
 Amount range_end(MapReader& reader, const char* key, const std::string& path) {
   const Tree& stated = reader.required(key);
+  note_amount(stated);
   const std::optional<Amount> amount = amount_of(scalar_text(stated, "a number"));
   if (amount) return *amount;
   throw input_error(stated.place,
@@ -111,10 +119,10 @@ std::vector<double> range_numbers(MapReader& reader, const Range& range, const s
     }
     numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());  // whole ones may meet
   } else if (reader.has("factor")) {
-    const double factor = reader.real("factor");
-    if (!(factor > 1) || !(from > 0))
+    const double factor = reader.real("factor", Bounds::above(1));
+    if (!(from > 0))
       throw input_error(reader.place_of("factor"), fmt::format("axis {} never reaches its end", excerpt(path)),
-                        "Write a 'from' above 0 and a factor above 1");
+                        "Write a 'from' above 0");
     const double steps = std::floor(std::log(range.to / from) / std::log(factor) + kLastStep);
     const std::uint64_t last = refuse_over(steps + 1, most, path, range.place) - 1;
     for (std::uint64_t i = 0; i <= last; ++i)
@@ -145,7 +153,7 @@ void refuse_two_ways(const Tree& stated, const std::string& path) {
 
 void refuse_no_values(const std::string& path, const Tree& stated) {
   if (stated.kind == Tree::Kind::map && stated.find("from") != nullptr) return;
-  note_form(stated, {Form::Kind::list});
+  note_form(stated, {Form::Kind::list, {}, Bounds::from(1)});
   for (const Tree& item : stated.items) note_form(item, {Form::Kind::anything});
   if (stated.kind == Tree::Kind::list && !stated.items.empty()) return;
   const bool empty = stated.kind == Tree::Kind::list || stated.kind == Tree::Kind::null;

@@ -108,7 +108,8 @@ class SweepReader {
 
   void read_random(MapReader reader) {
     const auto points = static_cast<std::uint64_t>(reader.count("points"));
-    const auto seed = static_cast<std::uint64_t>(reader.count_from("seed", 0, static_cast<std::int64_t>(sweep_.seed)));
+    const auto seed =
+        static_cast<std::uint64_t>(reader.count("seed", Bounds::from(0), static_cast<std::int64_t>(sweep_.seed)));
     if (points > most_) refuse_count(static_cast<double>(points), reader.place_of("points"));
     SweepDimension dimension;
     dimension.drawn = true;

@@ -402,7 +402,7 @@ echo "-- values that no machine has"
 refuse 2 'cluster.nics.rate: .*outside the range.*1 KB/s' run good.yaml --set cluster.nics.rate='1e-300 B/s'
 refuse 2 'outside the range' run good.yaml --set cluster.nics.latency='1e300 s'
 refuse 2 'outside the range' run good.yaml --set cluster.gpu.flops.fp32='1 FLOP/s'
-refuse 2 '800000 ranks|too many' run good.yaml --set cluster.nodes=200000
+refuse 2 'nodes: "200000" is above 100000' run good.yaml --set cluster.nodes=200000
 refuse 2 'compute capability 99.9' run good.yaml --set cluster.gpu.compute_capability=99.9
 broken 's/^seed: 7/seed: ~/' "bad.yaml:4:.*'seed' has no value"
 broken 's/^iterations: 4/collectives: {all_to_all: ring}/' 'bad.yaml:5:.*ring.*direct'

@@ -90,8 +90,8 @@ TEST_CASE("sizes out of reason are refused") {
   CHECK(says(error_below("nodes: 100000\nnics: {per_gpu: 1, rate: 100 Gbit/s}\n"), "4", "400000 ranks"));
   CHECK(says(error_below("nodes: 9007199254740993\n"), "4", "nodes"));
   CHECK(says(error_below("nodes: 0\n"), "4", "nodes"));
-  CHECK(says(error_below("", 1000), "3", "count of 1000 is too many"));
-  CHECK(says(error_below("pcie: {lanes: 12}\n"), "4", "12 lanes"));
+  CHECK(says(error_below("", 1000), "3", "count: \"1000\" is above"));
+  CHECK(says(error_below("pcie: {lanes: 12}\n"), "4", "pcie.lanes: \"12\" is not known here"));
   CHECK(says(error_below("pcie: {generation: 2}\n"), "4", "pcie.generation"));
   CHECK(says(error_below("fabric: {kind: fat_tree, oversubscription: 0.5}\n"), "4", "oversubscription"));
   CHECK(says(error_below("fabric: {oversubscription: 2}\n"), "4", "non-blocking"));
@@ -147,7 +147,7 @@ TEST_CASE("a GPU must have memory, rates and a capability that exists") {
   CHECK(gpu("\"0.0\"", "1 GiB", "device: cpu\n").empty());
   CHECK(says(gpu("8", "1 GiB", ""), "3", "no compute capability"));
   CHECK(says(gpu("\"8.x\"", "1 GiB", ""), "3", "no compute capability"));
-  CHECK(says(gpu("\"8.0\"", "0 B", ""), "3", "has no memory"));
+  CHECK(says(gpu("\"8.0\"", "0 B", ""), "3", "gpu.hbm: \"0 B\" is below 1"));
 }
 
 TEST_CASE("rings visit every GPU once") {

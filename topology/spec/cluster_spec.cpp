@@ -29,11 +29,7 @@ SpecPlaces places_of(const Tree& tree) {
 }
 
 void read_head(MapReader& reader, ClusterSpec& spec) {
-  const std::string schema = reader.text("schema");
-  if (schema != kClusterSchema) {
-    throw input_error(reader.place_of("schema"), fmt::format("'{}' is not the schema of a cluster file", schema),
-                      fmt::format("Write schema: {}", kClusterSchema));
-  }
+  reader.get("schema", word_leaf({std::string(kClusterSchema)}, "schema of a cluster file"));
   reader.has("base");  // merged by whoever found the file
   spec.name = reader.name("name");
   spec.open = reader.texts("open");
@@ -52,9 +48,7 @@ void take_cost(SpecFields& fields, std::optional<double>& cost) {
   constexpr const char* key = "cost_per_gpu_hour";
   if (fields.reading() ? !fields.reader().has(key) : !cost) return;
   double held = cost.value_or(0);
-  fields.take_real(key, held);
-  if (held < 0)
-    throw input_error(fields.reader().place_of(key), fmt::format("'{}' is below 0", key), "Write for example 2.5");
+  fields.take_real(key, held, Bounds::from(0));
   cost = held;
 }
 

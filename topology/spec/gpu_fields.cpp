@@ -10,7 +10,12 @@ namespace shardsim {
 namespace {
 
 constexpr double kMostStreamSharing = 10;
+constexpr const char* kMeaningOfSharing =
+    "0 means that streams do not slow each other down; 1 that two operations side by side take as long as one after "
+    "the "
+    "other";
 constexpr double kMostHostTimeFactor = 100;
+constexpr int kNewestCapability = 20;  // beyond any GPU announced
 // A device copy reaches this part of the data-sheet rate (1391 of 1555 GB/s on an A100, published).
 constexpr double kCopyEfficiency = 0.894;
 
@@ -61,8 +66,7 @@ void check_capability(const std::string& text, const std::string& device, const 
   if (dot == std::string::npos || !digits(text.substr(0, dot)) || !digits(text.substr(dot + 1))) {
     throw input_error(place, fmt::format("'{}' is no compute capability", text), "Write it as \"8.0\", in quotes");
   }
-  constexpr int kNewest = 200;  // 20.0, beyond any GPU announced
-  if (capability_number(text) > kNewest) {
+  if (capability_number(text) > 10 * kNewestCapability) {
     throw input_error(place, fmt::format("no GPU has compute capability {}", text),
                       "Write the GPU's own, for example \"8.0\"");
   }
@@ -71,15 +75,30 @@ void check_capability(const std::string& text, const std::string& device, const 
   }
 }
 
+// YAML takes 8.0 for a number where it is not in quotes.
+void capability_field(SpecFields& fields, std::string& capability, const std::string& device) {
+  if (fields.reading()) {
+    const Tree& stated = fields.reader().required("compute_capability");
+    note_form(stated, {Form::Kind::pattern, {"^[0-9]{1,2}\\.[0-9]{1,2}$"}});
+    note_form(stated, {Form::Kind::real, {}, Bounds::from(0).to(kNewestCapability)});
+    capability = scalar_text(stated, "a compute capability such as \"8.0\"");
+    return check_capability(capability, device, stated.place);
+  }
+  fields.take("compute_capability", capability);
+}
+
 // Either a share of the memory or so many bytes.
 Bytes read_reserved(MapReader& reader, Bytes hbm) {
   const Tree* value = reader.value("reserved");
   if (value == nullptr) return {0};
+  const LeafReader<Bytes> bytes = bytes_leaf();
+  const LeafReader<double> share = share_leaf(Bounds::from(0).below(1));
+  note_form(*value, bytes.form);
+  note_form(*value, share.form);
   const std::string& text = scalar_text(*value, "a share or bytes");
   const bool has_unit = !text.empty() && std::isalpha(static_cast<unsigned char>(text.back())) != 0;
   const Bytes reserved =
-      has_unit ? parse_bytes(text, value->place)
-               : Bytes{static_cast<std::int64_t>(parse_share(text, value->place) * static_cast<double>(hbm.count))};
+      has_unit ? bytes(*value) : Bytes{static_cast<std::int64_t>(share(*value) * static_cast<double>(hbm.count))};
   if (reserved >= hbm) {
     throw input_error(value->place, "reserved leaves nothing of the GPU's memory", "Reserve less than hbm");
   }
@@ -89,10 +108,8 @@ Bytes read_reserved(MapReader& reader, Bytes hbm) {
 // A map of rates, or the one of fp32.
 std::map<std::string, Flops> read_flops(MapReader& reader) {
   const Tree& value = reader.required("flops");
-  note_form(value, {Form::Kind::flops});
-  if (value.kind != Tree::Kind::map) {
-    return {{"fp32", parse_flops(scalar_text(value, "a rate such as \"19.5 TFLOP/s\""), value.place)}};
-  }
+  note_form(value, flops_leaf().form);
+  if (value.kind != Tree::Kind::map) return {{"fp32", flops_leaf()(value)}};
   MapReader rates = reader.map("flops");
   std::map<std::string, Flops> flops;
   for (const char* const precision : kProductPrecisions)
@@ -113,10 +130,7 @@ void write_flops(SpecWriter& writer, const GpuSpec& gpu) {
 }
 
 void memory_fields(SpecFields& fields, GpuSpec& gpu) {
-  fields.need("hbm", gpu.hbm);
-  if (fields.reading() && gpu.hbm.count == 0) {
-    throw input_error(fields.reader().place_of("hbm"), "the GPU has no memory", "Write the capacity, e.g. \"40 GiB\"");
-  }
+  fields.need("hbm", gpu.hbm, Bounds::from(1));
   if (fields.reading()) {
     gpu.reserved = read_reserved(fields.reader(), gpu.hbm);
   } else {
@@ -134,28 +148,16 @@ void memory_fields(SpecFields& fields, GpuSpec& gpu) {
 void work_range_fields(SpecFields& fields, WorkRange& range) {
   fields.take("bytes_from", range.bytes_from);
   fields.take("bytes_to", range.bytes_to);
-  fields.take_real("gflop_from", range.gflop_from);
-  fields.take_real("gflop_to", range.gflop_to);
+  fields.take_real("gflop_from", range.gflop_from, Bounds::from(0));
+  fields.take_real("gflop_to", range.gflop_to, Bounds::from(0));
   if (!fields.reading()) return;
   if (range.bytes_to && *range.bytes_to < range.bytes_from)
     throw input_error(fields.reader().place_of("bytes_to"), "bytes_to is below bytes_from", "Write the larger one");
-  if (range.gflop_from < 0 || range.gflop_to < range.gflop_from)
+  if (range.gflop_to < range.gflop_from)
     throw input_error(fields.reader().place_of("gflop_to"), "gflop_to is below gflop_from", "Write the larger one");
 }
 
-void check_kernels(MapReader& reader, const GpuSpec& gpu) {
-  if (gpu.lookups_per_ns <= 0) {
-    throw input_error(reader.place_of("lookups_per_ns"), "the GPU would issue no lookups", "Write a number above 0");
-  }
-  if (gpu.overlap_slowdown >= 1) {
-    throw input_error(reader.place_of("overlap_slowdown"), "a slowdown of 1 would stop compute for ever",
-                      "Write a share below 1");
-  }
-  if (gpu.stream_sharing < 0 || gpu.stream_sharing > kMostStreamSharing) {
-    throw input_error(reader.place_of("stream_sharing"), "stream_sharing is below 0 or above 10",
-                      "0 means that streams do not slow each other down; 1 that two operations side by side take as "
-                      "long as one after the other");
-  }
+void refuse_unsorted_updates(MapReader& reader) {
   if (!reader.has("inplace_update_efficiency")) return;
   throw input_error(reader.place_of("inplace_update_efficiency"),
                     "inplace_update_efficiency would have no effect: updates run at copy_bandwidth times "
@@ -167,14 +169,14 @@ void kernel_fields(SpecFields& fields, GpuSpec& gpu) {
   fields.take_part("flops_efficiency", gpu.flops_efficiency, 1);
   fields.take("kernel_overhead", gpu.kernel_overhead);
   fields.take("launch_overhead", gpu.launch_overhead);
-  fields.take_real("lookups_per_ns", gpu.lookups_per_ns);
+  fields.take_real("lookups_per_ns", gpu.lookups_per_ns, Bounds::above(0));
   fields.take("sort_per_lookup", gpu.sort_per_lookup);
   fields.take("sorted_update_kernels", gpu.sorted_update_kernels, 10'000);
   fields.take_part("sorted_update_efficiency", gpu.sorted_update_efficiency, 1);
-  fields.take_share("overlap_slowdown", gpu.overlap_slowdown);
-  fields.take_real("stream_sharing", gpu.stream_sharing);
+  fields.take_share("overlap_slowdown", gpu.overlap_slowdown, Bounds::from(0).below(1));  // 1 would stop compute
+  fields.take_real("stream_sharing", gpu.stream_sharing, Bounds::from(0).to(kMostStreamSharing), kMeaningOfSharing);
   fields.map("holds_for", gpu.holds_for, work_range_fields);
-  if (fields.reading()) check_kernels(fields.reader(), gpu);
+  if (fields.reading()) refuse_unsorted_updates(fields.reader());
 }
 
 }  // namespace
@@ -187,10 +189,7 @@ int capability_number(const std::string& compute_capability) {
 void gpu_fields(SpecFields& fields, GpuSpec& gpu, const std::string& device) {
   fields.need("model", gpu.model);
   fields.need("count", gpu.count, kMostGpusPerNode);
-  fields.need("compute_capability", gpu.compute_capability);
-  if (fields.reading()) {
-    check_capability(gpu.compute_capability, device, fields.reader().place_of("compute_capability"));
-  }
+  capability_field(fields, gpu.compute_capability, device);
   memory_fields(fields, gpu);
   if (fields.reading()) {
     gpu.flops = read_flops(fields.reader());

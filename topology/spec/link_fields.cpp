@@ -42,7 +42,7 @@ void nvlink_rates(SpecFields& fields, NvlinkSpec& nvlink, const GpuSpec& gpu, co
 }
 
 NvlinkSpec::Pair read_pair(const Tree& entry, int gpu_count) {
-  note_form(entry, {Form::Kind::list});
+  note_form(entry, {Form::Kind::list, {}, Bounds::from(3).to(3)});
   if (entry.kind != Tree::Kind::list || entry.items.size() != 3) {
     throw input_error(entry.place, "a link of the mesh is three numbers", "Write [GPU, GPU, NVLINKS], e.g. [0, 1, 2]");
   }
@@ -52,13 +52,8 @@ NvlinkSpec::Pair read_pair(const Tree& entry, int gpu_count) {
     throw input_error(entry.place, fmt::format("link [{}, {}] does not lead from a lower to a higher GPU", a, b),
                       "Write each pair once, the lower index first");
   }
-  note_form(entry.items[2], {Form::Kind::count, {}, 1});
-  const std::int64_t links = parse_count(scalar_text(entry.items[2], "a number of NVLinks"), entry.items[2].place);
-  if (links < 1 || links > kMostLinksPerGpu) {
-    throw input_error(entry.items[2].place, fmt::format("{} NVLinks between two GPUs", links),
-                      "Write 1 or more, or leave the pair out");
-  }
-  return {a, b, static_cast<int>(links)};
+  const LeafReader<std::int64_t> links = count_leaf(Bounds::from(1).to(kMostLinksPerGpu), "or leave the pair out");
+  return {a, b, static_cast<int>(links(entry.items[2]))};
 }
 
 void check_link_count(const std::vector<NvlinkSpec::Pair>& pairs, int gpu, int limit, const Place& place) {
@@ -219,16 +214,13 @@ void nics_fields(SpecFields& fields, NicSpec& nics, int gpu_count) {
 void fabric_fields(SpecFields& fields, FabricSpec& fabric) {
   fields.choose("kind", fabric.kind, {"non_blocking", "fat_tree", "rail_optimised"});
   fields.take("nodes_per_leaf", fabric.nodes_per_leaf, 1'000'000);
-  fields.take_real("oversubscription", fabric.oversubscription);
+  fields.take_real("oversubscription", fabric.oversubscription, Bounds::from(1).to(1e6),
+                   "the rate down from a leaf over its rate up, e.g. 2");
   fields.take("latency", fabric.latency);
   fields.take("collapse", fabric.collapse);
   fields.take("sharp", fabric.sharp);
   if (!fields.reading()) return;
   const Place place = fields.reader().place_of("oversubscription");
-  if (fabric.oversubscription < 1 || fabric.oversubscription > 1e6) {
-    throw input_error(place, "oversubscription is outside 1 to 1000000",
-                      "Write the rate down from a leaf over its rate up, e.g. 2");
-  }
   if (fabric.kind == "non_blocking" && fabric.oversubscription > 1) {
     throw input_error(place, "a non-blocking fabric has no oversubscription", "Write kind: fat_tree or rail_optimised");
   }

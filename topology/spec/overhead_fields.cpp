@@ -24,7 +24,7 @@ void nic_efficiency_field(SpecFields& fields, OverheadSpec& overhead) {
   MapReader& reader = fields.reader();
   note_key(reader.tree(), "nic_efficiency", Form{Form::Kind::choice, {"graph"}});
   if (says_graph(reader.tree())) {
-    reader.text("nic_efficiency");
+    reader.choice("nic_efficiency", {"graph"});
     overhead.nic_efficiency.reset();
   } else if (reader.has("nic_efficiency")) {
     overhead.nic_efficiency = reader.efficiency("nic_efficiency", 1);

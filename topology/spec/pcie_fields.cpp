@@ -30,10 +30,9 @@ void slot_fields(SpecFields& fields, PcieSpec& pcie) {
   std::string generation = std::to_string(pcie.generation);
   fields.choose("generation", generation, {"3", "4", "5", "6"});
   pcie.generation = generation[0] - '0';
-  fields.take("lanes", pcie.lanes, 32);
-  if ((pcie.lanes & (pcie.lanes - 1)) == 0) return;
-  throw input_error(fields.reader().place_of("lanes"), fmt::format("no PCIe slot has {} lanes", pcie.lanes),
-                    "Write 1, 2, 4, 8, 16 or 32");
+  std::string lanes = std::to_string(pcie.lanes);
+  fields.choose("lanes", lanes, {"1", "2", "4", "8", "16", "32"});
+  pcie.lanes = std::stoi(lanes);
 }
 
 // What a tree has named so far.
@@ -88,20 +87,23 @@ int nic_count_of(int gpu_count, const std::optional<NicSpec>& nics) {
 
 void tree_fields(SpecFields& fields, PcieSpec& pcie, int gpu_count, int nic_count) {
   Named named;
-  fields.list("tree", pcie.tree, [&](SpecFields& inside, PcieSpec::Switch& entry, const Place& place) {
-    if (!inside.reading()) {
-      inside.writer().put("switch", entry.name);
-      inside.writer().put("parent", entry.parent);
-      inside.writer().put("gpus", indices_text(entry.gpus));
-      return inside.writer().put("nics", indices_text(entry.nics));
-    }
-    MapReader& reader = inside.reader();
-    entry.name = reader.name("switch");
-    entry.parent = reader.text("parent");
-    if (reader.has("gpus")) entry.gpus = read_indices(reader.required("gpus"), gpu_count, "GPU");
-    if (reader.has("nics")) entry.nics = read_indices(reader.required("nics"), nic_count, "NIC");
-    check_switch(entry, named, pcie.sockets, place);
-  });
+  fields.list(
+      "tree", pcie.tree,
+      [&](SpecFields& inside, PcieSpec::Switch& entry, const Place& place) {
+        if (!inside.reading()) {
+          inside.writer().put("switch", entry.name);
+          inside.writer().put("parent", entry.parent);
+          inside.writer().put("gpus", indices_text(entry.gpus));
+          return inside.writer().put("nics", indices_text(entry.nics));
+        }
+        MapReader& reader = inside.reader();
+        entry.name = reader.name("switch");
+        entry.parent = reader.text("parent", kNotEmpty);
+        if (reader.has("gpus")) entry.gpus = read_indices(reader.required("gpus"), gpu_count, "GPU");
+        if (reader.has("nics")) entry.nics = read_indices(reader.required("nics"), nic_count, "NIC");
+        check_switch(entry, named, pcie.sockets, place);
+      },
+      Bounds::from(1));
   if (fields.reading()) check_complete(named, gpu_count, nic_count, fields.reader().place_of("tree"));
 }
 

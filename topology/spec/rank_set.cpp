@@ -5,7 +5,8 @@
 #include <unordered_set>
 
 #include "base/text.h"
-#include "base/tree/map_reader.h"
+#include "base/tree/leaf.h"
+#include "base/unit_names.h"
 
 namespace shardsim {
 namespace {
@@ -95,8 +96,7 @@ std::vector<int> read_list(const Tree& tree, const Members& members) {
   std::vector<int> numbers;
   std::unordered_set<int> seen;
   for (const Tree& item : tree.items) {
-    const std::string& text = scalar_text(item, fmt::format("a {}", members.noun));
-    numbers.push_back(in_range(parse_count(text, item.place), members, item.place));
+    numbers.push_back(in_range(count_leaf()(item), members, item.place));
     if (seen.insert(numbers.back()).second) continue;
     throw named_twice(numbers.back(), members, item.place);
   }
@@ -104,8 +104,10 @@ std::vector<int> read_list(const Tree& tree, const Members& members) {
 }
 
 std::vector<int> read_set(const Tree& tree, const Members& members) {
-  note_form(tree, {Form::Kind::text});
-  note_form(tree, {Form::Kind::list});
+  const std::string whole = kNumberPattern;
+  note_form(tree, {Form::Kind::pattern, {"^" + whole + "(-" + whole + "(:" + whole + ")?)?$"}});
+  note_form(tree, {Form::Kind::count, {}, Bounds::from(0)});
+  note_form(tree, {Form::Kind::list, {}, Bounds::from(1)});
   if (tree.kind == Tree::Kind::scalar) return read_text(tree.scalar, members, tree.place);
   if (tree.kind == Tree::Kind::list && !tree.items.empty()) return read_list(tree, members);
   throw input_error(tree.place, fmt::format("a {} set is missing or empty", members.noun), members.forms());

@@ -67,19 +67,12 @@ void SpecFields::take(const std::string& key, bool& flag) {
 
 void SpecFields::take(const std::string& key, int& count, int most) {
   if (!reading() && count > 0) return writer_->put(key, std::to_string(count));
-  if (!reading() || !reader_->has(key)) return;
-  const std::int64_t number = reader_->count(key);
-  if (number > most) {
-    throw input_error(reader_->place_of(key),
-                      fmt::format("{} of {} is too many, at most {} are possible", key, number, most),
-                      "Write a smaller number");
-  }
-  count = static_cast<int>(number);
+  if (reading()) count = static_cast<int>(reader_->count(key, Bounds::from(1).to(most), count));
 }
 
-void SpecFields::take(const std::string& key, Bytes& bytes) {
+void SpecFields::take(const std::string& key, Bytes& bytes, const Bounds& bounds) {
   if (!reading()) return writer_->put(key, yaml_quoted(exact_text(bytes)));
-  bytes = reader_->bytes(key, bytes);
+  bytes = reader_->get<Bytes>(key, bytes_leaf(bounds), bytes);
 }
 
 void SpecFields::take(const std::string& key, Seconds& time) {
@@ -95,14 +88,14 @@ void SpecFields::take(const std::string& key, Bandwidth& rate) {
   }
 }
 
-void SpecFields::take_real(const std::string& key, double& number) {
+void SpecFields::take_real(const std::string& key, double& number, const Bounds& bounds, const std::string& advice) {
   if (!reading()) return writer_->put(key, shortest(number));
-  number = reader_->real(key, number);
+  number = reader_->get<double>(key, real_leaf(bounds, advice), number);
 }
 
-void SpecFields::take_share(const std::string& key, double& share) {
+void SpecFields::take_share(const std::string& key, double& share, const Bounds& bounds) {
   if (!reading()) return writer_->put(key, shortest(share));
-  share = reader_->share(key, share);
+  share = reader_->get<double>(key, share_leaf(bounds), share);
 }
 
 void SpecFields::take_part(const std::string& key, double& part, double most) {
@@ -111,11 +104,8 @@ void SpecFields::take_part(const std::string& key, double& part, double most) {
     part = reader_->efficiency(key, part);
     return;
   }
-  part = reader_->real(key, part);
   constexpr double kLeast = 1e-6;  // what is slower by more never ends
-  if (part >= kLeast && part <= most) return;
-  throw input_error(reader_->place_of(key), fmt::format("{} is out of range", shortest(part)),
-                    fmt::format("Write a number above 0, a millionth or more, and at most {}", shortest(most)));
+  part = reader_->real(key, Bounds::from(kLeast).to(most), part);
 }
 
 void SpecFields::choose(const std::string& key, std::string& word, const std::vector<std::string>& words) {
@@ -132,8 +122,7 @@ std::string SpecFields::item_path(const std::string& key, std::size_t index) con
 }
 
 int read_index(const Tree& tree, int end, const std::string& what) {
-  note_form(tree, {Form::Kind::count});
-  const std::int64_t index = parse_count(scalar_text(tree, "a whole number"), tree.place);
+  const std::int64_t index = count_leaf()(tree);
   if (index < end) return static_cast<int>(index);
   const std::string known =
       end == 0 ? fmt::format("the node has no {}", what) : fmt::format("the node has {} 0 to {}", what, end - 1);

@@ -71,11 +71,11 @@ class SpecFields {
   void take(const std::string& key, std::string& text);
   void take(const std::string& key, bool& flag);
   void take(const std::string& key, int& count, int most);  // at least 1; 0 is left out when writing: absent
-  void take(const std::string& key, Bytes& bytes);
+  void take(const std::string& key, Bytes& bytes, const Bounds& bounds = Bounds::from(0));
   void take(const std::string& key, Seconds& time);
   void take(const std::string& key, Bandwidth& rate);  // 0 is left out when writing
-  void take_real(const std::string& key, double& number);
-  void take_share(const std::string& key, double& share);             // 0 to 1
+  void take_real(const std::string& key, double& number, const Bounds& bounds, const std::string& advice = "");
+  void take_share(const std::string& key, double& share, const Bounds& bounds = Bounds::from(0).to(1));
   void take_part(const std::string& key, double& part, double most);  // above 0 and at most `most`
   template <typename Value>
   void take(const std::string& key, std::optional<Value>& value) {
@@ -116,11 +116,12 @@ class SpecFields {
   }
   // A list of maps that may be absent: `inside(fields, item, place)`.
   template <typename Item, typename Inside>
-  void list(const std::string& key, std::vector<Item>& items, const Inside& inside) {
+  void list(const std::string& key, std::vector<Item>& items, const Inside& inside,
+            const Bounds& length = Bounds::from(0)) {
     if (!reading()) return write_list(key, items, inside);
     if (!reader_->has(key)) return;
     items.clear();
-    for (const Tree& tree : reader_->list(key)) {
+    for (const Tree& tree : reader_->list(key, length)) {
       MapReader reader(tree, item_path(key, items.size()), reader_->sources());
       SpecFields fields(reader);
       Item item{};

@@ -10,7 +10,6 @@
 namespace shardsim {
 namespace {
 
-constexpr double kMostSigma = 20;     // beyond, one row takes all accesses and exp(sigma^2 / 2) nears overflow
 constexpr std::uint64_t kEdge = 256;  // ranks at either end that are added one by one
 
 // p(i) ~ exp(sigma z(i - 1/2)), z(t) the normal quantile of 1 - t / rows. The sum over ranks u .. v is the integral of
@@ -91,9 +90,9 @@ double LogNormal::prefix(std::uint64_t n) const {
 
 FamilyPointer make_log_normal(const FamilyInput& input) {
   const double sigma = input.spec.sigma;
-  if (!(sigma > 0 && sigma <= kMostSigma))
+  if (!(sigma > 0 && sigma <= kMostAccessSigma))
     throw input_error(input.place, fmt::format("access parameter 'sigma' is {}", sigma),
-                      fmt::format("Give a number above 0 and at most {}", kMostSigma));
+                      fmt::format("Give a number above 0 and at most {}", kMostAccessSigma));
   return std::make_shared<LogNormal>(sigma, input.rows);
 }
 

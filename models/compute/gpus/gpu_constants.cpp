@@ -53,9 +53,7 @@ class ConstantsReader {
   }
   void take_rate(const char* key, double& number) {
     if (!is_stated(key)) return;
-    number = reader_.real(key);
-    if (!(number > 0))
-      throw input_error(reader_.place_of(key), fmt::format("{} is not above 0", key), "Write a number above 0");
+    number = reader_.real(key, Bounds::above(0));
   }
   void take_flops() {
     if (!is_stated("flops")) return;

@@ -103,10 +103,8 @@ std::unique_ptr<ComputeModel> make_gpu_kernels(MapReader& options) {
   if (!name.empty() && table.find(name) == nullptr)
     throw input_error(options.place_of("gpu"), "unknown GPU " + excerpt(name), known_names_hint(name, table.names()));
   const double in_situ = options.efficiency("in_situ", 1);
-  const double update_factor = options.has("update_factor") ? options.real("update_factor") : 1;
-  if (update_factor < 1)
-    throw input_error(options.place_of("update_factor"), "update_factor is below 1",
-                      "1 means as fast as one fused kernel, 2 twice its time");
+  const double update_factor = options.get<double>(
+      "update_factor", real_leaf(Bounds::from(1), "1 means as fast as one fused kernel, 2 twice its time"), 1);
   std::optional<Seconds> kernel_fixed;
   if (options.has("kernel_fixed")) kernel_fixed = options.time("kernel_fixed");
   return std::make_unique<GpuKernels>(options.place_of("name"), std::move(table), name, in_situ, update_factor,

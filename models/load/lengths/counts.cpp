@@ -9,8 +9,6 @@
 namespace shardsim {
 namespace {
 
-constexpr double kLeastSize = 0.01, kMostSize = 1e9;
-
 class PoissonLengths : public LengthLaw::Family {
  public:
   explicit PoissonLengths(double mean) : mean_(mean) {}
@@ -73,9 +71,9 @@ LengthFamily make_poisson_lengths(const LengthInput& input) {
 
 LengthFamily make_negative_binomial_lengths(const LengthInput& input) {
   const double size = input.spec.size;
-  if (!(size >= kLeastSize && size <= kMostSize))
+  if (!(size >= kLeastLengthSize && size <= kMostLengthSize))
     throw input_error(input.place, fmt::format("the size of negative_binomial lengths is {}", size),
-                      fmt::format("Give {} to {:g}; 1 is the geometric law", kLeastSize, kMostSize));
+                      fmt::format("Give {} to {:g}; 1 is the geometric law", kLeastLengthSize, kMostLengthSize));
   return std::make_shared<NegativeBinomialLengths>(size, input.mean);
 }
 

@@ -13,9 +13,8 @@
 namespace shardsim {
 namespace {
 
-constexpr double kMostLengthSigma = 5;  // beyond it the mean lies in bags that no run ever meets
-constexpr double kLongBags = 32;        // of more, so many on average are
-constexpr double kNoise = 1e-14;        // of a central moment, against the power of the mean that it is taken from
+constexpr double kLongBags = 32;  // of more, so many on average are
+constexpr double kNoise = 1e-14;  // of a central moment, against the power of the mean that it is taken from
 
 double below(double z) {
   return upper_tail(-z);

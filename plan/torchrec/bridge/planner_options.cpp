@@ -17,16 +17,12 @@ const std::vector<std::string>& proposer_names() {
 }
 
 // A count that the search can afford.
-int count_at_most(MapReader& reader, const char* key, std::int64_t fallback, std::int64_t most) {
-  const std::int64_t count = reader.count(key, fallback);
-  if (count <= most) return static_cast<int>(count);
-  throw input_error(reader.place_of(key), fmt::format("{} is {}", key, count), fmt::format("Give at most {}", most));
+int count_at_most(MapReader& reader, const char* key, std::int64_t fallback, double most) {
+  return static_cast<int>(reader.count(key, Bounds::from(1).to(most), fallback));
 }
 
 double at_least_zero(MapReader& reader, const char* key, double fallback) {
-  const double value = reader.real(key, fallback);
-  if (value >= 0 && value <= 1e6) return value;
-  throw input_error(reader.place_of(key), fmt::format("{} is {}", key, shortest(value)), "Give a number from 0 to 1e6");
+  return reader.real(key, Bounds::from(0).to(1e6), fallback);
 }
 
 // A key of a choice that was not made: it would be read and change nothing.
@@ -41,20 +37,14 @@ bool among(const std::vector<ProposerKind>& proposers, ProposerKind kind) {
 }
 
 std::vector<ProposerKind> read_proposers(MapReader& reader) {
-  if (!reader.has("proposers")) return RunSettings{}.proposers;
+  const std::vector<std::string> stated = reader.words("proposers", proposer_names(), "proposer of TorchRec");
+  if (stated.empty()) return RunSettings{}.proposers;
   std::vector<ProposerKind> proposers;
-  for (const Tree& item : reader.list("proposers")) {
-    const std::string& name = scalar_text(item, "the name of a proposer");
+  for (const std::string& name : stated) {
     const auto found = std::ranges::find(proposer_names(), name);
-    if (found != proposer_names().end()) {
-      proposers.push_back(static_cast<ProposerKind>(found - proposer_names().begin()));
-      continue;
-    }
-    throw input_error(item.place, fmt::format("{} is no proposer of TorchRec", excerpt(name)),
-                      known_names_hint(name, proposer_names()));
+    proposers.push_back(static_cast<ProposerKind>(found - proposer_names().begin()));
   }
-  if (!proposers.empty()) return proposers;
-  throw input_error(reader.place_of("proposers"), "no proposer", "Name at least one, or leave the key out");
+  return proposers;
 }
 
 PartitionerSettings read_partitioner(MapReader& reader) {
@@ -93,10 +83,9 @@ ReservationSettings read_reservation(MapReader reader) {
 // TorchRec reads 0 as "not given" and takes its own 32 or 128 GiB.
 std::optional<Bytes> read_capacity(MapReader& reader, const char* key) {
   if (!reader.has(key)) return std::nullopt;
-  const Bytes capacity = reader.bytes(key);
-  if (capacity.count > 0) return capacity;
-  throw input_error(reader.place_of(key), fmt::format("'{}' is 0 B, which TorchRec reads as its default", key),
-                    "Write \"1 B\" for no memory at all; leave the key out for the memory of the cluster");
+  return reader.get(key, bytes_leaf(Bounds::from(1),
+                                    "TorchRec takes 0 B for its default; 1 B is no memory at all, and without the key "
+                                    "it is that of the cluster"));
 }
 
 double element_bytes(MapReader& reader, const char* key) {
@@ -105,26 +94,20 @@ double element_bytes(MapReader& reader, const char* key) {
   return kBytes[std::ranges::find(names, reader.choice(key, names)) - names.begin()];
 }
 
-double cache_load_factor(MapReader& reader) {
-  const double factor = reader.share("cache_load_factor", 0);
-  if (factor > 0) return factor;
-  throw input_error(reader.place_of("cache_load_factor"), "cache_load_factor is 0",
-                    "Give a number above 0 and up to 1, or take the kernel fused_uvm, which has no cache");
-}
-
 ConstraintOptions read_constraint(MapReader reader) {
   ConstraintOptions options;
   options.allowed.place = reader.tree().place;
-  options.allowed.sharding_types = some_of(reader, "sharding_types", parse_sharding_type);
-  options.allowed.compute_kernels = some_of(reader, "compute_kernels", parse_compute_kernel);
+  options.allowed.sharding_types = read_sharding_types(reader);
+  options.allowed.compute_kernels = read_compute_kernels(reader);
   const auto& kernels = options.allowed.compute_kernels;
   refuse_idle(reader, "cache_load_factor", kernels.empty() || std::ranges::any_of(kernels, cached),
               "kernels with a cache, such as fused_uvm_caching, and compute_kernels names none");
   if (reader.has("min_partition")) options.min_partition = reader.count("min_partition");
-  if (reader.has("cache_load_factor")) options.cache_load_factor = cache_load_factor(reader);
+  if (reader.has("cache_load_factor"))
+    options.cache_load_factor = reader.get("cache_load_factor", share_leaf(Bounds::above(0).to(1), kWithoutCache));
   if (reader.has("output_dtype")) options.output_element_bytes = element_bytes(reader, "output_dtype");
   if (reader.has("device_group")) {
-    options.allowed.device_group = parse_device(reader.text("device_group"), reader.place_of("device_group"));
+    options.allowed.device_group = parse_device(reader.choice("device_group", device_names()), {});
   }
   reader.finish();
   return options;
@@ -218,6 +201,20 @@ void check_device(const ConstrainedTable& table, Device device) {
 }
 
 }  // namespace
+
+std::vector<ShardingType> read_sharding_types(MapReader& reader) {
+  std::vector<ShardingType> types;
+  for (const std::string& name : reader.words("sharding_types", sharding_type_names(), "sharding type of TorchRec"))
+    types.push_back(parse_sharding_type(name, {}));
+  return types;
+}
+
+std::vector<ComputeKernel> read_compute_kernels(MapReader& reader) {
+  std::vector<ComputeKernel> kernels;
+  for (const std::string& name : reader.words("compute_kernels", compute_kernel_names(), "compute kernel of TorchRec"))
+    kernels.push_back(parse_compute_kernel(name, {}));
+  return kernels;
+}
 
 EstimateSettings read_estimate_settings(MapReader& reader) {
   EstimateSettings settings;

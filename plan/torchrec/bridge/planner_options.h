@@ -68,16 +68,10 @@ PlannerOptions read_planner_options(MapReader& reader);
 // Its keys `variant`, `rules` and `run_embedding_at_peak_memory`, which the memory model has too.
 EstimateSettings read_estimate_settings(MapReader& reader);
 
-// The list of names under `key`, each read by `parse` (parse_sharding_type, parse_compute_kernel); empty where the key
-// is absent. An empty list is an error: it would leave no option, and TorchRec takes it for "any".
-template <typename Value>
-std::vector<Value> some_of(MapReader& reader, const char* key, Value (*parse)(std::string_view, const Place&)) {
-  std::vector<Value> values;
-  if (!reader.has(key)) return values;
-  for (const Tree& item : reader.list(key)) values.push_back(parse(scalar_text(item, "a name"), item.place));
-  if (!values.empty()) return values;
-  throw input_error(reader.place_of(key), "'" + std::string(key) + "' is empty", "Name one, or leave the key out");
-}
+// The lists `sharding_types` and `compute_kernels`; empty where the key is absent. An empty list is an error: it would
+// leave no option, and TorchRec takes it for "any".
+std::vector<ShardingType> read_sharding_types(MapReader& reader);
+std::vector<ComputeKernel> read_compute_kernels(MapReader& reader);
 
 // Its map `topology` alone.
 TopologyOptions read_topology_options(MapReader reader);

@@ -69,6 +69,16 @@ std::string_view abbreviation(ShardingType type) {
   return at(kAbbreviations, type);
 }
 
+std::vector<std::string> sharding_type_names() {
+  return {kTypes.begin(), kTypes.end()};
+}
+std::vector<std::string> compute_kernel_names() {
+  return {kKernels.begin(), kKernels.end()};
+}
+std::vector<std::string> device_names() {
+  return {kDevices.begin(), kDevices.end()};
+}
+
 ShardingType parse_sharding_type(std::string_view name, const Place& place) {
   return parse<ShardingType>(kTypes, name, "sharding type", place);
 }

@@ -48,6 +48,9 @@ std::string_view abbreviation(ShardingType type);  // "DP", "TW", "CW", "TWCW", 
 
 // Errors: Failure::input at `place` for an unknown name; lists the known ones. Pipelines have short aliases:
 // sparse_dist, prefetch_sparse_dist, prefetch_train_sparse_dist, base.
+std::vector<std::string> sharding_type_names();
+std::vector<std::string> compute_kernel_names();
+std::vector<std::string> device_names();
 ShardingType parse_sharding_type(std::string_view name, const Place& place);
 ComputeKernel parse_compute_kernel(std::string_view name, const Place& place);
 Pipeline parse_pipeline(std::string_view name, const Place& place);

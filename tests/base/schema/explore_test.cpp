@@ -17,7 +17,7 @@ void read_wheel(const Tree& tree) {
   MapReader reader(tree, "");
   reader.name("name");
   if (reader.choice("kind", {"spoked", "disc"}, "disc") == "spoked") {
-    reader.count_from("spokes", 3, {});
+    reader.count("spokes", Bounds::from(3));
     if (reader.has("rim")) {
       MapReader rim = reader.map("rim");
       rim.rate("speed");

@@ -36,8 +36,8 @@ TEST_CASE("what a load leaves out keeps its value") {
 
 TEST_CASE("loads that cannot be are refused with place") {
   refused("{batches: drawn, iterations: 0}", "load.iterations");
-  refused("{batches: drawn, iterations: 1}", "1 drawn iterations");
-  refused("{batches: drawn, iterations: 1000000}", "Give 2 to 10000");
+  refused("{batches: drawn, iterations: 1}", "load.iterations: \"1\" is below 2");
+  refused("{batches: drawn, iterations: 1000000}", "from 2 to 10000");
   refused("{batches: drawn, seed: -1}", "seed");
   refused("{iterations: 40}", "'iterations' has no effect");
   refused("{seed: 4}", "'seed' has no effect");

@@ -33,7 +33,7 @@ TEST_CASE("broken tables are refused with place") {
   refused("name: t, rows: 100, dim: 9007199254740991, kind: sequence, average_length: 5", "bytes");
   refused("name: t, rows: 9007199254740991, dim: 64, kind: sequence, average_length: 5", "bytes");
   refused("name: t, rows: 100, dim: 4, kind: sequence, average_length: 1e300", "bytes");
-  refused("name: t, rows: 100, dim: 4, kind: sequence, average_length: 0", "average_length is 0");
+  refused("name: t, rows: 100, dim: 4, kind: sequence, average_length: 0", "average_length: \"0\" is not above 0");
   refused("name: t, rows: 100, dim: 4, kind: sequence, average_length: nan", "average_length");
   refused("name: t, rows: 100, dim: 4, kind: sequence", "no average_length");
   refused("name: t, rows: 100, dim: 4, kind: tree, average_length: 5", "tables.0.kind");
@@ -43,7 +43,7 @@ TEST_CASE("broken tables are refused with place") {
   refused(sequence + ", pooling: mean", "only pooled tables have this key");
   refused(sequence + ", pooling_factor: 3", "only pooled tables have this key");
   refused(sequence + ", features: [{name: f, weighted: true}]", "only features of pooled tables have this key");
-  refused(sequence + ", features: []", "no features");
+  refused(sequence + ", features: []", "features: the list is empty");
   refused(sequence + ", features: [f, f]", "'f' is there twice");
   refused(sequence + ", colour: red", "unknown key \"colour\"");
   refused(sequence + ", copies: 0", "copies");
@@ -52,7 +52,7 @@ TEST_CASE("broken tables are refused with place") {
   refused(sequence + ", length_distribution: {family: file, file: nowhere.h5}", "no file \"nowhere.h5\"");
   refused(sequence + ", length_distribution: {family: file, file: \"a\\nb\"}", "is not the name of a file");
   refused("name: t, rows: 100, dim: 4, kind: pooled, average_length: 5", "only sequence tables have this key");
-  refused("name: t, rows: 100, dim: 4, kind: pooled, pooling_factor: -1", "pooling_factor is -1");
+  refused("name: t, rows: 100, dim: 4, kind: pooled, pooling_factor: -1", "pooling_factor: \"-1\" is not above 0");
   refused("name: t, rows: 100, dim: 4, kind: pooled, pooling_factor: 3, features: [{name: f, pooling_factor: 2}]",
           "each of the table's features states its own");
 }
@@ -84,8 +84,8 @@ TEST_CASE("a sample factor needs common lengths, and they need it") {
       "name: t, rows: 3, dim: 4, kind: pooled, length_distribution: {family: poisson, common: true}";
   CHECK(parsed(one_table(common, "sample_factor: {sigma: 0.8}")).sample_factor == SampleFactor{0.8});
   CHECK_FALSE(parsed(one_table(std::string(kSequence))).sample_factor);
-  check_refused(one_table(common, "sample_factor: {sigma: 9}"), "w.yaml:5:", "sigma of sample_factor is 9");
-  check_refused(one_table(common, "sample_factor: {sigma: 0}"), "w.yaml:5:", "sigma is 0");
+  check_refused(one_table(common, "sample_factor: {sigma: 9}"), "w.yaml:5:", "sample_factor.sigma: \"9\" is above 5");
+  check_refused(one_table(common, "sample_factor: {sigma: 0}"), "w.yaml:5:", "sigma: \"0\" is not above 0");
   check_refused(one_table(common, "sample_factor: {sigma: 1, mean: 2}"), "w.yaml:5:", "unknown key");
   check_refused(one_table(kSequence, "sample_factor: {sigma: 1}"), "w.yaml:5:", "no table has common lengths");
   check_refused(one_table("name: t, rows: 3, dim: 4, kind: pooled, features: [{name: f, num_poolings: 2}], "
@@ -103,13 +103,13 @@ TEST_CASE("lengths and orders that cannot be are refused with place") {
     refused("length_distribution: {family: " + keys + "}", fragment);
   };
   of_lengths("zipf", "length_distribution.family");
-  of_lengths("log_normal, sigma: 6", "sigma of log_normal lengths is 6");
-  of_lengths("log_normal, sigma: 0", "sigma is 0");
+  of_lengths("log_normal, sigma: 6", "length_distribution.sigma: \"6\" is above 5");
+  of_lengths("log_normal, sigma: 0", "sigma: \"0\" is not above 0");
   of_lengths("log_normal, sigma: 1, most: 5", "Write a value of most that is above the mean");
   of_lengths("negative_binomial", "size' is missing");
   of_lengths("uniform_int, low: 0, high: 9", "have the mean 4.5 here, bags have 5 ids");
   of_lengths("uniform_int, low: -1, high: 11", "low");
-  of_lengths("histogram, lengths: []", "add up to 0");
+  of_lengths("histogram, lengths: []", "lengths: the list is empty");
   of_lengths("histogram, lengths: [{length: 0, share: 1}]", "have the mean 0 here");
   of_lengths("histogram, lengths: [{length: 5, share: 0.9}]", "add up to 0.9");
   of_lengths("poisson, size: 3", "unknown key \"size\"");
@@ -137,18 +137,18 @@ TEST_CASE("broken access distributions are refused with place") {
   };
   refused("family: zip", "zipf");
   refused("family: zipf", "'tables.0.access.s' is missing");
-  refused("family: zipf, s: -1", "'s' is -1");
+  refused("family: zipf, s: -1", "access.s: \"-1\" is below 0");
   refused("family: zipf, s: 1, q: 3", "unknown key \"q\"");
   refused("family: zipf, s: 1, rescale: true", "unknown key \"rescale\"");
-  refused("family: zipf_mandelbrot, q: 1, s: 1, c: 0", "'c' is not above 0");
-  refused("family: log_normal, sigma: 0", "'sigma' is 0");
+  refused("family: zipf_mandelbrot, q: 1, s: 1, c: 0", "access.c: \"0\" is not above 0");
+  refused("family: log_normal, sigma: 0", "access.sigma: \"0\" is not above 0");
   refused("family: explicit, p: [1, 2]", "lists 2 rows");
   refused("family: steps, rows: [1, 2], weights: [3]", "1 weights of 2 steps");
   refused("family: steps, rows: [101], weights: [3]", "more than the table's 100 rows");
-  refused("family: steps, rows: [0], weights: [3]", "no rows");
+  refused("family: steps, rows: [0], weights: [3]", "\"0\" is below 1");
   refused("family: steps, rows: [1.5], weights: [3]", "1.5");
   refused("family: explicit, p: [1, -2]", "negative");
-  refused("family: piecewise_power_law, knots: []", "no knots");
+  refused("family: piecewise_power_law, knots: []", "knots: the list is empty");
   refused("family: piecewise_power_law, knots: [{rank: 1, fraction: 1, ln_p: 0}]", "exactly one");
   refused("family: piecewise_power_law, knots: [{fraction: 0.001, ln_p: 0}]", "not a whole rank");
   refused("family: piecewise_power_law, knots: [{fraction: 1, ln_p: 800}]", "sum of the access distribution is inf");
@@ -165,11 +165,11 @@ TEST_CASE("broken runtime maps are refused with place") {
     check_refused(one_table(std::string(kSequence) + ", runtime: {" + runtime + "}"), "w.yaml:4:", fragment);
   };
   refused("average_length: 4", "source");
-  refused("source: s, average_length: 0", "average_length is 0");
+  refused("source: s, average_length: 0", "average_length: \"0\" is not above 0");
   refused("source: s, shares: [{rows: 101, share: 0.5}]", "the table has 100");
   refused("source: s, shares: [{rows: 10, share: 1.5}]", "1.5");
-  refused("source: s, shares: [{rows: 10, share: 0}]", "A share is above 0");
-  refused("source: s, shares: [{rows: 100, share: 0.9}]", "the share of all rows together is 1");
+  refused("source: s, shares: [{rows: 10, share: 0}]", "share: \"0\" is not above 0");
+  refused("source: s, shares: [{rows: 100, share: 0.9}]", "The share of all rows together is 1");
   refused("source: s, shares: [{rows: 10, share: 0.5}, {rows: 10, share: 0.6}]",
           "is not above the share of fewer rows");
   refused("source: s, shares: [{rows: 10, share: 0.5}, {rows: 20, share: 0.4}]",

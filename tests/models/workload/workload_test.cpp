@@ -160,7 +160,7 @@ TEST_CASE("broken workloads are refused with place") {
   const auto refused = [](const std::string& more, const char* fragment) {
     check_refused(one_table(kSequence, more), "w.yaml:5:", fragment);
   };
-  refused("id_bytes: 6", "id_bytes is 6");
+  refused("id_bytes: 6", "id_bytes: \"6\" is not known here");
   refused("optimizer: {name: adamw}", "adam");
   refused("optimizer: {name: sgd, update: fast}", "fast");
   refused("pipeline: long", "long");
@@ -192,7 +192,8 @@ TEST_CASE("broken heads are refused") {
   check_refused("schema: shardsim.workload/1\nname: w\nbatch_per_gpu: 0\n", "w.yaml:3:", "batch_per_gpu");
   check_refused("schema: shardsim.workload/1\nname: w\nbatch_per_gpu: 2000000000\n", "w.yaml:3:", "batch_per_gpu");
   check_refused("schema: shardsim.workload/1\nname: w\nbatch_per_gpu: 8\n", "w.yaml:1:", "tables");
-  check_refused("schema: shardsim.workload/1\nname: w\nbatch_per_gpu: 8\ntables: []\n", "w.yaml:4:", "no tables");
+  check_refused("schema: shardsim.workload/1\nname: w\nbatch_per_gpu: 8\ntables: []\n",
+                "w.yaml:4:", "tables: the list is empty");
   const std::string two =
       fmt::format("schema: shardsim.workload/1\nname: w\nbatch_per_gpu: 8\ntables:\n  - {{{}}}\n  - {{{}}}\n",
                   kSequence, kSequence);

@@ -67,12 +67,13 @@ TEST_CASE("row blocks are written as TorchRec cuts them") {
 
 TEST_CASE("what TorchRec does not know is refused with a hint") {
   CHECK(has(fault_of("{name: torchrec, constraints: {a: {sharding_types: [rowwise]}}}"), "Did you mean 'row_wise'?"));
-  CHECK(has(fault_of("{name: torchrec, constraints: {a: {compute_kernels: [uvm]}}}"), "is no compute kernel"));
+  CHECK(has(fault_of("{name: torchrec, constraints: {a: {compute_kernels: [uvm]}}}"),
+            "unknown compute kernel of TorchRec"));
   CHECK(has(fault_of("{name: torchrec, constraints: {aa: {compute_kernels: [fused]}}}"), "no table \"aa\""));
   CHECK(has(fault_of("{name: torchrec, proposers: [greedi]}"), "Did you mean 'greedy'?"));
-  CHECK(has(fault_of("{name: torchrec, proposers: []}"), "no proposer"));
-  CHECK(has(fault_of("{name: torchrec, bins_per_device: 1e12}"), "at most 10000"));
-  CHECK(has(fault_of("{name: torchrec, tolerance: -1}"), "from 0 to 1e6"));
+  CHECK(has(fault_of("{name: torchrec, proposers: []}"), "proposers: the list is empty"));
+  CHECK(has(fault_of("{name: torchrec, bins_per_device: 1e12}"), "from 1 to 10000"));
+  CHECK(has(fault_of("{name: torchrec, tolerance: -1}"), "from 0 to 1000000"));
   CHECK(has(fault_of("{name: torchrec, constraints: [a]}"), "is no map"));
   CHECK(has(fault_of("{name: torchrec}", workload_of({pooled_table("a", 1000, 64, 1e200)})), "2^62 bytes"));
   CHECK(has(fault_of("{name: torchrec, storage_reservation: {percentage: 1.5}}"), "percentage"));

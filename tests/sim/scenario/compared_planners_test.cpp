@@ -111,7 +111,7 @@ TEST_CASE("constraints of a scenario are read with places, for tables that are t
     return error_of(toy("planner: {name: torchrec}\nconstraints: " + map + "\n"));
   };
   CHECK(says(refused("{histroy: {min_partition: 4}}"), "Did you mean 'history'?"));
-  CHECK(says(refused("{history: {sharding_types: []}}"), "'sharding_types' is empty"));
+  CHECK(says(refused("{history: {sharding_types: []}}"), "sharding_types: the list is empty"));
   CHECK(says(refused("{history: {sharding_types: [rows]}}"), "rows"));
   CHECK(says(refused("{history: {compute_kernels: [fast]}}"), "unknown compute kernel"));
   CHECK(says(refused("{history: {device_group: cpu}}"), "device group cpu"));

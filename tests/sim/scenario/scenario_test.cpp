@@ -219,7 +219,7 @@ TEST_CASE("what makes no scenario is refused with its place") {
   CHECK(says(error_of(toy("plan: {file: p.json}\n")), "'plan' beside 'planner'"));
   CHECK(says(error_of(toy("cases: []\n")), "'cases' is empty"));
   CHECK(says(error_of(toy("cases: 3\n")), "'cases' is no list"));
-  CHECK(says(error_of(toy("iterations: 10001\n")), "at most 10000"));
+  CHECK(says(error_of(toy("iterations: 10001\n")), "from 1 to 10000"));
   CHECK(says(error_of(toy("iterations: 0\n")), "test.yaml:5:"));
   CHECK(says(error_of(toy("steady: 0\n")), "not above 0"));
   CHECK(says(error_of(toy("seed: -1\n")), "test.yaml:5:"));
@@ -369,7 +369,7 @@ TEST_CASE("repeat is refused where nothing is drawn, beside jobs, and beyond wha
   CHECK(fault(random_cases(", plan: {file: x.json}, repeat: 3")).find("without a planner") != std::string::npos);
   CHECK(fault(random_cases(", repeat: 0")).find("repeat") != std::string::npos);
   CHECK(fault(random_cases(", repeat: many")).find("repeat") != std::string::npos);
-  CHECK(fault(random_cases(", repeat: 1001")).find("at most 1000") != std::string::npos);
+  CHECK(fault(random_cases(", repeat: 1001")).find("from 1 to 1000") != std::string::npos);
   CHECK(
       fault(random_cases(", repeat: 3, jobs: [{name: a, workload: toy_history, planner: {name: random}, nodes: [0]}]"))
           .find("'repeat' and 'jobs' cannot be used together") != std::string::npos);

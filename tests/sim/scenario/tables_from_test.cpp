@@ -93,7 +93,7 @@ TEST_CASE("tables that are not there are refused") {
     folder.check_refused("tables_from: {" + keys + "}", fragment);
   };
   refused("workload: pool.yaml, tables: [5]", "there is no table 5");
-  refused("workload: pool.yaml, tables: []", "0 tables are taken");
+  refused("workload: pool.yaml, tables: []", "tables: the list is empty");
   refused("workload: pool.yaml", "'tables_from.tables' is missing");
   refused("tables: [0]", "'tables_from.workload' is missing");
   refused("workload: pools.yaml, tables: [0]", "cannot find the workload");

@@ -71,7 +71,8 @@ TEST_CASE("what a table of GPUs cannot say is refused where it stands") {
   CHECK(has(fault_of(head + "  - {name: mine, like: H101}\n"), "unknown GPU \"H101\". Known: "));
   CHECK(has(fault_of(head + "  - {name: mine}\n"), "the key 'hbm_bandwidth' is missing"));
   CHECK(has(fault_of(head + "  - {name: mine, like: A40, sm_counts: 3}\n"), "sm_count"));
-  CHECK(has(fault_of(head + "  - {name: mine, like: A40, lookups_per_ns: 0}\n"), "lookups_per_ns is not above 0"));
+  CHECK(
+      has(fault_of(head + "  - {name: mine, like: A40, lookups_per_ns: 0}\n"), "lookups_per_ns: \"0\" is not above 0"));
   CHECK(has(fault_of(head + "  - {name: mine, like: A40}\n  - {name: mine, like: L40}\n"), "appears twice"));
 }
 

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "base/tree/bounds.h"
+#include "base/unit_names.h"
+
+namespace shardsim {
+
+// Regular expressions (ECMA, as JSON Schema has them) of texts that are numbers within bounds. They never refuse what
+// lies within; what lies outside they refuse for its sign, for being zero, or for its order of magnitude.
+
+// A plain number; `sign`: one may stand in front.
+std::string number_pattern(const Bounds& bounds, bool sign);
+
+// A number and one of the units; the bounds are in the base unit. A bound below 0 allows a sign.
+std::string quantity_pattern(const Bounds& bounds, UnitsOf units);
+
+// The same for percentages, with bounds in percent.
+std::string percent_pattern(const Bounds& bounds);
+
+// A share as a plain number or a percentage, with bounds from 0 to 1.
+std::string share_pattern(const Bounds& bounds);
+
+}  // namespace shardsim

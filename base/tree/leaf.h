@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/tree/asked.h"
+#include "base/tree/bounds.h"
+#include "base/tree/tree.h"
+#include "base/units.h"
+
+namespace shardsim {
+
+// The scalar text of a tree, or an input error saying what was expected ("a whole number", ...).
+const std::string& scalar_text(const Tree& tree, std::string_view expected);
+
+// How one scalar of a file is read, be it the value of a key (MapReader::get) or an item of a list. It notes in the
+// tree's record what it accepts (`form`), so that a schema says what the reader checks. Errors of reading are
+// Failure::input at the scalar's place.
+template <typename Value>
+struct LeafReader {
+  Form form;
+  std::string expected;  // what to write where there is no scalar: "a whole number, for example 8"
+  std::function<Value(std::string_view, const Place&)> parse;
+
+  Value operator()(const Tree& tree) const {
+    note_form(tree, form);
+    return parse(scalar_text(tree, expected), tree.place);
+  }
+};
+
+// `advice` ends the message of a number that is out of its bounds.
+LeafReader<std::int64_t> count_leaf(const Bounds& bounds = Bounds::from(0), const std::string& advice = "");
+LeafReader<double> real_leaf(const Bounds& bounds = {}, const std::string& advice = "");
+LeafReader<double> share_leaf(const Bounds& bounds = Bounds::from(0).to(1), const std::string& advice = "");
+LeafReader<Bytes> bytes_leaf(const Bounds& bounds = Bounds::from(0), const std::string& advice = "");
+LeafReader<Bytes> signed_bytes_leaf();
+LeafReader<double> percent_leaf(const Bounds& bounds = {});
+// What no machine has is refused: over 10^6 s, outside 1 KB/s to 10^18 B/s, 10^3 to 10^24 FLOP/s.
+LeafReader<Seconds> time_leaf();
+LeafReader<Bandwidth> rate_leaf();
+LeafReader<Flops> flops_leaf();
+
+LeafReader<bool> flag_leaf();
+// One of `words`; `noun` is what they are in the message ("compute kernel"), which lists them.
+LeafReader<std::string> word_leaf(const std::vector<std::string>& words, const std::string& noun = "");
+
+// The letters and the length of a text.
+struct TextRule {
+  std::string_view letters;         // empty: all
+  Bounds length = Bounds::from(0);  // in bytes
+  const char* fault = "";           // of a text that breaks the rule: "is not a name"
+  const char* advice = "";
+};
+inline constexpr TextRule kNameRule{"abcdefghijklmnopqrstuvwxyz0123456789_", Bounds::from(1).to(64), "is not a name",
+                                    "Names are 1 to 64 of a-z, 0-9 and _"};
+
+inline constexpr TextRule kFileNameRule{"", Bounds::from(1), "is not the name of a file",
+                                        "Write its path, or leave the key out"};
+inline constexpr TextRule kNotEmpty{"", Bounds::from(1), "is no text", "Write one, or leave the key out"};
+
+LeafReader<std::string> text_leaf(const TextRule& rule = {});
+
+}  // namespace shardsim

@@ -1,0 +1,50 @@
+#include "base/schema/number_pattern.h"
+
+#include <doctest/doctest.h>
+
+#include <regex>
+
+using namespace shardsim;
+
+namespace {
+
+bool fits(const std::string& text, const std::string& pattern) {
+  return std::regex_search(text, std::regex(pattern));
+}
+
+void check_all(const std::string& pattern, const std::vector<std::string>& good, const std::vector<std::string>& bad) {
+  for (const std::string& text : good) CHECK_MESSAGE(fits(text, pattern), text);
+  for (const std::string& text : bad) CHECK_MESSAGE(!fits(text, pattern), text);
+}
+
+}  // namespace
+
+TEST_CASE("a plain number within bounds: its sign, zero and its order of magnitude") {
+  check_all(number_pattern({}, true), {"0", "-1", "+1.5", "1e300", "0.5e-3"},
+            {"", "many", "01", "1.", ".5", "inf", "1 s"});
+  check_all(number_pattern(Bounds::above(0).to(10), true), {"1e-6", "10", "10.0", "0.001e3", "100e-1", "1e1"},
+            {"0", "0.0", "-1", "100", "1e2", "1.5e30", "-0.1"});
+  check_all(number_pattern(Bounds::from(1).to(100'000), false), {"1", "1e5", "100000", "0.5e1"},
+            {"0", "-1", "1000000", "1e6", "1000000000000000000000", "+1", "0.37"});
+  check_all(number_pattern(Bounds::from(0), true), {"0", "-0", "1e300"}, {"-1", "-0.5"});
+}
+
+TEST_CASE("a quantity has a unit, with one blank at most, and is one that a machine may have") {
+  check_all(quantity_pattern(Bounds::from(1e3).to(1e18), UnitsOf::rate),
+            {"25 GB/s", "25GB/s", "80 Gbit", "1e-3 TB/s", "1e18 B/s"},
+            {"25", "25 GB", "25   GB/s", "0 GB/s", "-1 GB/s", "1e30 GB/s", "1e-30 GB/s", "25 parsec", "1e19 B/s"});
+  check_all(quantity_pattern(Bounds::from(0).to(1e6), UnitsOf::time), {"0 s", "3 us", "1e15 ns", "1000000 s"},
+            {"-3 us", "1e17 ns", "3"});
+  check_all(quantity_pattern({}, UnitsOf::bytes), {"-200 MB", "0 B", "1 TiB"}, {"1e-30 GiB", "5"});
+}
+
+TEST_CASE("a share is from 0 to 1, or up to 100 %") {
+  check_all(share_pattern(Bounds::from(0).to(1)),
+            {"0", "1", "1.0", "0.6", "60 %", "60%", "100 %", "99.9 %", "1e-3", "0.5e1 %"},
+            {"7", "1.5", "-0.5", "150 %", "101 %", "1000 %", "many", "0.5 s"});
+  check_all(share_pattern(Bounds::above(0).to(1)), {"1e-6", "1 %"}, {"0", "0 %", "0.0"});
+}
+
+TEST_CASE("a percentage has its sign and its unit") {
+  check_all(percent_pattern({}), {"5 %", "-10%", "150 %"}, {"5", "5 s", "%"});
+}

@@ -1,0 +1,93 @@
+"""The shipped files that have a JSON Schema, and how to walk and change what they say."""
+
+import copy
+import json
+import subprocess
+
+import jsonschema
+import yaml
+
+KINDS = ["cluster", "plan", "scenario", "workload"]
+
+# Maps whose keys are names, patterns or paths of the user's, and the values of such paths.
+FREE_KEYS = {"set", "axes", "constraints"}
+
+
+class Loader(yaml.SafeLoader):
+    """YAML as the program reads it: dates are texts."""
+
+
+Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def read(path):
+    text = path.read_text()
+    return json.loads(text) if path.suffix == ".json" else yaml.load(text, Loader)
+
+
+def shipped_files(source):
+    """Every shipped file of the four kinds, small ones first."""
+    files = []
+    for path in sorted((source / "scenarios").rglob("*"), key=lambda path: (path.stat().st_size, path.name)):
+        if path.suffix not in (".yaml", ".json") or "imports" in path.parts:
+            continue
+        kind = str(read(path).get("schema", "")).removeprefix("shardsim.").split("/")[0]
+        if kind in KINDS:
+            files.append((kind, path, read(path)))
+    return files
+
+
+def spots(kind, value, way=(), place=()):
+    """Each value within another one: the way to it, and its place. Items of a list share it, and values of keys that are
+    names of the user's."""
+    if isinstance(value, dict):
+        children = [(key, "*" if is_free(kind, place + (key,)) else key) for key in value]
+    elif isinstance(value, list):
+        children = [(index, "*") for index in range(len(value))]
+    else:
+        return
+    for step, name in children:
+        yield way + (step,), place + (str(name),), value[step]
+        yield from spots(kind, value[step], way + (step,), place + (str(name),))
+
+
+def changed(data, way, change):
+    """A copy of the data in which `change` has been made to the container and key at the end of the way."""
+    result = copy.deepcopy(data)
+    holder = result
+    for step in way[:-1]:
+        holder = holder[step]
+    change(holder, way[-1])
+    return result
+
+
+def is_free(kind, place):
+    """Whether the last part of the place is a key of the user's own."""
+    if len(place) < 2 or place[-1] == "*":
+        return place[-1] == "*"
+    if kind == "plan" and len(place) in (2, 3) and place[0] == "plan":
+        return True
+    return place[-2] in FREE_KEYS or (place[-2] == "tables" and kind == "scenario")
+
+
+def is_beneath_free_value(place):
+    return any(part in ("set", "axes") for part in place[:-1])
+
+
+def schema_text(shardsim, kind):
+    return subprocess.run([shardsim, "schema", kind], capture_output=True, text=True, check=True).stdout
+
+
+def schema_of(shardsim, kind):
+    schema = json.loads(schema_text(shardsim, kind))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def files_of_options(source):
+    """Files of the tests with keys that no shipped file states, as shipped_files gives those."""
+    paths = sorted((source / "tests" / "python" / "options").glob("*.yaml"))
+    return [(read(path)["schema"].removeprefix("shardsim.").split("/")[0], path, read(path)) for path in paths]

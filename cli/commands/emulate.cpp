@@ -3,13 +3,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <optional>
 
 #include "base/stop_signals.h"
 #include "base/units.h"
 #include "cli/arguments/arguments.h"
+#include "cli/arguments/process.h"
 #include "cli/commands/all.h"
 #include "validate/emulated/emulated_cluster.h"
 
@@ -24,7 +24,7 @@ int become(std::vector<std::string> command, int rank) {
   ::signal(SIGXFSZ, SIG_DFL);  // main ignores it, and a program keeps what is ignored
   ::execvp(words[0], words.data());
   const int why = errno;
-  if (rank == 0) std::fprintf(stderr, "error: %s: %s. Check the command after --.\n", words[0], std::strerror(why));
+  if (rank == 0) say(fmt::format("error: {}: {}. Check the command after --.", words[0], std::strerror(why)));
   return why == ENOENT ? 127 : 126;
 }
 

@@ -1,5 +1,3 @@
-#include <cstdio>
-
 #include "base/stop_signals.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
@@ -15,7 +13,7 @@ constexpr int kMostIterations = 100'000;
 // The exit code, once a verdict is in: what was found goes to standard output, why it is none to stderr.
 int tell(const std::string& unfit, const std::string& text, bool holds) {
   if (!unfit.empty()) {
-    std::fputs(("skipped: " + unfit + "\n").c_str(), stderr);
+    say("skipped: " + unfit);
     return kUnfit;
   }
   print_result(text);

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "base/workers.h"
 
 namespace shardsim {
@@ -52,7 +53,7 @@ class SignalsHeld {
   try {
     code = body(rank);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: rank %d: %s\n", rank, error.what());
+    std::fprintf(stderr, "error: rank %d: %s\n", rank, printable(error.what()).c_str());
   }
   std::fflush(nullptr);
   ::_exit(code);

@@ -158,7 +158,8 @@ class SchemaWriter {
       case Form::Kind::real:
         return shared("number", number("a number", "number", form.bounds, number_pattern(form.bounds, true)));
       case Form::Kind::share:
-        return shared("share", number("a share, 0.6 or 60 %", "number", form.bounds, share_pattern(form.bounds)));
+        return shared("share", number("a share, 0.6 or 60 %", "number", form.bounds,
+                                      share_pattern(form.bounds, form.words.empty() ? "" : form.words.front())));
       case Form::Kind::percent:
         return shared("percentage", {{"title", "a percentage"},
                                      {"type", "string"},

@@ -80,12 +80,14 @@ std::string percent_pattern(const Bounds& bounds) {
   return "^" + within(bounds, bounds.least) + sign_where(true) + kNumberPattern + " ?%$";
 }
 
-std::string share_pattern(const Bounds& bounds) {
-  const std::string one = "(?=[+-]?(0(\\.[0-9]+)?|1(\\.0+)?)(?![0-9.])|.*[eE])";
-  const std::string hundred = not_from(3) + "(?=[0-9]{1,2}(?![0-9])|100(\\.0+)?(?![0-9.])|.*[eE])";
+std::string share_pattern(const Bounds& bounds, const std::string& per) {
   const Bounds any{bounds.least, std::numeric_limits<double>::infinity(), bounds.without_least};
-  return "^" + within(any, 0) + "(" + one + sign_where(true) + kNumberPattern + "|" + hundred + kNumberPattern +
-         " ?%)$";
+  const std::string one = "(?=[+-]?(0(\\.[0-9]+)?|1(\\.0+)?)(?![0-9.])|.*[eE])";
+  const std::string hundred = not_from(3) + "(?=[+-]?([0-9]{1,2}(?![0-9])|100(\\.0+)?(?![0-9.]))|.*[eE])";
+  const std::string sign = sign_where(!per.empty()), percent = per.empty() ? " ?%" : " *%";
+  const std::string end = per.empty() ? "" : "( *" + per + ")?";
+  return "^" + within(any, 0) + "(" + one + sign_where(true) + kNumberPattern + "|" + hundred + sign + kNumberPattern +
+         percent + ")" + end + "$";
 }
 
 }  // namespace shardsim

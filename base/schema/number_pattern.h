@@ -19,7 +19,7 @@ std::string quantity_pattern(const Bounds& bounds, UnitsOf units);
 // The same for percentages, with bounds in percent.
 std::string percent_pattern(const Bounds& bounds);
 
-// A share as a plain number or a percentage, with bounds from 0 to 1.
-std::string share_pattern(const Bounds& bounds);
+// A share as a plain number or a percentage, with bounds from 0 to 1. `per`: what may follow, such as "/day".
+std::string share_pattern(const Bounds& bounds, const std::string& per = "");
 
 }  // namespace shardsim

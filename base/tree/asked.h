@@ -32,7 +32,7 @@ struct Form {
   };
 
   Kind kind = Kind::text;
-  std::vector<std::string> words = {};  // choice: the texts that are allowed; pattern: one regular expression (ECMA)
+  std::vector<std::string> words = {};  // choice: the texts; pattern: an ECMA expression; share: what may follow
   Bounds bounds = {};        // numbers and quantities, in the base unit; of a text its letters, of a list its items
   std::string letters = {};  // text: those that it may have; empty: all
 

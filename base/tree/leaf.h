@@ -59,7 +59,7 @@ inline constexpr TextRule kNameRule{"abcdefghijklmnopqrstuvwxyz0123456789_", Bou
 
 inline constexpr TextRule kFileNameRule{"", Bounds::from(1), "is not the name of a file",
                                         "Write its path, or leave the key out"};
-inline constexpr TextRule kNotEmpty{"", Bounds::from(1), "is no text", "Write one, or leave the key out"};
+inline constexpr TextRule kNotEmpty{"", Bounds::from(1), "is empty", "Write one, or leave the key out"};
 
 LeafReader<std::string> text_leaf(const TextRule& rule = {});
 

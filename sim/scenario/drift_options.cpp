@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "base/tree/map_reader.h"
-#include "base/unit_names.h"
 #include "plan/planner.h"
 
 namespace shardsim {
@@ -19,8 +18,7 @@ constexpr double kMostExponent = 10;  // a day; the steepest laws known have an 
 double daily_share(MapReader& reader, const char* key, double most) {
   const Tree* const stated = reader.value(key);
   if (stated == nullptr) return 0;
-  note_form(*stated, {Form::Kind::pattern, {"^\\+?" + std::string(kNumberPattern) + "( *%)? *(/day)?$"}});
-  note_form(*stated, {Form::Kind::real, {}, Bounds::from(0).to(most)});
+  note_form(*stated, {Form::Kind::share, {"/day"}, Bounds::from(0).to(most)});
   std::string text = scalar_text(*stated, "a share per day, such as \"2 %/day\"");
   if (text.ends_with("/day")) text.resize(text.size() - 4);
   const bool percent = text.ends_with('%');

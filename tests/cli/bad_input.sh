@@ -414,7 +414,7 @@ published() {
 published 'quantity: iteration, value: "1e305 s", role: predicted, source: x'
 file_refused 'bad.yaml:[0-9]+:.*outside the range'
 published 'quantity: iteration, value: "1 ms", role: predicted, source: ""'
-file_refused 'bad.yaml:[0-9]+:.*source is empty'
+file_refused 'bad.yaml:[0-9]+:.*source: "" is empty'
 published 'quantity: "coverage:row_wise", value: "300 %", role: predicted, source: x'
 file_refused 'bad.yaml:[0-9]+:.*300'
 published 'quantity: iteration, value: "1 ms", role: predicted, source: x' 'quantity: iteration, value: "2 ms", role: predicted, source: y'

@@ -42,6 +42,8 @@ TEST_CASE("a share is from 0 to 1, or up to 100 %") {
   check_all(share_pattern(Bounds::from(0).to(1)),
             {"0", "1", "1.0", "0.6", "60 %", "60%", "100 %", "99.9 %", "1e-3", "0.5e1 %"},
             {"7", "1.5", "-0.5", "150 %", "101 %", "1000 %", "many", "0.5 s"});
+  check_all(share_pattern(Bounds::from(0).to(1), "/day"), {"2 %/day", "2%", "0.02", "0.02 /day", "2  % /day", "+2 %"},
+            {"2", "150 %", "150 %/day", "1e30 %/day", "-1 %/day", "2 %/year"});
   check_all(share_pattern(Bounds::above(0).to(1)), {"1e-6", "1 %"}, {"0", "0 %", "0.0"});
 }
 

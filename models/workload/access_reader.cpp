@@ -88,7 +88,7 @@ void read_zipf_mandelbrot(MapReader& reader, AccessSpec& spec) {
   spec.q = reader.real("q", not_negative);
   spec.s = reader.real("s", not_negative);
   if (!reader.has("c")) return;
-  spec.c = reader.get("c", real_leaf(Bounds::above(0), "or leave c out, to scale to the average length"));
+  spec.c = reader.get("c", real_leaf(Bounds::above(0), "leave c out to scale to the average length"));
 }
 
 std::vector<std::string> family_names() {

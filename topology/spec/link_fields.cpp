@@ -52,7 +52,8 @@ NvlinkSpec::Pair read_pair(const Tree& entry, int gpu_count) {
     throw input_error(entry.place, fmt::format("link [{}, {}] does not lead from a lower to a higher GPU", a, b),
                       "Write each pair once, the lower index first");
   }
-  const LeafReader<std::int64_t> links = count_leaf(Bounds::from(1).to(kMostLinksPerGpu), "or leave the pair out");
+  const LeafReader<std::int64_t> links =
+      count_leaf(Bounds::from(1).to(kMostLinksPerGpu), "a pair without NVLinks is left out");
   return {a, b, static_cast<int>(links(entry.items[2]))};
 }
 

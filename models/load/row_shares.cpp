@@ -17,6 +17,7 @@ constexpr std::uint64_t kSingleRows = 4096;        // whose different rows are c
 constexpr double kShareError = 1e-3;               // of the mean share, where the place follows from the number
 constexpr double kShareVariance = 4e-6;            // of the mean share, where a hash places the rows: 0.2 % squared
 constexpr double kTie = 1e-12;
+constexpr std::size_t kMostAnswers = 2;  // that are kept: a lowering may ask for a tenth more lookups, too
 constexpr std::uint64_t kMostCompanions = 1ULL << 20;  // that are placed
 constexpr std::uint64_t kCompanionSalt = 5000;         // of the hash
 
@@ -206,6 +207,15 @@ std::vector<double> RowShares::distinct(double draws) const {
 
 std::vector<double> RowShares::misses(double draws, double load_factor) const {
   if (!(draws > 0) || !(law_.total() > 0)) return Shares(shares_.size(), 0);
+  const auto known = std::ranges::find_if(
+      answers_, [&](const Answer& each) { return each.draws == draws && each.load_factor == load_factor; });
+  if (known != answers_.end()) return known->rows;
+  if (answers_.size() == kMostAnswers) answers_.erase(answers_.begin());
+  answers_.push_back({draws, load_factor, count_misses(draws, load_factor)});
+  return answers_.back().rows;
+}
+
+std::vector<double> RowShares::count_misses(double draws, double load_factor) const {
   if (bags_.size > 1) return first_id_distinct(draws, load_factor);
   return owners_.popularity_blocks() ? block_distinct(draws, load_factor) : placed_distinct(draws, load_factor);
 }

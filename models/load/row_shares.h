@@ -46,9 +46,11 @@ class RowShares {
   // t_j: expected different rows that each owner reads in `draws` lookups of the placement, from all sources together.
   std::vector<double> distinct(double draws) const;
   // The same without the rows that a cache of the owner's hottest rows holds: `load_factor` (0 to 1) of its rows.
+  // The last answers are kept: plans of one case differ in few tables, and ask for the others again.
   std::vector<double> misses(double draws, double load_factor) const;
 
  private:
+  std::vector<double> count_misses(double draws, double load_factor) const;
   std::vector<double> first_id_distinct(double draws, double load_factor) const;
   std::vector<double> block_distinct(double draws, double load_factor) const;
   std::vector<double> placed_distinct(double draws, double load_factor) const;
@@ -64,6 +66,12 @@ class RowShares {
   std::vector<std::uint64_t> head_rows_;  // how many of them each owner has
   std::uint64_t lists_ = 0;
   std::vector<double> shares_;
+
+  struct Answer {
+    double draws = 0, load_factor = 0;
+    std::vector<double> rows;
+  };
+  mutable std::vector<Answer> answers_;  // the latest last
 };
 
 // Most rows that are placed one by one.

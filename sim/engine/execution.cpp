@@ -59,18 +59,16 @@ void Execution::fire_due() {
   }
 }
 
+// Only an end lets others start, and what starts here ends at a timer or with a transfer: each stream is asked once.
 void Execution::advance_rank(int index) {
-  for (bool started = true; started && !done_;) {
-    started = false;
-    for (int stream = 0; stream < ranks_[index].streams.streams(); ++stream) {
-      const auto next = ranks_[index].streams.take(stream);
-      if (!next) continue;
-      started = true;
-      if (works_.of(next->op, next->iteration).is_collective()) {
-        arrive(index, *next);
-      } else {
-        start_compute(index, *next);
-      }
+  RankStreams& streams = ranks_[index].streams;
+  for (int stream = 0; stream < streams.streams(); ++stream) {
+    const auto next = streams.take(stream);
+    if (!next) continue;
+    if (works_.of(next->op, next->iteration).is_collective()) {
+      arrive(index, *next);
+    } else {
+      start_compute(index, *next);
     }
   }
 }

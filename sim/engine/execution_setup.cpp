@@ -38,11 +38,14 @@ void Execution::take_ranks() {
 // Links of simulated nodes, and of leaves above them.
 void Execution::take_links() {
   const std::vector<char> leaves = leaves_in_use();
+  int in_use = 0;
   for (std::size_t id = 0; id < used_index_.size(); ++id) {
     const Link& link = cluster_.links()[id];
-    if (link.node >= 0 ? !classes_.is_representative(link.node) : !leaves[link.leaf]) continue;
-    used_index_[id] = static_cast<int>(used_.size());
-    used_.push_back({static_cast<LinkId>(id)});
+    if (link.node >= 0 ? classes_.is_representative(link.node) : leaves[link.leaf]) used_index_[id] = in_use++;
+  }
+  used_.reserve(static_cast<std::size_t>(in_use));
+  for (std::size_t id = 0; id < used_index_.size(); ++id) {
+    if (used_index_[id] >= 0) used_.push_back({static_cast<LinkId>(id)});
   }
   waiting_from_.assign(used_.size() + 1, 0);
   const auto for_each_link = [&](const auto& visit) {

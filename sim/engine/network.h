@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <functional>
 #include <memory>
 #include <span>
@@ -15,8 +16,8 @@ using TransferId = int;  // those of a session rise
 
 // The way of a kind of transfer: it takes the same share of every link on it and draws at most `cap`.
 struct TransferRoute {
-  std::vector<LinkId> links;
-  Bandwidth cap;  // 0: only the links limit it
+  boost::container::small_vector<LinkId, 1> links;  // one mostly, and a large world has a hundred thousand routes
+  Bandwidth cap;                                    // 0: only the links limit it
 };
 
 // A simulation under way: a clock and the transfers that are moving bytes.

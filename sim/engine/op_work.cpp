@@ -75,6 +75,12 @@ OpWork collective_work(const Op& op, const Program& program, const Cluster& clus
   return work;
 }
 
+// Whether two collectives load the same links with the same bytes, as those of a model's like layers do.
+bool same_calls(const Op& a, const Op& b) {
+  return a.op_class == b.op_class && a.group == b.group && a.matrix == b.matrix && a.bytes == b.bytes &&
+         a.bytes_by_set == b.bytes_by_set && a.launch_ns == b.launch_ns;
+}
+
 }  // namespace
 
 ComputeWork work_of(const Op& op, std::size_t position, const ClusterSpec& spec) {
@@ -113,9 +119,18 @@ OpWork expand_collective_op(const Op& op, const Program& program, const Cluster&
 std::vector<OpWork> expand_ops(const Program& program, const Cluster& cluster, const ComputeModel& compute,
                                const std::map<std::string, std::string>& algorithms) {
   std::vector<OpWork> works = expand_compute(program, cluster, compute);
+  std::vector<std::size_t> unlike;  // collectives
   for (std::size_t at = 0; at < works.size(); ++at) {
     const Op& op = program.ops[at];
-    if (op.is_collective()) works[at] = expand_collective_op(op, program, cluster, algorithms);
+    if (!op.is_collective()) continue;
+    const auto like =
+        std::ranges::find_if(unlike, [&](std::size_t other) { return same_calls(program.ops[other], op); });
+    if (like != unlike.end()) {
+      works[at] = works[*like];
+    } else {
+      works[at] = expand_collective_op(op, program, cluster, algorithms);
+      unlike.push_back(at);
+    }
   }
   return works;
 }

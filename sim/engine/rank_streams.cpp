@@ -31,11 +31,9 @@ void RankStreams::share_orders(Orders& known) {
   own_orders_ = {};
 }
 
-std::optional<RankStreams::Next> RankStreams::take(int index) {
-  Stream& stream = streams_[index];
-  if (stream.busy || stream.ops == nullptr || stream.iteration >= iterations_) return std::nullopt;
+std::optional<RankStreams::Next> RankStreams::head_of(Stream& stream) const {
+  if (stream.ops == nullptr || stream.iteration >= iterations_) return std::nullopt;
   const int op = (*stream.ops)[stream.next];
-  if (!has_ended(stream.awaited)) return std::nullopt;
   stream.awaited = awaited_by(program_.ops[op], stream.iteration);
   if (!has_ended(stream.awaited)) return std::nullopt;
   stream.busy = true;

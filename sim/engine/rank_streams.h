@@ -23,8 +23,13 @@ class RankStreams {
     int iteration = 0;
   };
 
-  // The operation at the head of a stream if it may start now; it counts as started then.
-  std::optional<Next> take(int stream);
+  // The operation at the head of a stream if it may start now; it counts as started then. What is asked at every end of
+  // an operation, and mostly in vain, is asked here, where it costs no call.
+  std::optional<Next> take(int index) {
+    Stream& stream = streams_[static_cast<std::size_t>(index)];
+    if (stream.busy || !has_ended(stream.awaited)) return std::nullopt;
+    return head_of(stream);
+  }
   void end(int op);
 
   void allow(int iterations) { iterations_ = iterations; }  // in all
@@ -46,6 +51,7 @@ class RankStreams {
     Awaited awaited{};
   };
   bool has_ended(const Awaited& awaited) const { return awaited.op < 0 || ended_[awaited.op] >= awaited.iteration; }
+  std::optional<Next> head_of(Stream& stream) const;
   Awaited awaited_by(const Op& op, int iteration) const;  // the first that has not ended
 
   const Program& program_;

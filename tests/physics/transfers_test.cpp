@@ -43,7 +43,8 @@ std::vector<double> run(const Setting& setting, const std::string& name, const C
   for (double rate : setting.link_rates)
     links.push_back({"link" + std::to_string(links.size()), LinkKind::nic_out, {rate * kGigabyte}});
   std::vector<TransferRoute> routes;
-  for (const Setting::Way& way : setting.ways) routes.push_back({way.links, {way.cap * kGigabyte}});
+  for (const Setting::Way& way : setting.ways)
+    routes.push_back({{way.links.begin(), way.links.end()}, {way.cap * kGigabyte}});
   std::vector<double> ends(setting.starts.size(), -1);
   make_network(named(name))->run(links, routes, [&](NetworkSession& session) {
     std::vector<TransferId> ids;

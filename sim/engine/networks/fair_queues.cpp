@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 
 #include "sim/engine/earliest.h"
 #include "sim/engine/networks/fair_link.h"
@@ -15,12 +14,15 @@ class FairQueuesSession : public NetworkSession {
  public:
   FairQueuesSession(const std::vector<Link>& links, const std::vector<TransferRoute>& routes)
       : links_(links), routes_(routes), queue_of_(links.size(), -1) {
+    std::vector<LinkId> in_use;
     for (const TransferRoute& route : routes) {
       const LinkId link = route.links.front();
       if (queue_of_[link] >= 0) continue;
-      queue_of_[link] = static_cast<int>(queues_.size());
-      queues_.emplace_back(links[link].rate.bytes_per_second);
+      queue_of_[link] = static_cast<int>(in_use.size());
+      in_use.push_back(link);
     }
+    queues_.reserve(in_use.size());  // queues are large: growing would copy them, and touch twice their memory
+    for (const LinkId link : in_use) queues_.emplace_back(links[link].rate.bytes_per_second);
     versions_.assign(queues_.size(), 0);
   }
 
@@ -63,7 +65,8 @@ class FairQueuesSession : public NetworkSession {
     int queue = 0;
     int version = 0;  // of the queue when this was said; older ones are void
     bool operator>(const NextEnd& other) const {
-      return std::tie(when, queue, version) > std::tie(other.when, other.queue, other.version);
+      if (when != other.when) return when > other.when;
+      return queue != other.queue ? queue > other.queue : version > other.version;
     }
   };
 

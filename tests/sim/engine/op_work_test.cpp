@@ -48,4 +48,39 @@ TEST_CASE("groups that share a NIC take its time together, also when nothing els
   CHECK(alone_seconds(cross_node_all_reduce({{0, 2}, {1, 3}})) == doctest::Approx(0.2));
 }
 
+// Each as it would be by itself, whatever came before it: like ones are expanded once.
+TEST_CASE("collectives of one list have the work that each has alone") {
+  Program program = cross_node_all_reduce({{0, 2}, {1, 3}});
+  const auto add = [&](const auto& change) {
+    program.ops.push_back(program.ops.front());
+    program.ops.back().id = static_cast<int>(program.ops.size()) - 1;
+    change(program.ops.back());
+  };
+  program.groups["world"] = {{0, 1, 2, 3}};
+  add([](Op&) {});
+  add([](Op& op) { op.name = "another"; });
+  add([](Op& op) { op.bytes /= 2; });
+  add([](Op& op) { op.bytes_by_set = {1'000'000'000, 500'000'000}; });
+  add([](Op& op) { op.group = "world"; });
+  add([](Op& op) { op.op_class = OpClass::all_gather; });
+  add([](Op& op) { op.launch_ns = 1000; });
+  add([](Op&) {});
+  const Cluster cluster(read_cluster(parse_yaml(kSharedNic, "cluster")));
+  const auto compute = make_compute_model(parse_yaml("name: roofline", "compute"));
+  const std::vector<OpWork> works = expand_ops(program, cluster, *compute, {});
+  for (const Op& op : program.ops) {
+    CAPTURE(op.id);
+    const OpWork& work = works[static_cast<std::size_t>(op.id)];
+    const OpWork alone = expand_collective_op(op, program, cluster, {});
+    CHECK(work.alone == alone.alone);
+    REQUIRE(work.calls.size() == alone.calls.size());
+    for (std::size_t set = 0; set < work.calls.size(); ++set) {
+      CHECK(work.calls[set].ranks == alone.calls[set].ranks);
+      CHECK(work.calls[set].payload == alone.calls[set].payload);
+      CHECK(work.calls[set].loads.start == alone.calls[set].loads.start);
+      CHECK(work.calls[set].loads.loads.size() == alone.calls[set].loads.loads.size());
+    }
+  }
+}
+
 }  // namespace shardsim::op_work_test

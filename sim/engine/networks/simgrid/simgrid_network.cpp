@@ -146,17 +146,17 @@ class SimgridSession : public NetworkSession {
     auto transfer = sg::Comm::sendto_init();
     transfer->set_payload_size(size);
     transfer->set_source(platform_.source(route));
-    start(*transfer, routes_[route].links);
+    start(*transfer, routes_[route]);
     transfer->wait();
   }
 
   // SimGrid holds a transfer for good to the rate that its links have when it starts. So it starts at their full rate,
   // and they are as they were before any time passes.
-  void start(sg::Comm& transfer, const std::vector<LinkId>& links) {
+  void start(sg::Comm& transfer, const TransferRoute& route) {
     const std::scoped_lock one_at_a_time(*rates_);
-    for (const LinkId link : links) set_rate(link, 1.0);
+    for (const LinkId link : route.links) set_rate(link, 1.0);
     transfer.set_destination(platform_.sink());  // starts it
-    for (const LinkId link : links) set_rate(link, factors_[link]);
+    for (const LinkId link : route.links) set_rate(link, factors_[link]);
   }
 
   void set_rate(LinkId link, double factor) {

@@ -9,27 +9,30 @@
 namespace shardsim {
 namespace {
 
-// A Program executed until it is steady.
+// A Program executed until it is steady. Of the execution only its outcome stays: a large world's transfers and streams
+// take about as much memory as the Timeline that is made next.
 struct SteadyRun {
   SteadyRun(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works, NodeClasses like,
             Network& network, const EngineOptions& options, Execution::Keep keep = Execution::Keep::recent)
-      : classes(std::move(like)), execution(program, cluster, works, classes, options, Execution::Until::steady, keep) {
+      : classes(std::move(like)) {
+    Execution execution(program, cluster, works, classes, options, Execution::Until::steady, keep);
     network.run(cluster.links(), execution.routes(), [&](NetworkSession& session) { execution.run(session); });
+    outcome = std::move(execution).outcome();
   }
 
   const NodeClasses classes;
-  Execution execution;
+  Execution::Outcome outcome;
 };
 
 SimulationResult simulate_classes(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                                   NodeClasses classes, Network& network, const EngineOptions& options) {
   const SteadyRun run(program, cluster, works, std::move(classes), network, options);
-  SimulationResult result = simulation_result(run.execution.kept(), program, works, run.classes, cluster);
+  SimulationResult result = simulation_result(run.outcome.kept, program, works, run.classes, cluster);
   const IterationWorks same(works);
   PastRun past{program, same, run.classes, cluster};
-  for (const Execution::Kept& before : run.execution.recent()) past.iterations.push_back(&before);
-  past.iterations.push_back(&run.execution.kept());
-  past.steady = run.execution.kept().steady;
+  for (const Execution::Kept& before : run.outcome.recent) past.iterations.push_back(&before);
+  past.iterations.push_back(&run.outcome.kept);
+  past.steady = run.outcome.kept.steady;
   result.path = critical_path(past);
   return result;
 }
@@ -50,7 +53,7 @@ ComparedSimulation simulate_on_both(const Program& program, const Cluster& clust
                                     Network& network, Network& other, const EngineOptions& options) {
   NodeClasses classes = classify_nodes(works, cluster);
   const Seconds time{
-      SteadyRun(program, cluster, works, classes, other, options, Execution::Keep::none).execution.kept().seconds};
+      SteadyRun(program, cluster, works, classes, other, options, Execution::Keep::none).outcome.kept.seconds};
   return {simulate_classes(program, cluster, works, std::move(classes), network, options), time};
 }
 
@@ -66,7 +69,7 @@ SimulationResult simulation_result(const Execution::Kept& kept, const Program& p
 SteadyIteration steady_iteration(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                                  Network& network, const EngineOptions& options) {
   const SteadyRun run(program, cluster, works, classify_nodes(works, cluster), network, options, Execution::Keep::last);
-  const Execution::Kept& kept = run.execution.kept();
+  const Execution::Kept& kept = run.outcome.kept;
   Timeline timeline = timeline_without_traffic(kept, program, works, run.classes, cluster);
   const Utilisation link = busiest_link(link_seconds(works, cluster), cluster, kept.seconds);
   const Utilisation rank = limiting_rank(program, works, timeline, kept.seconds);
@@ -76,7 +79,7 @@ SteadyIteration steady_iteration(const Program& program, const Cluster& cluster,
 Seconds iteration_time(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                        Network& network, const EngineOptions& options) {
   const SteadyRun run(program, cluster, works, classify_nodes(works, cluster), network, options, Execution::Keep::none);
-  return {run.execution.kept().seconds};
+  return {run.outcome.kept.seconds};
 }
 
 }  // namespace shardsim

@@ -56,6 +56,12 @@ class Execution {
     bool steady = false;
     std::optional<double> change{};  // of `seconds` against the iteration before, relative; nothing after a single one
   };
+  // What a run leaves.
+  struct Outcome {
+    Kept kept;                // as kept()
+    std::deque<Kept> recent;  // as recent()
+  };
+  Outcome outcome() && { return {std::move(kept_), std::move(recent_)}; }
   const Kept& kept() const { return kept_; }                 // until steady: the last iteration
   const std::vector<double>& ends() const { return ends_; }  // of every iteration so far
   // The last few iterations; until all have run: every one. None unless they are kept.

@@ -257,6 +257,16 @@ CaseResult described_case(const PreparedCase& prepared, SimulationResult simulat
 
 namespace {
 
+// On the network of the case, and without contention. The loads of all links are forgotten with it.
+ComparedSimulation simulated_on_both(const PreparedCase& prepared) {
+  const Case& item = prepared.item;
+  const auto compute = make_compute_model(item.compute_model);
+  const std::vector<OpWork> works = expand_ops(prepared.program(), prepared.cluster, *compute, item.algorithms);
+  const EngineOptions options = engine_options(item);
+  const auto uncontended = make_network(named_map("closed_form")), network = make_network(item.network);
+  return simulate_on_both(prepared.program(), prepared.cluster, works, *network, *uncontended, options);
+}
+
 CaseResult at_planned_payload(const PreparedCase& prepared, bool pareto) {
   const Case& item = prepared.item;
   if (draws_batches(item)) {
@@ -268,12 +278,7 @@ CaseResult at_planned_payload(const PreparedCase& prepared, bool pareto) {
     if (result.why) result.why->left_out.push_back(kept_iteration_text(*result.drawn, result.why->iteration_ms));
     return result;
   }
-  const auto compute = make_compute_model(item.compute_model);
-  const std::vector<OpWork> works = expand_ops(prepared.program(), prepared.cluster, *compute, item.algorithms);
-  const EngineOptions options = engine_options(item);
-  const auto uncontended = make_network(named_map("closed_form")), network = make_network(item.network);
-  ComparedSimulation simulated =
-      simulate_on_both(prepared.program(), prepared.cluster, works, *network, *uncontended, options);
+  ComparedSimulation simulated = simulated_on_both(prepared);
   return described_case(prepared, std::move(simulated.result), simulated.other.ms(), pareto);
 }
 

@@ -134,7 +134,8 @@ TEST_CASE("what is no file of points of this version is left out, and named") {
   CHECK(finished(files) == 2);
   CHECK(files.unusable() == std::vector{files.folder() / "old.points", files.folder() / "room.points"});
   CHECK_THROWS_WITH_AS(PointWriter(files.folder() / "room.points"),
-                       doctest::Contains("room.points: cannot write it: it is a link, a folder, a pipe or a device"), Error);
+                       doctest::Contains("room.points: cannot write it: it is a link, a folder, a pipe or a device"),
+                       Error);
 }
 
 TEST_CASE("a lock excludes others until it goes, and shared ones do not exclude each other") {

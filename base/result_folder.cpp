@@ -184,11 +184,15 @@ class Permission {
   const ResultWriter& writer_;
 };
 
-void refuse_linked_record(const fs::path& target) {
+// Where results are recorded there is a file or nothing.
+void refuse_odd_record(const fs::path& target) {
   std::error_code failure;
   const fs::path record = target / FolderRecord::kFile;
-  if (!fs::is_symlink(record, failure)) return;
-  throw run_error(record.string() + ": a link is in the way of results", "Remove it, or choose another folder with -o");
+  const fs::file_status status = fs::symlink_status(record, failure);
+  if (!fs::exists(status) || fs::is_regular_file(status)) return;
+  throw run_error(record.string() + ": " + (fs::is_symlink(status) ? "a link" : "something that is no file") +
+                      " is in the way of results",
+                  "Remove it, or choose another folder with -o");
 }
 
 // What other programs read (result.json, drift.json, sweep.csv) arrives after everything else: where it is, all is.
@@ -228,7 +232,7 @@ class Publication {
 
   // Everything that can be refused is refused before the first file moves.
   void refuse_conflicts() const {
-    refuse_linked_record(target_);
+    refuse_odd_record(target_);
     const Permission permission(target_, record_, writer_);
     for (const std::string& name : names_) permission.refuse_taken(name);
     for (const std::string& name : before_) permission.refuse_loss(name);
@@ -348,7 +352,7 @@ void write_result(const fs::path& path, const ResultWriter& writer, std::string_
 void check_results(const fs::path& target, const ResultWriter& writer, const std::vector<std::string>& names) {
   const StopDelay whole;
   try_writing(target, target);
-  refuse_linked_record(target);
+  refuse_odd_record(target);
   const FolderRecord record(target);
   const Permission permission(target, record, writer);
   for (const std::string& name : names) permission.refuse_taken(name);
@@ -360,7 +364,7 @@ void check_result(const fs::path& path, const ResultWriter& writer) {
   const MadeFolders folders(path.parent_path());
   const fs::path target = result_target(path);
   try_writing(target.parent_path(), target);
-  refuse_linked_record(target.parent_path());
+  refuse_odd_record(target.parent_path());
   const FolderRecord record(target.parent_path());
   Permission(target.parent_path(), record, writer).refuse_taken(target.filename().string());
 }

@@ -327,7 +327,7 @@ std::int64_t parse_count(std::string_view text, const Place& place) {
   std::string_view rest = text;
   const std::optional<Decimal> number = read_decimal(rest);
   if (!number || (number->has_point && !number->has_exponent)) {
-    throw input_error(place, excerpt(text) + " is not a whole number", "Write digits only, without a leading zero");
+    throw input_error(place, excerpt(text) + " is not a whole number", "Write digits only: no point, no leading zero");
   }
   if (!rest.empty()) {
     throw input_error(place, excerpt(text) + " is not a whole number: a count has no unit",

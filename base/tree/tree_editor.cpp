@@ -104,7 +104,7 @@ TreeEditor::Step TreeEditor::item_step(const Tree& list, const Walk& walk) {
 }
 
 // A key that is not there is added when all below it is made: an error leaves nothing behind.
-void TreeEditor::set_field(Tree& tree, Walk walk) {
+void TreeEditor::set_field(Tree& tree, const Walk& walk) {
   const std::string key = as_key(walk.parts.front());
   if (Tree* const field = tree.find(key)) return set_part(*field, walk.behind(1, key));
   Tree made;
@@ -134,7 +134,7 @@ void TreeEditor::set_part(Tree& tree, Walk walk) {
     refuse(walk.path, walk.value, excerpt(part) + " lies inside the text " + excerpt(tree.scalar),
            "Only maps and lists have parts");
   }
-  if (tree.kind != Tree::Kind::list) return set_field(tree, std::move(walk));
+  if (tree.kind != Tree::Kind::list) return set_field(tree, walk);
   const Step step = item_step(tree, walk);
   set_part(tree.items[step.index], walk.behind(step.parts, std::to_string(step.index)));
 }

@@ -37,7 +37,7 @@ class TreeEditor {
   struct Step;
 
   void set_part(Tree& tree, Walk walk);
-  void set_field(Tree& tree, Walk walk);
+  void set_field(Tree& tree, const Walk& walk);
   Step item_step(const Tree& list, const Walk& walk);
   const Names& names_of(const Tree& list, const std::string& at);
   void forget_names(std::span<const std::string> parts);

@@ -68,7 +68,7 @@ Option force_option() {
 Option force_in_folder_option() {
   return {"force", 0, "",
           "Replace existing files even if another command or a person wrote them, or they were changed since this "
-          "command wrote them."};
+          "command wrote them. A file that it reads is never replaced."};
 }
 
 Option output_file_option() {

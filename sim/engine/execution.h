@@ -159,7 +159,7 @@ class Execution {
   std::vector<Rank> ranks_;
   std::vector<int> index_of_rank_;  // -1: not simulated
   // A link that simulated ranks use.
-  struct UsedLink {
+  struct UsedLink {  // NOLINT(bugprone-exception-escape): Boost declares that a move of a small_vector does not throw
     LinkId link = 0;
     int computing = 0;  // simulated ranks that wait for it, and compute
     struct CapRoute {

@@ -15,7 +15,8 @@ namespace shardsim {
 using TransferId = int;  // those of a session rise
 
 // The way of a kind of transfer: it takes the same share of every link on it and draws at most `cap`.
-struct TransferRoute {
+struct TransferRoute {  // NOLINT(bugprone-exception-escape): Boost declares that a move of a small_vector does not
+                        // throw
   boost::container::small_vector<LinkId, 1> links;  // one mostly, and a large world has a hundred thousand routes
   Bandwidth cap;                                    // 0: only the links limit it
 };

@@ -7,6 +7,7 @@
 #include "plan/memory_model.h"
 #include "sim/engine/op_work.h"
 #include "sim/study/drawn_batches.h"
+#include "sim/study/result_fields.h"
 #include "sim/timeline/host_waits.h"
 #include "sim/timeline/timeline.h"
 

@@ -100,18 +100,19 @@ void by_rank(Visitor& visit, const std::string& name, auto& list, const RankClas
 // Ranks one by one, or as the text of rank sets.
 template <typename Visitor>
 void ranks_or_set(Visitor& visit, auto& ranks, bool as_set) {
-  if constexpr (!Named<Visitor>) {
-    visit.field("ranks", ranks);
-  } else if constexpr (Visitor::kReads) {
-    if (!visit.has("rank_set")) return visit.field("ranks", ranks);
-    std::string text;
-    visit.field("rank_set", text);
-    ranks = read_rank_sets(text, kMostRanks, visit.place_of("rank_set"));
-  } else if (as_set && !ranks.empty()) {
-    visit.field("rank_set", rank_sets_text(ranks));
-  } else {
-    visit.field("ranks", ranks);
+  if constexpr (Named<Visitor>) {
+    if constexpr (Visitor::kReads) {
+      if (visit.has("rank_set")) {
+        std::string text;
+        visit.field("rank_set", text);
+        ranks = read_rank_sets(text, kMostRanks, visit.place_of("rank_set"));
+        return;
+      }
+    } else if (as_set && !ranks.empty()) {
+      return visit.field("rank_set", rank_sets_text(ranks));
+    }
   }
+  visit.field("ranks", ranks);
 }
 
 template <typename Visitor>

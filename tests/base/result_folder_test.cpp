@@ -213,6 +213,17 @@ TEST_CASE("a link as the name of a result stands for the file that it leads to")
   CHECK(text_of(folder / "real") == "newer");
 }
 
+TEST_CASE("what is no file in the place of the record is told as such, --force or not") {
+  const TestFolder folder;
+  const fs::path out = folder / "out";
+  fs::create_directories(out / FolderRecord::kFile);
+  const std::string told = "out/.shardsim-files: something that is no file is in the way of results. Remove it";
+  CHECK(has(error_of([&] { write_texts(out, {"x"}); }), told));
+  CHECK(has(error_of([&] { check_results(out, {"shardsim run", true}, {"x"}); }), told));
+  CHECK(has(error_of([&] { write_result(out / "x", {"shardsim plan", true}, "1"); }), told));
+  CHECK(!fs::exists(out / "x"));
+}
+
 TEST_CASE("names with tabs and line ends are recorded, too") {
   const TestFolder folder;
   const std::string name = "a\tb\nc%0ad";

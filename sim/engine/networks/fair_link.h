@@ -40,7 +40,7 @@ class FairLink {
     TransferId transfer = 0;
     bool operator>(const Moving& other) const { return end != other.end ? end > other.end : transfer > other.transfer; }
   };
-  struct Lane {
+  struct Lane {  // NOLINT(bugprone-exception-escape): Boost declares that a move of a small_vector does not throw
     double cap = 0;
     double served = 0;  // virtual time
     double rate = 0;    // of each of its transfers

@@ -40,4 +40,8 @@ inline Error system_failure(const std::system_error& error) {
   }
 }
 
+// From here on, lack of memory ends the process with one line on stderr and exit code 1 also where nobody can catch
+// std::bad_alloc: in a thread beside the main one, or in a destructor.
+void end_where_memory_lacks_anywhere();
+
 }  // namespace shardsim

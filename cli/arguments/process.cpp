@@ -99,6 +99,7 @@ int report_error(int code, const std::string& message) {
 
 int guarded(const std::function<int()>& body) {
   open_missing_streams();
+  end_where_memory_lacks_anywhere();
   const int code = caught([&] {
     require_stack();
     return body();

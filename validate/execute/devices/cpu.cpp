@@ -4,6 +4,7 @@
 #include <fstream>
 #include <functional>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 
@@ -73,6 +74,9 @@ class CpuMachine : public Machine {
           });
         } catch (const std::system_error& error) {
           failed(std::make_exception_ptr(system_failure(error)));
+          break;
+        } catch (const std::bad_alloc&) {
+          failed(std::current_exception());
           break;
         }
       }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -20,14 +21,18 @@ void run_parts(int parts, const std::function<void(int part)>& body,
       failures[part] = std::current_exception();
     }
   };
+  const auto give_up = [&](const Error& why) {
+    if (refused) refused(why);
+    throw why;  // once those that were started have ended
+  };
   {
     std::vector<std::jthread> others;
     try {
       for (int part = 1; part < parts; ++part) others.emplace_back(guarded, part);
     } catch (const std::system_error& error) {
-      const Error why = system_failure(error);
-      if (refused) refused(why);
-      throw why;  // once those that were started have ended
+      give_up(system_failure(error));
+    } catch (const std::bad_alloc&) {
+      give_up(out_of_memory());
     }
     guarded(0);
   }

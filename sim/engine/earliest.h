@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/heap/d_ary_heap.hpp>
+#include <boost/sort/pdqsort/pdqsort.hpp>
 #include <functional>
 #include <span>
 #include <vector>
@@ -25,7 +26,7 @@ class Earliest {
       return;
     }
     lists_.emplace_back(events.begin(), events.end());
-    std::ranges::sort(lists_.back(), std::greater<Event>());
+    boost::sort::pdqsort_branchless(lists_.back().begin(), lists_.back().end(), std::greater<Event>());
     std::ranges::push_heap(lists_, later);
   }
 

@@ -48,7 +48,10 @@ class ClosedFormSession : public NetworkSession {
     double when = 0;
     TransferId first = 0;
     int count = 0;
-    bool operator>(const End& other) const { return when != other.when ? when > other.when : first > other.first; }
+    // Without branches, which no processor foresees while it sorts.
+    bool operator>(const End& other) const {
+      return (when > other.when) | ((when == other.when) & (first > other.first));
+    }
   };
 
   void take_latest() {

@@ -40,27 +40,36 @@ def source(name):
     return "/".join(name.split("/")[:-1][:2])
 
 
+def role(row):
+    """As the report has it."""
+    if row["role"] == "partly_fitted":
+        return f"{row['fitted_share_pct']:.0f} % fitted"
+    return row["role"] + (", seen before" if row["role"] == "predicted" and row.get("seen_before") else "")
+
+
 def case_table(rows):
     print("| case | published ms | predicted ms | error % | role |")
     print("|---|---|---|---|---|")
     for name, row in rows.items():
         if is_round(name):
-            print(f"| {name} | {row['value']:.3f} | {row['predicted']:.3f} | {row['error_pct']:+.1f} | {row['role']} |")
+            print(f"| {name} | {row['value']:.3f} | {row['predicted']:.3f} | {row['error_pct']:+.1f} | {role(row)} |")
 
 
 def error_row(label, rows):
     errors = [row["error_pct"] for row in rows if row["role"] == "predicted"]
-    fitted = sum(row["role"] == "fitted" for row in rows)
+    seen = sum(row["role"] == "predicted" and row.get("seen_before", False) for row in rows)
+    counts = [len(errors) - seen, seen] + [sum(row["role"] == each for row in rows) for each in ("partly_fitted", "fitted")]
+    label += " | " + " | ".join(map(str, counts))
     if not errors:
-        return f"| {label} | 0 | {fitted} | - | - | - |"
+        return f"| {label} | - | - | - |"
     sizes = [abs(error) for error in errors]
-    return (f"| {label} | {len(errors)} | {fitted} | {statistics.median(sizes):.1f} | {statistics.median(errors):+.1f} | "
+    return (f"| {label} | {statistics.median(sizes):.1f} | {statistics.median(errors):+.1f} | "
             f"{max(errors, key=abs):+.1f} |")
 
 
 def source_table(rows):
-    print("| source | predicted | fitted | median of the sizes % | median error % | worst % |")
-    print("|---|---|---|---|---|---|")
+    print("| source | predicted, never seen | predicted, seen before | partly fitted | fitted | median of the sizes % | median error % | worst % |")
+    print("|---|---|---|---|---|---|---|---|")
     for name in dict.fromkeys(source(name) for name in rows):
         print(error_row(name, [row for other, row in rows.items() if source(other) == name]))
     print(error_row("all", rows.values()))

@@ -6,6 +6,7 @@ binary=$(realpath "$1") output=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$binary" run scenarios/published_iterations.yaml -j2 -o "$work/published" -q >/dev/null
+"$binary" run scenarios/a100_iterations.yaml -o "$work/a100" -q >/dev/null
 "$binary" run scenarios/flexshard.yaml -o "$work/flexshard" -q >/dev/null
 "$binary" run scenarios/emulated.yaml -o "$work/emulated" -q >/dev/null
 "$binary" collective compare --measurements scenarios/measurements/open -o "$work/collectives" >/dev/null 2>&1
@@ -13,4 +14,4 @@ trap 'rm -rf "$work"' EXIT
 /usr/bin/python3 scripts/residuals.py "$output" --collectives "$work/collectives/predictions.csv" \
   --kernels "$work/kernels/predictions.csv" --emulated "$work/emulated/result.json" scenarios/accuracy/emulated.csv \
   "$work/published/result.json=scenarios/published_iterations.yaml" \
-  "$work/flexshard/result.json=scenarios/flexshard.yaml"
+  "$work/a100/result.json=scenarios/a100_iterations.yaml" "$work/flexshard/result.json=scenarios/flexshard.yaml"

@@ -35,7 +35,7 @@ void add_point(DataSet& set, const CaseResult& item, const Comparison& compariso
   const Published& published = comparison.published;
   if (published.unit != "ms" || published.value <= 0 || predicted <= 0) return;  // the axes are logarithmic
   set.rows.push_back({item.name, published.quantity, class_of_quantity(item, published.quantity), published.value,
-                      predicted, error, payload, published.fitted ? "fitted" : "predicted"});
+                      predicted, error, payload, published.judged() ? "predicted" : "fitted"});
 }
 
 void add_bar(DataSet& set, const CaseResult& item, const char* what, const std::vector<std::int64_t>& ranks) {
@@ -142,7 +142,8 @@ DataSet iteration_points(const StudyResult& study) {
       const double predicted = comparison->predicted.value_or(0);
       if (predicted <= 0) continue;  // the axes are logarithmic
       set.rows.push_back({result->name, source_of(result->name), group.name, comparison->published.value, predicted,
-                          comparison->error_pct().value_or(0), comparison->published.fitted ? "fitted" : "predicted"});
+                          comparison->error_pct().value_or(0),
+                          comparison->published.judged() ? "predicted" : "fitted"});
     }
   }
   return set;
@@ -195,18 +196,21 @@ namespace {
 
 // Iterations of several sources, on one chart each.
 void add_sources(std::vector<Chart>& charts, const DataSet& points) {
-  add_chart(charts, {"comparison",
-                     "published_iterations",
-                     "Predicted beside published iterations",
-                     "Each mark is one published iteration. On the diagonal the prediction is exact; the band is 10 % "
-                     "in both directions. Hollow diamonds were used to fit a constant, filled circles are predictions.",
-                     false,
-                     {points}});
+  add_chart(
+      charts,
+      {"comparison",
+       "published_iterations",
+       "Predicted beside published iterations",
+       "Each mark is one published iteration. On the diagonal the prediction is exact; the band is 10 % "
+       "in both directions. Hollow diamonds were used to fit a constant of the whole or of a part, filled circles are "
+       "predictions.",
+       false,
+       {points}});
   add_chart(charts, {"error",
                      "iteration_errors",
                      "How far off is each source?",
                      "The errors of the same iterations, one line per source and system. The dark bar is the median of "
-                     "those to which nothing was fitted.",
+                     "those that are predicted.",
                      false,
                      {points}});
 }

@@ -2,7 +2,10 @@
 
 #include "sim/report/published_iterations.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/document/cells.h"
@@ -26,32 +29,79 @@ Sheet::Row row_of(const PublishedIteration& item, bool page) {
   const std::optional<double> error = item.comparison->error_pct();
   Sheet::Row row{{item.result->name, fixed(published.value, 3),
                   item.comparison->predicted ? fixed(*item.comparison->predicted, 3) : "none",
-                  error ? signed_percent(*error) : "", published.fitted ? "fitted" : "predicted"},
-                 published.fitted};
+                  error ? signed_percent(*error) : "", role_text(*item.comparison)},
+                 !published.judged()};
   if (page)
     row.cells.push_back(published.note.empty() ? published.source : published.source + " (" + published.note + ")");
   return row;
 }
 
+template <class Test>
+bool any_published(const StudyResult& study, Test test) {
+  return std::ranges::any_of(study.cases, [&](const CaseResult& item) {
+    return std::ranges::any_of(item.published, [&](const Comparison& one) { return test(one.published); });
+  });
+}
+
+// The columns in which a published iteration counts.
+enum Column { kNeverSeen, kSeenBefore, kPartlyFitted, kFitted, kColumns };
+
+Column column_of(const Published& published) {
+  if (published.role == PublishedRole::fitted) return kFitted;
+  if (published.role == PublishedRole::partly_fitted) return kPartlyFitted;
+  return published.seen_before ? kSeenBefore : kNeverSeen;
+}
+
 Sheet::Row error_row(const std::string& name, const std::vector<PublishedIteration>& items) {
   std::vector<double> sizes, errors;
-  std::size_t fitted = 0;
+  std::array<int, kColumns> counts{};
   for (const PublishedIteration& item : items) {
-    fitted += item.comparison->published.fitted ? 1 : 0;
-    if (item.comparison->published.fitted || !item.comparison->predicted) continue;
+    ++counts[column_of(item.comparison->published)];
+    if (!item.comparison->published.judged() || !item.comparison->predicted) continue;
     errors.push_back(*item.comparison->error_pct());
     sizes.push_back(std::abs(errors.back()));
   }
-  std::vector<std::string> cells{name, std::to_string(errors.size()), std::to_string(fitted), "-", "-", "-"};
-  if (!errors.empty()) {
-    cells[3] = fixed(median(sizes), 1);
-    cells[4] = signed_percent(median(errors));
-    cells[5] = signed_percent(*std::ranges::max_element(errors, {}, [](double error) { return std::abs(error); }));
+  std::vector<std::string> cells{name};
+  for (const int count : counts) cells.push_back(std::to_string(count));
+  if (errors.empty()) {
+    cells.insert(cells.end(), 3, "-");
+  } else {
+    cells.push_back(fixed(median(sizes), 1));
+    cells.push_back(signed_percent(median(errors)));
+    cells.push_back(
+        signed_percent(*std::ranges::max_element(errors, {}, [](double error) { return std::abs(error); })));
   }
   return {std::move(cells), errors.empty()};
 }
 
 }  // namespace
+
+std::string role_text(const Comparison& comparison) {
+  switch (comparison.published.role) {
+    case PublishedRole::fitted:
+      return "fitted";
+    case PublishedRole::partly_fitted:
+      return fmt::format("{:.0f} % fitted", comparison.fitted_share_pct.value_or(100));
+    case PublishedRole::predicted:
+      return comparison.published.seen_before ? "predicted, seen before" : "predicted";
+  }
+  return "";
+}
+
+std::string roles_legend(const StudyResult& study) {
+  std::string text = "Role 'predicted': nothing was fitted to the number.";
+  if (any_published(study, [](const Published& one) { return one.seen_before; }))
+    text += " 'seen before': nothing was fitted to it, but it was known when the models were made.";
+  if (any_published(study, [](const Published& one) { return one.role == PublishedRole::partly_fitted; }))
+    text += " '30 % fitted': so much of the predicted time has constants that were chosen with the number in view.";
+  if (any_published(study, [](const Published& one) { return one.role == PublishedRole::fitted; }))
+    text += " 'fitted': a constant or a distribution was fitted to it, so a small error proves little.";
+  return text;
+}
+
+bool of_sources(const Comparison& comparison) {
+  return comparison.published.quantity == "iteration" && !comparison.predicted_at_observed_payload;
+}
 
 std::string source_of(const std::string& case_name) {
   return first_parts(case_name, 1);
@@ -63,10 +113,13 @@ std::string source_group(const std::string& case_name) {
 
 std::vector<IterationGroup> published_iterations(const StudyResult& study) {
   std::vector<IterationGroup> groups;
-  std::size_t count = 0;
+  std::size_t count = 0, others = 0;
   for (const CaseResult& result : study.cases) {
     for (const Comparison& comparison : result.published) {
-      if (comparison.published.quantity != "iteration" || comparison.predicted_at_observed_payload) return {};
+      if (!of_sources(comparison)) {
+        ++others;
+        continue;
+      }
       const std::string name = source_group(result.name);
       auto found = std::ranges::find(groups, name, &IterationGroup::name);
       if (found == groups.end()) found = groups.insert(groups.end(), {name, {}});
@@ -74,7 +127,7 @@ std::vector<IterationGroup> published_iterations(const StudyResult& study) {
       ++count;
     }
   }
-  if (count < kFewestIterations || groups.size() < 2) return {};
+  if (count < kFewestIterations || groups.size() < 2 || others > count / 10) return {};
   return groups;
 }
 
@@ -92,8 +145,8 @@ Sheet published_iterations_sheet(const std::vector<IterationGroup>& groups, Medi
 
 Sheet source_errors_sheet(const std::vector<IterationGroup>& groups) {
   Sheet sheet;
-  sheet.columns = {{"source", false},       {"predicted"},      {"fitted"},
-                   {"median of |error| %"}, {"median error %"}, {"worst %"}};
+  sheet.columns = {{"source", false}, {"never seen"},          {"seen before"},    {"partly fitted"},
+                   {"fitted"},        {"median of |error| %"}, {"median error %"}, {"worst %"}};
   std::vector<PublishedIteration> all;
   for (const IterationGroup& group : groups) {
     sheet.rows.push_back(error_row(group.name, group.items));
@@ -103,10 +156,9 @@ Sheet source_errors_sheet(const std::vector<IterationGroup>& groups) {
   return sheet;
 }
 
-std::string iterations_legend() {
-  return "The source is given by the first two parts of a case's name. Role 'fitted': this iteration was used to fit a "
-         "constant, so a small error proves little; medians and the worst error leave it out. 'predicted': nothing was "
-         "fitted to it.";
+std::string iterations_legend(const StudyResult& study) {
+  return "The source is given by the first two parts of a case's name. " + roles_legend(study) +
+         " Medians and the worst error are of those that are predicted, seen before or not.";
 }
 
 }  // namespace shardsim

@@ -19,16 +19,23 @@ struct IterationGroup {
 };
 
 // By source, in the order they come up. Empty where fewer than six iterations or one source are published, and where
-// something else than iterations is: then every quantity of a case stands below it instead.
+// more than a tenth as many other numbers are: then every quantity of a case stands below it instead.
 std::vector<IterationGroup> published_iterations(const StudyResult& study);
+
+// Whether a published number is one of these, if they stand by source.
+bool of_sources(const Comparison& comparison);
 
 std::string source_of(const std::string& case_name);     // "v3.1" of v3.1/h100/8x55296
 std::string source_group(const std::string& case_name);  // "v3.1/h100"
 
 Sheet published_iterations_sheet(const std::vector<IterationGroup>& groups, Medium medium);
 
-// A row per source and one over all: how many, medians, and the worst of those that nothing was fitted to.
+// A row per source and one over all: how many of each role, medians, and the worst of those that are predicted.
 Sheet source_errors_sheet(const std::vector<IterationGroup>& groups);
-std::string iterations_legend();
+std::string iterations_legend(const StudyResult& study);
+
+// "predicted", "predicted, seen before", "48 % fitted", "fitted"; and what those of a study mean.
+std::string role_text(const Comparison& comparison);
+std::string roles_legend(const StudyResult& study);
 
 }  // namespace shardsim

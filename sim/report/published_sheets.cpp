@@ -11,10 +11,6 @@ std::string error_cell(const std::optional<double>& error) {
   return error ? signed_percent(error) : "";
 }
 
-std::string role_text(const Published& published) {
-  return std::string(published.fitted ? "fitted" : "predicted") + (published.derived ? ", derived" : "");
-}
-
 std::string source_text(const Published& published) {
   return published.note.empty() ? published.source : published.source + " (" + published.note + ")";
 }
@@ -25,8 +21,8 @@ Sheet::Row published_row(const Comparison& comparison) {
   return {{published.quantity, published.unit, in_unit(published.value, published.unit),
            comparison.predicted ? shown(comparison.predicted) : "none", error_cell(comparison.error_pct()),
            shown(comparison.predicted_at_observed_payload), error_cell(comparison.error_at_observed_payload_pct()),
-           role_text(published)},
-          published.fitted};
+           role_text(comparison) + (published.derived ? ", derived" : "")},
+          !published.judged()};
 }
 
 template <class Test>
@@ -44,15 +40,18 @@ bool has_derived(const StudyResult& study) {
   return any_comparison(study, [](const Comparison& one) { return one.published.derived; });
 }
 
-Sheet published_sheet(const StudyResult& study, bool with_source) {
+// Those of which `wanted` says so, each below its case.
+template <class Wanted>
+Sheet published_sheet(const StudyResult& study, bool with_source, Wanted wanted) {
   Sheet sheet;
   sheet.columns = {{"quantity", false}, {"unit", false}, {"published"}, {"planned"},
                    {"error %"},         {"observed"},    {"error %"},   {"role", false}};
   if (with_source) sheet.columns.push_back({"source", false});
   for (const CaseResult* item : all_cases(study, study.cases.size())) {
-    if (item->published.empty()) continue;
+    if (std::ranges::none_of(item->published, wanted)) continue;
     sheet.rows.push_back({{item->name}, false});
     for (const Comparison& comparison : item->published) {
+      if (!wanted(comparison)) continue;
       sheet.rows.push_back(published_row(comparison));
       if (with_source) sheet.rows.back().cells.push_back(source_text(comparison.published));
     }
@@ -61,9 +60,7 @@ Sheet published_sheet(const StudyResult& study, bool with_source) {
 }
 
 std::string published_legend(const StudyResult& study) {
-  std::string text =
-      "Role 'fitted': this number was used to fit a constant or a distribution, so a small error proves little. "
-      "'predicted': nothing was fitted to it. 'planned': predicted with the bytes that follow from the plan.";
+  std::string text = roles_legend(study) + " 'planned': predicted with the bytes that follow from the plan.";
   if (has_observed_payload(study)) {
     text += " 'observed': predicted with the bytes that the authors counted, so that only the error in time remains.";
   }
@@ -78,8 +75,10 @@ Section iterations_section(const StudyResult& study, const std::vector<Iteration
   if (page) section.remark = "every iteration, by source";
   const std::string accuracy = page ? "" : accuracy_text(study);
   if (!accuracy.empty()) section.blocks.emplace_back(Paragraph{accuracy});
-  section.blocks.emplace_back(Paragraph{iterations_legend(), Paragraph::Role::caption});
+  section.blocks.emplace_back(Paragraph{iterations_legend(study), Paragraph::Role::caption});
   section.blocks.emplace_back(source_errors_sheet(groups));
+  Sheet others = published_sheet(study, page, [](const Comparison& one) { return !of_sources(one); });
+  if (!others.rows.empty()) section.blocks.emplace_back(std::move(others));
   return section;
 }
 
@@ -89,7 +88,8 @@ Section published_section(const StudyResult& study, Medium medium) {
   if (const auto groups = published_iterations(study); !groups.empty())
     return iterations_section(study, groups, medium);
   const bool page = medium == Medium::page;
-  Section section = table_section("Predicted beside published", "", published_sheet(study, page));
+  Section section = table_section("Predicted beside published", "",
+                                  published_sheet(study, page, [](const Comparison&) { return true; }));
   if (section.blocks.empty()) return section;
   if (page) section.remark = "every number";
   const std::string accuracy = page ? "" : accuracy_text(study);  // a page has it in its summary

@@ -142,6 +142,7 @@ std::string memory_sentence(const StudyResult& study) {
 
 struct TimeError {
   double percent = 0;  // absolute
+  bool seen_before = false;
   std::string quantity, name;
 };
 
@@ -150,15 +151,23 @@ std::vector<TimeError> prediction_errors(const StudyResult& study) {
   std::vector<TimeError> errors;
   for (const CaseResult& item : study.cases) {
     for (const Comparison& comparison : item.published) {
-      if (comparison.published.fitted || comparison.published.unit != "ms") continue;
+      if (!comparison.published.judged() || comparison.published.unit != "ms") continue;
       std::optional<double> error = comparison.error_at_observed_payload_pct();
       if (!error) error = comparison.error_pct();
-      if (error) errors.push_back({std::abs(*error), comparison.published.quantity, item.name});
+      if (error)
+        errors.push_back(
+            {std::abs(*error), comparison.published.seen_before, comparison.published.quantity, item.name});
     }
   }
   std::stable_sort(errors.begin(), errors.end(),
                    [](const TimeError& a, const TimeError& b) { return a.percent < b.percent; });
   return errors;
+}
+
+std::string seen_text(const std::vector<TimeError>& errors) {
+  const auto seen = static_cast<std::size_t>(std::ranges::count(errors, true, &TimeError::seen_before));
+  if (seen == 0) return "";
+  return seen == errors.size() ? " (all were known before)" : fmt::format(" ({} were known before)", seen);
 }
 
 }  // namespace
@@ -172,10 +181,10 @@ std::string accuracy_text(const StudyResult& study) {
                        worst.quantity, worst.name, worst.percent);
   }
   return fmt::format(
-      "Of the {} to which no constant was fitted, half are predicted within {:.1f} %; the largest error is {:.1f} % "
+      "Of the {} to which no constant was fitted{}, half are predicted within {:.1f} %; the largest error is {:.1f} % "
       "({} of {}).",
-      count_of(errors.size(), "published time"), errors[(errors.size() - 1) / 2].percent, worst.percent, worst.quantity,
-      worst.name);
+      count_of(errors.size(), "published time"), seen_text(errors), errors[(errors.size() - 1) / 2].percent,
+      worst.percent, worst.quantity, worst.name);
 }
 
 std::string summary_text(const StudyResult& study) {

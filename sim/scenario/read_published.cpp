@@ -85,13 +85,39 @@ double read_value(MapReader& reader, const std::string& unit, const std::string&
                     "Leave it out: an error cannot be given in percent of zero");
 }
 
+// What a share of an iteration may be told of.
+std::vector<std::string> fitted_part_names() {
+  std::vector<std::string> names{"host"};
+  for (const std::string& quantity : quantity_names())
+    if (quantity.starts_with("kernels:")) names.push_back(quantity);
+  return names;
+}
+
+void read_role(MapReader& reader, Published& published) {
+  const std::vector<std::string> words = words_of(published.role);
+  const auto word = std::ranges::find(words, reader.choice("role", words));
+  published.role = static_cast<PublishedRole>(word - words.begin());
+  published.seen_before = reader.flag("seen_before", false);
+  const bool partly = published.role == PublishedRole::partly_fitted;
+  if (partly != reader.has("fitted_in"))
+    throw input_error(reader.place_of(partly ? "role" : "fitted_in"),
+                      partly ? "a partly fitted number does not say what of it is fitted"
+                             : "'fitted_in' is of numbers that are partly fitted",
+                      "Write role: partly_fitted and fitted_in: [host], or neither");
+  if (!partly) return;
+  if (published.quantity != "iteration")
+    throw input_error(reader.place_of("role"), fmt::format("{} cannot be partly fitted", excerpt(published.quantity)),
+                      "Only iterations have parts");
+  published.fitted_in = reader.words("fitted_in", fitted_part_names(), "part of an iteration");
+}
+
 Published read_one(const Tree& tree) {
   MapReader reader(tree, "published");
   Published published;
   published.quantity = read_quantity(reader);
   published.unit = unit_of(published.quantity, reader.place_of("quantity"));
   published.value = read_value(reader, published.unit, published.quantity);
-  published.fitted = reader.choice("role", {"fitted", "predicted"}) == "fitted";
+  read_role(reader, published);
   published.source = reader.text("source", kNotEmpty);
   if (published.source.find_first_not_of(" \t\n") == std::string::npos) {
     throw input_error(reader.place_of("source"), "the source is empty", "Say where the number was published");
@@ -113,6 +139,10 @@ void refuse_repeated(const std::vector<Published>& published, const Place& place
 }
 
 }  // namespace
+
+std::vector<std::string> words_of(PublishedRole) {
+  return {"predicted", "partly_fitted", "fitted"};
+}
 
 std::vector<Published> read_published(const Tree& list) {
   note_form(list, {Form::Kind::list});

@@ -20,16 +20,26 @@ namespace shardsim {
 
 inline constexpr std::string_view kOperationPrefix = "operation:";  // of a quantity: the name of an operation follows
 
+// Whether constants or distributions were chosen by a published number, so that a small error proves little.
+enum class PublishedRole { predicted, partly_fitted, fitted };
+std::vector<std::string> words_of(PublishedRole);
+
 // A number somebody published for a case.
 struct Published {
   std::string quantity;  // "iteration", a collective's name, "operation:NAME", "rows:STRATEGY", "throughput_gain" ...
   double value = 0;      // in `unit`
   std::string unit;      // "ms", "rows", "%"
-  bool fitted = false;   // role: was this number used to fix a constant or a distribution?
+  PublishedRole role = PublishedRole::predicted;
+  // Of a partly fitted one: what of the iteration has constants that were chosen with this number in view: "host" (the
+  // time in which the GPU waits for the host), "kernels:attention" ...
+  std::vector<std::string> fitted_in;
+  bool seen_before = false;  // whether the number was known when the model that predicts it was made
   std::string source;
   bool at_observed_payload = false;
   bool derived = false;
   std::string note;
+  // Whether it says how good predictions are.
+  bool judged() const { return role == PublishedRole::predicted; }
   bool operator==(const Published&) const = default;
 };
 

@@ -180,6 +180,19 @@ std::optional<double> relative_error(std::optional<double> predicted, double val
   return 100 * (*predicted - value) / value;
 }
 
+// Of the iteration that is predicted.
+double fitted_share_pct(const Published& published, const CaseResult& result, const KernelParts& parts) {
+  double ms = 0;
+  for (const std::string& part : published.fitted_in) {
+    if (part == "host") {
+      ms += result.host ? result.host->waits_for_host_ms : 0;
+    } else {
+      ms += parts.named(std::string_view(part).substr(kKernelsPrefix.size())).value_or(0);
+    }
+  }
+  return 100 * ms / result.iteration_ms;
+}
+
 HostFigures host_figures(const std::string& software, const Timeline& timeline) {
   HostFigures figures{software};
   const std::vector<HostShare> ranks = host_times_of(timeline);
@@ -214,6 +227,10 @@ std::vector<Comparison> compared_with_published(const CaseResult& result, const 
     if (each.at_observed_payload && result.at_observed_payload) {
       comparison.predicted_at_observed_payload =
           predicted(each.quantity, result, result.at_observed_payload->iteration_ms, result.at_observed_payload->times);
+    }
+    if (parts && !each.fitted_in.empty()) {
+      if (!known) known = parts();
+      comparison.fitted_share_pct = fitted_share_pct(each, result, *known);
     }
     comparisons.push_back(comparison);
   }

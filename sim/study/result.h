@@ -26,6 +26,7 @@ struct Comparison {
   Published published;
   std::optional<double> predicted;  // at the planned payload, in published.unit; absent: the case has no such figure
   std::optional<double> predicted_at_observed_payload;
+  std::optional<double> fitted_share_pct{};  // of a partly fitted iteration: how much of the predicted time is fitted
 
   std::optional<double> error_pct() const;  // 100 (predicted - value) / value
   std::optional<double> error_at_observed_payload_pct() const;

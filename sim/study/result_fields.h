@@ -137,7 +137,9 @@ void fields(Visitor& visit, MaybeConst<Comparison> auto& comparison) {
     visit.derived("error_at_observed_payload_pct", [&] { return comparison.error_at_observed_payload_pct(); });
   }
   visit.derived("error_pct", [&] { return comparison.error_pct(); });
-  visit.word("role", published.fitted, "predicted", "fitted");
+  visit.field("role", published.role);
+  visit.field("fitted_share_pct", comparison.fitted_share_pct);
+  visit.take("seen_before", published.seen_before);
   visit.field("source", published.source);
   visit(published.at_observed_payload, published.derived, published.note);
 }

@@ -17,7 +17,7 @@ CaseResult result_of(const std::string& name, double published, double predicted
   number.quantity = "iteration";
   number.value = published;
   number.unit = "ms";
-  number.fitted = fitted;
+  number.role = fitted ? PublishedRole::fitted : PublishedRole::predicted;
   number.source = "log";
   result.published = {{number, predicted, {}}};
   return result;
@@ -53,8 +53,22 @@ TEST_CASE("iterations stand by source, errors without those that were fitted") {
   CHECK(table.rows[1].cells == std::vector<std::string>{"v3.0/h100/8x1", "10.000", "12.000", "+20.0", "fitted"});
   CHECK(table.rows[1].quiet);
   const Sheet errors = source_errors_sheet(groups);
-  CHECK(errors.rows[0].cells == std::vector<std::string>{"v3.0/h100", "2", "1", "12.5", "-2.5", "-15.0"});
-  CHECK(errors.rows.back().cells == std::vector<std::string>{"all", "6", "1", "3.0", "-0.5", "-15.0"});
+  CHECK(errors.rows[0].cells == std::vector<std::string>{"v3.0/h100", "2", "0", "0", "1", "12.5", "-2.5", "-15.0"});
+  CHECK(errors.rows.back().cells == std::vector<std::string>{"all", "6", "0", "0", "1", "3.0", "-0.5", "-15.0"});
+}
+
+TEST_CASE("what was seen before and what is partly fitted have columns and words of their own") {
+  StudyResult study = sources();
+  study.cases[1].published[0].published.seen_before = true;
+  Comparison& partly = study.cases[3].published[0];
+  partly.published.role = PublishedRole::partly_fitted;
+  partly.fitted_share_pct = 48.2;
+  const Sheet errors = source_errors_sheet(published_iterations(study));
+  CHECK(errors.rows[0].cells == std::vector<std::string>{"v3.0/h100", "0", "1", "1", "1", "10.0", "+10.0", "+10.0"});
+  CHECK(role_text(study.cases[1].published[0]) == "predicted, seen before");
+  CHECK(role_text(partly) == "48 % fitted");
+  CHECK(roles_legend(study).find("seen before") != std::string::npos);
+  CHECK(roles_legend(sources()).find("seen before") == std::string::npos);
 }
 
 TEST_CASE("fewer iterations, one source or other quantities are told case by case") {
@@ -64,6 +78,11 @@ TEST_CASE("fewer iterations, one source or other quantities are told case by cas
   StudyResult other = sources();
   other.cases[1].published[0].published.quantity = "global_all_to_all";
   CHECK(published_iterations(other).empty());
+  StudyResult many = sources();
+  for (const char* const batch : {"1", "2", "3", "4"})
+    many.cases.push_back(result_of(std::string("v9/h100/8x") + batch, 10, 9));
+  many.cases[1].published[0].published.quantity = "global_all_to_all";
+  CHECK(published_iterations(many).size() == 5);
   StudyResult one = sources();
   for (CaseResult& item : one.cases) item.name = "v3.0/h100/" + item.name;
   CHECK(published_iterations(one).empty());

@@ -31,7 +31,7 @@ StudyResult sample_study() {
   time.quantity = "global_all_to_all";
   time.value = 40;
   time.unit = "ms";
-  time.fitted = true;
+  time.role = PublishedRole::fitted;
   time.source = "Table 6";
   Published iteration;
   iteration.quantity = "iteration";

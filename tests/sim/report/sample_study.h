@@ -91,7 +91,7 @@ inline Comparison published(const std::string& quantity, double value, const std
   comparison.published.quantity = quantity;
   comparison.published.value = value;
   comparison.published.unit = unit;
-  comparison.published.fitted = fitted;
+  comparison.published.role = fitted ? PublishedRole::fitted : PublishedRole::predicted;
   comparison.published.source = "FlexShard paper, Table 6";
   comparison.published.at_observed_payload = observed;
   comparison.predicted = predicted;

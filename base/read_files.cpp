@@ -2,17 +2,24 @@
 
 #include <sys/stat.h>
 
+#include <compare>
+#include <cstring>
 #include <mutex>
 #include <optional>
 #include <set>
-#include <tuple>
 
 namespace shardsim {
 namespace {
 
 // A file by what it is, not by one of its names: device, inode, and the time it was last written, because the inode of
 // a file that is gone is soon another file's.
-using FileKey = std::tuple<dev_t, ino_t, time_t, long>;
+struct FileKey {
+  dev_t device = 0;
+  ino_t inode = 0;
+  time_t written_s = 0;
+  long written_ns = 0;
+  auto operator<=>(const FileKey&) const = default;
+};
 
 struct ReadFiles {
   std::mutex mutex;
@@ -37,6 +44,21 @@ void note_read(const std::filesystem::path& path) {
   if (!key) return;
   const std::lock_guard lock(read_files().mutex);
   read_files().keys.insert(*key);
+}
+
+std::string packed_reads() {
+  const std::lock_guard lock(read_files().mutex);
+  std::string packed;
+  for (const FileKey& key : read_files().keys) packed.append(reinterpret_cast<const char*>(&key), sizeof key);
+  return packed;
+}
+
+void note_packed_reads(std::string_view reads) {
+  const std::lock_guard lock(read_files().mutex);
+  for (FileKey key; reads.size() >= sizeof key; reads.remove_prefix(sizeof key)) {
+    std::memcpy(&key, reads.data(), sizeof key);
+    read_files().keys.insert(key);
+  }
 }
 
 void forget_read(const std::filesystem::path& path) {

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace shardsim {
 
@@ -13,6 +14,11 @@ namespace shardsim {
 // The file at `path` is read by this process. read_file() and the readers of HDF5 say so; a reader that opens a file in
 // another way does, too. A path that cannot be examined is passed over.
 void note_read(const std::filesystem::path& path);
+
+// All that was read, as bytes for another process: a worker says at its end what it has read.
+std::string packed_reads();
+// What another process has read counts as read by this one, too.
+void note_packed_reads(std::string_view reads);
 
 // What the file says goes on in what will take its place: labels that a command continues, say.
 void forget_read(const std::filesystem::path& path);

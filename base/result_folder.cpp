@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -39,6 +42,24 @@ fs::path opened_as(const fs::path& folder) {
   return folder.empty() ? "." : folder;
 }
 
+// Another process has removed a folder that both had made: it wrote nothing there after all.
+struct Vanished {};
+constexpr int kMostVanished = 1000;
+
+// Makes the folder and does in it what `attempt` does, again where it vanishes meanwhile.
+void make_folder_for(const fs::path& folder, const std::function<void()>& attempt) {
+  for (int times = 0; times < kMostVanished; ++times) {
+    std::error_code failure;
+    fs::create_directories(opened_as(folder), failure);
+    if (failure && failure.value() != ENOENT) throw cannot_write(folder, failure.message());
+    try {
+      if (!failure) return attempt();
+    } catch (const Vanished&) {
+    }
+  }
+  throw cannot_write(folder, std::strerror(ENOENT));
+}
+
 // One writer at a time. The lock is on the folder itself and goes with the process that holds it, so none is ever
 // stale. Where a file system has no locks, nobody is kept out.
 class WriterLock {
@@ -46,18 +67,29 @@ class WriterLock {
   // Waits as long as `patience` for another one.
   WriterLock(const fs::path& folder, std::chrono::milliseconds patience)
       : folder_(::open(opened_as(folder).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    if (folder_ < 0 && errno == ENOENT) throw Vanished{};
     if (folder_ < 0) throw cannot_write(folder, std::strerror(errno));
     const auto last = std::chrono::steady_clock::now() + patience;
     while (::flock(folder_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       if (std::chrono::steady_clock::now() >= last) refuse(folder);
       std::this_thread::sleep_for(5ms);
     }
+    if (is_at(folder)) return;
+    ::close(folder_);
+    throw Vanished{};
   }
   ~WriterLock() { ::close(folder_); }
   WriterLock(const WriterLock&) = delete;
   WriterLock& operator=(const WriterLock&) = delete;
 
  private:
+  // Whether the folder is still the one of this name, which another process may have removed and a third made anew.
+  bool is_at(const fs::path& folder) const {
+    struct stat own {
+    }, named{};
+    return ::fstat(folder_, &own) == 0 && ::stat(opened_as(folder).c_str(), &named) == 0 &&
+           own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+  }
   [[noreturn]] void refuse(const fs::path& folder) const {
     ::close(folder_);
     throw run_error(opened_as(folder).string() + ": another run is writing its results there now",
@@ -70,7 +102,9 @@ class WriterLock {
 // `shown`: what cannot be written where no folder can be made.
 fs::path new_hidden_folder(const fs::path& target, const fs::path& shown) {
   std::string name = (target / kHidden).string() + std::string(kRandom, 'X');
-  if (::mkdtemp(name.data()) == nullptr) throw cannot_write(shown, std::strerror(errno));
+  const bool made = ::mkdtemp(name.data()) != nullptr;
+  if (!made && errno == ENOENT) throw Vanished{};
+  if (!made) throw cannot_write(shown, std::strerror(errno));
   return name;
 }
 
@@ -189,6 +223,9 @@ void refuse_odd_record(const fs::path& target) {
   std::error_code failure;
   const fs::path record = target / FolderRecord::kFile;
   const fs::file_status status = fs::symlink_status(record, failure);
+  if (was_read(record))
+    throw input_error({record.string()}, "this command has read the file, and results would be recorded there",
+                      "Choose another folder with -o, or rename the file");
   if (!fs::exists(status) || fs::is_regular_file(status)) return;
   throw run_error(record.string() + ": " + (fs::is_symlink(status) ? "a link" : "something that is no file") +
                       " is in the way of results",
@@ -294,12 +331,15 @@ void fill(const fs::path& target, const fs::path& shown, const ResultWriter& wri
           const std::function<void(const fs::path&)>& write) {
   const StopDelay together;
   const MadeFolders folders(target);
-  std::error_code failure, ignored;
-  fs::create_directories(opened_as(target), failure);
-  if (failure) throw cannot_write(target, failure.message());
-  const WriterLock lock(target, joining == Joining::adds ? kLongWait : kShortWait);
-  remove_half_written(target);
-  const fs::path hidden = new_hidden_folder(target, shown);
+  std::optional<WriterLock> lock;
+  fs::path hidden;
+  make_folder_for(target, [&] {
+    lock.reset();
+    lock.emplace(target, joining == Joining::adds ? kLongWait : kShortWait);
+    remove_half_written(target);
+    hidden = new_hidden_folder(target, shown);
+  });
+  std::error_code ignored;
   const AtEnd tidy{[&] { fs::remove_all(hidden, ignored); }};
   try {
     write(hidden);
@@ -311,13 +351,21 @@ void fill(const fs::path& target, const fs::path& shown, const ResultWriter& wri
   publication.move();
 }
 
+// Where the file that the user named goes.
+fs::path named_target(const fs::path& path) {
+  fs::path target = result_target(path);
+  if (target.filename() != FolderRecord::kFile) return target;
+  throw input_error({target.string()}, "this is where shardsim notes which results are its own",
+                    "Choose another name with -o");
+}
+
 // Whether a new folder can be made there, and the folder itself.
 void try_writing(const fs::path& folder, const fs::path& shown) {
   const MadeFolders folders(folder);
-  std::error_code failure;
-  fs::create_directories(opened_as(folder), failure);
-  if (failure) throw cannot_write(folder, failure.message());
-  fs::remove(new_hidden_folder(folder, shown), failure);
+  make_folder_for(folder, [&] {
+    std::error_code ignored;
+    fs::remove(new_hidden_folder(folder, shown), ignored);
+  });
 }
 
 }  // namespace
@@ -340,7 +388,7 @@ void add_to_folder(const fs::path& target, const ResultWriter& writer,
 
 void write_result(const fs::path& path, const ResultWriter& writer, const std::function<void(const fs::path&)>& write) {
   const MadeFolders folders(path.parent_path());
-  const fs::path target = result_target(path);
+  const fs::path target = named_target(path);
   fill(target.parent_path(), target, writer, Joining::adds,
        [&](const fs::path& hidden) { write(hidden / target.filename()); });
 }
@@ -362,7 +410,7 @@ void check_results(const fs::path& target, const ResultWriter& writer, const std
 void check_result(const fs::path& path, const ResultWriter& writer) {
   const StopDelay whole;
   const MadeFolders folders(path.parent_path());
-  const fs::path target = result_target(path);
+  const fs::path target = named_target(path);
   try_writing(target.parent_path(), target);
   refuse_odd_record(target.parent_path());
   const FolderRecord record(target.parent_path());

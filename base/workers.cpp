@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/read_files.h"
 #include "base/system_failure.h"
 #include "base/worker_died.h"
 
@@ -41,10 +42,18 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
-// First how many bytes there are, so that the parent makes room for them once.
+std::string_view bytes_of(const std::size_t& number) {
+  return {reinterpret_cast<const char*>(&number), sizeof number};
+}
+
+// First how many bytes there are, so that the parent makes room for them once. Behind the result stands what was read,
+// and of how many bytes that is: a file that a worker has read is an input of the command.
 void send(int to, const std::string& bytes) {
-  const std::size_t size = bytes.size();
-  if (write_all(to, {reinterpret_cast<const char*>(&size), sizeof size})) write_all(to, bytes);
+  const std::string reads = packed_reads();
+  const std::size_t size = bytes.size() + reads.size() + sizeof size, of_reads = reads.size();
+  for (const std::string_view part :
+       {bytes_of(size), std::string_view(bytes), std::string_view(reads), bytes_of(of_reads)})
+    if (!write_all(to, part)) return;
 }
 
 // Sends the result, or the text of an Error; returns the exit code that says which: 0, or the Failure.
@@ -123,12 +132,23 @@ class Worker {
     }
     process_ = 0;
     sent_.resize(read_);
+    take_reads();
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::move(sent_);
     if (WIFEXITED(status) && !sent_.empty()) throw Error(static_cast<Failure>(WEXITSTATUS(status)), Place{}, sent_, "");
     throw WorkerDied(name, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
   }
 
  private:
+  // Nothing where the worker died before it had sent all.
+  void take_reads() {
+    std::size_t of_reads = 0;
+    if (read_ < sizeof of_reads || read_ < size_) return;
+    std::memcpy(&of_reads, sent_.data() + read_ - sizeof of_reads, sizeof of_reads);
+    const std::size_t result = read_ - sizeof of_reads - of_reads;
+    note_packed_reads(std::string_view(sent_).substr(result, of_reads));
+    sent_.resize(result);
+  }
+
   char* size_bytes() { return reinterpret_cast<char*>(&size_); }
 
   // What read(2) gave counts; true when there will be no more.

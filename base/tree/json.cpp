@@ -135,4 +135,15 @@ Tree read_json_file(const std::string& path) {
   return parse_json(read_file(path), path);
 }
 
+bool has_readable_length(std::string_view text) {
+  std::size_t values = 1;
+  bool in_text = false, escaped = false;
+  for (const char c : text) {
+    if (c == '"' && !escaped) in_text = !in_text;
+    escaped = in_text && c == '\\' && !escaped;
+    if (!in_text && c == ',') ++values;
+  }
+  return values <= kLimits.values;
+}
+
 }  // namespace shardsim

@@ -217,6 +217,9 @@ void deliver(const std::string& text, const Arguments& given, const ResultWriter
                       "Name a file, or - for standard output");
   refuse_read_file(path, given.positional());
   write_result(path, writer, text);
+  if (text.starts_with('{') && !has_readable_length(text))
+    print_note(path +
+               ": it holds more values than shardsim itself reads from one JSON file; other programs may read it");
 }
 
 std::string named_from(const std::string& name, const std::filesystem::path& folder) {

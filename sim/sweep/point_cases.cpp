@@ -1,8 +1,11 @@
 #include "sim/sweep/point_cases.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "base/text.h"
@@ -44,6 +47,22 @@ const auto& known_or_made(Known& known, const typename Known::key_type& key, con
   if (const auto found = known.find(key); found != known.end()) return *found->second;
   if (known.size() >= kMostKnown) known.clear();
   return *(known[key] = std::make_shared<const decltype(make())>(make()));
+}
+
+void require_file(const Tree& file) {
+  if (::access(file.scalar.c_str(), R_OK) == 0) return;
+  throw input_error(file.place, fmt::format("cannot read {}: {}", excerpt(file.scalar), std::strerror(errno)),
+                    "Check the path and its permissions");
+}
+
+// The files that a plan or a planner names are read when a point is simulated, or without the place that names them.
+// Whether they are there is known before: a plan, one to start from, a policy, costs.
+void require_files_within(const Tree& options) {
+  static constexpr const char* kFileKeys[] = {"start", "policy", "file"};
+  for (const auto& [key, value] : options.fields) {
+    if (value.kind == Tree::Kind::scalar && is_one_of(kFileKeys, key)) require_file(value);
+    require_files_within(value);
+  }
 }
 
 }  // namespace
@@ -111,11 +130,15 @@ const Workload& PointCases::workload_at(const Coordinates& at) {
   });
 }
 
-Case PointCases::read(const Coordinates& at) {
+CaseTree PointCases::edited(const Coordinates& at) {
   CaseTree tree = rest_;
   edit(tree, at, Part::plan);
   edit(tree, at, Part::rest);
-  Case item = read_case(tree, sweep_.seed, cluster_at(at), workload_at(at));
+  return tree;
+}
+
+Case PointCases::read(const Coordinates& at) {
+  Case item = read_case(edited(at), sweep_.seed, cluster_at(at), workload_at(at));
   validate_names(item);
   return item;
 }
@@ -141,6 +164,9 @@ std::vector<std::size_t> PointCases::kept_key(std::size_t point) const {
 
 std::optional<Error> PointCases::failure_at(const Coordinates& at) {
   try {
+    const CaseTree tree = edited(at);
+    for (const char* const key : {"plan", "planner"})
+      if (const Tree* const options = tree.keys.find(key)) require_files_within(*options);
     read(at);
   } catch (const Error& error) {
     if (error.failure() == Failure::input) return error;

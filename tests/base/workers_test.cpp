@@ -7,8 +7,11 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/packed.h"
+#include "base/read_files.h"
 #include "base/system_failure.h"
+#include "tests/base/test_folder.h"
 
 namespace shardsim::workers_test {
 
@@ -55,6 +58,26 @@ TEST_CASE("results arrive whole, of no byte and of many more than a pipe holds")
   for (const std::string& text : texts) tasks.push_back(says(text));
   for (WorkerTask& task : tasks) task.name = "a task";
   CHECK(run_in_workers(tasks, {2, {}, {}}) == texts);
+}
+
+TEST_CASE("what a worker has read counts as read by the process that asked for it, also where it failed") {
+  const TestFolder folder;
+  const std::string read = (folder / "read").string(), failed = (folder / "failed").string(),
+                    other = (folder / "other").string();
+  for (const std::string& path : {read, failed, other}) write_file(path, "x");
+  const auto reads = [](const std::string& path, bool fails) {
+    return WorkerTask{path, [path, fails] {
+                        std::string text = read_file(path);
+                        if (fails) throw run_error("wrong", "");
+                        return text;
+                      }};
+  };
+  std::vector<WorkerTask> tasks{reads(read, false), reads(failed, true)};
+  tasks.back().failed = [](const Error&) {};
+  CHECK(run_in_workers(tasks, {2, {}, {}}).front() == "x");
+  CHECK(was_read(read));
+  CHECK(was_read(failed));
+  CHECK_FALSE(was_read(other));
 }
 
 TEST_CASE("of several failures the first in task order is told, for any number of processes") {

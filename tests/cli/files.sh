@@ -204,4 +204,38 @@ printf 'shardsim files/2\n%s\tshardsim run\t../victim\n' "9-0000000000000000" >r
 run run toy.yaml --case row_wise -q -o run2 --force
 check "a name that leads out of the folder is nobody's" [ "$(cat victim)" = precious ]
 
-finish 400
+refuse 2 'new/.shardsim-files: this is where shardsim notes' plan toy.yaml --case row_wise -o new/.shardsim-files
+check "... and makes nothing" [ ! -e new ]
+
+echo "-- what only a worker reads: the plan that a compared planner, or one of drift, starts from"
+plain='schema: shardsim.scenario/1\nseed: 7\ncluster: toy_2x4\nworkload: toy_history\n'
+printf "$plain"'planner: {name: row_wise}\n' >start.yaml
+run plan start.yaml -o start.json
+for name in result.json timeline.h5 report.html drift.json; do
+  rm -rf started && mkdir started && cp start.json "started/$name"
+  printf "$plain"'planners: [row_wise, {name: search, evaluations: 2000, start: started/%s}]\n' "$name" >compared.yaml
+  printf "$plain"'planner: {name: row_wise}\ndrift: {days: 1, rotation: "1 %%/day", planners: [{name: search, evaluations: 2000, start: started/%s}]}\n' "$name" >drifting.yaml
+  command=run scenario=compared.yaml
+  [ "$name" != drift.json ] || command=drift scenario=drifting.yaml
+  refuse 2 "started/$name: this command has read the file" $command $scenario -o started --force
+  check "started/$name is as it was" cmp -s start.json "started/$name"
+done
+
+echo "-- eight at once into a folder that is not there yet"
+for round in 1 2 3; do
+  rm -rf shared && pids=
+  for seed in 1 2 3 4 5 6 7 8; do
+    "$shardsim" run toy.yaml --case row_wise --seed $seed -q -o shared >/dev/null 2>"streams/err$seed" </dev/null &
+    pids+=" $!"
+  done
+  codes=
+  for pid in $pids; do
+    code=0
+    wait "$pid" || code=$?
+    codes+=" $code"
+  done
+  check "all end well:$codes $(cat streams/err?)" [ "$codes" = ' 0 0 0 0 0 0 0 0' ]
+  check "nothing is left over" [ "$(ls -A shared | grep -c '^\.shardsim-run')" -eq 0 ]
+done
+
+finish 430

@@ -66,6 +66,15 @@ TEST_CASE("files that a value names are read") {
               {name + ":4:16: batch_per_gpu: \"many\"", "test.yaml:6:"});
 }
 
+TEST_CASE("files that a planner names are there, and what else a value breaks is told at the value") {
+  check_wrong(wrong("  axes: {plan: [{file: no1.json}]}\n"), {"test.yaml:6:24: cannot read \"no1.json\""});
+  check_wrong(wrong("  axes: {planner: [row_wise, {name: search, evaluations: 10, start: no.json}, {name: autoshard, "
+                    "policy: no.h5}]}\n"),
+              {"test.yaml:6:69: cannot read \"no.json\"", "test.yaml:6:105: cannot read \"no.h5\""});
+  check_wrong(wrong("  axes: {workload.tables.0.rows: [1e15]}\n"),
+              {"test.yaml:6:35: with this value of 'workload.tables.0.rows': "});
+}
+
 TEST_CASE("of ranges and draws the ends are read, and told once") {
   check_wrong(wrong("  axes: {workload.batch_per_gpu: {from: 1e9, to: 2e9, factor: 2}, iterations: [2]}\n"
                     "  random: {points: 50, axes: {overlap: [true, treu]}}\n"),

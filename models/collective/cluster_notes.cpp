@@ -69,10 +69,11 @@ constexpr double kTellingSlot = 1.05;  // a difference that is worth a sentence
 // its estimate of reductions, do not see a NIC between the two, where the bytes of an all-to-all do.
 void note_slots(const ClusterSpec& spec, std::vector<std::string>& notes) {
   const auto exchange = spec.overheads.find("all_to_all");
-  const double efficiency =
-      exchange == spec.overheads.end() ? 1 : exchange->second.across_nodes.nic_efficiency.value_or(1);
-  const Bandwidth port = std::max(1, spec.nics->per_gpu) * spec.nics->rate, counted = pcie_rate(spec.pcie);
-  const Bandwidth carried = std::min(efficiency * port, pcie_line_rate(spec.pcie));
+  const OverheadSpec reached = exchange == spec.overheads.end() ? OverheadSpec{} : exchange->second.across_nodes;
+  const int nics = std::max(1, spec.nics->per_gpu);
+  const Bandwidth port = nics * spec.nics->rate, counted = pcie_rate(spec.pcie);
+  const Bandwidth used = std::min(reached.nic_efficiency.value_or(1) * port, nics * reached.nic_rate.value_or(port));
+  const Bandwidth carried = std::min(used, pcie_line_rate(spec.pcie));
   const double more = carried.bytes_per_second / counted.bytes_per_second;
   if (more < kTellingSlot) return;
   notes.push_back(

@@ -14,6 +14,7 @@
 #include "models/workload/dense_widths.h"
 #include "sim/scenario/read_case.h"
 #include "sim/study/case_result.h"
+#include "sim/study/hardware.h"
 #include "sim/study/load_notes.h"
 
 namespace shardsim {
@@ -71,6 +72,16 @@ void note_memory(Notes& notes, const CaseResult& result) {
       fmt::format("At its simulated peak, rank {} holds {:.2f} GiB, {:.2f} more than its GPU has. The memory model "
                   "does not count everything; report.html and result.json list what is held then.",
                   rank, mark / kGiB, (mark - capacity) / kGiB));
+}
+
+// Operations that use a link at once are each timed as if they had it alone.
+void note_uncontended(Notes& notes, const CaseResult& result, const Case& item) {
+  if (item.network.find("name")->scalar != "closed_form" || result.limit.share < 1) return;
+  notes.push_back(
+      fmt::format("Without contention (network closed_form), the operations of an iteration ask for more of {} than "
+                  "there is in that time, so the real iteration is longer. 'network: {{name: fair_queues}}' shares "
+                  "links.",
+                  result.limit.what));
 }
 
 // What is at stake: the exposed transfer of exchanges would take as many times longer as the fabric collapses.
@@ -372,6 +383,9 @@ std::vector<std::string> case_notes(const CaseResult& result, const PreparedCase
   note_measured_rest(notes, result, item);
   note_memory(notes, result);
   note_collapse(notes, result, item);
+  note_uncontended(notes, result, item);
+  for (std::string& note : sound_cluster_notes(result, prepared)) notes.push_back(std::move(note));
+  if (std::string note = slower_links_note(prepared); !note.empty()) notes.push_back(std::move(note));
   for (std::string& note : cluster_notes(item.cluster)) notes.push_back(std::move(note));
   for (std::string& note : fit_notes(result, prepared)) notes.push_back(std::move(note));
   note_allowance(notes, result, item);

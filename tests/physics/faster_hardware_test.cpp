@@ -178,14 +178,25 @@ void check_levers(const Setting& setting) {
   }
 }
 
-std::vector<double> alone_times(const Program& program, const Simulated& simulated, bool collectives) {
-  std::vector<double> times;
-  for (std::size_t id = 0; id < program.ops.size(); ++id)
-    if (program.ops[id].is_collective() == collectives) times.push_back(simulated.works[id].alone.value);
+// The time alone of each collective, or of every other operation, with what NCCL runs.
+struct Alone {
+  double seconds = 0;
+  std::string choice;
+};
+
+std::vector<Alone> alone_times(const Program& program, const Simulated& simulated, bool collectives) {
+  std::vector<Alone> times;
+  for (std::size_t id = 0; id < program.ops.size(); ++id) {
+    if (program.ops[id].is_collective() != collectives) continue;
+    const OpWork& work = simulated.works[id];
+    times.push_back(
+        {work.alone.value, collectives ? work.calls.front().loads.algorithm + work.calls.front().loads.protocol : ""});
+  }
   return times;
 }
 
 // Less to do: no collective takes longer alone, and with a smaller batch no other operation either, nor the iteration.
+// Where NCCL goes over to a protocol of more bandwidth, a few bytes fewer can take longer.
 void check_less_work(const Setting& setting, bool fewer_samples, const std::function<void(Workload&)>& halve) {
   const Cluster cluster(setting.spec);
   const Plan plan = planned(setting.planner, setting.workload, cluster);
@@ -198,7 +209,8 @@ void check_less_work(const Setting& setting, bool fewer_samples, const std::func
     if (!collectives && !fewer_samples) continue;  // vectors are cast to the type of the wire
     const auto before = alone_times(program, all, collectives), after = alone_times(less, part, collectives);
     REQUIRE(before.size() == after.size());
-    for (std::size_t i = 0; i < before.size(); ++i) CHECK(after[i] <= before[i] * (1 + kRounding));
+    for (std::size_t i = 0; i < before.size(); ++i)
+      if (before[i].choice == after[i].choice) CHECK(after[i].seconds <= before[i].seconds * (1 + kRounding));
   }
   if (fewer_samples) CHECK(part.contended <= all.contended * (1 + 1e-6));
 }

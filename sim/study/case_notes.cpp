@@ -13,6 +13,7 @@
 #include "models/compute/gpus/gpu_constants.h"
 #include "models/workload/dense_widths.h"
 #include "sim/scenario/read_case.h"
+#include "sim/study/better_plan.h"
 #include "sim/study/case_result.h"
 #include "sim/study/hardware.h"
 #include "sim/study/load_notes.h"
@@ -400,6 +401,7 @@ std::vector<std::string> case_notes(const CaseResult& result, const PreparedCase
   note_own_lowering(notes, plan, item.workload);
   for (std::string& note : idle_notes(item, plan)) notes.push_back(std::move(note));
   note_bandwidths(notes, item);
+  if (std::string note = better_plan_note(result, prepared); !note.empty()) notes.push_back(std::move(note));
   if (item.load.batches == LoadOptions::Batches::expected) note_lengths(notes, item.workload);
   note_published(notes, item);
   note_operations(notes, result, item);

@@ -79,4 +79,30 @@ run run closed.yaml -q --json -o closed
 share=$(grep -A2 '"limited_by"' streams/out | grep -o '"share_pct": [0-9.]*' | head -1 | cut -d' ' -f2)
 check "nothing is busy for more than all of the time: $share" awk "BEGIN { exit !($share > 0 && $share <= 100) }"
 check "and what the closed form leaves out is said" grep -q 'ask for more of node0/nic' streams/out
+echo "-- a planner that chooses a worse plan"
+cat >planner.yaml <<YAML
+schema: shardsim.scenario/1
+seed: 6
+cluster:
+  name: c
+  nodes: 4
+  gpu: {model: toy, count: 8, compute_capability: '7.0', hbm: 80 GiB, hbm_bandwidth: 2000 GB/s, flops: {fp32: 60 TFLOP/s, bf16: 100 TFLOP/s}, kernel_overhead: 0 s}
+  nics: {shared_by: 2, rate: 100 Gbit/s}
+  fits: open_data
+  nvlink: {kind: switch, links_per_gpu: 12}
+workload:
+  name: w
+  batch_per_gpu: 32
+  tables:
+    - {name: t00, rows: 10000, dim: 256, kind: pooled, pooling_factor: 10, access: {family: zipf, s: 1.2}}
+    - {name: t05, rows: 1000000, dim: 128, kind: sequence, average_length: 1, access: {family: zipf, s: 0.6}}
+    - {name: t10, rows: 40000000, dim: 32, kind: sequence, average_length: 50, access: {family: zipf, s: 1.2}}
+  optimizer: {name: adam}
+  pipeline: sparse_dist
+planner: {name: flexshard_3tier}
+iterations: 20
+YAML
+run run planner.yaml -q -o planner
+tr '\n' ' ' <streams/out >planner.txt
+check "the faster plan and how to have it are said" grep -qE 'The planner chose a worse plan than it could: the one that it makes .* takes [0-9.]+ ms here, [0-9.]+ % less' planner.txt
 finish 10

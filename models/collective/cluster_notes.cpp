@@ -33,7 +33,7 @@ constexpr std::array<Transport, 5> kTransports = {{
      "its constants come from two systems, and each was missed by a median factor of 1.1 (NERSC Perlmutter, 2 nodes) "
      "and 1.8 (ALCF Polaris, 2 to 540 nodes) with those of the other"},
     {"tcp", "TCP", false,
-     "its constants come from two systems, and each was missed by a median factor of 2.0 (ALCF Polaris) and 2.3 (AWS "
+     "its constants come from two systems, and each was missed by a median factor of 2.0 (ALCF Polaris) and 2.2 (AWS "
      "p3dn) with those of the other"},
 }};
 

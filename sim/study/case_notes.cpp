@@ -13,9 +13,7 @@
 #include "models/compute/gpus/gpu_constants.h"
 #include "models/workload/dense_widths.h"
 #include "sim/scenario/read_case.h"
-#include "sim/study/better_plan.h"
 #include "sim/study/case_result.h"
-#include "sim/study/hardware.h"
 #include "sim/study/load_notes.h"
 
 namespace shardsim {
@@ -77,7 +75,8 @@ void note_memory(Notes& notes, const CaseResult& result) {
 
 // Operations that use a link at once are each timed as if they had it alone.
 void note_uncontended(Notes& notes, const CaseResult& result, const Case& item) {
-  if (item.network.find("name")->scalar != "closed_form" || result.limit.share < 1) return;
+  const Tree* const name = item.network.find("name");
+  if (name == nullptr || name->scalar != "closed_form" || result.limit.share < 1) return;
   notes.push_back(
       fmt::format("Without contention (network closed_form), the operations of an iteration ask for more of {} than "
                   "there is in that time, so the real iteration is longer. 'network: {{name: fair_queues}}' shares "
@@ -385,8 +384,6 @@ std::vector<std::string> case_notes(const CaseResult& result, const PreparedCase
   note_memory(notes, result);
   note_collapse(notes, result, item);
   note_uncontended(notes, result, item);
-  for (std::string& note : sound_cluster_notes(result, prepared)) notes.push_back(std::move(note));
-  if (std::string note = slower_links_note(prepared); !note.empty()) notes.push_back(std::move(note));
   for (std::string& note : cluster_notes(item.cluster)) notes.push_back(std::move(note));
   for (std::string& note : fit_notes(result, prepared)) notes.push_back(std::move(note));
   note_allowance(notes, result, item);
@@ -401,7 +398,6 @@ std::vector<std::string> case_notes(const CaseResult& result, const PreparedCase
   note_own_lowering(notes, plan, item.workload);
   for (std::string& note : idle_notes(item, plan)) notes.push_back(std::move(note));
   note_bandwidths(notes, item);
-  if (std::string note = better_plan_note(result, prepared); !note.empty()) notes.push_back(std::move(note));
   if (item.load.batches == LoadOptions::Batches::expected) note_lengths(notes, item.workload);
   note_published(notes, item);
   note_operations(notes, result, item);

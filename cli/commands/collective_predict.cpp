@@ -11,6 +11,7 @@
 #include "cli/commands/collective.h"
 #include "cli/commands/shared.h"
 #include "models/collective/fitted_overheads.h"
+#include "models/collective/slower_links.h"
 #include "sim/confidence/class_errors.h"
 #include "sim/confidence/iteration_parts.h"
 
@@ -107,8 +108,23 @@ std::string groups_text(const CollectiveRequest& request) {
          (groups > 1 ? fmt::format(", {} such groups at once", groups) : "");
 }
 
-std::vector<std::string> notes_of(const std::vector<CollectivePrediction>& predictions, const Cluster& cluster) {
+// Of the first size that would take less time with slower links.
+void note_slower_links(const CollectiveRequest& request, const Cluster& cluster, std::vector<std::string>& notes) {
+  const SlowerLinks slower(cluster);
+  for (const std::int64_t bytes : request.sizes) {
+    const CollectiveCall call{request.kind, request.groups.front(), nullptr, bytes};
+    const std::string name = fmt::format("{} of {}", request.label, to_text(Bytes{bytes}));
+    std::string note = slower.better_for(call, name, "auto");
+    if (note.empty()) continue;
+    notes.push_back(std::move(note));
+    return;
+  }
+}
+
+std::vector<std::string> notes_of(const CollectiveRequest& request,
+                                  const std::vector<CollectivePrediction>& predictions, const Cluster& cluster) {
   std::vector<std::string> notes = cluster_notes(cluster.spec());
+  note_slower_links(request, cluster, notes);
   const auto add = [&](std::string CollectivePrediction::*why, std::string_view fit, std::string_view taken) {
     const auto outside = [&](const CollectivePrediction& prediction) { return !(prediction.*why).empty(); };
     const auto first = std::ranges::find_if(predictions, outside);
@@ -150,7 +166,7 @@ std::string collective_table(const CollectiveRequest& request, const std::vector
     text += table_line(cells);
   }
   text += "# note: " + CollectiveErrors(request, cluster).words(request.sizes) + "\n";
-  for (const std::string& note : notes_of(predictions, cluster)) text += "# note: " + note + "\n";
+  for (const std::string& note : notes_of(request, predictions, cluster)) text += "# note: " + note + "\n";
   return text;
 }
 
@@ -171,7 +187,7 @@ std::string collective_json(const CollectiveRequest& request, const std::vector<
                      {"ranks_per_group", request.groups.front().size()},
                      {"groups_at_once", request.groups.size()},
                      {"results", rows},
-                     {"notes", notes_of(predictions, cluster)}};
+                     {"notes", notes_of(request, predictions, cluster)}};
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -33,7 +33,7 @@ constexpr std::array<Transport, 5> kTransports = {{
      "its constants come from two systems, and each was missed by a median factor of 1.1 (NERSC Perlmutter, 2 nodes) "
      "and 1.8 (ALCF Polaris, 2 to 540 nodes) with those of the other"},
     {"tcp", "TCP", false,
-     "its constants come from two systems, and each was missed by a median factor of 2.0 (ALCF Polaris) and 2.3 (AWS "
+     "its constants come from two systems, and each was missed by a median factor of 2.0 (ALCF Polaris) and 2.2 (AWS "
      "p3dn) with those of the other"},
 }};
 
@@ -69,10 +69,11 @@ constexpr double kTellingSlot = 1.05;  // a difference that is worth a sentence
 // its estimate of reductions, do not see a NIC between the two, where the bytes of an all-to-all do.
 void note_slots(const ClusterSpec& spec, std::vector<std::string>& notes) {
   const auto exchange = spec.overheads.find("all_to_all");
-  const double efficiency =
-      exchange == spec.overheads.end() ? 1 : exchange->second.across_nodes.nic_efficiency.value_or(1);
-  const Bandwidth port = std::max(1, spec.nics->per_gpu) * spec.nics->rate, counted = pcie_rate(spec.pcie);
-  const Bandwidth carried = std::min(efficiency * port, pcie_line_rate(spec.pcie));
+  const OverheadSpec reached = exchange == spec.overheads.end() ? OverheadSpec{} : exchange->second.across_nodes;
+  const int nics = std::max(1, spec.nics->per_gpu);
+  const Bandwidth port = nics * spec.nics->rate, counted = pcie_rate(spec.pcie);
+  const Bandwidth used = std::min(reached.nic_efficiency.value_or(1) * port, nics * reached.nic_rate.value_or(port));
+  const Bandwidth carried = std::min(used, pcie_line_rate(spec.pcie));
   const double more = carried.bytes_per_second / counted.bytes_per_second;
   if (more < kTellingSlot) return;
   notes.push_back(

@@ -10,20 +10,24 @@ namespace shardsim {
 namespace {
 
 // Several NICs of a GPU act as one port.
-double port_rate(const ClusterSpec& spec) {
-  return spec.nics->rate.bytes_per_second * std::max(1, spec.nics->per_gpu);
+int nics_of_port(const ClusterSpec& spec) {
+  return std::max(1, spec.nics->per_gpu);
 }
 
-// Share of the NICs that the channels can fill. Fewer channels than NICs leave NICs idle (they carry no load), so
-// only the NICs in use count.
-double graph_efficiency(const Cluster& cluster) {
+// Of two limits, of which 0 is none.
+Bandwidth lower(Bandwidth a, Bandwidth b) {
+  if (a.bytes_per_second <= 0 || b.bytes_per_second <= 0) return std::max(a, b);
+  return std::min(a, b);
+}
+
+// What the channels can fill of one NIC port. Fewer channels than NICs leave NICs idle (they carry no load), so only
+// the NICs in use count.
+Bandwidth filled_by_graph(const Cluster& cluster) {
   const ClusterSpec& spec = cluster.spec();
-  if (!spec.nics || spec.device == "cpu") return 1;
   const auto& graph = spec.graph_multi_node;
-  if (!graph || graph->channels <= 0 || graph->bw_inter.bytes_per_second <= 0)
-    return port_share(spec, pcie_rate(spec.pcie));
+  if (!graph || graph->channels <= 0 || graph->bw_inter.bytes_per_second <= 0) return pcie_rate(spec.pcie);
   const int used = std::max(1, std::min(graph->channels, cluster.nics_per_node()));
-  return std::min(1.0, graph->channels * graph->bw_inter.bytes_per_second / (used * port_rate(spec)));
+  return {graph->channels * graph->bw_inter.bytes_per_second / used};
 }
 
 // Readers of cluster files fill in every kind's defaults; null for a spec made by hand that lacks the kind.
@@ -140,16 +144,31 @@ Seconds start_time(const CallShape& call, Seconds latency, const Cluster& cluste
   return launch + own + latency;
 }
 
-double port_share(const ClusterSpec& spec, Bandwidth slot) {
-  return spec.nics ? std::min(1.0, slot.bytes_per_second / port_rate(spec)) : 1;
+double NicShare::of(Bandwidth port) const {
+  if (most.bytes_per_second <= 0) return share;
+  return std::min(share, most.bytes_per_second / port.bytes_per_second);
+}
+
+NicShare fed_by_slot(const ClusterSpec& spec, Bandwidth slot, std::optional<Bandwidth> nic_rate) {
+  if (!spec.nics) return {};
+  return {1, nic_rate ? lower(slot, nics_of_port(spec) * *nic_rate) : slot};
+}
+
+NicShare nic_share(const CallShape& call, const Cluster& cluster) {
+  const ClusterSpec& spec = cluster.spec();
+  if (!call.group.across_nodes() || !spec.nics) return {};
+  const OverheadSpec overhead = overhead_of(call, cluster);
+  // Whatever an efficiency was fitted on, a faster NIC does not make the slot faster.
+  const bool cpus = spec.device == "cpu";
+  NicShare result = fed_by_slot(spec, cpus ? Bandwidth{} : pcie_line_rate(spec.pcie), overhead.nic_rate);
+  result.share = overhead.nic_efficiency.value_or(1);
+  if (!overhead.nic_efficiency && !cpus) result.most = lower(result.most, filled_by_graph(cluster));
+  return result;
 }
 
 double nic_efficiency(const CallShape& call, const Cluster& cluster) {
-  if (!call.group.across_nodes()) return 1;
   const ClusterSpec& spec = cluster.spec();
-  const double stated = overhead_of(call, cluster).nic_efficiency.value_or(graph_efficiency(cluster));
-  // Whatever an efficiency was fitted on, a faster NIC does not make the slot faster.
-  return spec.device == "cpu" ? stated : std::min(stated, port_share(spec, pcie_line_rate(spec.pcie)));
+  return spec.nics ? nic_share(call, cluster).of(nics_of_port(spec) * spec.nics->rate) : 1;
 }
 
 }  // namespace shardsim

@@ -110,10 +110,21 @@ Seconds overhead_start(const OverheadSpec& overhead, const GroupShape& shape);
 // fill sooner and cost more each.
 Seconds pipeline_fill(const OverheadSpec& overhead, const CollectiveLoads& loads, const Cluster& cluster);
 
-// Share of a GPU's NIC port that a PCIe slot of that rate can feed; 1 without NICs.
-double port_share(const ClusterSpec& spec, Bandwidth slot);
+// What a call gets of a NIC port: a share of the port's rate, and no more than what feeds the port or empties it moves.
+// The limit is a rate of its own: it stays what it is where a NIC is faster, or broken.
+struct NicShare {
+  double share = 1;
+  Bandwidth most;                   // 0: no limit
+  double of(Bandwidth port) const;  // of the rate of that port, above 0 and at most 1
+};
 
-// Share of a NIC's line rate that such a call reaches.
+// With PCIe slots of that rate, and at most the stated rate of one NIC.
+NicShare fed_by_slot(const ClusterSpec& spec, Bandwidth slot, std::optional<Bandwidth> nic_rate);
+
+// Of such a call on GPUs or CPU ranks that is timed by its loads.
+NicShare nic_share(const CallShape& call, const Cluster& cluster);
+
+// Share of a NIC's line rate that such a call reaches; 1 inside a node.
 double nic_efficiency(const CallShape& call, const Cluster& cluster);
 
 // Calls that start at the same time and share what links they have in common, max-min fairly, as a simulation does.

@@ -111,7 +111,7 @@ template <typename Value>
 std::string text_of(const Value& value) {
   if constexpr (std::is_same_v<Value, bool>) return value ? "true" : "false";
   if constexpr (std::is_same_v<Value, double>) return shortest(value);
-  if constexpr (std::is_same_v<Value, Seconds>) return exact_text(value);
+  if constexpr (std::is_same_v<Value, Seconds> || std::is_same_v<Value, Bandwidth>) return exact_text(value);
 }
 
 // Writes what a row says of one reach of one kind, and notes it in `sources`.
@@ -135,12 +135,8 @@ void fill(ClusterSpec& spec, const FitTable& table, const std::string& kind, con
   set("nic_efficiency", target.nic_efficiency, row.nic_efficiency);
   set("latency_share", target.latency_share, row.latency_share);
   set("plateau", target.plateau, row.plateau);
-  if (!row.nic_rate || !spec.nics) return;
-  const std::optional share = std::min(1.0, row.nic_rate->bytes_per_second / spec.nics->rate.bytes_per_second);
-  if (kind == "all_to_all" || kind == "send_recv")
-    set("nic_efficiency", target.nic_efficiency, share);
-  else
-    set("efficiency", target.efficiency, share);
+  set("nic_rate", target.nic_rate, row.nic_rate);
+  if (row.nic_rate && target.nic_efficiency) target.nic_efficiency = 1;
 }
 
 bool concerns(const FittedOverhead& row, const std::string& kind, bool across_nodes, const ClusterSpec& spec) {

@@ -23,8 +23,8 @@ struct FittedOverhead {
   std::optional<NcclGeneration> generation = {};  // of the GPUs; absent: any
   std::optional<Seconds> start = {}, per_remote_peer = {}, fill = {};
   std::optional<double> efficiency = {}, nic_efficiency = {}, latency_share = {};
-  // What one NIC carries at most, whatever its line rate, because processors copy its bytes (TCP). It is written as the
-  // share of the cluster's line rate: as `nic_efficiency` of all-to-all and send_recv, as `efficiency` of the others.
+  // What one NIC carries at most, whatever its line rate, because processors copy its bytes (TCP). It takes the place
+  // of a share of the line rate.
   std::optional<Bandwidth> nic_rate = {};
   std::optional<bool> plateau = {};
   std::vector<std::string> fitted_on = {};  // systems

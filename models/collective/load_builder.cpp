@@ -5,11 +5,11 @@
 namespace shardsim {
 
 LoadBuilder::LoadBuilder(const std::vector<int>& ranks, const CallShape& call, const Cluster& cluster)
-    : LoadBuilder(ranks, cluster, nic_efficiency(call, cluster), overhead_of(call, cluster).efficiency) {}
+    : LoadBuilder(ranks, cluster, nic_share(call, cluster), overhead_of(call, cluster).efficiency) {}
 
-LoadBuilder::LoadBuilder(const std::vector<int>& ranks, const Cluster& cluster, double nic_efficiency,
+LoadBuilder::LoadBuilder(const std::vector<int>& ranks, const Cluster& cluster, NicShare of_nics,
                          double port_efficiency)
-    : cluster_(cluster), nic_efficiency_(nic_efficiency), port_efficiency_(port_efficiency), bytes_(ranks, cluster) {}
+    : cluster_(cluster), of_nics_(of_nics), port_efficiency_(port_efficiency), bytes_(ranks, cluster) {}
 
 void LoadBuilder::add_link(LinkId link, double bytes) {
   bytes_[link] += bytes;
@@ -64,17 +64,17 @@ void LoadBuilder::note_latency(Seconds latency) {
 
 void LoadBuilder::cap(LinkId link, double bytes_per_second) {
   const Link& target = cluster_.links()[link];
-  const double occupancy = bytes_per_second / efficiency(target.kind);
+  const double occupancy = bytes_per_second / efficiency(target);
   if (occupancy >= target.rate.bytes_per_second) return;
   if (!caps_) caps_ = bytes_.zeros();
   (*caps_)[link] = occupancy;
 }
 
-double LoadBuilder::efficiency(LinkKind kind) const {
-  switch (kind) {
+double LoadBuilder::efficiency(const Link& link) const {
+  switch (link.kind) {
     case LinkKind::nic_out:
     case LinkKind::nic_in:
-      return nic_efficiency_;
+      return of_nics_.of(link.rate);
     case LinkKind::nvlink_out:
     case LinkKind::nvlink_in:
     case LinkKind::nvlink_mesh:
@@ -94,7 +94,7 @@ std::vector<LinkLoad> LoadBuilder::loads() const {
   loads.reserve(count);
   bytes_.for_each([&](LinkId link, double bytes) {
     if (bytes <= 0) return;
-    LinkLoad load{link, bytes, bytes / efficiency(cluster_.links()[link].kind), {}};
+    LinkLoad load{link, bytes, bytes / efficiency(cluster_.links()[link]), {}};
     if (caps_) load.cap = {(*caps_)[link]};
     loads.push_back(load);
   });

@@ -22,7 +22,7 @@ class LoadBuilder {
   LoadBuilder(const std::vector<int>& ranks, const CallShape& call, const Cluster& cluster);
 
   // At these efficiencies of NICs and of the GPUs' ports.
-  LoadBuilder(const std::vector<int>& ranks, const Cluster& cluster, double nic_efficiency, double port_efficiency);
+  LoadBuilder(const std::vector<int>& ranks, const Cluster& cluster, NicShare of_nics, double port_efficiency);
 
   void add_link(LinkId link, double bytes);
   // Along the route between two ranks of one node; both hops of a relayed pair, evenly over all its relays where the
@@ -44,10 +44,10 @@ class LoadBuilder {
  private:
   void add_slot(int rank, double out, double in);  // nothing where no route of the node uses PCIe
   void add_links(const Route& local, int node, double bytes);
-  double efficiency(LinkKind kind) const;
+  double efficiency(const Link& link) const;
 
   const Cluster& cluster_;
-  double nic_efficiency_;
+  NicShare of_nics_;
   double port_efficiency_;
   bool relayed_ = false;
   Seconds largest_latency_;

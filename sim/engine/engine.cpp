@@ -1,5 +1,6 @@
 #include "sim/engine/engine.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/engine/critical_path.h"
@@ -57,13 +58,19 @@ ComparedSimulation simulate_on_both(const Program& program, const Cluster& clust
   return {simulate_classes(program, cluster, works, std::move(classes), network, options), time};
 }
 
+Utilisation busier(const Utilisation& link, const Utilisation& rank) {
+  Utilisation busiest = link.share >= rank.share ? link : rank;
+  busiest.share = std::min(1.0, busiest.share);
+  return busiest;
+}
+
 SimulationResult simulation_result(const Execution::Kept& kept, const Program& program,
                                    const std::vector<OpWork>& works, const NodeClasses& classes,
                                    const Cluster& cluster) {
   const Utilisation link = busiest_link(link_seconds(works, cluster), cluster, kept.seconds);
   Timeline timeline = timeline_of(kept, program, works, classes, cluster);
   const Utilisation rank = limiting_rank(program, works, timeline, kept.seconds);
-  return {std::move(timeline), link.share >= rank.share ? link : rank, kept.change, {}};
+  return {std::move(timeline), busier(link, rank), kept.change, {}};
 }
 
 SteadyIteration steady_iteration(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
@@ -73,7 +80,7 @@ SteadyIteration steady_iteration(const Program& program, const Cluster& cluster,
   Timeline timeline = timeline_without_traffic(kept, program, works, run.classes, cluster);
   const Utilisation link = busiest_link(link_seconds(works, cluster), cluster, kept.seconds);
   const Utilisation rank = limiting_rank(program, works, timeline, kept.seconds);
-  return {{kept.seconds}, link.share >= rank.share ? link : rank, std::move(timeline)};
+  return {{kept.seconds}, busier(link, rank), std::move(timeline)};
 }
 
 Seconds iteration_time(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,

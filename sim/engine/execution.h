@@ -231,4 +231,8 @@ std::vector<double> link_seconds(const std::vector<OpWork>& works, const Cluster
 // rounding the first.
 Utilisation busiest_link(const std::vector<double>& busy, const Cluster& cluster, double seconds);
 
+// The busier of a link and a rank, for at most all of the time: without contention (closed_form) a link carries in an
+// iteration what it could not, and one that is not steady has work of its neighbours.
+Utilisation busier(const Utilisation& link, const Utilisation& rank);
+
 }  // namespace shardsim

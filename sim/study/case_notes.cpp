@@ -73,6 +73,17 @@ void note_memory(Notes& notes, const CaseResult& result) {
                   rank, mark / kGiB, (mark - capacity) / kGiB));
 }
 
+// Operations that use a link at once are each timed as if they had it alone.
+void note_uncontended(Notes& notes, const CaseResult& result, const Case& item) {
+  const Tree* const name = item.network.find("name");
+  if (name == nullptr || name->scalar != "closed_form" || result.limit.share < 1) return;
+  notes.push_back(
+      fmt::format("Without contention (network closed_form), the operations of an iteration ask for more of {} than "
+                  "there is in that time, so the real iteration is longer. 'network: {{name: fair_queues}}' shares "
+                  "links.",
+                  result.limit.what));
+}
+
 // What is at stake: the exposed transfer of exchanges would take as many times longer as the fabric collapses.
 void note_collapse(Notes& notes, const CaseResult& result, const Case& item) {
   if (!item.cluster.fabric.collapse) return;
@@ -372,6 +383,7 @@ std::vector<std::string> case_notes(const CaseResult& result, const PreparedCase
   note_measured_rest(notes, result, item);
   note_memory(notes, result);
   note_collapse(notes, result, item);
+  note_uncontended(notes, result, item);
   for (std::string& note : cluster_notes(item.cluster)) notes.push_back(std::move(note));
   for (std::string& note : fit_notes(result, prepared)) notes.push_back(std::move(note));
   note_allowance(notes, result, item);

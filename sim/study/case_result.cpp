@@ -6,7 +6,9 @@
 #include "base/workers.h"
 #include "plan/memory_model.h"
 #include "sim/engine/op_work.h"
+#include "sim/study/better_plan.h"
 #include "sim/study/drawn_batches.h"
+#include "sim/study/hardware.h"
 #include "sim/study/result_fields.h"
 #include "sim/timeline/host_waits.h"
 #include "sim/timeline/timeline.h"
@@ -300,6 +302,15 @@ CaseResult at_planned_payload(const PreparedCase& prepared, bool pareto) {
   return described_case(prepared, std::move(simulated.result), simulated.other.ms(), pareto);
 }
 
+// Notes for which the case, or a part of it, is simulated once more.
+void add_what_if_notes(CaseResult& result, const PreparedCase& prepared) {
+  std::vector<std::string> notes = sound_cluster_notes(result, prepared);
+  notes.push_back(slower_links_note(prepared));
+  notes.push_back(better_plan_note(result, prepared));
+  for (std::string& note : notes)
+    if (!note.empty()) result.notes.push_back(std::move(note));
+}
+
 CaseResult whole_case(const PreparedCase& prepared, bool pareto) {
   const Case& item = prepared.item;
   std::optional<AtPayload> observed = at_observed_payload(prepared);
@@ -310,6 +321,7 @@ CaseResult whole_case(const PreparedCase& prepared, bool pareto) {
   }
   if (prepared.scenario.cross_check) add_torchrec(result, prepared);
   result.notes = case_notes(result, prepared);
+  add_what_if_notes(result, prepared);
   result.published = compared_with_published(result, item.published, [&] { return KernelParts::of(prepared); });
   return result;
 }

@@ -38,6 +38,7 @@ struct PlacementSummary {
   std::uint64_t rows = 0;
   double access_share = 0;
   std::vector<int> ranks;
+  bool operator==(const PlacementSummary&) const = default;
 };
 
 // The paper's Figures 3 and 5 for one table, as data for the report.

@@ -214,7 +214,7 @@ std::vector<std::string> pinned_values(const Case& item) {
     sentences.emplace_back("The compute model uses measured times, which do not change with the GPU's rates.");
   std::vector<std::string> kinds;
   for (const auto& [kind, pair] : item.cluster.overheads)
-    if (pair.across_nodes.nic_efficiency) kinds.push_back(kind);
+    if (pair.across_nodes.nic_efficiency && !pair.across_nodes.nic_rate) kinds.push_back(kind);
   if (!kinds.empty() && item.cluster.nics && item.cluster.nodes > 1)
     sentences.push_back(
         fmt::format("The cluster states which share of the NICs' line rate {} reaches. It was measured at the "

@@ -157,6 +157,7 @@ struct OverheadSpec {
   Seconds start;
   Seconds per_remote_peer;
   std::optional<double> nic_efficiency;  // absent: bounded by the graph, or by NCCL's own model
+  std::optional<Bandwidth> nic_rate;     // most that one NIC carries, whatever its line rate; absent: that is the limit
   bool start_is_fitted = false;          // then `start` holds the latency of the steps too
   double efficiency = 1;                 // part of NCCL's bandwidth, or of the GPUs' ports (all_to_all, send_recv)
   Seconds fill;                          // lost by a pipeline per chunk: adds 2 sqrt(fill x time of the bytes)

@@ -31,6 +31,14 @@ void nic_efficiency_field(SpecFields& fields, OverheadSpec& overhead) {
   }
 }
 
+void nic_rate_field(SpecFields& fields, OverheadSpec& overhead) {
+  fields.take("nic_rate", overhead.nic_rate);
+  if (overhead.nic_rate && overhead.nic_rate->bytes_per_second <= 0) {
+    throw input_error(fields.reader().place_of("nic_rate"), "a NIC that carries nothing ends no collective",
+                      "Write a rate above 0, or leave nic_rate out");
+  }
+}
+
 bool is_exchange(std::string_view kind) {
   return kind == "all_to_all" || kind == "send_recv";
 }
@@ -62,6 +70,7 @@ void reach_fields(SpecFields& fields, OverheadSpec& overhead, std::string_view k
   fields.take_part("latency_share", overhead.latency_share, kMostLatencyShare);
   fields.take("plateau", overhead.plateau);
   if (across_nodes) nic_efficiency_field(fields, overhead);
+  if (across_nodes) nic_rate_field(fields, overhead);
   fields.map("holds_for", overhead.holds_for, range_fields);
   if (fields.reading()) refuse_foreign(fields.reader(), overhead, kind, across_nodes);
 }

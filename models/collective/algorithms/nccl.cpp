@@ -32,6 +32,16 @@ void add_schedule(const CollectiveCall& call, const NcclTime& chosen, const Clus
   }
 }
 
+// NCCL goes by line rates. Channels through NICs that carry less get what these carry, so that the choice between
+// protocols is that of a NIC of this rate, and a faster one of the same limit changes nothing.
+void limit_channels(NcclGraphs& graphs, const NicShare& nics) {
+  const double all = graphs.nics * nics.most.bytes_per_second / 1e9;
+  if (all <= 0) return;
+  graphs.ring.bw_inter = std::min(graphs.ring.bw_inter, all / graphs.ring.count);
+  graphs.ring.bw_intra = std::min(graphs.ring.bw_intra, all / graphs.ring.count);
+  if (graphs.nvls.count > 0) graphs.nvls.bw_inter = std::min(graphs.nvls.bw_inter, all / graphs.nvls.count);
+}
+
 // Alone, no load may take less than NCCL's own time for the bytes, at the efficiency that the kind reaches.
 std::vector<LinkLoad> bounded(std::vector<LinkLoad> loads, std::int64_t bytes, const NcclTime& chosen,
                               double efficiency, const Cluster& cluster) {
@@ -59,14 +69,15 @@ CollectiveLoads expand_nccl(const CollectiveCall& call, const Cluster& cluster) 
   const CallShape shape = call_shape(call, cluster);
   const OverheadSpec overhead = overhead_of(shape, cluster);
   NcclSetup setup = nccl_setup(call.ranks, cluster);
-  setup.collnet = cluster.spec().fabric.sharp && call.kind == CollectiveKind::all_reduce;
+  const ClusterSpec& spec = cluster.spec();
+  if (shape.group.across_nodes()) limit_channels(setup.graphs, fed_by_slot(spec, {}, overhead.nic_rate));
+  setup.collnet = spec.fabric.sharp && call.kind == CollectiveKind::all_reduce;
   const NcclTime chosen = nccl_time(call.kind, call.bytes, setup);
-  result.start =
-      cluster.spec().launch_overhead + overhead_start(overhead, shape.group) + shown_latency(chosen, overhead);
+  result.start = spec.launch_overhead + overhead_start(overhead, shape.group) + shown_latency(chosen, overhead);
   if (call.bytes == 0) return result;
   result.algorithm = nccl_algorithm_name(chosen.algorithm);
   result.protocol = nccl_protocol_name(chosen.protocol);
-  LoadBuilder builder(call.ranks, cluster, port_share(cluster.spec(), pcie_rate(cluster.spec().pcie)), 1);
+  LoadBuilder builder(call.ranks, cluster, fed_by_slot(spec, pcie_rate(spec.pcie), overhead.nic_rate), 1);
   add_schedule(call, chosen, cluster, builder);
   result.loads = bounded(builder.loads(), call.bytes, chosen, overhead.efficiency, cluster);
   result.start = result.start + pipeline_fill(overhead, result, cluster);

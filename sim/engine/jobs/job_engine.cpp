@@ -221,7 +221,7 @@ void add_busiest_link(JobSimulation& result, const Lane& lane, const std::vector
     if (busy[link] > 0) busy[link] = shares[lane.run.cluster.in_whole(static_cast<LinkId>(link))];
   }
   const Utilisation busiest = busiest_link(busy, lane.run.cluster, 1);
-  if (busiest.share >= result.simulation.busiest.share) result.simulation.busiest = busiest;
+  result.simulation.busiest = busier(busiest, result.simulation.busiest);
 }
 
 }  // namespace

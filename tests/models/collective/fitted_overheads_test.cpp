@@ -65,13 +65,40 @@ TEST_CASE("the generation of the GPUs and the network choose") {
   CHECK(nic_efficiency(h100(2)) == doctest::Approx(.967));
   CHECK(nic_efficiency(single(2, "7.0", 3, "100 Gbit/s")) == doctest::Approx(.878));
   CHECK(nic_efficiency(a100(2, 8, "per_gpu: 1, rate: \"200 Gbit/s\", transport: slingshot")) == doctest::Approx(.4));
-  // What a NIC carries over TCP is the same whatever its rate.
-  CHECK(nic_efficiency(a100(2, 8, "per_gpu: 1, rate: \"200 Gbit/s\", transport: tcp")) == doctest::Approx(3.25 / 25));
-  CHECK(nic_efficiency(a100(2, 8, "per_gpu: 1, rate: \"10 Gbit/s\", transport: tcp")) == 1);
+  CHECK(nic_efficiency(a100(2, 8, "per_gpu: 1, rate: \"200 Gbit/s\", transport: tcp")) == 1);
   CHECK(nic_efficiency(a100(2, 8, "per_gpu: 1, rate: \"200 Gbit/s\", transport: efa")) == doctest::Approx(.90));
   CHECK(network_of(spec_from(a100(1)), false) == "nvswitch");
   CHECK(network_of(spec_from(v100_cube()), false) == "mesh");
   CHECK(network_of(spec_from(single(2, "8.0", 4, "200 Gbit/s")), false) == "pcie");
+}
+
+// A share of the line rate would fall with it, and be multiplied with what NCCL reckons with, which does not rise.
+TEST_CASE("what a NIC carries over TCP is the same whatever its rate") {
+  const auto over_tcp = [](const std::string& rate) {
+    return with_fits(spec_from(a100(2, 8, "per_gpu: 1, rate: \"" + rate + "\", transport: tcp, latency: 0 s") +
+                               "fits: open_data\n"));
+  };
+  CHECK(over_tcp("200 Gbit/s").overheads.at("all_to_all").across_nodes.nic_rate == Bandwidth{3.25e9});
+  CHECK(over_tcp("200 Gbit/s").overheads.at("all_reduce").across_nodes.efficiency == 1);
+  const std::vector<std::pair<CollectiveKind, double>> carried = {
+      {CollectiveKind::all_reduce, 5e9}, {CollectiveKind::all_gather, 1.5e9}, {CollectiveKind::reduce_scatter, 1.5e9}};
+  for (const auto& [kind, rate] : carried) {
+    CAPTURE(collective_kind_name(kind));
+    const double slow = seconds(over_tcp("100 Gbit/s"), kind, 1 << 30);
+    for (const char* faster : {"200 Gbit/s", "400 Gbit/s", "800 Gbit/s", "3200 Gbit/s"})
+      CHECK(seconds(over_tcp(faster), kind, 1 << 30) <= slow * (1 + 1e-9));
+    // Eight NICs of a node carry what a ring sends out of it, 2 (n - 1) / n or (n - 1) / n of the bytes.
+    CHECK(seconds(over_tcp("800 Gbit/s"), kind, 1 << 30) >= bus_factor(kind, 16) * (1 << 30) / (8 * rate));
+  }
+}
+
+TEST_CASE("a limit that is a rate of its own binds a broken NIC no more than a sound one") {
+  const auto with_half_a_nic = [](const std::string& more) {
+    return seconds(spec_from(a100(2, 8, "per_gpu: 1, rate: \"400 Gbit/s\"") + more), CollectiveKind::all_to_all,
+                   1 << 30);
+  };
+  const std::string limit = "overheads: {all_to_all: {across_nodes: {nic_rate: 10 GB/s}}}\n";
+  CHECK(with_half_a_nic(limit) == with_half_a_nic(limit + "faults: [{node: 0, nic: 0, rate_factor: 0.5}]\n"));
 }
 
 TEST_CASE("what the file states stands") {

@@ -217,6 +217,16 @@ overheads:
   CHECK_FALSE(spec.overheads.at("all_gather").across_nodes.nic_efficiency);
 }
 
+TEST_CASE("what a NIC carries at most is a rate above 0, across nodes alone") {
+  const auto with = [](const std::string& reach, const std::string& rate) {
+    return spec_of(least_cluster(8) + "overheads: {all_reduce: {" + reach + ": {nic_rate: " + rate + "}}}\n");
+  };
+  CHECK(with("across_nodes", "5 GB/s").overheads.at("all_reduce").across_nodes.nic_rate == Bandwidth{5e9});
+  CHECK_FALSE(spec_of(least_cluster(8)).overheads.at("all_reduce").across_nodes.nic_rate);
+  CHECK_THROWS_AS(with("across_nodes", "0 GB/s"), Error);
+  CHECK_THROWS_AS(with("in_node", "5 GB/s"), Error);
+}
+
 TEST_CASE("values that state where they come from are collected") {
   const ClusterSpec spec = shipped("a100_mesh_4x8");
   const auto find = [&](const std::string& path) {

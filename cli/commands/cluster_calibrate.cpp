@@ -46,6 +46,11 @@ struct Fitted {
   Document tables;
 };
 
+// A fit that predicts rows it has not seen worse than the cluster does as it is must not pass for a calibration.
+const std::string kWorse = "the fit predicts rows that it left out worse than the cluster does as it is: ";
+const std::string kForce = "Measure more, or write the fit all the same with --force";
+const std::string kForced = "warning: --force takes fits that predict rows left out worse than the cluster as it was: ";
+
 Fitted fitted_compute(const Arguments& given, const CsvTable& table) {
   for (const char* const option : {"system", "kind", "rows"})
     if (given.has(option))
@@ -53,22 +58,24 @@ Fitted fitted_compute(const Arguments& given, const CsvTable& table) {
                         "Leave it out");
   const ComputeCalibration made =
       calibrate_compute(prior_of(given, ""), read_embedding_table(table), given.text("measurements"));
+  const std::string worse = made.worse_text();
+  if (!worse.empty() && !given.has("force")) throw input_error({given.text("measurements")}, kWorse + worse, kForce);
+  if (!worse.empty()) say(kForced + worse);
   return {made.spec, "compute", made.gpu, calibration_document(made)};
 }
 
-// A fit that predicts rows it has not seen worse than the cluster does as it is must not pass for a calibration.
 void refuse_worse(const Calibration& made, const Arguments& given) {
   const std::string worse = made.worse_text();
   if (!made.took_any())
-    throw input_error({given.text("measurements")},
-                      worse.empty()
-                          ? "no collective is measured at a second size, which would judge its fit"
-                          : "no fit predicts rows that it left out as well as the cluster does as it is: " + worse,
-                      "Measure more sizes, or write the fit all the same with --force");
+    throw input_error(
+        {given.text("measurements")},
+        worse.empty() ? "no collective is measured at a second size, which would judge its fit" : kWorse + worse,
+        kForce);
   if (worse.empty()) return;
-  say((given.has("force") ? "warning: --force takes fits that predict rows left out worse than the cluster as it was: "
-                          : "warning: fits that predict rows left out worse than the cluster as it is are not taken, "
-                            "and the cluster keeps its constants there: ") +
+  if (given.has("force")) return say(kForced + worse);
+  say("warning: fits that predict rows left out worse than the cluster as it is are not taken, and the cluster keeps "
+      "its "
+      "constants there: " +
       worse);
 }
 

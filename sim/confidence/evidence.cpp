@@ -6,11 +6,13 @@
 #include <map>
 
 #include "base/text.h"
+#include "models/collective/fitted_overheads.h"
 
 namespace shardsim {
 namespace {
 
-constexpr std::size_t kMostKeys = 2;  // that a sentence quotes
+constexpr std::size_t kMostKeys = 2;     // that a sentence quotes
+constexpr std::size_t kMostSystems = 4;  // that are named; more are rows of one system, which the source names
 
 // The fitted constants of collectives that count on the cluster, by key.
 std::map<std::string, const SourcedValue*> constants_of(const ComparedCluster& cluster) {
@@ -24,7 +26,8 @@ std::map<std::string, const SourcedValue*> constants_of(const ComparedCluster& c
 
 std::string words_of(const SourcedValue* value) {
   if (value == nullptr) return "not fitted";
-  return fmt::format("{} from {}", value->value, value->fitted_on.empty() ? value->source : join(value->fitted_on));
+  const bool few = !value->fitted_on.empty() && value->fitted_on.size() <= kMostSystems;
+  return fmt::format("{} from {}", value->value, few ? join(value->fitted_on) : value->source);
 }
 
 // Of constants that both were measured for, or one of them; what both have from the same measurements is alike.
@@ -41,14 +44,24 @@ std::vector<std::string> unlike_constants(const ComparedCluster& first, const Co
   return texts;
 }
 
+// Fits that the file asks for can be left out of the comparison; what it states itself cannot.
+bool is_of_shipped_fit(const ComparedCluster& cluster) {
+  const auto constants = constants_of(cluster);
+  return std::ranges::all_of(
+      constants, [](const auto& constant) { return constant.second->source.starts_with(open_data_fits().source); });
+}
+
 std::string sentence(const ComparedCluster& first, const ComparedCluster& second, std::vector<std::string> constants) {
   const std::size_t all = constants.size();
   constants.resize(std::min(all, kMostKeys));
   const std::string more = all > kMostKeys ? fmt::format("; and {} more", all - kMostKeys) : "";
   return fmt::format(
       "Unlike evidence: the collectives of '{}' and '{}' are timed with constants from different measurements ({}{}). "
-      "Which of the two is faster may come of that; `--set cluster.fits=none` compares them without.",
-      first.name, second.name, join(constants, "; "), more);
+      "Which of the two is faster may come of that; {}.",
+      first.name, second.name, join(constants, "; "), more,
+      is_of_shipped_fit(first) && is_of_shipped_fit(second)
+          ? "`--set cluster.fits=none` compares them without"
+          : "calibrate both to compare them by measurements of your own");
 }
 
 }  // namespace

@@ -18,8 +18,6 @@ namespace {
 
 constexpr int kWrittenDigits = 6;            // what is left of a start of four digits less the launch overhead
 constexpr std::int64_t kMostNamedRows = 12;  // by the source of a value
-// Percentage points by which the median error may rise: rows of one setting repeat to some percent.
-constexpr double kNoWorsePct = 1;
 constexpr const char* kLaunchPath = "overheads.launch_overhead";
 
 using MeasuredRows = std::vector<MeasuredRow>;

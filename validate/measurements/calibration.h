@@ -18,6 +18,10 @@ struct CalibrationOptions {
   std::string measurements;      // their path, for the sources of the fitted values
 };
 
+// Percentage points by which a fit may raise the median error on rows left out and still be no worse: rows of one
+// setting repeat to some percent.
+inline constexpr double kNoWorsePct = 1;
+
 // A value of the file and what the rows made of it, as texts of the file.
 struct CalibratedValue {
   std::string path, before, after;
@@ -85,6 +89,9 @@ struct ComputeErrors {
   std::string what;  // "lookup", "update", "gemm"
   int used = 0, checked = 0;
   double median_before = 0, median_after = 0, p90_after = 0;  // absolute, on the rows of the check third
+  double scale_after = 0;  // mean of |ln(measured / predicted)| on them, as HeldOutWork has it
+
+  bool is_worse() const;  // than the cluster was before, on the rows of the check third
 };
 
 struct ComputeCalibration {
@@ -93,6 +100,8 @@ struct ComputeCalibration {
   std::vector<CalibratedValue> values;
   std::vector<ComputeErrors> errors;
   int left_out = 0;  // warm, skewed, or served by caches
+
+  std::string worse_text() const;  // as of a Calibration
 };
 
 // Fits the roofline of `gpu` (kernel_overhead, copy_bandwidth as random rows reach it, lookups_per_ns, sort_per_lookup,

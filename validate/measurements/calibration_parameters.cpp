@@ -63,11 +63,6 @@ double& number_of(ClusterSpec& spec, const CalibratedNumber& number) {
   }
 }
 
-// Reflected at the most: a value that stops there would keep half of its numeric slope, and lead a fit astray.
-double at_most(double most, double value) {
-  return value > most ? most * most / value : value;
-}
-
 // What the rows of one kind can tell, added to the list.
 void add_kind(std::vector<CalibratedParameter>& list, CollectiveKind kind, const std::vector<MeasuredRow>& rows,
               const ClusterSpec& spec) {
@@ -135,7 +130,7 @@ ClusterSpec scaled(const ClusterSpec& prior, const std::vector<CalibratedParamet
     for (const CalibratedNumber& number : parameters[i].numbers) {
       const KeyEntry& entry = entry_of(number.key);
       double& value = number_of(spec, number);
-      value = at_most(entry.most, (value > 0 ? value : entry.of_none) * std::exp(logarithms[i]));
+      value = std::min((value > 0 ? value : entry.of_none) * std::exp(logarithms[i]), entry.most);
     }
   }
   return spec;

@@ -93,7 +93,9 @@ std::string values_of(const FittedOverhead& row) {
 }
 
 std::string nics_text(const FittedOverhead& row) {
-  return row.nics_from ? fmt::format("from {} on", to_text(*row.nics_from)) : "any";
+  constexpr double kGbitPerByte = 8e-9;
+  return row.nics_from ? fmt::format("from {} Gbit/s on", shortest(kGbitPerByte * row.nics_from->bytes_per_second))
+                       : "any";
 }
 
 Sheet overheads_sheet() {

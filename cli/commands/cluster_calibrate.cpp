@@ -46,6 +46,11 @@ struct Fitted {
   Document tables;
 };
 
+// A fit that predicts rows it has not seen worse than the cluster does as it is must not pass for a calibration.
+const std::string kWorse = "the fit predicts rows that it left out worse than the cluster does as it is: ";
+const std::string kForce = "Measure more, or write the fit all the same with --force";
+const std::string kForced = "warning: --force takes fits that predict rows left out worse than the cluster as it was: ";
+
 Fitted fitted_compute(const Arguments& given, const CsvTable& table) {
   for (const char* const option : {"system", "kind", "rows"})
     if (given.has(option))
@@ -53,12 +58,31 @@ Fitted fitted_compute(const Arguments& given, const CsvTable& table) {
                         "Leave it out");
   const ComputeCalibration made =
       calibrate_compute(prior_of(given, ""), read_embedding_table(table), given.text("measurements"));
+  const std::string worse = made.worse_text();
+  if (!worse.empty() && !given.has("force")) throw input_error({given.text("measurements")}, kWorse + worse, kForce);
+  if (!worse.empty()) say(kForced + worse);
   return {made.spec, "compute", made.gpu, calibration_document(made)};
+}
+
+void refuse_worse(const Calibration& made, const Arguments& given) {
+  const std::string worse = made.worse_text();
+  if (!made.took_any())
+    throw input_error(
+        {given.text("measurements")},
+        worse.empty() ? "no collective is measured at a second size, which would judge its fit" : kWorse + worse,
+        kForce);
+  if (worse.empty()) return;
+  if (given.has("force")) return say(kForced + worse);
+  say("warning: fits that predict rows left out worse than the cluster as it is are not taken, and the cluster keeps "
+      "its "
+      "constants there: " +
+      worse);
 }
 
 Fitted fitted_collectives(const Arguments& given) {
   const std::string path = given.text("measurements");
-  const CalibrationOptions options{static_cast<int>(*given.count("rows", 2, kMostRows)), path};
+  CalibrationOptions options{std::nullopt, given.has("force"), path};
+  if (const auto most = given.count("rows", 2, kMostRows)) options.most_rows = static_cast<int>(*most);
   RunHints hints = measurement_hints(given);
   const Measurements measurements = read_measurements(path, hints);
   hints.system.clear();  // which rows of a table are taken
@@ -67,6 +91,7 @@ Fitted fitted_collectives(const Arguments& given) {
   const std::vector<MeasuredRow> rows = rows_of_system(measurements.rows, given.text("system"), path);
   if (rows.empty()) throw input_error({path}, "the file holds no measured row", "Give a file with at least two");
   const Calibration made = calibrate(prior_of(given, rows.front().system), rows, options);
+  refuse_worse(made, given);
   return {made.spec, "overheads", made.system, calibration_document(made)};
 }
 
@@ -102,7 +127,7 @@ Command cluster_calibrate_command() {
   return {
       .name = "shardsim cluster calibrate",
       .summary =
-          "fit a cluster's overheads and efficiencies to a few measured times, and check them against the others",
+          "fit a cluster's overheads and efficiencies to measured times, and judge the fit by times that it left out",
       .options =
           std::vector{Option{"cluster", 0, "NAME|FILE",
                              "The cluster whose values the fit starts from: the name of a shipped one (see "
@@ -110,13 +135,16 @@ Command cluster_calibrate_command() {
                              "", Option::Times::once}} +
           measurement_options() +
           std::vector{
-              Option{"rows", 0, "N", "Fit at most this number of rows of each collective; the others check the fit.",
-                     "4"},
+              Option{
+                  "rows", 0, "N",
+                  "Fit at most this number of rows of each collective; the others judge the fit. Without it all rows "
+                  "are fitted, and each is judged by a fit that left it out."},
               Option{"output", 'o', "NEW.yaml", "Write this file. - means standard output.", "", Option::Times::once},
               force_option()},
       .notes =
           "From the CSV table of shardsim-microbench, the compute values of the cluster's key `gpu` are fitted to two\n"
-          "thirds of the measured shapes.",
+          "thirds of the measured shapes. A fit that predicts what it left out worse than the cluster as it is is not "
+          "taken, unless --force is given.\n",
       .examples = {"shardsim cluster calibrate --cluster dgx1_v100 --measurements "
                    "scenarios/measurements/open/v100_hybrid_cube_mesh.csv -o out/my_v100.yaml"},
       .run = calibrate_cluster};

@@ -95,9 +95,13 @@ CallShape call_shape(const CollectiveCall& call, const Cluster& cluster) {
 }
 
 OverheadSpec overhead_of(const CallShape& call, const Cluster& cluster) {
-  const OverheadSpec* const stated = stated_overhead(call, cluster.spec());
+  return overhead_of(call, cluster.spec());
+}
+
+OverheadSpec overhead_of(const CallShape& call, const ClusterSpec& spec) {
+  const OverheadSpec* const stated = stated_overhead(call, spec);
   if (stated == nullptr) return {};
-  if (!stated->holds_for || outside(*stated->holds_for, call, cluster.spec()).empty()) return *stated;
+  if (!stated->holds_for || outside(*stated->holds_for, call, spec).empty()) return *stated;
   return default_overhead(std::string(collective_kind_name(call.kind)), call.group.across_nodes());
 }
 

@@ -90,6 +90,7 @@ Seconds start_time(const CallShape& call, Seconds latency, const Cluster& cluste
 // The overheads that the cluster states for calls of that kind and reach. If they hold only for other sizes, groups or
 // wirings (`holds_for`), the public defaults.
 OverheadSpec overhead_of(const CallShape& call, const Cluster& cluster);
+OverheadSpec overhead_of(const CallShape& call, const ClusterSpec& spec);
 
 // Whether the cluster states which share of the NICs' rate such calls reach across nodes. Then these calls are timed by
 // their loads on links, also inside a node, and not by NCCL's own model, which has no such share.

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/collective/nccl/constants.h"
+#include "base/units.h"
 #include "topology/spec/cluster_spec.h"
 
 namespace shardsim {
@@ -20,7 +20,9 @@ struct FittedOverhead {
   bool across_nodes = false;
   // "rdma" (InfiniBand, RoCE), "slingshot" or "tcp" across nodes; "nvswitch", "mesh" or "pcie" in a node; "": any.
   std::string network = {};
-  std::optional<NcclGeneration> generation = {};  // of the GPUs; absent: any
+  // Line rate of a NIC from which on the row holds; absent: any. NICs of a rate are the same hardware whatever GPUs
+  // they serve, so the GPUs have no say.
+  std::optional<Bandwidth> nics_from = {};
   std::optional<Seconds> start = {}, per_remote_peer = {}, fill = {};
   std::optional<double> efficiency = {}, nic_efficiency = {}, latency_share = {};
   // What one NIC carries at most, whatever its line rate, because processors copy its bytes (TCP). It takes the place

@@ -48,9 +48,21 @@ std::vector<IterationPart> by_class(const std::vector<IterationPart>& parts) {
     } else {
       alike->ms += part.ms;
       alike->guessed = alike->guessed || part.guessed;
+      alike->own_scale = part.own_scale && alike->own_scale ? std::max(part.own_scale, alike->own_scale) : std::nullopt;
     }
   }
   return joined;
+}
+
+// ", and for all_reduce of what the calibration of 'my_cluster' left out".
+std::string calibrated_words(const std::vector<IterationPart>& parts, const std::string& cluster) {
+  std::vector<std::string> kinds;
+  for (const IterationPart& part : by_class(parts)) {
+    const std::string kind = part.error_class.substr(part.error_class.rfind('/') + 1);
+    if (part.own_scale && std::ranges::find(kinds, kind) == kinds.end()) kinds.push_back(kind);
+  }
+  if (kinds.empty()) return "";
+  return fmt::format(", and for {} of what the calibration of '{}' left out", join(kinds), cluster);
 }
 
 }  // namespace
@@ -74,6 +86,7 @@ ErrorModel::ErrorModel(std::vector<Residual> residuals)
       rests_(rests_of(residuals_, [this](const std::vector<IterationPart>& parts) { return composed(parts); })) {}
 
 double ErrorModel::part_scale(const IterationPart& part) const {
+  if (part.own_scale) return *part.own_scale;
   const double measured = classes_.scale(part.error_class);
   return part.guessed ? std::hypot(measured, guessed_constant_scale()) : measured;
 }
@@ -117,6 +130,7 @@ Interval ErrorModel::interval(double ms, const IterationSetting& setting, const 
           : fmt::format("published iterations of other software on {}",
                         counted(rests_.systems("iteration", left_out), "system"));
   if (!left_out.empty()) interval.basis += ", none of them of its own system";
+  interval.basis += calibrated_words(parts, setting.cluster);
   return interval;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "models/collective/collective.h"
 #include "models/collective/fitted_overheads.h"
 #include "models/compute/compute_model.h"
 #include "sim/timeline/op_kind.h"
@@ -68,12 +69,15 @@ void add_kernel_guesses(Guesses& guesses, const Case& item, const GpuTable& gpus
   const GpuConstants* const constants = by_kernels ? gpus.find(item.cluster.gpu.model) : nullptr;
   if (constants == nullptr) return;
   static const std::map<std::string, std::string, std::less<>> kWhose = {
-      {"bytes_in_flight", "kernel/lookup"},    {"dram_latency", "kernel/lookup"},
-      {"gather_l2", "kernel/lookup"},          {"lookups_per_ns", "kernel/lookup"},
-      {"row_read_share", "kernel/lookup"},     {"row_update_share", "kernel/update"},
-      {"sort_fixed", "kernel/update"},         {"sort_share", "kernel/update"},
-      {"tensor_core_share", "kernel/product"}, {"fp32_share", "kernel/product"},
-      {"copy_bandwidth", "kernel/update"}};
+      {"bytes_in_flight", "kernel/lookup"},     {"dram_latency", "kernel/lookup"},
+      {"gather_l2", "kernel/lookup"},           {"lookups_per_ns", "kernel/lookup"},
+      {"row_read_share", "kernel/lookup"},      {"row_update_share", "kernel/update"},
+      {"sort_fixed", "kernel/update"},          {"sort_share", "kernel/update"},
+      {"tensor_core_share", "kernel/product"},  {"fp32_share", "kernel/product"},
+      {"copy_bandwidth", "kernel/update"},      {"bags_of_sm", "kernel/lookup"},
+      {"gradient_miss_share", "kernel/update"}, {"exposed_write", "kernel/product"},
+      {"tile_128x128_share", "kernel/product"}, {"tile_128x64_share", "kernel/product"},
+      {"tile_64x64_share", "kernel/product"}};
   for (const SourcedValue& constant : constants->sources) {
     const auto whose = kWhose.find(constant.path);
     if (whose != kWhose.end() && is_guess(constant)) guesses.classes.insert(whose->second);
@@ -97,15 +101,36 @@ Guesses guesses_of(const Case& item, const GpuTable& gpus) {
   return guesses;
 }
 
-// Whether an operation's first group has ranks of several nodes.
-bool crosses_nodes(const Timeline& timeline, const std::string& name) {
-  const auto op = std::ranges::find(timeline.ops, name, &Timeline::OpInfo::name);
-  if (op == timeline.ops.end()) return false;
-  const auto group = timeline.groups.find(op->group);
+// Of an operation's first group.
+GroupShape shape_of(const Timeline& timeline, const std::string& name) {
   const int per_node = std::max(1, timeline.ranks_per_node);
-  if (group == timeline.groups.end() || group->second.empty()) return timeline.world_size > per_node;
+  const auto op = std::ranges::find(timeline.ops, name, &Timeline::OpInfo::name);
+  if (op == timeline.ops.end()) return {1, 1, 1, 1};
+  const auto group = timeline.groups.find(op->group);
+  if (group == timeline.groups.end() || group->second.empty())
+    return {timeline.world_size, (timeline.world_size + per_node - 1) / per_node, per_node, per_node};
   const std::vector<int>& ranks = group->second.front();
-  return !ranks.empty() && ranks.front() / per_node != ranks.back() / per_node;
+  std::set<int> nodes;
+  for (const int rank : ranks) nodes.insert(rank / per_node);
+  return {static_cast<int>(ranks.size()), static_cast<int>(nodes.size()), per_node, per_node};
+}
+
+// What a calibration of the cluster left out says of such calls, where its constants hold for them.
+std::optional<double> own_scale_of(const ClusterSpec& spec, const std::string& op_class, const GroupShape& group,
+                                   std::int64_t bytes) {
+  const std::optional<CollectiveKind> kind = collective_kind_named(op_class);
+  if (!kind) return std::nullopt;
+  const std::optional<HeldOutCalls> held_out = overhead_of({*kind, group, bytes}, spec).held_out;
+  return held_out ? held_out->scale(bytes) : std::nullopt;
+}
+
+// The same of the GPU, where the roofline that was calibrated times the operations.
+std::optional<double> own_scale_of(const Case& item, std::string_view error_class) {
+  const std::optional<HeldOutWork>& held_out = item.cluster.gpu.held_out;
+  if (!held_out || !is_roofline(item.compute_model)) return std::nullopt;
+  if (error_class == "kernel/lookup") return held_out->lookup;
+  if (error_class == "kernel/update") return held_out->update;
+  return error_class == "kernel/product" ? held_out->product : std::nullopt;
 }
 
 std::string compute_class(std::string_view op_class) {
@@ -145,24 +170,27 @@ std::vector<IterationPart> parts_of(const Case& item, const Timeline& timeline, 
   for (const NamedTime& time : times) {
     if (is_compute(time.op_class)) computed += time.span_ms;
     if (!is_communication(time.op_class) || time.transfer_ms() <= 0) continue;
-    const bool across = crosses_nodes(timeline, time.name);
-    parts.push_back(
-        {collective_error_class(time.op_class, across, transport, time.bytes_per_rank / std::max(1, time.calls)),
-         time.transfer_ms(), guesses.has(across ? "across_nodes" : "in_node")});
+    const GroupShape group = shape_of(timeline, time.name);
+    const std::int64_t bytes = time.bytes_per_rank / std::max(1, time.calls);
+    const std::optional<double> own = own_scale_of(item.cluster, time.op_class, group, bytes);
+    const bool guessed = !own && guesses.has(group.across_nodes() ? "across_nodes" : "in_node");
+    parts.push_back({collective_error_class(time.op_class, group.across_nodes(), transport, bytes), time.transfer_ms(),
+                     guessed, own});
     seen += time.transfer_ms();
   }
-  if (host_ms > 0) parts.push_back({"host", host_ms, guesses.has("host")});
+  if (host_ms > 0) parts.push_back({"host", host_ms, guesses.has("host"), {}});
   seen += std::max(0.0, host_ms);
   const double whole = timeline.iteration_ms;
   if (seen > whole) {  // means over ranks beside the worst host's
     for (IterationPart& part : parts) part.ms *= whole / seen;
     return parts;
   }
-  if (computed <= 0 && seen < whole) parts.push_back({"kernel", whole - seen, false});
+  if (computed <= 0 && seen < whole) parts.push_back({"kernel", whole - seen, false, {}});
   for (const NamedTime& time : times) {
     if (!is_compute(time.op_class) || time.span_ms <= 0) continue;
     const std::string error_class = compute_class(time.op_class);
-    parts.push_back({error_class, (whole - seen) * time.span_ms / computed, guesses.has(error_class)});
+    const std::optional<double> own = own_scale_of(item, error_class);
+    parts.push_back({error_class, (whole - seen) * time.span_ms / computed, !own && guesses.has(error_class), own});
   }
   return parts;
 }

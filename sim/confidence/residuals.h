@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,9 +10,10 @@ namespace shardsim {
 
 // A part of an iteration, by the class whose errors it has.
 struct IterationPart {
-  std::string error_class;  // from general to specific, "collective/rdma/from 64 MiB/all_to_all"
-  double ms = 0;            // that it adds to the iteration
-  bool guessed = false;     // whether it hangs on a constant that is a guess
+  std::string error_class;               // from general to specific, "collective/rdma/from 64 MiB/all_to_all"
+  double ms = 0;                         // that it adds to the iteration
+  bool guessed = false;                  // whether it hangs on a constant that is a guess
+  std::optional<double> own_scale = {};  // of its error on what a calibration left out; absent: that of its class
   bool operator==(const IterationPart&) const = default;
 };
 

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/document/cells.h"
 #include "base/text.h"
+#include "sim/confidence/evidence.h"
 #include "sim/report/published_iterations.h"
 #include "sim/report/result_sheets.h"
 
@@ -63,6 +65,31 @@ std::vector<std::string> basis_texts(const Interval& interval) {
           interval.basis + "."};
 }
 
+// The cluster of a case, with what the study says was fitted of it.
+ComparedCluster compared_cluster(const StudyResult& study, const CaseResult& item) {
+  ComparedCluster cluster{item.cluster, item.interval->setting.nodes > 1, {}};
+  const std::string owner = item.cluster + ": ";
+  for (SourcedValue value : study.fitted) {
+    if (!value.path.starts_with(owner)) continue;
+    value.path.erase(0, owner.size());
+    cluster.fitted.push_back(std::move(value));
+  }
+  return cluster;
+}
+
+// Of clusters that a workload is run on.
+NoteList evidence_notes(const StudyResult& study) {
+  std::map<std::string, std::vector<ComparedCluster>> clusters;
+  for (const CaseResult& item : study.cases)
+    if (item.interval) clusters[item.workload].push_back(compared_cluster(study, item));
+  NoteList list;
+  for (const auto& [workload, of_workload] : clusters)
+    for (const std::string& text : unlike_evidence(of_workload))
+      if (std::ranges::find(list.notes, text, &NoteList::Note::text) == list.notes.end())
+        list.notes.push_back({text, ""});
+  return list;
+}
+
 }  // namespace
 
 std::string interval_cell(const Interval& interval) {
@@ -94,6 +121,9 @@ Section how_sure_section(const StudyResult& study, Medium medium) {
     if (terminal && study.choices.size() > kFewChoices)
       section.blocks.emplace_back(
           Paragraph{fmt::format("{} more choices are in the report.", study.choices.size() - kFewChoices)});
+  }
+  if (!judged) {
+    if (NoteList list = evidence_notes(study); !list.notes.empty()) section.blocks.emplace_back(std::move(list));
   }
   for (NoteList list : {grouped_notes(study, outside_texts), grouped_notes(study, basis_texts)}) {
     if (terminal && judged) list.notes.resize(std::min<std::size_t>(list.notes.size(), kFewChoices));

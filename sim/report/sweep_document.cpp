@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "sim/confidence/evidence.h"
 #include "sim/report/how_sure.h"
 #include "sim/report/page.h"
 #include "sim/report/sweep_charts.h"
@@ -209,7 +210,24 @@ NoteList outside_notes(const SweepResult& result) {
   return list;
 }
 
-Section sweep_how_sure(const SweepResult& result, bool page) {
+// Of the clusters of these points; two of one name are told apart by their NICs.
+NoteList evidence_notes(const SweepResult& result, const std::vector<std::size_t>& points) {
+  PointCases cases(*result.sweep);
+  std::vector<ComparedCluster> clusters;
+  for (const std::size_t point : points) {
+    if (!result.at(point).interval) continue;
+    const ClusterSpec spec = cases.at(point).cluster;
+    const std::string nics = spec.nics && spec.nodes > 1 ? fmt::format(" (NICs of {})", to_text(spec.nics->rate)) : "";
+    ComparedCluster cluster{spec.name + nics, spec.nodes > 1, {}};
+    std::ranges::copy_if(spec.sources, std::back_inserter(cluster.fitted), &SourcedValue::fitted);
+    if (std::ranges::find(clusters, cluster) == clusters.end()) clusters.push_back(std::move(cluster));
+  }
+  NoteList list;
+  for (std::string& text : unlike_evidence(clusters)) list.notes.push_back({std::move(text), ""});
+  return list;
+}
+
+Section sweep_how_sure(const SweepResult& result, const std::vector<std::size_t>& points, bool page) {
   const std::size_t all = result.plans.choices.size();
   const std::size_t shown = std::min(all, page ? kBestOnPage : kBestOnTerminal);
   std::string legend =
@@ -218,6 +236,8 @@ Section sweep_how_sure(const SweepResult& result, bool page) {
       "most, counting only outcomes in which that plan is faster.";
   if (shown < all) legend += fmt::format(" The first {} of {}; sweep.csv and sweep.h5 have the others.", shown, all);
   Section section = table_section("How sure", legend, choices_sheet(result, shown));
+  if (NoteList unlike = evidence_notes(result, points); !unlike.notes.empty())
+    section.blocks.emplace_back(std::move(unlike));
   if (NoteList outside = outside_notes(result); !outside.notes.empty()) section.blocks.emplace_back(std::move(outside));
   return section;
 }
@@ -297,7 +317,7 @@ Document sweep_document(const SweepResult& result, Medium medium) {
   Section best = table_section("Points", legend, points_sheet(result, fastest, page));
   best.remark = "most samples per second first";
   document.add(std::move(best));
-  document.add(sweep_how_sure(result, page));
+  document.add(sweep_how_sure(result, fastest, page));
   document.add(setting_section(result, fastest));
   document.add(failures_section(result));
   if (!page) document.add({"Summary", {Paragraph{summary}}, {}, Section::Heading::page_only});

@@ -19,9 +19,9 @@ echo "-- a published system"
 mesh=(cluster calibrate --cluster dgx1_v100 --measurements "$open/v100_hybrid_cube_mesh.csv")
 run "${mesh[@]}" -o my_mesh.yaml
 check "it is calibrated: $(cat streams/err)" [ "$code" -eq 0 ]
-check "the table names the rows used" grep -qE '^all_reduce: 4 of 18 rows used \(1x8 1 KiB, 1x8 4 MiB, ' streams/out
-check "and the errors on the others" grep -qE '^ +not used, from 1 MiB +[0-9]+ +[0-9.]+ +[0-9.]+' streams/out
-for key in 'fitted: true' 'rows_used: 4' 'error_unused_pct: [0-9.]+' 'fitted_on: \["all_reduce 1x8 1 KiB"'; do
+check "all rows are used" grep -qE '^all_reduce in a node: all 18 rows fitted, each judged by a fit that left it out' streams/out
+check "and judged where they are left out" grep -qE '^ +left out, from 1 MiB +8 +[0-9.]+ +[0-9.]+' streams/out
+for key in 'fitted: true' 'rows_used: 18' 'error_unused_pct: [0-9.]+' 'fitted_on: \["all_reduce 1x8 1 KiB"' 'held_out:' 'below_64kib: 0\.[0-9]+'; do
   check "the file says $key" grep -qE -- "$key" my_mesh.yaml
 done
 check "it has the file's name" grep -qx 'name: my_mesh' my_mesh.yaml
@@ -32,23 +32,65 @@ run "${mesh[@]}" -o my_mesh.yaml
 check "the same again" cmp -s first.yaml my_mesh.yaml
 run "${mesh[@]}" -o -
 check "-o - writes the file" grep -qx 'schema: shardsim.cluster/1' streams/out
-check "and the tables elsewhere" grep -q 'rows used' streams/err
+check "and the tables elsewhere" grep -q 'rows fitted' streams/err
 run "${mesh[@]}" --rows 8 -o my_mesh.yaml
-check "more rows on request" grep -q '^all_reduce: 8 of 18 rows used' streams/out
+check "fewer rows on request" grep -q '^all_reduce in a node: 8 of 18 rows fitted (1x8 1 KiB, ' streams/out
+
+echo "-- nccl-tests on one node and on two"
+# rows NODES SYSTEM FILE: all_reduce in steps of four from 1 KiB to 1 GiB, the first run of each.
+measured() {
+  awk -F, -v nodes="$1" -v system_name="$2" '$1 ~ system_name && /,all_reduce,/ && !seen[$0] {
+    for (i = 1; i <= NF; ++i) if ($i == "all_reduce") break
+    for (size = 1024; size <= 1073741824; size *= 4)
+      if ($(i + 2) == size && !known[size]++) printf "mine,%d,8,all_reduce,%d,%s\n", nodes, size, $(i + 4) }' "$open/$3"
+}
+{
+  echo 'system,nodes,gpus_per_node,collective,size_bytes,time_us'
+  measured 1 Azure superbench_a100_1node.csv
+  measured 2 Sophia alcf_sophia_dgxa100.csv
+} >mine.csv
+check "22 rows" [ "$(wc -l <mine.csv)" -eq 23 ]
+run cluster calibrate --cluster dgx_a100_80gb --measurements mine.csv -o mine.yaml
+check "each reach by itself, with all of its rows" [ "$(grep -c ': all 11 rows fitted' streams/out)" -eq 2 ]
+check "what is worse is not taken" grep -q '^all_reduce across nodes: .*; not taken' streams/out
+check "and said" grep -qE '^warning: fits that predict .* worse .*: all_reduce across nodes below 1 MiB [0-9.]+ instead of [0-9.]+ %' streams/err
+check "what is taken is no worse" awk '/in a node/ { on = 1 } /across nodes/ { on = 0 }
+  on && /left out/ && $NF { worse += $(NF - 2) > $(NF - 3) + 1 } END { exit worse }' streams/out
+predicted() { "$shardsim" collective predict --cluster "$1" --nodes 2 --kind all_reduce --sizes 1KiB:1GiB:x4 | awk '$1 ~ /^[0-9]+$/ { print $1, $6 }'; }
+check "the constants across nodes are those of before" [ "$(predicted mine.yaml)" = "$(predicted dgx_a100_80gb)" ]
+run cluster calibrate --cluster dgx_a100_80gb --measurements mine.csv -o forced.yaml --force
+check "by force they are not" [ "$(predicted forced.yaml)" != "$(predicted dgx_a100_80gb)" ]
+check "with a warning" grep -q '^warning: --force takes fits that predict rows left out worse' streams/err
+grep -E '^system|^mine,2' mine.csv >two.csv
+refuse 2 'two.csv: the fit predicts rows that it left out worse than the cluster does as it is: all_reduce across nodes .*--force' cluster calibrate --cluster dgx_a100_80gb --measurements two.csv -o two.yaml
+check "nothing is written then" [ ! -e two.yaml ]
+
+echo "-- intervals of a calibrated cluster"
+sed 's/,all_reduce,/,all_gather,/' mine.csv >exchange.csv  # times of another collective: errors of their own
+run cluster calibrate --cluster dgx_a100_80gb --measurements exchange.csv -o exchange.yaml --force
+cat >study.yaml <<EOF
+schema: shardsim.scenario/1
+workload: nv_medium
+planner: {name: hugectr}
+cases: [{name: before, cluster: {base: dgx_a100_80gb, nodes: 2}}, {name: after, cluster: {base: exchange.yaml, nodes: 2}}]
+EOF
+run run study.yaml -q -o out --json
+check "are those of what it left out: $(cat streams/err)" grep -q 'and for all_gather of what the calibration of .exchange. left out' streams/out
+rm -rf out study.yaml mine.yaml forced.yaml exchange.yaml two.csv mine.csv exchange.csv
 
 echo "-- its own prediction comes back"
 printf 'system,nodes,gpus_per_node,collective,size_bytes,time_us\n' >own.csv
 run collective predict --cluster first.yaml --nodes 1 --kind all_reduce --sizes 4KiB:1GiB:x4
 awk '$1 ~ /^[0-9]+$/ {print "own,1,8,all_reduce," $1 "," $6}' streams/out >>own.csv
 run cluster calibrate --cluster first.yaml --measurements own.csv -o own.yaml
-check "nothing to fit: $(grep 'not used, from' streams/out)" awk '/not used, from/ {found = $(NF - 2) < 0.5} END {exit !found}' streams/out
+check "nothing to fit: $(grep 'left out, from' streams/out)" awk '/left out, from/ {found = $(NF - 2) < 0.5} END {exit !found}' streams/out
 
 echo "-- the published timings"
 run collective compare --calibrated --measurements "$open" -o out
 check "calibrated comparison: $(cat streams/err)" [ "$code" -eq 0 ]
 check "it names what it used" grep -q 'were used' streams/out
 check "no row out of the model" grep -q '"out_of_model_rows": 0' out/comparison.json
-check "the table says rows used" grep -qE '^\| ALCF Sophia \(DGX A100\) \| all_reduce \| 4 \|' out/accuracy.md
+check "the table says rows fitted" grep -qE '^\| ALCF Sophia \(DGX A100\) \| all_reduce \| 4 \|' out/accuracy.md
 rm -rf out my_mesh.yaml own.yaml
 
 echo "-- bad input"
@@ -86,4 +128,4 @@ refuse 2 'dgx1_v10' cluster calibrate --cluster dgx1_v10 --measurements m.csv -o
 echo notes >notes.yaml
 refuse 2 'notes.yaml: the file exists, and .shardsim cluster calibrate. is not known to have written it' cluster calibrate --cluster dgx1_v100 --measurements m.csv -o notes.yaml
 refuse 2 'argument calibrat.*calibrate' cluster calibrat
-finish 30
+finish 50

@@ -25,6 +25,12 @@ struct WorkRange {
   bool operator==(const WorkRange&) const = default;
 };
 
+// How far a calibration's predictions were off on operations that it left out, by kind, as in HeldOutCalls.
+struct HeldOutWork {
+  std::optional<double> lookup, update, product;
+  bool operator==(const HeldOutWork&) const = default;
+};
+
 // The precisions of products that a GPU can state a rate for. Every GPU states the first.
 inline constexpr std::array<const char*, 7> kProductPrecisions = {"fp32", "fp64", "tf32", "fp16",
                                                                   "bf16", "fp8",  "int8"};
@@ -50,7 +56,8 @@ struct GpuSpec {
   double sorted_update_efficiency = 0.5;
   double overlap_slowdown = 0;
   double stream_sharing = 0;  // of k operations that compute at once each runs at 1 / (1 + stream_sharing (k - 1))
-  std::optional<WorkRange> holds_for;  // of what is fitted above; absent: every operation
+  std::optional<WorkRange> holds_for;   // of what is fitted above; absent: every operation
+  std::optional<HeldOutWork> held_out;  // of the compute model `roofline`; absent: not calibrated
   bool operator==(const GpuSpec&) const = default;
 };
 
@@ -71,6 +78,15 @@ struct FitRange {
   int ranks_to = 0;               // 0: no limit
   std::string nvlink;             // switch, mesh, none; empty: any wiring of a node
   bool operator==(const FitRange&) const = default;
+};
+
+// How far a calibration's predictions were off on calls that it left out: scales of ln(measured / predicted), by the
+// size of a call. Absent: no call of that size was left out.
+struct HeldOutCalls {
+  int rows = 0;
+  std::optional<double> below_64kib, from_64kib, from_1mib, from_64mib;
+  std::optional<double> scale(std::int64_t bytes) const;
+  bool operator==(const HeldOutCalls&) const = default;
 };
 
 enum class NvlinkKind { none, nvswitch, mesh };
@@ -164,6 +180,7 @@ struct OverheadSpec {
   double latency_share = 1;              // part of NCCL's latency that shows as time
   bool plateau = true;                   // whether NCCL's rise of ring latencies at large sizes shows as time
   std::optional<FitRange> holds_for;     // absent: every call
+  std::optional<HeldOutCalls> held_out;  // absent: not calibrated
   bool operator==(const OverheadSpec&) const = default;
 };
 struct OverheadPair {

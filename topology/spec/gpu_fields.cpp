@@ -157,6 +157,12 @@ void work_range_fields(SpecFields& fields, WorkRange& range) {
     throw input_error(fields.reader().place_of("gflop_to"), "gflop_to is below gflop_from", "Write the larger one");
 }
 
+void held_out_work_fields(SpecFields& fields, HeldOutWork& held_out) {
+  fields.take_scale("lookup", held_out.lookup);
+  fields.take_scale("update", held_out.update);
+  fields.take_scale("product", held_out.product);
+}
+
 void refuse_unsorted_updates(MapReader& reader) {
   if (!reader.has("inplace_update_efficiency")) return;
   throw input_error(reader.place_of("inplace_update_efficiency"),
@@ -176,6 +182,7 @@ void kernel_fields(SpecFields& fields, GpuSpec& gpu) {
   fields.take_share("overlap_slowdown", gpu.overlap_slowdown, Bounds::from(0).below(1));  // 1 would stop compute
   fields.take_real("stream_sharing", gpu.stream_sharing, Bounds::from(0).to(kMostStreamSharing), kMeaningOfSharing);
   fields.map("holds_for", gpu.holds_for, work_range_fields);
+  fields.map("held_out", gpu.held_out, held_out_work_fields);
   if (fields.reading()) refuse_unsorted_updates(fields.reader());
 }
 

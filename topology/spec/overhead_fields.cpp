@@ -61,17 +61,36 @@ void refuse_foreign(MapReader& reader, const OverheadSpec& overhead, std::string
   }
 }
 
+// A stated efficiency may say that NCCL's estimate is low; one above 1 that came of a fit makes up for other constants.
+void refuse_fit_above_one(MapReader& reader, double efficiency) {
+  if (efficiency <= 1 || !reader.is_fitted("efficiency")) return;
+  throw input_error(
+      reader.place_of("efficiency"),
+      fmt::format("an efficiency of {} came of a fit: more than the bandwidth that there is", shortest(efficiency)),
+      "Calibrate again: `shardsim cluster calibrate` fits at most 1");
+}
+
+void held_out_call_fields(SpecFields& fields, HeldOutCalls& held_out) {
+  fields.take("rows", held_out.rows, kMostIndex);
+  fields.take_scale("below_64kib", held_out.below_64kib);
+  fields.take_scale("from_64kib", held_out.from_64kib);
+  fields.take_scale("from_1mib", held_out.from_1mib);
+  fields.take_scale("from_64mib", held_out.from_64mib);
+}
+
 void reach_fields(SpecFields& fields, OverheadSpec& overhead, std::string_view kind, bool across_nodes) {
   fields.take("start", overhead.start);
   if (fields.reading()) overhead.start_is_fitted = fields.reader().is_fitted("start");
   fields.take("per_remote_peer", overhead.per_remote_peer);
   fields.take_part("efficiency", overhead.efficiency, kMostEfficiency);
+  if (fields.reading()) refuse_fit_above_one(fields.reader(), overhead.efficiency);
   fields.take("fill", overhead.fill);
   fields.take_part("latency_share", overhead.latency_share, kMostLatencyShare);
   fields.take("plateau", overhead.plateau);
   if (across_nodes) nic_efficiency_field(fields, overhead);
   if (across_nodes) nic_rate_field(fields, overhead);
   fields.map("holds_for", overhead.holds_for, range_fields);
+  fields.map("held_out", overhead.held_out, held_out_call_fields);
   if (fields.reading()) refuse_foreign(fields.reader(), overhead, kind, across_nodes);
 }
 
@@ -94,6 +113,12 @@ void check_fault(MapReader& reader, const FaultSpec& fault, const Place& place) 
 }
 
 }  // namespace
+
+std::optional<double> HeldOutCalls::scale(std::int64_t bytes) const {
+  if (bytes < 64 * kKiB) return below_64kib;
+  if (bytes < kMiB) return from_64kib;
+  return bytes < 64 * kMiB ? from_1mib : from_64mib;
+}
 
 void range_fields(SpecFields& fields, FitRange& range) {
   fields.take("bytes_from", range.bytes_from);

@@ -108,6 +108,14 @@ void SpecFields::take_part(const std::string& key, double& part, double most) {
   part = reader_->real(key, Bounds::from(kLeast).to(most), part);
 }
 
+void SpecFields::take_scale(const std::string& key, std::optional<double>& scale) {
+  constexpr double kMostScale = 10;  // a factor of e^10: no prediction is worth an interval then
+  if (reading() ? !reader_->has(key) : !scale) return;
+  double held = scale.value_or(0);
+  take_real(key, held, Bounds::from(0).to(kMostScale));
+  scale = held;
+}
+
 void SpecFields::choose(const std::string& key, std::string& word, const std::vector<std::string>& words) {
   if (reading()) {
     word = reader_->choice(key, words, word);

@@ -76,7 +76,8 @@ class SpecFields {
   void take(const std::string& key, Bandwidth& rate);  // 0 is left out when writing
   void take_real(const std::string& key, double& number, const Bounds& bounds, const std::string& advice = "");
   void take_share(const std::string& key, double& share, const Bounds& bounds = Bounds::from(0).to(1));
-  void take_part(const std::string& key, double& part, double most);  // above 0 and at most `most`
+  void take_part(const std::string& key, double& part, double most);      // above 0 and at most `most`
+  void take_scale(const std::string& key, std::optional<double>& scale);  // of a relative error, from 0 to 10
   template <typename Value>
   void take(const std::string& key, std::optional<Value>& value) {
     if (reading() ? !reader_->has(key) : !value) return;

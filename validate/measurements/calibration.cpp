@@ -3,17 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <iterator>
 
+#include "base/document/cells.h"
 #include "base/text.h"
 #include "topology/spec/exact_text.h"
+#include "validate/measurements/held_out.h"
 #include "validate/measurements/overhead_fit.h"
 
 namespace shardsim {
 namespace {
 
-constexpr int kWrittenDigits = 6;  // what is left of a start of four digits less the launch overhead
+constexpr int kWrittenDigits = 6;            // what is left of a start of four digits less the launch overhead
+constexpr std::int64_t kMostNamedRows = 12;  // by the source of a value
 constexpr const char* kLaunchPath = "overheads.launch_overhead";
 
 using MeasuredRows = std::vector<MeasuredRow>;
@@ -36,48 +40,39 @@ std::string row_name(const MeasuredRow& row) {
                      exact_text(Bytes{*row.bytes}));
 }
 
-std::vector<WeighedError> errors_in(const SizeBand& band, const std::vector<JudgedRow>& rows) {
-  std::vector<WeighedError> errors;
-  for (const JudgedRow& row : rows)
-    if (band.holds(*row.measured.bytes)) errors.push_back({row.error_pct()});
-  return errors;
-}
-
-ErrorsBeforeAndAfter errors_on(const SizeBand& band, const std::vector<JudgedRow>& before,
-                               const std::vector<JudgedRow>& after) {
-  return {error_figures(errors_in(band, before)), error_figures(errors_in(band, after))};
-}
-
 using Parts = std::vector<CollectiveCalibration>;
+using Positions = std::vector<std::size_t>;  // of parts
 
-// Rows of each collective, those to be fitted told from the others.
-Parts parts_of(const MeasuredRows& rows, int most) {
+// Rows of each collective and reach, those to be fitted told from the others.
+Parts parts_of(const MeasuredRows& rows, const std::optional<int>& most) {
   Parts parts;
   for (const CollectiveKind kind : kAllCollectiveKinds) {
     MeasuredRows of_kind;
     std::ranges::copy_if(rows, std::back_inserter(of_kind), [&](const MeasuredRow& row) { return row.kind == kind; });
-    if (of_kind.empty()) continue;
-    const std::vector<std::size_t> chosen = rows_to_fit(of_kind, most);
-    CollectiveCalibration& part = parts.emplace_back();
-    part.kind = kind;
-    for (std::size_t i = 0; i < of_kind.size(); ++i)
-      (std::ranges::binary_search(chosen, i) ? part.used : part.unused).push_back(of_kind[i]);
+    const Positions chosen = most ? rows_to_fit(of_kind, *most) : Positions{};
+    for (const bool across : {false, true}) {
+      CollectiveCalibration part{kind, across, {}, {}, {}, {}, {}, false};
+      for (std::size_t i = 0; i < of_kind.size(); ++i)
+        if ((of_kind[i].nodes > 1) == across)
+          (!most || std::ranges::binary_search(chosen, i) ? part.used : part.unused).push_back(of_kind[i]);
+      if (!part.used.empty()) parts.push_back(std::move(part));
+    }
   }
   return parts;
 }
 
-// Kinds that share a number are fitted together: all_to_all and send_recv share the rate of a channel.
-std::vector<MeasuredRows> fits_of(const Parts& parts) {
-  std::vector<MeasuredRows> fits;
-  MeasuredRows peer_to_peer;
-  for (const CollectiveCalibration& part : parts) {
-    if (is_peer_to_peer(part.kind)) {
-      peer_to_peer.insert(peer_to_peer.end(), part.used.begin(), part.used.end());
+// Parts that share a number are fitted together: across nodes, all_to_all and send_recv share the rate of a channel.
+std::vector<Positions> fits_of(const Parts& parts) {
+  std::vector<Positions> fits;
+  Positions by_channels;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].across_nodes && is_peer_to_peer(parts[i].kind)) {
+      by_channels.push_back(i);
     } else {
-      fits.push_back(part.used);
+      fits.push_back({i});
     }
   }
-  if (!peer_to_peer.empty()) fits.push_back(std::move(peer_to_peer));
+  if (!by_channels.empty()) fits.push_back(std::move(by_channels));
   return fits;
 }
 
@@ -98,18 +93,22 @@ void widen(std::optional<FitRange>& range, const MeasuredRow& row, std::string_v
   range->ranks_to = std::max(range->ranks_to, ranks);
 }
 
-// The spec with what the rows of each kind and reach cover, those that judge the fit included.
-ClusterSpec with_ranges(ClusterSpec spec, const Parts& parts) {
-  for (const CollectiveCalibration& part : parts) {
-    std::optional<FitRange> in_node, across_nodes;
-    for (const auto* const rows : {&part.used, &part.unused})
-      for (const MeasuredRow& row : *rows)
-        widen(row.nodes > 1 ? across_nodes : in_node, row, nvlink_kind_name(spec.nvlink.kind));
-    OverheadPair& reaches = spec.overheads[std::string(collective_kind_name(part.kind))];
-    if (in_node) reaches.in_node.holds_for = in_node;
-    if (across_nodes) reaches.across_nodes.holds_for = across_nodes;
+// What the rows of a part cover, those that judge the fit included.
+void set_range(ClusterSpec& spec, const CollectiveCalibration& part) {
+  std::optional<FitRange> range;
+  for (const auto* const rows : {&part.used, &part.unused})
+    for (const MeasuredRow& row : *rows) widen(range, row, nvlink_kind_name(spec.nvlink.kind));
+  overheads_of(spec, part.kind, part.across_nodes).holds_for = range;
+}
+
+ErrorsBeforeAndAfter errors_on(const SizeBand& band, const std::vector<LeftOutRow>& rows) {
+  std::vector<WeighedError> before, after;
+  for (const LeftOutRow& row : rows) {
+    if (!band.holds(*row.before.measured.bytes)) continue;
+    before.push_back({row.before.error_pct()});
+    after.push_back({row.after.error_pct()});
   }
-  return spec;
+  return {error_figures(std::move(before)), error_figures(std::move(after))};
 }
 
 class Calibrator {
@@ -118,23 +117,18 @@ class Calibrator {
       : prior_(prior), options_(options), parts_(std::move(parts)), system_(parts_.front().used.front().system) {}
 
   Calibration result() {
-    ClusterSpec fitted = with_ranges(with_launch_in_starts(prior_), parts_);
-    for (const MeasuredRows& rows : fits_of(parts_)) {
-      OverheadFit fit = fit_overheads(fitted, rows);
-      fitted = std::move(fit.spec);
-      changed_.insert(changed_.end(), fit.changed.begin(), fit.changed.end());
-    }
-    made_.spec = with_common_launch(std::move(fitted), prior_.launch_overhead);
+    made_.spec = with_launch_in_starts(prior_);
+    for (const Positions& fit : fits_of(parts_)) calibrate_together(fit);
+    made_.spec = with_common_launch(std::move(made_.spec), prior_.launch_overhead);
     made_.spec.nodes = std::max(made_.spec.nodes, most_nodes());
     made_.system = system_;
-    for (CollectiveCalibration& part : parts_) add_errors(part);
     note_values();
     made_.collectives = std::move(parts_);
     return std::move(made_);
   }
 
  private:
-  using Kinds = std::function<bool(CollectiveKind)>;
+  using Kinds = std::function<bool(const CollectiveCalibration&)>;
 
   // Whoever measured so many nodes has them: the file must not describe fewer.
   int most_nodes() const {
@@ -145,22 +139,80 @@ class Calibrator {
     return most;
   }
 
-  void add_errors(CollectiveCalibration& part) const {
-    part.on_used = errors_on(kAllSizes, judged_on(prior_, part.used), judged_on(made_.spec, part.used));
-    const auto before = judged_on(prior_, part.unused), after = judged_on(made_.spec, part.unused);
-    part.below_1mib = errors_on(kBelow1MiB, before, after);
-    part.from_1mib = errors_on(kFrom1MiB, before, after);
+  MeasuredRows rows_of(const Positions& fit, MeasuredRows CollectiveCalibration::*which) const {
+    MeasuredRows rows;
+    for (const std::size_t i : fit) std::ranges::copy(parts_[i].*which, std::back_inserter(rows));
+    return rows;
+  }
+
+  // The rows of these parts that no fit saw, with the prediction of one that did not.
+  std::vector<LeftOutRow> left_out_of(const Positions& fit, const ClusterSpec& start, const ClusterSpec& fitted) const {
+    const MeasuredRows unused = rows_of(fit, &CollectiveCalibration::unused);
+    if (unused.empty()) return left_out_in_turn(prior_, start, rows_of(fit, &CollectiveCalibration::used));
+    return beside_each_other(judged_on(prior_, unused), judged_on(fitted, unused));
+  }
+
+  void calibrate_together(const Positions& fit) {
+    ClusterSpec start = made_.spec;
+    for (const std::size_t i : fit) set_range(start, parts_[i]);
+    OverheadFit found = fit_overheads(start, rows_of(fit, &CollectiveCalibration::used));
+    const std::vector<LeftOutRow> left_out = left_out_of(fit, start, found.spec);
+    for (const std::size_t i : fit) add_errors(parts_[i], left_out, found.spec);
+    const bool taken = options_.force || std::ranges::all_of(fit, [&](std::size_t i) {
+                         return parts_[i].is_judged() && !parts_[i].is_worse();
+                       });
+    if (taken) {
+      made_.spec = std::move(found.spec);
+      changed_.insert(changed_.end(), found.changed.begin(), found.changed.end());
+    }
+    for (const std::size_t i : fit) {
+      parts_[i].is_taken = taken;
+      set_held_out(parts_[i], left_out);
+    }
+  }
+
+  void add_errors(CollectiveCalibration& part, const std::vector<LeftOutRow>& left_out,
+                  const ClusterSpec& fitted) const {
+    const std::vector<LeftOutRow> own = of_part(left_out, part);
+    part.on_used = errors_on(kAllSizes, beside_each_other(judged_on(prior_, part.used), judged_on(fitted, part.used)));
+    part.below_1mib = errors_on(kBelow1MiB, own);
+    part.from_1mib = errors_on(kFrom1MiB, own);
+  }
+
+  static std::vector<LeftOutRow> of_part(const std::vector<LeftOutRow>& rows, const CollectiveCalibration& part) {
+    std::vector<LeftOutRow> own;
+    std::ranges::copy_if(rows, std::back_inserter(own), [&](const LeftOutRow& row) {
+      const MeasuredRow& measured = row.before.measured;
+      return measured.kind == part.kind && (measured.nodes > 1) == part.across_nodes;
+    });
+    return own;
+  }
+
+  // Where the cluster keeps its constants, all rows are ones that nothing was fitted to.
+  void set_held_out(const CollectiveCalibration& part, const std::vector<LeftOutRow>& left_out) {
+    std::vector<JudgedRow> rows;
+    if (part.is_taken) {
+      for (const LeftOutRow& row : of_part(left_out, part)) rows.push_back(row.after);
+    } else {
+      for (const auto* const each : {&part.used, &part.unused})
+        std::ranges::move(judged_on(prior_, *each), std::back_inserter(rows));
+    }
+    overheads_of(made_.spec, part.kind, part.across_nodes).held_out = held_out_calls(rows);
   }
 
   // Of each collective its own values, then those of several.
   void note_values() {
     for (const CollectiveCalibration& part : parts_)
-      note_changed([&](const CalibratedNumber& number) { return !number.is_shared() && number.kind == part.kind; },
-                   [&](CollectiveKind kind) { return kind == part.kind; });
+      note_changed(
+          [&](const CalibratedNumber& number) {
+            return !number.is_shared() && number.kind == part.kind && number.across_nodes == part.across_nodes;
+          },
+          [&](const CollectiveCalibration& other) { return &other == &part; });
     if (prior_.launch_overhead != made_.spec.launch_overhead)
       note(kLaunchPath, exact_text(prior_.launch_overhead), exact_text(made_.spec.launch_overhead),
-           std::not_fn(is_peer_to_peer));
-    note_changed(&CalibratedNumber::is_shared, is_peer_to_peer);
+           [](const CollectiveCalibration& part) { return !is_peer_to_peer(part.kind); });
+    note_changed(&CalibratedNumber::is_shared,
+                 [](const CollectiveCalibration& part) { return is_peer_to_peer(part.kind) && part.across_nodes; });
   }
 
   void note_changed(const std::function<bool(const CalibratedNumber&)>& is_one, const Kinds& fitted) {
@@ -170,7 +222,11 @@ class Calibrator {
              number_text(number, number_in(made_.spec, number), kWrittenDigits), fitted);
   }
 
-  // Writes down what became of a value and where that comes from: the rows of the kinds that were fitted.
+  static void name_row(SourcedValue& source, const MeasuredRow& row) {
+    if (source.fitted_on.size() < kMostNamedRows) source.fitted_on.push_back(row_name(row));
+  }
+
+  // Writes down what became of a value and where that comes from: the rows of the parts that were fitted.
   void note(const std::string& path, const std::string& before, const std::string& after, const Kinds& fitted) {
     SourcedValue source;
     source.path = path;
@@ -178,11 +234,13 @@ class Calibrator {
     source.source = fmt::format("{}, system {}", options_.measurements, system_);
     double worst = -1;
     for (const CollectiveCalibration& part : parts_) {
-      if (!fitted(part.kind)) continue;
-      for (const MeasuredRow& row : part.used) source.fitted_on.push_back(row_name(row));
+      if (!part.is_taken || !fitted(part)) continue;
+      for (const MeasuredRow& row : part.used) name_row(source, row);
+      source.rows_used += static_cast<std::int64_t>(part.used.size());
       worst = std::max(worst, part.stated_error_pct().value_or(-1));
     }
-    source.rows_used = static_cast<std::int64_t>(source.fitted_on.size());
+    if (source.rows_used > kMostNamedRows)
+      source.fitted_on.push_back(fmt::format("and {} more", source.rows_used - kMostNamedRows));
     note_fitted(made_.spec, std::move(source), worst);
     made_.values.push_back({path, before, after});
   }
@@ -196,6 +254,30 @@ class Calibrator {
 };
 
 }  // namespace
+
+bool CollectiveCalibration::is_worse() const {
+  return std::ranges::any_of(std::array{&below_1mib, &from_1mib}, [](const ErrorsBeforeAndAfter* band) {
+    return band->after.rows > 0 && *band->after.median_abs_pct > *band->before.median_abs_pct + kNoWorsePct;
+  });
+}
+
+std::string CollectiveCalibration::name() const {
+  return fmt::format("{} {}", collective_kind_name(kind), across_nodes ? "across nodes" : "in a node");
+}
+
+bool Calibration::took_any() const {
+  return std::ranges::any_of(collectives, &CollectiveCalibration::is_taken);
+}
+
+std::string Calibration::worse_text() const {
+  std::vector<std::string> texts;
+  for (const CollectiveCalibration& one : collectives)
+    for (const auto& [band, errors] : {std::pair{"below 1 MiB", &one.below_1mib}, {"from 1 MiB", &one.from_1mib}})
+      if (one.is_worse() && errors->after.rows > 0)
+        texts.push_back(fmt::format("{} {} {} instead of {} %", one.name(), band, percent(errors->after.median_abs_pct),
+                                    percent(errors->before.median_abs_pct)));
+  return join(texts);
+}
 
 std::optional<double> CollectiveCalibration::stated_error_pct() const {
   return from_1mib.after.rows > 0 ? from_1mib.after.median_abs_pct : below_1mib.after.median_abs_pct;
@@ -212,7 +294,7 @@ Calibration calibrate(const ClusterSpec& prior, const std::vector<MeasuredRow>& 
         "A calibration needs at least two rows, and more to check it");
   }
   check_rank_count(prior, complete);  // every row is predicted several times
-  Calibration calibration = Calibrator(prior, parts_of(complete, options.rows_per_collective), options).result();
+  Calibration calibration = Calibrator(prior, parts_of(complete, options.most_rows), options).result();
   calibration.incomplete = incomplete;
   return calibration;
 }

@@ -13,9 +13,14 @@
 namespace shardsim {
 
 struct CalibrationOptions {
-  int rows_per_collective = 4;  // at most so many rows of a collective are fitted, rows_to_fit() says which
-  std::string measurements;     // their path, for the sources of the fitted values
+  std::optional<int> most_rows;  // of a collective that are fitted, rows_to_fit() says which; absent: all
+  bool force = false;            // take fits that predict the rows left out worse than before, too
+  std::string measurements;      // their path, for the sources of the fitted values
 };
+
+// Percentage points by which a fit may raise the median error on rows left out and still be no worse: rows of one
+// setting repeat to some percent.
+inline constexpr double kNoWorsePct = 1;
 
 // A value of the file and what the rows made of it, as texts of the file.
 struct CalibratedValue {
@@ -26,31 +31,44 @@ struct ErrorsBeforeAndAfter {
   ErrorFigures before, after;
 };
 
-// What became of one collective.
+// What became of one collective within a node, or across nodes.
 struct CollectiveCalibration {
   CollectiveKind kind = CollectiveKind::all_reduce;
+  bool across_nodes = false;
   std::vector<MeasuredRow> used, unused;
+  // Of rows that a fit left out: the unused ones, or where all are used each by a fit to the other four fifths.
+  ErrorsBeforeAndAfter below_1mib, from_1mib;
   ErrorsBeforeAndAfter on_used;
-  ErrorsBeforeAndAfter below_1mib, from_1mib;  // of the rows that were not used
+  bool is_taken = false;  // else the fit is no better on the rows left out, and the cluster keeps its constants
 
-  // The error that the file states: the median of the unused rows from 1 MiB up, of all unused ones when there is none;
-  // nothing where every row was used.
+  bool is_judged() const { return below_1mib.after.rows + from_1mib.after.rows > 0; }
+  // Whether the fit predicts the rows left out worse than the cluster did before, in either band of sizes.
+  bool is_worse() const;
+  // The error that the file states: the median of the rows left out from 1 MiB up, of all when none is so large;
+  // nothing where none was left out.
   std::optional<double> stated_error_pct() const;
+  std::string name() const;  // "all_reduce across nodes"
 };
 
 struct Calibration {
   ClusterSpec
-      spec;  // its `fits` is "none"; fitted values are in `sources` with the rows used and the error on the rest
+      spec;  // its `fits` is "none"; fitted values are in `sources` with the rows used and the error on those left out
   std::string system;
-  std::vector<CollectiveCalibration> collectives;  // in the order of kAllCollectiveKinds
+  std::vector<CollectiveCalibration> collectives;  // in the order of kAllCollectiveKinds, within a node first
   std::vector<CalibratedValue> values;             // of each collective, then those of several
   int incomplete = 0;                              // rows without a size or a time, left out
+
+  bool took_any() const;
+  // Which fits predict the rows left out worse than before, with both errors: a clause, "" where none does.
+  std::string worse_text() const;
 };
 
-// Fits overheads and efficiencies of a cluster to a few rows of one system: those that make the rows likeliest when a
-// time is off by 5 % as a rule, and a value of `prior` by a factor that depends on its key (calibration_parameters.h).
-// A value that the rows say nothing of stays. Rows that do not say their nodes or GPUs have those of the cluster.
-// `prior` already has its fits in it (with_fits). Errors (Failure::input): fewer than two complete rows; as judge().
+// Fits overheads and efficiencies of a cluster to measured rows of one system, each collective within a node and across
+// nodes for itself: the values that make the rows likeliest when a time is off by 5 % as a rule, and a value of `prior`
+// by a factor that depends on its key (calibration_parameters.cpp). Every fit is judged by rows that it left out, and
+// taken only if it predicts them no worse than `prior` does. A value that the rows say nothing of stays. Rows that do
+// not say their nodes or GPUs have those of the cluster. `prior` already has its fits in it (with_fits). Errors
+// (Failure::input): fewer than two complete rows; as judge().
 Calibration calibrate(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows,
                       const CalibrationOptions& options);
 
@@ -71,6 +89,9 @@ struct ComputeErrors {
   std::string what;  // "lookup", "update", "gemm"
   int used = 0, checked = 0;
   double median_before = 0, median_after = 0, p90_after = 0;  // absolute, on the rows of the check third
+  double scale_after = 0;  // mean of |ln(measured / predicted)| on them, as HeldOutWork has it
+
+  bool is_worse() const;  // than the cluster was before, on the rows of the check third
 };
 
 struct ComputeCalibration {
@@ -79,6 +100,8 @@ struct ComputeCalibration {
   std::vector<CalibratedValue> values;
   std::vector<ComputeErrors> errors;
   int left_out = 0;  // warm, skewed, or served by caches
+
+  std::string worse_text() const;  // as of a Calibration
 };
 
 // Fits the roofline of `gpu` (kernel_overhead, copy_bandwidth as random rows reach it, lookups_per_ns, sort_per_lookup,

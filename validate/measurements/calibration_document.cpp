@@ -24,16 +24,28 @@ std::string used_rows(const CollectiveCalibration& collective) {
   return join(rows);
 }
 
+// "all_reduce in a node: 4 of 18 rows fitted (1x8 1 KiB, ...); not taken, worse on the rows left out".
+std::string heading_of(const CollectiveCalibration& one) {
+  const std::string rows =
+      one.unused.empty() ? fmt::format("all {} rows fitted, each judged by a fit that left it out", one.used.size())
+                         : fmt::format("{} of {} rows fitted ({})", one.used.size(),
+                                       one.used.size() + one.unused.size(), used_rows(one));
+  const std::string fate = one.is_taken      ? (one.is_worse() ? "; taken by force" : "")
+                           : one.is_worse()  ? "; not taken"
+                           : one.is_judged() ? "; not taken, since the fit shares constants with one that is worse"
+                                             : "; not taken, since no other size judges it";
+  return one.name() + ": " + rows + fate;
+}
+
 Sheet error_sheet(const Calibration& calibration) {
   Sheet sheet;
   sheet.columns = {{"rows", false}, {"number", true},      {"median % before", true},
                    {"after", true}, {"p95 % after", true}, {"signed % after", true}};
   for (const CollectiveCalibration& one : calibration.collectives) {
-    sheet.rows.push_back({{fmt::format("{}: {} of {} rows used ({})", collective_kind_name(one.kind), one.used.size(),
-                                       one.used.size() + one.unused.size(), used_rows(one))}});
-    add_errors(sheet, "not used, from 1 MiB", one.from_1mib, false);
-    add_errors(sheet, "not used, below 1 MiB", one.below_1mib, false);
-    add_errors(sheet, "used", one.on_used, true);
+    sheet.rows.push_back({{heading_of(one)}});
+    add_errors(sheet, "left out, from 1 MiB", one.from_1mib, false);
+    add_errors(sheet, "left out, below 1 MiB", one.below_1mib, false);
+    add_errors(sheet, "fitted", one.on_used, true);
   }
   return sheet;
 }
@@ -55,9 +67,8 @@ std::vector<std::string> unmeasured(const Calibration& calibration, bool across)
   std::vector<std::string> kinds;
   for (const CollectiveKind kind : {CollectiveKind::all_to_all, CollectiveKind::all_reduce,
                                     CollectiveKind::reduce_scatter, CollectiveKind::all_gather}) {
-    const auto reaches = [&](const MeasuredRow& row) { return (row.nodes > 1) == across; };
     const bool measured = std::ranges::any_of(calibration.collectives, [&](const CollectiveCalibration& one) {
-      return one.kind == kind && std::ranges::any_of(one.used, reaches);
+      return one.kind == kind && one.across_nodes == across;
     });
     if (!measured) kinds.emplace_back(collective_kind_name(kind));
   }
@@ -76,13 +87,17 @@ std::string unmeasured_text(const Calibration& calibration) {
 
 Document calibration_document(const Calibration& calibration) {
   std::string remarks = unmeasured_text(calibration);
+  const std::string worse = calibration.worse_text();
+  if (!worse.empty()) remarks += (remarks.empty() ? "" : " ") + fmt::format("Worse on rows left out: {}.", worse);
   if (calibration.incomplete > 0)
     remarks +=
         fmt::format("{}{} rows without a size or a time left out.", remarks.empty() ? "" : " ", calibration.incomplete);
-  return two_tables(error_sheet(calibration), calibration.values,
-                    "Errors of predicted compared with measured times. Start, fill and share of the latency partly "
-                    "explain the same rows, so judge them together.",
-                    remarks);
+  return two_tables(
+      error_sheet(calibration), calibration.values,
+      "Errors of predicted compared with measured times: before, of the cluster as it was; after, of fits "
+      "that did not see the row. Start, fill and share of the latency partly explain the same rows, so "
+      "judge them together.",
+      remarks);
 }
 
 Document calibration_document(const ComputeCalibration& calibration) {

@@ -11,8 +11,9 @@ namespace shardsim {
 namespace {
 
 constexpr double kMicro = 1e-6, kGiga = 1e9;
-constexpr double kMostEfficiency = 2, kMostLatencyShare = 100;  // as the reader of cluster files
-constexpr double kStartOfNone = 1e-6, kFillOfNone = 0.25e-6;    // priors of what a file says is 0
+constexpr double kMostLatencyShare = 100;                     // as the reader of cluster files
+constexpr double kMostEfficiency = 1;                         // no fit gives a node more than it has
+constexpr double kStartOfNone = 1e-6, kFillOfNone = 0.25e-6;  // priors of what a file says is 0
 
 // Costs may be off by a factor of e or more, efficiencies by some percent, the rate of a channel by a third.
 constexpr double kCostSpread = 1, kEfficiencySpread = 0.15, kChannelSpread = 0.3;
@@ -38,8 +39,7 @@ const KeyEntry& entry_of(CalibratedKey key) {
 }
 
 OverheadSpec& overhead(ClusterSpec& spec, const CalibratedNumber& number) {
-  OverheadPair& pair = spec.overheads[std::string(collective_kind_name(number.kind))];
-  return number.across_nodes ? pair.across_nodes : pair.in_node;
+  return overheads_of(spec, number.kind, number.across_nodes);
 }
 
 // The number, about to be fitted: a start is marked so, as a reader of the file marks it.
@@ -73,14 +73,12 @@ void add_kind(std::vector<CalibratedParameter>& list, CollectiveKind kind, const
     reaches.insert(row.nodes > 1);
     if (row.nodes > 1) peers.insert((row.nodes - 1) * row.gpus_per_node);
   }
-  const auto common = [&](CalibratedKey key) {
-    CalibratedParameter& parameter = list.emplace_back(CalibratedParameter{{}, kCostSpread});
-    for (bool across : reaches) parameter.numbers.push_back({key, kind, across});
-  };
-  common(CalibratedKey::start);
-  common(CalibratedKey::fill);
-  if (timed_by_nccl(kind, spec)) common(CalibratedKey::latency_share);
-  for (bool across : reaches) list.push_back({{{CalibratedKey::efficiency, kind, across}}, kEfficiencySpread});
+  for (bool across : reaches) {
+    list.push_back({{{CalibratedKey::start, kind, across}}, kCostSpread});
+    list.push_back({{{CalibratedKey::fill, kind, across}}, kCostSpread});
+    if (timed_by_nccl(kind, spec)) list.push_back({{{CalibratedKey::latency_share, kind, across}}, kCostSpread});
+    list.push_back({{{CalibratedKey::efficiency, kind, across}}, kEfficiencySpread});
+  }
   if (peers.empty()) return;
   if (!timed_by_nccl(kind, spec)) list.push_back({{{CalibratedKey::nic_efficiency, kind, true}}, kEfficiencySpread});
   if (peers.size() > 1) list.push_back({{{CalibratedKey::per_remote_peer, kind, true}}, kCostSpread});
@@ -100,6 +98,11 @@ void for_launched_starts(ClusterSpec& spec, Visit visit) {
 }
 
 }  // namespace
+
+OverheadSpec& overheads_of(ClusterSpec& spec, CollectiveKind kind, bool across_nodes) {
+  OverheadPair& pair = spec.overheads[std::string(collective_kind_name(kind))];
+  return across_nodes ? pair.across_nodes : pair.in_node;
+}
 
 std::string CalibratedNumber::path() const {
   if (is_shared()) return "p2p.channel_rate";

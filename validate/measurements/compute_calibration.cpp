@@ -20,6 +20,7 @@ using ComputeRows = std::vector<EmbeddingRow>;
 
 constexpr std::size_t kLeastRows = 4;
 constexpr double kHold = 0.01;          // weight that keeps a value which no row speaks of from running away
+constexpr int kLeastJudges = 4;         // rows that are worth an interval of their own
 constexpr std::size_t kMostNamed = 12;  // rows that the source of a value names
 
 const char* what_of(const EmbeddingRow& row) {
@@ -120,13 +121,16 @@ class ComputeFit {
     ComputeErrors errors;
     errors.what = what;
     std::vector<double> old, now;
+    double misses = 0;
     for (const EmbeddingRow& row : fit_) errors.used += what_of(row) == what ? 1 : 0;
     for (const EmbeddingRow& row : check_) {
       if (what_of(row) != what) continue;
       old.push_back(100 * std::abs(seconds(row, before) * 1e6 / row.time_us - 1));
       now.push_back(100 * std::abs(seconds(row, after) * 1e6 / row.time_us - 1));
+      misses += std::abs(std::log(seconds(row, after) * 1e6 / row.time_us));
     }
     errors.checked = static_cast<int>(now.size());
+    errors.scale_after = now.empty() ? 0 : misses / static_cast<double>(now.size());
     errors.median_before = nearest_quantile(old, 0.5);
     errors.median_after = nearest_quantile(now, 0.5);
     errors.p90_after = nearest_quantile(now, 0.9);
@@ -253,6 +257,17 @@ void keep_peaks(ComputeCalibration& calibration, const GpuSpec& before, const Gp
   }
 }
 
+// Of the kinds that enough rows judge.
+HeldOutWork held_out_work(const std::vector<ComputeErrors>& errors) {
+  HeldOutWork work;
+  for (const ComputeErrors& one : errors) {
+    if (one.checked < kLeastJudges) continue;
+    const double scale = parse_real(fmt::format("{:.4g}", one.scale_after), {"held_out"});
+    (one.what == "lookup" ? work.lookup : one.what == "update" ? work.update : work.product) = scale;
+  }
+  return work;
+}
+
 // What the rows cover, those that judge the fit included.
 WorkRange range_of(const ComputeRows& rows) {
   WorkRange range;
@@ -271,6 +286,18 @@ WorkRange range_of(const ComputeRows& rows) {
 }
 
 }  // namespace
+
+bool ComputeErrors::is_worse() const {
+  return checked > 0 && median_after > median_before + kNoWorsePct;
+}
+
+std::string ComputeCalibration::worse_text() const {
+  std::vector<std::string> texts;
+  for (const ComputeErrors& one : errors)
+    if (one.is_worse())
+      texts.push_back(fmt::format("{} {:.1f} instead of {:.1f} %", one.what, one.median_after, one.median_before));
+  return join(texts);
+}
 
 ComputeCalibration calibrate_compute(const ClusterSpec& prior, const EmbeddingTable& table,
                                      const std::string& measurements) {
@@ -295,6 +322,7 @@ ComputeCalibration calibrate_compute(const ClusterSpec& prior, const EmbeddingTa
   }
   keep_peaks(calibration, prior.gpu, best);
   calibration.spec.gpu.holds_for = range_of(all);
+  calibration.spec.gpu.held_out = held_out_work(calibration.errors);
   for (const Parameter& parameter : fitting.fitted()) note(calibration, parameter, prior.gpu, best, fit, measurements);
   return calibration;
 }

@@ -108,6 +108,18 @@ Rows rows_in_model(const Rows& rows, const MappedSystem& system, const SystemMap
   return found;
 }
 
+constexpr int kRowsOfCollective = 4;  // that a calibration is given, whatever it makes of them
+
+// One entry for a collective, whether it was measured within a node, across nodes or both.
+void add_pair(std::vector<CalibratedJudgement::Pair>& pairs, const std::string& system,
+              const CollectiveCalibration& one) {
+  const bool is_known = !pairs.empty() && pairs.back().system == system && pairs.back().kind == one.kind;
+  CalibratedJudgement::Pair& pair =
+      is_known ? pairs.back() : pairs.emplace_back(CalibratedJudgement::Pair{system, one.kind, 0, 0});
+  pair.used += static_cast<int>(one.used.size());
+  pair.unused += static_cast<int>(one.unused.size());
+}
+
 }  // namespace
 
 CalibratedJudgement calibrated_judgement(const std::vector<MeasuredRow>& rows, const SystemMap& map,
@@ -124,10 +136,9 @@ CalibratedJudgement calibrated_judgement(const std::vector<MeasuredRow>& rows, c
     }
     const ClusterSpec prior =
         stated.spec.fits == "none" ? stated.spec : with_fits(stated.spec, fits.table_for(of_system.front().system));
-    Calibration calibration = calibrate(prior, of_system, {.measurements = measurements});
+    Calibration calibration = calibrate(prior, of_system, {kRowsOfCollective, true, measurements});
     for (const CollectiveCalibration& one : calibration.collectives) {
-      result.pairs.push_back(
-          {calibration.system, one.kind, static_cast<int>(one.used.size()), static_cast<int>(one.unused.size())});
+      add_pair(result.pairs, calibration.system, one);
       unused.insert(unused.end(), one.unused.begin(), one.unused.end());
     }
     calibrated.systems[i].spec = std::move(calibration.spec);

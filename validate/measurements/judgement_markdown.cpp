@@ -92,16 +92,18 @@ std::string values_of(const FittedOverhead& row) {
   return join(values, "; ");
 }
 
-std::string generation_text(const FittedOverhead& row) {
-  return row.generation ? capital(kGenerations[static_cast<std::size_t>(*row.generation)]) : "any";
+std::string nics_text(const FittedOverhead& row) {
+  constexpr double kGbitPerByte = 8e-9;
+  return row.nics_from ? fmt::format("from {} Gbit/s on", shortest(kGbitPerByte * row.nics_from->bytes_per_second))
+                       : "any";
 }
 
 Sheet overheads_sheet() {
-  Sheet sheet = sheet_with({"collectives", "reach", "network", "GPUs", "values", "fitted on"});
+  Sheet sheet = sheet_with({"collectives", "reach", "network", "NICs", "values", "fitted on"});
   for (const FittedOverhead& row : open_data_fits().rows) {
     sheet.rows.push_back(
         {{join(row.kinds), row.across_nodes ? "across nodes" : "in a node", row.network.empty() ? "any" : row.network,
-          generation_text(row), values_of(row), join(row.fitted_on, "; ")}});
+          nics_text(row), values_of(row), join(row.fitted_on, "; ")}});
   }
   return sheet;
 }

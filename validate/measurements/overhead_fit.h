@@ -20,6 +20,9 @@ namespace shardsim {
 // of them is the largest size of the smallest group, which shows what a single pair can do.
 std::vector<std::size_t> rows_to_fit(const std::vector<MeasuredRow>& rows, int most);
 
+// The constants of a kind within a node, or across nodes.
+OverheadSpec& overheads_of(ClusterSpec& spec, CollectiveKind kind, bool across_nodes);
+
 // The numbers of a cluster file that a calibration may change: overheads and efficiencies, no rate and no width.
 
 enum class CalibratedKey { start, per_remote_peer, fill, latency_share, efficiency, nic_efficiency, channel_rate };
@@ -51,9 +54,8 @@ void set_number(ClusterSpec& spec, const CalibratedNumber& number, const std::st
 ClusterSpec scaled(const ClusterSpec& prior, const std::vector<CalibratedParameter>& parameters,
                    const std::vector<double>& logarithms);
 
-// What may explain rows of these kinds: start, fill and share of the latency are common to both reaches of a kind, each
-// reach has its efficiency, the rate of a channel is common to all. A cost per peer only where the rows differ in their
-// peers.
+// What may explain rows of these kinds: start, fill, share of the latency and efficiency of each kind and reach; the
+// rate of a channel is common to all. A cost per peer only where the rows differ in their peers.
 std::vector<CalibratedParameter> parameters_of(const std::vector<MeasuredRow>& rows, const ClusterSpec& spec);
 
 // Whether NCCL's own model times the kind: then `start` adds to its latency, else it holds the latency too.

@@ -99,6 +99,12 @@ void read_constants(ConstantsReader& fields, GpuConstants& gpu) {
   fields.take_flops();
   fields.take_share("fp32_share", gpu.fp32_share);
   fields.take_share("tensor_core_share", gpu.tensor_core_share);
+  fields.take_rate("bags_of_sm", gpu.bags_of_sm);
+  fields.take_share("gradient_miss_share", gpu.gradient_miss_share);
+  fields.take_share("exposed_write", gpu.exposed_write);
+  fields.take_share("tile_128x128_share", gpu.tile_128x128_share);
+  fields.take_share("tile_128x64_share", gpu.tile_128x64_share);
+  fields.take_share("tile_64x64_share", gpu.tile_64x64_share);
 }
 
 const GpuConstants& named_gpu(const GpuTable& table, const std::string& name, const Place& place) {

@@ -38,6 +38,12 @@ struct GpuConstants {
   std::map<std::string, Flops> flops;  // data sheet, dense, by precision
   double fp32_share = 1;               // of the data sheet, the best product without tensor cores
   double tensor_core_share = 1;        // the same with them
+  double bags_of_sm = 0;               // that an SM works at, on average
+  double gradient_miss_share = 1;      // of gradients that do not fit into L2 and are read again
+  double exposed_write = 1;            // part of the writing of a product's tile that the next tile does not hide
+  double tile_128x128_share = 1;       // of the rate of the best tiles (256 x 128), of a product in smaller ones
+  double tile_128x64_share = 1;
+  double tile_64x64_share = 1;
 
   std::vector<SourcedValue> sources;  // paths are the keys; those of the GPU that it is `like` where it has no own
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "models/compute/kernels/kernels.h"
@@ -6,16 +7,13 @@
 namespace shardsim {
 namespace {
 
-// Part of the tile's result whose writing the next tile does not hide. 0 to 1 change no iteration by more than 2 %.
-constexpr double kExposedWrite = 0.7;
 constexpr double kPartialBytes = 4;   // of a partial sum of a split product
 constexpr double kLeastSplitK = 256;  // a split is not cut shorter
 
 struct Tile {
   double m, n;
-  double rate;  // of the best tile's, a guess
+  double rate;  // of the best tile's
 };
-constexpr Tile kTiles[] = {{256, 128, 1}, {128, 256, 1}, {128, 128, 0.92}, {128, 64, 0.75}, {64, 64, 0.55}};
 constexpr int kSplits[] = {1, 2, 3, 4, 6, 8};
 
 struct Machine {
@@ -23,13 +21,22 @@ struct Machine {
   double copy;       // of one SM, bytes/s
   double gather_l2;  // of all, bytes/s
   double sm_count;
+  double exposed_write;
 };
+
+std::array<Tile, 5> tiles_of(const GpuConstants& gpu) {
+  return {{{256, 128, 1},
+           {128, 256, 1},
+           {128, 128, gpu.tile_128x128_share},
+           {128, 64, gpu.tile_128x64_share},
+           {64, 64, gpu.tile_64x64_share}}};
+}
 
 double tiled_seconds(const ProductWork& of, const Tile& tile, int split, double out_bytes, const Machine& on) {
   const double tiles = std::ceil(of.m / tile.m) * std::ceil(of.n / tile.n) * split;
   const double waves = std::ceil(tiles / on.sm_count);
   const double work = 2 * tile.m * tile.n * of.k / split / (on.flops * tile.rate);
-  const double write = kExposedWrite * tile.m * tile.n * (split == 1 ? out_bytes : kPartialBytes) / on.copy;
+  const double write = on.exposed_write * tile.m * tile.n * (split == 1 ? out_bytes : kPartialBytes) / on.copy;
   const double sums = split == 1 ? 0 : 2 * split * of.m * of.n * kPartialBytes / on.gather_l2;
   return waves * (work + write) + sums;
 }
@@ -48,9 +55,9 @@ Seconds product_time(const ComputeWork& work, Flops peak, double in_situ, const 
   if (!(of.m > 0 && of.n > 0 && of.k > 0)) return gpu.kernel_fixed + Seconds{work.flops / best};
   const double element = element_bytes(work.precision), copy = gpu.copy_bandwidth.bytes_per_second;
   const Machine machine{best / gpu.sm_count, copy / gpu.sm_count, gpu.gather_l2.bytes_per_second,
-                        static_cast<double>(gpu.sm_count)};
+                        static_cast<double>(gpu.sm_count), gpu.exposed_write};
   double least = HUGE_VAL;
-  for (const Tile& tile : kTiles)
+  for (const Tile& tile : tiles_of(gpu))
     for (const int split : kSplits)
       if (split == 1 || of.k / split >= kLeastSplitK)
         least = std::min(least, tiled_seconds(of, tile, split, element, machine));

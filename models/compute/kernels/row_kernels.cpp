@@ -7,7 +7,6 @@ namespace shardsim {
 namespace {
 
 constexpr double kSector = 32;           // bytes that a read of memory moves at least
-constexpr double kBagsOfAnSm = 45;       // bags that an SM works at, on average (owensgroup/ml_perf_model)
 constexpr double kOffsetBytes = 8;       // of a bag
 constexpr double kNearlyAll = 1 - 1e-9;  // of the lookups: no row comes twice
 constexpr int kBisections = 60;
@@ -36,7 +35,7 @@ double reuse_of(double growth) {
 // Tables whose bags are worked at at the same time share the cache; a large batch goes table after table.
 double tables_in_flight(const ComputeWork& work, const GpuConstants& gpu) {
   const double bags = std::max(work.rows.vectors > 0 ? work.rows.vectors : work.lookups, 1.0) / work.rows.table_count;
-  return std::clamp(std::ceil(kBagsOfAnSm * gpu.sm_count / bags), 1.0, std::max(work.rows.table_count, 1.0));
+  return std::clamp(std::ceil(gpu.bags_of_sm * gpu.sm_count / bags), 1.0, std::max(work.rows.table_count, 1.0));
 }
 
 double cached_bytes(const GpuConstants& gpu) {
@@ -95,9 +94,8 @@ constexpr int kKeyBits = 8;           // that a pass of the sort looks at
 constexpr double kSortedPair = 8;     // bytes of a key and a value of 4 bytes each
 constexpr double kKeyPassBytes = 60;  // read and written per lookup beside the sort (HugeCTR's kernels, counted)
 constexpr int kKeyPassKernels = 10, kReduceKernels = 3;
-constexpr double kReduceBytes = 12;         // of a sorted lookup that the reduction reads
-constexpr double kGradientMissShare = 0.6;  // of gradients that do not fit into L2 and are read again, a guess
-constexpr int kPassKernels = 2;             // one sets sums to 0, one converts them
+constexpr double kReduceBytes = 12;                               // of a sorted lookup that the reduction reads
+constexpr int kPassKernels = 2;                                   // one sets sums to 0, one converts them
 constexpr double kInPlaceSmall = 2.05e9, kInPlaceLarge = 8.19e9;  // bytes of the tables
 
 // Between 2 and 8 GB linearly in the logarithm of the size.
@@ -129,7 +127,7 @@ double gradient_seconds(const ComputeWork& work, const GpuConstants& gpu, double
   const double one = in_sectors(work.rows.vector_bytes);
   const double all = one * (work.rows.vectors > 0 ? work.rows.vectors : work.lookups);
   const double kept = std::min(cached_bytes(gpu) / std::max(all, 1.0), 1.0);
-  const double read_again = std::max(all, work.lookups * one * (1 - kept) * kGradientMissShare);
+  const double read_again = std::max(all, work.lookups * one * (1 - kept) * gpu.gradient_miss_share);
   const double from_dram = ((kept < 1 ? read_again : all) + written) / gpu.random_row_rate(gpu.row_update_share);
   const double from_l2 = (work.lookups * one + written) / gpu.gather_l2.bytes_per_second;
   return std::max({from_dram, from_l2, work.lookups / (gpu.lookups_per_ns * 1e9)});

@@ -58,12 +58,17 @@ TEST_CASE("fitted values fill in what the file does not state, and say so") {
   CHECK(with_sorted_sources(spec_from(write_cluster(spec))) == with_sorted_sources(spec));
 }
 
-TEST_CASE("the generation of the GPUs and the network choose") {
+TEST_CASE("the NICs and the network choose, and the GPUs beside a NIC have no say") {
   const auto nic_efficiency = [](const std::string& yaml) {
     return *with_fits(spec_from(yaml + "fits: open_data\n")).overheads.at("all_to_all").across_nodes.nic_efficiency;
   };
   CHECK(nic_efficiency(h100(2)) == doctest::Approx(.967));
-  CHECK(nic_efficiency(single(2, "7.0", 3, "100 Gbit/s")) == doctest::Approx(.878));
+  for (const char* const capability : {"7.0", "8.0", "9.0", "10.0"}) {
+    CHECK(nic_efficiency(single(2, capability, 5, "100 Gbit/s")) == doctest::Approx(.848));
+    CHECK(nic_efficiency(single(2, capability, 5, "200 Gbit/s")) == doctest::Approx(.848));
+    CHECK(nic_efficiency(single(2, capability, 5, "400 Gbit/s")) == doctest::Approx(.967));
+    CHECK(nic_efficiency(single(2, capability, 5, "800 Gbit/s")) == doctest::Approx(.967));
+  }
   CHECK(nic_efficiency(a100(2, 8, "per_gpu: 1, rate: \"200 Gbit/s\", transport: slingshot")) == doctest::Approx(.4));
   CHECK(nic_efficiency(a100(2, 8, "per_gpu: 1, rate: \"200 Gbit/s\", transport: tcp")) == 1);
   CHECK(nic_efficiency(a100(2, 8, "per_gpu: 1, rate: \"200 Gbit/s\", transport: efa")) == doctest::Approx(.90));
@@ -99,6 +104,16 @@ TEST_CASE("a limit that is a rate of its own binds a broken NIC no more than a s
   };
   const std::string limit = "overheads: {all_to_all: {across_nodes: {nic_rate: 10 GB/s}}}\n";
   CHECK(with_half_a_nic(limit) == with_half_a_nic(limit + "faults: [{node: 0, nic: 0, rate_factor: 0.5}]\n"));
+}
+
+TEST_CASE("B200 and H100 with the same NICs have the same constants of collectives") {
+  const auto shipped = [](const std::string& name) {
+    return with_fits(read_cluster(read_yaml_file(SHARDSIM_SOURCE_DIR "/scenarios/clusters/" + name + ".yaml")));
+  };
+  const ClusterSpec b200 = shipped("hgx_b200_8x400g"), h100 = shipped("hgx_h100_8x400g");
+  CHECK(b200.overheads == h100.overheads);
+  CHECK(b200.p2p == h100.p2p);
+  CHECK(b200.launch_overhead == h100.launch_overhead);
 }
 
 TEST_CASE("what the file states stands") {

@@ -52,6 +52,18 @@ TEST_CASE("the errors of parts and the rest of whole iterations add up in square
   CHECK(interval.scale() == doctest::Approx(std::hypot(0.1, interval.rest_scale)).epsilon(1e-4));
 }
 
+TEST_CASE("a part that was calibrated has the errors of its calibration, and the interval says so") {
+  const std::string exchange = "collective/rdma/from 64 MiB/all_to_all";
+  const Interval by_class = model().interval(10, on("x"), {{exchange, 10}});
+  const Interval own = model().interval(10, on("x"), {{exchange, 10, false, 0.05}});
+  CHECK(own.parts.front().scale == doctest::Approx(0.05));
+  CHECK(own.high_ms < by_class.high_ms);
+  CHECK(own.basis.ends_with(", and for all_to_all of what the calibration of 'x' left out"));
+  CHECK(by_class.basis.find("calibration") == std::string::npos);
+  const Interval half = model().interval(10, on("x"), {{exchange, 5, false, 0.05}, {exchange, 5}});
+  CHECK(half.parts.front().scale == by_class.parts.front().scale);
+}
+
 TEST_CASE("a system is left out of its own interval") {
   const Interval interval = model().interval(10, on("b"), {{"kernel/lookup", 10}}, 0, "soft on b");
   CHECK(interval.rest_scale == doctest::Approx(0).epsilon(1e-4));  // what is left, a, is off by what its kernels are

@@ -227,6 +227,16 @@ TEST_CASE("what a NIC carries at most is a rate above 0, across nodes alone") {
   CHECK_THROWS_AS(with("in_node", "5 GB/s"), Error);
 }
 
+TEST_CASE("an efficiency above 1 may be stated, but not fitted") {
+  const auto cluster = [](const std::string& efficiency) {
+    return least_cluster(8) + "overheads: {all_reduce: {in_node: {efficiency: " + efficiency + "}}}\n";
+  };
+  CHECK(spec_of(cluster("1.126")).overheads.at("all_reduce").in_node.efficiency == 1.126);
+  CHECK(spec_of(cluster("{value: 1, source: s, fitted: true}")).overheads.at("all_reduce").in_node.efficiency == 1);
+  CHECK_THROWS_WITH_AS(spec_of(cluster("{value: 1.126, source: s, fitted: true}")),
+                       doctest::Contains("an efficiency of 1.126 came of a fit"), Error);
+}
+
 TEST_CASE("values that state where they come from are collected") {
   const ClusterSpec spec = shipped("a100_mesh_4x8");
   const auto find = [&](const std::string& path) {

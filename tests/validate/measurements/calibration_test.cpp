@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "models/collective/fitted_overheads.h"
 #include "tests/models/test_clusters.h"
@@ -53,8 +54,37 @@ std::vector<MeasuredRow> timed(std::vector<MeasuredRow> rows, const ClusterSpec&
   return rows;
 }
 
-Calibration calibrated(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows, int most = 4) {
-  return calibrate(prior, rows, {most, "m.csv"});
+Calibration calibrated(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows,
+                       const std::optional<int>& most = 4) {
+  return calibrate(prior, rows, {most, false, "m.csv"});
+}
+
+// Of a shipped file of measurements the rows of a system and collective, in steps of four from 1 KiB to 1 GiB.
+std::vector<MeasuredRow> open_rows(const char* file, const char* system, CollectiveKind kind) {
+  std::vector<MeasuredRow> found;
+  const std::string folder = SHARDSIM_SOURCE_DIR "/scenarios/measurements/open/";
+  for (std::int64_t bytes = kKiB; bytes <= kMiB << 10; bytes *= 4) {
+    for (const MeasuredRow& row : rows_of_system(read_measurements(folder + file, {}).rows, system, file)) {
+      if (row.kind != kind || row.bytes != bytes) continue;
+      found.push_back(row);
+      break;
+    }
+  }
+  return found;
+}
+
+// What somebody measures who follows the manual: nccl-tests on one node and on two, as two public systems of the same
+// hardware published it.
+std::vector<MeasuredRow> one_and_two_nodes(CollectiveKind kind) {
+  std::vector<MeasuredRow> rows =
+      open_rows("superbench_a100_1node.csv", "Azure ND A100 v4, one node (SuperBench test fixture)", kind);
+  append(rows, open_rows("alcf_sophia_dgxa100.csv", "ALCF Sophia (DGX A100)", kind));
+  for (MeasuredRow& row : rows) row.system = "mine";
+  return rows;
+}
+
+ClusterSpec dgx_a100() {
+  return with_fits(read_cluster(read_yaml_file(SHARDSIM_SOURCE_DIR "/scenarios/clusters/dgx_a100_80gb.yaml")));
 }
 
 const SourcedValue* source_of(const ClusterSpec& spec, const std::string& path) {
@@ -198,6 +228,89 @@ TEST_CASE("a kind that loads time is calibrated by its start and its NIC efficie
   CHECK(*calibration.collectives[0].from_1mib.after.median_abs_pct < 3);
 }
 
+TEST_CASE("22 rows of one node and of two are all fitted, and no prediction of a row left out gets worse") {
+  for (const CollectiveKind kind :
+       {CollectiveKind::all_reduce, CollectiveKind::all_to_all, CollectiveKind::all_gather}) {
+    CAPTURE(collective_kind_name(kind));
+    const auto rows = one_and_two_nodes(kind);
+    REQUIRE(rows.size() == 22);
+    const Calibration calibration = calibrated(dgx_a100(), rows, {});
+    REQUIRE(calibration.collectives.size() == 2);
+    for (const CollectiveCalibration& one : calibration.collectives) {
+      CAPTURE(one.name());
+      CHECK(one.used.size() == 11);
+      CHECK(one.below_1mib.after.rows + one.from_1mib.after.rows == 11);
+      CHECK(one.is_taken != one.is_worse());
+      const auto before = judged_on(dgx_a100(), one.used), after = judged_on(calibration.spec, one.used);
+      for (std::size_t i = 0; i < before.size() && !one.is_taken; ++i)
+        CHECK(after[i].predicted().value == doctest::Approx(before[i].predicted().value).epsilon(1e-4));
+    }
+    CHECK(calibration.took_any());
+    for (const auto& [name, reaches] : calibration.spec.overheads)
+      for (const OverheadSpec* const reach : {&reaches.in_node, &reaches.across_nodes}) CHECK(reach->efficiency <= 1);
+  }
+}
+
+TEST_CASE("a fit that is worse on the rows left out is not taken, unless by force") {
+  auto rows = timed(rows_of(CollectiveKind::all_reduce, 1, 8), box());
+  std::vector<MeasuredRow> odd = rows;  // what a single constant off makes of one row, the rows left out do not have
+  for (const std::int64_t bytes : {kKiB, std::int64_t{16} << 30})
+    for (MeasuredRow& row : odd)
+      if (row.bytes == bytes) row.time = 3.0 * *row.time;
+  const Calibration kept = calibrate(box(), odd, {2, false, "m.csv"});
+  REQUIRE(kept.collectives.size() == 1);
+  CHECK(kept.collectives[0].is_worse());
+  CHECK_FALSE(kept.took_any());
+  CHECK(kept.values.empty());
+  CHECK(has(kept.worse_text(), "all_reduce in a node from 1 MiB "));
+  const auto before = judged_on(box(), rows), after = judged_on(kept.spec, rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) CHECK(after[i].predicted() == before[i].predicted());
+  const Calibration forced = calibrate(box(), odd, {2, true, "m.csv"});
+  CHECK(forced.took_any());
+  CHECK_FALSE(forced.values.empty());
+  CHECK(forced.worse_text() == kept.worse_text());
+}
+
+TEST_CASE("calls within a node and across nodes have constants of their own") {
+  const ClusterSpec truth = box(
+      "overheads: {all_gather: {in_node: {fill: \"1 us\", efficiency: 0.9}, across_nodes: {start: \"70 us\", fill: \"9 "
+      "us\", efficiency: 0.7}}}\n");
+  auto rows = timed(rows_of(CollectiveKind::all_gather, 1, 8), truth);
+  append(rows, timed(rows_of(CollectiveKind::all_gather, 2, 8), truth));
+  const Calibration calibration = calibrated(box(), rows, {});
+  for (const CollectiveCalibration& one : calibration.collectives) {
+    CAPTURE(one.name());
+    CHECK(one.is_taken);
+    CHECK(*one.from_1mib.after.median_abs_pct < 4);
+    CHECK(*one.below_1mib.after.median_abs_pct < 4);
+  }
+  const OverheadPair& found = calibration.spec.overheads.at("all_gather");
+  CHECK(found.across_nodes.start.us() > found.in_node.start.us() + 25);
+  CHECK(found.across_nodes.fill.us() > 3 * found.in_node.fill.us());
+}
+
+TEST_CASE("no fit gives a node more bandwidth than it has") {
+  const ClusterSpec truth = box("overheads: {all_reduce: {in_node: {efficiency: 1.3}}}\n");
+  const auto rows = timed(rows_of(CollectiveKind::all_reduce, 1, 8), truth);
+  const Calibration calibration = calibrate(box(), rows, {{}, true, "m.csv"});
+  CHECK(calibration.spec.overheads.at("all_reduce").in_node.efficiency <= 1);
+}
+
+TEST_CASE("the file has the errors on the rows left out, by size") {
+  const Calibration calibration = calibrated(dgx_a100(), one_and_two_nodes(CollectiveKind::all_to_all), {});
+  const ClusterSpec again = read_cluster(parse_yaml(write_cluster(calibration.spec), "new.yaml"));
+  const auto& held_out = again.overheads.at("all_to_all").across_nodes.held_out;
+  REQUIRE(held_out);
+  CHECK(held_out == calibration.spec.overheads.at("all_to_all").across_nodes.held_out);
+  CHECK(held_out->rows == 11);
+  for (const std::int64_t bytes : {std::int64_t{8}, 64 * kKiB, kMiB, 64 * kMiB}) {
+    REQUIRE(held_out->scale(bytes));
+    CHECK(*held_out->scale(bytes) > 0);
+    CHECK(*held_out->scale(bytes) < 0.2);
+  }
+  CHECK_FALSE(again.overheads.at("all_reduce").across_nodes.held_out);
+}
+
 TEST_CASE("too few rows and unclear systems are refused") {
   auto rows = measured("a,,1,8,all_reduce,8,1,9\na,,1,8,all_reduce,9,1,9\nb,,1,8,all_reduce,8,1,9\n").rows;
   rows[1].time.reset();
@@ -215,8 +328,8 @@ TEST_CASE("too few rows and unclear systems are refused") {
 TEST_CASE("the tables name rows used and values") {
   const auto rows = timed(rows_of(CollectiveKind::all_reduce, 1, 8), box("overheads: {launch_overhead: \"8 us\"}\n"));
   const std::string text = document_text(calibration_document(calibrated(box(), rows)), 100, false);
-  CHECK(has(text, "all_reduce: 4 of 13 rows used (1x8 1 KiB, 1x8 4 MiB, 1x8 16 MiB, 1x8 16 GiB)"));
-  CHECK(has(text, "not used, from 1 MiB"));
+  CHECK(has(text, "all_reduce in a node: 4 of 13 rows fitted (1x8 1 KiB, 1x8 4 MiB, 1x8 16 MiB, 1x8 16 GiB)"));
+  CHECK(has(text, "left out, from 1 MiB"));
   CHECK(has(text, "overheads.launch_overhead"));
 }
 

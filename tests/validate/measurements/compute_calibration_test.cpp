@@ -92,7 +92,24 @@ TEST_CASE("no time of the check third moves a fitted value") {
     ++changed;
   }
   REQUIRE(changed > 0);
-  CHECK(calibrate_compute(toy(), table, "m.csv").spec.gpu == before.spec.gpu);
+  const ComputeCalibration after = calibrate_compute(toy(), table, "m.csv");
+  GpuSpec fitted = after.spec.gpu;
+  fitted.held_out = before.spec.gpu.held_out;  // which tells of the check third
+  CHECK(fitted == before.spec.gpu);
+  CHECK(after.worse_text().find("lookup ") != std::string::npos);
+  REQUIRE(after.spec.gpu.held_out);
+  CHECK(after.spec.gpu.held_out->update > 1);
+}
+
+TEST_CASE("the errors on the check third are written and read back") {
+  const ComputeCalibration found = calibrate_compute(toy(), rows_of(made_up()), "m.csv");
+  REQUIRE(found.spec.gpu.held_out);
+  REQUIRE(found.spec.gpu.held_out->lookup);
+  CHECK(*found.spec.gpu.held_out->lookup < 0.05);
+  CHECK_FALSE(found.spec.gpu.held_out->product);  // one product alone judges none
+  CHECK(found.worse_text().empty());
+  const ClusterSpec again = read_cluster(parse_yaml(write_cluster(found.spec), "new.yaml"));
+  CHECK(again.gpu.held_out == found.spec.gpu.held_out);
 }
 
 TEST_CASE("fitted values are written as fitted, with rows and source, and read back") {

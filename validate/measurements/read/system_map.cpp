@@ -203,12 +203,6 @@ namespace {
 
 constexpr const char* kLeftOutFitsSchema = "shardsim.left_out_fits/1";
 
-std::optional<NcclGeneration> generation_of(MapReader& reader) {
-  if (!reader.has("generation")) return std::nullopt;
-  const std::string name = reader.choice("generation", {kGenerations.begin(), kGenerations.end()});
-  return static_cast<NcclGeneration>(std::ranges::find(kGenerations, name) - kGenerations.begin());
-}
-
 FittedOverhead row_of(const Tree& tree) {
   MapReader reader(tree, "row");
   FittedOverhead row;
@@ -216,7 +210,7 @@ FittedOverhead row_of(const Tree& tree) {
   row.kinds = reader.texts("kinds");
   row.across_nodes = reader.choice("reach", {"in_node", "across_nodes"}) == "across_nodes";
   row.network = reader.text("network", "");
-  row.generation = generation_of(reader);
+  if (reader.has("nics_from")) row.nics_from = reader.rate("nics_from");
   if (reader.has("start")) row.start = reader.time("start");
   if (reader.has("per_remote_peer")) row.per_remote_peer = reader.time("per_remote_peer");
   if (reader.has("fill")) row.fill = reader.time("fill");

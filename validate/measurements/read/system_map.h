@@ -48,9 +48,6 @@ struct SystemMap {
 SystemMap read_system_map(const std::string& path);
 SystemMap system_map_from_tree(const Tree& tree, const std::string& path);
 
-// What the values of NcclGeneration are called.
-inline constexpr std::array<const char*, 4> kGenerations = {"volta", "ampere", "hopper", "blackwell"};
-
 // What the fit to the open measurements comes to without one of its systems: that system is judged by it, so that no
 // figure of it went into its own prediction.
 struct LeftOutFits {

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/tree/yaml.h"
 #include "tests/base/error_text.h"
@@ -26,11 +28,24 @@ TEST_CASE("the shipped table has every GPU from V100 to GB300, and each number o
        {"V100", "A100", "A40", "L40", "L40S", "H100", "H200", "B200", "B300", "GB200", "GB300"})
     CHECK_MESSAGE(table.find(name) != nullptr, name);
   for (const GpuConstants& gpu : table.gpus) {
-    CHECK_MESSAGE(gpu.sources.size() >= 21, gpu.name);
+    CHECK_MESSAGE(gpu.sources.size() >= 27, gpu.name);
     for (const SourcedValue& value : gpu.sources) {
       CHECK_MESSAGE(!value.source.empty(), gpu.name << " " << value.path);
       CHECK_MESSAGE(value.fitted == !value.fitted_on.empty(), gpu.name << " " << value.path);
     }
+  }
+}
+
+TEST_CASE("a number that was chosen with judged rows in view says so, and counts as a guess") {
+  for (const GpuConstants& gpu : shipped_gpu_table().gpus) {
+    const auto of = [&](const char* key) { return std::ranges::find(gpu.sources, key, &SourcedValue::path); };
+    const auto fp32 = of("fp32_share");
+    REQUIRE(fp32 != gpu.sources.end());
+    CAPTURE(gpu.name);
+    CHECK((fp32->fitted || (fp32->source.starts_with("guess") &&
+                            fp32->source.find("chosen with judged rows in view") != std::string::npos)));
+    CHECK(of("tile_128x64_share")->source == "guess");
+    CHECK(of("bags_of_sm")->source.starts_with("published"));
   }
 }
 

@@ -61,7 +61,7 @@ TEST_CASE("a row that cannot be is refused with its place") {
   CHECK(has(fits_fault("{kinds: [all_reduce], reach: beside}"), "reach"));
   CHECK(has(fits_fault("{kinds: [all_reduce], reach: in_node, fill: 4}"), "fill"));
   CHECK(has(fits_fault("{kinds: [all_reduce], reach: in_node, efficiency: 2}"), "efficiency"));
-  CHECK(has(fits_fault("{kinds: [all_reduce], reach: in_node, generation: stone}"), "stone"));
+  CHECK(has(fits_fault("{kinds: [all_reduce], reach: in_node, nics_from: stone}"), "stone"));
 }
 
 TEST_CASE("every system in the model of the shipped map has its left-out fit, and no other") {

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/tree/map_reader.h"
+
+namespace shardsim {
+
+// A cluster whose times are compared with those of others, and the constants in it that were fitted to measurements.
+struct ComparedCluster {
+  std::string name;
+  bool several_nodes = false;  // whether what a constant says of calls across nodes counts
+  std::vector<SourcedValue> fitted;
+  bool operator==(const ComparedCluster&) const = default;
+};
+
+// Sentences that name the constants of collectives which two of the clusters have from different measurements, or one
+// of them from none: the order of their times may come of that. Each pair with the first cluster of its kind of
+// evidence.
+std::vector<std::string> unlike_evidence(const std::vector<ComparedCluster>& clusters);
+
+}  // namespace shardsim

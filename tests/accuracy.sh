@@ -19,6 +19,7 @@ grep . "$work/whole.txt" >>"$work/lines.txt"
 "$binary" run scenarios/published_iterations.yaml -j2 -o "$work/published" -q >/dev/null
 /usr/bin/python3 scripts/accuracy_sources.py "$work/published/result.json" | grep . >"$work/sources.txt"
 cat "$work/sources.txt" >>"$work/lines.txt"
+/usr/bin/python3 scripts/accuracy_bounds.py docs/accuracy.md "$work/published/result.json"
 [ "$(wc -l <"$work/sources.txt")" -gt 40 ] || { echo "the published iterations give only $(wc -l <"$work/sources.txt") lines"; exit 1; }
 "$binary" collective compare --measurements scenarios/measurements/open -o "$work/collectives" >/dev/null 2>&1
 "$binary" collective compare --calibrated --measurements scenarios/measurements/open -o "$work/calibrated" >/dev/null 2>&1

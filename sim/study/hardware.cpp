@@ -94,6 +94,14 @@ bool is_collective(const Timeline& timeline, const std::string& name) {
   return op != timeline.ops.end() && !op->group.empty();
 }
 
+// Of all calls of that name, without contention.
+double alone_ms(const Timeline& timeline, const std::string& name) {
+  double us = 0;
+  for (const Timeline::OpInfo& op : timeline.ops)
+    if (op.name == name) us += op.alone_us;
+  return us * 1e-3;
+}
+
 // The collective that runs beside an operation longer than it does in the shorter iteration, by most.
 struct Beside {
   std::string operation;
@@ -168,6 +176,12 @@ std::string overlap_sentence(const CaseResult& longer, const CaseResult& shorter
   if (excess.part == nullptr || excess.part->rank < 0) return "";
   const std::string takes =
       fmt::format("{} takes {:.3g} ms more of the critical path there", excess.part->operation, excess.ms);
+  const std::string& name = excess.part->operation;
+  const double alone = alone_ms(longer.timeline, name), less = alone_ms(shorter.timeline, name);
+  if (alone - less > excess.ms / 2)
+    return fmt::format(
+        "{}: even alone it takes {:.3g} instead of {:.3g} ms.{}", takes, alone, less,
+        is_collective(longer.timeline, name) ? " NCCL finds other channels for it, or chooses otherwise." : "");
   const Beside beside = most_beside(longer, shorter, *excess.part);
   if (beside.more_ms > kTellingOverlap * longer.timeline.iteration_ms)
     return fmt::format("{}, because {} runs beside it for {:.3g} ms more on rank {} and takes part of what both share.",
@@ -184,8 +198,8 @@ std::vector<std::string> sound_cluster_notes(const CaseResult& result, const Pre
     const double longer = without.iteration_ms / result.iteration_ms - 1;
     if (longer < kTellingOrder) continue;
     notes.push_back(fmt::format(
-        "With the same plan and without {}, an iteration would take {:.4g} ms, {:.2g} % longer. {} That is the order "
-        "in which operations happen to run, and no advantage of the slower hardware.",
+        "With the same plan and without {}, an iteration would take {:.4g} ms, {:.2g} % longer. {} That follows from "
+        "what happens to run at once, or from what NCCL chooses, and is no advantage of the slower hardware.",
         sounder.without, without.iteration_ms, 100 * longer, overlap_sentence(without, result)));
   }
   return notes;

@@ -73,6 +73,15 @@ TEST_CASE("what makes an iteration longer names the two operations that share li
   CHECK(overlap_sentence(shorter, longer).empty());
 }
 
+TEST_CASE("an operation that is longer by itself is said to be") {
+  CaseResult longer = overlapping(12, 10, 7, 11);
+  const CaseResult shorter = overlapping(11, 8, 8, 11);
+  longer.timeline.ops[0].alone_us = 2000;
+  CHECK(overlap_sentence(longer, shorter) ==
+        "exchange takes 2 ms more of the critical path there: even alone it takes 2 instead of 0 ms. NCCL finds other "
+        "channels for it, or chooses otherwise.");
+}
+
 TEST_CASE("an operation that goes on into the next iteration is beside what starts that one") {
   // The input of the iteration before ends 2 ms after this one began.
   const CaseResult longer = overlapping(12, 10, 11, 14), shorter = overlapping(11, 8, 9, 11);

@@ -147,7 +147,8 @@ fi
 echo "-- a sweep of collectives"
 run emulate --nodes 1 --gpus-per-node 2 -- "$(dirname "$shardsim")/shardsim-microbench" --device cpu --collectives --quick -o sweep.txt
 check "two ranks sweep all-reduce and all-to-all: $(cat streams/err)" [ "$(grep -c ' N/A$' sweep.txt)" -eq 10 ]
-run cluster calibrate --cluster emulated_2x4 --measurements sweep.txt -o swept.yaml
+# By force: on a busy machine a few noisy rows may fit worse than the file, which is not what this is about.
+run cluster calibrate --cluster emulated_2x4 --measurements sweep.txt -o swept.yaml --force
 check "a cluster is calibrated to it: $(cat streams/err)" [ -s swept.yaml ]
 
 echo "-- the data of every plan"

@@ -88,8 +88,7 @@ void check_capability(const std::string& text, const std::string& device, const 
 void capability_field(SpecFields& fields, std::string& capability, const std::string& device) {
   if (fields.reading()) {
     const Tree& stated = fields.reader().required("compute_capability");
-    note_form(stated, {Form::Kind::pattern, {"^[0-9]{1,2}(\\.[0-9]{1,2})?$"}});
-    note_form(stated, {Form::Kind::real, {}, Bounds::from(0).to(kNewestCapability)});
+    note_form(stated, {Form::Kind::pattern, {"^[0-9]{1,2}(\\.[0-9]{1,2})?$"}, Bounds::from(0).to(kNewestCapability)});
     capability = with_minor(scalar_text(stated, "a compute capability such as \"8.0\""));
     return check_capability(capability, device, stated.place);
   }

@@ -80,7 +80,7 @@ class Keeper {
 
 Constraints read_constraints(const Tree& map) {
   note_part(map, "constraints");
-  note_form(map, {Form::Kind::map});
+  note_form(map, stated_map());
   if (map.kind != Tree::Kind::map) {
     throw input_error(map.place, fmt::format("'constraints' must be a map, but is {}", kind_name(map.kind)),
                       "Write TABLE: {sharding_types: [...], ...}, or \"*\" for all that are not named");

@@ -49,7 +49,7 @@ Json number(const std::string& title, const char* type, const Bounds& bounds, co
 
 Json count_schema(Bounds bounds) {
   bounds.most = std::min(bounds.most, static_cast<double>(kMostCount));
-  return number("a whole number", "integer", bounds, number_pattern(bounds, false));
+  return number("a whole number", "integer", bounds, count_pattern(bounds));
 }
 
 // Letters as a class of a regular expression.
@@ -73,7 +73,8 @@ Json text_schema(const Form& form) {
   Json schema{{"type", Json::array({"string", has('.') ? "number" : "integer", "boolean"})}};
   if (!has('-')) schema["minimum"] = 0;
   if (!form.letters.empty()) {
-    schema["pattern"] = "^" + letter_class(form.letters) + length_of(form.bounds) + "$";
+    const std::string also = form.words.empty() ? "" : form.words.front();
+    schema["pattern"] = "^" + also + letter_class(form.letters) + length_of(form.bounds) + "$";
   } else if (form.bounds.least > 0) {
     schema["minLength"] = static_cast<int>(form.bounds.least);
   }
@@ -206,14 +207,30 @@ class SchemaWriter {
     Json plain = value(key.name, key.shape, over);
     if (!key.sourced || plain.empty()) return plain;
     if (!plain.contains("$ref") && !plain.contains("enum")) plain = shared(key.name, plain);
+    const Json either = plain_or_sourced(plain);
+    if (!plain.contains("$ref")) return either;
+    const std::string name = plain["$ref"].get<std::string>().substr(std::string("#/$defs/").size());
+    return shared(name + "_or_sourced", either);
+  }
+
+  Json plain_or_sourced(const Json& plain) {
     const Json sourced{{"type", "object"},
                        {"allOf", Json::array({reference(kSourcedPart, false)})},
                        {"required", Json::array({"value"})},
                        {"properties", {{"value", plain}}}};
-    const Json either{{"anyOf", Json::array({plain, sourced})}};
-    if (!plain.contains("$ref")) return either;
-    const std::string name = plain["$ref"].get<std::string>().substr(std::string("#/$defs/").size());
-    return shared(name + "_or_sourced", either);
+    return {{"anyOf", Json::array({plain, sourced})}};
+  }
+
+  // Several readers may look at a map, and one of them may ask for more than the others.
+  Json map_here(const std::string& name, const Shape& shape, bool over) {
+    Json schema =
+        shape.part.empty() ? shared(name, map(shape, over)) : reference(shape.part, part_of(shape.part).has_base());
+    double least = -1;
+    for (const Form& form : shape.forms)
+      if (form.kind == Form::Kind::map) least = std::max(least, form.bounds.least);
+    if (least >= 0) schema["type"] = "object";
+    if (least > 0) schema["minProperties"] = as_json(least);
+    return schema;
   }
 
   Json value(const std::string& name, const Shape& shape, bool over) {
@@ -221,9 +238,8 @@ class SchemaWriter {
     for (const Form& form : shape.forms) {
       if (form.kind == Form::Kind::anything) return Json::object();
       Json one = form.kind == Form::Kind::list  ? list(shape, form.bounds)
-                 : form.kind != Form::Kind::map ? scalar(form)
-                 : shape.part.empty()           ? shared(name, map(shape, over))
-                                                : reference(shape.part, part_of(shape.part).has_base());
+                 : form.kind == Form::Kind::map ? map_here(name, shape, over)
+                                                : scalar(form);
       if (std::ranges::find(all, one) == all.end()) all.push_back(std::move(one));
     }
     if (all.empty()) return Json::object();
@@ -239,9 +255,7 @@ class SchemaWriter {
       return key != nullptr && key->sourced;
     };
     if (std::ranges::any_of(part.by_name, sourced))
-      schema["properties"][part.name_key] = {
-          {"anyOf", Json::array({{{"enum", part.names}},
-                                 {{"type", "object"}, {"allOf", Json::array({reference(kSourcedPart, false)})}}})}};
+      schema["properties"][part.name_key] = plain_or_sourced({{"enum", part.names}});
     if (part.needs_name) schema["required"] = Json::array({part.name_key});
     Json cases = Json::array();
     const auto add = [&](const std::string& each, const Shape& shape, const Json& condition) {

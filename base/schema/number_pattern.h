@@ -8,12 +8,16 @@
 namespace shardsim {
 
 // Regular expressions (ECMA, as JSON Schema has them) of texts that are numbers within bounds. They never refuse what
-// lies within; what lies outside they refuse for its sign, for being zero, or for its order of magnitude.
+// lies within. What lies outside they refuse for its sign, for being zero, for its order of magnitude, and for any
+// distance from bounds that are whole numbers, if it has no exponent.
 
 // A plain number; `sign`: one may stand in front.
 std::string number_pattern(const Bounds& bounds, bool sign);
 
-// A number and one of the units; the bounds are in the base unit. A bound below 0 allows a sign.
+// A whole number: digits, or a number with an exponent.
+std::string count_pattern(const Bounds& bounds);
+
+// A number and one of the units; the bounds are in the base unit. A bound below 0 allows a sign. Sizes are whole bytes.
 std::string quantity_pattern(const Bounds& bounds, UnitsOf units);
 
 // The same for percentages, with bounds in percent.

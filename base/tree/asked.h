@@ -32,12 +32,20 @@ struct Form {
   };
 
   Kind kind = Kind::text;
-  std::vector<std::string> words = {};  // choice: the texts; pattern: an ECMA expression; share: what may follow
-  Bounds bounds = {};        // numbers and quantities, in the base unit; of a text its letters, of a list its items
+  // choice: the texts; pattern: an ECMA expression; text: lookaheads of one; share: what may follow
+  std::vector<std::string> words = {};
+  // Numbers and quantities, in the base unit; of a text its letters, of a list its items, of a map its keys. Without a
+  // least number of keys, a key without a value is an empty map.
+  Bounds bounds = {};
   std::string letters = {};  // text: those that it may have; empty: all
 
   bool operator==(const Form&) const = default;
 };
+
+// A map that must be there, with so many keys at least.
+inline Form stated_map(int least = 0) {
+  return {Form::Kind::map, {}, Bounds::from(least)};
+}
 
 // The record of what readers asked of one value of a file. If a tree has one (Tree::asked), readers fill it in while
 // they read as usual, so it always agrees with what the readers really accept. base/schema/ makes JSON Schemas of such

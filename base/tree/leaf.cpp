@@ -128,7 +128,9 @@ LeafReader<std::string> text_leaf(const TextRule& rule) {
     if (letters && rule.length.hold(static_cast<double>(text.size()))) return std::string(text);
     throw input_error(place, excerpt(text) + " " + rule.fault, rule.advice);
   };
-  return {{Form::Kind::text, {}, rule.length, std::string(rule.letters)}, "a text", parse};
+  Form form{Form::Kind::text, {}, rule.length, std::string(rule.letters)};
+  if (*rule.also != '\0') form.words.emplace_back(rule.also);
+  return {form, "a text", parse};
 }
 
 }  // namespace shardsim

@@ -53,6 +53,7 @@ struct TextRule {
   Bounds length = Bounds::from(0);  // in bytes
   const char* fault = "";           // of a text that breaks the rule: "is not a name"
   const char* advice = "";
+  const char* also = "";  // what is checked once names are joined, as lookaheads (ECMA) for schemas
 };
 inline constexpr TextRule kNameRule{"abcdefghijklmnopqrstuvwxyz0123456789_", Bounds::from(1).to(64), "is not a name",
                                     "Names are 1 to 64 of a-z, 0-9 and _"};

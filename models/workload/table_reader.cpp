@@ -159,12 +159,12 @@ std::vector<Table> read_tables_entry(MapReader reader, const std::string& folder
   const Table table = read_table(reader, folder);
   const bool copied = reader.has("copies");
   const bool own_feature = !reader.has("features");
-  const std::int64_t copies = reader.count("copies", 1);
+  const std::int64_t copies = reader.count("copies", Bounds::from(1).to(kMostCopies), 1);
   reader.finish();
   const double listed = static_cast<double>(copies) * static_cast<double>(table.access.p.size());
-  if (copies > kMostCopies || (copied && listed > kMostCopiedRows))
+  if (copied && listed > kMostCopiedRows)
     throw input_error(reader.place_of("copies"), fmt::format("{} copies are too many", copies),
-                      fmt::format("Give at most {}; fewer for a table whose rows are listed or counted", kMostCopies));
+                      "Give fewer of a table whose rows are listed or counted");
   const std::size_t each = weight_of(table);
   if (copied && static_cast<std::size_t>(copies) * each > kMostTableWeight)
     throw input_error(reader.place_of("copies"), fmt::format("{} copies of {} features and knots", copies, each),

@@ -171,6 +171,7 @@ void Flexshard::read_bandwidths(MapReader& options, int tiers) {
   rates_place_ = options.place_of("bandwidths");
   if (rates == nullptr) return;
   if (rates->kind != Tree::Kind::map) {
+    note_form(*rates, stated_map());
     simulated_rates_ = options.choice("bandwidths", {"constants", "simulated"}) == "simulated";
     return;
   }

@@ -23,7 +23,7 @@ class PerTable : public Planner {
   explicit PerTable(MapReader& options) {
     const Tree& tables = options.required("tables");
     place_ = tables.place;
-    note_form(tables, {Form::Kind::map});
+    note_form(tables, stated_map(1));
     if (tables.kind != Tree::Kind::map || tables.fields.empty()) {
       throw input_error(place_,
                         tables.kind == Tree::Kind::map

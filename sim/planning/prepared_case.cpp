@@ -73,8 +73,7 @@ void require_reasonable_plan(const Case& item, const Cluster& cluster) {
 }  // namespace
 
 Cluster cluster_of(const Case& item) {
-  Cluster cluster(item.cluster);
-  return item.job ? cluster.part(item.job->nodes) : cluster;
+  return item.job ? Cluster(item.cluster, item.job->nodes) : Cluster(item.cluster);
 }
 
 Error in_case(const Case& item, const Error& error) {

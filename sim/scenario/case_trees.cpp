@@ -188,7 +188,7 @@ void CaseBuilder::replace_keys(Tree& keys, const Tree& item) {
 void CaseBuilder::apply_set(Tree& keys, const Tree& item) {
   const Tree* const set = item.find("set");
   if (set == nullptr) return;
-  note_form(*set, {Form::Kind::map});
+  note_form(*set, stated_map());
   if (set->kind != Tree::Kind::map) {
     throw input_error(set->place, fmt::format("'set' must be a map, but is {}", kind_name(set->kind)),
                       "Write {PATH: VALUE}, for example {cluster.nodes: 8}");

@@ -23,12 +23,14 @@ struct CaseTree {
   bool again = false;    // equal to the case before it except for name and planner; `keys` then has only `planner`
 };
 
-// What names may be made of; scenario.cpp has what else a name must not be.
-inline constexpr TextRule kCaseNameRule{"abcdefghijklmnopqrstuvwxyz0123456789_.-/", Bounds::from(1).to(256),
-                                        "is no name of a case",
-                                        "At most 16 parts of a-z, 0-9, '_', '.' and '-' joined by '/'"};
-inline constexpr TextRule kJobNameRule{kCaseNameRule.letters, kCaseNameRule.length, "is no name of a job",
-                                       kCaseNameRule.advice};
+// What names may be made of; scenario.cpp has what else a name must not be: have over 16 parts, or over 128 letters in
+// one, or an empty part, "." or "..".
+inline constexpr TextRule kJobNameRule{"abcdefghijklmnopqrstuvwxyz0123456789_.-/", Bounds::from(1).to(256),
+                                       "is no name of a job",
+                                       "At most 16 parts of a-z, 0-9, '_', '.' and '-' joined by '/'",
+                                       "(?!(.*/)?(\\.{0,2}(/|$)|[^/]{129}))(?!([^/]*/){16})"};
+inline constexpr TextRule kCaseNameRule{kJobNameRule.letters, kJobNameRule.length, "is no name of a case",
+                                        kJobNameRule.advice, kJobNameRule.also};
 
 inline constexpr std::size_t kMostCases = 10000;  // of a scenario with those that it includes
 

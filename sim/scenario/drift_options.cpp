@@ -40,7 +40,7 @@ double daily_exponent(MapReader& reader) {
 
 DriftOptions read_drift(const Tree& map) {
   note_part(map, "drift");
-  note_form(map, {Form::Kind::map});
+  note_form(map, stated_map());
   if (map.kind != Tree::Kind::map) {
     throw input_error(map.place, fmt::format("'drift' must be a map, but is {}", kind_name(map.kind)),
                       "Write 'drift: {days: 14, rotation: 2 %/day}'");

@@ -234,7 +234,7 @@ Tree whole_tree(const Tree& stated, const std::string& kind, const std::string& 
 Tree whole_tree(const Tree& stated, const std::string& kind, const std::string& from, LoadedTrees& loaded) {
   note_part(stated, singular(kind));
   note_form(stated, text_leaf(kNotEmpty).form);
-  note_form(stated, {Form::Kind::map});
+  note_form(stated, stated_map(1));
   if (stated.kind == Tree::Kind::scalar) return BaseChain(kind, loaded).load(stated.scalar, from, stated.place);
   if (stated.kind != Tree::Kind::map) {
     throw input_error(stated.place,

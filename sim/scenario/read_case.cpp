@@ -31,7 +31,7 @@ const Tree& required_part(const CaseTree& tree, const char* key) {
 
 Tree model_map(MapReader& reader, const char* key) {
   const Tree& tree = reader.required(key);
-  note_form(tree, {Form::Kind::map});
+  note_form(tree, stated_map());
   if (tree.kind == Tree::Kind::map) return tree;
   throw input_error(tree.place, fmt::format("'{}' must be a map, but is {}", key, kind_name(tree.kind)),
                     fmt::format("Write '{}: {{name: ...}}'", key));
@@ -200,7 +200,7 @@ void give_kernels(const Software& software, Case& item) {
 void read_software(MapReader& reader, Case& item) {
   const Tree* const stated = reader.value("software");
   if (stated == nullptr) return;
-  note_form(*stated, {Form::Kind::map});
+  note_form(*stated, stated_map());
   if (stated->kind != Tree::Kind::map)
     throw input_error(stated->place,
                       fmt::format("'software' must be a name or a map, but is {}", kind_name(stated->kind)),
@@ -348,7 +348,7 @@ std::vector<Tree*> planners_within(Tree& planner) {
 
 CrossCheckOptions read_cross_check(const Tree& map) {
   note_part(map, "cross_check");
-  note_form(map, {Form::Kind::map});
+  note_form(map, stated_map());
   if (map.kind != Tree::Kind::map) {
     throw input_error(map.place, fmt::format("'cross_check' must be a map, but is {}", kind_name(map.kind)),
                       "Write 'cross_check: {worst: 5}', or {} for the defaults");

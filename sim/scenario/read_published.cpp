@@ -65,9 +65,22 @@ double to_ms(Seconds time) {
   return std::round(time.ms() * 1e9) / 1e9;
 }
 
+// As `leaf` reads it, and noted as another value than zero, which read_value refuses.
+template <typename Value>
+Value not_zero(LeafReader<Value> leaf, const Tree& tree) {
+  leaf.form.bounds.least = 0;
+  leaf.form.bounds.without_least = true;
+  return leaf(tree);
+}
+
+double percent_of(const Tree& tree) {
+  note_form(tree, {Form::Kind::percent, {}, Bounds{.most = 0, .without_most = true}});
+  return not_zero(percent_leaf(), tree);
+}
+
 double value_of(const Tree& tree, const std::string& unit) {
-  if (unit == "ms") return to_ms(time_leaf()(tree));
-  return unit == "rows" ? static_cast<double>(count_leaf()(tree)) : percent_leaf()(tree);
+  if (unit == "ms") return to_ms(not_zero(time_leaf(), tree));
+  return unit == "rows" ? static_cast<double>(not_zero(count_leaf(), tree)) : percent_of(tree);
 }
 
 // A share of the accesses cannot leave 0 to 100 %; a gain may be a loss.

@@ -207,10 +207,31 @@ void add_weight(std::size_t& weight, const Case& item, std::size_t cases) {
   refuse_weight(weight, item.place, cases);
 }
 
+bool is_same_place(const Tree* a, const Tree* b) {
+  return a != nullptr && b != nullptr && a->place == b->place;
+}
+
+// Whether both state the same workload at the same place of the same file. A schema wants to know of every value what
+// its reader asks.
+bool has_workload_of(const CaseTree& tree, const CaseTree& before) {
+  const Tree* const workload = tree.keys.find("workload");
+  const Tree* const known = before.keys.find("workload");
+  return is_same_place(workload, known) && !workload->asked && *workload == *known &&
+         is_same_place(workload->find("tables"), known->find("tables"));
+}
+
+// `last`: the case before, of the tree `before`. A line of a file may stand for thousands of tables, which are read
+// once for all cases in a row that have them.
+Case read_case_after(const CaseTree& tree, std::uint64_t seed, const CaseTree& before, const Case& last) {
+  if (!has_workload_of(tree, before)) return read_case(tree, seed);
+  return read_case(tree, seed, read_case_cluster(tree), last.workload);
+}
+
 std::vector<Case> read_cases(const std::vector<CaseTree>& trees, std::uint64_t seed) {
   refuse_weights(trees);
   std::vector<Case> cases;
   std::size_t weight = 0;
+  const CaseTree* before = nullptr;  // with all its keys
   for (const CaseTree& tree : trees) {
     if (!cases.empty()) add_weight(weight, cases.back(), cases.size());
     if (tree.again) {
@@ -218,8 +239,9 @@ std::vector<Case> read_cases(const std::vector<CaseTree>& trees, std::uint64_t s
       if (tree.compared) validate_planner(cases.back());
       continue;
     }
-    cases.push_back(read_case(tree, seed));
+    cases.push_back(before == nullptr ? read_case(tree, seed) : read_case_after(tree, seed, *before, cases.back()));
     validate_names(cases.back());
+    before = &tree;
   }
   return cases;
 }

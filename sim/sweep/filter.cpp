@@ -244,7 +244,16 @@ class FilterPoint {
 
 }  // namespace
 
-Filter::Filter(const Tree& stated) : text_(scalar_text(stated, "a condition")), place_(stated.place) {
+Form condition_form() {
+  const std::string number = "-?[0-9.]+(e[0-9.-]+)?( ?[A-Za-z%]+(/s)?)?";
+  const std::string leaf = "([A-Za-z_][A-Za-z0-9_.]*|\"[^\"]*\"|'[^']*'|" + number + ")";
+  const std::string side = fmt::format("[( ]*{0}[) ]*([+*/-][( ]*{0}[) ]*)*", leaf);
+  return {Form::Kind::pattern, {fmt::format("^{0}(<=|>=|==|!=|<|>){0}$", side)}};
+}
+
+Filter::Filter(const Tree& stated) : place_(stated.place) {
+  note_form(stated, condition_form());
+  text_ = scalar_text(stated, "a condition");
   FilterParser parser(text_, place_);
   left_ = parser.side();
   relation_ = parser.relation();

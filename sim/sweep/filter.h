@@ -5,6 +5,7 @@
 #include <string>
 #include <variant>
 
+#include "base/tree/asked.h"
 #include "base/tree/tree.h"
 #include "sim/sweep/amount.h"
 
@@ -14,6 +15,9 @@ namespace shardsim {
 using FilterValue = std::variant<Amount, std::string>;
 // The value of a name at the point that is asked about; nothing for a name that nobody has.
 using NamedValues = std::function<std::optional<FilterValue>(const std::string& name)>;
+
+// How a condition may be written, but for parentheses that fit each other.
+Form condition_form();
 
 // A condition that points have to meet, as docs/formats/scenario.md has it: two sides with <, <=, >, >=, == or !=
 // between them; a side is made of paths, numbers with units, texts, + - * / and parentheses.

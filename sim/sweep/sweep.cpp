@@ -51,7 +51,7 @@ CaseTree base_case(const Tree& scenario, std::vector<CaseTree> cases, std::vecto
 // The axes of a map from path to values.
 std::vector<Axis> axes_of(const Tree& map, const std::string& key,
                           const std::function<Axis(const std::string&, const Tree&)>& read) {
-  note_form(map, {Form::Kind::map});
+  note_form(map, stated_map(1));
   if (map.kind != Tree::Kind::map || map.fields.empty()) {
     throw input_error(map.place, fmt::format("'{}' has no axes", key),
                       "Write PATH: VALUES, for example cluster.nodes: [2, 4, 8]");
@@ -92,7 +92,7 @@ class SweepReader {
 
   void read_zip(const Tree& zip) {
     note_form(zip, {Form::Kind::list});
-    note_form(zip, {Form::Kind::map});
+    note_form(zip, stated_map(1));
     const std::vector<Tree> groups = zip.kind == Tree::Kind::list ? zip.items : std::vector<Tree>{zip};
     for (const Tree& group : groups) {
       SweepDimension dimension{read_axes(group, "sweep.zip")};
@@ -152,7 +152,7 @@ class SweepReader {
 
   void read_where(const Tree& where) {
     note_form(where, {Form::Kind::list});
-    note_form(where, {Form::Kind::text});
+    note_form(where, condition_form());
     const std::vector<Tree> conditions = where.kind == Tree::Kind::list ? where.items : std::vector<Tree>{where};
     for (const Tree& condition : conditions) filters_.emplace_back(condition);
   }
@@ -337,7 +337,7 @@ Sweep sweep_from_tree(const Tree& tree, const std::string& text, const std::stri
                       "Write 'sweep: {axes: {cluster.nodes: [2, 4, 8]}}'; docs/sweeps.md says more");
   }
   const Tree stated = top_value(tree, "sweep", overrides);
-  note_form(stated, {Form::Kind::map});
+  note_form(stated, stated_map(1));
   if (stated.kind != Tree::Kind::map)
     throw input_error(stated.place, fmt::format("'sweep' must be a map, but is {}", kind_name(stated.kind)),
                       "Write 'sweep: {axes: {PATH: VALUES}}'");

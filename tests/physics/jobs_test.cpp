@@ -34,7 +34,7 @@ std::vector<JobSimulation> side_by_side(const std::vector<TestJob>& jobs, const 
   return unpacked<std::vector<JobSimulation>>(on_network(network, [&] {
     const auto compute = make_compute_model(named("roofline"));
     std::vector<Cluster> parts;
-    for (const TestJob& job : jobs) parts.push_back(fabric.part(job.nodes));
+    for (const TestJob& job : jobs) parts.push_back(Cluster(fabric.spec(), job.nodes));
     std::vector<JobRun> runs;
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       EngineOptions options;
@@ -94,7 +94,7 @@ TEST_CASE("on a fabric that never limits, jobs run exactly as alone and as on a 
 TEST_CASE("equal jobs that share one bottleneck take twice as long, and the link carries its rate") {
   const std::int64_t bytes = 64 << 20;
   const Cluster fabric(fat_tree(4, 2, 8));
-  const Program program = exchange(fabric.part({0, 2}), bytes);
+  const Program program = exchange(Cluster(fabric.spec(), {0, 2}), bytes);
   const TestJob a{program, {0, 2}}, b{program, {1, 3}};
   const double alone = ms(side_by_side({a}, fabric)[0]);
   const auto both = side_by_side({a, b}, fabric);
@@ -115,7 +115,8 @@ TEST_CASE("three unequal jobs keep the bounds at the link that they share") {
   const Cluster fabric(fat_tree(6, 3, 12));
   const std::vector<std::int64_t> bytes = {48 << 20, 16 << 20, 80 << 20};
   std::vector<TestJob> jobs;
-  for (int i = 0; i < 3; ++i) jobs.push_back({exchange(fabric.part({i, i + 3}), bytes[i]), {i, i + 3}, 1e-4 * i});
+  for (int i = 0; i < 3; ++i)
+    jobs.push_back({exchange(Cluster(fabric.spec(), {i, i + 3}), bytes[i]), {i, i + 3}, 1e-4 * i});
   const auto together = side_by_side(jobs, fabric, 20);
   double carried = 0;
   for (int i = 0; i < 3; ++i) {
@@ -132,12 +133,12 @@ TEST_CASE("three unequal jobs keep the bounds at the link that they share") {
 
 TEST_CASE("jobs under leaves of their own, and jobs on the closed form, leave each other alone") {
   const Cluster fabric(fat_tree(4, 2, 8));
-  const Program program = exchange(fabric.part({0, 1}), 1 << 20);
+  const Program program = exchange(Cluster(fabric.spec(), {0, 1}), 1 << 20);
   const TestJob a{program, {0, 1}}, b{program, {2, 3}};
   const auto both = side_by_side({a, b}, fabric);
   const double alone = ms(side_by_side({a}, fabric)[0]);
   for (const JobSimulation& job : both) CHECK(off(ms(job), alone) <= 1e-9);
-  const TestJob crossing{exchange(fabric.part({0, 2}), 1 << 20), {0, 2}};
+  const TestJob crossing{exchange(Cluster(fabric.spec(), {0, 2}), 1 << 20), {0, 2}};
   const TestJob other{crossing.program, {1, 3}};
   const auto formula = side_by_side({crossing, other}, fabric, 4, "closed_form");
   CHECK(off(ms(formula[0]), ms(side_by_side({crossing}, fabric)[0])) <= 1e-6);
@@ -146,8 +147,8 @@ TEST_CASE("jobs under leaves of their own, and jobs on the closed form, leave ea
 // One leaf is shared, the other is not: nodes that are alike alone are told apart.
 TEST_CASE("a job whose nodes see different neighbours is slowed as its busiest node") {
   const Cluster fabric(fat_tree(6, 2, 8));
-  const Program wide = exchange(fabric.part({4, 0, 2}), 32 << 20);
-  const Program small = exchange(fabric.part({1, 3}), 32 << 20);
+  const Program wide = exchange(Cluster(fabric.spec(), {4, 0, 2}), 32 << 20);
+  const Program small = exchange(Cluster(fabric.spec(), {1, 3}), 32 << 20);
   const TestJob a{wide, {4, 0, 2}}, b{small, {1, 3}};
   const auto both = side_by_side({a, b}, fabric, 10);
   const double alone = ms(side_by_side({a}, fabric)[0]);
@@ -159,7 +160,7 @@ TEST_CASE("a job whose nodes see different neighbours is slowed as its busiest n
 
 TEST_CASE("a start shifts a job's phase: equal jobs at one bottleneck stay within the bound from any start") {
   const Cluster fabric(fat_tree(4, 2, 8));
-  const Program program = exchange(fabric.part({0, 2}), 8 << 20);
+  const Program program = exchange(Cluster(fabric.spec(), {0, 2}), 8 << 20);
   const double alone = ms(side_by_side({{program, {0, 2}}}, fabric)[0]);
   for (double share : {0.0, 0.25, 0.5, 3.7}) {
     CAPTURE(share);
@@ -174,8 +175,8 @@ TEST_CASE("a start shifts a job's phase: equal jobs at one bottleneck stay withi
 TEST_CASE("the same jobs give the same bytes, and the order in which they are listed gives the same times") {
   const Cluster fabric(fat_tree(4, 2, 4));
   const Workload workload = shipped_workload("toy_history.yaml");
-  const TestJob a{lowered("{name: row_wise}", workload, fabric.part({0, 2})), {0, 2}};
-  const TestJob b{lowered("{name: flexshard_3tier}", workload, fabric.part({1, 3})), {1, 3}, 2e-6};
+  const TestJob a{lowered("{name: row_wise}", workload, Cluster(fabric.spec(), {0, 2})), {0, 2}};
+  const TestJob b{lowered("{name: flexshard_3tier}", workload, Cluster(fabric.spec(), {1, 3})), {1, 3}, 2e-6};
   const auto once = side_by_side({a, b}, fabric), again = side_by_side({a, b}, fabric);
   const auto turned = side_by_side({b, a}, fabric);
   for (int job = 0; job < 2; ++job) {
@@ -187,7 +188,7 @@ TEST_CASE("the same jobs give the same bytes, and the order in which they are li
 
 TEST_CASE("a job that keeps another waiting for too many of its iterations is refused by name") {
   const Cluster fabric(cluster_spec("toy_2x4.yaml", 2));
-  const Program program = exchange(fabric.part({0}), 1024);
+  const Program program = exchange(Cluster(fabric.spec(), {0}), 1024);
   CHECK_THROWS_WITH_AS(side_by_side({{program, {0}}, {program, {1}, 3600}}, fabric),
                        doctest::Contains("not measured yet"), Error);
 }

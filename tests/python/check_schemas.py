@@ -8,6 +8,7 @@ import sys
 import tempfile
 
 import jsonschema
+import yaml
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
 
@@ -107,11 +108,93 @@ def check_values(program):
         print(drawn, "of", len(mutations), "mutations of values of a", kind)
 
 
+SCENARIO = """{schema: shardsim.scenario/1, cluster: toy_2x4, workload: toy_history, planner: {name: row_wise},
+  cases: [{name: a, published: [{quantity: iteration, value: 5 ms, role: predicted, source: x}]}]}"""
+CLUSTER = """{schema: shardsim.cluster/1, name: c, nodes: 4, gpu: {model: toy, count: 4, compute_capability: "8.0",
+  hbm: 16 GiB, hbm_bandwidth: 1000 GB/s, flops: {fp32: 10 TFLOP/s}}, host: {memory: 1 TiB},
+  nvlink: {kind: switch, links_per_gpu: 1, per_link: 100 GB/s}, nics: {per_gpu: 1, rate: 80 Gbit/s}}"""
+WORKLOAD = """{schema: shardsim.workload/1, name: w, batch_per_gpu: 32, dense: {parameters_bytes: 1 KiB},
+  tables: [{name: t, rows: 100, dim: 8, kind: pooled, pooling_factor: 1}]}"""
+
+# A place of such a file, and values there that neither the schema nor the program takes.
+REFUSED = [
+    (WORKLOAD, "tables.0.copies", [0, 100001, "100001", 1.5]),
+    (WORKLOAD, "dense.parameters_bytes", ["1.5 B", "1.0005 KB", "1.1 GiB", "-1 B"]),
+    (CLUSTER, "nvlink.domain", [145, 0]),
+    (CLUSTER, "gpu.compute_capability", ["8.x", "8.", 21, -1, "many"]),
+    (CLUSTER, "gpu.hbm", ["1.5 B", "0 B", "0.5 B", "1e7 TiB", "8388608 TiB"]),
+    (CLUSTER, "gpu.l2", ["1.5 B"]),
+    (CLUSTER, "host.memory", ["1.5 B"]),
+    (CLUSTER, "gpu.reserved", ["1", "100 %", "1e0", "1.5 B"]),
+    (CLUSTER, "gpu.overlap_slowdown", ["1", "1.0", "100 %", "1e0", "1e3", 1]),
+    (CLUSTER, "gpu.flops_efficiency", ["1e3", "2e0", "0", "1e-9", "0.0000001", "101 %", "1e3 %", "1e-7 %"]),
+    (CLUSTER, "gpu.flops", [None, {}]),
+    (CLUSTER, "nics.rate", ["1e7 TB/s", "1000001 TB/s", "0.5 B/s"]),
+    (SCENARIO, "steady", ["1e0", "1", 1, 0, "0"]),
+    (SCENARIO, "load", [{"batches": "drawn", "iterations": "1"}, {"batches": "drawn", "iterations": 1}]),
+    (SCENARIO, "software", [{"name": "torchrec_eager", "attention_share": "1e3"}]),
+    (SCENARIO, "drift", [{"days": 2, "rotation": "1e3"}, {"days": 2, "growth": "1e3"}, {"days": 2, "batch": "1e3"}, None]),
+    (SCENARIO, "constraints", [None, {"*": {"compute_kernels": ["fused_uvm_caching"], "cache_load_factor": "1e3"}}]),
+    (SCENARIO, "planner.name", [{}, "no_planner"]),
+    (SCENARIO, "compute_model", [{"name": {}}, None]),
+    (SCENARIO, "network", [{"name": {}}, None]),
+    (SCENARIO, "cluster", [None, {}]),
+    (SCENARIO, "workload", [None, {}]),
+    (SCENARIO, "sweep", [None, {}, {"axes": {}}, {"axes": {"cluster.nodes": [1]}, "where": "many nodes"},
+                         {"axes": {"cluster.nodes": [1]}, "where": ["cluster.nodes >"]}]),
+    (SCENARIO, "cross_check", [None]),
+    (SCENARIO, "cases.0.set", [None]),
+    (SCENARIO, "cases.0.name", ["a//b", "..", "a/.", "/a", "a/", "A", "a" * 129, "/".join("a" * 17)]),
+    (SCENARIO, "cases.0.published.0.value", ["0 s", 0, "0 %", "-0 %", "0.0 ms"]),
+]
+
+# And values that both take.
+TAKEN = [
+    (WORKLOAD, "tables.0.copies", ["2", 3]),
+    (WORKLOAD, "dense.parameters_bytes", ["1.0 B", "1.5 KB", "1.25 KiB", "1.125 GiB", "1e3 B", "15e2 B"]),
+    (CLUSTER, "nvlink.domain", [8, "16"]),
+    (CLUSTER, "gpu.compute_capability", [8, 8.0, "8", "9.0", 10.3]),
+    (CLUSTER, "gpu.hbm", ["1 TiB", "0.5 GiB"]),
+    (CLUSTER, "gpu.reserved", ["10 %", 0.25, "1e-1", "1 GiB", "0"]),
+    (CLUSTER, "gpu.overlap_slowdown", ["0.99", "99.9 %", "0", "0e0"]),
+    (CLUSTER, "gpu.flops_efficiency", ["1", "100 %", "1e0", "1e-6", "1e-4 %", "0.000001", 1]),
+    (CLUSTER, "gpu.flops", ["10 TFLOP/s", {"fp32": "1e9 KFLOP/s"}]),
+    (CLUSTER, "nics.rate", ["1 TB/s", "1e9 B/s"]),
+    (SCENARIO, "steady", ["1e-6", 0.5, "0.9"]),
+    (SCENARIO, "load", [{"batches": "drawn", "iterations": "2"}]),
+    (SCENARIO, "drift", [{"days": 2, "rotation": "1e-3"}, {"days": 2, "growth": "100 %/day"}]),
+    (SCENARIO, "sweep", [{"axes": {"cluster.nodes": [1, 2]}, "where": where} for where in (
+        "cluster.nodes > 1", "(cluster.nodes*2 + 1)/3 <= 65536", "planner.name == row_wise",
+        "cluster.nics.rate >= 10 Gbit/s", "planner.name != 'x y'")]),
+    (SCENARIO, "constraints", [{}, {"*": {}}]),
+    (SCENARIO, "cases.0.name", ["a/b", "...", "a.b", 8, "/".join("a" * 16), "a" * 128]),
+    (SCENARIO, "cases.0.published.0.value", ["1 ns"]),
+]
+
+
+def with_value(text, place, value):
+    data = yaml.safe_load(text)
+    *way, last = [int(step) if step.isdigit() else step for step in place.split(".")]
+    return changed(data, way + [last], lambda holder, key: holder.__setitem__(key, value))
+
+
+def check_single_values(program):
+    for values, good in ((REFUSED, False), (TAKEN, True)):
+        for text, place, tried in values:
+            kind = yaml.safe_load(text)["schema"].removeprefix("shardsim.").split("/")[0]
+            for value in tried:
+                data = with_value(text, place, value)
+                said = program.refusal(source / "scenarios" / f"{kind}s" / "single.json", data)
+                check(f"{kind}: {place} is {value!r}: taken by the schema: {not good}", schemas[kind].is_valid(data) == good)
+                check(f"{kind}: {place} is {value!r}: the program says {said}", (said is None) == good)
+
+
 with tempfile.TemporaryDirectory() as folder:
     shown = Program(shardsim, source, folder)
     print("-- mutations")
     check_kinds(shown)
     check_values(shown)
+    check_single_values(shown)
 
 print(f"{checks} checks, {failures} failed")
 sys.exit(1 if failures else 0)

@@ -28,9 +28,8 @@ BEYOND = [
     (r".*\.gpu", "unknown GPU|no constants|does not exist", "which GPUs there are"),
     (r".*\.(gpus|nics|links|ranks|nodes)(\.\*)*", "does not exist|outside the|named twice|linked twice|lower to a higher",
      "how many of them there are"),
-    (r".*\.compute_capability", "no compute capability", "JSON has no 8.0 beside 8"),
-    (r".*\.published\.\*\.value", "unit|is zero", "the quantity says which unit is due"),
-    (r".*\.bandwidths", "there is no value", "a map without a value is an empty one elsewhere"),
+    (r".*\.compute_capability", "is for CPU ranks", "which device it is"),
+    (r".*\.published\.\*\.value", "unit", "the quantity says which unit is due"),
     (r".*", "_to is below|is below [a-z]|divided into|domain|leaves nothing|all nodes are under one leaf"
             "|fitted value without source|whole rank|weights of|add up", "values that must fit each other"),
     (r".*", "has no effect|cannot be used|no meaning|needs |belongs to|only (sequence|pooled)|NCCL raises|no peers|SHARP"
@@ -56,6 +55,13 @@ def wrong_values(value):
     yield "another quantity", "25 GB"
     yield "no value", None
     yield "empty list", []
+    yield "empty map", {}
+    yield "one as a text", "1"
+    yield "one with an exponent", "1e0"
+    yield "thousand with an exponent", "1e3"
+    yield "thousands", 100001
+    yield "whole share", "100 %"
+    yield "part of a byte", "1.5 B"
     quantity = QUANTITY.match(value) if isinstance(value, str) else None
     if quantity:
         number, unit = quantity.groups()

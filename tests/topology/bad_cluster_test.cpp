@@ -145,7 +145,7 @@ TEST_CASE("a GPU must have memory, rates and a capability that exists") {
   };
   CHECK(says(gpu("\"0.0\"", "1 GiB", ""), "3", "CPU ranks"));
   CHECK(gpu("\"0.0\"", "1 GiB", "device: cpu\n").empty());
-  CHECK(says(gpu("8", "1 GiB", ""), "3", "no compute capability"));
+  CHECK(says(gpu("8.123", "1 GiB", ""), "3", "no compute capability"));
   CHECK(says(gpu("\"8.x\"", "1 GiB", ""), "3", "no compute capability"));
   CHECK(says(gpu("\"8.0\"", "0 B", ""), "3", "gpu.hbm: \"0 B\" is below 1"));
 }

@@ -20,7 +20,7 @@ Cluster tree_of_six() {
 
 TEST_CASE("a part of a cluster has its nodes' links under their names, and whole leaves") {
   const Cluster whole = tree_of_six();
-  const Cluster part = whole.part({4, 1});
+  const Cluster part = Cluster(whole.spec(), {4, 1});
   CHECK(part.nodes() == 2);
   CHECK(part.world_size() == 8);
   CHECK(part.leaf_of(0) == 2);
@@ -42,7 +42,7 @@ TEST_CASE("a part of a cluster has its nodes' links under their names, and whole
 TEST_CASE("routes in a part are those of the whole cluster") {
   const Cluster whole = tree_of_six();
   const std::vector<int> nodes = {5, 0, 4};
-  const Cluster part = whole.part(nodes);
+  const Cluster part = Cluster(whole.spec(), nodes);
   for (int from = 0; from < part.world_size(); ++from) {
     for (int to = 0; to < part.world_size(); ++to) {
       if (from == to) continue;
@@ -56,12 +56,24 @@ TEST_CASE("routes in a part are those of the whole cluster") {
   }
 }
 
-TEST_CASE("a part of a part counts its links in the whole cluster") {
+TEST_CASE("a part counts its links in the whole cluster, and has those of its own leaves alone") {
   const Cluster whole = tree_of_six();
-  const Cluster inner = whole.part({2, 3, 5}).part({2});
-  CHECK(inner.links()[inner.nic_out(0, 0)].name == "node5/nic0/out");
-  CHECK(inner.in_whole(inner.nic_out(0, 0)) == whole.nic_out(5, 0));
+  const Cluster part(whole.spec(), {5, 4});
+  CHECK(part.links()[part.nic_out(0, 0)].name == "node5/nic0/out");
+  CHECK(part.in_whole(part.nic_out(0, 0)) == whole.nic_out(5, 0));
+  CHECK(part.in_whole(part.leaf_down(2)) == whole.leaf_down(2));
+  CHECK(3 * part.links().size() == whole.links().size());
+  CHECK(part.leaves() == 3);
   CHECK(whole.in_whole(7) == 7);
+}
+
+TEST_CASE("a part of a cluster with many nodes is made of no more than its own") {
+  ClusterSpec spec = tree_of_six().spec();
+  spec.nodes = 25'000;
+  for (int node = 0; node < 100; ++node) {
+    const Cluster part(spec, {250 * node});
+    CHECK(part.links().size() == Cluster(spec, {0}).links().size());
+  }
 }
 
 TEST_CASE("sets of nodes are written as sets of ranks are") {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "topology/graph/graph.h"
 #include "topology/graph/node_links.h"
@@ -57,47 +58,36 @@ bool is_nvlink(LinkKind kind) {
 }  // namespace
 
 Cluster::Cluster(ClusterSpec spec) : spec_(checked(std::move(spec))) {
-  deal_leaves();
+  std::vector<int> all(static_cast<std::size_t>(spec_.nodes));
+  std::iota(all.begin(), all.end(), 0);
+  build({all, spec_.nodes});
+}
+
+Cluster::Cluster(ClusterSpec spec, const std::vector<int>& nodes) : spec_(checked(std::move(spec))) {
+  const Nodes taken{nodes, spec_.nodes};
+  build(taken);
+  number_in_whole(taken);
+  spec_.faults.clear();  // rates and compute factors hold them already
+}
+
+void Cluster::build(const Nodes& nodes) {
   build_node();
-  repeat_node();
-  add_fabric_links();
-  for (const FaultSpec& fault : spec_.faults) apply_fault(fault);
+  spec_.nodes = static_cast<int>(nodes.here.size());
+  deal_leaves(nodes);
+  repeat_node(nodes);
+  add_fabric_links(nodes);
+  apply_faults(nodes);
   index_links_by_rank();
 }
 
-Cluster Cluster::part(const std::vector<int>& nodes) const {
-  Cluster part(*this);
-  part.spec_.nodes = static_cast<int>(nodes.size());
-  part.spec_.faults.clear();  // rates and compute factors hold them already
-  part.leaf_of_node_.clear();
-  part.links_.clear();
-  part.compute_factor_.clear();
-  const auto take = [&](LinkId id, int node) {
-    part.links_.push_back(links_[id]);
-    part.links_.back().node = node;
-    part.in_whole_.push_back(in_whole(id));
-  };
-  part.in_whole_.clear();
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    part.leaf_of_node_.push_back(leaf_of(nodes[i]));
-    for (const Link& link : node_.links) take(on_node(link.local, nodes[i]), static_cast<int>(i));
-    for (int gpu = 0; !compute_factor_.empty() && gpu < ranks_per_node(); ++gpu) {
-      part.compute_factor_.push_back(compute_factor_[nodes[i] * ranks_per_node() + gpu]);
-    }
-  }
-  if (first_fabric_link_ >= 0) {
-    part.first_fabric_link_ = static_cast<int>(part.links_.size());
-    for (LinkId id = first_fabric_link_; id < static_cast<int>(links_.size()); ++id) take(id, -1);
-  }
-  part.links_of_.clear();
-  part.index_links_by_rank();
-  return part;
-}
-
-void Cluster::deal_leaves() {
-  const int per_leaf = spec_.fabric.nodes_per_leaf == 0 ? nodes() : spec_.fabric.nodes_per_leaf;
-  for (int node = 0; node < nodes(); ++node) leaf_of_node_.push_back(node / per_leaf);
-  leaves_ = (nodes() + per_leaf - 1) / per_leaf;
+void Cluster::deal_leaves(const Nodes& nodes) {
+  const int per_leaf = spec_.fabric.nodes_per_leaf == 0 ? nodes.in_all : spec_.fabric.nodes_per_leaf;
+  for (const int node : nodes.here) leaf_of_node_.push_back(node / per_leaf);
+  leaves_ = (nodes.in_all + per_leaf - 1) / per_leaf;
+  linked_leaves_ = leaf_of_node_;
+  std::ranges::sort(linked_leaves_);
+  const auto repeated = std::ranges::unique(linked_leaves_);
+  linked_leaves_.erase(repeated.begin(), repeated.end());
 }
 
 void Cluster::build_node() {
@@ -113,34 +103,50 @@ void Cluster::build_node() {
   }
 }
 
-void Cluster::repeat_node() {
-  links_.reserve(node_.links.size() * static_cast<std::size_t>(nodes()) + 2 * static_cast<std::size_t>(leaves()));
-  for (int i = 0; i < nodes(); ++i) {
+void Cluster::repeat_node(const Nodes& nodes) {
+  links_.reserve(node_.links.size() * nodes.here.size() + 2 * linked_leaves_.size());
+  for (std::size_t i = 0; i < nodes.here.size(); ++i) {
     for (const Link& link : node_.links) {
       links_.push_back(link);
-      links_.back().name = fmt::format("node{}/{}", i, link.name);
-      links_.back().node = i;
+      links_.back().name = fmt::format("node{}/{}", nodes.here[i], link.name);
+      links_.back().node = static_cast<int>(i);
     }
   }
 }
 
 // One shared link per leaf and direction. A rail-optimised block of nodes counts as one leaf: traffic between equal
 // rails of a block stays below the spine.
-void Cluster::add_fabric_links() {
+void Cluster::add_fabric_links(const Nodes& nodes) {
   if (spec_.fabric.oversubscription <= 1 || leaves() < 2) return;
   first_fabric_link_ = static_cast<int>(links_.size());
   const double node_rate = nics_of_node(spec_) * spec_.nics->rate.bytes_per_second;
-  for (int leaf = 0; leaf < leaves(); ++leaf) {
-    const int below = std::min(spec_.fabric.nodes_per_leaf, nodes() - leaf * spec_.fabric.nodes_per_leaf);
+  for (const int leaf : linked_leaves_) {
+    const int below = std::min(spec_.fabric.nodes_per_leaf, nodes.in_all - leaf * spec_.fabric.nodes_per_leaf);
     const Bandwidth rate{below * node_rate / spec_.fabric.oversubscription};
     links_.push_back({fmt::format("leaf{}/up", leaf), LinkKind::leaf_up, rate, -1, leaf, 0});
     links_.push_back({fmt::format("leaf{}/down", leaf), LinkKind::leaf_down, rate, -1, leaf, 1});
   }
 }
 
-void Cluster::apply_fault(const FaultSpec& fault) {
+void Cluster::number_in_whole(const Nodes& nodes) {
+  const LinkId first_of_leaves = on_node(0, nodes.in_all);
+  for (const Link& link : links_) {
+    const bool in_node = link.node >= 0;
+    in_whole_.push_back(in_node ? on_node(link.local, nodes.here[link.node])
+                                : first_of_leaves + 2 * link.leaf + link.local);
+  }
+}
+
+void Cluster::apply_faults(const Nodes& nodes) {
+  for (const FaultSpec& fault : spec_.faults) {
+    const auto node = std::ranges::find(nodes.here, fault.node);
+    if (node != nodes.here.end()) apply_fault(fault, static_cast<int>(node - nodes.here.begin()));
+  }
+}
+
+void Cluster::apply_fault(const FaultSpec& fault, int node) {
   const auto slow = [&](LinkId id, double factor) {
-    Link& link = links_[on_node(id, fault.node)];
+    Link& link = links_[on_node(id, node)];
     link.rate = factor * link.rate;
   };
   if (fault.gpu) {
@@ -148,7 +154,7 @@ void Cluster::apply_fault(const FaultSpec& fault) {
       if (is_nvlink(node_.links[id].kind)) slow(id, fault.rate_factor);
     }
     if (compute_factor_.empty()) compute_factor_.assign(static_cast<std::size_t>(world_size()), 1.0);
-    compute_factor_[fault.node * ranks_per_node() + *fault.gpu] *= fault.compute_factor;
+    compute_factor_[node * ranks_per_node() + *fault.gpu] *= fault.compute_factor;
   }
   for (int port = 0; fault.nic && port < nics_per_node(); ++port) {
     const auto& nics = ports_.nics[port];
@@ -224,12 +230,18 @@ LinkId Cluster::nic_in(int node, int nic) const {
   return on_node(node_.nic_in[nic], node);
 }
 
+int Cluster::first_link_of(int leaf) const {
+  const bool all = static_cast<int>(linked_leaves_.size()) == leaves_;
+  const auto place = all ? leaf : std::ranges::lower_bound(linked_leaves_, leaf) - linked_leaves_.begin();
+  return first_fabric_link_ + 2 * static_cast<int>(place);
+}
+
 LinkId Cluster::leaf_up(int leaf) const {
-  return first_fabric_link_ < 0 ? -1 : first_fabric_link_ + 2 * leaf;
+  return first_fabric_link_ < 0 ? -1 : first_link_of(leaf);
 }
 
 LinkId Cluster::leaf_down(int leaf) const {
-  return first_fabric_link_ < 0 ? -1 : first_fabric_link_ + 2 * leaf + 1;
+  return first_fabric_link_ < 0 ? -1 : first_link_of(leaf) + 1;
 }
 
 double Cluster::compute_factor(int rank) const {

@@ -16,9 +16,10 @@ class Cluster {
   // cluster, a NIC or GPU missing from the PCIe tree.
   explicit Cluster(ClusterSpec spec);
 
-  // These nodes alone, as a job has them: rank 0 is GPU 0 of nodes[0]. Links keep their names and rates, faults
-  // included; those of leaves are whole, as the rest of the cluster uses them too. `nodes`: distinct nodes of this one.
-  Cluster part(const std::vector<int>& nodes) const;
+  // The part of the cluster that a job has, at a cost that does not grow with the rest: rank 0 is GPU 0 of nodes[0].
+  // Links have the names and rates that they have in the whole, faults included; leaves are those above these nodes,
+  // and whole, as the rest of the cluster uses them too. `nodes`: distinct nodes of the spec's.
+  Cluster(ClusterSpec spec, const std::vector<int>& nodes);
   // The same link in the cluster that this is a part of; of a whole cluster, the link itself.
   LinkId in_whole(LinkId link) const { return in_whole_.empty() ? link : in_whole_[link]; }
 
@@ -49,7 +50,7 @@ class Cluster {
   int nic_of(int gpu) const;  // local port index, nearest by path class; -1 without NICs
   LinkId nic_out(int node, int nic) const;
   LinkId nic_in(int node, int nic) const;
-  LinkId leaf_up(int leaf) const;  // -1 when the fabric never limits
+  LinkId leaf_up(int leaf) const;  // above a node that is here; -1 when the fabric never limits
   LinkId leaf_down(int leaf) const;
 
   // Links that have this rank's GPU or its NIC as an end (leaf links and PCIe trunks on its routes too): its part of a
@@ -62,18 +63,28 @@ class Cluster {
   Bytes memory_per_rank() const;          // HBM less the reserved part
 
  private:
-  void deal_leaves();
+  // The nodes of a cluster that there are here, and how many it has.
+  struct Nodes {
+    const std::vector<int>& here;
+    int in_all = 0;
+  };
+  void build(const Nodes& nodes);
+  void deal_leaves(const Nodes& nodes);
   void build_node();
-  void repeat_node();
-  void add_fabric_links();
-  void apply_fault(const FaultSpec& fault);
+  void repeat_node(const Nodes& nodes);
+  void add_fabric_links(const Nodes& nodes);
+  void number_in_whole(const Nodes& nodes);
+  void apply_faults(const Nodes& nodes);
+  void apply_fault(const FaultSpec& fault, int node);
   void index_links_by_rank();
+  int first_link_of(int leaf) const;
   Route route_between_nodes(int from_rank, int to_rank) const;
   void find_width(Route& route) const;
 
   ClusterSpec spec_;
   int leaves_ = 1;
   std::vector<int> leaf_of_node_;
+  std::vector<int> linked_leaves_;  // that have links here, in order
   std::vector<Link> links_;
   std::vector<LinkId> in_whole_;  // of a part only
   int first_fabric_link_ = -1;    // -1: the fabric never limits

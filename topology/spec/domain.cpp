@@ -13,10 +13,6 @@ void check_size(const ClusterSpec& spec) {
     throw input_error(place, "only GPUs that are connected by an NVSwitch can form a domain over several hosts",
                       "Write kind: switch, or leave domain out");
   }
-  if (domain > kMostGpusPerNode) {
-    throw input_error(place, fmt::format("a domain of {} GPUs, over {}", domain, kMostGpusPerNode),
-                      "Simulate smaller domains");
-  }
   if (domain > ranks) {
     throw input_error(place, fmt::format("a domain of {} GPUs is larger than the cluster, which has {}", domain, ranks),
                       fmt::format("Write domain: {}, which is all GPUs of the cluster, or more nodes", ranks));

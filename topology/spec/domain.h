@@ -9,8 +9,7 @@ namespace shardsim {
 // ClusterSpec is a domain.
 
 // Converts what a file says to domains. If a domain is a single host, nothing changes. Errors: Failure::input for a
-// domain larger than the cluster or than kMostGpusPerNode, one that hosts do not fill, a leaf that cuts through one,
-// stated channels.
+// domain larger than the cluster, one that hosts do not fill, a leaf that cuts through one, stated channels.
 void join_hosts(ClusterSpec& spec);
 
 // The way back, for writing.

@@ -57,13 +57,22 @@ void take_model_defaults(GpuSpec& gpu) {
   }
 }
 
-void check_capability(const std::string& text, const std::string& device, const Place& place) {
+bool is_capability(const std::string& text) {
   const auto dot = text.find('.');
   const auto digits = [](const std::string& part) {
     return !part.empty() && part.size() <= 2 &&
            std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
   };
-  if (dot == std::string::npos || !digits(text.substr(0, dot)) || !digits(text.substr(dot + 1))) {
+  return digits(text.substr(0, dot)) && digits(text.substr(dot + 1));
+}
+
+// In JSON, and for many who write JSON and YAML, 8.0 is 8.
+std::string with_minor(const std::string& text) {
+  return text.find('.') == std::string::npos ? text + ".0" : text;
+}
+
+void check_capability(const std::string& text, const std::string& device, const Place& place) {
+  if (!is_capability(text)) {
     throw input_error(place, fmt::format("'{}' is no compute capability", text), "Write it as \"8.0\", in quotes");
   }
   if (capability_number(text) > 10 * kNewestCapability) {
@@ -79,9 +88,8 @@ void check_capability(const std::string& text, const std::string& device, const 
 void capability_field(SpecFields& fields, std::string& capability, const std::string& device) {
   if (fields.reading()) {
     const Tree& stated = fields.reader().required("compute_capability");
-    note_form(stated, {Form::Kind::pattern, {"^[0-9]{1,2}\\.[0-9]{1,2}$"}});
-    note_form(stated, {Form::Kind::real, {}, Bounds::from(0).to(kNewestCapability)});
-    capability = scalar_text(stated, "a compute capability such as \"8.0\"");
+    note_form(stated, {Form::Kind::pattern, {"^[0-9]{1,2}(\\.[0-9]{1,2})?$"}, Bounds::from(0).to(kNewestCapability)});
+    capability = with_minor(scalar_text(stated, "a compute capability such as \"8.0\""));
     return check_capability(capability, device, stated.place);
   }
   fields.take("compute_capability", capability);
@@ -109,6 +117,7 @@ Bytes read_reserved(MapReader& reader, Bytes hbm) {
 std::map<std::string, Flops> read_flops(MapReader& reader) {
   const Tree& value = reader.required("flops");
   note_form(value, flops_leaf().form);
+  note_form(value, stated_map(1));
   if (value.kind != Tree::Kind::map) return {{"fp32", flops_leaf()(value)}};
   MapReader rates = reader.map("flops");
   std::map<std::string, Flops> flops;

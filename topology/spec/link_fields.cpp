@@ -187,7 +187,7 @@ void nvlink_fields(SpecFields& fields, NvlinkSpec& nvlink, const GpuSpec& gpu, c
             : fields.take("links_per_gpu", nvlink.links_per_gpu, kMostLinksPerGpu);
   nvlink_rates(fields, nvlink, gpu, nccl);
   fields.take("latency", nvlink.latency);
-  fields.take("domain", nvlink.domain, kMostRanks);
+  fields.take("domain", nvlink.domain, kMostGpusPerNode);
   if (nvlink.kind == NvlinkKind::mesh) {
     fields.choose("relay", nvlink.relay, kRelayRules);
     fields.take_part("nvb_efficiency", nvlink.nvb_efficiency, 1);

@@ -117,7 +117,7 @@ std::map<std::string, ConstraintOptions> read_constraints(MapReader& reader) {
   std::map<std::string, ConstraintOptions> constraints;
   const Tree* map = reader.value("constraints");
   if (map == nullptr) return constraints;
-  note_form(*map, {Form::Kind::map});
+  note_form(*map, stated_map());
   if (map->kind != Tree::Kind::map) {
     throw input_error(map->place, "'constraints' is no map", "Write TABLE: {sharding_types: [...], ...}");
   }

@@ -15,7 +15,7 @@ struct JobRun {
   std::string name;  // for messages, with its place
   Place place;
   const Program& program;
-  const Cluster& cluster;  // the part of the fabric that it has for itself (Cluster::part)
+  const Cluster& cluster;  // the part of the fabric that it has for itself (a Cluster of its nodes)
   const ComputeModel& compute;
   EngineOptions options;  // `iterations` as that of the first job
   Seconds start;

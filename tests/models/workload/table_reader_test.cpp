@@ -47,7 +47,7 @@ TEST_CASE("broken tables are refused with place") {
   refused(sequence + ", features: [f, f]", "'f' is there twice");
   refused(sequence + ", colour: red", "unknown key \"colour\"");
   refused(sequence + ", copies: 0", "copies");
-  refused(sequence + ", copies: 9007199254740991", "copies are too many");
+  refused(sequence + ", copies: 9007199254740991", "copies: \"9007199254740991\" is above 100000");
   refused(sequence + ", length_distribution: {family: log_normal}", "sigma' is missing");
   refused(sequence + ", length_distribution: {family: file, file: nowhere.h5}", "no file \"nowhere.h5\"");
   refused(sequence + ", length_distribution: {family: file, file: \"a\\nb\"}", "is not the name of a file");

@@ -88,7 +88,7 @@ TEST_CASE("domains that the cluster cannot have are refused") {
   CHECK(says(error_with(rack(2, 72)), "Write domain: 8"));
   CHECK(says(error_with(rack(3, 6)), "hosts of 4 GPUs do not divide into domains of 6"));
   CHECK(says(error_with(rack(3, 8)), "12 GPUs do not divide into domains of 8"));
-  CHECK(says(error_with(rack(100, 400)), "over 144"));
+  CHECK(says(error_with(rack(100, 400)), "nvlink.domain: \"400\" is above 144"));
   CHECK(says(error_with(rack(4, 8, "graph: {one_node: {channels: 2, bw_intra: 20 GB/s}}\n")), "cannot be stated"));
   CHECK(says(error_with(least_cluster(4) + "nodes: 2\nnvlink: {kind: none, domain: 8}\n"),
              "only GPUs that are connected by an NVSwitch"));

@@ -31,6 +31,7 @@ TableConstraint read_constraint(MapReader reader) {
     constraint.cache_load_factor = read_load_factor(reader, constraint.compute_kernels);
   }
   if (reader.has("device_group")) constraint.device_group = reader.choice("device_group", {"cpu", "cuda"});
+  if (reader.has("row_tiers")) constraint.row_tiers = reader.flag("row_tiers", true);
   reader.finish();
   return constraint;
 }
@@ -50,6 +51,9 @@ class Keeper {
     const auto& types = constraint_.sharding_types;
     if (!types.empty() && std::ranges::find(types, placement.strategy) == types.end()) {
       return fmt::format("is {}, where sharding_types allow {}", strategy_name(placement.strategy), types_text(types));
+    }
+    if (!constraint_.allows_tiers() && is_beyond_torchrec(placement, table_)) {
+      return "is cut into tiers of rows, which TorchRec does not have and row_tiers does not allow";
     }
     const auto& kernels = constraint_.compute_kernels;
     if (!kernels.empty() && std::ranges::find(kernels, placement.compute_kernel) == kernels.end()) {
@@ -77,6 +81,27 @@ class Keeper {
 };
 
 }  // namespace
+
+bool TableConstraint::allows_tiers() const {
+  return row_tiers.value_or(sharding_types.empty() ||
+                            std::ranges::find(sharding_types, Strategy::flex) != sharding_types.end());
+}
+
+bool is_beyond_torchrec(const Placement& placement, const Table& table) {
+  return placement.rows() < table.rows || placement.strategy == Strategy::flex;
+}
+
+Constraints torchrec_only(Constraints constraints, const Place& place) {
+  constraints.by_table.try_emplace("*").first->second.place = place;
+  for (auto& [name, constraint] : constraints.by_table) {
+    constraint.row_tiers = false;
+    if (std::erase(constraint.sharding_types, Strategy::flex) == 0 || !constraint.sharding_types.empty()) continue;
+    throw input_error(place,
+                      fmt::format("constraints of {} allow only flex, which TorchRec does not have", excerpt(name)),
+                      "Allow one of TorchRec's types, too");
+  }
+  return constraints;
+}
 
 Constraints read_constraints(const Tree& map) {
   note_part(map, "constraints");
@@ -127,7 +152,7 @@ void check_constraints(const Plan& plan, const Workload& workload, const Constra
     if (fault.empty()) continue;
     throw input_error(
         constraint->place, fmt::format("{} violates the constraints: table '{}' {}", made_by, table.name, fault),
-        "Change the plan or the constraints, or take a planner that follows constraints, such as torchrec");
+        "Change the plan or the constraints, or take a planner that follows constraints, such as torchrec or search");
   }
 }
 

@@ -12,6 +12,7 @@ namespace shardsim {
 
 class Cluster;
 class MemoryModel;
+struct Table;
 struct Tree;
 struct Workload;
 
@@ -26,7 +27,15 @@ struct TableConstraint {
   std::optional<std::int64_t> min_partition = {};  // columns of the narrowest slice
   std::optional<double> cache_load_factor = {};
   std::string device_group = {};  // "" for any, else "cpu" or "cuda"
+  std::optional<bool> row_tiers = {};
+
+  // Whether rows of the table may be cut into tiers, each placed in its own way, as TorchRec cannot: where it is not
+  // said, unless sharding_types list TorchRec's own types alone.
+  bool allows_tiers() const;
 };
+
+// Whether it is a tier of rows, or in replica groups (flex): what TorchRec has no plan for.
+bool is_beyond_torchrec(const Placement& placement, const Table& table);
 
 // By table name; "*" is for the tables that are not named.
 struct Constraints {
@@ -39,6 +48,10 @@ struct Constraints {
     return found == by_table.end() ? nullptr : &found->second;
   }
 };
+
+// The same without what TorchRec has no plan for, for any table. Errors: Failure::input for a table that may only be
+// flex.
+Constraints torchrec_only(Constraints constraints, const Place& place);
 
 // The scenario's key. Errors: Failure::input with place for unknown keys, types and kernels, empty lists, and a
 // cache_load_factor without a kernel that has a cache.

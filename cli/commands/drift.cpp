@@ -13,23 +13,13 @@
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
 #include "sim/drift/drift_study.h"
+#include "sim/drift/resharding.h"
 #include "sim/report/how_sure.h"
 #include "sim/report/page.h"
+#include "sim/report/resharding_text.h"
 
 namespace shardsim {
 namespace {
-
-std::string drift_answer(const DriftResult& result, const DriftOptions& options) {
-  if (!result.break_even_day) {
-    return fmt::format(
-        "Within {} days re-sharding does not pay off: the best plans save less time than moving the tables takes.",
-        options.days);
-  }
-  return fmt::format(
-      "Re-sharding pays off from day {} on: by then the best plans would have saved more time than moving the tables "
-      "takes.",
-      *result.break_even_day);
-}
 
 // A terminal has no room for all of it.
 constexpr const char* kOnPageAlone[] = {"best GiB", "moving ms"};
@@ -47,12 +37,15 @@ Sheet drift_sheet(const DriftResult& result, Medium medium) {
   sheet.columns = {{"day"},      {"kept ms"},  {"best ms"},     {"best plan", false}, {"chance %"}, {"regret %"},
                    {"kept GiB"}, {"best GiB"}, {"to move GiB"}, {"moving ms"},        {"saved s"}};
   const auto gib = [](double bytes) { return fixed(bytes / 0x1p30, 2); };
+  const std::string none = "-";
   for (const DriftDay& day : result.days) {
+    const bool fits = day.frozen_fits, best = day.best_fits, both = day.is_choice();
     sheet.rows.push_back(
-        {{fmt::format("{}", day.day), fixed(day.frozen_ms, 3), fixed(day.best_ms, 3), day.best, chance_cell(day.chance),
-          regret_cell(day.regret_pct), gib(static_cast<double>(day.frozen_bytes)) + (day.frozen_fits ? "" : " over"),
-          gib(static_cast<double>(day.best_bytes)), gib(day.moved_bytes), fixed(day.moving_s * 1e3, 2),
-          fixed(day.saved_s, 1)}});
+        {{fmt::format("{}", day.day), fits ? fixed(day.frozen_ms, 3) : none, best ? fixed(day.best_ms, 3) : none,
+          best ? day.best : "none fits", both ? chance_cell(day.chance) : none,
+          both ? regret_cell(day.regret_pct) : none, gib(static_cast<double>(day.frozen_bytes)) + (fits ? "" : " over"),
+          best ? gib(static_cast<double>(day.best_bytes)) : none, best ? gib(day.moved_bytes) : none,
+          best ? fixed(day.moving_s * 1e3, 2) : none, both ? fixed(day.saved_s, 1) : none}});
   }
   if (medium == Medium::terminal) leave_out_columns(sheet, kOnPageAlone);
   return sheet;
@@ -61,10 +54,15 @@ Sheet drift_sheet(const DriftResult& result, Medium medium) {
 Chart drift_chart(const DriftResult& result) {
   DataSet days{"days", {"plan", "day", "iteration_ms"}, {}};
   for (const DriftDay& day : result.days) {
-    days.rows.push_back({"kept", static_cast<double>(day.day), day.frozen_ms});
-    days.rows.push_back({"best of the day", static_cast<double>(day.day), day.best_ms});
+    if (day.frozen_fits) days.rows.push_back({"kept", static_cast<double>(day.day), day.frozen_ms});
+    if (day.best_fits) days.rows.push_back({"best of the day", static_cast<double>(day.day), day.best_ms});
   }
-  return {"drift", "drift", "Iteration by day", "The plan of day 0, and the best plan of each day.", false, {days}};
+  return {"drift",
+          "drift",
+          "Iteration by day",
+          "The plan of day 0 as long as it fits in memory, and the best plan of each day.",
+          false,
+          {days}};
 }
 
 Document drift_document(const DriftResult& result, const DriftOptions& options, const Scenario& scenario,
@@ -72,41 +70,58 @@ Document drift_document(const DriftResult& result, const DriftOptions& options, 
   Document document;
   document.title = scenario.title + ": drift of " + result.name;
   document.origin = scenario.path;
-  document.blocks.emplace_back(Paragraph{drift_answer(result, options), Paragraph::Role::summary});
+  document.blocks.emplace_back(Paragraph{resharding_text(result, options), Paragraph::Role::summary});
   Section days = table_section(
       "Days",
-      "kept: the plan of day 0. best: the fastest of the day's own plans, the kept cuts with rows of the day among "
-      "them. chance: the probability that the best plan is really faster than the kept one, leaving out errors that "
+      "kept: the plan of day 0. best: the fastest of the day's own plans that fit in memory, the kept cuts with rows "
+      "of the day among them. chance: the probability that the best plan is really faster than the kept one, leaving "
+      "out errors that "
       "affect both. regret: expected; how much time going to the best plan loses on average, counting only outcomes in "
-      "which the kept plan is faster. to move: bytes that change their holder. saved: by the best plans since day 0.",
+      "which the kept plan is faster. over: more memory than a GPU has, so that plan is none to keep. to move: bytes "
+      "that change their holder. saved: by the best plans since day 0.",
       drift_sheet(result, medium));
   days.blocks.emplace_back(drift_chart(result));
   document.add(std::move(days));
   return document;
 }
 
-std::string drift_json(const DriftResult& result, const Scenario& scenario) {
+// Null is what nobody can choose between, or have.
+nlohmann::ordered_json day_json(const DriftDay& day) {
+  const auto if_fits = [](bool fits, const auto& value) {
+    return fits ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+  };
+  return {{"day", day.day},
+          {"frozen_ms", day.frozen_ms},
+          {"frozen_low_ms", day.frozen_low_ms},
+          {"frozen_high_ms", day.frozen_high_ms},
+          {"frozen_bytes", day.frozen_bytes},
+          {"frozen_fits", day.frozen_fits},
+          {"best_fits", day.best_fits},
+          {"best_ms", if_fits(day.best_fits, day.best_ms)},
+          {"best_low_ms", if_fits(day.best_fits, day.best_low_ms)},
+          {"best_high_ms", if_fits(day.best_fits, day.best_high_ms)},
+          {"best_bytes", if_fits(day.best_fits, day.best_bytes)},
+          {"best", if_fits(day.best_fits, day.best)},
+          {"chance", if_fits(day.is_choice(), day.chance)},
+          {"regret_pct", if_fits(day.is_choice(), day.regret_pct)},
+          {"frozen_regret_pct", if_fits(day.is_choice(), day.frozen_regret_pct)},
+          {"moved_bytes", if_fits(day.best_fits, day.moved_bytes)},
+          {"moving_s", if_fits(day.best_fits, day.moving_s)},
+          {"saved_s", day.saved_s}};
+}
+
+std::string drift_json(const DriftResult& result, const DriftOptions& options, const Scenario& scenario) {
   nlohmann::ordered_json json{{"schema", "shardsim.drift/1"}, {"scenario", scenario.path}, {"case", result.name}};
-  json["break_even_day"] = result.break_even_day ? nlohmann::ordered_json(*result.break_even_day) : nullptr;
-  for (const DriftDay& day : result.days) {
-    json["days"].push_back({{"day", day.day},
-                            {"frozen_ms", day.frozen_ms},
-                            {"frozen_low_ms", day.frozen_low_ms},
-                            {"frozen_high_ms", day.frozen_high_ms},
-                            {"frozen_bytes", day.frozen_bytes},
-                            {"frozen_fits", day.frozen_fits},
-                            {"best_ms", day.best_ms},
-                            {"best_low_ms", day.best_low_ms},
-                            {"best_high_ms", day.best_high_ms},
-                            {"best_bytes", day.best_bytes},
-                            {"best", day.best},
-                            {"chance", day.chance},
-                            {"regret_pct", day.regret_pct},
-                            {"frozen_regret_pct", day.frozen_regret_pct},
-                            {"moved_bytes", day.moved_bytes},
-                            {"moving_s", day.moving_s},
-                            {"saved_s", day.saved_s}});
-  }
+  const auto optional = [](const auto& value) {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+  };
+  const Resharding found = resharding_of(result, options.pause);
+  json["answer"] = resharding_text(result, options);
+  json["reshard_every_days"] = optional(found.every_days);
+  json["out_of_memory_day"] = optional(found.out_of_memory_day);
+  json["no_plan_day"] = optional(found.no_plan_day);
+  json["break_even_day"] = optional(result.break_even_day);
+  for (const DriftDay& day : result.days) json["days"].push_back(day_json(day));
   return json.dump(1) + "\n";
 }
 
@@ -126,7 +141,7 @@ int run_drift(const Arguments& given, const Terminal& terminal) {
   workers.interrupted = terminal.interrupted;
   const DriftResult result = drift_study(scenario, chosen_case(scenario, given), options, workers);
   write_folder(folder, writer, [&](const std::filesystem::path& hidden) {
-    write_file(hidden / "drift.json", drift_json(result, scenario));
+    write_file(hidden / "drift.json", drift_json(result, options, scenario));
     write_file(hidden / "drift.html", page_html(drift_document(result, options, scenario, Medium::page)));
   });
   const Document document = drift_document(result, options, scenario, Medium::terminal);

@@ -8,6 +8,7 @@
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
 #include "models/collective/fitted_overheads.h"
+#include "plan/constraints.h"
 #include "plan/memory_model.h"
 #include "plan/plan_file.h"
 #include "plan/planner.h"
@@ -34,16 +35,6 @@ void set_objective(Case& item, const std::string& objective) {
                       "Add --planner torchrec");
   }
   set_path(item.planner, "objective", text_tree(objective, Arguments::place("objective")));
-}
-
-void require_torchrec_types(const Plan& plan, const Workload& workload) {
-  for (const Placement& placement : plan.placements) {
-    const Table& table = workload.tables[placement.table];
-    if (placement.rows() == table.rows && placement.strategy != Strategy::flex) continue;
-    throw input_error({"argument --torchrec-only"},
-                      "the plan of table '" + table.name + "' has row tiers, which TorchRec does not know",
-                      "Use another planner, or leave --torchrec-only out");
-  }
 }
 
 // On stderr, beside the plan: how evenly it spreads what is looked up, with the real shares of its owners unless the
@@ -74,10 +65,10 @@ int plan(const Arguments& given, const Terminal& terminal) {
   Case item = chosen_case(scenario, given);
   if (const auto planner = given.value("planner")) item = with_planner(item, *planner);
   if (const auto objective = given.value("objective")) set_objective(item, *objective);
+  if (given.has("torchrec-only")) item.constraints = torchrec_only(item.constraints, Arguments::place("torchrec-only"));
   const Cluster cluster = cluster_of(item);
   for (const std::string& line : cluster_notes(item.cluster)) print_note(line);
   const Plan made = make_plan(item, cluster, scenario.seed, {terminal.interrupted, print_note});
-  if (given.has("torchrec-only")) require_torchrec_types(made, item.workload);
   deliver(plan_to_json(made, item.workload, cluster), given);
   // Behind what may fail: an error stands alone.
   print_memory(item, cluster, made);
@@ -98,10 +89,7 @@ Command plan_command() {
                           Option{"objective", 0, "NAME",
                                  "How the planner torchrec compares plans: by its own estimate (estimated, the "
                                  "default) or by simulating them (simulated)."},
-                          output_file_option(),
-                          Option{"torchrec-only", 0, "",
-                                 "Fail when the plan contains what TorchRec cannot read: row tiers or flex sharding."},
-                          force_option()} +
+                          output_file_option(), torchrec_only_option(), force_option()} +
               scenario_options(),
           .examples = {"shardsim plan scenarios/toy.yaml --case flexshard_3tier",
                        "shardsim plan scenarios/flexshard.yaml --case rm1/flexshard_3tier -o out/plan.json"},

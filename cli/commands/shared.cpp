@@ -43,6 +43,12 @@ std::vector<Option> scenario_options() {
           {"memory-model", 0, "NAME", "Use this memory model instead of the scenario's."}};
 }
 
+Option torchrec_only_option() {
+  return {"torchrec-only", 0, "",
+          "Keep plans to what TorchRec has: no table is cut into tiers of rows or sharded flex. It is a constraint "
+          "that planners follow, as `constraints: {\"*\": {row_tiers: false}}` is."};
+}
+
 Option case_option() {
   return {"case", 0, "NAME",
           "The case to work on: its name, or a pattern with * and ? that fits only its name. Required when the "

@@ -13,6 +13,9 @@ namespace shardsim {
 
 // Options that several commands have, declared once, and what they mean.
 
+// --torchrec-only: of `plan` and `run` alike.
+Option torchrec_only_option();
+
 std::vector<Option> scenario_options();  // --set, --seed, --memory-model
 Option case_option();                    // --case, of commands that take one case
 Option cases_option();                   // --case, of commands that take several

@@ -16,6 +16,7 @@
 #include "sim/report/sweep_document.h"
 #include "sim/sweep/axis_trial.h"
 #include "sim/sweep/mpi_session.h"
+#include "sim/sweep/point_cases.h"
 #include "sim/sweep/point_files.h"
 #include "sim/sweep/point_simulator.h"
 #include "sim/sweep/run_sweep.h"
@@ -81,12 +82,30 @@ Sweep asked_sweep(const Arguments& given) {
   return read_sweep(given.positional()[0], overrides(given), request);
 }
 
-void write_sweep_files(const SweepResult& result, const std::filesystem::path& folder, const ResultWriter& writer) {
+// As asked, or by samples per second where the points have no such figure.
+SweepOrder possible_order(const Arguments& given, const SweepResult& result) {
+  const SweepOrder asked = sweep_order(given.text("sort"));
+  return order_fault(result, asked).empty() ? asked : SweepOrder::samples;
+}
+
+// Before hours of work: the cost of points whose cluster, the same for all, has no price.
+void refuse_costless_order(const Arguments& given, const Sweep& sweep) {
+  if (sweep_order(given.text("sort")) != SweepOrder::cost) return;
+  const bool of_cluster = std::ranges::any_of(sweep.dimensions, [](const SweepDimension& dimension) {
+    return std::ranges::any_of(dimension.axes, [](const Axis& axis) { return axis.path.starts_with("cluster"); });
+  });
+  if (of_cluster || sweep.points.empty() || PointCases(sweep).at(0).cluster.cost_per_gpu_hour) return;
+  throw input_error(Arguments::place("sort"), "no point has a price",
+                    "State cost_per_gpu_hour in the cluster, or sort by another figure");
+}
+
+void write_sweep_files(const SweepResult& result, const std::filesystem::path& folder, const ResultWriter& writer,
+                       SweepOrder order) {
   const std::vector<SweepColumn> columns = sweep_columns(result);
   write_folder(folder, writer, [&](const std::filesystem::path& hidden) {
     write_file(hidden / "sweep.csv", sweep_csv(columns));
     write_sweep_hdf5(hidden / "sweep.h5", *result.sweep, columns);
-    write_file(hidden / "report.html", sweep_html(result));
+    write_file(hidden / "report.html", sweep_html(result, order));
   });
 }
 
@@ -115,7 +134,10 @@ int tell_sweep(const SweepOutcome& outcome, const Sweep& sweep, const std::files
                              counted(sweep.points.size(), "point")));
     return 0;
   }
-  print_result(sweep_table(*outcome.result, terminal.width, terminal.colour));
+  const SweepOrder order = possible_order(given, *outcome.result);
+  if (const std::string fault = order_fault(*outcome.result, sweep_order(given.text("sort"))); !quiet && !fault.empty())
+    print_note(fmt::format("not sorted by {}: {}", given.text("sort"), fault));
+  print_result(sweep_table(*outcome.result, terminal.width, terminal.colour, order));
   if (!quiet) say(fmt::format("report: {}", (folder / "report.html").string()));
   return sweep_verdict(*outcome.result);
 }
@@ -143,7 +165,7 @@ std::vector<std::string> task_command(const Arguments& given, const std::filesys
                                     "--output",
                                     std::filesystem::absolute(folder).string()};
   if (given.has("force")) words.emplace_back("--force");
-  for (const char* const option : {"case", "most-points", "seed", "memory-model", "set"}) {
+  for (const char* const option : {"case", "most-points", "seed", "memory-model", "set", "sort"}) {
     for (const std::string& value : given.values(option)) {
       words.push_back(std::string("--") + option);
       words.push_back(value);
@@ -243,6 +265,7 @@ int run_points(const Arguments& given, const Terminal& terminal) {
   run.output = sweep_folder(given);
   run.part = sweep_part(given);
   const Sweep sweep = asked_sweep(given);
+  refuse_costless_order(given, sweep);
   note_dropped_edits(given);
   const ResultWriter writer = result_writer(given);
   check_results(run.output, writer, {"report.html", "sweep.csv", "sweep.h5"});
@@ -253,7 +276,9 @@ int run_points(const Arguments& given, const Terminal& terminal) {
     return make_local_crew(static_cast<int>(std::min(jobs, points)), std::move(task));
   };
   run.planners = session ? 0 : static_cast<int>(jobs);
-  run.write = [&](const SweepResult& result) { write_sweep_files(result, run.output, writer); };
+  run.write = [&](const SweepResult& result) {
+    write_sweep_files(result, run.output, writer, possible_order(given, result));
+  };
   const SweepOutcome outcome = finished_sweep(sweep, run, given.has("quiet"), terminal);
   return tell_sweep(outcome, sweep, run.output, given, terminal);
 }
@@ -270,6 +295,11 @@ std::vector<Option> sweep_options() {
            "Simulate only part K of N of the points: every N-th point, starting with the K-th. The other parts may run "
            "at the same time and write into the same folder."},
           {"slurm", 0, "N", "Submit the sweep to Slurm as an array of N tasks, and return without waiting for them."},
+          {.name = "sort",
+           .value = "FIGURE",
+           .help = "Show the points with the best of this figure first.",
+           .standard = "samples",
+           .choices = sweep_order_words()},
           force_in_folder_option(),
           {"quiet", 'q', "", "Do not print progress and notes."}};
 }

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "plan/constraints.h"
 #include "plan/planners/factories.h"
 #include "plan/planners/plan_parts.h"
 #include "plan/planners/tier_cut.h"
@@ -35,6 +36,15 @@ std::vector<int> tables_of(const Workload& workload, TableKind kind) {
   return tables;
 }
 
+// The numbers of the tables that are not in this rising list.
+std::vector<int> all_but(const std::vector<int>& some, const Workload& workload) {
+  std::vector<int> rest;
+  for (std::size_t i = 0; i < workload.tables.size(); ++i) {
+    if (!std::ranges::binary_search(some, static_cast<int>(i))) rest.push_back(static_cast<int>(i));
+  }
+  return rest;
+}
+
 void refuse_without_sequences(const Workload& workload) {
   if (workload.tables.empty() || !tables_of(workload, TableKind::sequence).empty()) return;
   const Table& table = workload.tables.front();
@@ -62,9 +72,9 @@ CutRule read_rule(MapReader& options) {
 }
 
 // Both FlexShard planners: every sequence table cut by the equations of the paper into two tiers, or three. Pooled
-// tables beside them go to another planner afterwards, with the memory that is left. Errors: no sequence table
-// (Failure::input); a budget that no plan meets (Failure::infeasible, with the shortfall and the smallest budget that
-// works); those of the other planner.
+// tables beside them, and sequences that may not be cut, go to another planner afterwards, with the memory that is
+// left. Errors: no sequence table that may be cut (Failure::input); a budget that no plan meets (Failure::infeasible,
+// with the shortfall and the smallest budget that works); those of the other planner.
 class Flexshard : public Planner {
  public:
   // `cut`, `flex_stop` and the bandwidths of the node are options of three tiers, `cap_at_comm_neutral` of two.
@@ -74,6 +84,7 @@ class Flexshard : public Planner {
 
  private:
   Plan plan_sequences(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const;
+  std::vector<int> others_of(const Workload& workload, const Constraints* constraints) const;
   void read_pooled(MapReader& options);
   void read_budget(MapReader& options);
   void read_stop(MapReader& options);
@@ -221,14 +232,29 @@ void Flexshard::check_budget(double extra, double smallest, double base) const {
       fmt::format("The smallest {} that works is \"{:.0f} B\"", absolute ? "memory_limit" : "memory_budget", least));
 }
 
+// What the other planner places: pooled tables, and sequences that may not be cut into tiers.
+std::vector<int> Flexshard::others_of(const Workload& workload, const Constraints* constraints) const {
+  std::vector<int> others;
+  for (std::size_t i = 0; i < workload.tables.size(); ++i) {
+    const Table& table = workload.tables[i];
+    const TableConstraint* const constraint = constraints == nullptr ? nullptr : constraints->of(table.name);
+    const bool tiers = constraint == nullptr || constraint->allows_tiers();
+    if (table.kind == TableKind::pooled || !tiers) others.push_back(static_cast<int>(i));
+  }
+  if (others.size() < workload.tables.size() || workload.tables.empty()) return others;
+  throw input_error(
+      place_, fmt::format("{} cuts tables into tiers of rows, and the constraints allow that for no sequence", name_),
+      "Take another planner, such as torchrec or search, or write row_tiers: true");
+}
+
 Plan Flexshard::plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const {
   refuse_without_sequences(workload);
-  const std::vector<int> pooled = tables_of(workload, TableKind::pooled);
+  const std::vector<int> pooled = others_of(workload, context.constraints);
   if (pooled.empty()) return plan_sequences(workload, cluster, context);
   const Sequences sequences(*this);
   const std::unique_ptr<Planner> usual = pooled_ ? nullptr : make_planner(named_map(kPooledPlanner));
   const std::vector<PlanPart> parts = {
-      {"sequence tables (" + name_ + ")", name_, &sequences, tables_of(workload, TableKind::sequence)},
+      {"sequence tables (" + name_ + ")", name_, &sequences, all_but(pooled, workload)},
       {"pooled tables (" + pooled_name_ + ")", pooled_name_, pooled_ ? pooled_.get() : usual.get(), pooled}};
   return plan_in_parts(parts, workload, cluster, context);
 }

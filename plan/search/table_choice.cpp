@@ -100,9 +100,10 @@ void TableChoices::read_rules(std::size_t index, const TableConstraint* constrai
 }
 
 bool TableChoices::allowed(const Placement& placement) const {
-  const std::string& name = workload_.tables[static_cast<std::size_t>(placement.table)].name;
-  const TableConstraint* const constraint = context_.constraints ? context_.constraints->of(name) : nullptr;
+  const Table& table = workload_.tables[static_cast<std::size_t>(placement.table)];
+  const TableConstraint* const constraint = context_.constraints ? context_.constraints->of(table.name) : nullptr;
   if (constraint == nullptr) return true;
+  if (!constraint->allows_tiers() && is_beyond_torchrec(placement, table)) return false;
   const auto lists = [](const auto& list, const auto& what) {
     return list.empty() || std::ranges::find(list, what) != list.end();
   };

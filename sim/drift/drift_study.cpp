@@ -21,6 +21,8 @@ namespace shardsim {
 namespace {
 
 constexpr double kSecondsPerDay = 86400;
+constexpr const char* kKeptPlan = "kept plan";
+constexpr double kNoise = 1e-6;   // of an iteration: rounding, not a reason to prefer one plan
 constexpr int kDenseMoves = 256;  // ranks up to which every pair is counted
 
 [[noreturn]] void refuse_day(const Place& place, const std::string& key, int day, const std::string& wrong) {
@@ -179,13 +181,13 @@ class DayRun {
     result_.frozen_high_ms = kept.interval.high_ms;
     result_.frozen_bytes = fullest(kept_, item_, cluster_);
     result_.frozen_fits = result_.frozen_bytes <= cluster_.memory_per_rank().count;
-    Plan best = kept_;
-    result_.best = "kept cuts";
-    best_ = drift_iteration(item_, cluster_, kept_, false, judge_);
-    try_planners(best);
+    if (result_.frozen_fits) offer("kept cuts", kept_, drift_iteration(item_, cluster_, kept_, false, judge_));
+    try_planners();
+    if (result_.frozen_fits && kept.ms < best_.ms * (1 - kNoise)) offer(kKeptPlan, kept_, kept);
+    if (!result_.best_fits) return result_;
     compare(kept);
-    result_.best_bytes = fullest(best, item_, cluster_);
-    price(best);
+    result_.best_bytes = fullest(best_plan_, item_, cluster_);
+    if (result_.best != kKeptPlan) price();
     return result_;
   }
 
@@ -197,7 +199,16 @@ class DayRun {
     return tiers;
   }
 
-  void try_planners(Plan& best) {
+  // The fastest of those that fit is the best, in whatever order they come.
+  void offer(const std::string& name, Plan plan, DriftIteration iteration) {
+    if (result_.best_fits && iteration.ms >= best_.ms) return;
+    result_.best_fits = true;
+    result_.best = name;
+    best_plan_ = std::move(plan);
+    best_ = std::move(iteration);
+  }
+
+  void try_planners() {
     std::vector<Tree> planners = options_.planners;
     if (planners.empty() && item_.plan_file.empty()) planners = {item_.planner};
     item_.plan_file.clear();
@@ -205,11 +216,8 @@ class DayRun {
       item_.planner = planner;
       try {
         Plan plan = make_plan(item_, cluster_, scenario_.seed, {});
-        DriftIteration iteration = drift_iteration(item_, cluster_, plan, false, judge_);
-        if (iteration.ms >= best_.ms && result_.frozen_fits) continue;
-        best_ = std::move(iteration);
-        result_.best = planner.find("name")->scalar;
-        best = std::move(plan);
+        const DriftIteration iteration = drift_iteration(item_, cluster_, plan, false, judge_);
+        offer(planner.find("name")->scalar, std::move(plan), iteration);
       } catch (const Error& error) {
         if (error.failure() != Failure::infeasible) throw;  // a day on which it has no plan
       }
@@ -220,14 +228,15 @@ class DayRun {
     result_.best_ms = best_.ms;
     result_.best_low_ms = best_.interval.low_ms;
     result_.best_high_ms = best_.interval.high_ms;
+    if (!result_.frozen_fits) return;  // nobody can choose the kept plan
     const Difference anew = difference_of(best_.ms, best_.interval, kept.ms, kept.interval);
     result_.chance = anew.first_is_faster();
     result_.regret_pct = 100 * anew.expected_regret();
     result_.frozen_regret_pct = 100 * difference_of(kept.ms, kept.interval, best_.ms, best_.interval).expected_regret();
   }
 
-  void price(const Plan& best) {
-    const auto moved = moved_bytes(kept_, best, item_.workload, stays_, cluster_.world_size());
+  void price() {
+    const auto moved = moved_bytes(kept_, best_plan_, item_.workload, stays_, cluster_.world_size());
     for (const std::vector<double>& line : moved) {
       result_.moved_bytes += std::accumulate(line.begin(), line.end(), 0.0);
     }
@@ -239,7 +248,7 @@ class DayRun {
   const IterationJudge& judge_;
   Case item_;
   Cluster cluster_;
-  Plan kept_;
+  Plan kept_, best_plan_;
   double stays_ = 1;
   DriftIteration best_;
   DriftDay result_;
@@ -280,10 +289,12 @@ void refuse_days_beyond_limits(const Workload& workload, const DriftOptions& opt
 void add_up(DriftResult& result, const DriftOptions& options) {
   double saved = 0;
   for (DriftDay& day : result.days) {
+    day.saved_s = saved;
+    if (!day.is_choice()) continue;
     const double iterations = options.iterations_per_day ? static_cast<double>(*options.iterations_per_day)
                                                          : kSecondsPerDay / (day.frozen_ms * 1e-3);
-    saved += iterations * (day.frozen_ms - day.best_ms) * 1e-3;
-    day.saved_s = saved;
+    day.saved_s = saved += iterations * (day.frozen_ms - day.best_ms) * 1e-3;
+    result.kept_s += iterations * day.frozen_ms * 1e-3;
     if (!result.break_even_day && saved > day.moving_s + options.pause.value) result.break_even_day = day.day;
   }
 }

@@ -17,16 +17,20 @@ struct DriftDay {
   double frozen_low_ms = 0, frozen_high_ms = 0;  // its interval (docs/confidence.md)
   std::int64_t frozen_bytes = 0;                 // by the memory model, of the fullest rank
   bool frozen_fits = true;
-  double best_ms = 0;  // of the best plan of that day; the kept cuts with the day's own popularity are one of them
+  bool best_fits = false;  // whether any plan of that day fits in memory; what follows says nothing where none does
+  double best_ms = 0;      // of the best of those that fit; the kept cuts with the day's own popularity may be one
   double best_low_ms = 0, best_high_ms = 0;
+  // Where both fit, else 0:
   double chance = 0;             // that the best plan is faster than the frozen one
   double regret_pct = 0;         // expected, of choosing the best plan, in % of an iteration of the frozen one
   double frozen_regret_pct = 0;  // the same of keeping the frozen one, in % of the best one's
   std::int64_t best_bytes = 0;
-  std::string best;        // the planner, or "kept cuts"
+  std::string best;        // the planner, "kept cuts", or "kept plan", the frozen one just as it is
   double moved_bytes = 0;  // that change their holder, over all ranks
   double moving_s = 0;     // of an all-to-all of them
-  double saved_s = 0;      // by the best plans of this day and all before it
+  double saved_s = 0;      // by the best plans of this day and all before it on which both fit
+
+  bool is_choice() const { return frozen_fits && best_fits; }
 };
 
 void fields(auto& visit, MaybeConst<DriftDay> auto& day) {
@@ -36,6 +40,7 @@ void fields(auto& visit, MaybeConst<DriftDay> auto& day) {
   visit.field("frozen_high_ms", day.frozen_high_ms);
   visit.field("frozen_bytes", day.frozen_bytes);
   visit.field("frozen_fits", day.frozen_fits);
+  visit.field("best_fits", day.best_fits);
   visit.field("best_ms", day.best_ms);
   visit.field("best_low_ms", day.best_low_ms);
   visit.field("best_high_ms", day.best_high_ms);
@@ -53,6 +58,7 @@ struct DriftResult {
   std::string name;  // of the case
   std::vector<DriftDay> days;
   std::optional<int> break_even_day;  // none: within these days it never pays
+  double kept_s = 0;                  // what the kept plan spends on the iterations of all days on which it fits
 };
 
 // The case as it is on a day, except for rotation, which changes no distribution but only which rows are popular.

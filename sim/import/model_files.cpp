@@ -216,6 +216,12 @@ Tree renamed_plan(const ImportedModel& model) {
   return plan;
 }
 
+// Whose vectors are wider on the wire than their rows.
+std::size_t narrow_tables(const ImportedModel& model) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(model.tables, [](const ImportedTable& table) { return table.table.dtype != Dtype::fp32; }));
+}
+
 }  // namespace
 
 std::vector<std::string> assumptions(const ImportedModel& model, const ImportSetting& setting) {
@@ -227,6 +233,11 @@ std::vector<std::string> assumptions(const ImportedModel& model, const ImportSet
       "There is no dense part, so an iteration is that of the embeddings alone.",
       "The optimizer is rowwise_adagrad, and there is no pipeline.",
       "No host is simulated, which is right only where it is always ahead of the GPUs; 'software' says what it does."};
+  if (const std::size_t narrow = narrow_tables(model); narrow > 0)
+    sentences.push_back(fmt::format(
+        "Vectors are exchanged as fp32, those of the {} with narrower rows, too, as TorchRec's lookups return them; "
+        "'wire_dtype' changes it.",
+        counted(narrow, "table")));
   if (setting.batch_assumed)
     sentences.push_back(fmt::format("The batch is {} samples per GPU (--batch).", setting.batch_per_gpu));
   if (setting.cluster_assumed)

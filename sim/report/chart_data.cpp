@@ -266,8 +266,9 @@ void add_iterations(std::vector<Chart>& charts, const StudyResult& study) {
   add_chart(charts, {"loads",
                      "rank_loads",
                      "Which rank is the fullest, and through which table?",
-                     "The rows that each rank looks up in one iteration, compared with the mean rank. The others wait "
-                     "for the fullest one. Cases in which all owners of rows get equally many lookups are left out." +
+                     "The rows that each rank looks up in one iteration, compared with the mean rank. The triangle "
+                     "marks the rank that the others wait for longest, which need not be the fullest one. Cases in "
+                     "which all owners of rows get equally many lookups are left out." +
                          blocks_caption(study),
                      has_many_cases(study),
                      {rank_load_strips(study)}});

@@ -43,9 +43,10 @@ const std::vector<std::string>& stack_order();
 DataSet path_parts(const StudyResult& study);
 
 // Lookups of each rank where rows are uneven. Columns: case, rank, times_mean, table (that adds most to the rank, of
-// those that RankLoads names), share_pct (of it in the rank's lookups), fullest (yes, no). Where some case has blocks
-// of ranks, a row is a block: rank and last (its ends), times_mean, table and share_pct of its fullest_rank, and
-// least_times_mean, median_times_mean; a rank by itself where the case has none.
+// those that RankLoads names), share_pct (of it in the rank's lookups), fullest (yes, no),
+// waited_for ("rank 63" where the others wait longest for this one, else ""). Where some case has blocks of ranks, a
+// row is a block: rank and last (its ends), times_mean, table and share_pct of its fullest_rank, and least_times_mean,
+// median_times_mean; a rank by itself where the case has none.
 DataSet rank_load_strips(const StudyResult& study);
 
 // Whether some case has too many ranks to draw each: neighbours stand together then, those that look up equally many

@@ -9,6 +9,7 @@ namespace shardsim {
 namespace {
 
 constexpr std::size_t kFewHosts = 20;     // all of them are told
+constexpr double kTellingLever = 10;      // % of the iteration: what is worth a sentence of advice
 constexpr double kTellingHostWait = 0.5;  // % of the iteration; what is less is shown as 0
 
 double waiting_percent(const CaseResult& item) {
@@ -44,6 +45,22 @@ std::string others_text(std::size_t hosts, std::size_t waiting, std::size_t show
   return text;
 }
 
+// Where the host is what an iteration waits for, nothing on a list of hardware helps as much as other software.
+std::string software_lever(const std::vector<const CaseResult*>& cases) {
+  const CaseResult* worst = nullptr;
+  for (const CaseResult* const item : cases) {
+    const bool eager = item->host->software == "torchrec_eager" && waiting_percent(*item) >= kTellingLever;
+    if (eager && (worst == nullptr || waiting_percent(*item) > waiting_percent(*worst))) worst = item;
+  }
+  if (worst == nullptr) return "";
+  return fmt::format(
+      "{}: for {:.0f} % of the iteration a GPU has nothing to do but to wait for its host, which no faster GPU, "
+      "network "
+      "or plan shortens. '--set software=torchrec_compiled' simulates TorchRec with a CUDA graph; 'shardsim why' says "
+      "what it is worth at most (if the host were free).",
+      worst->name, waiting_percent(*worst));
+}
+
 }  // namespace
 
 Section host_section(const StudyResult& study, Medium medium) {
@@ -61,6 +78,7 @@ Section host_section(const StudyResult& study, Medium medium) {
                                   "compute stream of the GPU is idle while the host launches, until the launch of its "
                                   "next operation ends; %: of the iteration. All for the rank that waits longest.",
                                   host_sheet(cases, decimals_for(longest_iteration_ms(study))));
+  if (const std::string lever = software_lever(cases); !lever.empty()) section.blocks.emplace_back(Paragraph{lever});
   if (!many) return section;
   if (!cases.empty()) section.remark = "those that wait for it, worst first";
   const std::string others = others_text(hosts, waiting, cases.size());

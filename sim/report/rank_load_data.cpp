@@ -1,8 +1,11 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/statistics.h"
 #include "sim/report/chart_data.h"
 #include "sim/report/result_sheets.h"
+#include "sim/why/sentence.h"
 
 namespace shardsim {
 namespace {
@@ -57,8 +60,16 @@ struct Strip {
   std::vector<DataSet::Cell> rank_row(std::size_t rank) const {
     std::vector<DataSet::Cell> row = {item.name, static_cast<double>(rank), loads.lookups[rank] / even};
     std::ranges::move(table_cells(rank), std::back_inserter(row));
-    row.emplace_back(static_cast<int>(rank) == loads.fullest ? "yes" : "no");
+    add_marks(row, {rank, rank}, rank);
     return row;
+  }
+  // Whether the block has the rank that looks up most, and the one that the others wait for.
+  void add_marks(std::vector<DataSet::Cell>& row, const RankBlock& block, std::size_t fullest) const {
+    const CollectivePart* const waiting = item.why ? longest_waiting(*item.why) : nullptr;
+    const bool waited = waiting != nullptr && static_cast<std::size_t>(waiting->rank) >= block.first &&
+                        static_cast<std::size_t>(waiting->rank) <= block.last;
+    row.emplace_back(static_cast<int>(fullest) == loads.fullest ? "yes" : "no");
+    row.emplace_back(waited ? fmt::format("rank {}", waiting->rank) : "");
   }
   std::vector<DataSet::Cell> block_row(const RankBlock& block) const {
     const auto begin = loads.lookups.begin() + static_cast<std::ptrdiff_t>(block.first);
@@ -72,7 +83,7 @@ struct Strip {
                                       median({begin, end}) / even,
                                       static_cast<double>(fullest)};
     std::ranges::move(table_cells(fullest), std::back_inserter(row));
-    row.emplace_back(static_cast<int>(fullest) == loads.fullest ? "yes" : "no");
+    add_marks(row, block, fullest);
     return row;
   }
 };
@@ -101,10 +112,10 @@ bool has_rank_blocks(const StudyResult& study) {
 
 DataSet rank_load_strips(const StudyResult& study) {
   const bool blocks = has_rank_blocks(study);
-  DataSet set{"loads", {"case", "rank", "times_mean", "table", "share_pct", "fullest"}, {}};
+  DataSet set{"loads", {"case", "rank", "times_mean", "table", "share_pct", "fullest", "waited_for"}, {}};
   if (blocks) {
     set.columns = {"case",         "rank",  "last",      "times_mean", "least_times_mean", "median_times_mean",
-                   "fullest_rank", "table", "share_pct", "fullest"};
+                   "fullest_rank", "table", "share_pct", "fullest",    "waited_for"};
   }
   for (const Strip& strip : strips_of(study)) {
     for (const RankBlock& block : blocks_of(strip.loads.lookups))

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "sim/program/program.h"
 #include "sim/report/how_sure.h"
+#include "sim/report/unit_words.h"
 #include "topology/spec/rank_set.h"
 
 namespace shardsim {
@@ -206,9 +207,20 @@ Sheet cases_sheet(const StudyResult& study, Medium medium) {
 
 namespace {
 
-constexpr const char* kLimitLegend =
-    "busiest: the link or unit that is busy most of the time, and for how many % of it; what an iteration waits for, "
-    "'shardsim why' says.";
+// Links go by their names in timeline.h5; the first one in words says how to read them all.
+std::string limit_legend(const StudyResult& study) {
+  std::string example;
+  for (const CaseResult& item : study.cases) {
+    const std::string words = unit_in_words(item.limit.what);
+    if (words == item.limit.what) continue;
+    example = fmt::format(" ({}: {})", item.limit.what, words);
+    break;
+  }
+  return fmt::format(
+      "busiest: the link or unit that is busy most of the time{}, and for how many % of it; what an iteration waits "
+      "for, 'shardsim why' says.",
+      example);
+}
 
 // Launches are shown as the limit only where they are (sim/engine/limit.h).
 std::string host_legend(const StudyResult& study) {
@@ -222,7 +234,7 @@ std::string host_legend(const StudyResult& study) {
 std::string cases_legend(const StudyResult& study, Medium medium) {
   if (is_brief(study, medium))
     return std::string("ms: time of an iteration. GiB: memory of the fullest GPU by the memory model. ") +
-           kLimitLegend + host_legend(study) +
+           limit_legend(study) + host_legend(study) +
            " The report shows more of each case: how certain its time is, the estimate without contention, speeds, and "
            "the simulated peak of memory.";
   const auto names_one = [](const CaseResult& item) { return !item.relative_to.empty(); };
@@ -239,7 +251,7 @@ std::string cases_legend(const StudyResult& study, Medium medium) {
                  : "If the cases of a workload differ in GPUs, cluster or batch, compare their samples/s, because "
                    "their iterations do different amounts of work. A speed is given only if relative_to asks for it or "
                    "only the plan differs. ",
-      kLimitLegend, host_legend(study));
+      limit_legend(study), host_legend(study));
 }
 
 Section jobs_section(const StudyResult& study) {
@@ -330,6 +342,18 @@ std::vector<std::string> waiting_lines(const StudyResult& study, std::size_t mos
   return lines;
 }
 
+// MB per GPU over the time alone may be more than a NIC carries, which looks like a mistake where nobody says why.
+std::string rails_legend(const StudyResult& study) {
+  const bool across = std::ranges::any_of(study.cases, [](const CaseResult& item) {
+    const Timeline& timeline = item.timeline;
+    return timeline.ranks_per_node > 0 && timeline.world_size > timeline.ranks_per_node &&
+           std::ranges::any_of(item.times, [](const NamedTime& time) { return time.op_class == "all_to_all"; });
+  });
+  return across ? " These bytes may take less time than one NIC needs for them: those inside a node do not cross it, "
+                  "and with PXN those to other nodes leave through all NICs of the node."
+                : "";
+}
+
 }  // namespace
 
 Section collectives_section(const StudyResult& study, Medium medium) {
@@ -341,9 +365,8 @@ Section collectives_section(const StudyResult& study, Medium medium) {
       "iteration, on the GPU where that is longest. exposed: the time in which a GPU communicates and computes "
       "nothing, mean over the GPUs; where several collectives run at once, it counts for the one that ends last. "
       "waiting: the part of exposed in which some GPU of the group has not arrived yet; in the rest, bytes move. MB "
-      "per GPU: bytes sent or received, whichever is more, with those that stay on the GPU; of an all-reduce, the "
-      "size of its buffer; for the GPU with most." +
-          early_leavers_legend(study, most),
+      "per GPU: max(sent, received) on the busiest GPU, local part included; for an all-reduce, its buffer size." +
+          rails_legend(study) + early_leavers_legend(study, most),
       collectives_sheet(study, most));
   const std::vector<std::string> lines = waiting_lines(study, most);
   for (std::size_t i = 0; i < std::min(lines.size(), kFewWaits); ++i) section.blocks.emplace_back(Paragraph{lines[i]});

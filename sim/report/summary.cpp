@@ -10,6 +10,7 @@
 #include "sim/report/how_sure.h"
 #include "sim/report/published_iterations.h"
 #include "sim/report/result_sheets.h"
+#include "sim/report/unit_words.h"
 
 namespace shardsim {
 
@@ -23,7 +24,9 @@ std::string count_of(std::size_t count, const std::string& noun) {
 }
 
 std::string limited_by(const CaseResult& item) {
-  return item.limit.what.empty() ? "" : fmt::format(" ({} busy {:.0f} %)", item.limit.what, 100 * item.limit.share);
+  return item.limit.what.empty()
+             ? ""
+             : fmt::format(" ({}: busy {:.0f} %)", unit_in_words(item.limit.what), 100 * item.limit.share);
 }
 
 // As in the table of cases; of the case that the others are measured against, against the slowest.

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <span>
 #include <tuple>
 
@@ -17,6 +18,7 @@
 #include "sim/report/how_sure.h"
 #include "sim/report/page.h"
 #include "sim/report/sweep_charts.h"
+#include "sim/report/unit_words.h"
 #include "sim/study/case_result.h"
 #include "sim/sweep/amount.h"
 #include "sim/sweep/point_cases.h"
@@ -26,15 +28,49 @@ namespace {
 
 constexpr std::size_t kBestOnTerminal = 10, kBestOnPage = 50, kFailuresShown = 20;
 
-// Points with a result, those of most samples per second first; equal ones in the order of the axes. Equal to a float's
-// seven digits: else the rounding of the last bits would recommend 500 Gbit/s where 400 are as good.
-std::vector<std::size_t> fastest_points(const SweepResult& result) {
+// What a point has less of than those after it.
+double sorting_figure(const SweepResult& result, std::size_t point, SweepOrder order) {
+  const PointResult& here = result.at(point);
+  switch (order) {
+    case SweepOrder::iteration:
+      return here.iteration_ms;
+    case SweepOrder::cost:
+      return result.cost_per_million_samples(point).value_or(std::numeric_limits<double>::infinity());
+    case SweepOrder::memory:
+      return static_cast<double>(here.peak_bytes);
+    case SweepOrder::samples:
+      break;
+  }
+  return -here.samples_per_s;
+}
+
+// Points with a result, the best first; equal ones in the order of the axes. Equal to a float's seven digits: else the
+// rounding of the last bits would recommend 500 Gbit/s where 400 are as good.
+std::vector<std::size_t> sorted_points(const SweepResult& result, SweepOrder order) {
   std::vector<std::size_t> points;
   for (std::size_t point = 0; point < result.results.size(); ++point)
     if (result.ok(point)) points.push_back(point);
-  const auto rate = [&](std::size_t point) { return static_cast<float>(result.at(point).samples_per_s); };
-  std::ranges::stable_sort(points, std::greater{}, rate);
+  const auto figure = [&](std::size_t point) { return static_cast<float>(sorting_figure(result, point, order)); };
+  std::ranges::stable_sort(points, {}, figure);
   return points;
+}
+
+std::string order_remark(SweepOrder order) {
+  switch (order) {
+    case SweepOrder::iteration:
+      return "shortest iteration first";
+    case SweepOrder::cost:
+      return "least cost of a million samples first";
+    case SweepOrder::memory:
+      return "least memory first";
+    case SweepOrder::samples:
+      break;
+  }
+  return "most samples per second first";
+}
+
+bool runs_out_of_memory(const PointResult& point) {
+  return point.peak_bytes > point.memory_capacity;
 }
 
 // The axes' values of a point, one cell for each.
@@ -89,7 +125,8 @@ Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& po
   // A terminal has no room for more than a short header there.
   for (const char* const header : {"GPUs", "ms", page ? "80 % within" : "80 %", "samples/s", "GiB"})
     sheet.columns.push_back({header});
-  if (cost) sheet.columns.push_back({"cost"});
+  const std::optional<std::string> currency = result.currency();
+  if (cost) sheet.columns.push_back({currency && !currency->empty() ? "cost " + printable(*currency) : "cost"});
   if (scaling) sheet.columns.push_back({"scaling"});
   sheet.columns.push_back({"busiest", false});
   if (page) sheet.columns.push_back({"%"});  // a terminal has no room for it beside the whole name
@@ -100,10 +137,12 @@ Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& po
     row.cells.push_back(fmt::format("{:.4g}", here.iteration_ms));
     row.cells.push_back(here.interval ? interval_cell(*here.interval) : "-");
     row.cells.push_back(with_thousands(static_cast<std::int64_t>(std::llround(here.samples_per_s))));
-    row.cells.push_back(fixed(static_cast<double>(here.peak_bytes) / 0x1p30, 2));
+    row.cells.push_back(fixed(static_cast<double>(here.peak_bytes) / 0x1p30, 2) +
+                        (runs_out_of_memory(here) ? " over" : ""));
     if (cost) {
       const auto price = result.cost_per_million_samples(point);
-      row.cells.push_back(price ? fmt::format("{:.3g}", *price) : "-");
+      const std::string unit = currency ? "" : " " + printable(here.currency);
+      row.cells.push_back(price ? fmt::format("{:.3g}{}", *price, unit) : "-");
     }
     if (scaling) {
       const auto& efficiency = result.scaling_efficiency[point];
@@ -116,10 +155,17 @@ Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& po
   return sheet;
 }
 
+std::string currency_legend(const SweepResult& result) {
+  const std::optional<std::string> currency = result.currency();
+  if (!currency) return "; currencies differ, so costs are not compared.";
+  return currency->empty() ? ", in the currency of cost_per_gpu_hour." : ".";
+}
+
 std::string points_legend(const SweepResult& result, bool page) {
   std::string text = (page ? "80 % within" : "80 %") + std::string(kIntervalLegend) +
                      " GiB: memory of the fullest GPU at its simulated peak.";
-  if (has_cost(result)) text += " cost: of a million samples.";
+  if (std::ranges::any_of(result.results, runs_out_of_memory)) text += " over: more than a GPU has.";
+  if (has_cost(result)) text += " cost: of a million samples" + currency_legend(result);
   if (has_scaling(result)) {
     text += " scaling: samples per second and GPU, in % of those of the smallest world with the same other values.";
   }
@@ -127,8 +173,16 @@ std::string points_legend(const SweepResult& result, bool page) {
          (page ? ", and the % of the time that it is." : ".");
 }
 
-bool runs_out_of_memory(const PointResult& point) {
-  return point.peak_bytes > point.memory_capacity;
+// Those of most samples per second first, which somebody might choose.
+std::string names_of_full(const SweepResult& result, const std::vector<std::size_t>& fastest) {
+  constexpr std::size_t kNamed = 3;
+  std::vector<std::string> names;
+  std::size_t more = 0;
+  for (const std::size_t point : fastest) {
+    if (!runs_out_of_memory(result.at(point))) continue;
+    names.size() < kNamed ? names.push_back(named_values(result, point)) : void(++more);
+  }
+  return join(names, "; ") + (more > 0 ? fmt::format("; and {} more", more) : "");
 }
 
 // Planners and `does_not_fit` go by the memory model, which may count less than an iteration needs.
@@ -137,8 +191,8 @@ std::string peak_warning(const SweepResult& result, const std::vector<std::size_
   if (points == 0) return "";
   std::string text = fmt::format(
       " WARNING: {} would need more memory than a GPU has at the simulated peak (peak_gib in sweep.csv), so the run "
-      "would end with an out-of-memory error, although the plan fits by the memory model.",
-      counted(points, "point"));
+      "would end with an out-of-memory error, although the plan fits by the memory model: {}.",
+      counted(points, "point"), names_of_full(result, fastest));
   if (!runs_out_of_memory(result.at(fastest.front()))) return text;
   text += " The point with the most samples per second is one of them";
   const auto fits = std::ranges::find_if(fastest, [&](std::size_t p) { return !runs_out_of_memory(result.at(p)); });
@@ -161,7 +215,7 @@ std::string sweep_summary(const SweepResult& result, const std::vector<std::size
   return text +
          fmt::format(" Most samples per second: {} at {} ({:.4g} ms{}, busiest: {}).",
                      with_thousands(static_cast<std::int64_t>(std::llround(best.samples_per_s))),
-                     named_values(result, fastest.front()), best.iteration_ms, within, best.limited_by) +
+                     named_values(result, fastest.front()), best.iteration_ms, within, unit_in_words(best.limited_by)) +
          peak_warning(result, fastest);
 }
 
@@ -251,8 +305,19 @@ std::vector<std::string> notes_of(PointCases& cases, std::size_t point) {
   }
 }
 
-// What has to be known of the clusters and the compute models of these points, each sentence once.
-Section setting_section(const SweepResult& result, const std::vector<std::size_t>& points) {
+// The points whose notes are counted: all, unless there are so many that reading them again takes longer than is worth.
+std::vector<std::size_t> noted_points(const SweepResult& result, const std::vector<std::size_t>& shown) {
+  constexpr std::size_t kMostNoted = 20'000;
+  if (result.results.size() > kMostNoted) return shown;
+  std::vector<std::size_t> points(result.results.size());
+  std::iota(points.begin(), points.end(), std::size_t{0});
+  return points;
+}
+
+// What has to be known of the clusters and the compute models, each sentence once with the number of points.
+Section setting_section(const SweepResult& result, const std::vector<std::size_t>& shown) {
+  const std::vector<std::size_t> points = noted_points(result, shown);
+  const bool all = points.size() == result.results.size();
   PointCases cases(*result.sweep);
   std::vector<std::pair<std::string, std::size_t>> notes;  // with the number of points
   for (const std::size_t point : points) {
@@ -266,9 +331,12 @@ Section setting_section(const SweepResult& result, const std::vector<std::size_t
     }
   }
   NoteList list;
-  for (const auto& [note, number] : notes)
-    list.notes.push_back(
-        {note, number == points.size() ? "all of these points" : fmt::format("{} of these points", number)});
+  for (const auto& [note, number] : notes) {
+    const std::string whole = all ? "all points" : fmt::format("all of the {} points shown", points.size());
+    list.notes.push_back({note, number == points.size() ? whole
+                                : all                   ? fmt::format("{} of {} points", number, points.size())
+                                      : fmt::format("{} of the {} points shown", number, points.size())});
+  }
   Section section{"Notes", {}};
   if (!list.notes.empty()) section.blocks.emplace_back(std::move(list));
   return section;
@@ -295,41 +363,57 @@ Section failures_section(const SweepResult& result) {
 
 }  // namespace
 
-Document sweep_document(const SweepResult& result, Medium medium) {
+const std::vector<std::string>& sweep_order_words() {
+  static const std::vector<std::string> words = {"samples", "iteration", "cost", "memory"};
+  return words;
+}
+
+SweepOrder sweep_order(const std::string& word) {
+  const auto found = std::ranges::find(sweep_order_words(), word);
+  return static_cast<SweepOrder>(found - sweep_order_words().begin());
+}
+
+std::string order_fault(const SweepResult& result, SweepOrder order) {
+  if (order != SweepOrder::cost) return "";
+  if (!has_cost(result)) return "no point has a price (cost_per_gpu_hour of the cluster)";
+  return result.currency() ? "" : "prices have several currencies";
+}
+
+Document sweep_document(const SweepResult& result, Medium medium, SweepOrder order) {
   const bool page = medium == Medium::page;
-  std::vector<std::size_t> fastest = fastest_points(result);
+  std::vector<std::size_t> sorted = sorted_points(result, order);
   Document document;
   if (page) {
     document.title = result.sweep->title;
     document.origin = fmt::format("{}, case {}, seed {}, shardsim {}", result.sweep->path, result.sweep->base.name,
                                   result.sweep->seed, version());
   }
-  const std::string summary = sweep_summary(result, fastest);
+  const std::string summary = sweep_summary(result, sorted_points(result, SweepOrder::samples));
   if (page) document.blocks.emplace_back(Paragraph{summary, Paragraph::Role::summary});
   if (page) {
     for (Chart& chart : sweep_charts(result)) document.blocks.emplace_back(std::move(chart));
   }
-  const std::size_t shown = std::min(fastest.size(), page ? kBestOnPage : kBestOnTerminal);
+  const std::size_t shown = std::min(sorted.size(), page ? kBestOnPage : kBestOnTerminal);
   std::string legend = points_legend(result, page);
-  if (shown < fastest.size())
-    legend += fmt::format(" The first {} of {}; all are in sweep.csv and sweep.h5.", shown, fastest.size());
-  fastest.resize(shown);
-  Section best = table_section("Points", legend, points_sheet(result, fastest, page));
-  best.remark = "most samples per second first";
+  if (shown < sorted.size())
+    legend += fmt::format(" The first {} of {}; all are in sweep.csv and sweep.h5.", shown, sorted.size());
+  sorted.resize(shown);
+  Section best = table_section("Points", legend, points_sheet(result, sorted, page));
+  best.remark = order_remark(order);
   document.add(std::move(best));
-  document.add(sweep_how_sure(result, fastest, page));
-  document.add(setting_section(result, fastest));
+  document.add(sweep_how_sure(result, sorted, page));
+  document.add(setting_section(result, sorted));
   document.add(failures_section(result));
   if (!page) document.add({"Summary", {Paragraph{summary}}, {}, Section::Heading::page_only});
   return document;
 }
 
-std::string sweep_table(const SweepResult& result, int width, bool colour) {
-  return document_text(sweep_document(result, Medium::terminal), width, colour);
+std::string sweep_table(const SweepResult& result, int width, bool colour, SweepOrder order) {
+  return document_text(sweep_document(result, Medium::terminal, order), width, colour);
 }
 
-std::string sweep_html(const SweepResult& result) {
-  return page_html(sweep_document(result, Medium::page));
+std::string sweep_html(const SweepResult& result, SweepOrder order) {
+  return page_html(sweep_document(result, Medium::page, order));
 }
 
 }  // namespace shardsim

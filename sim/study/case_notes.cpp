@@ -390,7 +390,8 @@ std::vector<std::string> case_notes(const CaseResult& result, const PreparedCase
   if (has_telling_lookups(result)) note_compute_model(notes, item);
   if (item.load.row_shares == LoadOptions::RowShares::even) note_skew(notes, result, plan, item.workload);
   if (result.loads) {
-    for (std::string& note : load_notes(*result.loads, prepared, estimate_of_expected(result)))
+    for (std::string& note :
+         load_notes(*result.loads, prepared, estimate_of_expected(result), result.why ? &*result.why : nullptr))
       notes.push_back(std::move(note));
   }
   note_widths(notes, item.workload);

@@ -12,6 +12,7 @@
 #include "plan/memory_model.h"
 #include "sim/lower/known_shares.h"
 #include "sim/scenario/read_case.h"
+#include "sim/why/sentence.h"
 
 namespace shardsim {
 namespace {
@@ -161,15 +162,56 @@ std::string remedy(const Table& table, double lookups, const PreparedCase& prepa
       table.name);
 }
 
-// Who waits for whom, and through which table.
-std::string fullest_rank(const RankLoads& loads) {
-  const std::vector<double>& most = loads.tables.front().lookups;
-  const auto rank = static_cast<std::size_t>(loads.fullest);
-  return fmt::format(
-      "Rank {} looks up {:.2f} times as many rows as the mean rank, and the others wait for it. Table '{}' adds most "
-      "to it: {:.0f} % of its lookups, {:.2f} times the mean of that table.",
-      rank, loads.times_mean(), loads.tables.front().table, 100 * most[rank] / loads.lookups[rank],
-      most[rank] / mean(most));
+// A rank with as many lookups as any, and the table that lifts it most above the mean.
+struct FullRank {
+  std::size_t rank = 0;
+  const RankLoads::OfTable* table = nullptr;
+};
+
+FullRank full_rank(const RankLoads& loads, int rank) {
+  const auto at = static_cast<std::size_t>(rank);
+  const auto lift = [&](const RankLoads::OfTable& of) { return of.lookups[at] - mean(of.lookups); };
+  return {at, &*std::ranges::max_element(loads.tables, {}, lift)};
+}
+
+// Of several ranks that are as full, the one that the others wait for, if it is among them.
+FullRank fullest_rank(const RankLoads& loads, const CollectivePart* waiting) {
+  constexpr double kAsFull = 0.99;
+  const auto lookups = [&](int rank) { return loads.lookups[static_cast<std::size_t>(rank)]; };
+  if (waiting != nullptr && lookups(waiting->rank) >= kAsFull * lookups(loads.fullest)) {
+    const FullRank waited = full_rank(loads, waiting->rank);
+    if (!waited.table->table.empty()) return waited;
+  }
+  return full_rank(loads, loads.fullest);
+}
+
+// ", 2.16 times the mean of that table": of the ranks that have some of it, which are often few.
+std::string against_others(const RankLoads::OfTable& table, std::size_t rank) {
+  const auto owners = std::ranges::count_if(table.lookups, [](double lookups) { return lookups > 0; });
+  if (owners < 2) return ", and this rank alone has it";
+  const double times = table.lookups[rank] / mean(table.lookups);
+  if (owners == std::ssize(table.lookups)) return fmt::format(", {:.2f} times the mean of that table", times);
+  return fmt::format(", {:.2f} times the mean of the {} ranks that have some of it",
+                     times * static_cast<double>(owners) / static_cast<double>(table.lookups.size()), owners);
+}
+
+std::string most_of(const FullRank& full, const RankLoads& loads) {
+  return fmt::format(" Table '{}' adds most to it: {:.0f} % of its lookups{}.", full.table->table,
+                     100 * full.table->lookups[full.rank] / loads.lookups[full.rank],
+                     against_others(*full.table, full.rank));
+}
+
+// How full it is, and whether anybody waits for it: the critical path knows that, not the lookups.
+std::string full_rank_text(const FullRank& full, const RankLoads& loads, const Why* why,
+                           const CollectivePart* waiting) {
+  const std::string rank =
+      fmt::format("Rank {} looks up {:.2f} times as many rows as the mean rank", full.rank, loads.times_mean());
+  const std::string table = most_of(full, loads);
+  if (why == nullptr) return fmt::format("{}; 'shardsim why' says whether the others wait for it.{}", rank, table);
+  if (waiting == nullptr) return fmt::format("{}.{} The others hardly wait for it.", rank, table);
+  if (waiting->rank == static_cast<int>(full.rank))
+    return fmt::format("{}, and the others wait for it.{}", rank, table);
+  return fmt::format("{}.{} The others do not wait for it, but for {}.", rank, table, waited_rank_text(*waiting));
 }
 
 std::string hot_row_limit(const HotRow& row, bool of_tier) {
@@ -194,17 +236,20 @@ std::string tiers_remedy(const Workload& workload) {
 }
 
 std::vector<std::string> load_notes(const RankLoads& loads, const PreparedCase& prepared,
-                                    std::optional<double> estimated_ms) {
+                                    std::optional<double> estimated_ms, const Why* why) {
   if (!(loads.times_mean() >= 1 + kTellingSkew)) return {};
+  const CollectivePart* const waiting = why == nullptr ? nullptr : longest_waiting(*why);
+  const FullRank full = fullest_rank(loads, waiting);
+  std::vector<std::string> notes = {full_rank_text(full, loads, why, waiting)};
+  // Whom nobody waits for need not be relieved.
+  if (why != nullptr && (waiting == nullptr || waiting->rank != static_cast<int>(full.rank))) return notes;
   const Workload& workload = prepared.item.workload;
-  const Table& most = table_named(workload, loads.tables.front().table);
+  const Table& most = table_named(workload, full.table->table);
   const Advice advice(prepared, loads, estimated_ms);
-  std::vector<std::string> notes = {fullest_rank(loads)};
   const auto& row = loads.hottest_row;
   const bool limits = row && row->least_times_mean >= 1 + kTellingSkew;
   if (!limits || row->table != most.name || hot_blocks(prepared, most)) {
-    notes.back() +=
-        remedy(most, loads.tables.front().lookups[static_cast<std::size_t>(loads.fullest)], prepared, advice);
+    notes.back() += remedy(most, full.table->lookups[full.rank], prepared, advice);
   }
   if (limits) {
     const Table& hot = table_named(workload, row->table);

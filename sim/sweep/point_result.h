@@ -32,6 +32,7 @@ struct PointResult {
   std::string limited_by;            // the busiest link or rank, and its share of the iteration
   double limit_share = 0;
   std::optional<double> cost_per_hour;  // of all GPUs, where the cluster states a price
+  std::string currency;                 // of it, as the cluster has it; "": not stated
   std::uint64_t sweep = 0;              // whose point it is: sweep_digest()
 
   bool operator==(const PointResult&) const = default;
@@ -41,7 +42,7 @@ template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<PointResult> auto& result) {
   visit(result.point, result.outcome, result.message, result.world_size, result.batch_per_gpu, result.iteration_ms,
         result.interval, result.samples_per_s, result.memory_bytes, result.peak_bytes, result.memory_capacity,
-        result.limited_by, result.limit_share, result.cost_per_hour, result.sweep);
+        result.limited_by, result.limit_share, result.cost_per_hour, result.currency, result.sweep);
 }
 
 }  // namespace shardsim

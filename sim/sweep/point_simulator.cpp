@@ -105,6 +105,7 @@ PointResult PointSimulator::simulated(std::size_t point) {
   result.limited_by = figures.limit.what;
   result.limit_share = figures.limit.share;
   if (item.cluster.cost_per_gpu_hour) result.cost_per_hour = *item.cluster.cost_per_gpu_hour * result.world_size;
+  result.currency = item.cluster.currency;
   return result;
 }
 

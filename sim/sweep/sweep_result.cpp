@@ -67,10 +67,11 @@ struct Asked {
 
 std::vector<bool> pareto_front(const SweepResult& result) {
   std::vector<std::pair<Asked, std::size_t>> asked;
+  const bool comparable = result.currency().has_value();
   for (std::size_t point = 0; point < result.results.size(); ++point) {
     if (!result.ok(point)) continue;
     const PointResult& here = result.at(point);
-    const double cost = result.cost_per_million_samples(point).value_or(0);
+    const double cost = comparable ? result.cost_per_million_samples(point).value_or(0) : 0;
     asked.push_back({{rounded_to_digits(1 / here.samples_per_s, kEqualDigits), static_cast<double>(here.peak_bytes),
                       rounded_to_digits(cost, kEqualDigits)},
                      point});
@@ -138,6 +139,12 @@ class ResultColumns {
   std::vector<SweepColumn>& columns_;
 };
 
+std::string currency_unit(const SweepResult& result) {
+  const std::optional<std::string> common = result.currency();
+  if (!common) return "currency of the point's cluster";
+  return common->empty() ? "currency" : *common;
+}
+
 std::string outcome_word(PointResult::Outcome outcome) {
   switch (outcome) {
     case PointResult::Outcome::ok:
@@ -158,6 +165,16 @@ std::optional<double> SweepResult::cost_per_million_samples(std::size_t point) c
   const PointResult& here = at(point);
   if (!ok(point) || !here.cost_per_hour) return std::nullopt;
   return *here.cost_per_hour / 3600 * 1e6 / here.samples_per_s;
+}
+
+std::optional<std::string> SweepResult::currency() const {
+  std::optional<std::string> common;
+  for (const PointResult& each : results) {
+    if (!each.cost_per_hour) continue;
+    if (common && *common != each.currency) return std::nullopt;
+    common = each.currency;
+  }
+  return common.value_or("");
 }
 
 std::size_t SweepResult::without_result() const {
@@ -206,9 +223,10 @@ std::vector<SweepColumn> sweep_columns(const SweepResult& result) {
               [&](std::size_t p) { return static_cast<double>(of(p).memory_capacity) / kGiBytes; });
   add.texts("limited_by", "the busiest link or rank", [](const PointResult& each) { return each.limited_by; });
   add.numbers("limit_share", "1", "of the iteration that it is busy", [&](std::size_t p) { return of(p).limit_share; });
-  add.numbers("cost_per_hour", "currency", "cost_per_gpu_hour of the cluster times GPUs",
+  const std::string currency = currency_unit(result);
+  add.numbers("cost_per_hour", currency.c_str(), "cost_per_gpu_hour of the cluster times GPUs",
               [&](std::size_t p) { return of(p).cost_per_hour; });
-  add.numbers("cost_per_million_samples", "currency", "what a million samples cost",
+  add.numbers("cost_per_million_samples", currency.c_str(), "what a million samples cost",
               [&](std::size_t p) { return result.cost_per_million_samples(p); });
   add.numbers("scaling_efficiency", "1", "samples per second and GPU over those of the smallest world",
               [&](std::size_t p) { return result.scaling_efficiency[p]; });

@@ -24,8 +24,10 @@ struct SweepResult {
 
   const PointResult& at(std::size_t point) const { return results[point]; }
   bool ok(std::size_t point) const { return results[point].outcome == PointResult::Outcome::ok; }
-  // Currency for a million samples; nothing without a price or a result.
+  // For a million samples, in the point's currency; nothing without a price or a result.
   std::optional<double> cost_per_million_samples(std::size_t point) const;
+  // Of all costs: "USD", or "" where none is stated; nothing where they differ, so that costs cannot be compared.
+  std::optional<std::string> currency() const;
   std::size_t without_result() const;
 };
 

@@ -33,7 +33,7 @@ inline constexpr std::tuple kHeadFields = {
     Field{"steady", &Timeline::steady, "1", "two iterations were alike", false}};
 
 inline constexpr std::tuple kRankFields = {
-    Field{"hbm_bytes", &Timeline::hbm_bytes, "B", "device memory", false},
+    Field{"hbm_bytes", &Timeline::hbm_bytes, "B", "device memory held", false},
     Field{"bytes_out", &Timeline::bytes_out, "B", "bytes sent in one iteration, own chunks excluded", false},
     Field{"bytes_in", &Timeline::bytes_in, "B", "bytes received in one iteration, own chunks excluded", false}};
 

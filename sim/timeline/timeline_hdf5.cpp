@@ -105,7 +105,7 @@ void write_summary(Hdf5Writer& out, const std::string& root, const Timeline& tim
   for (std::int64_t bytes : timeline.hbm_bytes) hbm = std::max(hbm, bytes);
   out.value<double>(root + "/iteration_ms", timeline.iteration_ms, {"ms", "steady iteration time"});
   out.value<double>(root + "/exposed_comm_ms", exposed, {"ms", "exposed communication, largest over ranks"});
-  out.value<std::int64_t>(root + "/hbm_max_bytes", hbm, {"B", "device memory, largest over ranks"});
+  out.value<std::int64_t>(root + "/hbm_max_bytes", hbm, {"B", "device memory held, largest over ranks"});
   out.value<double>(root + "/imbalance", imbalance(ranks), {kOne, "compute time of the ranks, largest over mean"});
 }
 

@@ -98,18 +98,28 @@ std::vector<std::pair<std::string, Clause>> clauses_of(const Program& program, c
   return clauses;
 }
 
-std::string waiting_text(const Why& why, const std::string& leading) {
-  const auto most = std::ranges::max_element(why.collectives, {}, &CollectivePart::waiting_ms);
-  if (most == why.collectives.end() || most->rank < 0 || most->waiting_ms < kTellingWaiting * why.iteration_ms)
-    return "";
-  const std::string table = most->table.empty() ? "" : fmt::format(" (mostly table {})", printable(most->table));
-  const std::string busy =
-      most->waited_on.empty() ? "arrives last" : fmt::format("is longest in {}{}", printable(most->waited_on), table);
-  return fmt::format("{}; in {} ms of it the mean rank waits for rank {}, which {}", leading,
-                     fixed(most->waiting_ms, decimals_for(why.iteration_ms)), most->rank, busy);
+std::string waiting_text(const Why& why) {
+  const CollectivePart* const most = longest_waiting(why);
+  if (most == nullptr) return "";
+  return fmt::format("; in {} ms of it the mean rank waits for {}",
+                     fixed(most->waiting_ms, decimals_for(why.iteration_ms)), waited_rank_text(*most));
 }
 
 }  // namespace
+
+const CollectivePart* longest_waiting(const Why& why) {
+  const auto most = std::ranges::max_element(why.collectives, {}, &CollectivePart::waiting_ms);
+  const bool tells =
+      most != why.collectives.end() && most->rank >= 0 && most->waiting_ms >= kTellingWaiting * why.iteration_ms;
+  return tells ? &*most : nullptr;
+}
+
+std::string waited_rank_text(const CollectivePart& part) {
+  const std::string table = part.table.empty() ? "" : fmt::format(" (mostly table {})", printable(part.table));
+  const std::string busy =
+      part.waited_on.empty() ? "arrives last" : fmt::format("is longest in {}{}", printable(part.waited_on), table);
+  return fmt::format("rank {}, which {}", part.rank, busy);
+}
 
 std::string_view medium_of(LinkKind kind) {
   switch (kind) {
@@ -146,7 +156,7 @@ std::string why_sentence(const Why& why, const Program& program, const Cluster& 
     text += fmt::format(", and {} ms ({} %) {}", fixed(next.seconds * 1e3, places), fixed(100 * next.seconds / all, 0),
                         clause_text(next_purpose, next, program));
   }
-  return (waiting_text(why, text).empty() ? text : waiting_text(why, text)) + ".";
+  return text + waiting_text(why) + ".";
 }
 
 }  // namespace shardsim

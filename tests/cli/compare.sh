@@ -106,6 +106,10 @@ for pipeline in sparse_dist prefetch_sparse_dist; do
   check "the trace is one period long" jq -e --argjson period "$period" \
     '[.traceEvents[] | select(.cat == "kernel") | .ts + .dur] | max <= $period + 0.001' mixed/trace/$pipeline/rank0.json >/dev/null
 done
+mkdir few
+cp toy/trace/row_wise/rank0.json toy/trace/row_wise/rank3.json few/
+run compare p.h5 --observed-kineto few --case row_wise
+check "of how many ranks there are traces is said: $(cat streams/out)" grep -q 'Only 2 of 8 ranks have traces on both sides' <(tr -s '\n ' ' ' <streams/out)
 for kind in nccl_2_14 nccl_2_20; do
   run compare toy_of_two.h5 --observed-kineto "$traces/$kind"
   check "a missing prediction is 2, not $code" [ "$code" -eq 2 ]

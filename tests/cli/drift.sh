@@ -45,6 +45,19 @@ check "growth, batch and exponent: $(cat streams/err)" [ "$code" -eq 0 ]
 law "memory grows" '.days[3].frozen_bytes > .days[0].frozen_bytes' e
 law "the best is never slower than the kept plan" '[.days[] | .best_ms <= .frozen_ms * (1 + 1e-9)] | all' e
 
+# A table that doubles every day, on one rank: from day 8 on it has more than the 16 GiB of a GPU.
+grown() { run drift s.yaml --set planner='{name: table_wise}' --set drift="{days: 9, growth: 100 %/day, tables: history, planners: [$1]}" -o "$2"; }
+grown "row_wise, table_row_wise" over
+law "the day on which the kept plan no longer fits is an answer of its own" '.out_of_memory_day == 8 and .no_plan_day == null' over
+check "and stands in the first lines" grep -q 'when the plan of day 0 no longer\|because of memory' streams/out
+law "days on which nobody can keep the plan add nothing to what others save" '.days[9].saved_s == .days[7].saved_s and .days[8].chance == null and .days[8].regret_pct == null' over
+law "the best plan has to fit, and then it counts" '.days[9] | .best_fits and (.frozen_fits | not) and .best_bytes <= 17179869184' over
+grown "table_row_wise, row_wise" reversed
+check "the order of the planners decides nothing" cmp -s over/drift.json reversed/drift.json
+grown "table_wise" full
+law "a day without any plan that fits has none" '.no_plan_day == 8 and .days[8].best == null and .days[8].best_ms == null' full
+check "which is said: $(cat streams/out)" grep -q 'From day 8 on neither the plan of day 0 nor a new one' streams/out
+
 refuse 2 "rotation is \"200\".*share per day" drift s.yaml --set drift.rotation=200 -o none
 refuse 2 'unknown key "rotaton".*rotation' drift s.yaml --set drift.rotaton=1 -o none
 refuse 2 'states no change' drift s.yaml --set drift='{days: 3}' -o none

@@ -14,6 +14,7 @@ check "sequences have lengths" grep -q 'purchase_history.*kind: sequence, averag
 check "features have their factors" grep -q '"liked_pages", pooling_factor: 12.5' csv/workload.yaml
 check "what is assumed is a comment" grep -q '^# \* Rows are fp32\|^# \* There is no dense part' csv/workload.yaml
 check "a GPU with constants of its own is timed by them" grep -q '^compute_model: {name: gpu_kernels}$' csv/scenario.yaml
+check "narrow rows are said to be wide on the wire" grep -q "^note: Vectors are exchanged as fp32, those of the 4 tables with narrower rows, too" streams/err
 check "no host is said to be simulated" grep -q "^note: No host is simulated, .*'software'" streams/err
 check "... and the line that would is there" grep -q '^# software: torchrec_eager ' csv/scenario.yaml
 run check csv/scenario.yaml

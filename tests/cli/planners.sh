@@ -83,6 +83,21 @@ run plan kept.yaml --planner random
 check "random keeps them: $(cat streams/err)" grep -q table_wise streams/out
 refuse 3 "no plan meets the constraints: table 'history' needs .* over its .* The smallest change that helps: allow " \
   run kept.yaml --set 'cluster.gpu.hbm=8 MB' --set workload.tables.history.rows=80000 -o none
+# What TorchRec has is a constraint while planning: search takes another plan, and does not fail afterwards.
+{ head_of; echo 'planner: {name: search, evaluations: 2000}'; } >tiers.yaml
+tiers() { jq '[.plan[][] | select(has("tiers"))] | length' streams/out; }
+run plan tiers.yaml --torchrec-only
+check "search plans without tiers ($code): $(cat streams/err)" [ "$code" -eq 0 -a "$(tiers)" -eq 0 ]
+cp streams/out by_option.json
+run plan tiers.yaml --set constraints='{"*": {row_tiers: false}}'
+check "which a constraint of the scenario says, too" cmp -s streams/out by_option.json
+refuse 2 'flexshard_3tier cuts tables into tiers of rows, and the constraints allow that for no sequence' \
+  plan tiers.yaml --planner flexshard_3tier --torchrec-only
+refuse 2 'violates the constraints: .* is cut into tiers of rows, which TorchRec does not have' \
+  plan tiers.yaml --planner hugectr_hybrid --torchrec-only
+run run tiers.yaml --torchrec-only -o within -q
+check "run says in a line of its own what the planner would do without: $(cat streams/out)" grep -qE '^ +main/beyond_torchrec +[0-9.]+' streams/out
+check "and simulates both" jq -e '.cases | map(.name) | sort == ["main", "main/beyond_torchrec"]' within/result.json >/dev/null
 { head_of; echo 'planner: {name: search}'; echo 'constraints: {history: {device_group: cpu}}'; } >group.yaml
 refuse 2 "group.yaml:5:.*device group cpu, and the cluster's devices are cuda" run group.yaml -o none
 sed -i 's/history:/histroy:/2; s/{history/{histroy/' kept.yaml

@@ -42,8 +42,8 @@ echo "-- notes"
 printf 'schema: shardsim.scenario/1\ncluster: {base: dgx_h100, nodes: 2}\nworkload: toy_history\nplanner: {name: row_wise}\nsweep: {axes: {cluster.nics.rate: ["200 Gbit/s", "800 Gbit/s"]}}\n' >fast.yaml
 run sweep fast.yaml -o fast -q
 note=$(sed -n '/^NOTES/,/^$/p' streams/out | tr -s '\n ' '  ')
-check "a NIC that is faster than its slot is told: $note" grep -q '1 of these points: The NICs of .dgx_h100. (100 GB/s per GPU) are faster than their PCIe' <<<"$note"
-check "... and a guess of the compute model: $note" grep -q "all of these points: Lookups and updates are timed by the compute model 'roofline'" <<<"$note"
+check "a NIC that is faster than its slot is told: $note" grep -q '1 of 2 points: The NICs of .dgx_h100. (100 GB/s per GPU) are faster than their PCIe' <<<"$note"
+check "... and a guess of the compute model: $note" grep -q "all points: Lookups and updates are timed by the compute model 'roofline'" <<<"$note"
 check "the page says so, too" grep -q 'are faster than their PCIe' fast/report.html
 
 echo "-- how sure"
@@ -75,7 +75,29 @@ check "as many as sweep.csv has" [ "$(paste -d' ' <(column peak/sweep.csv peak_g
   awk '$1 > $2 { n++ } END { print n + 0 }')" -eq 8 ]
 said=$(tr -s '\n ' ' ' <streams/out)
 check "the summary warns of them: $said" grep -q 'WARNING: 8 points would need more memory than a GPU has at the simulated peak' <<<"$said"
+check "names them: $said" grep -qE 'by the memory model: rate [0-9]+ Gbit/s, batch_per_gpu [0-9]+; [^.]*; and 5 more\.' <<<"$said"
+check "marks them in the table" grep -qE ' over +' streams/out
 check "and names the fastest that fits" grep -q 'the fastest that fits has rate 400 Gbit/s, batch_per_gpu 2048\.' <<<"$said"
+
+echo "-- sorted, with a currency, and notes of all points"
+sorted() { run sweep "$1" -o "sorted_$2" -q --sort "$2" --force; first=$(sed -n '/^POINTS/,/^$/p' streams/out | grep -m1 -E '^ *[0-9]+ Gbit'); }
+priced='cluster: {base: toy_2x4, cost_per_gpu_hour: 3, currency: EUR}'
+sed "s|^cluster: .*|$priced|" grid.yaml >priced.yaml
+run sweep grid.yaml -o unpriced --sort cost
+check "where a point may have a price, but none has, that is said: $(cat streams/err)" grep -q '^note: not sorted by cost: no point has a price' streams/err
+for figure in samples iteration cost memory; do
+  sorted priced.yaml $figure
+  check "sorted by $figure ($code): $(cat streams/err)" grep -qE '^POINTS, (most samples per second|shortest iteration|least cost of a million samples|least memory) first' streams/out
+done
+sorted priced.yaml iteration
+check "the shortest iteration stands first: $first" [ "$(awk '{ print $5 }' <<<"$(sed 's/two tiers/two_tiers/; s/ Gbit/_Gbit/' <<<"$first")")" = "$(printf '%.4g' "$(column sorted_iteration/sweep.csv iteration_ms | sort -g | head -1)")" ]
+check "the cost has its currency" grep -q 'cost EUR' streams/out
+check "and the page has it, too" grep -q 'cost EUR' sorted_iteration/report.html
+scenario two.yaml 'axes: {workload.batch_per_gpu: [16, 32]}'
+refuse 2 'argument --sort: no point has a price.*cost_per_gpu_hour' sweep two.yaml -o none -q --sort cost
+scenario many.yaml 'axes: {workload.batch_per_gpu: {from: 16, to: 192, step: 16}}'
+run sweep many.yaml --set cluster=dgx_h100 -o many -q
+check "notes count all points, those that are not shown, too: $(cat streams/out)" grep -q "^all points: Lookups and updates are timed" streams/out
 
 echo "-- the same bytes"
 run sweep grid.yaml -o one -j 1 -q

@@ -1,6 +1,9 @@
 #include "plan/constraints.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
 
 #include "plan/check.h"
 #include "plan/memory_model.h"
@@ -50,6 +53,41 @@ TEST_CASE("a plan that does not keep the constraints is refused by table and con
   CHECK(has(fault("{small: {min_partition: 128}}", "{name: column_wise, min_partition: 64}"),
             "slices of 64 columns, where min_partition is 128"));
   CHECK(fault("{small: {min_partition: 1024}}", "{name: row_wise}").empty());  // whole
+}
+
+TEST_CASE("TorchRec's types keep a table whole, and so does row_tiers") {
+  const char* const seven =
+      "[data_parallel, table_wise, column_wise, row_wise, table_row_wise, table_column_wise, grid_shard]";
+  const std::string types = fmt::format("{{\"*\": {{sharding_types: {}}}}}", seven);
+  const std::string tiered = "{name: flexshard_2tier, memory_budget: \"300 MB\", cap_at_comm_neutral: false}";
+  for (const std::string& constraints : {types, std::string("{\"*\": {row_tiers: false}}")}) {
+    CHECK(has(fault(constraints, tiered), "is cut into tiers of rows, which TorchRec does not have"));
+    CHECK(fault(constraints, "{name: row_wise}").empty());
+  }
+  CHECK(fault(fmt::format("{{\"*\": {{sharding_types: {}, row_tiers: true}}}}", seven), tiered).empty());
+  CHECK(fault("{\"*\": {sharding_types: [data_parallel, row_wise, flex]}}", tiered).empty());
+}
+
+TEST_CASE("what TorchRec has is a constraint of every table, whatever else its own say") {
+  const Constraints only = torchrec_only(read("{large: {sharding_types: [flex, row_wise]}}"), {"here"});
+  for (const char* const table : {"large", "small"}) CHECK_FALSE(only.of(table)->allows_tiers());
+  CHECK(only.of("large")->sharding_types == std::vector{Strategy::row_wise});
+  CHECK(only.of("small")->sharding_types.empty());
+  CHECK(has(error_of([] { torchrec_only(read("{large: {sharding_types: [flex]}}"), {"here"}); }), "allow only flex"));
+}
+
+TEST_CASE("FlexShard's planners leave sequences that may not be cut to the other planner") {
+  const auto tiers = [](const Plan& plan, int table) {
+    return std::ranges::count(plan.placements, table, &Placement::table);
+  };
+  const std::string planner =
+      "{name: flexshard_2tier, memory_budget: \"300 MB\", cap_at_comm_neutral: false, pooled: row_wise}";
+  const Plan both = constrained(planner, read("{}")), one = constrained(planner, read("{small: {row_tiers: false}}"));
+  CHECK(tiers(both, 1) == 2);  // the rows of the small table are the more popular ones
+  CHECK(tiers(one, 0) == 2);
+  CHECK(tiers(one, 1) == 1);
+  CHECK(has(error_of([&] { constrained(planner, read("{\"*\": {row_tiers: false}}")); }),
+            "flexshard_2tier cuts tables into tiers of rows, and the constraints allow that for no sequence"));
 }
 
 TEST_CASE("constraints that leave no plan are refused with the bytes missing and the smallest change") {

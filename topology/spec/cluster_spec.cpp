@@ -58,6 +58,7 @@ void cluster_fields(SpecFields& fields, ClusterSpec& spec) {
   fields.take("summary", spec.summary);
   fields.take("nodes", spec.nodes, kMostNodes);
   take_cost(fields, spec.cost_per_gpu_hour);
+  if (fields.reading() || !spec.currency.empty()) fields.take("currency", spec.currency);
   fields.choose("device", spec.device, {"cuda", "cpu"});
   fields.choose("nccl", spec.nccl, {"2.14", "2.30"});
   fields.choose("fits", spec.fits, {"none", "open_data"});

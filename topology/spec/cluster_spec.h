@@ -218,6 +218,7 @@ struct ClusterSpec {
   int gpus_per_host = 0;          // of such a domain; 0: a node is a host
   // What a GPU with its part of the node and of the network costs, in any currency; no effect on times.
   std::optional<double> cost_per_gpu_hour;
+  std::string currency;  // of that price: "USD"; "" where the file does not say
   std::string device = "cuda";
   GpuSpec gpu;
   HostSpec host;

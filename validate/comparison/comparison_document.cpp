@@ -140,13 +140,24 @@ Sheet ranks_sheet(const TimelineComparison& comparison, std::size_t most) {
   return sheet;
 }
 
-// In a sentence: the iteration's error, the three worst operations, memory.
+// Of a large world often few ranks are traced, and nobody knows how the others did.
+std::string traced_text(const TimelineComparison& comparison) {
+  const std::size_t traced = comparison.ranks.size();
+  if (traced >= static_cast<std::size_t>(comparison.world_size)) return "";
+  return fmt::format(
+      " Only {} of {} ranks {} traces on both sides: the slowest rank, and the one that the others wait for, may be "
+      "among the rest.",
+      traced, comparison.world_size, traced == 1 ? "has" : "have");
+}
+
+// In a few sentences: the iteration's error, of how many ranks, the three worst operations, memory.
 std::string comparison_summary(const TimelineComparison& comparison) {
   const ComparedTime& iteration = comparison.iteration;
   const int places = decimals_for(std::max(iteration.predicted_ms, iteration.observed_ms.median));
   std::string text = fmt::format("{} {} ms, {} {} ms per iteration: {} %.", capital(comparison.first),
                                  fixed(iteration.predicted_ms, places), comparison.second,
                                  fixed(iteration.observed_ms.median, places), signed_percent(iteration.error_pct()));
+  text += traced_text(comparison);
   if (const std::string worst = worst_text(comparison); !worst.empty())
     text += " Largest errors in time: " + worst + ".";
   if (comparison.predicted_bytes && comparison.observed_bytes)

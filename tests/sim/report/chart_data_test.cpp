@@ -83,10 +83,26 @@ TEST_CASE("the parts of an iteration are the same whether the means over the ran
 TEST_CASE("each rank of a small world has a row of loads") {
   const DataSet loads = rank_load_strips(with_loads(1024));
   REQUIRE(loads.rows.size() == 1024);
-  CHECK(loads.columns == std::vector<std::string>{"case", "rank", "times_mean", "table", "share_pct", "fullest"});
+  CHECK(loads.columns ==
+        std::vector<std::string>{"case", "rank", "times_mean", "table", "share_pct", "fullest", "waited_for"});
   CHECK(number(loads, 5, "times_mean") == doctest::Approx(300 / ((1023 * 100 + 300) / 1024.0)));
   CHECK(text(loads, 5, "table") == "other tables");
   CHECK(text(loads, 5, "fullest") == "yes");
+  CHECK(text(loads, 5, "waited_for") == "");
+}
+
+TEST_CASE("the rank that the others wait for is marked where the critical path has it, not where most is looked up") {
+  for (const int world : {1024, 65'536}) {
+    StudyResult study = with_loads(world);
+    Why& why = study.cases[0].why.emplace();
+    why.iteration_ms = 10;
+    why.collectives = {{"exchange", 3, 1, 2, 7, "lookup", "bag"}};
+    const DataSet loads = rank_load_strips(study);
+    const std::size_t row = world == 1024 ? 7 : 2;
+    CHECK(text(loads, row, "waited_for") == "rank 7");
+    CHECK(text(loads, world == 1024 ? 5 : 1, "waited_for") == "");
+    CHECK(text(loads, row, "fullest") == "no");
+  }
 }
 
 TEST_CASE("alike neighbours of a large world share a row of loads, and the odd rank has its own") {

@@ -32,12 +32,12 @@ struct Skewed {
 
   PreparedCase prepared() const { return {scenario, item, Cluster(item.cluster), plan}; }
 
-  std::string notes() const {
+  std::string notes(const Why* why = nullptr) const {
     const PreparedCase all = prepared();
     const auto loads = rank_loads(all.program());
     std::string text;
     if (loads) {
-      for (const std::string& note : load_notes(*loads, all)) text += note + "\n";
+      for (const std::string& note : load_notes(*loads, all, {}, why)) text += note + "\n";
     }
     return text;
   }
@@ -55,14 +55,60 @@ std::string pooled(double s, std::uint64_t rows = 1'000'000, int dim = 64) {
 TEST_CASE("a row that no cut divides is named, with what it costs any cut and what helps") {
   const Skewed skewed(pooled(1.2));
   const std::string notes = skewed.notes();
-  CHECK(
-      has(notes, "times as many rows as the mean rank, and the others wait for it. Table 't' adds most to it: 100 %"));
+  CHECK(has(notes,
+            "times as many rows as the mean rank; 'shardsim why' says whether the others wait for it. Table 't' adds "
+            "most to it: 100 % of its lookups, "));
   CHECK(has(notes,
             "Table 't': its hottest row gets 19.0 % of the lookups, so no cut by rows over 8 ranks can bring the "
             "fullest rank below 1.52 times the mean."));
   // On four ranks of eight the mean rank is half as full.
   CHECK(
       has(Skewed(pooled(1.2), Strategy::table_row_wise).notes(), "over 4 ranks can bring the fullest rank below 1.52"));
+}
+
+// Of an iteration of 10 ms in which 2 ms are waiting.
+Why waiting_for(int rank, double ms = 2) {
+  Why why;
+  why.iteration_ms = 10;
+  why.collectives = {{"exchange", 3, 1, ms, rank, "lookup_row_wise", "bag"}};
+  return why;
+}
+
+TEST_CASE("the rank that is waited for is that of the critical path, whoever looks up most") {
+  const Skewed skewed(pooled(1.2));
+  const int fullest = rank_loads(skewed.prepared().program())->fullest, other = (fullest + 1) % 8;
+  const Why of_fullest = waiting_for(fullest), of_other = waiting_for(other), of_nobody = waiting_for(fullest, 0.1);
+  CHECK(has(skewed.notes(&of_fullest), "times as many rows as the mean rank, and the others wait for it. Table 't'"));
+  CHECK(has(skewed.notes(&of_fullest), "its hottest row gets 19.0 % of the lookups"));
+  CHECK(has(skewed.notes(&of_other),
+            fmt::format(" The others do not wait for it, but for rank {}, which is longest in lookup_row_wise (mostly "
+                        "table bag).",
+                        other)));
+  CHECK(has(skewed.notes(&of_nobody), " The others hardly wait for it."));
+  for (const Why* why : {&of_other, &of_nobody}) CHECK_FALSE(has(skewed.notes(why), "its hottest row"));
+}
+
+TEST_CASE("of ranks that are as full as each other the one that is waited for is told") {
+  Skewed even(pooled(1.2));
+  even.plan.placements = {whole_table(0, even.item.workload.tables[0], Strategy::column_wise, {{2}}),
+                          whole_table(0, even.item.workload.tables[0], Strategy::column_wise, {{6}})};
+  even.plan.placements[0].column_end = even.plan.placements[1].column_begin = 32;
+  const PreparedCase prepared = even.prepared();
+  const Why of_second = waiting_for(6);
+  const RankLoads loads = loads_of(prepared.program());
+  CHECK(loads.fullest == 2);
+  CHECK(has(load_notes(loads, prepared, {}, &of_second).front(), "Rank 6 looks up 4.00 times as many rows"));
+}
+
+TEST_CASE("a table that lies on one rank is not compared with its mean over ranks that have none of it") {
+  Skewed whole(pooled(1.2));
+  whole.plan.placements = {whole_table(0, whole.item.workload.tables[0], Strategy::table_wise, {{3}})};
+  const PreparedCase prepared = whole.prepared();
+  const std::string note = load_notes(loads_of(prepared.program()), prepared).front();
+  CHECK(has(note, "Table 't' adds most to it: 100 % of its lookups, and this rank alone has it."));
+  CHECK_FALSE(has(note, "times the mean of that table"));
+  const std::string few = Skewed(pooled(1.2), Strategy::table_row_wise).notes();
+  CHECK(has(few, "100 % of its lookups, 1.51 times the mean of the 4 ranks that have some of it."));
 }
 
 TEST_CASE("of rows that lie together by their ids the cut is to blame, not one row") {
@@ -93,7 +139,7 @@ TEST_CASE("what helps depends on what can be made of the table") {
 
 TEST_CASE("what the estimate or the planner search says not to help is not advised") {
   // A table that is all-reduced whole, and slices that all ids go to, beside rows of 256 bytes: neither is faster.
-  CHECK(has(Skewed(pooled(1.2)).notes(), "the others wait for it"));
+  CHECK(has(Skewed(pooled(1.2)).notes(), "whether the others wait for it"));
   CHECK_FALSE(has(Skewed(pooled(1.2)).notes(), " makes the iteration "));
   const std::string wide = Skewed(pooled(1.2, 15'000, 256)).notes();  // fewer rows than lookups, and yet
   CHECK_FALSE(has(wide, "Replicating table"));

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+
+namespace shardsim {
+
+// A link by the name that Cluster gives it, in words: "NIC 7 of node 7, receiving" of "node7/nic7/in". Any other text,
+// such as "rank 3 compute", stays as it is.
+std::string unit_in_words(const std::string& name);
+
+}  // namespace shardsim

@@ -20,6 +20,7 @@
 #include "sim/report/sweep_charts.h"
 #include "sim/report/unit_words.h"
 #include "sim/study/case_result.h"
+#include "sim/study/hardware.h"
 #include "sim/sweep/amount.h"
 #include "sim/sweep/point_cases.h"
 
@@ -305,6 +306,57 @@ std::vector<std::string> notes_of(PointCases& cases, std::size_t point) {
   }
 }
 
+// Whether an axis is about the cluster alone, by dimension.
+std::vector<bool> cluster_dimensions(const Sweep& sweep) {
+  std::vector<bool> result;
+  for (const SweepDimension& dimension : sweep.dimensions)
+    result.push_back(
+        std::ranges::all_of(dimension.axes, [](const Axis& axis) { return axis.path.starts_with("cluster."); }));
+  return result;
+}
+
+bool differ_in_cluster_alone(const Sweep& sweep, const std::vector<bool>& of_cluster, std::size_t a, std::size_t b) {
+  const auto at = sweep.coordinates(a), there = sweep.coordinates(b);
+  for (std::size_t d = 0; d < at.size(); ++d)
+    if (at[d] != there[d] && !of_cluster[d]) return false;
+  return a != b;
+}
+
+// Of points that beat others on hardware that is nowhere slower (sim/study/hardware.h): each with the first such one.
+NoteList order_notes(const SweepResult& result, const std::vector<std::size_t>& points) {
+  const std::vector<bool> of_cluster = cluster_dimensions(*result.sweep);
+  NoteList list;
+  if (std::ranges::find(of_cluster, true) == of_cluster.end()) return list;
+  PointCases cases(*result.sweep);
+  std::vector<ClusterSpec> clusters;
+  for (const std::size_t point : points) clusters.push_back(cases.at(point).cluster);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    for (std::size_t j = 0; j < points.size(); ++j) {
+      const double own = result.at(points[i]).iteration_ms, other = result.at(points[j]).iteration_ms;
+      if (!(own < other * (1 - 1e-4)) || !differ_in_cluster_alone(*result.sweep, of_cluster, points[i], points[j]) ||
+          !is_slower_hardware(clusters[i], clusters[j]))
+        continue;
+      list.notes.push_back(
+          {fmt::format(
+               "It is {:.2g} % faster than {}, although nothing of its cluster is faster: operations happen to "
+               "run at other times, NCCL finds other channels, or the plan is another one. Written as two cases "
+               "of a scenario, 'shardsim run' says which.",
+               100 * (other / own - 1), named_values(result, points[j])),
+           named_values(result, points[i])});
+      break;
+    }
+  }
+  return list;
+}
+
+NoteList order_notes_of_known(const SweepResult& result, const std::vector<std::size_t>& points) {
+  try {
+    return order_notes(result, points);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 // The points whose notes are counted: all, unless there are so many that reading them again takes longer than is worth.
 std::vector<std::size_t> noted_points(const SweepResult& result, const std::vector<std::size_t>& shown) {
   constexpr std::size_t kMostNoted = 20'000;
@@ -337,6 +389,7 @@ Section setting_section(const SweepResult& result, const std::vector<std::size_t
                                 : all                   ? fmt::format("{} of {} points", number, points.size())
                                       : fmt::format("{} of the {} points shown", number, points.size())});
   }
+  for (auto& note : order_notes_of_known(result, shown).notes) list.notes.push_back(std::move(note));
   Section section{"Notes", {}};
   if (!list.notes.empty()) section.blocks.emplace_back(std::move(list));
   return section;

@@ -30,6 +30,17 @@ check "what NCCL's search finds is said" grep -q "would take 16.9 ms with NICs o
 run collective predict --cluster pcie_50.yaml --kind all_gather --sizes 256MiB
 check "and only where it costs time" bash -c '! grep -q "NCCL.s search finds" streams/out'
 
+cat >search.yaml <<YAML
+schema: shardsim.scenario/1
+cluster: pcie_50.yaml
+workload: {base: toy_history, batch_per_gpu: 4096, tables: [{name: t, rows: 1000000, dim: 128, kind: pooled, pooling_factor: 4}]}
+planner: {name: row_wise}
+sweep: {axes: {cluster.nics.rate: [50 Gbit/s, 100 Gbit/s]}, keep_plan: true}
+YAML
+run sweep search.yaml -q -o search
+tr '\n' ' ' <streams/out >search.txt
+check "a sweep says which point beats one on faster hardware: $(head -3 streams/err)" grep -qE 'rate 50 Gbit/s: It is [0-9.]+ % faster than rate 100 Gbit/s, although nothing of its cluster is faster' search.txt
+
 echo "-- hardware that is slower, with the same plan"
 cat >order.yaml <<YAML
 schema: shardsim.scenario/1

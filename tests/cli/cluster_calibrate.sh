@@ -76,6 +76,12 @@ cases: [{name: before, cluster: {base: dgx_a100_80gb, nodes: 2}}, {name: after, 
 EOF
 run run study.yaml -q -o out --json
 check "are those of what it left out: $(cat streams/err)" grep -q 'and for all_gather of what the calibration of .exchange. left out' streams/out
+run cluster calibrate --cluster dgx_h100 --measurements "$source/scenarios/measurements/one_gpu/h100/grid.csv" -o my_gpu.yaml
+printf '%s\n' 'schema: shardsim.scenario/1' 'workload: nv_medium' 'planner: {name: hugectr}' 'compute_model: {name: roofline}' \
+  'cluster: {base: my_gpu.yaml, nodes: 1}' >study.yaml
+run run study.yaml -q -o out --json --force
+check "and so are those of a calibrated GPU: $(cat streams/err)" grep -qE 'for product, lookup, update of what the calibration of .my_gpu. left out' streams/out
+rm -rf my_gpu.yaml
 rm -rf out study.yaml mine.yaml forced.yaml exchange.yaml two.csv mine.csv exchange.csv
 
 echo "-- its own prediction comes back"

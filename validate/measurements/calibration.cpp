@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <iterator>
 
@@ -255,10 +254,12 @@ class Calibrator {
 
 }  // namespace
 
+bool ErrorsBeforeAndAfter::is_worse() const {
+  return after.rows > 0 && *after.median_abs_pct > *before.median_abs_pct + kNoWorsePct;
+}
+
 bool CollectiveCalibration::is_worse() const {
-  return std::ranges::any_of(std::array{&below_1mib, &from_1mib}, [](const ErrorsBeforeAndAfter* band) {
-    return band->after.rows > 0 && *band->after.median_abs_pct > *band->before.median_abs_pct + kNoWorsePct;
-  });
+  return below_1mib.is_worse() || from_1mib.is_worse();
 }
 
 std::string CollectiveCalibration::name() const {
@@ -273,7 +274,7 @@ std::string Calibration::worse_text() const {
   std::vector<std::string> texts;
   for (const CollectiveCalibration& one : collectives)
     for (const auto& [band, errors] : {std::pair{"below 1 MiB", &one.below_1mib}, {"from 1 MiB", &one.from_1mib}})
-      if (one.is_worse() && errors->after.rows > 0)
+      if (errors->is_worse())
         texts.push_back(fmt::format("{} {} {} instead of {} %", one.name(), band, percent(errors->after.median_abs_pct),
                                     percent(errors->before.median_abs_pct)));
   return join(texts);

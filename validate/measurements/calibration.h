@@ -29,6 +29,8 @@ struct CalibratedValue {
 
 struct ErrorsBeforeAndAfter {
   ErrorFigures before, after;
+
+  bool is_worse() const;  // after than before, in the median and by more than kNoWorsePct
 };
 
 // What became of one collective within a node, or across nodes.

@@ -19,6 +19,7 @@
 #include "base/folder_record.h"
 #include "base/read_files.h"
 #include "base/replaced.h"
+#include "base/result_stream.h"
 #include "base/stop_signals.h"
 #include "base/text.h"
 
@@ -339,6 +340,7 @@ void add_to_folder(const fs::path& target, const ResultWriter& writer,
 }
 
 void write_result(const fs::path& path, const ResultWriter& writer, const std::function<void(const fs::path&)>& write) {
+  if (is_stream(path)) return write_stream(path, write);
   const MadeFolders folders(path.parent_path());
   const fs::path target = result_target(path);
   fill(target.parent_path(), target, writer, Joining::adds,
@@ -360,6 +362,7 @@ void check_results(const fs::path& target, const ResultWriter& writer, const std
 }
 
 void check_result(const fs::path& path, const ResultWriter& writer) {
+  if (is_stream(path)) return;
   const StopDelay whole;
   const MadeFolders folders(path.parent_path());
   const fs::path target = result_target(path);

@@ -22,6 +22,7 @@
 #include "base/folder_record.h"
 #include "base/read_files.h"
 #include "base/replaced.h"
+#include "base/result_stream.h"
 #include "base/stop_signals.h"
 #include "base/text.h"
 
@@ -387,6 +388,7 @@ void add_to_folder(const fs::path& target, const ResultWriter& writer,
 }
 
 void write_result(const fs::path& path, const ResultWriter& writer, const std::function<void(const fs::path&)>& write) {
+  if (is_stream(path)) return write_stream(path, write);
   const MadeFolders folders(path.parent_path());
   const fs::path target = named_target(path);
   fill(target.parent_path(), target, writer, Joining::adds,
@@ -408,6 +410,7 @@ void check_results(const fs::path& target, const ResultWriter& writer, const std
 }
 
 void check_result(const fs::path& path, const ResultWriter& writer) {
+  if (is_stream(path)) return;
   const StopDelay whole;
   const MadeFolders folders(path.parent_path());
   const fs::path target = named_target(path);

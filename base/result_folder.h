@@ -36,7 +36,8 @@ void add_to_folder(const std::filesystem::path& target, const ResultWriter& writ
                    const std::function<void(const std::filesystem::path&)>& write);
 
 // One result file, which appears whole or not at all. `write` gets the path to write it to. If `path` is a link, the
-// file that it leads to is meant. Errors: as write_folder(), and those of result_target().
+// file that it leads to is meant. A pipe or a character device gets the whole result, too (result_stream.h). Errors: as
+// write_folder(), and those of result_target().
 void write_result(const std::filesystem::path& path, const ResultWriter& writer,
                   const std::function<void(const std::filesystem::path&)>& write);
 void write_result(const std::filesystem::path& path, const ResultWriter& writer, std::string_view text);

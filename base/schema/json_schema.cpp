@@ -52,6 +52,15 @@ Json count_schema(Bounds bounds) {
   return number("a whole number", "integer", bounds, count_pattern(bounds));
 }
 
+// Texts that YAML may take for numbers have bounds.
+Json pattern_schema(const Form& form) {
+  Json schema{{"type", "string"}, {"pattern", form.words.front()}};
+  if (form.bounds == Bounds{}) return schema;
+  schema["type"] = Json::array({"string", "number"});
+  put_bounds(form.bounds, schema);
+  return schema;
+}
+
 // Letters as a class of a regular expression.
 std::string letter_class(const std::string& letters) {
   std::string all;
@@ -149,7 +158,7 @@ class SchemaWriter {
   Json scalar(const Form& form) {
     switch (form.kind) {
       case Form::Kind::pattern:
-        return {{"type", "string"}, {"pattern", form.words.front()}};
+        return pattern_schema(form);
       case Form::Kind::choice:
         return choice_schema(form.words);
       case Form::Kind::flag:

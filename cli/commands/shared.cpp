@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/result_folder.h"
+#include "base/result_stream.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "plan/planner.h"
@@ -218,9 +219,9 @@ void deliver(const std::string& text, const Arguments& given, const ResultWriter
                       "Name a file, or - for standard output");
   }
   if (path == "-") return print_result(text);
-  if (is_there(path) && !is_file(path))
-    throw input_error(Arguments::place("output"), excerpt(path) + " is a pipe or a device",
-                      "Name a file, or - for standard output");
+  if (is_there(path) && !is_file(path) && !is_stream(path))
+    throw input_error(Arguments::place("output"), excerpt(path) + " is a disk or a socket",
+                      "Name a file or a pipe, or - for standard output");
   refuse_read_file(path, given.positional());
   write_result(path, writer, text);
   if (text.starts_with('{') && !has_readable_length(text))

@@ -313,7 +313,8 @@ Command sweep_command() {
           .options = sweep_options() + scenario_options(),
           .notes =
               "Finished points are kept in DIR/points. After Ctrl-C, the same command continues with the points that "
-              "are missing.\n",
+              "are missing. They belong to the sweep as it was: where you have edited its axes, or anything else that "
+              "it varies or keeps, choose another folder with -o, or remove the old one.\n",
           .examples = {"shardsim sweep scenarios/sweep_nics_batch.yaml -o out/nics",
                        "shardsim sweep scenarios/sweep_planners.yaml -j 2 -o out/planner_sweep"},
           .run = run_points};

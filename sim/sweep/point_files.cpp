@@ -137,7 +137,8 @@ void refuse_other(const fs::path& file, const std::string& there, const std::str
   } else if (other == line_after(here, kFileKey)) {
     wrong = fmt::format("{} has changed since this sweep began, or is changed by other options", other);
   }
-  throw input_error({file.string()}, wrong, "Choose another folder with -o, or remove this one");
+  throw input_error({file.string()}, wrong,
+                    "Choose another folder with -o, or remove the whole folder, points included");
 }
 
 }  // namespace

@@ -238,4 +238,22 @@ for round in 1 2 3; do
   check "nothing is left over" [ "$(ls -A shared | grep -c '^\.shardsim-run')" -eq 0 ]
 done
 
-finish 430
+echo "-- pipes and devices"
+run plan toy.yaml --case row_wise -o streamed.json
+run plan toy.yaml --case row_wise -o /dev/null
+check "a plan goes to /dev/null: $(cat streams/err)" [ "$code" -eq 0 ]
+check "... which stays" [ -c /dev/null ]
+refuse 1 '/dev/full: cannot write it: No space left on device' plan toy.yaml --case row_wise -o /dev/full
+mkfifo pipe pipe.h5
+cat pipe >piped.json & reader=$!
+run plan toy.yaml --case row_wise -o pipe
+wait "$reader"
+check "a pipe gets the plan" cmp piped.json streamed.json
+cat pipe.h5 >piped.h5 & reader=$!
+run convert whole/timeline.h5 -o pipe.h5
+wait "$reader"
+check "a pipe gets the converted timeline: $(cat streams/err)" "$shardsim" convert piped.h5 -o from_pipe.h5
+check "a pipe stays" [ -p pipe ]
+check "... the other one, too" [ -p pipe.h5 ]
+
+finish 440

@@ -14,6 +14,7 @@ Each page gets an empty folder of its own, with a link to scenarios/; its blocks
 A comment above a block changes that: `<!-- not run: REASON -->` leaves it alone, and `<!-- differs: REGEX -->` blanks
 what matches before both sides are compared (times of the machine, for example). A block of commands or Python that is
 neither run nor marked is an error. --update writes what was printed into the pages; look at the difference afterwards.
+Two commands of the README and of docs/ may not write to one name.
 Exit: 0 all is as shown (or written), 1 something is not or a Python block fails, 2 wrong usage.
 """
 
@@ -27,6 +28,7 @@ from pathlib import Path
 
 FENCE = re.compile(r"^```(\w*)\s*$")
 MARK = re.compile(r"^<!-- (not run|differs): (.+) -->$")
+COMMAND = re.compile(r"(?m)^ *(?:\$ )?(?:\./run\.sh|shardsim) (.*?)(?= -).*? -o (\S+)")
 RUN = {"console", "python", "yaml", "csv", "text"}
 LEFT_ALONE = {"", "json"}
 PYTHON = "/usr/bin/python3"
@@ -153,6 +155,23 @@ class Page:
             return new + self.lines[last:]
 
 
+def writers_of_names(source):
+    """By each name that pages give with -o: the commands that write there, up to their first option, with their pages."""
+    writers = {}
+    for path in [source / "README.md", *sorted((source / "docs").glob("*.md")), *sorted((source / "docs/manual").glob("*.md"))]:
+        for command in COMMAND.finditer(path.read_text()):
+            writers.setdefault(command[2], {}).setdefault(command[1].strip(), set()).add(path.name)
+    return writers
+
+
+def count_shared_names(source):
+    """Who follows all pages in one folder would have the second of two commands refused, or lose what the first wrote."""
+    shared = {name: writers for name, writers in writers_of_names(source).items() if len(writers) > 1}
+    for name, writers in shared.items():
+        print(f"-o {name} is written by", "; ".join(f"'{command}' ({', '.join(sorted(pages))})" for command, pages in writers.items()))
+    return len(shared)
+
+
 def main(arguments):
     update = "--update" in arguments
     arguments = [a for a in arguments if a != "--update"]
@@ -175,6 +194,7 @@ def main(arguments):
                 print(f"{path.name}: updated")
             wrong, failed = wrong + page.wrong, failed + page.failed
             ran, left = ran + page.ran, left + page.left
+    failed += count_shared_names(source)
     print(f"{len(pages)} pages, {ran} commands, {left} blocks not run, {failed} fail, {wrong} print something else than is shown")
     return 1 if failed or (wrong and not update) else 0
 

@@ -121,7 +121,7 @@ REFUSED = [
     (WORKLOAD, "tables.0.copies", [0, 100001, "100001", 1.5]),
     (WORKLOAD, "dense.parameters_bytes", ["1.5 B", "1.0005 KB", "1.1 GiB", "-1 B"]),
     (CLUSTER, "nvlink.domain", [145, 0]),
-    (CLUSTER, "gpu.compute_capability", ["8.x", "8.", 21, -1, "many"]),
+    (CLUSTER, "gpu.compute_capability", ["8.x", "8.", 21, -1, "many", "1e0", True]),
     (CLUSTER, "gpu.hbm", ["1.5 B", "0 B", "0.5 B", "1e7 TiB", "8388608 TiB"]),
     (CLUSTER, "gpu.l2", ["1.5 B"]),
     (CLUSTER, "host.memory", ["1.5 B"]),

@@ -64,6 +64,24 @@ TEST_CASE("the FlexShard study has its twelve cases and the numbers that the pap
   CHECK(rm1_3tier.relative_to == "rm1/row_wise");
 }
 
+TEST_CASE("cases in a row share a workload where it is the same one, at the same place") {
+  const std::string own =
+      "{name: w, batch_per_gpu: 32, tables: [{name: t, rows: 100, dim: 8, kind: pooled, pooling_factor: 1}]}";
+  const Scenario scenario =
+      read(toy("cases:\n  - {name: a}\n  - {name: b, set: {cluster.nodes: 4}}\n"
+               "  - {name: c, set: {workload.tables.0.rows: 900}}\n  - {name: d}\n"
+               "  - {name: e, workload: " +
+               own + "}\n  - {name: f, workload: " + own + "}\n"));
+  const std::vector<Case>& cases = scenario.cases;
+  CHECK(cases[1].workload == cases[0].workload);
+  CHECK(cases[1].workload.tables[0].place == cases[0].workload.tables[0].place);
+  CHECK(cases[2].workload.tables[0].rows == 900);
+  CHECK(cases[3].workload == cases[0].workload);
+  CHECK(cases[5].workload == cases[4].workload);
+  CHECK(cases[4].workload.tables[0].place.line == 10);
+  CHECK(cases[5].workload.tables[0].place.line == 11);
+}
+
 TEST_CASE("row counts of Table 5 add up to the table in every case that prints them") {
   for (const Case& item : read_scenario(kFolder + "flexshard.yaml", {}).cases) {
     double rows = 0, coverage = 0;

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <span>
 #include <tuple>
 
@@ -357,12 +356,16 @@ NoteList order_notes_of_known(const SweepResult& result, const std::vector<std::
   }
 }
 
-// The points whose notes are counted: all, unless there are so many that reading them again takes longer than is worth.
+// The points whose notes are counted, those that are shown first: all, unless there are so many that reading them again
+// takes longer than is worth.
 std::vector<std::size_t> noted_points(const SweepResult& result, const std::vector<std::size_t>& shown) {
   constexpr std::size_t kMostNoted = 20'000;
-  if (result.results.size() > kMostNoted) return shown;
-  std::vector<std::size_t> points(result.results.size());
-  std::iota(points.begin(), points.end(), std::size_t{0});
+  std::vector<std::size_t> points = shown;
+  if (result.results.size() > kMostNoted) return points;
+  std::vector<bool> known(result.results.size());
+  for (const std::size_t point : shown) known[point] = true;
+  for (std::size_t point = 0; point < known.size(); ++point)
+    if (!known[point]) points.push_back(point);
   return points;
 }
 

@@ -148,8 +148,9 @@ TEST_CASE("the same study gives the same bytes") {
 TEST_CASE("the summary names the fastest plan, its gain, what limits it and the worst prediction") {
   const std::string text = summary_text(sample::twelve_cases());
   // 409 / 226 = 1.81 (FlexShard paper: +81 % throughput).
-  CHECK(
-      holds(text, "for rm1 it is flexshard_3tier with 226.0 ms, 1.81 times as fast as row_wise (NIC 3 of node 0, sending: busy"));
+  CHECK(holds(
+      text,
+      "for rm1 it is flexshard_3tier with 226.0 ms, 1.81 times as fast as row_wise (NIC 3 of node 0, sending: busy"));
   // Predictions of the sample are 14 % high for every global all-reduce and less elsewhere.
   CHECK(holds(text, "the largest error is 14.0 % (global_all_reduce of "));
   CHECK(holds(text, "it takes 22 % of the memory"));

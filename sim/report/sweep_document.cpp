@@ -127,7 +127,7 @@ std::string points_legend(const SweepResult& result, bool page) {
 }
 
 bool runs_out_of_memory(const PointResult& point) {
-  return point.peak_bytes > point.memory_capacity;
+  return point.runs_out_of_memory();
 }
 
 // Planners and `does_not_fit` go by the memory model, which may count less than an iteration needs.

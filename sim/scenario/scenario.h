@@ -22,9 +22,10 @@ inline constexpr std::string_view kOperationPrefix = "operation:";  // of a quan
 
 // A number somebody published for a case.
 struct Published {
-  std::string quantity;  // "iteration", a collective's name, "operation:NAME", "rows:STRATEGY", "throughput_gain" ...
+  std::string quantity;  // "iteration", a collective's name, "operation:NAME", "rows:STRATEGY", "throughput_gain",
+                         // "memory_saved" ...
   double value = 0;      // in `unit`
-  std::string unit;      // "ms", "rows", "%"
+  std::string unit;      // "ms", "rows", "%", "GiB"
   bool fitted = false;   // role: was this number used to fix a constant or a distribution?
   std::string source;
   bool at_observed_payload = false;

@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "sim/confidence/faster.h"
-#include "sim/study/result.h"
+#include "sim/study/result_fields.h"
 
 namespace shardsim {
 namespace {
@@ -35,7 +35,7 @@ Choice choice_between(std::vector<const CaseResult*> cases) {
 std::vector<Choice> choices_of(const StudyResult& study) {
   std::vector<std::vector<const CaseResult*>> groups;
   for (const CaseResult& item : study.cases) {
-    if (!item.interval) continue;
+    if (!item.interval || !fits(item)) continue;
     auto group =
         std::ranges::find_if(groups, [&](const auto& known) { return choice_key(*known.front()) == choice_key(item); });
     if (group == groups.end()) group = groups.emplace(groups.end());

@@ -128,30 +128,31 @@ std::string largest_tables(const Plan& plan, const Workload& workload, Of of) {
   return "Largest tables there: " + (tables.empty() ? "none" : largest_tables_text(std::move(tables)));
 }
 
+// Bytes that a placement takes of the host memory of each node.
+std::vector<double> on_nodes(const Placement& placement, const Workload& workload, const Cluster& cluster,
+                             const MemoryModel& model) {
+  std::vector<double> bytes(static_cast<std::size_t>(cluster.nodes()), 0.0);
+  if (!on_host(placement)) return bytes;
+  const std::vector<PlacementMemory> memory = model.on_ranks(placement, workload, cluster);
+  for (int rank = 0; rank < cluster.world_size(); ++rank) {
+    bytes[static_cast<std::size_t>(cluster.node_of(rank))] += memory[static_cast<std::size_t>(rank)].host_bytes;
+  }
+  return bytes;
+}
+
 void check_host_memory(const Plan& plan, const Workload& workload, const Cluster& cluster, const MemoryModel& model) {
   const std::optional<Bytes> capacity = cluster.spec().host.memory;
   if (!capacity) return;
-  const auto on_nodes = [&](const Placement& placement) {
-    std::vector<double> bytes(static_cast<std::size_t>(cluster.nodes()), 0.0);
-    if (!on_host(placement)) return bytes;
-    const std::vector<PlacementMemory> memory = model.on_ranks(placement, workload, cluster);
-    for (int rank = 0; rank < cluster.world_size(); ++rank) {
-      bytes[static_cast<std::size_t>(cluster.node_of(rank))] += memory[static_cast<std::size_t>(rank)].host_bytes;
-    }
-    return bytes;
-  };
-  std::vector<double> sums(static_cast<std::size_t>(cluster.nodes()), 0.0);
-  for (const Placement& placement : plan.placements) {
-    if (on_host(placement)) std::ranges::transform(sums, on_nodes(placement), sums.begin(), std::plus());
-  }
+  const std::vector<double> sums = host_memory_of_nodes(plan, workload, cluster, model);
   const auto fullest = static_cast<std::size_t>(std::ranges::max_element(sums) - sums.begin());
   if (sums[fullest] <= static_cast<double>(capacity->count)) return;
   const Bytes needed = whole(sums[fullest]);
   throw Error(Failure::infeasible, Place{},
               fmt::format("the plan does not fit in host memory: node {} needs {}, {} over its {}", fullest,
                           to_text(needed), to_text(needed - *capacity), to_text(*capacity)),
-              largest_tables(plan, workload, [&](const Placement& placement) { return on_nodes(placement)[fullest]; }) +
-                  ". Spread them over more nodes, keep some in the GPUs' memory, or take nodes with more memory");
+              largest_tables(plan, workload, [&](const Placement& placement) {
+                return on_nodes(placement, workload, cluster, model)[fullest];
+              }) + ". Spread them over more nodes, keep some in the GPUs' memory, or take nodes with more memory");
 }
 
 const Place& place_of(std::size_t table, const std::vector<Place>& tables, const Place& plan) {
@@ -186,6 +187,16 @@ void check_plan(const Plan& plan, const Workload& workload, const Cluster& clust
     const std::string fault = coverage_fault(by_table[t], workload.tables[t]);
     if (!fault.empty()) throw input_error(here, fault, "Place every row and column exactly once");
   }
+}
+
+std::vector<double> host_memory_of_nodes(const Plan& plan, const Workload& workload, const Cluster& cluster,
+                                         const MemoryModel& model) {
+  std::vector<double> sums(static_cast<std::size_t>(cluster.nodes()), 0.0);
+  for (const Placement& placement : plan.placements) {
+    if (!on_host(placement)) continue;
+    std::ranges::transform(sums, on_nodes(placement, workload, cluster, model), sums.begin(), std::plus());
+  }
+  return sums;
 }
 
 std::string largest_tables_text(std::vector<std::pair<std::string, double>> tables) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -47,6 +48,9 @@ struct PlannerContext {
   std::function<void(const std::string& provider)> trained_on = {};
   // What the scenario allows for each table; everything if null.
   const Constraints* constraints = nullptr;
+  // Bytes of the fullest GPU at the peak of a simulated iteration of a plan (sim/memory/memory_profile.h); may be
+  // empty.
+  std::function<std::int64_t(const Plan&)> peak = {};
 };
 
 // Decides where every row and column of every table lives.

@@ -42,6 +42,15 @@ def plans(result):
               f"{row['error_pct']:+.2f} |")
 
 
+def memory(result):
+    print("| case | published GiB less than row-wise | ours at the simulated peak | error GiB |")
+    print("|---|---|---|---|")
+    for case, row in rows(result):
+        if row["quantity"] == "memory_saved":
+            saved = row["predicted"]
+            print(f"| {case['name']} | {row['value']:.1f} | {saved:.2f} | {saved - row['value']:+.2f} |")
+
+
 def exposure(result):
     print("| case | collective | alone ms | in the iteration ms | exposed ms | exposed / alone |")
     print("|---|---|---|---|---|---|")
@@ -56,6 +65,6 @@ def exposure(result):
 if __name__ == "__main__":
     with open(sys.argv[1], encoding="utf-8") as file:
         study = json.load(file)
-    for table in (times, plans, exposure):
+    for table in (times, plans, memory, exposure):
         table(study)
         print()

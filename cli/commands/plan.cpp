@@ -15,6 +15,7 @@
 #include "sim/planning/prepared_case.h"
 #include "sim/scenario/read_case.h"
 #include "sim/study/load_notes.h"
+#include "sim/study/memory_notes.h"
 #include "sim/study/study.h"
 
 namespace shardsim {
@@ -50,14 +51,29 @@ void print_loads(const PreparedCase& prepared) {
   }
 }
 
-// On stderr, too: a plan that fits by the memory model may still run out of memory, and this command simulates nothing.
-void print_memory(const Case& item, const Cluster& cluster, const Plan& made) {
-  const auto model = make_memory_model(item.memory_model);
-  const double most = static_cast<double>(std::ranges::max(memory_per_rank(made, item.workload, cluster, *model)));
-  print_note(
-      fmt::format("The fullest GPU holds {:.3g} of {:.3g} GiB by the memory model. shardsim run says what it "
-                  "holds at its simulated peak.",
-                  most / kGiB, static_cast<double>(cluster.memory_per_rank().count) / kGiB));
+// The peak of a simulated iteration, as `run` judges it; nothing where the plan cannot be simulated.
+std::string peak_text(const PreparedCase& prepared) {
+  try {
+    const std::int64_t peak = simulated_memory(prepared).highest().bytes();
+    const std::int64_t over = peak - prepared.cluster.memory_per_rank().count;
+    std::string text = fmt::format("{:.4g} GiB at its simulated peak", static_cast<double>(peak) / kGiB);
+    if (over <= 0 || !make_memory_model(prepared.item.memory_model)->counts_buffers()) return text;
+    return text + fmt::format(", {:.2f} GiB too much: the run would end with an out-of-memory error",
+                              static_cast<double>(over) / kGiB);
+  } catch (const Error&) {
+    return "a simulated peak that is not known";
+  }
+}
+
+// On stderr, too: a plan that fits by the memory model may still run out of memory.
+void print_memory(const PreparedCase& prepared) {
+  const auto model = make_memory_model(prepared.item.memory_model);
+  const std::vector<std::int64_t> bytes =
+      memory_per_rank(prepared.plan, prepared.item.workload, prepared.cluster, *model);
+  print_note(fmt::format("Of {}, the fullest holds {:.4g} GiB by the memory model, and {}.",
+                         room_text(prepared.cluster), static_cast<double>(std::ranges::max(bytes)) / kGiB,
+                         peak_text(prepared)));
+  for (const std::string& note : host_memory_notes(prepared)) print_note(note);
 }
 
 int plan(const Arguments& given, const Terminal& terminal) {
@@ -71,8 +87,9 @@ int plan(const Arguments& given, const Terminal& terminal) {
   const Plan made = make_plan(item, cluster, scenario.seed, {terminal.interrupted, print_note});
   deliver(plan_to_json(made, item.workload, cluster), given);
   // Behind what may fail: an error stands alone.
-  print_memory(item, cluster, made);
-  print_loads({scenario, item, cluster, made});
+  const PreparedCase prepared(scenario, item, cluster, made);
+  print_memory(prepared);
+  print_loads(prepared);
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "base/tree/tree_editor.h"
 #include "plan/check.h"
 #include "plan/plan_file.h"
 #include "plan/planners/factories.h"
@@ -20,21 +21,48 @@ using search::IterationCost;
 using search::LocalSearch;
 using search::TableChoices;
 
-// Planners that answer at once; those that a build does not have are left out.
-const std::vector<std::string>& quick_planners() {
-  static const std::vector<std::string> names = {
-      "torchrec",   "greedy", "memory_balanced", "table_wise",      "column_wise",     "table_row_wise",   "row_wise",
-      "grid_shard", "flex",   "data_parallel",   "flexshard_2tier", "flexshard_3tier", "table_column_wise"};
-  return names;
+// A planner that a search starts from, by its name in figures, and with what options.
+struct StartPlanner {
+  std::string name;
+  Tree options;
+};
+
+Tree with_options(const std::string& name, const std::vector<std::pair<std::string, std::string>>& options) {
+  Tree tree = named_map(name);
+  for (const auto& [key, value] : options) set_path(tree, key, text_tree(value, {}));
+  return tree;
+}
+
+// Every planner that needs no options, and those that cut by popularity with the bandwidths of the cluster, too, beside
+// pooled tables that take least memory and with memory to spend. Whichever has no plan is left out.
+std::vector<StartPlanner> start_planners() {
+  std::vector<StartPlanner> starts;
+  for (const PlannerEntry& planner : planners()) {
+    const std::string name(planner.name);
+    if (name != "search" && name != "per_table") starts.push_back({name, named_map(name)});
+    if (!name.starts_with("flexshard_")) continue;
+    starts.push_back({name + "_simulated", with_options(name, {{"bandwidths", "simulated"}})});
+    starts.push_back({name + "_row_wise", with_options(name, {{"bandwidths", "simulated"}, {"pooled", "row_wise"}})});
+    starts.push_back({name + "_8gib", with_options(name, {{"bandwidths", "simulated"}, {"memory_budget", "8 GiB"}})});
+  }
+  return starts;
 }
 
 constexpr std::int64_t kMostEvaluations = 1'000'000'000;
+// Iterations this close are as good as equal: predictions are off by more. Of such plans the one that leaves most
+// memory is taken.
+constexpr double kNearTie = 0.02;
+constexpr double kSame = 1e-5;    // relative: rounding, and the order of sums
+constexpr int kSearchRounds = 3;  // of the search, each with less memory if plans need more at their peak
 
 struct Candidate {
   std::string name;  // of the planner that it is from; "search" of its own ones
   Plan plan;
-  double closed_form = 0, estimate = 0;  // seconds
+  double estimate = 0;  // seconds, by the closed form of the lowered plan
   std::optional<double> simulated = {};
+  double quick = 0;       // seconds, by the formula of the search
+  std::int64_t over = 0;  // bytes that the fullest GPU lacks at its simulated peak; negative: has left
+  double seconds() const { return simulated.value_or(estimate); }
 };
 
 bool has_room(const Plan& plan, const Workload& workload, const Cluster& cluster, const PlannerContext& context) {
@@ -95,7 +123,12 @@ class SearchRun {
     if (options_.max_moved_) limit_moves(limits);
     LocalSearch local(workload_, cluster_, choices_, cost, std::move(limits));
     explore(local);
-    return judged(local);
+    for (int round = 1;; ++round) {
+      judge();
+      const std::int64_t lacking = lacking_bytes();
+      if (lacking <= 0 || round == kSearchRounds || should_stop()) return chosen(local);
+      search_below(local, lacking);
+    }
   }
 
  private:
@@ -123,20 +156,23 @@ class SearchRun {
       starts_.push_back({"start", std::move(plan)});
       return;
     }
-    for (const std::string& name : quick_planners()) {
+    for (const StartPlanner& start : start_planners()) {
       if (context_.check_stop) context_.check_stop();
-      if (std::ranges::find(planners(), std::string_view(name), &PlannerEntry::name) == planners().end()) continue;
-      if (auto plan = plan_of(name)) starts_.push_back({name, std::move(*plan)});
+      auto plan = plan_of(start);
+      const bool known = plan && std::ranges::any_of(starts_, [&](const Candidate& c) { return c.plan == *plan; });
+      if (plan && (!known || start.name == start.options.find("name")->scalar))
+        starts_.push_back({start.name, std::move(*plan)});
     }
   }
 
   // Nothing where the planner has none, or breaks constraints.
-  std::optional<Plan> plan_of(const std::string& name) const {
+  std::optional<Plan> plan_of(const StartPlanner& start) const {
     PlannerContext quiet = context_;
     quiet.note = {};
     quiet.figure = {};
+    quiet.trained_on = {};
     try {
-      Plan plan = make_planner(named_map(name))->plan(workload_, cluster_, quiet);
+      Plan plan = make_planner(start.options)->plan(workload_, cluster_, quiet);
       check_plan(plan, workload_, cluster_, options_.place_);
       if (choices_.allows(plan)) return plan;
     } catch (const Error&) {
@@ -182,9 +218,12 @@ class SearchRun {
     std::vector<Choice> plan;
     double seconds = 0;
     bool fits = false;
+    std::string from = {};  // the planner of a start
   };
 
-  void keep(const LocalSearch& local) { found_.push_back({local.plan(), local.seconds(), local.fits()}); }
+  void keep(const LocalSearch& local, const std::string& from = {}) {
+    found_.push_back({local.plan(), local.seconds(), local.fits(), from});
+  }
 
   static bool is_before(const Found& a, const Found& b) { return a.fits != b.fits ? a.fits : a.seconds < b.seconds; }
 
@@ -192,8 +231,8 @@ class SearchRun {
     const std::int64_t all = budget();
     for (Candidate& start : starts_) {
       local.begin(choices_.of_plan(start.plan));
-      start.closed_form = local.seconds();
-      keep(local);
+      start.quick = local.seconds();
+      keep(local, start.name.substr(0, start.name.find('_')));
     }
     if (options_.max_moved_) {
       local.begin(found_.front().plan);
@@ -201,9 +240,12 @@ class SearchRun {
       return;
     }
     std::ranges::stable_sort(found_, is_before);
-    const std::vector<Found> first = found_;
-    for (std::size_t i = 0; i < std::min<std::size_t>(first.size(), 2); ++i) {
-      local.begin(first[i].plan);
+    // The best start, and the best one of another kind: tiers of one planner differ little.
+    std::vector<Found> first = {found_.front()};
+    const auto other = std::ranges::find_if(found_, [&](const Found& each) { return each.from != first[0].from; });
+    if (other != found_.end()) first.push_back(*other);
+    for (const Found& start : first) {
+      local.begin(start.plan);
       local.descend({}, all / 8);
       keep(local);
     }
@@ -232,10 +274,39 @@ class SearchRun {
 
   void finish(LocalSearch& local, std::int64_t all) {
     Rng rng(context_.seed);
-    local.anneal((all - local.evaluations()) * 4 / 5, rng);
-    local.descend({}, all);
+    const std::int64_t relief = is_tight(local) ? all / 10 : 0;
+    local.anneal((all - relief - local.evaluations()) * 4 / 5, rng);
+    local.descend({}, all - relief - local.evaluations());
     keep(local);
     std::ranges::stable_sort(found_, is_before);
+    if (relief > 0) relieve(local, relief);
+  }
+
+  // Whether what is left of the fullest rank's memory counts (lack_of_room).
+  bool is_tight(const LocalSearch& local) const {
+    return local.fullest() > static_cast<double>(cluster_.memory_per_rank().count) / 2;
+  }
+
+  void relieve(LocalSearch& local, std::int64_t evaluations) {
+    local.begin(found_.front().plan);
+    if (!is_tight(local)) return;
+    local.relieve(local.seconds() * (1 + kNearTie), evaluations);
+    keep(local);
+    std::ranges::stable_sort(found_, is_before);
+  }
+
+  // From the best plan that may fit, when the memory model allows `bytes` less than before.
+  void search_below(LocalSearch& local, std::int64_t bytes) {
+    local.leave_room(static_cast<double>(bytes));
+    for (Found& found : found_) {
+      local.begin(found.plan);
+      found.fits = local.fits();
+    }
+    std::ranges::stable_sort(found_, is_before);
+    local.begin(found_.front().plan);
+    const std::int64_t more = budget() / 4;
+    local.allow(more);
+    finish(local, local.evaluations() + more);
   }
 
   // Rows stay where the hash of a plan to start from has put them.
@@ -246,61 +317,133 @@ class SearchRun {
     return plan;
   }
 
-  void add_found(std::vector<Candidate>& candidates) const {
+  void add_candidate(const std::string& name, Plan plan, double quick) {
+    const auto same = [&](const Candidate& c) { return c.plan == plan && (c.name == name || name == "search"); };
+    if (std::ranges::any_of(candidates_, same) || !has_room(plan, workload_, cluster_, context_)) return;
+    const double estimate = context_.estimate(plan).value;
+    candidates_.push_back({name, std::move(plan), estimate, {}, quick});
+  }
+
+  void simulate(Candidate& candidate) const {
+    if (candidate.simulated) return;
+    candidate.simulated = context_.simulate ? context_.simulate(candidate.plan).value : candidate.estimate;
+    if (context_.peak && context_.memory.counts_buffers())
+      candidate.over = context_.peak(candidate.plan) - cluster_.memory_per_rank().count;
+  }
+
+  // The fastest of those that were simulated and fit at their peak; null: none.
+  const Candidate* fastest() const {
+    const Candidate* best = nullptr;
+    for (const Candidate& each : candidates_) {
+      if (!each.simulated || each.over > 0) continue;
+      if (best == nullptr || *each.simulated < *best->simulated) best = &each;
+    }
+    return best;
+  }
+
+  // Simulates all plans that may be the fastest. Transfers that slow each other make an iteration longer than its
+  // closed form, never shorter: what is slower in closed form than the best is simulated needs no simulation.
+  void judge() {
+    for (const Candidate& start : starts_) add_candidate(start.name, start.plan, start.quick);
+    const std::size_t most = candidates_.size() + static_cast<std::size_t>(options_.simulations_);
     for (const Found& found : found_) {
-      Plan plan = plan_from(found.plan);
-      const bool known = std::ranges::any_of(candidates, [&](const Candidate& c) { return c.plan == plan; });
-      if (known || !has_room(plan, workload_, cluster_, context_)) continue;
-      candidates.push_back({"search", std::move(plan), found.seconds});
-      if (static_cast<std::int64_t>(candidates.size()) >= options_.simulations_) return;
+      if (candidates_.size() < most) add_candidate("search", plan_from(found.plan), found.seconds);
+    }
+    if (candidates_.empty()) throw_no_room();
+    std::ranges::stable_sort(candidates_, {}, &Candidate::estimate);
+    for (Candidate& each : candidates_) {
+      const Candidate* const best = fastest();
+      if (best != nullptr && each.estimate >= *best->simulated) break;
+      simulate(each);
+    }
+    simulate_near_ties();
+  }
+
+  // Only plans of its own: a start is a near tie where it is nearly the fastest, and then has been simulated.
+  void simulate_near_ties() {
+    const Candidate* const best = fastest();
+    if (best == nullptr) return;
+    const double limit = *best->simulated * (1 + kNearTie);
+    for (Candidate& each : candidates_) {
+      if (each.name == "search" && each.estimate < limit) simulate(each);
     }
   }
 
-  // The plan that the simulation finds fastest. Transfers that slow each other make an iteration longer than its closed
-  // form, never shorter: what is slower in closed form than the best is simulated needs no simulation.
-  Plan judged(const LocalSearch& local) {
-    std::vector<Candidate> candidates;
-    add_found(candidates);
-    for (const Candidate& start : starts_) {
-      if (has_room(start.plan, workload_, cluster_, context_)) candidates.push_back(start);
+  // By how much the memory model has to be undercut, because a plan that would be the fastest needs more than a GPU has
+  // at its peak; 0: none does.
+  std::int64_t lacking_bytes() const {
+    const Candidate* const best = fastest();
+    std::int64_t least = 0;
+    for (const Candidate& each : candidates_) {
+      const bool faster = each.simulated && (best == nullptr || *each.simulated < *best->simulated);
+      if (faster && each.over > 0 && (least == 0 || each.over < least)) least = each.over;
     }
-    if (candidates.empty()) throw_no_room();
-    for (Candidate& each : candidates) each.estimate = context_.estimate(each.plan).value;
-    std::ranges::stable_sort(candidates, {}, &Candidate::estimate);
+    return least;
+  }
+
+  const Candidate* best_start() const {
     const Candidate* best = nullptr;
-    int simulations = 0;
-    for (Candidate& each : candidates) {
-      if (best != nullptr && each.estimate >= *best->simulated) break;
-      each.simulated = context_.simulate ? context_.simulate(each.plan).value : each.estimate;
-      ++simulations;
-      if (best == nullptr || *each.simulated < *best->simulated) best = &each;
+    for (const Candidate& each : candidates_) {
+      if (each.name == "search" || each.over > 0) continue;
+      if (best == nullptr || each.seconds() < best->seconds()) best = &each;
     }
-    tell(candidates, *best, local, simulations);
+    return best;
+  }
+
+  // Bytes that the fullest GPU lacks; what is left beyond half of its memory is worth nothing.
+  std::int64_t lack_of_room(const Candidate& each) const {
+    return std::max(each.over, -cluster_.memory_per_rank().count / 2);
+  }
+
+  // Of two plans that are nearly as fast the one that leaves more memory, then the faster one; where something else
+  // than the plan decides the iteration, as the host may, the one with less work.
+  bool is_better(const Candidate& a, const Candidate& b) const {
+    if (lack_of_room(a) != lack_of_room(b)) return lack_of_room(a) < lack_of_room(b);
+    if (std::abs(*a.simulated - *b.simulated) > kSame * *b.simulated) return *a.simulated < *b.simulated;
+    return a.quick < b.quick;
+  }
+
+  // The best of the plans that are nearly the fastest, and no slower than any that the search started from.
+  Plan chosen(const LocalSearch& local) const {
+    const Candidate* best = fastest();
+    if (best == nullptr) throw_no_peak();
+    const Candidate* const start = best_start();
+    double limit = *best->simulated * (1 + kNearTie);
+    if (start != nullptr) limit = std::min(limit, std::max(start->seconds(), *best->simulated) * (1 + kSame));
+    for (const Candidate& each : candidates_) {
+      if (each.simulated && *each.simulated <= limit && each.over <= 0 && is_better(each, *best)) best = &each;
+    }
+    tell(*best, start, local);
     return best->plan;
   }
 
-  void tell(const std::vector<Candidate>& candidates, const Candidate& best, const LocalSearch& local,
-            int simulations) const {
-    state("cost_ms", best.closed_form * 1e3);
+  void tell(const Candidate& best, const Candidate* start, const LocalSearch& local) const {
+    const auto simulations =
+        std::ranges::count_if(candidates_, [](const Candidate& c) { return c.simulated.has_value(); });
+    state("cost_ms", best.estimate * 1e3);
     state("evaluations", static_cast<double>(local.evaluations()));
-    state("simulations", simulations);
-    const Candidate* start = nullptr;
-    for (const Candidate& each : candidates) {
-      if (each.name == "search") continue;
-      state("start_" + each.name + "_ms", each.simulated.value_or(each.estimate) * 1e3);
-      if (start == nullptr || each.simulated.value_or(each.estimate) < start->simulated.value_or(start->estimate)) {
-        start = &each;
-      }
+    state("simulations", static_cast<double>(simulations));
+    for (const Candidate& each : candidates_) {
+      if (each.name != "search") state("start_" + each.name + "_ms", each.seconds() * 1e3);
     }
-    say(fmt::format("{} in closed form, {} simulated; {:.3f} ms simulated, {:.3f} ms by its own cost",
+    say(fmt::format("{} by its quick formula, {} simulated; {:.3f} ms simulated, {:.3f} ms in closed form",
                     counted(local.evaluations(), "evaluation"), counted(simulations, "plan"), *best.simulated * 1e3,
-                    best.closed_form * 1e3));
+                    best.estimate * 1e3));
     if (start != nullptr) {
-      say(fmt::format("best plan to start from: {}, {:.3f} ms{}", start->name,
-                      start->simulated.value_or(start->estimate) * 1e3,
-                      start->simulated ? "" : " in closed form, no faster than the one chosen"));
+      say(fmt::format("best plan to start from: {}, {:.3f} ms{}", start->name, start->seconds() * 1e3,
+                      start->simulated ? " simulated" : " in closed form, no faster than the one chosen"));
     }
     if (timed_out_) say("the timeout ended the search: another run may find another plan");
+  }
+
+  [[noreturn]] void throw_no_peak() const {
+    const auto nearest = std::ranges::min_element(
+        candidates_, {}, [](const Candidate& each) { return std::pair(!each.simulated, each.over); });
+    throw Error(Failure::infeasible, options_.place_,
+                fmt::format("every plan that fits by the memory model needs more at its simulated peak than a GPU has, "
+                            "at least {} more",
+                            to_text(Bytes{nearest->over})),
+                "Take more GPUs, GPUs with more memory, or a smaller batch");
   }
 
   [[noreturn]] void throw_no_room() const {
@@ -321,6 +464,7 @@ class SearchRun {
   bool timed_out_ = false;
   std::vector<Candidate> starts_;
   std::vector<Found> found_;
+  std::vector<Candidate> candidates_;
 };
 
 Plan Search::plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const {

@@ -1,6 +1,7 @@
 // The ways to place one table that a descent tries.
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include "plan/search/local_search.h"
@@ -127,6 +128,7 @@ std::vector<Choice> LocalSearch::alternatives(std::size_t table, const std::vect
     if (!made.empty() || !types.empty()) break;
   }
   add_moves(table, made);
+  if (types.empty()) std::ranges::copy(choices_.tiers_met(table), std::back_inserter(made));
   return made;
 }
 

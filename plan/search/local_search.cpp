@@ -21,6 +21,7 @@ LocalSearch::LocalSearch(const Workload& workload, const Cluster& cluster, Table
       choices_(choices),
       cost_(cost),
       limits_(std::move(limits)),
+      capacity_(static_cast<double>(cluster.memory_per_rank().count)),
       plan_(workload.tables.size()),
       moved_by_(workload.tables.size(), 0.0) {
   sort_by_weight();
@@ -71,9 +72,8 @@ LocalSearch::Score LocalSearch::score() {
   ++evaluations_;
   if (evaluations_ % kAskToStop == 0 && limits_.stop && limits_.stop()) stopped_ = true;
   seconds_ = cost_.seconds();
-  const auto capacity = static_cast<double>(cluster_.memory_per_rank().count);
   over_ = 0;
-  for (const double bytes : memory_) over_ += std::max(std::ceil(bytes + everywhere_ - 0.01) - capacity, 0.0);
+  for (const double bytes : memory_) over_ += std::max(std::ceil(bytes + everywhere_ - 0.01) - capacity_, 0.0);
   if (const auto& host = cluster_.spec().host.memory) {
     for (const double bytes : host_) over_ += std::max(bytes - static_cast<double>(host->count), 0.0);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -29,18 +30,24 @@ class LocalSearch {
 
   void begin(std::vector<Choice> plan);
   const std::vector<Choice>& plan() const { return plan_; }
-  double seconds() const { return seconds_; }  // of an iteration
+  double seconds() const { return seconds_; }                                 // of an iteration
+  double fullest() const { return std::ranges::max(memory_) + everywhere_; }  // bytes of a rank, by the memory model
   bool fits() const { return over_ <= 0 && moves_within(); }
 
   // Places every table anew, the busiest first, each where the iteration is shortest so far.
   void rebuild(const std::vector<Strategy>& types);
   // Until no change of one table, and no exchange of two pieces, helps, or the evaluations are used up.
   void descend(const std::vector<Strategy>& types, std::int64_t evaluations);
+  // Moves what the fullest rank holds to others, as long as an iteration takes at most `seconds`.
+  void relieve(double seconds, std::int64_t evaluations);
+  // From now on a plan may take this much less of each rank; the present one is judged anew.
+  void leave_room(double bytes);
   // Simulated annealing: changes at random, of which also those that cost time are kept, ever fewer of them. Ends with
   // the best plan met.
   void anneal(std::int64_t evaluations, Rng& rng);
 
   std::int64_t evaluations() const { return evaluations_; }  // so far
+  void allow(std::int64_t more) { limits_.evaluations = evaluations_ + more; }
   bool stopped() const { return stopped_; }
 
  private:
@@ -59,6 +66,8 @@ class LocalSearch {
   void replace(std::size_t table, Choice choice);
   bool improve(std::size_t table, const std::vector<Strategy>& types);
   bool swap_pieces(std::int64_t until);
+  bool relieve_one(std::size_t table, std::size_t fullest, double seconds);
+  std::vector<Choice> roomier(std::size_t table, int fullest);
   bool try_swap(std::size_t one, std::size_t piece, std::size_t other, std::size_t with);
   std::vector<Choice> alternatives(std::size_t table, const std::vector<Strategy>& types);
   void add_whole(std::size_t table, Strategy type, int kernel, std::vector<Choice>& made);
@@ -87,6 +96,7 @@ class LocalSearch {
   TableChoices& choices_;
   IterationCost& cost_;
   LocalSearchLimits limits_;
+  double capacity_;  // bytes of each rank that a plan may take by the memory model
   std::vector<Choice> plan_;
   std::vector<std::size_t> heaviest_;  // tables, by what they read and write
   std::vector<double> memory_, host_, moved_by_;

@@ -45,7 +45,11 @@ bool moves_alone(const Piece& piece) {
 }
 
 TableChoices::TableChoices(const Workload& workload, const Cluster& cluster, const PlannerContext& context)
-    : workload_(workload), cluster_(cluster), context_(context), rules_(workload.tables.size()) {
+    : workload_(workload),
+      cluster_(cluster),
+      context_(context),
+      rules_(workload.tables.size()),
+      tiers_(workload.tables.size()) {
   find_classes();
   for (std::size_t t = 0; t < workload.tables.size(); ++t) {
     read_rules(t, context.constraints ? context.constraints->of(workload.tables[t].name) : nullptr);
@@ -240,7 +244,26 @@ std::vector<Choice> TableChoices::of_plan(const Plan& plan) {
     own.load = &given_loads_.back();
     choices[table].push_back(own);
   }
+  remember_tiers(choices);
   return choices;
+}
+
+void TableChoices::remember_tiers(const std::vector<Choice>& choices) {
+  constexpr std::size_t kMostWays = 6;  // of a table: each is tried wherever the table is
+  for (std::size_t table = 0; table < choices.size(); ++table) {
+    const auto placements = [&](const Choice& choice) {
+      std::vector<Placement> each;
+      for (const Piece& piece : choice) each.push_back(placement_of(table, piece));
+      return each;
+    };
+    const Choice& choice = choices[table];
+    const bool tiers = std::ranges::any_of(choice, [&](const Piece& piece) {
+      return piece.given != nullptr && piece.given->rows() < workload_.tables[table].rows;
+    });
+    const bool known = std::ranges::any_of(
+        tiers_[table], [&](const Choice& other) { return placements(other) == placements(choice); });
+    if (tiers && !known && tiers_[table].size() < kMostWays) tiers_[table].push_back(choice);
+  }
 }
 
 Plan TableChoices::plan_of(const std::vector<Choice>& choices, std::uint64_t seed) const {

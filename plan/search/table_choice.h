@@ -57,6 +57,8 @@ class TableChoices {
 
   Piece piece(std::size_t table, Strategy strategy, int kernel, int place, std::int64_t begin, std::int64_t end);
   std::vector<Choice> of_plan(const Plan& plan);  // by table
+  // Ways to place the table that plans had which were asked for so far, and that the search cannot make itself: tiers.
+  const std::vector<Choice>& tiers_met(std::size_t table) const { return tiers_[table]; }
   Plan plan_of(const std::vector<Choice>& choices, std::uint64_t seed) const;
   Placement placement_of(std::size_t table, const Piece& piece) const;
 
@@ -74,6 +76,7 @@ class TableChoices {
   int kernel_index(const std::string& name);
   PieceLoad load_of(const Placement& placement) const;
   bool allowed(const Placement& placement) const;
+  void remember_tiers(const std::vector<Choice>& choices);
 
   const Workload& workload_;
   const Cluster& cluster_;
@@ -85,6 +88,7 @@ class TableChoices {
   std::map<Kind, PieceLoad> known_;
   std::deque<Placement> given_;
   std::deque<PieceLoad> given_loads_;
+  std::vector<std::vector<Choice>> tiers_;  // [table]
 };
 
 }  // namespace shardsim::search

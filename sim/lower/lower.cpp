@@ -130,6 +130,7 @@ std::vector<Stream> streams_of(const Workload& workload) {
 Lowering::Lowering(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options)
     : workload_(workload),
       software_(options.software),
+      launches_(options.launches),
       items_(options.drawn == nullptr ? nullptr : &options.drawn->items),
       program_(program_frame(plan, workload, cluster)),
       groups_(fuse(program_, plan, workload, cluster, options)),
@@ -159,6 +160,7 @@ Program Lowering::take(const Cluster& cluster) {
   if (workload_.dense.measured) hold_measured_times(program_, *workload_.dense.measured);
   if (software_ == nullptr) return std::move(program_);
   count_kernels(program_);
+  if (!launches_) return std::move(program_);
   return with_host(std::move(program_), host_work(cluster));
 }
 

@@ -25,6 +25,7 @@ struct LoweringOptions {
   bool row_growth = false;             // lookups say how their different rows grow (ComputeModelEntry::asks_row_growth)
   const DrawnBatch* drawn = nullptr;   // sizes of this batch (sim/lower/drawn_programs.h); none: the expected ones
   const Software* software = nullptr;  // whose host launches all of it, and whose kernels are counted; none: no host
+  bool launches = true;                // of the software; false: its kernels alone, without the host's operations
 };
 
 // The operations of one training iteration of this plan (docs/lowering.md). The Program's byte counts are whole

@@ -178,6 +178,7 @@ class Lowering {
 
   const Workload& workload_;
   const Software* software_;          // null: none is stated
+  bool launches_;                     // by the host, as an operation each
   std::map<int, double> operators_;   // [operation] of the dense part, for the host
   const std::vector<double>* items_;  // [rank] of all sequences of a drawn batch; null: the expected ones
   Program program_;

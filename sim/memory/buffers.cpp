@@ -6,6 +6,8 @@
 #include <optional>
 #include <set>
 
+#include "sim/memory/dense_activations.h"
+
 namespace shardsim {
 namespace {
 
@@ -57,8 +59,11 @@ class BufferList {
       add_inputs(op);
       if (const auto part = part_written(op.role)) add_vectors(*part, op);
       if (needs_gradient(op)) add_own_gradient(op);
+      add_measured_order(op);
     }
     add_dense_gradients();
+    add_activations(OpRole::bottom_forward, OpRole::bottom_backward, true);
+    add_activations(OpRole::dense_forward, OpRole::dense_backward, false);
     return std::move(buffers_);
   }
 
@@ -187,11 +192,25 @@ class BufferList {
       behind.pop_back();
       for (const int next : followers_[at(before)]) {
         if (!works_on_vectors(op(next).role) || !readers.insert(next).second) continue;
-        if (hands_on(op(next), by_tier)) behind.push_back(next);
+        if (hands_on(op(next), by_tier) || is_held(writer, op(next))) behind.push_back(next);
       }
     }
     Buffer& buffer = add(part, writer.id, bytes_written(program_, writer, workload_));
     for (const int reader : readers) read(buffer, reader);
+  }
+
+  // TorchRec orders vectors of sequences inside the call that exchanges them (comm_ops.py, All2All_Seq_Req), whose
+  // argument holds what was looked up until what is received has its memory.
+  static bool is_held(const Op& writer, const Op& next) {
+    return writer.role == OpRole::lookup && next.role == OpRole::order_lookups;
+  }
+
+  // A measured rest contains that ordering, and has no operation for it.
+  void add_measured_order(const Op& exchange) {
+    if (!workload_.dense.measured || exchange.role != OpRole::exchange_output || any(OpRole::order_lookups)) return;
+    const Program::Fusion& fusion = program_.fusions[at(exchange.fusion)];
+    if (table_of(program_, program_.shard(fusion.shards.front())).kind != TableKind::sequence) return;
+    read(add(MemoryPart::lookup_output, exchange.id, moved_by(program_, exchange, true)), exchange.id);
   }
 
   bool hands_on(const Op& next, bool by_tier) const {
@@ -233,6 +252,13 @@ class BufferList {
     Buffer& buffer = add(MemoryPart::dense_gradients, backward.front(), {parameters});
     read(buffer, OpRole::dense_all_reduce);
     read(buffer, OpRole::dense_update);
+  }
+
+  // Layer by layer they go while gradients of theirs come: all stay until the last layer is done.
+  void add_activations(OpRole forward, OpRole backward, bool bottom) {
+    const double bytes = dense_activation_bytes(workload_, bottom);
+    if (!any(forward) || !any(backward) || bytes < 1) return;
+    read(add(MemoryPart::activations, all(forward).front(), {std::llround(std::min(bytes, 0x1.0p62))}), backward);
   }
 
   const Program& program_;

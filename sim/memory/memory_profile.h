@@ -26,16 +26,17 @@ enum class MemoryPart {
   output,           // vectors of the own batch, as received and in order
   gradients,        // of these vectors: of the own batch, and as the owners receive them
   table_gradients,  // dense gradients of replicated tables and of the kernel dense
-  dense_gradients   // of the dense part
+  dense_gradients,  // of the dense part
+  activations       // that autograd keeps of the dense part
 };
 
-inline constexpr std::size_t kMemoryParts = 11;
+inline constexpr std::size_t kMemoryParts = 12;
 inline constexpr std::size_t kResidentParts = 4;
 
 // As in result files.
 inline constexpr std::array<std::string_view, kMemoryParts> kMemoryPartNames = {
-    "tables",        "optimizer", "cache",     "dense",           "inputs",         "inputs_ahead",
-    "lookup_output", "output",    "gradients", "table_gradients", "dense_gradients"};
+    "tables",        "optimizer", "cache",     "dense",           "inputs",          "inputs_ahead",
+    "lookup_output", "output",    "gradients", "table_gradients", "dense_gradients", "activations"};
 
 // Bytes of each part.
 struct MemoryAmounts {

@@ -41,12 +41,15 @@ Plan replicated_plan(const Workload& workload, const Cluster& cluster) {
   return plan;
 }
 
-// With all tables replicated, without the reductions of their rows, which may be absurdly long. What is reduced in one
-// call is so here, too.
+// With all tables replicated, without the reductions of their rows, which may be absurdly long, and without the host.
+// What is reduced in one call is so here, too, and the dense part runs the kernels of the case's software.
 Program dense_program(const Case& item, const Cluster& cluster) {
   Workload workload = item.workload;
   workload.dense.all_reduce.one_call = false;
-  Program program = lower(replicated_plan(workload, cluster), workload, cluster, {false, item.overlap});
+  LoweringOptions options{false, item.overlap};
+  options.software = item.software ? &*item.software : nullptr;
+  options.launches = false;
+  Program program = lower(replicated_plan(workload, cluster), workload, cluster, options);
   std::int64_t bytes = 0;
   Op* last = nullptr;
   for (Op& op : program.ops) {

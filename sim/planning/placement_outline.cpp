@@ -44,8 +44,11 @@ std::vector<double> seconds_of(const Op& op, const Program& program, const Clust
 }  // namespace
 
 IterationOutline iteration_outline(const Plan& plan, const Workload& workload, const Cluster& cluster,
-                                   const ComputeModel& compute, bool overlap) {
-  Program program = lower(plan, workload, cluster, {false, overlap});
+                                   const ComputeModel& compute, bool overlap, const Software* software) {
+  LoweringOptions options{false, overlap};
+  options.software = software;
+  options.launches = false;
+  Program program = lower(plan, workload, cluster, options);
   if (workload.dense.all_reduce.one_call) leave_out_rows(program, workload.dense);
   Program frame = program;
   frame.ops.clear();

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "models/compute/compute_model.h"
+#include "models/software/software.h"
 #include "plan/iteration_outline.h"
 #include "plan/plan.h"
 #include "sim/program/program.h"
@@ -13,8 +14,9 @@ namespace shardsim {
 // What keeps apart the operations that placements add to: LoadStep::key. `program` is `plan` lowered.
 std::string load_key(const Op& op, const Program& program, const Plan& plan, const Workload& workload);
 
-// The operations of an iteration of the plan, without the amounts of its placements. `overlap` as for lower().
+// The operations of an iteration of the plan, without the amounts of its placements. `overlap` as for lower();
+// `software`: whose kernels the dense part runs, null where none is stated. The host's launches are left out.
 IterationOutline iteration_outline(const Plan& plan, const Workload& workload, const Cluster& cluster,
-                                   const ComputeModel& compute, bool overlap);
+                                   const ComputeModel& compute, bool overlap, const Software* software = nullptr);
 
 }  // namespace shardsim

@@ -11,7 +11,7 @@ constexpr double kTie = 1e-9;  // relative: equal plans give equal times but for
 
 std::optional<double> iteration_of(const PlannerComparison& comparison, const std::string& planner) {
   const auto found = std::ranges::find(comparison.planners, planner, &ComparedPlan::planner);
-  return found == comparison.planners.end() ? std::nullopt : found->iteration_ms;
+  return found == comparison.planners.end() ? std::nullopt : found->fitting_ms();
 }
 
 // Whether all planners that solve anything solve this one.
@@ -25,7 +25,7 @@ void count(PlannerTotal& total, const PlannerComparison& comparison) {
   const auto plan = std::ranges::find(comparison.planners, total.planner, &ComparedPlan::planner);
   if (plan == comparison.planners.end()) return;
   ++total.cases;
-  if (!plan->iteration_ms) return;
+  if (!plan->fitting_ms()) return;
   ++total.solved;
   if (*plan->iteration_ms <= *comparison.best_ms() * (1 + kTie)) ++total.won;
 }
@@ -78,11 +78,13 @@ std::optional<double> ComparedPlan::cost_error_pct() const {
 }
 
 std::optional<double> PlannerComparison::best_ms() const {
-  std::optional<double> best;
+  std::optional<double> best, any;
   for (const ComparedPlan& plan : planners) {
-    if (plan.iteration_ms && (!best || *plan.iteration_ms < *best)) best = plan.iteration_ms;
+    if (!plan.iteration_ms) continue;
+    std::optional<double>& least = plan.bytes_over ? any : best;
+    least = std::min(least.value_or(*plan.iteration_ms), *plan.iteration_ms);
   }
-  return best;
+  return best ? best : any;
 }
 
 std::optional<double> PlannerComparison::times_bound(const ComparedPlan& plan) const {

@@ -23,12 +23,15 @@ struct ComparedPlan {
   std::string planner;  // by which the comparison names it
   std::optional<double> iteration_ms =
       {};  // simulated; none: it made no plan, because nothing fits or it refuses the tables
-  std::optional<std::int64_t> bytes_over = {};  // of the fullest rank, where it has a plan that does not fit
-  std::string reason = {};                      // why it has none; "" where it has
+  // Of the fullest GPU, where it has a plan that does not fit: at the simulated peak, or by the memory model, which
+  // refuses a plan before it is simulated.
+  std::optional<std::int64_t> bytes_over = {};
+  std::string reason = {};  // why it has none; "" where it has
   PlannerFigures figures = {};
   bool host_rows = false;      // it keeps rows in host memory, of which the lower bound says nothing
   bool needs_options = false;  // `all` names it, and gives it no options: without some it makes no plan at all
 
+  std::optional<double> fitting_ms() const { return bytes_over ? std::nullopt : iteration_ms; }
   // 100 (cost_ms - iteration_ms) / iteration_ms; none where one of them is missing.
   std::optional<double> cost_error_pct() const;
 };
@@ -47,7 +50,8 @@ struct PlannerComparison {
 
   // How many times as long as the bound a plan takes; none where one is not known, or the bound does not hold for it.
   std::optional<double> times_bound(const ComparedPlan& plan) const;
-  std::optional<double> best_ms() const;             // none where no planner has a plan
+  // Of the plans that fit; where none does, of all that were simulated; none where no planner has a plan.
+  std::optional<double> best_ms() const;
   std::vector<std::string> without_options() const;  // the planners that need some
   // Whether some planner's costs were learned from what judges it here.
   bool in_model() const;

@@ -16,6 +16,7 @@
 #include "sim/engine/op_work.h"
 #include "sim/lower/known_shares.h"
 #include "sim/lower/lower.h"
+#include "sim/memory/memory_profile.h"
 #include "sim/planning/placement_outline.h"
 
 namespace shardsim {
@@ -49,15 +50,24 @@ struct PlanTrials {
     const std::vector<OpWork> works = expand_ops(program, cluster, *compute, item.algorithms);
     return iteration_time(program, cluster, works, *make_network(network), engine_options(item)).ms();
   }
+  std::int64_t peak_bytes(const Plan& plan) const {
+    const Scenario scenario;
+    const Program program = make_program(item, cluster, plan, scenario, false, known);
+    const auto compute = make_compute_model(item.compute_model);
+    const auto network = make_network(item.network);
+    const Timeline timeline = simulate(program, cluster, *compute, *network, engine_options(item)).timeline;
+    return memory_profile(program, timeline, plan, item.workload).highest().bytes();
+  }
   PlacementLoad load(const Placement& placement, std::uint64_t hash_seed) const {
     return placement_load(placement, item.workload, cluster, {false, item.overlap, item.load, known}, hash_seed);
   }
 };
 
 // In a process of its own, for SimGrid allows one engine in each.
-Seconds simulated_iteration(const PlanTrials& trials, const Plan& plan, const std::function<bool()>& interrupted) {
-  const auto simulated = [&] { return packed(trials.iteration_ms(plan, trials.item.network)); };
-  return {unpacked<double>(run_in_workers({{trials.item.name, simulated}}, {1, {}, interrupted}).front()) * 1e-3};
+template <typename Of>
+auto simulated_apart(const PlanTrials& trials, const std::function<bool()>& interrupted, Of of) {
+  const auto simulated = [&] { return packed(of()); };
+  return unpacked<decltype(of())>(run_in_workers({{trials.item.name, simulated}}, {1, {}, interrupted}).front());
 }
 
 constexpr std::size_t kMostTableRanks = 100'000'000;  // a plan lists the holders of every table: 4 bytes each and more
@@ -93,13 +103,20 @@ Plan unchecked_plan(const Case& item, const Cluster& cluster, std::uint64_t seed
   const PlanTrials trials{item, cluster};
   PlannerContext context{*memory, seed, {}};
   context.simulated_bandwidths = [&] { return simulated_bandwidths(item.workload, cluster); };
-  context.simulate = [&](const Plan& plan) { return simulated_iteration(trials, plan, watch.interrupted); };
+  context.simulate = [&](const Plan& plan) {
+    const auto ms = [&] { return trials.iteration_ms(plan, item.network); };
+    return Seconds{simulated_apart(trials, watch.interrupted, ms) * 1e-3};
+  };
+  context.peak = [&](const Plan& plan) {
+    return simulated_apart(trials, watch.interrupted, [&] { return trials.peak_bytes(plan); });
+  };
   context.note = watch.note;
   context.check_stop = [&] { throw_if_interrupted(watch.interrupted); };
   context.load = [&](const Placement& placement) { return trials.load(placement, seed); };
   context.compute = compute.get();
   context.outline = [&](const Plan& plan) {
-    return iteration_outline(plan, item.workload, cluster, *compute, item.overlap);
+    return iteration_outline(plan, item.workload, cluster, *compute, item.overlap,
+                             item.software ? &*item.software : nullptr);
   };
   context.estimate = [&](const Plan& plan) { return Seconds{trials.iteration_ms(plan, closed_form) * 1e-3}; };
   context.figure = watch.figure;

@@ -288,8 +288,9 @@ void add_memory(std::vector<Chart>& charts, const StudyResult& study) {
       {"memory-at-peak",
        "memory_at_peak",
        "What memory holds at its peak",
-       "Memory of the fullest GPU of each plan at the simulated peak, and below it by the memory model. Neither counts "
-       "the activations of the dense part. The red line is the capacity; it is not drawn if no bar comes near it.",
+       "Memory of the fullest GPU of each plan at the simulated peak, and below it by the memory model, which does "
+       "not count the dense part. The red line is the capacity, less what is reserved; it is not drawn if no bar comes "
+       "near it.",
        has_many_cases(study),
        {memory_at_peak(study)}});
 }

@@ -20,7 +20,8 @@ constexpr std::array<const char*, kMemoryParts> kLabels = {"rows of embedding ta
                                                            "vectors of the own batch",
                                                            "gradients of vectors",
                                                            "dense gradients of tables",
-                                                           "gradients of the dense part"};
+                                                           "gradients of the dense part",
+                                                           "activations of the dense part"};
 
 std::string mib(double bytes) {
   return grouped_decimals(bytes / kMiB);
@@ -71,7 +72,7 @@ Section memory_section(const StudyResult& study) {
       table_section("Memory at its peak",
                     "What the fullest GPU of each case holds at its simulated peak, and what the memory model counts "
                     "for that GPU. A buffer counts from the start of the operation that writes it to the end of the "
-                    "last one that reads it. Activations of the dense part are not counted.",
+                    "last one that reads it.",
                     sheet);
   section.folded = has_many_cases(study);
   return section;

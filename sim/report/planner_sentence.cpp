@@ -21,9 +21,10 @@ std::string not_compared_text(const std::vector<std::string>& names) {
 std::string best_of_case(const PlannerComparison& comparison) {
   const std::vector<const ComparedPlan*> plans = fastest_first(comparison);
   const auto solved = static_cast<std::size_t>(
-      std::ranges::count_if(plans, [](const ComparedPlan* plan) { return plan->iteration_ms.has_value(); }));
+      std::ranges::count_if(plans, [](const ComparedPlan* plan) { return plan->fitting_ms().has_value(); }));
   const std::string rest = not_compared_text(comparison.without_options());
-  if (solved == 0) return fmt::format("Of {} planners none has a plan for {}.{}", plans.size(), comparison.name, rest);
+  if (solved == 0)
+    return fmt::format("Of {} planners none has a plan that fits for {}.{}", plans.size(), comparison.name, rest);
   const double best = *plans.front()->iteration_ms;
   std::string text =
       fmt::format("Of {}, {} makes the fastest plan for {} on {}: {} ms", counted(plans.size(), "planner"),
@@ -31,7 +32,7 @@ std::string best_of_case(const PlannerComparison& comparison) {
   if (solved > 1) {
     text += fmt::format("; {} follows with {} times that", plans[1]->planner, fixed(*plans[1]->iteration_ms / best, 3));
   }
-  if (solved < plans.size()) text += fmt::format("; {} of them made no plan", plans.size() - solved);
+  if (solved < plans.size()) text += fmt::format("; {} of them made no plan that fits", plans.size() - solved);
   return text + "." + rest;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "base/document/cells.h"
 #include "base/text.h"
@@ -51,7 +52,7 @@ Sheet::Row planner_row(const ComparedPlan& plan, const PlannerComparison& compar
   const int places = decimals_for(longest_iteration_ms(study));
   Sheet::Row row{{plan.planner, plan.iteration_ms ? fixed(*plan.iteration_ms, places) : "-",
                   ratio_cell(plan.iteration_ms, comparison.best_ms())},
-                 !plan.iteration_ms};
+                 !plan.fitting_ms()};
   if (told.bound) row.cells.push_back(bound_cell(comparison.times_bound(plan)));
   row.cells.push_back(memory_outcome(plan));
   row.cells.push_back(seconds_cell(study, plan));
@@ -144,8 +145,9 @@ std::string planners_legend(const StudyResult& study) {
   std::string text = judge_text(study) + " x best: the iteration divided by the shortest one of the case.";
   if (told.bound) text += bound_text(study);
   text +=
-      " memory: what is missing on the fullest GPU, by the memory model. planning s: CPU time of planning, the only "
-      "figure that differs from run to run.";
+      " memory: whether the simulated peak fits, or what is missing on the fullest GPU; of a plan that was not "
+      "simulated, by the memory model." +
+      reserve_text(study) + " planning s: CPU time of planning, the only figure that differs from run to run.";
   if (told.cost)
     text += " own cost: the planner's own estimate of the iteration, with its error compared with the simulated one.";
   return text;
@@ -233,15 +235,17 @@ std::vector<const ComparedPlan*> fastest_first(const PlannerComparison& comparis
   for (const ComparedPlan& plan : comparison.planners)
     if (!plan.needs_options) plans.push_back(&plan);
   std::ranges::stable_sort(plans, [](const ComparedPlan* a, const ComparedPlan* b) {
-    if (!a->iteration_ms || !b->iteration_ms) return a->iteration_ms.has_value() && !b->iteration_ms;
-    return *a->iteration_ms < *b->iteration_ms;
+    const auto key = [](const ComparedPlan& plan) {
+      return std::tuple(!plan.iteration_ms, plan.iteration_ms && plan.bytes_over, plan.iteration_ms.value_or(0));
+    };
+    return key(*a) < key(*b);
   });
   return plans;
 }
 
 std::string memory_outcome(const ComparedPlan& plan) {
-  if (plan.iteration_ms) return "fits";
-  return plan.bytes_over ? over_text(*plan.bytes_over) : "no plan";
+  if (plan.bytes_over) return over_text(*plan.bytes_over);
+  return plan.iteration_ms ? "fits" : "no plan";
 }
 
 bool any_in_model(const StudyResult& study) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/document/cells.h"
 #include "base/text.h"
@@ -231,6 +232,17 @@ std::string host_legend(const StudyResult& study) {
 
 }  // namespace
 
+std::string reserve_text(const StudyResult& study) {
+  std::set<std::int64_t> reserves;
+  for (const CaseResult& item : study.cases) reserves.insert(item.memory_reserved);
+  if (reserves.empty() || *reserves.rbegin() == 0) return "";
+  const auto gib = [](std::int64_t bytes) { return fmt::format("{:.3g}", static_cast<double>(bytes) / kGiB); };
+  const std::string amount =
+      reserves.size() == 1 ? gib(*reserves.begin()) : gib(*reserves.begin()) + " to " + gib(*reserves.rbegin());
+  return fmt::format(" {} GiB of each GPU are reserved for the CUDA context, NCCL and the like (gpu.reserved).",
+                     amount);
+}
+
 std::string cases_legend(const StudyResult& study, Medium medium) {
   if (is_brief(study, medium))
     return std::string("ms: time of an iteration. GiB: memory of the fullest GPU by the memory model. ") +
@@ -244,14 +256,14 @@ std::string cases_legend(const StudyResult& study, Medium medium) {
   return fmt::format(
       "80 % within{} {}speed: {}compared with the {}slowest case of the workload. {}GiB: memory of the fullest GPU by "
       "the memory "
-      "model; peak: at the simulated peak; of: capacity of the GPU. {}{}",
+      "model; peak: at the simulated peak; of: capacity of the GPU{}. {}{}",
       kIntervalLegend, medium == Medium::page ? "est.: the closed form, without contention. " : "",
       one_choice ? "" : "samples/s ", named ? "case that relative_to names, else the " : "",
       one_choice ? ""
                  : "If the cases of a workload differ in GPUs, cluster or batch, compare their samples/s, because "
                    "their iterations do different amounts of work. A speed is given only if relative_to asks for it or "
                    "only the plan differs. ",
-      limit_legend(study), host_legend(study));
+      reserve_text(study).empty() ? "" : ", less what is reserved", limit_legend(study), host_legend(study));
 }
 
 Section jobs_section(const StudyResult& study) {

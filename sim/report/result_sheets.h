@@ -56,6 +56,8 @@ Section planner_totals_section(const StudyResult& study);  // over several such 
 // Fastest first, then those without a plan.
 // Without those that need options.
 std::vector<const ComparedPlan*> fastest_first(const PlannerComparison& comparison);
+// " 3.5 GiB of each GPU are reserved ..."; "" where nothing is.
+std::string reserve_text(const StudyResult& study);
 // "fits", "2.10 GiB over" or "no plan".
 std::string memory_outcome(const ComparedPlan& plan);
 // Whether, in some case, the costs of a planner were learned from the model that judges it.

@@ -11,6 +11,7 @@
 #include "sim/report/published_iterations.h"
 #include "sim/report/result_sheets.h"
 #include "sim/report/unit_words.h"
+#include "sim/study/result_fields.h"
 
 namespace shardsim {
 
@@ -88,6 +89,11 @@ std::vector<WorkloadCases> plain_cases(const StudyResult& study) {
     std::erase_if(group.cases, [&](const CaseResult* item) { return item->job || compared.contains(item->name); });
   }
   std::erase_if(groups, [](const WorkloadCases& group) { return group.cases.empty(); });
+  // A plan that runs out of memory is no answer, unless there is no other.
+  for (WorkloadCases& group : groups) {
+    const auto end = std::ranges::remove_if(group.cases, [](const CaseResult* item) { return !fits(*item); }).begin();
+    if (end != group.cases.begin()) group.cases.erase(end, group.cases.end());
+  }
   return groups;
 }
 

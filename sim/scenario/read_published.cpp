@@ -18,11 +18,8 @@ struct Quantity {
 };
 
 std::vector<Quantity> quantities() {
-  std::vector<Quantity> all{{"iteration", "ms"},
-                            {"throughput_gain", "%"},
-                            {"input_all_to_all", "ms"},
-                            {"dense_all_reduce", "ms"},
-                            {"exposed_collectives", "ms"}};
+  std::vector<Quantity> all{{"iteration", "ms"},        {"throughput_gain", "%"},   {"memory_saved", "GiB"},
+                            {"input_all_to_all", "ms"}, {"dense_all_reduce", "ms"}, {"exposed_collectives", "ms"}};
   for (const char* const kind : {"attention", "products", "elementwise", "embedding", "others"})
     all.push_back({fmt::format("kernels:{}", kind), "ms"});
   for (const char* const reach : {"global", "intra_node", "cross_node"}) {
@@ -80,6 +77,8 @@ double percent_of(const Tree& tree) {
 
 double value_of(const Tree& tree, const std::string& unit) {
   if (unit == "ms") return to_ms(not_zero(time_leaf(), tree));
+  if (unit == "GiB")
+    return static_cast<double>(not_zero(signed_bytes_leaf(), tree).count) / static_cast<double>(1LL << 30);
   return unit == "rows" ? static_cast<double>(not_zero(count_leaf(), tree)) : percent_of(tree);
 }
 

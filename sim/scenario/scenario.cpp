@@ -138,14 +138,15 @@ void check_baselines(const std::vector<Case>& cases) {
     names.insert(item.compared->also.begin(), item.compared->also.end());
   }
   for (const Case& item : cases) {
-    const bool gain = std::ranges::any_of(
-        item.published, [](const Published& published) { return published.quantity == "throughput_gain"; });
+    const auto gain = std::ranges::find_if(item.published, [](const Published& published) {
+      return published.quantity == "throughput_gain" || published.quantity == "memory_saved";
+    });
     if (item.relative_to.empty()) {
-      if (!gain) continue;
-      throw input_error(
-          item.place,
-          fmt::format("case {} has a published throughput_gain, but does not say over which case", excerpt(item.name)),
-          "Write 'relative_to: CASE'");
+      if (gain == item.published.end()) continue;
+      throw input_error(item.place,
+                        fmt::format("case {} has a published {}, but does not say over which case", excerpt(item.name),
+                                    gain->quantity),
+                        "Write 'relative_to: CASE'");
     }
     if (item.relative_to == item.name) {
       throw input_error(item.place, fmt::format("case {} is relative to itself", excerpt(item.name)),

@@ -26,9 +26,10 @@ std::vector<std::string> words_of(PublishedRole);
 
 // A number somebody published for a case.
 struct Published {
-  std::string quantity;  // "iteration", a collective's name, "operation:NAME", "rows:STRATEGY", "throughput_gain" ...
+  std::string quantity;  // "iteration", a collective's name, "operation:NAME", "rows:STRATEGY", "throughput_gain",
+                         // "memory_saved" ...
   double value = 0;      // in `unit`
-  std::string unit;      // "ms", "rows", "%"
+  std::string unit;      // "ms", "rows", "%", "GiB"
   PublishedRole role = PublishedRole::predicted;
   // Of a partly fitted one: what of the iteration has constants that were chosen with this number in view: "host" (the
   // time in which the GPU waits for the host), "kernels:attention" ...

@@ -132,7 +132,8 @@ std::vector<std::string> scenario_specimens() {
           scenario_with(planned + ", drift: {days: 2, growth: 1 %/day}"),
           scenario_with(planned + ", sweep: {axes: {cluster.nodes: [1, 2]}}"),
           scenario_with(planned + ", cases: [{name: a}, {name: b, relative_to: a, published: [{quantity: "
-                                  "throughput_gain, value: 5 %, role: predicted, source: x}]}]")};
+                                  "throughput_gain, value: 5 %, role: predicted, source: x}, {quantity: memory_saved, "
+                                  "value: 1 GiB, role: predicted, source: x}]}]")};
 }
 
 SpecimenValues scenario_values() {

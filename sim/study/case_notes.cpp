@@ -15,6 +15,7 @@
 #include "sim/scenario/read_case.h"
 #include "sim/study/case_result.h"
 #include "sim/study/load_notes.h"
+#include "sim/study/memory_notes.h"
 
 namespace shardsim {
 namespace {
@@ -51,26 +52,6 @@ void note_measured_rest(Notes& notes, const CaseResult& result, const Case& item
   notes.emplace_back(
       "The measured rest (lookups, updates and dense part) takes the same time in every drawn iteration, so the real "
       "variation is larger.");
-}
-
-// The plan fits by the memory model, but not what the iteration keeps at once.
-void note_memory(Notes& notes, const CaseResult& result) {
-  const MemoryProfile& profile = result.memory_profile;
-  if (profile.ranks.empty() || result.memory_capacity <= 0) return;
-  const std::size_t rank = profile.fullest();
-  const auto mark = static_cast<double>(profile.ranks[rank].bytes());
-  const auto capacity = static_cast<double>(result.memory_capacity);
-  if (mark <= capacity) return;
-  if (!result.buffers_counted) {  // the same words for all cases, so that they are said once
-    notes.emplace_back(
-        "As the scenario asks, the memory model counts only the rows of tables, and no buffers. At its simulated peak "
-        "a GPU would need more memory than it has, so the run would end with an out-of-memory error.");
-    return;
-  }
-  notes.push_back(
-      fmt::format("At its simulated peak, rank {} holds {:.2f} GiB, {:.2f} more than its GPU has. The memory model "
-                  "does not count everything; report.html and result.json list what is held then.",
-                  rank, mark / kGiB, (mark - capacity) / kGiB));
 }
 
 // Operations that use a link at once are each timed as if they had it alone.
@@ -381,7 +362,7 @@ std::vector<std::string> case_notes(const CaseResult& result, const PreparedCase
   Notes notes;
   note_steadiness(notes, result, item);
   note_measured_rest(notes, result, item);
-  note_memory(notes, result);
+  for (std::string& note : memory_notes(result, prepared)) notes.push_back(std::move(note));
   note_collapse(notes, result, item);
   note_uncontended(notes, result, item);
   for (std::string& note : cluster_notes(item.cluster)) notes.push_back(std::move(note));

@@ -134,6 +134,7 @@ std::optional<AtPayload> at_observed_payload(const PreparedCase& prepared) {
 }
 
 constexpr const char* kThroughputGain = "throughput_gain";
+constexpr const char* kMemorySaved = "memory_saved";
 constexpr std::string_view kKernelsPrefix = "kernels:";
 
 // Of the operations of one name: a collective's calls count as if alone, those that compute as they ran.
@@ -164,7 +165,8 @@ double exposed_collectives_ms(const std::vector<NamedTime>& times) {
 std::optional<double> predicted(const std::string& quantity, const CaseResult& result, double iteration_ms,
                                 const std::vector<NamedTime>& times) {
   if (quantity == "iteration") return iteration_ms;
-  if (quantity == kThroughputGain || quantity.starts_with(kKernelsPrefix)) return std::nullopt;
+  if (quantity == kThroughputGain || quantity == kMemorySaved || quantity.starts_with(kKernelsPrefix))
+    return std::nullopt;
   if (quantity.starts_with(kOperationPrefix))
     return time_ms(times, std::string_view(quantity).substr(kOperationPrefix.size()), &NamedTime::span_ms);
   if (quantity == "exposed_collectives") return exposed_collectives_ms(times);
@@ -206,6 +208,13 @@ HostFigures host_figures(const std::string& software, const Timeline& timeline) 
   return figures;
 }
 
+// GiB that the fullest GPU holds less at its simulated peak than that of `base`; none where a peak is not known.
+std::optional<double> memory_saved(const CaseResult& result, const CaseResult& base) {
+  if (result.memory_profile.ranks.empty() || base.memory_profile.ranks.empty()) return std::nullopt;
+  const std::int64_t bytes = base.memory_profile.highest().bytes() - result.memory_profile.highest().bytes();
+  return static_cast<double>(bytes) / kGiB;
+}
+
 }  // namespace
 
 std::optional<double> Comparison::error_pct() const {
@@ -239,12 +248,13 @@ std::vector<Comparison> compared_with_published(const CaseResult& result, const 
   return comparisons;
 }
 
-void compare_throughput(CaseResult& result, const CaseResult& base) {
+void compare_with_base(CaseResult& result, const CaseResult& base) {
   const double batches = samples(result) / samples(base);
   const auto gain_pct = [&](double own_ms, double other_ms) { return 100 * (batches * (other_ms / own_ms) - 1); };
   const auto &observed = result.iteration_ms_at_observed_payload,
              &base_observed = base.iteration_ms_at_observed_payload;
   for (Comparison& comparison : result.published) {
+    if (comparison.published.quantity == kMemorySaved) comparison.predicted = memory_saved(result, base);
     if (comparison.published.quantity != kThroughputGain) continue;
     comparison.predicted = gain_pct(result.iteration_ms, base.iteration_ms);
     if (!comparison.published.at_observed_payload || !observed || !base_observed) continue;
@@ -265,6 +275,7 @@ CaseResult described_case(const PreparedCase& prepared, SimulationResult simulat
   const auto memory = make_memory_model(item.memory_model);
   result.memory_per_rank = memory_per_rank(prepared.plan, item.workload, prepared.cluster, *memory);
   result.memory_capacity = prepared.cluster.memory_per_rank().count;
+  result.memory_reserved = prepared.cluster.spec().gpu.reserved.count;
   result.placements = summarise(prepared.plan, item.workload);
   result.estimate_iteration_ms = estimate_ms;
   add_simulation(result, prepared, std::move(simulated));

@@ -37,9 +37,9 @@ std::vector<std::string> idle_notes(const Case& item, const Plan& plan);
 // `parts`, which are asked for where times of kernels are published.
 std::vector<Comparison> compared_with_published(const CaseResult& result, const std::vector<Published>& published,
                                                 const std::function<KernelParts()>& parts = {});
-// The gain over the case that it is relative to, by samples per second, so that it means the same between cases of
-// different batches; added when both are there.
-void compare_throughput(CaseResult& result, const CaseResult& base);
+// What is published of a case beside `base`, the one that it is relative to; added when both are there: the gain, by
+// samples per second, so that it means the same between cases of different batches, and the memory saved.
+void compare_with_base(CaseResult& result, const CaseResult& base);
 
 // The jobs of one fabric, made ready.
 struct JobGroup {

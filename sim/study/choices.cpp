@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "sim/confidence/faster.h"
 #include "sim/study/hardware.h"
-#include "sim/study/result.h"
+#include "sim/study/result_fields.h"
 
 namespace shardsim {
 namespace {
@@ -95,7 +95,7 @@ void withhold_chances(StudyResult& study, const Scenario& scenario) {
 std::vector<Choice> choices_of(const StudyResult& study) {
   std::vector<std::vector<const CaseResult*>> groups;
   for (const CaseResult& item : study.cases) {
-    if (!item.interval) continue;
+    if (!item.interval || !fits(item)) continue;
     auto group =
         std::ranges::find_if(groups, [&](const auto& known) { return choice_key(*known.front()) == choice_key(item); });
     if (group == groups.end()) group = groups.emplace(groups.end());

@@ -12,7 +12,7 @@ template <typename Visitor>
 void plan_fields(Visitor& visit, MaybeConst<ComparedPlan> auto& plan, MaybeConst<PlannerComparison> auto& comparison) {
   visit.field("planner", plan.planner);
   visit.field("case", plan.name);
-  visit.derived("solved", [&] { return plan.iteration_ms.has_value(); });
+  visit.derived("solved", [&] { return plan.fitting_ms().has_value(); });
   visit.field("iteration_ms", plan.iteration_ms);
   if (plan.iteration_ms) {
     visit.derived("times_best", [&] { return *plan.iteration_ms / *comparison.best_ms(); });

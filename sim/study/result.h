@@ -90,7 +90,8 @@ struct CaseResult {
   double estimate_iteration_ms = 0;  // closed form: no contention
   std::optional<double> iteration_ms_at_observed_payload;
   std::vector<std::int64_t> memory_per_rank;
-  std::int64_t memory_capacity = 0;
+  std::int64_t memory_capacity = 0;  // of a GPU, less what is reserved
+  std::int64_t memory_reserved = 0;
   MemoryProfile memory_profile;      // simulated; no ranks: not known
   bool buffers_counted = true;       // by the memory model
   PlacementMemory estimated_memory;  // by the memory model, on the rank of the highest simulated mark

@@ -69,9 +69,15 @@ void set_high_water(CaseResult& result, const HighWater& high) {
   result.estimated_memory = high.estimate;
 }
 
+std::int64_t bytes_over(const CaseResult& result) {
+  std::int64_t most = 0;
+  for (const std::int64_t bytes : result.memory_per_rank) most = std::max(most, bytes);
+  const bool peak_counts = result.buffers_counted && !result.memory_profile.ranks.empty();
+  return (peak_counts ? result.memory_profile.highest().bytes() : most) - result.memory_capacity;
+}
+
 bool fits(const CaseResult& result) {
-  return std::ranges::all_of(result.memory_per_rank,
-                             [&](std::int64_t bytes) { return bytes <= result.memory_capacity; });
+  return bytes_over(result) <= 0;
 }
 
 }  // namespace shardsim

@@ -177,7 +177,9 @@ void fields(Visitor& visit, MaybeConst<HighWater> auto& high, const RankClasses&
   visit.scaled("at_ms", high.at_us, 1e-3);
   visit.field("operation", high.operation);
   visit.group("parts", [&](auto& parts) {
-    for (std::size_t part = 0; part < kMemoryParts; ++part) parts.field(kMemoryPartNames[part], high.parts.bytes[part]);
+    for (std::size_t part = 0; part + 1 < kMemoryParts; ++part)
+      parts.field(kMemoryPartNames[part], high.parts.bytes[part]);
+    parts.take(kMemoryPartNames.back(), high.parts.bytes.back());  // older files lack it
   });
   visit.field("estimate", high.estimate);
   visit.field("over_capacity_bytes", high.over_capacity);
@@ -288,7 +290,11 @@ void fields(Visitor& visit, MaybeConst<HostFigures> auto& host) {
   visit.field("waits_for_host_ms", host.waits_for_host_ms);
 }
 
-bool fits(const CaseResult& result);  // by the memory model, on every rank
+// Bytes of the fullest GPU beyond those that it has beside what is reserved; negative: bytes left. Judged at the
+// simulated peak, or by the memory model where no peak is known, or where the scenario's model counts rows alone, so
+// that it states a limit for rows and not the size of a GPU.
+std::int64_t bytes_over(const CaseResult& result);
+bool fits(const CaseResult& result);
 
 // Ranks that are alike, as a form with names tells them.
 template <typename Visitor>
@@ -344,6 +350,7 @@ void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
   visit.group("memory", [&](auto& inner) {
     by_rank(inner, "per_rank_bytes", result.memory_per_rank, classes);
     inner.field("capacity_bytes", result.memory_capacity);
+    inner.take("reserved_bytes", result.memory_reserved);
     inner.derived("fits", [&] { return fits(result); });
     high_water_fields(inner, result, classes);
   });

@@ -151,7 +151,10 @@ class StudyTasks {
     plan.reason = std::move(outcome.reason);
     plan.figures = std::move(outcome.figures);
     study_.planning_cpu_s[name] = outcome.planning_cpu_s;
-    if (outcome.result) plan.iteration_ms = outcome.result->iteration_ms;
+    if (outcome.result) {
+      plan.iteration_ms = outcome.result->iteration_ms;
+      if (const std::int64_t over = bytes_over(*outcome.result); over > 0) plan.bytes_over = over;
+    }
     results_[index] = std::move(outcome.result);
   }
 
@@ -202,7 +205,7 @@ void compare_cases(StudyResult& study, const Scenario& scenario) {
     const std::string& name = study.cases[index].relative_to;
     const auto base = std::ranges::find(study.cases, name, &CaseResult::name);
     if (base != study.cases.end()) {
-      compare_throughput(study.cases[index], *base);
+      compare_with_base(study.cases[index], *base);
     } else if (!name.empty()) {
       study.cases[index].notes.push_back("Not compared with case '" + name + "', which is left out.");
     }

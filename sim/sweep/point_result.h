@@ -28,13 +28,15 @@ struct PointResult {
   double samples_per_s = 0;
   std::int64_t memory_bytes = 0;     // of the fullest rank, by the memory model
   std::int64_t peak_bytes = 0;       // of the fullest rank, at its simulated peak
-  std::int64_t memory_capacity = 0;  // of a rank
+  std::int64_t memory_capacity = 0;  // of a rank, less what is reserved
   std::string limited_by;            // the busiest link or rank, and its share of the iteration
   double limit_share = 0;
   std::optional<double> cost_per_hour;  // of all GPUs, where the cluster states a price
   std::string currency;                 // of it, as the cluster has it; "": not stated
   std::uint64_t sweep = 0;              // whose point it is: sweep_digest()
 
+  // As `shardsim run` judges a case: the simulated peak needs more than a GPU has beside what is reserved.
+  bool runs_out_of_memory() const { return peak_bytes > memory_capacity; }
   bool operator==(const PointResult&) const = default;
 };
 

@@ -29,6 +29,20 @@ refuse 2 "unknown planner 'no_such'" run $toy --planners row_wise,no_such -o non
 refuse 2 'argument --planners: --planners and --set planners=... cannot be used together' run $toy --planners all --set planners=all -o none
 refuse 2 'the case has jobs' run scenarios/two_jobs.yaml --planners all -o none
 
+echo "-- a plan that fits by the memory model and not at its peak fits nowhere"
+peak=$(jq '.cases[] | select(.name == "row_wise").memory.simulated.per_rank_bytes | max' plain/result.json)
+model=$(jq '.cases[] | select(.name == "row_wise").memory.per_rank_bytes | max' plain/result.json)
+check "the peak is above the model: $peak, $model" [ "$peak" -gt "$model" ]
+small=(--set "cluster.gpu.hbm=$(((peak + model) / 2)) B")
+run run $toy --case row_wise --planners row_wise,flex "${small[@]}" -o small
+check "the table of planners says so" grep -qE '^ +row_wise .* over ' streams/out
+check "as result.json does" jq -e '.planner_comparisons[0].planners[0] | (.solved | not) and .over_capacity_bytes > 0' small/result.json >streams/jq
+check "and memory.fits" jq -e '.cases[0].memory.fits | not' small/result.json >streams/jq
+run plan $toy --case row_wise "${small[@]}"
+check "and plan: $(cat streams/err)" grep -q '^note: Of the .* GiB at its simulated peak, .* GiB too much: the run would end' streams/err
+run plan $toy --case row_wise --set cluster.gpu.reserved="1 GiB"
+check "plan names what is reserved: $(cat streams/err)" grep -q '(of its 16, 1 are reserved)' streams/err
+
 echo "-- the same for any number of jobs, but for planning time"
 for jobs in 1 8; do
   run run $toy --planners all -o "jobs$jobs" -j $jobs -q

@@ -35,7 +35,7 @@ double buffer_terms(const RankNeeds& rank, const std::string& pipeline) {
 // What is there at once, whatever overlaps: the ids with the vectors of a lookup, with gradients at their owner, or
 // with vectors and gradients of the own batch where the dense part meets them.
 Bytes64 least(const RankNeeds& rank) {
-  Bytes64 largest = rank.ordered + rank.own_looked_up + rank.gradients() + rank.dense_gradients;
+  Bytes64 largest = rank.ordered + rank.own_looked_up + rank.gradients() + rank.dense_gradients + rank.activations;
   for (const auto& group : rank.of_group) largest = std::max(largest, group.second);
   for (const auto& group : rank.back_of_group) largest = std::max(largest, group.second);
   return rank.resident + rank.ids + rank.beside_ids + largest;

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "sim/engine/op_work.h"
+#include "sim/planning/prepared_case.h"
 #include "tests/physics/random_plans.h"
 
 // No plan may be faster than the bound that reports measure plans by.
@@ -152,6 +154,32 @@ TEST_CASE("a bound that leaves out lookups and updates says so") {
   CHECK(lower_bound_lacks(item).empty());
   item.compute_model = named("measured");
   CHECK(lower_bound_lacks(item) == "lookups and updates, which the compute model measured tells size by size");
+}
+
+TEST_CASE("the bound contains the dense part as the software of the case runs it") {
+  const Cluster cluster(cluster_spec("dgx_a100_80gb.yaml", 2));
+  Case item = case_of(
+      read_workload(parse_yaml("schema: shardsim.workload/1\nname: deep\nbatch_per_gpu: 16384\ndense: " + kLayers +
+                                   "\ntables:\n  - {name: t, rows: 1000, dim: 16, kind: pooled}\n",
+                               "test"),
+                    ""),
+      cluster);
+  const double without = lower_bound(item, cluster).ms();
+  item.software = Software{};
+  item.software->fused = false;  // an operator each for biases and activations
+  const Program program = lower(planned("{name: data_parallel}", item.workload, cluster), item.workload, cluster,
+                                lowering_options(item, false));
+  const auto compute = make_compute_model(item.compute_model);
+  double dense = 0;
+  const std::vector<OpWork> works = expand_ops(program, cluster, *compute, {});
+  for (std::size_t op = 0; op < works.size(); ++op) {
+    const OpRole role = program.ops[op].role;
+    if (role >= OpRole::bottom_forward && role <= OpRole::bottom_backward && !works[op].is_collective())
+      dense += works[op].seconds.front() * 1e3;
+  }
+  const double bound = lower_bound(item, cluster).ms();
+  CHECK(bound > without);
+  CHECK(bound >= 0.99 * dense);
 }
 
 TEST_CASE("small tables are replicated rather than exchanged, and the bound knows it") {

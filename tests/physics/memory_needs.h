@@ -55,17 +55,17 @@ struct RankNeeds {
   Bytes64 looked_up = 0, own_looked_up = 0, looked_up_again = 0;  // vectors; of data-parallel tables; permuted
   Bytes64 got = 0, ordered = 0;                                   // vectors of the own batch
   Bytes64 got_back = 0, got_back_again = 0;                       // gradients at the owner
-  Bytes64 table_gradients = 0, dense_gradients = 0;
+  Bytes64 table_gradients = 0, dense_gradients = 0, activations = 0;
   std::map<std::string, Bytes64> of_group;  // of one module and type: vectors looked up
   std::map<std::string, Bytes64> back_of_group;
   // Beyond the estimate because ids and rows are whole, and by what stays: of either sign.
   double whole_ids = 0, whole_vectors = 0, resident_term = 0;
 
   Bytes64 gradients() const { return ordered + own_looked_up; }  // of the own batch
-  Bytes64 forward() const { return looked_up + looked_up_again + got + ordered; }
+  Bytes64 forward() const { return looked_up + looked_up_again + got + ordered + activations; }
   Bytes64 backward() const {
     return ordered + own_looked_up + gradients() + ordered + got_back + got_back_again + table_gradients +
-           dense_gradients;
+           dense_gradients + activations;
   }
   Bytes64 passes() const { return std::max(forward(), backward()); }
 };
@@ -86,10 +86,17 @@ class Needs {
       rank.resident += parameters + parameters * states_per_element();
       rank.resident_term += static_cast<double>(parameters + parameters * states_per_element());
       rank.dense_gradients = parameters;
+      rank.activations = activations();
     }
   }
 
  private:
+  // What plain layers work on, in fp32.
+  Bytes64 activations() const {
+    Bytes64 numbers = 0;
+    for (const DenseLayer& layer : workload_.dense.layers) numbers += layer.repeat * layer.in * workload_.batch_per_gpu;
+    return 4 * numbers;
+  }
   Bytes64 states_per_element() const {
     if (workload_.optimizer == "sgd") return 0;
     return workload_.optimizer == "adam" || workload_.optimizer == "lamb" ? 2 : 1;

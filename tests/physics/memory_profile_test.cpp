@@ -73,13 +73,16 @@ TEST_CASE("a rank that holds no table peaks where its own gradients stand in two
   CHECK(peak.amounts == expected);
 }
 
-// X C o of sequences: 96 ids x 8 ranks x 256 B = 196,608 B looked up, and once more in the order of the ranks.
-TEST_CASE("vectors of sequences stand in two orders before they leave") {
+// X C o of sequences: 96 ids x 8 ranks x 256 B = 196,608 B looked up, and once more in the order of the ranks; of the
+// own batch 160 ids x 256 B = 40,960 B arrive.
+TEST_CASE("vectors of sequences stand in two orders when they leave, beside those that arrive") {
   const Peak peak = table_wise_peak("none", TableKind::sequence, 0);
   MemoryAmounts expected = kept(256'000, 4'000);
   expected[MemoryPart::inputs] = 7'168;
-  expected[MemoryPart::gradients] = 2 * 196'608;
-  CHECK(peak.amounts.total() == expected.total());
+  expected[MemoryPart::lookup_output] = 2 * 196'608;
+  expected[MemoryPart::output] = 40'960;
+  CHECK(peak.operation == "global_all_to_all");
+  CHECK(peak.amounts == expected);
 }
 
 // In flight while gradients are exchanged: what was received for the next batch (7,168 B), and the copy of the one
@@ -144,6 +147,23 @@ TEST_CASE(
   cached[MemoryPart::cache] = 7'200;
   CHECK(ranks[0] == cached);
   CHECK(ranks[5] == MemoryAmounts{});
+}
+
+// 32 samples: 13 + 8 numbers of the bottom layers, 100 + 2 x 50 of those above, 4 bytes each; in half precision 2
+// bytes, and 2 for each of the 13 x 8 + 8 + 8 x 8 + 8 + 100 x 50 + 50 + 2 x (50 x 50 + 50) parameters.
+TEST_CASE("activations of the dense part lie in memory from the forward to the backward pass") {
+  const std::string layers =
+      "layers: [{name: bottom_0, in: 13, out: 8}, {name: bottom_1, in: 8, out: 8}, {name: over_0, in: 100, out: 50}, "
+      "{name: over_1, in: 50, out: 50, repeat: 2}]";
+  const auto activations = [&](const std::string& precision) {
+    const Workload workload = two_tables_of(
+        TableKind::pooled, "input_exchange: full\ndense: {precision: " + precision + ", " + layers + "}\n");
+    const Plan plan = plan_of(Strategy::table_wise);
+    return peak_of(lowered_plan(plan, workload, toy_cluster()), plan, workload, 1).amounts[MemoryPart::activations];
+  };
+  CHECK(activations("fp32") == 32 * 4 * (13 + 8 + 100 + 2 * 50));
+  const int parameters = 13 * 8 + 8 + 8 * 8 + 8 + 100 * 50 + 50 + 2 * (50 * 50 + 50);
+  CHECK(activations("bf16") == 32 * 2 * (13 + 8 + 100 + 2 * 50) + 2 * parameters);
 }
 
 }  // namespace shardsim::memory_profile_test

@@ -8,6 +8,7 @@
 
 #include "plan/plan_file.h"
 #include "plan/search/local_search.h"
+#include "sim/planning/prepared_case.h"
 #include "tests/physics/random_plans.h"
 #include "tests/physics/search_lab.h"
 
@@ -114,7 +115,7 @@ TEST_CASE("the same search twice gives the same plan; few evaluations end it soo
   CHECK(lab.plan("{name: search, evaluations: 2000}") == lab.plan("{name: search, evaluations: 2000}"));
   lab.plan("{name: search, evaluations: 1}");
   CHECK(lab.figures.at("evaluations") < 100);
-  CHECK_FALSE(lab.notes.find("evaluations in closed form") == std::string::npos);
+  CHECK_FALSE(lab.notes.find("evaluations by its quick formula") == std::string::npos);
   CHECK(lab.notes.find("timeout") == std::string::npos);
   lab.plan("{name: search, timeout: \"1 us\", evaluations: 100000000}");
   CHECK(lab.figures.at("evaluations") < 1000);
@@ -209,6 +210,63 @@ TEST_CASE("plans fit in memory, or the error says what is missing") {
   tight.context.constraints = &in_hbm;
   CHECK_THROWS_WITH_AS(tight.plan("{name: search, evaluations: 2000}"), doctest::Contains("does not fit in memory"),
                        Error);
+}
+
+TEST_CASE("no plan needs more at its peak than a GPU has, whatever the memory model says") {
+  const Workload workload = four_tables();
+  const Cluster& cluster = shaped_cluster(1, 2);
+  SearchLab lab(workload, cluster);
+  const Plan fastest = lab.plan("{name: search, evaluations: 2000}");
+  lab.context.peak = [&](const Plan& plan) {
+    return plan == fastest ? cluster.memory_per_rank().count + 1 : std::int64_t{1};
+  };
+  const Plan other = lab.plan("{name: search, evaluations: 2000}");
+  CHECK(other != fastest);
+  CHECK(lab.ms(other) >= lab.ms(fastest));
+  lab.context.peak = [&](const Plan&) { return cluster.memory_per_rank().count + (1LL << 30); };
+  CHECK_THROWS_WITH_AS(lab.plan("{name: search, evaluations: 2000}"), doctest::Contains("at least 1 GiB more"), Error);
+}
+
+// Peaks that leave less than half of the memory, so that it counts what is left.
+TEST_CASE("of plans that are nearly as fast the one that leaves most memory is taken, and none slower than a start") {
+  const RandomPlan made = random_plan(8, {torchrec_strategies()});
+  SearchLab lab(made.workload, *made.cluster);
+  const auto peak_of = [&](const Plan& plan) {
+    const std::vector<std::int64_t> bytes = memory_per_rank(plan, made.workload, *made.cluster, lab.context.memory);
+    return made.cluster->memory_per_rank().count / 2 + std::ranges::max(bytes);
+  };
+  std::vector<std::pair<double, std::int64_t>> asked;  // ms and peak of what was simulated
+  lab.context.peak = [&](const Plan& plan) {
+    asked.emplace_back(lab.ms(plan), peak_of(plan));
+    return asked.back().second;
+  };
+  const Plan plan = lab.plan("{name: search, evaluations: 3000}");
+  double fastest = 1e300, start = 1e300;
+  for (const auto& [ms, bytes] : asked) fastest = std::min(fastest, ms);
+  for (const auto& [name, value] : lab.figures) {
+    if (name.starts_with("start_")) start = std::min(start, value);
+  }
+  const double limit = std::min(fastest * 1.02, std::max(start, fastest));
+  CHECK(asked.size() > 1);
+  CHECK(lab.ms(plan) <= limit * (1 + 1e-4));
+  for (const auto& [ms, bytes] : asked) {
+    if (ms <= limit) CHECK(bytes >= peak_of(plan));
+  }
+}
+
+TEST_CASE("search starts from tiers cut by this cluster's bandwidths, too") {
+  const Workload workload = workload_from(R"(
+  - {name: long, rows: 2000000, dim: 128, kind: sequence, average_length: 50, access: {family: zipf, s: 1.1}}
+)",
+                                          256);
+  const Cluster& cluster = shaped_cluster(2, 4);
+  SearchLab lab(workload, cluster);
+  lab.context.simulated_bandwidths = [&] { return simulated_bandwidths(workload, cluster); };
+  const double best = lab.ms(lab.plan("{name: search, evaluations: 2000}"));
+  for (const char* const name : {"flexshard_2tier", "flexshard_3tier"}) {
+    const std::string tiers = fmt::format("{{name: {}, bandwidths: simulated}}", name);
+    CHECK(best <= lab.ms(lab.plan(tiers)) * (1 + 1e-9));
+  }
 }
 
 TEST_CASE("sequences of several tiers, and every pipeline, can be searched") {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <limits>
 
 #include "topology/spec/gpu_models.h"
 #include "topology/spec/spec_fields.h"
@@ -39,6 +40,31 @@ bool is_word_in(std::string_view word, const std::string& text) {
   const auto ends_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; };
   const auto end = at + word.size();
   return (at == 0 || ends_word(text[at - 1])) && (end == text.size() || ends_word(text[end]));
+}
+
+// Memory of a GPU that no tensor gets, in bytes: 0.43 GiB of the 79.65 that nvidia-smi shows of an H100 are the
+// driver's (PyTorch sees 79.22), and 1.79 lie outside PyTorch's allocator with one GPU, for the CUDA context, libraries
+// and workspaces (vllm-project/vllm#10511); NCCL has 0.67 in each communicator of more than two A100 (NVIDIA/nccl#964),
+// of which training has two. The share keeps smaller GPUs usable and is a guess, as is that the sum holds for other
+// GPUs.
+constexpr std::int64_t kReservedBytes = 3584LL << 20;
+constexpr double kReservedShare = 0.05;
+// Less memory than any product of the family has, but for the rounding of its name, is a budget that somebody set.
+constexpr double kBudgetShare = 0.9;
+
+std::string_view family_of(const GpuModel& product) {
+  return product.name.substr(0, product.name.find('-'));
+}
+
+Bytes usual_reserve(const GpuSpec& gpu) {
+  double least = std::numeric_limits<double>::infinity();  // memory of the family's products
+  for (const GpuModel& product : gpu_models()) {
+    if (is_word_in(family_of(product), gpu.model))
+      least = std::min(least, static_cast<double>(parse_bytes(std::string(product.hbm), {}).count));
+  }
+  const auto hbm = static_cast<double>(gpu.hbm.count);
+  if (hbm < kBudgetShare * least) return {0};
+  return {std::min(kReservedBytes, static_cast<std::int64_t>(kReservedShare * hbm))};
 }
 
 // Of the product where its whole name is known, else of the family.
@@ -96,9 +122,9 @@ void capability_field(SpecFields& fields, std::string& capability, const std::st
 }
 
 // Either a share of the memory or so many bytes.
-Bytes read_reserved(MapReader& reader, Bytes hbm) {
+Bytes read_reserved(MapReader& reader, const GpuSpec& gpu) {
   const Tree* value = reader.value("reserved");
-  if (value == nullptr) return {0};
+  if (value == nullptr) return usual_reserve(gpu);
   const LeafReader<Bytes> bytes = bytes_leaf();
   const LeafReader<double> share = share_leaf(Bounds::from(0).below(1));
   note_form(*value, bytes.form);
@@ -106,8 +132,8 @@ Bytes read_reserved(MapReader& reader, Bytes hbm) {
   const std::string& text = scalar_text(*value, "a share or bytes");
   const bool has_unit = !text.empty() && std::isalpha(static_cast<unsigned char>(text.back())) != 0;
   const Bytes reserved =
-      has_unit ? bytes(*value) : Bytes{static_cast<std::int64_t>(share(*value) * static_cast<double>(hbm.count))};
-  if (reserved >= hbm) {
+      has_unit ? bytes(*value) : Bytes{static_cast<std::int64_t>(share(*value) * static_cast<double>(gpu.hbm.count))};
+  if (reserved >= gpu.hbm) {
     throw input_error(value->place, "reserved leaves nothing of the GPU's memory", "Reserve less than hbm");
   }
   return reserved;
@@ -141,7 +167,7 @@ void write_flops(SpecWriter& writer, const GpuSpec& gpu) {
 void memory_fields(SpecFields& fields, GpuSpec& gpu) {
   fields.need("hbm", gpu.hbm, Bounds::from(1));
   if (fields.reading()) {
-    gpu.reserved = read_reserved(fields.reader(), gpu.hbm);
+    gpu.reserved = read_reserved(fields.reader(), gpu);
   } else {
     fields.take("reserved", gpu.reserved);
   }
@@ -221,6 +247,7 @@ GpuSpec usual_gpu(const GpuSpec& gpu) {
   usual.count = gpu.count;
   usual.compute_capability = gpu.compute_capability;
   usual.hbm = gpu.hbm;
+  usual.reserved = usual_reserve(gpu);
   usual.hbm_bandwidth = gpu.hbm_bandwidth;
   usual.flops = gpu.flops;
   usual.copy_bandwidth = kCopyEfficiency * gpu.hbm_bandwidth;

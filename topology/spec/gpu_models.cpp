@@ -47,7 +47,9 @@ std::string upper(std::string_view text) {
 
 }  // namespace
 
-// NVIDIA's data sheets of each product; device ids of the public PCI ID repository (pci-ids.ucw.cz).
+// NVIDIA's data sheets of each product; the memory of H100, H200 and B200 as nvidia-smi shows it, for their names are
+// no size in GB nor in GiB (modal-labs/modal-client#2797, NVIDIA/TensorRT-LLM#10278); device ids of the public PCI ID
+// repository (pci-ids.ucw.cz).
 std::span<const GpuModel> gpu_models() {
   static const std::vector<GpuModel> kModels = {
       {"V100-SXM2-16GB", 70, "16 GiB", "900 GB/s", "6 MiB", 80, 6, 3, kV100, {"0x1db1"}},
@@ -64,12 +66,12 @@ std::span<const GpuModel> gpu_models() {
       {"L40S", 89, "48 GiB", "864 GB/s", "96 MiB", 142, 0, 4, kL40s, {"0x26b9"}},
       {"L40", 89, "48 GiB", "864 GB/s", "96 MiB", 142, 0, 4, kL40, {"0x26b5"}},
       {"RTX-6000D", 120, "84 GB", "1568 GB/s", "0 B", 156, 0, 5, k6000d},
-      {"H100-SXM5-80GB", 90, "80 GiB", "3350 GB/s", "50 MiB", 132, 18, 5, kHopper, {"0x2330"}},
-      {"H200-SXM5-141GB", 90, "141 GB", "4800 GB/s", "50 MiB", 132, 18, 5, kHopper, {"0x2335"}},
-      {"H100-PCIE-80GB", 90, "80 GiB", "2039 GB/s", "50 MiB", 114, 12, 5, kHopperPcie, {"0x2331"}},
-      {"H200-NVL-141GB", 90, "141 GB", "4800 GB/s", "50 MiB", 132, 18, 5, kHopperNvl, {"0x233b"}},
+      {"H100-SXM5-80GB", 90, "81559 MiB", "3350 GB/s", "50 MiB", 132, 18, 5, kHopper, {"0x2330"}},
+      {"H200-SXM5-141GB", 90, "143771 MiB", "4800 GB/s", "50 MiB", 132, 18, 5, kHopper, {"0x2335"}},
+      {"H100-PCIE-80GB", 90, "81559 MiB", "2039 GB/s", "50 MiB", 114, 12, 5, kHopperPcie, {"0x2331"}},
+      {"H200-NVL-141GB", 90, "143771 MiB", "4800 GB/s", "50 MiB", 132, 18, 5, kHopperNvl, {"0x233b"}},
       {"GH200-96GB", 90, "96 GB", "4000 GB/s", "50 MiB", 132, 18, 5, kHopper, {"0x2342"}},
-      {"B200-SXM-180GB", 100, "180 GB", "8000 GB/s", "126 MiB", 148, 18, 5, kBlackwell, {"0x2901"}},
+      {"B200-SXM-180GB", 100, "183359 MiB", "8000 GB/s", "126 MiB", 148, 18, 5, kBlackwell, {"0x2901"}},
       {"B300-SXM-288GB", 103, "288 GB", "8000 GB/s", "126 MiB", 148, 18, 6, kUltra},
       {"GB200-186GB", 100, "186 GB", "8000 GB/s", "126 MiB", 148, 18, 5, kGraceBlackwell, {"0x2941"}},
       {"GB300-288GB", 103, "288 GB", "8000 GB/s", "126 MiB", 160, 18, 6, kGraceUltra},

@@ -271,4 +271,19 @@ TEST_CASE("what a planner says of its choice is a note of the case, compared or 
   CHECK(notes_tell(run_study(scenario_from_text(alone, SHARDSIM_SOURCE_DIR "/scenarios/test.yaml", {}), {1, {}, {}})));
 }
 
+TEST_CASE("a plan that needs more at its peak than a GPU has is neither the best nor solved") {
+  PlannerComparison comparison = compared(10, 20, 30);
+  comparison.planners[0].bytes_over = 1;
+  CHECK(comparison.best_ms() == 20);
+  const PlannerTotals totals = totals_of({comparison});
+  CHECK(totals.best == "b");
+  CHECK(totals.planners.at(0).solved == 0);
+  const std::vector<const ComparedPlan*> plans = fastest_first(comparison);
+  CHECK(plans.at(0)->planner == "b");
+  CHECK(plans.at(2)->planner == "a");
+  CHECK(memory_outcome(*plans.at(2)).ends_with(" over"));
+  for (ComparedPlan& plan : comparison.planners) plan.bytes_over = 1;
+  CHECK(comparison.best_ms() == 10);  // where none fits
+}
+
 }  // namespace shardsim::planner_comparison_test

@@ -22,7 +22,7 @@ double gain(std::int64_t batch, double iteration_ms) {
   published.quantity = "throughput_gain";
   other.published = compared_with_published(other, {published});
   CHECK(!other.published.at(0).predicted);  // not before the other case is there
-  compare_throughput(other, base);
+  compare_with_base(other, base);
   return other.published.at(0).predicted.value();
 }
 

@@ -18,7 +18,7 @@ TEST_CASE("a cluster file with the required keys alone has the documented defaul
   CHECK(spec.nodes == 1);
   CHECK(spec.device == "cuda");
   CHECK(spec.nccl == "2.30");
-  CHECK(spec.gpu.reserved == Bytes{0});
+  CHECK(spec.gpu.reserved == Bytes{2LL << 30});
   CHECK(spec.gpu.flops_efficiency == 0.5);
   CHECK(spec.gpu.kernel_overhead == Seconds{3e-6});
   CHECK(spec.gpu.launch_overhead == Seconds{5e-6});
@@ -286,6 +286,23 @@ TEST_CASE("the hop class of a graph comes from the wiring when the file does not
   CHECK(mesh.graph_multi_node->intra_path == "nvb");
   CHECK(gbps(mesh.graph_one_node->bw_inter) == doctest::Approx(20));
   CHECK(cluster_of(least_cluster(4) + graph).spec().graph_one_node->intra_path == "sys");
+}
+
+// H100: 79.65 GiB of which 3.5 are reserved; A100-40GB: 5 %; a budget below the product's memory, and a GPU that nobody
+// knows, have nothing reserved.
+TEST_CASE("a known GPU has memory that no plan gets") {
+  const auto reserved = [](const std::string& model, const std::string& hbm) {
+    return spec_of("schema: shardsim.cluster/1\nname: t\ngpu: {model: " + model +
+                   ", count: 1, compute_capability: \"8.0\", hbm: " + hbm +
+                   ", hbm_bandwidth: 1000 GB/s, flops: 10 TFLOP/s}")
+        .gpu.reserved;
+  };
+  CHECK(reserved("H100-SXM5-80GB", "81559 MiB") == Bytes{3584LL << 20});
+  CHECK(reserved("B200", "183359 MiB") == Bytes{3584LL << 20});
+  CHECK(reserved("A100-SXM4-40GB", "40 GiB") == Bytes{2LL << 30});
+  CHECK(reserved("H100-SXM5-80GB", "7 GiB") == Bytes{0});
+  CHECK(reserved("RTX-2080-Ti-4GiB", "4 GiB") == Bytes{0});
+  CHECK(reserved("toy", "16 GiB") == Bytes{0});
 }
 
 }  // namespace shardsim::cluster_spec_test

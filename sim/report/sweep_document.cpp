@@ -70,7 +70,7 @@ std::string order_remark(SweepOrder order) {
 }
 
 bool runs_out_of_memory(const PointResult& point) {
-  return point.peak_bytes > point.memory_capacity;
+  return point.runs_out_of_memory();
 }
 
 // The axes' values of a point, one cell for each.

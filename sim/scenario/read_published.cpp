@@ -77,8 +77,7 @@ double percent_of(const Tree& tree) {
 
 double value_of(const Tree& tree, const std::string& unit) {
   if (unit == "ms") return to_ms(not_zero(time_leaf(), tree));
-  if (unit == "GiB")
-    return static_cast<double>(not_zero(signed_bytes_leaf(), tree).count) / static_cast<double>(1LL << 30);
+  if (unit == "GiB") return static_cast<double>(signed_bytes_leaf()(tree).count) / static_cast<double>(1LL << 30);
   return unit == "rows" ? static_cast<double>(not_zero(count_leaf(), tree)) : percent_of(tree);
 }
 

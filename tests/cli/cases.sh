@@ -92,6 +92,13 @@ check "plan says what the fullest rank looks up and receives: $(cat streams/err)
   grep -q '^note: Lookups of an iteration: rank 1 has 2.16 times the mean; .* Ids received: rank 1 has 2.16 times the mean' streams/err
 check "beside the plan" jq -e '.plan' streams/out >/dev/null
 
+echo "-- the host"
+run run $toy --case row_wise --set software=torchrec_eager -o eager -q
+check "where GPUs wait for an eager host, the software that helps is named: $(cat streams/out)" \
+  grep -q "row_wise: for [0-9]* % of the iteration a GPU has nothing to do but to wait for its host.*'--set software=torchrec_compiled'" <(tr -s '\n ' ' ' <streams/out)
+run run $toy --case row_wise --set software=ideal -o ideal -q
+check "and else it is not" bash -c "! grep -q torchrec_compiled streams/out"
+
 echo "-- keys without effect, widths that do not follow from the others"
 cat >idle.yaml <<'YAML'
 schema: shardsim.scenario/1

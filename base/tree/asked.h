@@ -34,8 +34,9 @@ struct Form {
   Kind kind = Kind::text;
   // choice: the texts; pattern: an ECMA expression; text: lookaheads of one; share: what may follow
   std::vector<std::string> words = {};
-  // Numbers and quantities, in the base unit; of a text its letters, of a list its items, of a map its keys. Without a
-  // least number of keys, a key without a value is an empty map.
+  // Numbers and quantities, in the base unit; of a text its letters, of a list its items, of a map its keys; of a
+  // pattern, the numbers that YAML makes of such texts. Without a least number of keys, a key without a value is an
+  // empty map.
   Bounds bounds = {};
   std::string letters = {};  // text: those that it may have; empty: all
 

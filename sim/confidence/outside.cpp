@@ -21,11 +21,13 @@ std::string transport_words(const std::string& transport) {
 
 std::vector<std::string> outside_of(const IterationSetting& setting, const std::vector<Residual>& residuals,
                                     const std::string& left_out) {
-  bool software = false, gpu = false, gpu_of_software = false, network = setting.nodes == 1;
+  bool software = false, gpu = false, gpu_of_software = false, network = setting.nodes == 1, fitted = false;
   int most_nodes = 0;
   for (const Residual& residual : residuals) {
-    if (residual.fitted || !residual.is_iteration() || residual.system == left_out) continue;
+    if (!residual.is_iteration() || residual.system == left_out) continue;
     const IterationSetting& known = residual.setting;
+    fitted = fitted || (residual.fitted && known.software == setting.software);
+    if (residual.fitted) continue;
     gpu = gpu || known.gpu == setting.gpu;
     if (known.software != setting.software) continue;
     software = true;
@@ -36,7 +38,8 @@ std::vector<std::string> outside_of(const IterationSetting& setting, const std::
   }
   const std::string whose = setting.software == "none" ? "without a simulated host" : "of " + setting.software;
   std::vector<std::string> outside;
-  if (!software) outside.push_back(fmt::format("no published run {}", whose));
+  if (!software)
+    outside.push_back(fmt::format("no published run {}{}", whose, fitted ? " that no constant was chosen by" : ""));
   if (!gpu) {
     outside.push_back(fmt::format("no published run on {}", setting.gpu));
   } else if (software && !gpu_of_software) {

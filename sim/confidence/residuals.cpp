@@ -54,7 +54,7 @@ Residual residual_of(const ResidualRow& row) {
   residual.name = row.text("name");
   residual.predicted_ms = row.time("predicted_ms");
   residual.observed_ms = row.time("observed_ms");
-  residual.fitted = row.text("role") == "fitted";
+  residual.fitted = row.text("role") != "predicted";  // partly fitted ones, too
   if (!residual.is_whole()) return residual;
   IterationSetting& setting = residual.setting;
   setting.software = row.text("software");

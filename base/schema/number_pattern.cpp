@@ -145,7 +145,7 @@ std::string quantity_pattern(const Bounds& bounds, UnitsOf units) {
   const Bounds& known = bytes && bounds.most >= 0x1p63 ? below_2_63 : bounds;
   std::vector<std::string> ways;
   for (const UnitName& unit : unit_names(units)) {
-    const std::string whole = bytes ? not_part_of_byte(unit.worth) : "";
+    const std::string whole = bytes ? not_below(power_of(1 / unit.worth)) + not_part_of_byte(unit.worth) : "";
     ways.push_back(within(in_unit(known, unit.worth)) + whole + sign_where(bounds.least < 0) + kNumberPattern + " ?" +
                    unit.name);
   }

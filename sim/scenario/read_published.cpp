@@ -62,23 +62,26 @@ double to_ms(Seconds time) {
   return std::round(time.ms() * 1e9) / 1e9;
 }
 
-// As `leaf` reads it, and noted as another value than zero, which read_value refuses.
+constexpr double kLeastTime = 5e-13;  // in seconds: to_ms makes zero of less
+
+// As `leaf` reads it, and noted as `least` or more, or as above 0: read_value refuses zero.
 template <typename Value>
-Value not_zero(LeafReader<Value> leaf, const Tree& tree) {
-  leaf.form.bounds.least = 0;
-  leaf.form.bounds.without_least = true;
+Value not_zero(LeafReader<Value> leaf, double least, const Tree& tree) {
+  leaf.form.bounds.least = least;
+  leaf.form.bounds.without_least = least == 0;
   return leaf(tree);
 }
 
 double percent_of(const Tree& tree) {
   note_form(tree, {Form::Kind::percent, {}, Bounds{.most = 0, .without_most = true}});
-  return not_zero(percent_leaf(), tree);
+  return not_zero(percent_leaf(), 0, tree);
 }
 
 double value_of(const Tree& tree, const std::string& unit) {
-  if (unit == "ms") return to_ms(not_zero(time_leaf(), tree));
+  if (unit == "ms") return to_ms(not_zero(time_leaf(), kLeastTime, tree));
   if (unit == "GiB") return static_cast<double>(signed_bytes_leaf()(tree).count) / static_cast<double>(1LL << 30);
-  return unit == "rows" ? static_cast<double>(not_zero(count_leaf(), tree)) : percent_of(tree);
+  if (unit == "rows") return static_cast<double>(not_zero(count_leaf(), 1, tree));
+  return percent_of(tree);
 }
 
 // A share of the accesses cannot leave 0 to 100 %; a gain may be a loss.

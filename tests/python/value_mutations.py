@@ -24,7 +24,7 @@ BEYOND = [
     (r"(.*\.)?(base|workload|cluster|file|include\.\*)", "", "which files there are"),
     (r".*\.(relative_to|case|tables|where|distributed\.\*)", "", "how the file calls its cases and tables"),
     (r".*\.(name|label|switch|parent)", "two |twice|is taken|'\\.'|no table|neither a CPU", "names that must fit each other"),
-    (r"sweep\.zip\..*", "empty value|has no values|is not a whole number", "paths of the user's, whose values any key may have"),
+    (r"sweep\.zip\..*", "", "paths of the user's, whose values any key may have"),
     (r".*\.gpu", "unknown GPU|no constants|does not exist", "which GPUs there are"),
     (r".*\.(gpus|nics|links|ranks|nodes)(\.\*)*", "does not exist|outside the|named twice|linked twice|lower to a higher",
      "how many of them there are"),

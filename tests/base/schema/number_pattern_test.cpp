@@ -45,7 +45,7 @@ TEST_CASE("a quantity has a unit, with one blank at most, and is one that a mach
              "1000001 TB/s", "999 B/s", "0.9 KB/s"});
   check_all(quantity_pattern(Bounds::from(0).to(1e6), UnitsOf::time), {"0 s", "3 us", "1e15 ns", "1000000 s"},
             {"-3 us", "1e17 ns", "3", "1e7 s", "1000001 s"});
-  check_all(quantity_pattern({}, UnitsOf::bytes), {"-200 MB", "0 B", "1 TiB"}, {"5", "1 parsec"});
+  check_all(quantity_pattern({}, UnitsOf::bytes), {"-200 MB", "0 B", "1 TiB"}, {"5", "1 parsec", "1e-30 GiB"});
   check_all(quantity_pattern(Bounds::from(1), UnitsOf::bytes), {"8388607 TiB", "1 B"},
             {"0 B", "0.5 B", "8388608 TiB", "-1 B"});
 }
@@ -53,7 +53,7 @@ TEST_CASE("a quantity has a unit, with one blank at most, and is one that a mach
 TEST_CASE("a size is a whole number of bytes") {
   check_all(quantity_pattern(Bounds::from(0), UnitsOf::bytes),
             {"1.0 B", "1.5 KB", "1.234 KB", "1.2340 KB", "1.5 KiB", "1.25 KiB", "1.750 MiB", "1.125 GiB", "1.5e1 B"},
-            {"1.5 B", "1.2345 KB", "1.1 KiB", "1.15 KiB", "1.05 GiB"});
+            {"1.5 B", "1.2345 KB", "1.1 KiB", "1.15 KiB", "1.05 GiB", "1e-30 TiB", "1e-4 KB", "0.1 B"});
 }
 
 TEST_CASE("a share is from 0 to 1, or up to 100 %") {

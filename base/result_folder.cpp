@@ -47,8 +47,9 @@ fs::path opened_as(const fs::path& folder) {
 struct Vanished {};
 constexpr int kMostVanished = 1000;
 
-// Makes the folder and does in it what `attempt` does, again where it vanishes meanwhile.
-void make_folder_for(const fs::path& folder, const std::function<void()>& attempt) {
+// Makes the folder and does in it what `attempt` does, again where it vanishes meanwhile. `shown`: what cannot be
+// written where it always does.
+void make_folder_for(const fs::path& folder, const fs::path& shown, const std::function<void()>& attempt) {
   for (int times = 0; times < kMostVanished; ++times) {
     std::error_code failure;
     fs::create_directories(opened_as(folder), failure);
@@ -58,7 +59,7 @@ void make_folder_for(const fs::path& folder, const std::function<void()>& attemp
     } catch (const Vanished&) {
     }
   }
-  throw cannot_write(folder, std::strerror(ENOENT));
+  throw cannot_write(shown, std::strerror(ENOENT));
 }
 
 // One writer at a time. The lock is on the folder itself and goes with the process that holds it, so none is ever
@@ -224,7 +225,7 @@ void refuse_odd_record(const fs::path& target) {
   std::error_code failure;
   const fs::path record = target / FolderRecord::kFile;
   const fs::file_status status = fs::symlink_status(record, failure);
-  if (was_read(record))
+  if (fs::is_regular_file(status) && was_read(record))
     throw input_error({record.string()}, "this command has read the file, and results would be recorded there",
                       "Choose another folder with -o, or rename the file");
   if (!fs::exists(status) || fs::is_regular_file(status)) return;
@@ -334,7 +335,7 @@ void fill(const fs::path& target, const fs::path& shown, const ResultWriter& wri
   const MadeFolders folders(target);
   std::optional<WriterLock> lock;
   fs::path hidden;
-  make_folder_for(target, [&] {
+  make_folder_for(target, shown, [&] {
     lock.reset();
     lock.emplace(target, joining == Joining::adds ? kLongWait : kShortWait);
     remove_half_written(target);
@@ -363,7 +364,7 @@ fs::path named_target(const fs::path& path) {
 // Whether a new folder can be made there, and the folder itself.
 void try_writing(const fs::path& folder, const fs::path& shown) {
   const MadeFolders folders(folder);
-  make_folder_for(folder, [&] {
+  make_folder_for(folder, shown, [&] {
     std::error_code ignored;
     fs::remove(new_hidden_folder(folder, shown), ignored);
   });

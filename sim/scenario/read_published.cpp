@@ -112,17 +112,16 @@ void read_role(MapReader& reader, Published& published) {
   const auto word = std::ranges::find(words, reader.choice("role", words));
   published.role = static_cast<PublishedRole>(word - words.begin());
   published.seen_before = reader.flag("seen_before", false);
+  published.fitted_in = reader.words("fitted_in", fitted_part_names(), "part of an iteration");
   const bool partly = published.role == PublishedRole::partly_fitted;
-  if (partly != reader.has("fitted_in"))
+  if (partly == published.fitted_in.empty())
     throw input_error(reader.place_of(partly ? "role" : "fitted_in"),
                       partly ? "a partly fitted number does not say what of it is fitted"
                              : "'fitted_in' is of numbers that are partly fitted",
                       "Write role: partly_fitted and fitted_in: [host], or neither");
-  if (!partly) return;
-  if (published.quantity != "iteration")
+  if (partly && published.quantity != "iteration")
     throw input_error(reader.place_of("role"), fmt::format("{} cannot be partly fitted", excerpt(published.quantity)),
                       "Only iterations have parts");
-  published.fitted_in = reader.words("fitted_in", fitted_part_names(), "part of an iteration");
 }
 
 Published read_one(const Tree& tree) {

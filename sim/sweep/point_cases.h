@@ -38,7 +38,7 @@ class PointCases {
   template <typename Value>
   using Known = std::map<Coordinates, std::shared_ptr<const Value>>;
 
-  Case read(const Coordinates& at);  // named as the base is, so that points that fail alike say the same
+  Case read(const Coordinates& at);        // named as the base is, so that points that fail alike say the same
   CaseTree edited(const Coordinates& at);  // without its cluster and its workload
   // Of these coordinates those on dimensions that change the part.
   Coordinates of_part(const Coordinates& at, Part part) const;

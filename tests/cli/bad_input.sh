@@ -419,6 +419,14 @@ published 'quantity: "coverage:row_wise", value: "300 %", role: predicted, sourc
 file_refused 'bad.yaml:[0-9]+:.*300'
 published 'quantity: iteration, value: "1 ms", role: predicted, source: x' 'quantity: iteration, value: "2 ms", role: predicted, source: y'
 file_refused 'bad.yaml:[0-9]+:.*published twice'
+published 'quantity: iteration, value: "1 ms", role: partly_fitted, source: x'
+file_refused 'bad.yaml:[0-9]+:.*does not say what of it is fitted'
+published 'quantity: iteration, value: "1 ms", role: predicted, fitted_in: [host], source: x'
+file_refused 'bad.yaml:[0-9]+:.*numbers that are partly fitted'
+published 'quantity: iteration, value: "1 ms", role: partly_fitted, fitted_in: [hosts], source: x'
+file_refused 'bad.yaml:[0-9]+:.*"hosts".*host'
+published 'quantity: throughput_gain, value: "10 %", role: partly_fitted, fitted_in: [host], source: x'
+file_refused 'bad.yaml:[0-9]+:.*cannot be partly fitted'
 
 echo "-- pipes and devices"
 check "check reads a pipe once" bash -c "cat good.yaml | timeout $patience '$shardsim' check /dev/stdin"

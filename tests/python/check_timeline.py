@@ -50,7 +50,7 @@ def check_dataset(name, dataset):
     packed = "/spans/" in name
     check(dataset.size == 0 or (dataset.compression == "gzip") == packed, f"{name}: compression {dataset.compression}")
     if packed and dataset.size > 0:
-        check(dataset.compression_opts == 4 and dataset.chunks[0] <= 65536, f"{name}: gzip level or chunk")
+        check(dataset.shuffle and dataset.compression_opts == 1 and dataset.chunks[0] <= 65536, f"{name}: shuffle, gzip level or chunk")
 
 
 def check_root(file):

@@ -91,7 +91,8 @@ std::vector<WorkloadCases> plain_cases(const StudyResult& study) {
   std::erase_if(groups, [](const WorkloadCases& group) { return group.cases.empty(); });
   // A plan that runs out of memory is no answer, unless there is no other.
   for (WorkloadCases& group : groups) {
-    const auto end = std::ranges::remove_if(group.cases, [](const CaseResult* item) { return !fits(*item); }).begin();
+    const auto unfit = [](const CaseResult* item) { return !fits(*item); };
+    const auto end = std::remove_if(group.cases.begin(), group.cases.end(), unfit);
     if (end != group.cases.begin()) group.cases.erase(end, group.cases.end());
   }
   return groups;

@@ -86,8 +86,7 @@ void Cluster::deal_leaves(const Nodes& nodes) {
   leaves_ = (nodes.in_all + per_leaf - 1) / per_leaf;
   linked_leaves_ = leaf_of_node_;
   std::ranges::sort(linked_leaves_);
-  const auto repeated = std::ranges::unique(linked_leaves_);
-  linked_leaves_.erase(repeated.begin(), repeated.end());
+  linked_leaves_.erase(std::unique(linked_leaves_.begin(), linked_leaves_.end()), linked_leaves_.end());
 }
 
 void Cluster::build_node() {

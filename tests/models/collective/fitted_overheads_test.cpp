@@ -87,7 +87,9 @@ TEST_CASE("what a NIC carries over TCP is the same whatever its rate") {
   CHECK(over_tcp("200 Gbit/s").overheads.at("all_reduce").across_nodes.efficiency == 1);
   const std::vector<std::pair<CollectiveKind, double>> carried = {
       {CollectiveKind::all_reduce, 5e9}, {CollectiveKind::all_gather, 1.5e9}, {CollectiveKind::reduce_scatter, 1.5e9}};
-  for (const auto& [kind, rate] : carried) {
+  for (const auto& each : carried) {
+    const CollectiveKind kind = each.first;
+    const double rate = each.second;
     CAPTURE(collective_kind_name(kind));
     const double slow = seconds(over_tcp("100 Gbit/s"), kind, 1 << 30);
     for (const char* faster : {"200 Gbit/s", "400 Gbit/s", "800 Gbit/s", "3200 Gbit/s"})

@@ -17,6 +17,7 @@
 #include "sim/report/result_document.h"
 #include "sim/report/result_json.h"
 #include "sim/report/result_sheets.h"
+#include "sim/scenario/read_case.h"
 #include "sim/study/study.h"
 #include "sim/timeline/kineto/kineto.h"
 #include "sim/timeline/timeline_file.h"

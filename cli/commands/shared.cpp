@@ -9,6 +9,7 @@
 #include "base/result_folder.h"
 #include "base/result_stream.h"
 #include "base/text.h"
+#include "base/tree/json.h"
 #include "base/units.h"
 #include "plan/planner.h"
 #include "sim/scenario/case_trees.h"

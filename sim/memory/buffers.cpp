@@ -7,6 +7,7 @@
 #include <set>
 
 #include "sim/memory/dense_activations.h"
+#include "sim/program/shard_rows.h"
 
 namespace shardsim {
 namespace {

@@ -74,8 +74,7 @@ void refuse_worse(const Calibration& made, const Arguments& given) {
   if (worse.empty()) return;
   if (given.has("force")) return say(kForced + worse);
   say("warning: fits that predict rows left out worse than the cluster as it is are not taken, and the cluster keeps "
-      "its "
-      "constants there: " +
+      "its constants there: " +
       worse);
 }
 

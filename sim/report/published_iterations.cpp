@@ -31,16 +31,12 @@ Sheet::Row row_of(const PublishedIteration& item, bool page) {
                   item.comparison->predicted ? fixed(*item.comparison->predicted, 3) : "none",
                   error ? signed_percent(*error) : "", role_text(*item.comparison)},
                  !published.judged()};
-  if (page)
-    row.cells.push_back(published.note.empty() ? published.source : published.source + " (" + published.note + ")");
+  if (page) row.cells.push_back(source_text(published));
   return row;
 }
 
-template <class Test>
-bool any_published(const StudyResult& study, Test test) {
-  return std::ranges::any_of(study.cases, [&](const CaseResult& item) {
-    return std::ranges::any_of(item.published, [&](const Comparison& one) { return test(one.published); });
-  });
+bool has_role(const StudyResult& study, PublishedRole role) {
+  return any_comparison(study, [role](const Comparison& one) { return one.published.role == role; });
 }
 
 // The columns in which a published iteration counts.
@@ -90,17 +86,21 @@ std::string role_text(const Comparison& comparison) {
 
 std::string roles_legend(const StudyResult& study) {
   std::string text = "Role 'predicted': nothing was fitted to the number.";
-  if (any_published(study, [](const Published& one) { return one.seen_before; }))
+  if (any_comparison(study, [](const Comparison& one) { return one.published.seen_before; }))
     text += " 'seen before': nothing was fitted to it, but it was known when the models were made.";
-  if (any_published(study, [](const Published& one) { return one.role == PublishedRole::partly_fitted; }))
+  if (has_role(study, PublishedRole::partly_fitted))
     text += " '30 % fitted': so much of the predicted time has constants that were chosen with the number in view.";
-  if (any_published(study, [](const Published& one) { return one.role == PublishedRole::fitted; }))
+  if (has_role(study, PublishedRole::fitted))
     text += " 'fitted': a constant or a distribution was fitted to it, so a small error proves little.";
   return text;
 }
 
 bool of_sources(const Comparison& comparison) {
   return comparison.published.quantity == "iteration" && !comparison.predicted_at_observed_payload;
+}
+
+std::string source_text(const Published& published) {
+  return published.note.empty() ? published.source : published.source + " (" + published.note + ")";
 }
 
 std::string source_of(const std::string& case_name) {

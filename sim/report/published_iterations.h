@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,16 @@ std::vector<IterationGroup> published_iterations(const StudyResult& study);
 
 // Whether a published number is one of these, if they stand by source.
 bool of_sources(const Comparison& comparison);
+
+// Whether some published number of the study is as the test says.
+template <class Test>
+bool any_comparison(const StudyResult& study, Test test) {
+  return std::ranges::any_of(study.cases,
+                             [&](const CaseResult& item) { return std::ranges::any_of(item.published, test); });
+}
+
+// "log (median of 2)": the source with its note.
+std::string source_text(const Published& published);
 
 std::string source_of(const std::string& case_name);     // "v3.1" of v3.1/h100/8x55296
 std::string source_group(const std::string& case_name);  // "v3.1/h100"

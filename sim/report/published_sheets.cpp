@@ -11,10 +11,6 @@ std::string error_cell(const std::optional<double>& error) {
   return error ? signed_percent(error) : "";
 }
 
-std::string source_text(const Published& published) {
-  return published.note.empty() ? published.source : published.source + " (" + published.note + ")";
-}
-
 Sheet::Row published_row(const Comparison& comparison) {
   const Published& published = comparison.published;
   const auto shown = [&](std::optional<double> value) { return value ? in_unit(*value, published.unit) : ""; };
@@ -23,13 +19,6 @@ Sheet::Row published_row(const Comparison& comparison) {
            shown(comparison.predicted_at_observed_payload), error_cell(comparison.error_at_observed_payload_pct()),
            role_text(comparison) + (published.derived ? ", derived" : "")},
           !published.judged()};
-}
-
-template <class Test>
-bool any_comparison(const StudyResult& study, Test test) {
-  return std::any_of(study.cases.begin(), study.cases.end(), [&](const CaseResult& item) {
-    return std::any_of(item.published.begin(), item.published.end(), test);
-  });
 }
 
 bool has_observed_payload(const StudyResult& study) {

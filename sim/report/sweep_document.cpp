@@ -69,10 +69,6 @@ std::string order_remark(SweepOrder order) {
   return "most samples per second first";
 }
 
-bool runs_out_of_memory(const PointResult& point) {
-  return point.runs_out_of_memory();
-}
-
 // The axes' values of a point, one cell for each.
 std::vector<std::string> axis_cells(const SweepResult& result, std::size_t point) {
   const std::vector<std::size_t> at = result.sweep->coordinates(point);
@@ -138,7 +134,7 @@ Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& po
     row.cells.push_back(here.interval ? interval_cell(*here.interval) : "-");
     row.cells.push_back(with_thousands(static_cast<std::int64_t>(std::llround(here.samples_per_s))));
     row.cells.push_back(fixed(static_cast<double>(here.peak_bytes) / 0x1p30, 2) +
-                        (runs_out_of_memory(here) ? " over" : ""));
+                        (here.runs_out_of_memory() ? " over" : ""));
     if (cost) {
       const auto price = result.cost_per_million_samples(point);
       const std::string unit = currency ? "" : " " + printable(here.currency);
@@ -164,7 +160,7 @@ std::string currency_legend(const SweepResult& result) {
 std::string points_legend(const SweepResult& result, bool page) {
   std::string text = (page ? "80 % within" : "80 %") + std::string(kIntervalLegend) +
                      " GiB: memory of the fullest GPU at its simulated peak.";
-  if (std::ranges::any_of(result.results, runs_out_of_memory)) text += " over: more than a GPU has.";
+  if (std::ranges::any_of(result.results, &PointResult::runs_out_of_memory)) text += " over: more than a GPU has.";
   if (has_cost(result)) text += " cost: of a million samples" + currency_legend(result);
   if (has_scaling(result)) {
     text += " scaling: samples per second and GPU, in % of those of the smallest world with the same other values.";
@@ -179,7 +175,7 @@ std::string names_of_full(const SweepResult& result, const std::vector<std::size
   std::vector<std::string> names;
   std::size_t more = 0;
   for (const std::size_t point : fastest) {
-    if (!runs_out_of_memory(result.at(point))) continue;
+    if (!result.at(point).runs_out_of_memory()) continue;
     names.size() < kNamed ? names.push_back(named_values(result, point)) : void(++more);
   }
   return join(names, "; ") + (more > 0 ? fmt::format("; and {} more", more) : "");
@@ -187,15 +183,15 @@ std::string names_of_full(const SweepResult& result, const std::vector<std::size
 
 // Planners and `does_not_fit` go by the memory model, which may count less than an iteration needs.
 std::string peak_warning(const SweepResult& result, const std::vector<std::size_t>& fastest) {
-  const auto points = static_cast<std::size_t>(std::ranges::count_if(result.results, runs_out_of_memory));
+  const auto points = static_cast<std::size_t>(std::ranges::count_if(result.results, &PointResult::runs_out_of_memory));
   if (points == 0) return "";
   std::string text = fmt::format(
       " WARNING: {} would need more memory than a GPU has at the simulated peak (peak_gib in sweep.csv), so the run "
       "would end with an out-of-memory error, although the plan fits by the memory model: {}.",
       counted(points, "point"), names_of_full(result, fastest));
-  if (!runs_out_of_memory(result.at(fastest.front()))) return text;
+  if (!result.at(fastest.front()).runs_out_of_memory()) return text;
   text += " The point with the most samples per second is one of them";
-  const auto fits = std::ranges::find_if(fastest, [&](std::size_t p) { return !runs_out_of_memory(result.at(p)); });
+  const auto fits = std::ranges::find_if(fastest, [&](std::size_t p) { return !result.at(p).runs_out_of_memory(); });
   return text + (fits == fastest.end() ? ", and no other point fits."
                                        : fmt::format("; the fastest that fits has {}.", named_values(result, *fits)));
 }

@@ -79,7 +79,7 @@ double percent_of(const Tree& tree) {
 
 double value_of(const Tree& tree, const std::string& unit) {
   if (unit == "ms") return to_ms(not_zero(time_leaf(), kLeastTime, tree));
-  if (unit == "GiB") return static_cast<double>(signed_bytes_leaf()(tree).count) / static_cast<double>(1LL << 30);
+  if (unit == "GiB") return static_cast<double>(signed_bytes_leaf()(tree).count) / kGiB;
   if (unit == "rows") return static_cast<double>(not_zero(count_leaf(), 1, tree));
   return percent_of(tree);
 }

@@ -50,8 +50,7 @@ bool faster_on_slower_hardware(const CaseResult& fast, const CaseResult& other, 
 std::string withheld_note(const CaseResult& fast, const CaseResult& other) {
   return fmt::format(
       "It is {:.2g} % faster than {} with the same plan, although nothing of its cluster is faster. {} No probability "
-      "is "
-      "stated for that order: it follows from what happens to run at once, or from what NCCL chooses.",
+      "is stated for that order: it follows from what happens to run at once, or from what NCCL chooses.",
       100 * (other.iteration_ms / fast.iteration_ms - 1), other.name, overlap_sentence(other, fast));
 }
 

@@ -81,6 +81,14 @@ class AxisTrial {
     });
   }
 
+  // What is wrong with a value, at its place in the sweep also where something that the value changes says so.
+  Error told(const TriedValue& tried, const Error& fault) const {
+    const Axis& axis = sweep_.dimensions[tried.dimension].axes.front();
+    if (is_of(tried, fault.place()) || fault.place().source == axis.place.source) return fault;
+    return {fault.failure(), axis.values[tried.value].tree.place,
+            fmt::format("with this value of '{}': {}", axis.path, fault.what()), ""};
+  }
+
  private:
   using Coordinates = PointCases::Coordinates;
 
@@ -122,14 +130,6 @@ class AxisTrial {
   const Sweep& sweep_;
   PointCases cases_;
 };
-
-// What is wrong with a value, at its place in the sweep also where something that the value changes says so.
-Error told_of_value(const Sweep& sweep, const AxisTrial& trial, const TriedValue& tried, const Error& fault) {
-  const Axis& axis = sweep.dimensions[tried.dimension].axes.front();
-  if (trial.is_of(tried, fault.place()) || fault.place().source == axis.place.source) return fault;
-  return {fault.failure(), axis.values[tried.value].tree.place,
-          fmt::format("with this value of '{}': {}", axis.path, fault.what()), ""};
-}
 
 // The values of a dimension that are read: of those at one place, as a range has them, the first stands for all, and
 // the last of the dimension is read in any case.
@@ -180,13 +180,13 @@ std::map<TriedValue, Error> failures_of(const ValueNumbers& numbers, AxisTrial& 
 }
 
 // Of a dimension of which so many values were read.
-std::vector<Error> wrong_on(const Sweep& sweep, std::size_t dimension, std::size_t values,
-                            const std::map<TriedValue, Error>& failed, AxisTrial& trial) {
+std::vector<Error> wrong_on(std::size_t dimension, std::size_t values, const std::map<TriedValue, Error>& failed,
+                            AxisTrial& trial) {
   std::vector<Error> own, all;
   for (auto at = failed.lower_bound({dimension, 0}); at != failed.end() && at->first.dimension == dimension; ++at) {
     const std::optional<Error> fault = trial.fault(at->first, at->second);
     if (!fault) continue;
-    all.push_back(told_of_value(sweep, trial, at->first, *fault));
+    all.push_back(trial.told(at->first, *fault));
     if (trial.is_of(at->first, fault->place())) own.push_back(all.back());
   }
   const bool hopeless = !all.empty() && all.size() == values;
@@ -209,7 +209,7 @@ void refuse_hopeless_axes(const Sweep& sweep) {
       if (tried.value + 1 < sweep.dimensions[tried.dimension].length()) {
         pending.push_back({tried.dimension, tried.value + 1});
       } else if (const auto fault = trial.fault({tried.dimension, 0}, known); fault && trial.fault(tried, why)) {
-        throw told_of_value(sweep, trial, {tried.dimension, 0}, *fault);
+        throw trial.told({tried.dimension, 0}, *fault);
       }
     }
   }
@@ -223,7 +223,7 @@ std::vector<Error> wrong_values(const Sweep& sweep) {
   const std::map<TriedValue, Error> failed = failures_of(numbers, trial);
   std::vector<Error> wrong;
   for (std::size_t d = 0; d < numbers.size(); ++d)
-    std::ranges::move(wrong_on(sweep, d, numbers[d].size(), failed, trial), std::back_inserter(wrong));
+    std::ranges::move(wrong_on(d, numbers[d].size(), failed, trial), std::back_inserter(wrong));
   return wrong;
 }
 

@@ -137,8 +137,8 @@ CaseTree PointCases::edited(const Coordinates& at) {
   return tree;
 }
 
-Case PointCases::read(const Coordinates& at) {
-  Case item = read_case(edited(at), sweep_.seed, cluster_at(at), workload_at(at));
+Case PointCases::read(const Coordinates& at, const CaseTree& tree) {
+  Case item = read_case(tree, sweep_.seed, cluster_at(at), workload_at(at));
   validate_names(item);
   return item;
 }
@@ -167,7 +167,7 @@ std::optional<Error> PointCases::failure_at(const Coordinates& at) {
     const CaseTree tree = edited(at);
     for (const char* const key : {"plan", "planner"})
       if (const Tree* const options = tree.keys.find(key)) require_files_within(*options);
-    read(at);
+    read(at, tree);
   } catch (const Error& error) {
     if (error.failure() == Failure::input) return error;
   }

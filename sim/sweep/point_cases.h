@@ -38,8 +38,9 @@ class PointCases {
   template <typename Value>
   using Known = std::map<Coordinates, std::shared_ptr<const Value>>;
 
-  Case read(const Coordinates& at);        // named as the base is, so that points that fail alike say the same
-  CaseTree edited(const Coordinates& at);  // without its cluster and its workload
+  Case read(const Coordinates& at) { return read(at, edited(at)); }
+  Case read(const Coordinates& at, const CaseTree& tree);  // named as the base, so that points that fail alike say so
+  CaseTree edited(const Coordinates& at);                  // without its cluster and its workload
   // Of these coordinates those on dimensions that change the part.
   Coordinates of_part(const Coordinates& at, Part part) const;
   void edit(CaseTree& tree, const Coordinates& at, Part part);

@@ -10,6 +10,7 @@
 #include "models/compute/compute_model.h"
 #include "topology/spec/exact_text.h"
 #include "validate/measurements/calibration.h"
+#include "validate/measurements/held_out.h"
 #include "validate/measurements/least_squares.h"
 
 namespace shardsim {
@@ -20,7 +21,6 @@ using ComputeRows = std::vector<EmbeddingRow>;
 
 constexpr std::size_t kLeastRows = 4;
 constexpr double kHold = 0.01;          // weight that keeps a value which no row speaks of from running away
-constexpr int kLeastJudges = 4;         // rows that are worth an interval of their own
 constexpr std::size_t kMostNamed = 12;  // rows that the source of a value names
 
 const char* what_of(const EmbeddingRow& row) {
@@ -261,9 +261,10 @@ void keep_peaks(ComputeCalibration& calibration, const GpuSpec& before, const Gp
 HeldOutWork held_out_work(const std::vector<ComputeErrors>& errors) {
   HeldOutWork work;
   for (const ComputeErrors& one : errors) {
-    if (one.checked < kLeastJudges) continue;
-    const double scale = parse_real(fmt::format("{:.4g}", one.scale_after), {"held_out"});
-    (one.what == "lookup" ? work.lookup : one.what == "update" ? work.update : work.product) = scale;
+    if (one.checked < kLeastHeldOut) continue;
+    (one.what == "lookup"   ? work.lookup
+     : one.what == "update" ? work.update
+                            : work.product) = written_scale(one.scale_after);
   }
   return work;
 }

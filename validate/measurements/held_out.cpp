@@ -1,21 +1,18 @@
 #include "validate/measurements/held_out.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <tuple>
 
-#include "base/text.h"
+#include "base/statistics.h"
+#include "sim/sweep/amount.h"
 #include "validate/measurements/overhead_fit.h"
 
 namespace shardsim {
 namespace {
 
 constexpr std::size_t kFolds = 5;
-constexpr int kLeastHeldOut = 4;       // rows that are worth an interval of their own
 constexpr double kPullOfAllSizes = 3;  // rows
 constexpr int kScaleDigits = 4;
 
@@ -40,15 +37,11 @@ double miss_of(const JudgedRow& row) {
   return std::abs(std::log(row.measured.time->value / row.predicted().value));
 }
 
-double mean_of(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-double as_written(double scale) {
-  return parse_real(fmt::format("{:.{}g}", scale, kScaleDigits), {"held_out"});
-}
-
 }  // namespace
+
+double written_scale(double scale) {
+  return rounded_to_digits(scale, kScaleDigits);
+}
 
 std::vector<LeftOutRow> beside_each_other(std::vector<JudgedRow> before, std::vector<JudgedRow> after) {
   std::vector<LeftOutRow> rows;
@@ -75,7 +68,7 @@ std::optional<HeldOutCalls> held_out_calls(const std::vector<JudgedRow>& rows) {
   if (rows.size() < kLeastHeldOut) return std::nullopt;
   std::vector<double> all;
   for (const JudgedRow& row : rows) all.push_back(miss_of(row));
-  const double pull = kPullOfAllSizes * mean_of(all);
+  const double pull = kPullOfAllSizes * mean(all);
   const auto scale_in = [&](const SizeBand& band) -> std::optional<double> {
     double sum = pull, count = kPullOfAllSizes;
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -83,7 +76,7 @@ std::optional<HeldOutCalls> held_out_calls(const std::vector<JudgedRow>& rows) {
       sum += all[i];
       ++count;
     }
-    return count > kPullOfAllSizes ? std::optional(as_written(sum / count)) : std::nullopt;
+    return count > kPullOfAllSizes ? std::optional(written_scale(sum / count)) : std::nullopt;
   };
   return HeldOutCalls{static_cast<int>(rows.size()), scale_in(kSizeBands[0]), scale_in(kSizeBands[1]),
                       scale_in(kSizeBands[2]), scale_in(kSizeBands[3])};

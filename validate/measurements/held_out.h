@@ -8,6 +8,11 @@
 
 namespace shardsim {
 
+// Rows left out of which an interval of one's own is worth making.
+inline constexpr int kLeastHeldOut = 4;
+// The scale of their errors as a cluster file has it: to four digits.
+double written_scale(double scale);
+
 // A measured row as a cluster predicted it before a calibration, and as a fit predicts it that did not see the row.
 struct LeftOutRow {
   JudgedRow before, after;

@@ -62,6 +62,12 @@ void length_fields(auto& map, Table& table) {
   });
 }
 
+void dedup_field(auto& map, Table& table) {
+  map.take("index_dedup", table.index_dedup);
+  if (!table.index_dedup || table.kind == TableKind::sequence) return;
+  throw input_error(map.place_of("index_dedup"), "only sequence tables have 'index_dedup'", "Leave it out.");
+}
+
 void write_steps(JsonWriter& map, const std::vector<AccessSpec::Step>& steps) {
   std::vector<std::uint64_t> rows;
   std::vector<double> weights;
@@ -117,6 +123,7 @@ void law_fields(auto& map, Table& table) {
   length_fields(map, table);
   map.take("row_order", table.row_order);
   map.take("bag_ids", table.bag_ids);
+  dedup_field(map, table);
   write_access_of(map, table);
   map.group_if("runtime", table.runtime, [](auto& inner, auto& observed) {
     inner.field("average_length", observed.average_length);

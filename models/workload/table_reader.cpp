@@ -134,7 +134,16 @@ void read_lengths(MapReader& reader, Table& table) {
     feature.pooling_factor = table.average_length / static_cast<double>(table.features.size());
 }
 
-Table read_table(MapReader& reader, const std::string& folder) {
+void read_index_dedup(MapReader& reader, Table& table, const TableDefaults& defaults) {
+  if (table.kind == TableKind::pooled) {
+    refuse(reader, "index_dedup", "only sequence tables have this key",
+           "Leave it out: TorchRec exchanges the ids of pooled tables as they are");
+    return;
+  }
+  table.index_dedup = reader.flag("index_dedup", defaults.index_dedup);
+}
+
+Table read_table(MapReader& reader, const std::string& folder, const TableDefaults& defaults) {
   Table table;
   table.place = reader.tree().place;
   table.name = read_label(reader, "name");
@@ -149,14 +158,15 @@ Table read_table(MapReader& reader, const std::string& folder) {
   read_lengths(reader, table);
   table.lengths = read_length_distribution(reader.map("length_distribution"), folder, table);
   read_bag_ids(reader, table);
+  read_index_dedup(reader, table, defaults);
   if (reader.has("runtime")) table.runtime = read_runtime(reader.map("runtime"), table);
   return table;
 }
 
 }  // namespace
 
-std::vector<Table> read_tables_entry(MapReader reader, const std::string& folder) {
-  const Table table = read_table(reader, folder);
+std::vector<Table> read_tables_entry(MapReader reader, const std::string& folder, const TableDefaults& defaults) {
+  const Table table = read_table(reader, folder, defaults);
   const bool copied = reader.has("copies");
   const bool own_feature = !reader.has("features");
   const std::int64_t copies = reader.count("copies", Bounds::from(1).to(kMostCopies), 1);

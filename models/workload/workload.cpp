@@ -123,6 +123,20 @@ void check_hugectr_hybrid(MapReader& reader, const Workload& workload) {
                       "Set input_exchange: ids, and leave out dense.measured");
 }
 
+// It is TorchRec's, of its sequence modules.
+void check_index_dedup(MapReader& reader, const Workload& workload, const TableDefaults& defaults) {
+  const auto sequence = [](const Table& table) { return table.kind == TableKind::sequence; };
+  if (defaults.index_dedup && std::ranges::none_of(workload.tables, sequence))
+    throw input_error(reader.place_of("index_dedup"), "'index_dedup' has no effect: no table is a sequence",
+                      "Leave it out: the ids of pooled tables are exchanged as they are");
+  const auto found = std::ranges::find_if(workload.tables, &Table::index_dedup);
+  if (found == workload.tables.end() || !workload.hugectr_hybrid()) return;
+  throw input_error(
+      reader.place_of("embedding_kernels"),
+      fmt::format("HugeCTR's hybrid embedding has no index_dedup, which table '{}' asks for", found->name),
+      "Leave 'index_dedup' out, or take other embedding_kernels");
+}
+
 // Errors: all tables so far take too much.
 void add_weight(std::size_t& weight, const std::vector<Table>& more, const Place& place) {
   for (const Table& table : more) weight += weight_of(table);
@@ -131,12 +145,13 @@ void add_weight(std::size_t& weight, const std::vector<Table>& more, const Place
                       fmt::format("Give fewer: at most {}", kMostTableWeight));
 }
 
-std::vector<Table> read_tables(MapReader& reader, const std::string& folder, std::vector<SourcedValue>& sources) {
+std::vector<Table> read_tables(MapReader& reader, const std::string& folder, const TableDefaults& defaults,
+                               std::vector<SourcedValue>& sources) {
   const std::vector<Tree>& items = reader.list("tables", Bounds::from(1));
   std::vector<Table> tables;
   std::size_t weight = 0;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    std::vector<Table> more = read_tables_entry({items[i], fmt::format("tables.{}", i), &sources}, folder);
+    std::vector<Table> more = read_tables_entry({items[i], fmt::format("tables.{}", i), &sources}, folder, defaults);
     if (tables.size() + more.size() > kMostTables)
       throw input_error(items[i].place, fmt::format("more than {} tables", kMostTables), "Lower 'copies'");
     add_weight(weight, more, items[i].place);
@@ -245,7 +260,7 @@ std::int64_t optimizer_row_bytes(const std::string& optimizer, std::int64_t dim)
 bool Table::operator==(const Table& other) const {
   const auto tied = [](const Table& t) {
     return std::tie(t.name, t.rows, t.dim, t.dtype, t.kind, t.pooling, t.features, t.average_length, t.lengths,
-                    t.access, t.row_order, t.bag_ids, t.runtime);
+                    t.access, t.row_order, t.bag_ids, t.index_dedup, t.runtime);
   };
   return tied(*this) == tied(other);
 }
@@ -285,12 +300,14 @@ Workload read_workload(const Tree& tree, const std::string& folder) {
   read_optimizer(reader.map("optimizer"), workload);
   read_wire(reader.map("wire_dtype"), workload);
   read_modules(reader.map("modules"), workload);
-  workload.tables = read_tables(reader, folder, workload.sources);
+  const TableDefaults defaults{reader.flag("index_dedup", false)};
+  workload.tables = read_tables(reader, folder, defaults, workload.sources);
   read_sample_factor(reader, workload);
   workload.dense = read_dense(reader.map("dense"), workload.tables);
   check_ids_in_place(reader, workload);
   check_hugectr(reader, workload);
   check_hugectr_hybrid(reader, workload);
+  check_index_dedup(reader, workload, defaults);
   reader.finish();
   check_sizes(workload);
   return workload;

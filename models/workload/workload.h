@@ -44,6 +44,7 @@ struct Table {
   bool access_stated = true;  // false: the file says nothing of it, and uniform is the default
   RowOrder row_order = RowOrder::random;
   BagIds bag_ids = BagIds::independent;
+  bool index_dedup = false;  // sequence: each rank asks for an id once per batch, and copies its vector
   std::optional<ObservedAccess> runtime;
   Place place;  // of its entry in the file
 

@@ -11,8 +11,13 @@ namespace shardsim {
 
 // The parts of read_workload, for its own files only. Errors: Failure::input with place.
 
+// What the workload says for the tables that do not say it themselves.
+struct TableDefaults {
+  bool index_dedup = false;  // of sequences
+};
+
 // One entry of `tables`: `copies` equal tables.
-std::vector<Table> read_tables_entry(MapReader reader, const std::string& folder);
+std::vector<Table> read_tables_entry(MapReader reader, const std::string& folder, const TableDefaults& defaults);
 
 // `length_distribution` of a table whose features are read. `folder` resolves the name of a file.
 LengthSpec read_length_distribution(MapReader reader, const std::string& folder, const Table& table);

@@ -97,6 +97,7 @@ ComputeWork work_of(const Op& op, std::size_t position, const ClusterSpec& spec)
   work.sorted_update = work.kind == ComputeWork::Kind::update && work.lookups > 0 && !op.in_place;
   work.indexed = op.indexed;
   if (op.sort_bits > 0) work.sort.key_bits = op.sort_bits;
+  if (op.role == OpRole::deduplicate_ids) work.sort.key_bytes = work.sort.value_bytes = kUniqueIdBytes;
   work.fixed = {static_cast<double>(op.fixed_ns) * 1e-9};
   return work;
 }

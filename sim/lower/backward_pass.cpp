@@ -120,15 +120,17 @@ void Lowering::exchange_gradients() {
   split_ = before_;
   // HugeCTR's host launches this behind its wait.
   if (workload_.hugectr_pipeline()) split_.push_back(wait_);
+  summed_ = {sum_duplicates(split_)};
   const OwnAmount tiers = tier_bytes();
   if (shuffles() && exchanges() && tiers.any) {
-    split_ = {add_pass("tier_split_gradient", {OpRole::split_gradient_tiers}, hybrid() ? Stream::side : Stream::compute,
-                       tiers.of.values, split_)};
+    split_.push_back(summed_.front());
+    summed_ = split_ = {add_pass("tier_split_gradient", {OpRole::split_gradient_tiers},
+                                 hybrid() ? Stream::side : Stream::compute, tiers.of.values, split_)};
   }
   for (std::size_t index = groups_.size(); index-- > 0;) {
     const FusionGroup& group = groups_[index];
     if (!group.exchanges()) continue;
-    std::vector<int> after = split_;
+    std::vector<int> after = gradients_of(group);
     if (group.sums_received() && shuffles()) {
       after = {add_pass("copy_partial_gradients", group.as(OpRole::order_gradient), row_stream(),
                         {group.partial_gradient_bytes}, after)};
@@ -138,6 +140,14 @@ void Lowering::exchange_gradients() {
     }
     ops_[index].gradient_exchange = gradient_exchange(group, after);
   }
+}
+
+// The backward pass of the gather: every gradient is added to that of its id by atomics, in memory set to 0 first.
+int Lowering::sum_duplicates(const std::vector<int>& after) {
+  const OwnAmount duplicated = sum_of(&FusionGroup::own_duplicated_bytes);
+  if (!duplicated.any) return -1;
+  const OwnAmount bytes = 3 * duplicated + sum_of(&FusionGroup::own_kept_bytes);
+  return add_pass("sum_duplicates", {OpRole::sum_duplicates}, Stream::compute, bytes.of.values, after);
 }
 
 int Lowering::gradient_exchange(const FusionGroup& group, std::vector<int> after) {
@@ -183,7 +193,7 @@ std::vector<double> Lowering::received(const FusionGroup& group) const {
 }
 
 void Lowering::add_gradients(const FusionGroup& group, GroupOps& ops) {
-  std::vector<int> after = split_;
+  std::vector<int> after = gradients_of(group);
   if (ops.gradient_exchange >= 0) after = {ops.gradient_exchange};
   after = settle(group, after);
   for (std::size_t number = 0; number < group.parts.size(); ++number) {

@@ -32,10 +32,17 @@ std::vector<BagFeature> bag_features(const Table& table, std::int64_t batch, dou
 // Of the lookups of one placement, by owner; replicated on all ranks it is one cell.
 std::vector<double> cell_shares(const GroupMember& member) {
   if (member.placement->strategy == Strategy::data_parallel) return {1.0};
-  std::vector<double> shares = member.shares();
+  std::vector<double> shares = member.shares_of_occurrences();
   const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
   for (double& share : shares) share /= all;
   return shares;
+}
+
+// Ranks whose ids an owner looks up.
+double sources_of(const GroupMember& member, int world) {
+  const Strategy strategy = member.placement->strategy;
+  if (strategy == Strategy::data_parallel) return 1;
+  return strategy == Strategy::flex ? static_cast<double>(member.placement->holders.front().size()) : world;
 }
 
 std::vector<double> scaled(std::vector<double> values, double factor) {
@@ -73,7 +80,9 @@ BatchMaker::BatchMaker(const Plan& plan, const Workload& workload, const Program
     const std::vector<double> owners = cell_shares(member);
     shares.push_back(scaled(owners, items));
     cells_.push_back(owners.size());
-    rows_.push_back(drawn_rows(member, owners, items * static_cast<double>(workload.batch_per_gpu), world_));
+    const double of_rank = items * static_cast<double>(workload.batch_per_gpu);
+    rows_.push_back(drawn_rows(member, owners, of_rank * sources_of(member, world_)));
+    different_.push_back(table.index_dedup ? drawn_rows(member, owners, of_rank) : nullptr);
   }
   for (std::size_t table = 0; table < workload.tables.size(); ++table) {
     tables_.push_back(drawn_table(static_cast<int>(table), shares));
@@ -120,13 +129,33 @@ DrawnBatch BatchMaker::draw(std::int64_t iteration) const {
   batch.items.assign(static_cast<std::size_t>(world_), 0.0);
   for (std::size_t placement = 0; placement < cells_.size(); ++placement) {
     const CellCounts none(world_, cells_[placement]);
-    batch.placements.push_back({none, none, rows_[placement]});
+    batch.placements.push_back({none, none, rows_[placement], {}});
   }
   const std::vector<FactorSums> factors = factors_of(iteration);
   for (std::size_t table = 0; table < tables_.size(); ++table) {
     draw_table(static_cast<int>(table), iteration, factors, batch);
   }
+  remove_duplicates(batch);
   return batch;
+}
+
+// Each rank keeps the different ones of its ids, as many as are expected of so many; what rounding takes from one owner
+// the next one gets.
+void BatchMaker::remove_duplicates(DrawnBatch& batch) const {
+  for (std::size_t placement = 0; placement < different_.size(); ++placement) {
+    if (!different_[placement]) continue;
+    DrawnPlacement& drawn = batch.placements[placement];
+    drawn.with_duplicates = drawn.ids;
+    double left = 0;
+    for (std::size_t at = 0; at < drawn.ids.counts.size(); ++at) {
+      const std::size_t owner = at % drawn.ids.cells;
+      std::int64_t& ids = drawn.ids.counts[at];
+      if (owner == 0) left = 0;
+      left += different_[placement]->touched(owner, static_cast<double>(ids));
+      ids = std::clamp<std::int64_t>(whole(left), 0, ids);
+      left -= static_cast<double>(ids);
+    }
+  }
 }
 
 // Blocks of columns are asked for the same ids: those that cut the rows alike get the same numbers, since the draws are

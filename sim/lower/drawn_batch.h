@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "models/load/batch_draws.h"
@@ -42,8 +43,12 @@ class DrawnRows {
 
 // One placement in one drawn batch.
 struct DrawnPlacement {
-  CellCounts ids, weights;  // weights: of the ids that have one
+  CellCounts ids, weights;  // that are exchanged; weights: of the ids that have one
   std::shared_ptr<const DrawnRows> rows;
+  std::optional<CellCounts> with_duplicates = {};  // index_dedup: of which `ids` are the different ones of each rank
+
+  // Ids as often as the batches have them.
+  const CellCounts& occurrences() const { return with_duplicates ? *with_duplicates : ids; }
 };
 
 // The batches that all ranks meet in one iteration.
@@ -76,6 +81,7 @@ class BatchMaker {
 
   DrawnTable drawn_table(int index, const std::vector<std::vector<double>>& shares) const;
   void draw_table(int index, std::int64_t iteration, const std::vector<FactorSums>& factors, DrawnBatch& batch) const;
+  void remove_duplicates(DrawnBatch& batch) const;
   std::vector<FactorSums> factors_of(std::int64_t iteration) const;
 
   const Plan& plan_;
@@ -83,8 +89,9 @@ class BatchMaker {
   LoweringOptions options_;
   int world_;
   std::vector<DrawnTable> tables_;
-  std::vector<std::size_t> cells_;                      // [placement]
-  std::vector<std::shared_ptr<const DrawnRows>> rows_;  // [placement]
+  std::vector<std::size_t> cells_;                           // [placement]
+  std::vector<std::shared_ptr<const DrawnRows>> rows_;       // [placement]
+  std::vector<std::shared_ptr<const DrawnRows>> different_;  // [placement] of one rank's ids; null: all are exchanged
 };
 
 }  // namespace shardsim

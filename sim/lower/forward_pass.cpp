@@ -83,7 +83,7 @@ std::vector<int> Lowering::restore_order() {
   std::vector<int> after;
   for (const GroupOps& ops : ops_) after.push_back(ops.output);
   add_unexchanged(after);
-  if (!shuffles() || !exchanges()) return after;
+  if (!shuffles() || !exchanges()) return restore_duplicates(std::move(after), false);
   for (std::size_t index = 0; index < groups_.size(); ++index) {
     const FusionGroup& group = groups_[index];
     if (group.sums_received()) {
@@ -96,8 +96,26 @@ std::vector<int> Lowering::restore_order() {
     after[index] = add_vector_pass(group.order_pass(), OpRole::order_output, group, bytes, {after[index]});
   }
   const OwnAmount tiers = tier_bytes();
-  if (!tiers.any) return after;
-  return {add_pass("tier_merge", {OpRole::merge_tiers}, Stream::compute, tiers.of.values, after)};
+  if (!tiers.any) return restore_duplicates(std::move(after), false);
+  return restore_duplicates({add_pass("tier_merge", {OpRole::merge_tiers}, Stream::compute, tiers.of.values, after)},
+                            true);
+}
+
+// A gather gives every id of the batch the vector of those that came once. `outputs`: of each group, then what else
+// the dense part waits for; or, `merged`, of all of them.
+std::vector<int> Lowering::restore_duplicates(std::vector<int> outputs, bool merged) {
+  const OwnAmount bytes = sum_of(&FusionGroup::own_duplicated_bytes);
+  if (!bytes.any) return outputs;
+  std::vector<int> after = merged ? outputs : std::vector<int>{};
+  for (std::size_t index = 0; index < groups_.size() && !merged; ++index) {
+    if (!groups_[index].removes_duplicates()) continue;
+    after.push_back(outputs[index]);
+    if (!groups_[index].exchanges()) after.insert(after.end(), ops_[index].lookups.begin(), ops_[index].lookups.end());
+  }
+  std::erase_if(outputs, [&](int id) { return std::ranges::find(after, id) != after.end(); });
+  outputs.push_back(add_pass("restore_duplicates", {OpRole::restore_duplicates}, Stream::compute, (2 * bytes).of.values,
+                             std::move(after)));
+  return outputs;
 }
 
 // -1: the dense part has no such layers.

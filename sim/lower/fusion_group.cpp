@@ -62,14 +62,35 @@ class GroupMaker {
     const OwnAmount vectors = static_cast<double>(member.row_bytes) * own(member, &GroupMember::forward);
     (member.tier() ? group_.own_tier_bytes : group_.own_bytes) += vectors;
     group_.own_wire_bytes += static_cast<double>(member.forward.bytes) * own(member, &GroupMember::forward);
+    if (member.table->index_dedup) add_duplicates(member, vectors);
     // The ids of a table are sent once per column block, and drawn once.
     if (member.placement->column_begin > 0) return;
-    const OwnAmount ids = own(member, &GroupMember::items);
-    group_.own_ids += ids;
-    if (member.tier()) group_.own_tier_ids += ids;
+    group_.own_ids += occurrences(member);
+    if (member.tier()) group_.own_tier_ids += own(member, &GroupMember::items);
     group_.own_extra_input += static_cast<double>(member.weights.bytes) * own(member, &GroupMember::weights);
     if (member.placement->row_begin > 0 || !sends_lengths()) return;
     group_.own_extra_input += static_cast<double>(member.lengths.bytes) * own(member, &GroupMember::lengths);
+  }
+
+  void add_duplicates(const GroupMember& member, const OwnAmount& kept_bytes) {
+    const OwnAmount all = occurrences(member);
+    group_.own_duplicated_bytes += static_cast<double>(member.row_bytes) * all;
+    group_.own_kept_bytes += kept_bytes;
+    if (member.placement->column_begin > 0) return;
+    group_.own_duplicated_ids += all;
+    group_.own_kept_ids += own(member, &GroupMember::items);
+  }
+
+  // Ids of each rank's own batch.
+  OwnAmount occurrences(const GroupMember& member) const {
+    if (member.drawn == nullptr) return OwnAmount::expected(static_cast<double>(member.occurrences));
+    return OwnAmount::drawn(sent_by_rank(member.drawn->occurrences()));
+  }
+
+  std::vector<double> sent_by_rank(const CellCounts& of) const {
+    std::vector<double> counts;
+    for (int rank = 0; rank < world_; ++rank) counts.push_back(static_cast<double>(of.sent(rank)));
+    return counts;
   }
 
   // HugeCTR knows those of bags that are all as long.
@@ -84,11 +105,7 @@ class GroupMaker {
   // How many of them each rank's own batch has.
   OwnAmount own(const GroupMember& member, CarriedPart what) const {
     if (drawn_counts(member, what) == nullptr) return OwnAmount::expected(static_cast<double>((member.*what).count));
-    std::vector<double> counts;
-    for (int rank = 0; rank < world_; ++rank) {
-      counts.push_back(static_cast<double>(drawn_counts(member, what)->sent(rank)));
-    }
-    return OwnAmount::drawn(std::move(counts));
+    return OwnAmount::drawn(sent_by_rank(*drawn_counts(member, what)));
   }
 
   // A vector for every bag from each owner, or from each node that has some.
@@ -273,6 +290,7 @@ class MemberMaker {
     Program::Shard& shard = program_.shards[static_cast<std::size_t>(index)];
     const Table& table = workload_.tables[placement.table];
     GroupMember member = make_member(index, placement, workload_, row_hash(program_, shard), options_, *known_);
+    if (table.index_dedup) shard.lookups = received_of(member);
     if (!member.uneven) return member;
     shard.lookups = received_of(member);
     shard.cut = cut_of(placement, table, options_.load);
@@ -283,6 +301,8 @@ class MemberMaker {
   std::vector<std::int64_t> received_of(const GroupMember& member) const {
     const bool flex = member.placement->strategy == Strategy::flex;
     const auto set = static_cast<int>(member.placement->holders.front().size());
+    if (member.placement->strategy == Strategy::data_parallel)
+      return std::vector<std::int64_t>(static_cast<std::size_t>(set), member.items.count);
     const IdCounts counts = counts_of(member, member.items.count, flex ? set : program_.world_size);
     std::vector<std::int64_t> received;
     for (int owner = 0; owner < counts.owners(); ++owner) received.push_back(counts.received(owner));

@@ -37,6 +37,7 @@ struct FusionGroup {
   Purpose as(OpRole role) const { return {role, index}; }
   bool exchanges() const { return !group.empty(); }
   bool pooled() const { return kind == TableKind::pooled; }
+  bool removes_duplicates() const { return own_duplicated_ids.any; }  // of some table
   // Partial sums are added up on their way. Where every owner sends its own, they are added up by who gets them.
   bool reduces() const { return pooled() && in_rows(strategy) && exchanges() && partial_sums != PartialSums::uniform; }
   // table_row_wise, grid_shard and the hierarchical row_wise: what a node's ranks bring to, and get back from, those of
@@ -69,11 +70,13 @@ struct FusionGroup {
   std::int64_t replicated_elements = 0;  // of all these rows
 
   // For the shuffles. Bytes in the tables' types.
-  OwnAmount own_bytes;                // vectors that the own batch gets, of tables that are not cut in tiers
-  OwnAmount own_tier_bytes;           // of those that are
-  OwnAmount own_wire_bytes;           // vectors that the own batch gets, and their gradients, as on the wire
-  OwnAmount own_ids;                  // ids of the own batch
-  OwnAmount own_tier_ids;             // of tables that are cut in tiers
+  OwnAmount own_bytes;       // vectors that the own batch gets, of tables that are not cut in tiers
+  OwnAmount own_tier_bytes;  // of those that are
+  OwnAmount own_wire_bytes;  // vectors that the own batch gets, and their gradients, as on the wire
+  OwnAmount own_ids;         // ids of the own batch
+  OwnAmount own_tier_ids;    // of tables that are cut in tiers, as they are sent
+  // index_dedup: ids of the own batch, and those of them that are sent; bytes of a vector for each of them.
+  OwnAmount own_duplicated_ids, own_kept_ids, own_duplicated_bytes, own_kept_bytes;
   OwnAmount own_extra_input;          // bytes of lengths and weights of the own batch
   std::vector<double> owner_bytes;    // [rank] vectors that it looks up for all whom it serves
   std::vector<double> owner_inputs;   // [rank] lengths, ids and weights that it receives

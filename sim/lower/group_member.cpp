@@ -1,6 +1,8 @@
 #include "sim/lower/group_member.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include "sim/lower/known_shares.h"
@@ -40,9 +42,24 @@ std::shared_ptr<const RowShares> uneven_shares(const Placement& placement, const
   return even(*shares, placement) ? nullptr : shares;
 }
 
+// Every rank removes the duplicates of its own batch: what it sends of a placement are the different ones of its ids.
+void deduplicate(GroupMember& member, bool observed_payload) {
+  const Table& table = *member.table;
+  if (member.occurrences == 0) return;
+  const ObservedAccess* observed = observed_payload && table.runtime ? &*table.runtime : nullptr;
+  const RowLaw law(member.access, member.placement->row_begin, member.placement->row_end, observed);
+  const auto ids = static_cast<double>(member.occurrences);
+  const double different = law.expected_distinct(0, law.rows(), ids);
+  member.items.count = std::clamp<std::int64_t>(half_up(different), 1, member.occurrences);
+  if (!member.uneven) return;
+  member.shares_of_different = member.uneven->distinct(ids);
+  const double all = std::accumulate(member.shares_of_different.begin(), member.shares_of_different.end(), 0.0);
+  for (double& share : member.shares_of_different) share /= all;
+}
+
 }  // namespace
 
-std::vector<double> GroupMember::shares() const {
+std::vector<double> GroupMember::shares_of_occurrences() const {
   if (uneven) return uneven->shares();
   std::vector<double> parts(placement->holders.front().size(), 1.0);
   if (placement->shards() < 2) return parts;
@@ -93,6 +110,8 @@ GroupMember make_member(int shard, const Placement& placement, const Workload& w
   const auto batch = static_cast<double>(workload.batch_per_gpu);
   const std::int64_t columns = placement.columns();
   member.items = {items_per_rank(placement, workload, member.access, options.observed_payload), workload.id_bytes};
+  member.occurrences = member.items.count;
+  if (table.index_dedup) deduplicate(member, options.observed_payload);
   const double weighted = static_cast<double>(member.items.count) * weighted_share(table);
   const std::int64_t vectors = member.pooled() ? half_up(batch * bags_per_sample(table)) : member.items.count;
   member.weights = {half_up(weighted), kWeightBytes};

@@ -27,10 +27,14 @@ struct GroupMember {
   struct Carried {
     std::int64_t count = 0, bytes = 0;
   };
-  Carried items{};                // X: ids in these rows
+  Carried items{};                // X: ids in these rows; of index_dedup the different ones
   Carried weights{};              // of those of them that have one
   Carried lengths{};              // features x batch
   Carried forward{}, backward{};  // vectors that the batch gets back: items of a sequence, bags of a pooled table
+
+  std::int64_t occurrences = 0;  // ids in these rows, each as often as the batch has it
+  // index_dedup: the shares of the owners in one rank's different ids, as far as `uneven` tells owners apart.
+  std::vector<double> shares_of_different{};
 
   // What its owners get of the lookups; nothing where every owner with rows gets as many.
   std::shared_ptr<const RowShares> uneven{};
@@ -39,8 +43,12 @@ struct GroupMember {
 
   bool pooled() const { return table->kind == TableKind::pooled; }
   bool tier() const { return placement->rows() < table->rows; }
-  // By position in the holders' list (of a replica group), in any unit: of the lookups.
-  std::vector<double> shares() const;
+  // By position in the holders' list (of a replica group), in any unit: of the lookups, and of what the batches have
+  // before duplicates are removed.
+  std::vector<double> shares() const {
+    return shares_of_different.empty() ? shares_of_occurrences() : shares_of_different;
+  }
+  std::vector<double> shares_of_occurrences() const;
   // Whether the holder at that position has rows: tables of few rows have holders without.
   bool has_rows(int position) const;
 };
@@ -115,10 +123,9 @@ struct LookupPart {
   std::vector<double> per_one(const std::vector<double>& bytes, const std::vector<double>& count) const;
 };
 
-// The rows of a placement in drawn batches. `owners`: shares of its lookups by cell; `items` of one rank's expected
-// batch; `world`: ranks.
-std::shared_ptr<const DrawnRows> drawn_rows(const GroupMember& member, const std::vector<double>& owners, double items,
-                                            int world);
+// The rows of a placement in drawn batches. `owners`: shares of its lookups by cell; `draws` of expected batches, of
+// all whom it serves.
+std::shared_ptr<const DrawnRows> drawn_rows(const GroupMember& member, const std::vector<double>& owners, double draws);
 
 struct PartRules {
   bool by_dtype = false;  // tables of different types are looked up apart

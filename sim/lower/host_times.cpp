@@ -14,8 +14,8 @@ struct RoleKernels {
   int kernels;
 };
 constexpr RoleKernels kKernels[] = {
-    {OpRole::copy_inputs, 3}, {OpRole::permute_inputs, 3}, {OpRole::bucketize, 3}, {OpRole::recat, 3},
-    {OpRole::lookup, 2},      {OpRole::sum_gradient, 14},  {OpRole::update, 18},
+    {OpRole::copy_inputs, 3}, {OpRole::permute_inputs, 3}, {OpRole::bucketize, 3},     {OpRole::recat, 3},
+    {OpRole::lookup, 2},      {OpRole::sum_duplicates, 2}, {OpRole::sum_gradient, 14}, {OpRole::update, 18},
 };
 
 bool is_input(OpRole role) {
@@ -25,7 +25,7 @@ bool is_call(OpRole role) {
   return role == OpRole::lookup || role == OpRole::order_lookups;
 }
 bool is_output(OpRole role) {
-  return role >= OpRole::sum_output && role <= OpRole::merge_tiers;
+  return role >= OpRole::sum_output && role <= OpRole::restore_duplicates;
 }
 bool is_forward(OpRole role) {
   return role == OpRole::bottom_forward || role == OpRole::dense_forward;
@@ -34,7 +34,7 @@ bool is_backward(OpRole role) {
   return role == OpRole::bottom_backward || role == OpRole::dense_backward;
 }
 bool is_gradient(OpRole role) {
-  return role >= OpRole::split_gradient_tiers && role <= OpRole::apply;
+  return role >= OpRole::sum_duplicates && role <= OpRole::apply;
 }
 
 // Tables of the operation on the rank that has most of them.

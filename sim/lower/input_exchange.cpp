@@ -6,6 +6,7 @@ namespace shardsim {
 namespace {
 
 constexpr std::int64_t kSplitBytes = 8;
+constexpr int kUniqueKernels = 8;    // beside the sort: seven passes and the numbers that are sorted with the ids
 constexpr std::int64_t kSplits = 3;  // count of lengths, count of ids, stride; one more with weights
 
 std::int64_t splits_of(const FusionGroup& group) {
@@ -30,12 +31,27 @@ Stream Lowering::stream(Stream wanted) const {
   return !pipelined() ? Stream::compute : wanted;
 }
 
+// TorchRec (distributed/embedding.py, _dedup_indices): the different ids of each table, and where in them each id
+// stands.
+int Lowering::deduplicate_ids(Stream stream, std::vector<int> after) {
+  const OwnAmount ids = sum_of(&FusionGroup::own_duplicated_ids);
+  if (!ids.any) return -1;
+  const OwnAmount bytes = kUniquePassBytes * ids + kKeptIdBytes * sum_of(&FusionGroup::own_kept_ids);
+  const int id = add_pass("deduplicate_ids", {OpRole::deduplicate_ids}, stream, bytes.of.values, std::move(after));
+  op_at(id).lookups = ids.of;
+  op_at(id).sort_bits = 8 * kUniqueIdBytes;
+  op_at(id).kernels = kUniqueKernels;
+  return id;
+}
+
 void Lowering::exchange_ids_only() {
+  const int unique = deduplicate_ids(Stream::compute, {});
   for (std::size_t index = groups_.size(); index-- > 0;) {
     const FusionGroup& group = groups_[index];
     if (!group.exchanges()) continue;
+    const std::vector<int> after = {group.removes_duplicates() ? unique : -1};
     ops_[index].ids =
-        add_exchange("input_all_to_all", group.as(OpRole::exchange_ids), group.group, group.ids, ids_dtype(), {});
+        add_exchange("input_all_to_all", group.as(OpRole::exchange_ids), group.group, group.ids, ids_dtype(), after);
   }
 }
 
@@ -45,12 +61,20 @@ OwnAmount Lowering::own_input_bytes() const {
   return bytes;
 }
 
+OwnAmount Lowering::sum_of(OwnAmount FusionGroup::*amount) const {
+  OwnAmount sum;
+  for (const FusionGroup& group : groups_) sum += group.*amount;
+  return sum;
+}
+
 void Lowering::copy_to_device() {
   copy_ = add("h2d_copy", {OpRole::copy_inputs}, stream(Stream::memcpy), {});
   op_at(copy_).host_bytes = own_input_bytes().of;
 }
 
 void Lowering::permute() {
+  const Stream on = stream(Stream::data_dist);
+  permute_first_ = deduplicate_ids(on, {copy_});
   if (!exchanges()) return;
   OwnAmount sent, rows, tiers;
   for (const FusionGroup& group : groups_) {
@@ -58,10 +82,10 @@ void Lowering::permute() {
     if (in_rows(group.strategy)) rows += group.sent_inputs;
     tiers += (2 * workload_.id_bytes + kPositionBytes) * group.own_tier_ids;
   }
-  const Stream on = stream(Stream::data_dist);
-  std::vector<int> after = {copy_};
+  std::vector<int> after = {permute_first_ < 0 ? copy_ : permute_first_};
   if (tiers.any) {
-    after = {permute_first_ = add_pass("tier_split", {OpRole::split_tiers}, on, tiers.of.values, after)};
+    after = {add_pass("tier_split", {OpRole::split_tiers}, on, tiers.of.values, after)};
+    if (permute_first_ < 0) permute_first_ = after.front();
   }
   after = {permute_ = add_pass("feature_permute", {OpRole::permute_inputs}, on, (2 * sent).of.values, after)};
   if (permute_first_ < 0) permute_first_ = permute_;
@@ -173,7 +197,7 @@ void Lowering::say_batches_ahead() {
       op.batches_ahead = 2;
     } else if (workload_.hugectr_pipeline()) {
       op.batches_ahead = 1;
-    } else if (op.role <= OpRole::exchange_splits) {
+    } else if (op.role <= OpRole::exchange_splits && full()) {
       op.batches_ahead = prefetch ? 2 : 1;
     } else {
       op.batches_ahead =

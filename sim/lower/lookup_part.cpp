@@ -140,15 +140,15 @@ double missed_rows(const GroupMember& member, double draws) {
 }
 
 // `of_all` rows, to each row shard in proportion to its lookups.
-std::vector<double> in_proportion(double of_all, const std::vector<double>& lookups, double draws) {
+std::vector<double> in_proportion(double of_all, const std::vector<double>& lookups, double all) {
   std::vector<double> rows(lookups.size(), 0.0);
-  if (draws > 0) std::ranges::transform(lookups, rows.begin(), [&](double each) { return of_all * each / draws; });
+  if (all > 0) std::ranges::transform(lookups, rows.begin(), [&](double each) { return of_all * each / all; });
   return rows;
 }
 
-// Different rows that each row shard reads in `lookups` of its own, `draws` in all, and those that its cache misses; in
-// expectation.
-DrawnRows::Rows rows_of_shards(const GroupMember& member, const std::vector<double>& lookups, double draws,
+// Different rows that each row shard reads in `lookups` of its own, `all` in all, which `draws` ids of the batches ask
+// for, and those that its cache misses; in expectation.
+DrawnRows::Rows rows_of_shards(const GroupMember& member, const std::vector<double>& lookups, double all, double draws,
                                bool cached) {
   const Placement& placement = *member.placement;
   if (member.uneven) {
@@ -156,8 +156,8 @@ DrawnRows::Rows rows_of_shards(const GroupMember& member, const std::vector<doub
     const std::vector<double> none(touched.size(), 0.0);
     return {std::move(touched), cached ? member.uneven->misses(draws, placement.cache_load_factor) : none};
   }
-  return {in_proportion(touched_rows(member, draws), lookups, draws),
-          in_proportion(cached ? missed_rows(member, draws) : 0, lookups, draws)};
+  return {in_proportion(touched_rows(member, draws), lookups, all),
+          in_proportion(cached ? missed_rows(member, draws) : 0, lookups, all)};
 }
 
 // What the row shards of one set of holders do in an iteration, all whom they serve together.
@@ -167,9 +167,10 @@ struct ShardAmounts {
 };
 
 ShardAmounts shard_amounts(const GroupMember& member, int sources, bool cached) {
-  const double draws = static_cast<double>(member.items.count) * sources;
+  const double all = static_cast<double>(member.items.count) * sources;
+  const double draws = static_cast<double>(member.occurrences) * sources;
   std::vector<double> lookups = lookups_of_shards(member, sources);
-  DrawnRows::Rows rows = rows_of_shards(member, lookups, draws, cached);
+  DrawnRows::Rows rows = rows_of_shards(member, lookups, all, draws, cached);
   return {std::move(lookups), std::move(rows)};
 }
 
@@ -178,10 +179,13 @@ ShardAmounts drawn_amounts(const GroupMember& member, const std::vector<int>& so
   const CellCounts& ids = member.drawn->ids;
   ShardAmounts amounts{std::vector<double>(ids.cells, 0.0), {}};
   for (std::size_t shard = 0; shard < ids.cells; ++shard) {
-    double& lookups = amounts.lookups[shard];
-    for (const int source : sources) lookups += static_cast<double>(ids.at(source, shard));
-    amounts.rows.touched.push_back(member.drawn->rows->touched(shard, lookups));
-    amounts.rows.missed.push_back(cached ? member.drawn->rows->missed(shard, lookups) : 0);
+    double draws = 0;
+    for (const int source : sources) {
+      amounts.lookups[shard] += static_cast<double>(ids.at(source, shard));
+      draws += static_cast<double>(member.drawn->occurrences().at(source, shard));
+    }
+    amounts.rows.touched.push_back(member.drawn->rows->touched(shard, draws));
+    amounts.rows.missed.push_back(cached ? member.drawn->rows->missed(shard, draws) : 0);
   }
   return amounts;
 }
@@ -209,7 +213,7 @@ class MemberAdder {
         state_(static_cast<double>(optimizer_row_bytes(workload.optimizer, member.placement->columns()))),
         gradient_(dense_gradient_bytes(member, workload)),
         kernels_(row_kernels_of(workload)) {
-    if (growth) growth_ = growth_by_more(member, static_cast<double>(member.items.count) * sources);
+    if (growth) growth_ = growth_by_more(member, static_cast<double>(member.occurrences) * sources);
   }
 
   void add_all(int world) {
@@ -313,19 +317,16 @@ std::vector<double> LookupPart::per_one(const std::vector<double>& bytes, const 
   return each;
 }
 
-std::shared_ptr<const DrawnRows> drawn_rows(const GroupMember& member, const std::vector<double>& owners, double items,
-                                            int world) {
-  const Placement& placement = *member.placement;
-  const bool flex = placement.strategy == Strategy::flex, own = placement.strategy == Strategy::data_parallel;
-  const double draws = items * (flex ? static_cast<double>(placement.holders.front().size()) : own ? 1 : world);
+std::shared_ptr<const DrawnRows> drawn_rows(const GroupMember& member, const std::vector<double>& owners,
+                                            double draws) {
   const bool cached = memory_of(member) == RowMemory::cached;
   std::vector<double> lookups, more;
   for (const double share : owners) {
     lookups.push_back(share * draws);
     more.push_back(share * draws * kMoreIds);
   }
-  DrawnRows::Rows at = rows_of_shards(member, lookups, draws, cached);
-  DrawnRows::Rows with_more = rows_of_shards(member, more, draws * kMoreIds, cached);
+  DrawnRows::Rows at = rows_of_shards(member, lookups, draws, draws, cached);
+  DrawnRows::Rows with_more = rows_of_shards(member, more, draws * kMoreIds, draws * kMoreIds, cached);
   return std::make_shared<const DrawnRows>(std::move(lookups), std::move(at), std::move(with_more));
 }
 

@@ -52,7 +52,8 @@ class Lowering {
 
   // input_exchange.cpp: the way of a batch's ids to the ranks that look them up, in TorchRec's order
   // (docs/lowering.md, "The exchange of ids"). Each step may belong to this batch or, in a pipeline, to a later one.
-  void exchange_ids_only();  // one call per fusion group, world before node
+  void exchange_ids_only();                                    // one call per fusion group, world before node
+  int deduplicate_ids(Stream stream, std::vector<int> after);  // -1: no table removes duplicates
   void copy_to_device();
   void permute();
   void exchange_splits();  // after permute()
@@ -63,6 +64,7 @@ class Lowering {
   void connect_pipeline();  // where what a step needs was sent on its way in the previous iteration; once all are added
   Stream stream(Stream wanted) const;
   OwnAmount own_input_bytes() const;
+  OwnAmount sum_of(OwnAmount FusionGroup::*amount) const;
   void add_splits(const std::string& matrix, int fusion, const std::string& group, std::int64_t numbers);
   void exchange_inputs_of(const FusionGroup& group, GroupOps& ops);
   std::vector<double> received_bytes() const;
@@ -111,6 +113,7 @@ class Lowering {
   int add_reduced_output(const FusionGroup& group, const std::string& type, const std::vector<int>& lookups);
   void add_unexchanged(std::vector<int>& outputs) const;
   std::vector<int> restore_order();
+  std::vector<int> restore_duplicates(std::vector<int> outputs, bool merged);
   int dense_forward(bool bottom, std::vector<int> after);
   bool flops_differ() const;
 
@@ -122,6 +125,10 @@ class Lowering {
   int dense_backward(std::size_t step, std::vector<int> after);
   void reduce_buckets(const std::vector<std::int64_t>& buckets, const std::vector<int>& after);
   void exchange_gradients();
+  int sum_duplicates(const std::vector<int>& after);
+  const std::vector<int>& gradients_of(const FusionGroup& group) const {
+    return group.removes_duplicates() ? summed_ : split_;
+  }
   int gradient_exchange(const FusionGroup& group, std::vector<int> after);
   std::vector<int> settle(const FusionGroup& group, std::vector<int> after);
   std::vector<double> received(const FusionGroup& group) const;
@@ -199,6 +206,7 @@ class Lowering {
   std::vector<int> before_;      // the pass so far
   std::vector<int> dense_;       // the dense part
   std::vector<int> split_;       // gradients of the embeddings
+  std::vector<int> summed_;      // the same, of duplicates summed
   std::vector<int> reductions_;  // of the dense part
 };
 

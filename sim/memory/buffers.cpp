@@ -19,7 +19,7 @@ std::optional<MemoryPart> part_written(OpRole role) {
   if (role < OpRole::lookup || role == OpRole::divide_gradient) return std::nullopt;
   // Roles are in the order in which a batch meets them.
   if (role <= OpRole::order_lookups) return MemoryPart::lookup_output;
-  if (role <= OpRole::merge_tiers) return MemoryPart::output;
+  if (role <= OpRole::restore_duplicates) return MemoryPart::output;
   const bool of_vectors = role >= OpRole::split_gradient_tiers && role <= OpRole::order_received_gradient;
   return of_vectors ? std::optional(MemoryPart::gradients) : std::nullopt;
 }
@@ -30,8 +30,8 @@ constexpr double kRowIndexBytes = 8;
 // Whether it has vectors or gradients in hand: it reads those of the operations that it waits for.
 bool works_on_vectors(OpRole role) {
   return part_written(role) || role == OpRole::dense_forward || role == OpRole::dense_backward ||
-         role == OpRole::divide_gradient || role == OpRole::update || role == OpRole::reduce_gradient ||
-         role == OpRole::apply;
+         role == OpRole::divide_gradient || role == OpRole::sum_duplicates || role == OpRole::update ||
+         role == OpRole::reduce_gradient || role == OpRole::apply;
 }
 
 BytesByRank bytes_written(const Program& program, const Op& op, const Workload& workload) {
@@ -99,6 +99,7 @@ class BufferList {
 
   void add_inputs(const Op& writer) {
     if (writer.role == OpRole::copy_inputs) return add_copy(writer);
+    if (writer.role == OpRole::deduplicate_ids) return add_unique(writer);
     if (writer.role == OpRole::split_tiers) return add_split_tiers(writer);
     if (writer.role == OpRole::permute_inputs || writer.role == OpRole::bucketize) return add_permuted(writer);
     if (writer.role == OpRole::exchange_splits) return add_splits(writer);
@@ -132,9 +133,29 @@ class BufferList {
     BytesByRank bytes;
     for (const double value : copy.host_bytes.values) bytes.push_back(std::llround(value));
     Buffer& buffer = add(MemoryPart::inputs, copy.id, std::move(bytes));
+    read(buffer, OpRole::deduplicate_ids);
     read(buffer, OpRole::split_tiers);
     read(buffer, OpRole::permute_inputs);
+    read(buffer, OpRole::restore_duplicates);  // which knows by it how long each sequence is
     read_by_lookups(buffer, false);
+  }
+
+  // The different ids, and for each id its place among them.
+  void add_unique(const Op& unique) {
+    BytesByRank kept, places;
+    for (std::size_t rank = 0; rank < unique.hbm_bytes.values.size(); ++rank) {
+      const double ids = unique.lookups.at(rank);
+      kept.push_back(std::llround(unique.hbm_bytes.at(rank) - kUniquePassBytes * ids));
+      places.push_back(std::llround(kUniqueIdBytes * ids));
+    }
+    Buffer& different = add(MemoryPart::inputs, unique.id, std::move(kept));
+    read(different, OpRole::split_tiers);
+    read(different, OpRole::permute_inputs);
+    if (!any(OpRole::permute_inputs)) read(different, OpRole::exchange_ids);
+    read_by_lookups(different, false);
+    Buffer& place_of = add(MemoryPart::inputs, unique.id, std::move(places));
+    read(place_of, OpRole::restore_duplicates);
+    read(place_of, OpRole::sum_duplicates);
   }
 
   // Ids by tier, and their positions, which put the vectors in order.
@@ -224,6 +245,7 @@ class BufferList {
   // Whether a step reads gradients of the own batch as the dense part makes them: it is the first on their way. A step
   // behind the split by tiers reads the tiers; what is in none of them comes from the dense part.
   bool needs_gradient(const Op& reader) const {
+    if (reader.role == OpRole::sum_duplicates) return true;
     if (reader.role == OpRole::split_gradient_tiers || reader.role == OpRole::order_gradient) return true;
     const bool reads = part_written(reader.role) == MemoryPart::gradients || reader.role == OpRole::sum_gradient ||
                        reader.role == OpRole::update;
@@ -236,13 +258,25 @@ class BufferList {
            });
   }
 
+  // What the dense part makes, or the sums of its gradients by id.
+  int gradient_writer(const Op& reader) const {
+    const auto sums = [&](int before) { return op(before).role == OpRole::sum_duplicates; };
+    const auto found = std::ranges::find_if(reader.after, sums);
+    if (found != reader.after.end()) return *found;
+    return interaction_ >= 0 ? interaction_ : reader.id;
+  }
+
+  // Bytes that pass when every id gets its vector back: half of them are written.
+  const PerRank& restored() const { return op(all(OpRole::restore_duplicates).front()).hbm_bytes; }
+
   // Where there is no dense part it comes from nowhere, with the first step that reads it.
   void add_own_gradient(const Op& reader) {
-    const bool pass = reader.role == OpRole::split_gradient_tiers || reader.role == OpRole::order_gradient;
-    BytesByRank bytes = pass                     ? half_of(reader.hbm_bytes)
+    const bool pass = reader.role == OpRole::sum_duplicates || reader.role == OpRole::split_gradient_tiers ||
+                      reader.role == OpRole::order_gradient;
+    BytesByRank bytes = pass ? half_of(reader.role == OpRole::sum_duplicates ? restored() : reader.hbm_bytes)
                         : reader.is_collective() ? moved_by(program_, reader, true)
                                                  : vectors_of(program_, op(lookup_of_.at(reader.shards)));
-    read(add(MemoryPart::gradients, interaction_ >= 0 ? interaction_ : reader.id, std::move(bytes)), reader.id);
+    read(add(MemoryPart::gradients, gradient_writer(reader), std::move(bytes)), reader.id);
   }
 
   void add_dense_gradients() {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <tuple>
@@ -111,14 +112,13 @@ class TableBound {
  public:
   TableBound(const Table& table, const Workload& workload, const Cluster& cluster)
       : table_(table), workload_(workload), cluster_(cluster), access_(table.distribution()) {
-    const auto batch = static_cast<double>(workload.batch_per_gpu);
-    items_ = std::max(0.0, batch * access_.total() - kRoundedItems);
+    items_ = std::max(0.0, (table.index_dedup ? different_ids(0) : batch() * access_.total()) - kRoundedItems);
     double bags = 0;
     for (const Feature& feature : table.features) bags += feature.num_poolings;
     if (table.kind == TableKind::sequence) {
       vectors_ = items_;
     } else if (items_ > 0) {
-      vectors_ = std::max(0.0, batch * bags - 0.5);
+      vectors_ = std::max(0.0, batch() * bags - 0.5);
     }
   }
 
@@ -131,12 +131,13 @@ class TableBound {
   double update(const GpuSpec& gpu) const {
     const double rate = gpu.copy_bandwidth.bytes_per_second,
                  sorted = rate * std::min(1.0, gpu.sorted_update_efficiency);
-    const double draws = world() * items_;
-    const double different = draws > 0 ? access_.expected_distinct(0, table_.rows, draws) : 0;
+    const double lookups = world() * items_;
+    const double draws = table_.index_dedup ? world() * batch() * access_.total() : lookups;
+    const double different = lookups > 0 ? access_.expected_distinct(0, table_.rows, draws) : 0;
     const auto state = static_cast<double>(optimizer_row_bytes(workload_.optimizer, table_.dim));
     const double fused = (2 * row() + 2 * state) / sorted;
     const double dense = row() / sorted + (3 * row() + 2 * state) / rate;
-    return draws * gpu.sort_per_lookup.value + draws * row() / sorted + different * std::min(fused, dense);
+    return lookups * gpu.sort_per_lookup.value + lookups * row() / sorted + different * std::min(fused, dense);
   }
 
   // Bytes that come to nodes from others, forward and backward: `away` ranks are on other nodes than an owner, and
@@ -147,14 +148,26 @@ class TableBound {
                          dtype_bytes(wire_dtype(workload_.wire_backward, table_));
     const double of_vector = away * dim * wires, of_row = copies * dim * dtype_bytes(reduced_dtype());
     if (table_.kind == TableKind::pooled) return std::min(vectors_ * of_vector, rows() * of_row);
-    const std::uint64_t hot =
-        access_.count_at_least(of_row / (of_vector * static_cast<double>(workload_.batch_per_gpu)));
-    const double first = static_cast<double>(hot), cold = access_.sum(hot, table_.rows);
-    const double sent = static_cast<double>(workload_.batch_per_gpu) * cold - kRoundedItems;
+    const std::uint64_t hot = access_.count_at_least(cheaper_replicated(of_row / of_vector) / batch());
+    const double first = static_cast<double>(hot);
+    const double sent =
+        (table_.index_dedup ? different_ids(hot) : batch() * access_.sum(hot, table_.rows)) - kRoundedItems;
     return first * of_row + std::max(0.0, sent) * of_vector;
   }
 
  private:
+  double batch() const { return static_cast<double>(workload_.batch_per_gpu); }
+  // Of one rank's batch, in the rows behind the first ones.
+  double different_ids(std::uint64_t first) const {
+    const double draws = batch() * access_.sum(first, table_.rows);
+    return draws > 0 ? access_.expected_distinct(first, table_.rows, draws) : 0;
+  }
+  // Lookups of a row in one rank's batch from which on it is cheaper to replicate it: as many as `vectors`, or where
+  // the row is asked for once at most, so many that it is in as large a part of the batches.
+  double cheaper_replicated(double vectors) const {
+    if (!table_.index_dedup) return vectors;
+    return vectors < 1 ? -std::log1p(-vectors) : std::numeric_limits<double>::infinity();
+  }
   double row() const { return static_cast<double>(table_.row_bytes()); }
   double rows() const { return static_cast<double>(table_.rows); }
   Dtype reduced_dtype() const {

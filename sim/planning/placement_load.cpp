@@ -19,7 +19,7 @@ bool is_dense(OpRole role) {
 
 Phase phase_of(OpRole role) {
   if (role <= OpRole::prefetch_rows) return Phase::inputs;
-  if (role <= OpRole::merge_tiers) return Phase::forward;
+  if (role <= OpRole::restore_duplicates) return Phase::forward;
   return role < OpRole::update && role != OpRole::sum_gradient ? Phase::backward : Phase::update;
 }
 

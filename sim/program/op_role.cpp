@@ -32,9 +32,10 @@ struct RoleRow {
   Belonging fusion;
 };
 
-constexpr std::array<RoleRow, 37> kRoles{{
+constexpr std::array<RoleRow, 40> kRoles{{
     {OpRole::none, "none", std::nullopt, Belonging::none},
     {OpRole::copy_inputs, "copy_inputs", OpClass::dense, Belonging::none},
+    {OpRole::deduplicate_ids, "deduplicate_ids", OpClass::dense, Belonging::none},
     {OpRole::split_tiers, "split_tiers", OpClass::dense, Belonging::none},
     {OpRole::permute_inputs, "permute_inputs", OpClass::dense, Belonging::none},
     {OpRole::bucketize, "bucketize", OpClass::dense, Belonging::none},
@@ -53,12 +54,14 @@ constexpr std::array<RoleRow, 37> kRoles{{
     {OpRole::exchange_output, "exchange_output", OpClass::all_to_all, Belonging::must},
     {OpRole::order_output, "order_output", OpClass::dense, Belonging::must},
     {OpRole::merge_tiers, "merge_tiers", OpClass::dense, Belonging::none},
+    {OpRole::restore_duplicates, "restore_duplicates", OpClass::dense, Belonging::none},
     {OpRole::bottom_forward, "bottom_forward", OpClass::dense, Belonging::none},
     {OpRole::dense_forward, "dense_forward", OpClass::dense, Belonging::none},
     {OpRole::dense_backward, "dense_backward", OpClass::dense, Belonging::none},
     {OpRole::bottom_backward, "bottom_backward", OpClass::dense, Belonging::none},
     {OpRole::dense_all_reduce, "dense_all_reduce", OpClass::all_reduce, Belonging::none},
     {OpRole::dense_update, "dense_update", OpClass::update, Belonging::none},
+    {OpRole::sum_duplicates, "sum_duplicates", OpClass::dense, Belonging::none},
     {OpRole::split_gradient_tiers, "split_gradient_tiers", OpClass::dense, Belonging::none},
     {OpRole::order_gradient, "order_gradient", OpClass::dense, Belonging::must},
     {OpRole::exchange_gradient, "exchange_gradient", OpClass::all_to_all, Belonging::must},

@@ -35,6 +35,7 @@ enum class OpRole {
 
   // The way of a batch's ids to the ranks that look them up.
   copy_inputs,       // from the host
+  deduplicate_ids,   // of the own batch: each is sent once
   split_tiers,       // ids by the tier of their row
   permute_inputs,    // into the order in which they are sent
   bucketize,         // ids of tables that are cut by rows, by owner
@@ -50,11 +51,12 @@ enum class OpRole {
 
   // Vectors, from the rows to the dense part.
   lookup,
-  order_lookups,    // vectors of sequences, in the order in which they are sent
-  sum_output,       // reduce_scatter of partial sums
-  exchange_output,  // of vectors, or of sums that are complete
-  order_output,     // received vectors in the order of the batch
-  merge_tiers,      // of one table
+  order_lookups,       // vectors of sequences, in the order in which they are sent
+  sum_output,          // reduce_scatter of partial sums
+  exchange_output,     // of vectors, or of sums that are complete
+  order_output,        // received vectors in the order of the batch
+  merge_tiers,         // of one table
+  restore_duplicates,  // a vector for every id of the batch, of those that came once
 
   // The dense part. What takes no embeddings is its bottom.
   bottom_forward,
@@ -65,6 +67,7 @@ enum class OpRole {
   dense_update,
 
   // Gradients of vectors, from the dense part to the rows.
+  sum_duplicates,  // of an id that was sent once
   split_gradient_tiers,
   order_gradient,           // of the own batch, in the order in which it is sent
   exchange_gradient,        //

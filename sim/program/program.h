@@ -97,6 +97,13 @@ struct Op {
 // Beside each id split_tiers writes where in the batch it stood.
 inline constexpr double kPositionBytes = 4;
 
+// Ids are made unique as numbers of 8 bytes, and so are their places among the unique ones.
+inline constexpr int kUniqueIdBytes = 8;
+// Bytes that deduplicate_ids reads and writes beside its sort, of each id and of each that is kept (FBGEMM,
+// jagged_unique_indices: numbered over all tables, compared with the one before, counted, written where they stood,
+// numbered as before, measured; at::_unique in between).
+inline constexpr double kUniquePassBytes = 112, kKeptIdBytes = 8;
+
 constexpr std::string_view kLaunchStream = "launch";  // the host's, in Program::streams
 
 // One training iteration: for each rank, streams of operations with their bytes and dependencies, but without times.

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/statistics.h"
+#include "models/load/row_curves.h"
 #include "sim/program/shard_lookups.h"
 
 namespace shardsim {
@@ -58,6 +59,12 @@ std::vector<RankLoads::OfTable> named_tables(const Program& program, std::map<in
   return tables;
 }
 
+// Each source asks for the row once, if its batch has it.
+double asked_once(const Program& program, const Program::Shard& shard, double share) {
+  const double ids = items_of(program, shard);
+  return ids > 0 ? lookups_of_set(program, shard) / ids * chance_to_meet(share, ids) : 0;
+}
+
 // Of bags that follow from their first id, the first ids alone are counted: the others are spread over the table.
 std::optional<HotRow> hottest_row(const Program& program, double mean_lookups) {
   std::optional<HotRow> hottest;
@@ -69,12 +76,18 @@ std::optional<HotRow> hottest_row(const Program& program, double mean_lookups) {
     if (!(all > 0)) continue;
     const double ids = table.bag_ids == BagIds::first_id ? table.features.front().pooling_factor : 1;
     const double share = access.probability(shard.row_begin) / all / ids;
-    const double lookups = share * lookups_of_set(program, shard);
+    const double lookups =
+        table.index_dedup ? asked_once(program, shard, share) : share * lookups_of_set(program, shard);
     if (hottest && lookups <= hottest->lookups) continue;
     const double least = mean_lookups > 0 ? lookups / mean_lookups : 1;  // nobody looks up anything
     hottest = {table.name, shard.shards(), share, lookups, least};
   }
   return hottest;
+}
+
+// Holders of a table that removes duplicates say how many lookups they have, though it be as many for each.
+bool has_even_lookups(const Program::Shard& shard) {
+  return std::ranges::adjacent_find(shard.lookups, std::not_equal_to<>()) == shard.lookups.end();
 }
 
 }  // namespace
@@ -97,7 +110,7 @@ RankLoads loads_of(const Program& program) {
 }
 
 std::optional<RankLoads> rank_loads(const Program& program) {
-  if (std::ranges::all_of(program.shards, [](const Program::Shard& shard) { return shard.lookups.empty(); })) return {};
+  if (std::ranges::all_of(program.shards, has_even_lookups)) return {};
   return loads_of(program);
 }
 

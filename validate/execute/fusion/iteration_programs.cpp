@@ -39,10 +39,21 @@ void refuse_launches(const Program& program) {
                     "Lower the case again without 'software'");
 }
 
+// Ranks draw ids to counts that the Program states. How many of them are different is known as a mean alone, which no
+// draw meets, and the exchanges have fixed sizes.
+void refuse_deduplication(const Program& program) {
+  const auto found = std::ranges::find_if(program.tables, &Table::index_dedup);
+  if (found == program.tables.end()) return;
+  throw input_error({program.scenario},
+                    fmt::format("table '{}' has index_dedup, which is simulated and cannot be executed", found->name),
+                    "Lower the case again with index_dedup: false");
+}
+
 }  // namespace
 
 void check_iteration_programs(const IterationPrograms& programs) {
   refuse_launches(programs.first());
+  refuse_deduplication(programs.first());
   if (programs.size() == 1) return;
   const Program& first = programs.first();
   for (std::size_t turn = 1; turn < programs.size(); ++turn) {

@@ -17,23 +17,72 @@ constexpr double kSplitTolerance = 1e-9;  // seconds
 constexpr std::int64_t kMostHeadColumns = 1 << 20;
 constexpr double kMostItems = 1e9;
 
-void read_attention(MapReader& reader, DenseLayer& layer) {
+constexpr double kSameLength = 1e-9;  // relative
+
+double length_of(const std::vector<int>& sequences, const std::vector<Table>& tables) {
+  double length = 0;
+  for (const int index : sequences) length += tables[static_cast<std::size_t>(index)].average_length;
+  return length;
+}
+
+std::vector<int> sequences_of(const std::vector<Table>& tables) {
+  std::vector<int> sequences;
+  for (std::size_t index = 0; index < tables.size(); ++index) {
+    if (tables[index].kind == TableKind::sequence) sequences.push_back(static_cast<int>(index));
+  }
+  return sequences;
+}
+
+// Whose items may be `length` a sample: all sequences, if they are no more, or the only one that is as long; none else.
+std::vector<int> likely_sequences(double length, const std::vector<Table>& tables) {
+  std::vector<int> all = sequences_of(tables);
+  if (length_of(all, tables) <= length * (1 + kSameLength)) return all;
+  std::erase_if(all, [&](int index) {
+    return std::abs(tables[static_cast<std::size_t>(index)].average_length - length) > kSameLength * length;
+  });
+  return all.size() == 1 ? all : std::vector<int>{};
+}
+
+std::vector<int> read_attended(MapReader& reader, double length, const std::vector<Table>& tables) {
+  if (!reader.has("tables")) return likely_sequences(length, tables);
+  std::vector<int> attended;
+  for (const Tree& item : reader.list("tables", Bounds::from(1))) {
+    const std::string name = text_leaf(kLabelRule)(item);
+    const auto found = std::ranges::find(tables, name, &Table::name);
+    const int index = static_cast<int>(found - tables.begin());
+    if (found == tables.end() || found->kind != TableKind::sequence)
+      throw input_error(item.place, fmt::format("there is no sequence table '{}'", name),
+                        "Name the tables whose items attend to each other");
+    if (std::ranges::find(attended, index) != attended.end())
+      throw input_error(item.place, fmt::format("table '{}' is there twice", name), "Name it once");
+    attended.push_back(index);
+  }
+  const double items = length_of(attended, tables);
+  if (items > length * (1 + kSameLength))
+    throw input_error(reader.place_of("length"),
+                      fmt::format("attention has {:g} items a sample, its tables have {:g}", length, items),
+                      "Give at least the sum of their average_length");
+  return attended;
+}
+
+void read_attention(MapReader& reader, DenseLayer& layer, const std::vector<Table>& tables) {
   Attention attention;
   const Bounds columns = Bounds::from(1).to(kMostHeadColumns);
   attention.heads = reader.count("heads", columns);
   attention.head_dim = reader.count("head_dim", columns);
   attention.length = reader.real("length", Bounds::above(0).to(kMostItems));
   attention.causal = reader.flag("causal", true);
+  attention.tables = read_attended(reader, attention.length, tables);
   layer.in = layer.out = attention.heads * attention.head_dim;
   layer.weights = false;
   layer.attention = attention;
 }
 
-DenseLayer read_layer(MapReader reader) {
+DenseLayer read_layer(MapReader reader, const std::vector<Table>& tables) {
   DenseLayer layer;
   layer.name = read_label(reader, "name");
   if (reader.choice("kind", {"product", "attention"}, "product") == "attention") {
-    read_attention(reader, layer);
+    read_attention(reader, layer, tables);
   } else {
     layer.in = reader.count("in");
     layer.out = reader.count("out");
@@ -45,10 +94,10 @@ DenseLayer read_layer(MapReader reader) {
   return layer;
 }
 
-std::vector<DenseLayer> read_layers(MapReader& reader) {
+std::vector<DenseLayer> read_layers(MapReader& reader, const std::vector<Table>& tables) {
   std::vector<DenseLayer> layers;
   for (const Tree& item : reader.list("layers"))
-    layers.push_back(read_layer({item, fmt::format("{}.layers.{}", reader.path(), layers.size())}));
+    layers.push_back(read_layer({item, fmt::format("{}.layers.{}", reader.path(), layers.size())}, tables));
   return layers;
 }
 
@@ -202,7 +251,7 @@ DensePart read_dense(MapReader reader, const std::vector<Table>& tables) {
     dense.measured = read_measured(reader.map("measured"));
     dense.measured->source = source_of_rest(reader.required("measured"));
   } else if (reader.has("layers")) {
-    dense.layers = read_layers(reader);
+    dense.layers = read_layers(reader, tables);
   }
   dense.input_gradient = reader.flag("input_gradient", false);
   dense.precision = reader.choice("precision", {"fp32", "tf32", "fp16", "bf16"}, "fp32");

@@ -304,6 +304,7 @@ Workload read_workload(const Tree& tree, const std::string& folder) {
   workload.tables = read_tables(reader, folder, defaults, workload.sources);
   read_sample_factor(reader, workload);
   workload.dense = read_dense(reader.map("dense"), workload.tables);
+  vary_attention(workload);
   check_ids_in_place(reader, workload);
   check_hugectr(reader, workload);
   check_hugectr_hybrid(reader, workload);

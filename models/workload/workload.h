@@ -60,10 +60,25 @@ struct Table {
 // Attention of the items of a sample to each other: scores of pairs and their sums, nothing that is trained.
 struct Attention {
   std::int64_t heads = 0, head_dim = 0;
-  double length = 0;   // items of a sample
-  bool causal = true;  // to items up to the own one
+  double length = 0;        // items of a sample, on average
+  bool causal = true;       // to items up to the own one
+  std::vector<int> tables;  // of the workload, whose sequences the items are; none: every sample has `length` of them
 
-  double pairs() const { return causal ? length * (length + 1) / 2 : length * length; }  // of a sample, per head
+  // A table whose sequences differ from sample to sample.
+  struct Varying {
+    int table = 0;
+    double mean = 0;  // items of a sample
+    double skew = 0;  // third central moment / variance
+    bool operator==(const Varying&) const = default;
+  };
+  std::vector<Varying> varying;  // of `tables`
+  double variance = 0;           // of the items of a sample
+
+  // Of a sample, per head: the mean over samples, and of a sample with so many items.
+  double pairs() const { return causal ? (length * (length + 1) + variance) / 2 : length * length + variance; }
+  double pairs_of(double items) const { return causal ? items * (items + 1) / 2 : items * items; }
+  // Of `samples` samples whose sequences have so many items in all, by table of the workload; as is expected of that.
+  double pairs_of(double samples, const std::vector<double>& items_by_table) const;
   bool operator==(const Attention&) const = default;
 };
 

@@ -32,6 +32,9 @@ void read_bag_ids(MapReader& reader, Table& table);
 // The dense part; `tables` say what its interaction works on.
 DensePart read_dense(MapReader reader, const std::vector<Table>& tables);
 
+// Gives attention the variance of its items, by the length laws of its tables. The workload is read.
+void vary_attention(Workload& workload);
+
 // The dtype at `key`, or nothing when the key is absent.
 std::optional<Dtype> read_dtype(MapReader& reader, std::string_view key);
 

@@ -68,8 +68,8 @@ void Lowering::take_dense_steps() {
   for (const DenseStep& step : steps_) step_flops_.push_back({{step.flops}});
   if (!flops_differ()) return;
   for (PerRank& flops : step_flops_) flops.values.clear();
-  for (const double items : *items_) {
-    const std::vector<DenseStep> of_rank = dense_backward_steps(workload_, items);
+  for (const RankItems& items : *items_) {
+    const std::vector<DenseStep> of_rank = dense_backward_steps(workload_, &items);
     for (std::size_t step = 0; step < steps_.size(); ++step) step_flops_[step].values.push_back(of_rank[step].flops);
   }
 }

@@ -19,10 +19,10 @@ void Lowering::put_work(int id, const std::function<DenseWork(const DenseStyle&)
   if (software_ == nullptr) return;
   std::vector<DenseWork> of_ranks;
   if (flops_differ()) {
-    for (const double items : *items_)
-      of_ranks.push_back(of_style({software_->fused, software_->attention_share, items}));
+    for (const RankItems& items : *items_)
+      of_ranks.push_back(of_style({software_->fused, software_->attention_share, &items}));
   } else {
-    of_ranks.push_back(of_style({software_->fused, software_->attention_share, {}}));
+    of_ranks.push_back(of_style({software_->fused, software_->attention_share, nullptr}));
   }
   operators_[id] = of_ranks.front().operators;
   put_dense_work(op_at(id), of_ranks);

@@ -19,10 +19,8 @@ struct Piece {
   LayerRun run;
 };
 
-using Items = std::optional<double>;
-
 // In the order of the backward pass.
-std::vector<Piece> pieces_of(const Workload& workload, Items items) {
+std::vector<Piece> pieces_of(const Workload& workload, const RankItems* items) {
   const std::vector<DenseLayer>& layers = workload.dense.layers;
   std::int64_t count = 0;
   for (const DenseLayer& layer : layers) count += std::min(layer.repeat, kMostLayers + 1);
@@ -76,7 +74,7 @@ class BucketPacker {
 
 }  // namespace
 
-double dense_forward_flops(const Workload& workload, bool bottom, std::optional<double> items) {
+double dense_forward_flops(const Workload& workload, bool bottom, const RankItems* items) {
   double flops = 0;
   for (const DenseLayer& layer : workload.dense.layers) {
     if (is_bottom(layer) == bottom)
@@ -85,7 +83,7 @@ double dense_forward_flops(const Workload& workload, bool bottom, std::optional<
   return flops;
 }
 
-std::vector<DenseStep> dense_backward_steps(const Workload& workload, std::optional<double> items) {
+std::vector<DenseStep> dense_backward_steps(const Workload& workload, const RankItems* items) {
   const std::int64_t parameters = workload.dense.parameters.count;
   const std::vector<Piece> pieces = pieces_of(workload, items);
   BucketPacker packer;

@@ -34,6 +34,12 @@ bool is_activated(const DensePart& dense, const DenseLayer& layer) {
   return layer.weights && !is_cross(dense, layer) && layer.out > 1;
 }
 
+// Of one rank's batch, per head.
+double pairs_of_batch(const Workload& workload, const Attention& attention, const RankItems* items) {
+  const auto samples = static_cast<double>(workload.batch_per_gpu);
+  return items == nullptr ? samples * attention.pairs() : attention.pairs_of(samples, items->of_table);
+}
+
 // Passes over `elements` numbers each, every one a kernel.
 DenseWork passes(double count, double elements, const DensePart& dense, double kernels) {
   DenseWork work;
@@ -109,10 +115,9 @@ class LayerWork {
   // Forward scores and their sums are a product each, one kernel together; backward there are five.
   DenseWork attention(double products) const {
     const Attention& attention = *layer_.attention;
-    const double pairs = static_cast<double>(attention.heads) * attention.pairs();
+    const double pairs = static_cast<double>(attention.heads) * pairs_of_batch(workload_, attention, style_.items);
     DenseWork work;
-    work.products = {{static_cast<double>(workload_.batch_per_gpu) * pairs, products,
-                      static_cast<double>(attention.head_dim), 1, style_.attention_share}};
+    work.products = {{pairs, products, static_cast<double>(attention.head_dim), 1, style_.attention_share}};
     work.operators = 1;
     if (layer_.elementwise)
       add_stated_passes(work, products == kScoreProducts, samples_ * static_cast<double>(layer_.out));
@@ -209,8 +214,8 @@ void DenseWork::add(const DenseWork& more) {
   operators += more.operators;
 }
 
-double samples_of_layer(const Workload& workload, const DenseLayer& layer, std::optional<double> items) {
-  if (layer.per_item && items) return *items;
+double samples_of_layer(const Workload& workload, const DenseLayer& layer, const RankItems* items) {
+  if (layer.per_item && items != nullptr) return items->all;
   double per_sample = 1;
   if (layer.per_item) {
     per_sample = 0;
@@ -221,15 +226,14 @@ double samples_of_layer(const Workload& workload, const DenseLayer& layer, std::
   return per_sample * static_cast<double>(workload.batch_per_gpu);
 }
 
-double forward_flops_of(const Workload& workload, const DenseLayer& layer, std::optional<double> items) {
+double forward_flops_of(const Workload& workload, const DenseLayer& layer, const RankItems* items) {
   if (layer.attention)
-    return 2 * kScoreProducts * static_cast<double>(layer.in) * layer.attention->pairs() *
-           static_cast<double>(workload.batch_per_gpu);
+    return 2 * kScoreProducts * static_cast<double>(layer.in) * pairs_of_batch(workload, *layer.attention, items);
   return 2.0 * static_cast<double>(layer.in) * static_cast<double>(layer.out) *
          samples_of_layer(workload, layer, items);
 }
 
-double backward_flops_of(const Workload& workload, const DenseLayer& layer, std::optional<double> items) {
+double backward_flops_of(const Workload& workload, const DenseLayer& layer, const RankItems* items) {
   const double of_forward = layer.attention ? kScoreGradientProducts / kScoreProducts : 2;
   return of_forward * forward_flops_of(workload, layer, items);
 }

@@ -33,11 +33,17 @@ struct LayerRun {
   bool operator==(const LayerRun&) const = default;
 };
 
+// Items of one rank's drawn batch: of all its sequences, and of those of each table of the workload.
+struct RankItems {
+  double all = 0;
+  std::vector<double> of_table;
+};
+
 // How the passes between products run: `fused` as HugeCTR and compilers do, or one operator each.
 struct DenseStyle {
   bool fused = true;
   double attention_share = 1;        // of the peak rate, that attention reaches
-  std::optional<double> items = {};  // of all sequences of the rank's batch; none: as many as expected
+  const RankItems* items = nullptr;  // of the rank's batch; null: as many as expected
 };
 
 // The forward pass of one rank's batch, the bottom layers or the others.
@@ -59,10 +65,10 @@ void put_dense_work(Op& op, const std::vector<DenseWork>& of_ranks);
 bool has_input_layer(const DensePart& dense);
 
 // FLOP of a layer, once, of one rank's batch.
-double forward_flops_of(const Workload& workload, const DenseLayer& layer, std::optional<double> items);
-double backward_flops_of(const Workload& workload, const DenseLayer& layer, std::optional<double> items);
+double forward_flops_of(const Workload& workload, const DenseLayer& layer, const RankItems* items);
+double backward_flops_of(const Workload& workload, const DenseLayer& layer, const RankItems* items);
 
 // Samples of one rank's batch that a layer works on, or items.
-double samples_of_layer(const Workload& workload, const DenseLayer& layer, std::optional<double> items);
+double samples_of_layer(const Workload& workload, const DenseLayer& layer, const RankItems* items);
 
 }  // namespace shardsim

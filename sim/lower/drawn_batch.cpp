@@ -38,6 +38,11 @@ std::vector<double> cell_shares(const GroupMember& member) {
   return shares;
 }
 
+void add_items(RankItems& items, int table, std::int64_t more) {
+  items.all += static_cast<double>(more);
+  items.of_table[static_cast<std::size_t>(table)] += static_cast<double>(more);
+}
+
 // Ranks whose ids an owner looks up.
 double sources_of(const GroupMember& member, int world) {
   const Strategy strategy = member.placement->strategy;
@@ -126,7 +131,7 @@ std::vector<FactorSums> BatchMaker::factors_of(std::int64_t iteration) const {
 
 DrawnBatch BatchMaker::draw(std::int64_t iteration) const {
   DrawnBatch batch;
-  batch.items.assign(static_cast<std::size_t>(world_), 0.0);
+  batch.items.assign(static_cast<std::size_t>(world_), {0, std::vector<double>(tables_.size(), 0.0)});
   for (std::size_t placement = 0; placement < cells_.size(); ++placement) {
     const CellCounts none(world_, cells_[placement]);
     batch.placements.push_back({none, none, rows_[placement], {}});
@@ -168,7 +173,7 @@ void BatchMaker::draw_table(int index, std::int64_t iteration, const std::vector
     const FactorSums* const stretched = factors.empty() ? nullptr : &factors[static_cast<std::size_t>(rank)];
     for (std::size_t feature = 0; feature < draws.features(); ++feature) {
       const std::int64_t ids = draws.ids(feature, iteration, rank, stretched);
-      if (table.kind == TableKind::sequence) batch.items[static_cast<std::size_t>(rank)] += static_cast<double>(ids);
+      if (table.kind == TableKind::sequence) add_items(batch.items[static_cast<std::size_t>(rank)], index, ids);
       std::vector<std::int64_t> cells;
       for (std::size_t block = 0; block < blocks.size(); ++block) {
         const bool as_before = block > 0 && blocks[block].shares == blocks[block - 1].shares;

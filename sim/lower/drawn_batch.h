@@ -7,6 +7,7 @@
 
 #include "models/load/batch_draws.h"
 #include "plan/plan.h"
+#include "sim/lower/dense_work.h"
 #include "sim/lower/lower.h"
 #include "sim/program/program.h"
 
@@ -54,7 +55,7 @@ struct DrawnPlacement {
 // The batches that all ranks meet in one iteration.
 struct DrawnBatch {
   std::vector<DrawnPlacement> placements;  // [of the plan]
-  std::vector<double> items;               // [rank] of all its sequences
+  std::vector<RankItems> items;            // [rank]
 };
 
 // Draws batches for one plan. What a table's ids are depends on the table, the seed of the load and the iteration

@@ -129,7 +129,7 @@ int Lowering::dense_forward(bool bottom, std::vector<int> after) {
   op_at(id).flops.values = {dense_forward_flops(workload_, bottom)};
   if (flops_differ()) op_at(id).flops.values.clear();
   for (std::size_t rank = 0; flops_differ() && rank < items_->size(); ++rank) {
-    op_at(id).flops.values.push_back(dense_forward_flops(workload_, bottom, (*items_)[rank]));
+    op_at(id).flops.values.push_back(dense_forward_flops(workload_, bottom, &(*items_)[rank]));
   }
   op_at(id).precision = precision();
   put_forward_work(id, bottom);
@@ -138,7 +138,10 @@ int Lowering::dense_forward(bool bottom, std::vector<int> after) {
 
 // Between ranks, whose sequences were drawn.
 bool Lowering::flops_differ() const {
-  return items_ != nullptr && std::ranges::any_of(workload_.dense.layers, &DenseLayer::per_item);
+  const auto by_items = [](const DenseLayer& layer) {
+    return layer.per_item || (layer.attention && !layer.attention->varying.empty());
+  };
+  return items_ != nullptr && std::ranges::any_of(workload_.dense.layers, by_items);
 }
 
 }  // namespace shardsim

@@ -184,10 +184,10 @@ class Lowering {
                       std::vector<int> after);
 
   const Workload& workload_;
-  const Software* software_;          // null: none is stated
-  bool launches_;                     // by the host, as an operation each
-  std::map<int, double> operators_;   // [operation] of the dense part, for the host
-  const std::vector<double>* items_;  // [rank] of all sequences of a drawn batch; null: the expected ones
+  const Software* software_;             // null: none is stated
+  bool launches_;                        // by the host, as an operation each
+  std::map<int, double> operators_;      // [operation] of the dense part, for the host
+  const std::vector<RankItems>* items_;  // [rank] of a drawn batch; null: the expected ones
   Program program_;
   std::vector<FusionGroup> groups_;
   std::vector<Stream> streams_;  // index in Program::streams; empty where nothing overlaps

@@ -228,6 +228,39 @@ std::string totals_legend(const StudyResult& study, const PlannerTotals& totals)
              totals.common, totals.cases, pairs_text(totals));
 }
 
+// The plans of one comparison, each with index_dedup where its iteration is shorter so; null where one was not asked.
+struct FairTime {
+  const ComparedPlan* plan = nullptr;
+  double ms = 0;
+  bool deduplicated = false;
+};
+
+std::vector<FairTime> fair_times(const PlannerComparison& comparison, const StudyResult& study) {
+  std::vector<FairTime> times;
+  for (const ComparedPlan* plan : fastest_first(comparison)) {
+    const auto of = std::ranges::find(study.cases, plan->name, &CaseResult::name);
+    if (!plan->fitting_ms() || of == study.cases.end() || !of->iteration_ms_without_duplicates) continue;
+    const double with = *of->iteration_ms_without_duplicates;
+    times.push_back({plan, std::min(*plan->iteration_ms, with), with < *plan->iteration_ms});
+  }
+  std::ranges::stable_sort(times, {}, &FairTime::ms);
+  return times;
+}
+
+// What of each plan is left when all have an option that is there for any of them.
+std::string deduplicated_text(const PlannerComparison& comparison, const StudyResult& study) {
+  const std::vector<FairTime> times = fair_times(comparison, study);
+  if (std::ranges::none_of(times, &FairTime::deduplicated)) return "";
+  const int places = decimals_for(longest_iteration_ms(study));
+  std::vector<std::string> parts;
+  for (const FairTime& time : times) {
+    parts.push_back(fmt::format("{} {} ms{} (x best {})", time.plan->planner, fixed(time.ms, places),
+                                time.deduplicated ? "" : " without it", fixed(time.ms / times.front().ms, 3)));
+  }
+  return fmt::format("{} same plans, with index_dedup of sequences where that is faster: {}.",
+                     study.comparisons.size() == 1 ? "The" : comparison.name + ": the", join(parts));
+}
+
 }  // namespace
 
 std::vector<const ComparedPlan*> fastest_first(const PlannerComparison& comparison) {
@@ -276,6 +309,10 @@ Section planners_section(const StudyResult& study, Medium medium) {
   Section section = table_section("Planners", planners_legend(study), planners_sheet(study));
   if (any_in_model(study)) section.remark = "in-model";
   section.folded = many;
+  for (const PlannerComparison& comparison : study.comparisons) {
+    const std::string text = deduplicated_text(comparison, study);
+    if (!text.empty()) section.blocks.emplace_back(Paragraph{text});
+  }
   add_reasons(section, "Without a plan, and why:", reasons(study, false));
   add_reasons(section, "Not compared, because 'all' does not give the options that they need:", reasons(study, true));
   return section;

@@ -296,16 +296,22 @@ void note_bandwidths(Notes& notes, const Case& item) {
                   furthest.empty() ? "" : ": ", furthest));
 }
 
-// Expected batches: every sample has the mean.
+bool attends(const DenseLayer& layer) {
+  return layer.attention && !layer.attention->varying.empty();
+}
+
+// Expected batches: every sample has the mean, but for attention, which knows the law.
 void note_lengths(Notes& notes, const Workload& workload) {
   const auto varies = [](const Table& table) { return table.lengths.family != "fixed"; };
   const auto first = std::find_if(workload.tables.begin(), workload.tables.end(), varies);
   if (first == workload.tables.end()) return;
   const auto more = std::count_if(std::next(first), workload.tables.end(), varies);
-  notes.push_back(
-      fmt::format("length_distribution of table '{}'{} has no effect here: every sample has the mean length. In "
-                  "reality, ranks that get long samples are slower; 'load: {{batches: drawn}}' simulates that.",
-                  first->name, more > 0 ? fmt::format(" and {} more", more) : ""));
+  const bool attention = std::ranges::any_of(workload.dense.layers, attends);
+  notes.push_back(fmt::format(
+      "length_distribution of table '{}'{} has no effect here{}: every {} has the mean length. In "
+      "reality, ranks that get long samples are slower; 'load: {{batches: drawn}}' simulates that.",
+      first->name, more > 0 ? fmt::format(" and {} more", more) : "",
+      attention ? " but on attention, which costs as much as on average" : "", attention ? "rank" : "sample"));
 }
 
 void note_widths(Notes& notes, const Workload& workload) {

@@ -10,6 +10,7 @@
 #include "sim/study/drawn_batches.h"
 #include "sim/study/hardware.h"
 #include "sim/study/result_fields.h"
+#include "sim/study/without_duplicates.h"
 #include "sim/timeline/host_waits.h"
 #include "sim/timeline/timeline.h"
 
@@ -318,6 +319,10 @@ void add_what_if_notes(CaseResult& result, const PreparedCase& prepared) {
   std::vector<std::string> notes = sound_cluster_notes(result, prepared);
   notes.push_back(slower_links_note(prepared));
   notes.push_back(better_plan_note(result, prepared));
+  if (const std::optional<WithoutDuplicates> without = without_duplicates(result, prepared)) {
+    result.iteration_ms_without_duplicates = without->iteration_ms;
+    notes.push_back(duplicates_note(result, *without));
+  }
   for (std::string& note : notes)
     if (!note.empty()) result.notes.push_back(std::move(note));
 }

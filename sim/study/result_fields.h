@@ -330,6 +330,7 @@ void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
   visit.field("interval", result.interval);
   visit.take("relative_to", result.relative_to);
   visit.field("iteration_ms_at_observed_payload", result.iteration_ms_at_observed_payload);
+  visit.take("iteration_ms_without_duplicates", result.iteration_ms_without_duplicates);
   visit.group_if("job", result.job, [&](auto& inner, auto& job) {
     inner.field("fabric", job.fabric);
     inner.field("nodes", job.nodes);

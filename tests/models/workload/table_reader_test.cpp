@@ -14,6 +14,17 @@ TEST_CASE("copies are equal tables that differ in name") {
   CHECK(parsed(one_table("name: t, copies: 1, rows: 100, dim: 4, kind: pooled")).tables[0].name == "t_0");
 }
 
+TEST_CASE("sequences remove duplicates if they or the workload say so, and pooled tables cannot") {
+  const std::string sequence = kSequence;
+  CHECK_FALSE(parsed(one_table(sequence)).tables[0].index_dedup);
+  CHECK(parsed(one_table(sequence + ", index_dedup: true")).tables[0].index_dedup);
+  CHECK(parsed(one_table(sequence, "index_dedup: true")).tables[0].index_dedup);
+  CHECK_FALSE(parsed(one_table(sequence + ", index_dedup: false", "index_dedup: true")).tables[0].index_dedup);
+  const std::string pooled = "name: t, rows: 100, dim: 4, kind: pooled";
+  check_refused(one_table(pooled + ", index_dedup: true"), "w.yaml:4:", "only sequence tables have this key");
+  check_refused(one_table(pooled, "index_dedup: true"), "w.yaml:", "no table is a sequence");
+}
+
 TEST_CASE("runtime without a length observes the planned one") {
   const Workload w =
       parsed(one_table(std::string(kSequence) + ", runtime: {source: a log, shares: [{rows: 10, share: 50 %}]}"));

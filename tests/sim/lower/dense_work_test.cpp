@@ -125,4 +125,58 @@ TEST_CASE("dense work: attention counts pairs, at a share of the peak") {
   CHECK(backward.bytes == 2 * 6 * tensor + 3 * tensor);
 }
 
+namespace {
+
+// A sequence of 100 items on average, and attention over it.
+Workload attending(const std::string& lengths, const std::string& causal) {
+  return read_workload(
+      parse_yaml(
+          "schema: shardsim.workload/1\nname: w\nbatch_per_gpu: 32\ntables:\n  - {name: t, rows: 1000, dim: 8, kind: "
+          "sequence, average_length: 100, length_distribution: " +
+              lengths +
+              "}\ndense:\n  layers: [{name: a, kind: attention, heads: 4, head_dim: 16, length: 100, causal: " +
+              causal + "}]\n",
+          "w.yaml"),
+      "");
+}
+
+double pairs_of(const Workload& workload) {
+  return dense_forward_flops(workload, false) / (4.0 * 64 * 32);
+}
+
+}  // namespace
+
+TEST_CASE("attention over sequences of one length costs what its length says, to the last digit") {
+  for (const char* const lengths : {"{family: fixed}", "{family: histogram, lengths: [{length: 100, share: 1}]}"}) {
+    CHECK(pairs_of(attending(lengths, "true")) == 5050);
+    CHECK(pairs_of(attending(lengths, "false")) == 10'000);
+  }
+}
+
+// E L^2 of the geometric law is 2 m^2 + m.
+TEST_CASE("attention costs the mean square of the lengths: of geometric ones about twice that of the mean") {
+  CHECK(pairs_of(attending("{family: geometric}", "false")) == 20'100);
+  CHECK(pairs_of(attending("{family: geometric}", "true")) == (20'100 + 100) / 2);
+  CHECK(pairs_of(attending("{family: poisson}", "false")) == 10'100);
+  const Workload workload = attending("{family: geometric}", "true");
+  const DenseWork forward = forward_work(workload, false, {}), backward = whole_backward(workload, {});
+  CHECK(flops_of(forward) == dense_forward_flops(workload, false));
+  CHECK(flops_of(backward) == doctest::Approx(2.5 * flops_of(forward)));
+}
+
+// Of n items in b geometric sequences all ways to share them are as likely: E L^2 = n/b + 2 n (n - 1) / (b (b + 1)).
+TEST_CASE("attention of a drawn batch costs what its items make likely") {
+  const Workload workload = attending("{family: geometric}", "false");
+  const auto pairs = [&](double items) {
+    const RankItems drawn{items, {items}};
+    return dense_forward_flops(workload, false, &drawn) / (4.0 * 64);
+  };
+  CHECK(pairs(3200) == doctest::Approx(32 * 20'100));
+  for (const double n : {2700.0, 3200.0, 3800.0})
+    CHECK(pairs(n) == doctest::Approx(n + 2 * n * (n - 1) / 33).epsilon(0.04));
+  CHECK(pairs(0) == 0);
+  const RankItems even{3200, {3200}};
+  CHECK(dense_forward_flops(attending("{family: fixed}", "false"), false, &even) == 4.0 * 64 * 32 * 10'000);
+}
+
 }  // namespace shardsim::dense_work_test

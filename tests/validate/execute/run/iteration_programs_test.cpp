@@ -107,6 +107,13 @@ TEST_CASE("Programs that differ in more than sizes are refused, and several unde
   CHECK_NOTHROW(check_iteration_programs(pipelined.front()));
 }
 
+TEST_CASE("a Program whose ranks remove duplicates is refused, with the table's name") {
+  Program program = sample::lowered("{name: row_wise}", sample::workload(sample::kTwoTables));
+  program.tables.front().index_dedup = true;
+  CHECK_THROWS_WITH_AS(check_iteration_programs(program),
+                       doctest::Contains("' has index_dedup, which is simulated and cannot be executed"), Error);
+}
+
 TEST_CASE("with drawn sizes every drawn id is asked for, and the data equal a single process bit for bit") {
   const char* const one_table =
       "  - {name: a, rows: 1000, dim: 64, kind: sequence, average_length: 5, access: {family: zipf, s: 1.05}}\n";

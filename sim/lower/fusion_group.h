@@ -37,7 +37,7 @@ struct FusionGroup {
   Purpose as(OpRole role) const { return {role, index}; }
   bool exchanges() const { return !group.empty(); }
   bool pooled() const { return kind == TableKind::pooled; }
-  bool removes_duplicates() const { return own_duplicated_ids.any; }  // of some table
+  bool removes_duplicates() const { return own_duplicated_bytes.any; }  // of some table
   // Partial sums are added up on their way. Where every owner sends its own, they are added up by who gets them.
   bool reduces() const { return pooled() && in_rows(strategy) && exchanges() && partial_sums != PartialSums::uniform; }
   // table_row_wise, grid_shard and the hierarchical row_wise: what a node's ranks bring to, and get back from, those of

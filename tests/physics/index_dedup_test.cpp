@@ -7,6 +7,7 @@
 #include "sim/lower/drawn_programs.h"
 #include "sim/memory/buffers.h"
 #include "sim/planning/lower_bound.h"
+#include "tests/physics/random_plans.h"
 #include "tests/physics/two_tables.h"
 
 namespace shardsim::index_dedup_test {
@@ -29,7 +30,7 @@ Workload with_zipf(Workload workload, double s) {
 }
 
 Workload deduplicated(Workload workload) {
-  for (Table& table : workload.tables) table.index_dedup = true;
+  for (Table& table : workload.tables) table.index_dedup = table.kind == TableKind::sequence;
   return workload;
 }
 
@@ -269,6 +270,20 @@ TEST_CASE("no planner is faster than the lower bound of deduplicated sequences")
       const Program program = lowered(fmt::format("{{name: {}}}", planner), item.workload, cluster);
       CHECK(bound <= simulated(program, cluster, "closed_form").iteration_ms);
     }
+  }
+}
+
+TEST_CASE("random plans of sequences and bags: no exchange grows, and every Program is right") {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    CAPTURE(seed);
+    RandomChoice choice{torchrec_strategies()};
+    choice.pipeline = seed % 3 == 0 ? "sparse_dist" : seed % 3 == 1 ? "prefetch_sparse_dist" : "none";
+    choice.kernels = {"fused", "dense", "fused_uvm_caching"};
+    const RandomPlan made = random_plan(seed, choice);
+    const Program before = lowered_at_random(made), after = lowered_at_random(physics::deduplicated(made));
+    for (const OpRole role : kExchanges) CHECK(exchanged(after, role) <= exchanged(before, role));
+    CHECK(lookups(after) <= lookups(before));
+    CHECK(off(rows_updated(after), rows_updated(before)) < 1e-9);
   }
 }
 

@@ -85,7 +85,8 @@ bool adds_up(const std::string& role) {
 
 TEST_CASE("loads of placements add up to the operations of the whole plan") {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
-    const RandomPlan made = random_plan(seed, {.strategies = torchrec_strategies()});
+    RandomPlan made = random_plan(seed, {.strategies = torchrec_strategies()});
+    if (seed % 3 == 0) made = deduplicated(std::move(made));
     const auto program = of_program(made);
     for (const auto& [role, sum] : summed_loads(made)) {
       if (!adds_up(role)) continue;

@@ -136,6 +136,12 @@ inline RandomPlan random_plan(std::uint64_t seed, const RandomChoice& choice) {
   return made;
 }
 
+// The same plan, whose sequences ask for every id once per rank.
+inline RandomPlan deduplicated(RandomPlan made) {
+  for (Table& table : made.workload.tables) table.index_dedup = table.kind == TableKind::sequence;
+  return made;
+}
+
 inline Program lowered_at_random(const RandomPlan& made) {
   Program program = lower(made.plan, made.workload, *made.cluster, even_rows());
   check_program(program, Place{"test"});

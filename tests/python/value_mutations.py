@@ -29,6 +29,7 @@ BEYOND = [
     (r".*\.(gpus|nics|links|ranks|nodes)(\.\*)*", "does not exist|outside the|named twice|linked twice|lower to a higher",
      "how many of them there are"),
     (r"tables_from\.tables\.\*", "there is no table", "how many tables that workload has"),
+    (r"dense\.layers\.\*\.(tables\.\*|length)", "there is no sequence table|its tables have", "how the file calls its tables"),
     (r".*\.compute_capability", "is for CPU ranks", "which device it is"),
     (r".*\.published\.\*\.value", "unit", "the quantity says which unit is due"),
     (r".*", "_to is below|is below [a-z]|divided into|domain|leaves nothing|all nodes are under one leaf"

@@ -44,6 +44,26 @@ TEST_CASE("a dot interaction multiplies every vector with every other and has no
   CHECK(dense.parameters.count == 4 * (13 * 8 + 8 + 14 + 1));
 }
 
+TEST_CASE("attention attends to the tables that it names, or to those whose items it may have") {
+  const auto attended = [](const std::string& keys) {
+    const std::string table = ", rows: 100, dim: 4, kind: sequence, average_length: ";
+    const Workload workload =
+        parsed("schema: shardsim.workload/1\nname: w\nbatch_per_gpu: 8\ntables: [{name: a" + table + "5}, {name: b" +
+               table + "7}, {name: p, rows: 9, dim: 4, kind: pooled}]\n" +
+               "dense: {layers: [{name: l, kind: attention, heads: 1, head_dim: 4, " + keys + "}]}\n");
+    return workload.dense.layers.front().attention->tables;
+  };
+  CHECK(attended("length: 12") == std::vector<int>{0, 1});
+  CHECK(attended("length: 15") == std::vector<int>{0, 1});  // 3 items more in every sample
+  CHECK(attended("length: 7") == std::vector<int>{1});
+  CHECK(attended("length: 6").empty());
+  CHECK(attended("length: 12, tables: [b]") == std::vector<int>{1});
+  CHECK_THROWS_WITH_AS(attended("length: 12, tables: [p]"), doctest::Contains("there is no sequence table 'p'"), Error);
+  CHECK_THROWS_WITH_AS(attended("length: 12, tables: [b, b]"), doctest::Contains("'b' is there twice"), Error);
+  CHECK_THROWS_WITH_AS(attended("length: 6, tables: [b]"), doctest::Contains("6 items a sample, its tables have 7"),
+                       Error);
+}
+
 TEST_CASE("gradients are reduced in buckets of fp32, unless stated") {
   const auto reduced = [](const std::string& keys) {
     return parsed(one_table(kPooled, "dense: {layers: [{name: a, in: 13, out: 64}]" + keys + "}")).dense.all_reduce;

@@ -145,6 +145,7 @@ TEST_CASE("nothing of a rich program is lost on the way through a file") {
   Table other = table;
   other.name = "other";
   other.kind = TableKind::sequence;
+  other.index_dedup = true;
   other.pooling = "sum";
   other.lengths = {};
   other.lengths.family = "histogram";

@@ -24,6 +24,9 @@ bool is_input(OpRole role) {
 bool is_call(OpRole role) {
   return role == OpRole::lookup || role == OpRole::order_lookups;
 }
+bool removes_duplicates(OpRole role) {
+  return role == OpRole::deduplicate_ids || role == OpRole::restore_duplicates || role == OpRole::sum_duplicates;
+}
 bool is_output(OpRole role) {
   return role >= OpRole::sum_output && role <= OpRole::restore_duplicates;
 }
@@ -86,6 +89,7 @@ class HostTimeList {
 
   // Whether the time of a module or a table holds the launches of such operations.
   bool holds_launches(OpRole role) const {
+    if (removes_duplicates(role)) return false;  // which the modules that were timed did not
     if (is_input(role)) return software_.module_dist.value > 0;
     const bool by_table = software_.per_table.value > 0;
     if (is_call(role)) return software_.module_call.value > 0 || by_table;

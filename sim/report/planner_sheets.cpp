@@ -6,6 +6,7 @@
 
 #include "base/document/cells.h"
 #include "base/text.h"
+#include "sim/report/fair_times.h"
 #include "sim/report/result_sheets.h"
 
 namespace shardsim {
@@ -228,29 +229,10 @@ std::string totals_legend(const StudyResult& study, const PlannerTotals& totals)
              totals.common, totals.cases, pairs_text(totals));
 }
 
-// The plans of one comparison, each with index_dedup where its iteration is shorter so; null where one was not asked.
-struct FairTime {
-  const ComparedPlan* plan = nullptr;
-  double ms = 0;
-  bool deduplicated = false;
-};
-
-std::vector<FairTime> fair_times(const PlannerComparison& comparison, const StudyResult& study) {
-  std::vector<FairTime> times;
-  for (const ComparedPlan* plan : fastest_first(comparison)) {
-    const auto of = std::ranges::find(study.cases, plan->name, &CaseResult::name);
-    if (!plan->fitting_ms() || of == study.cases.end() || !of->iteration_ms_without_duplicates) continue;
-    const double with = *of->iteration_ms_without_duplicates;
-    times.push_back({plan, std::min(*plan->iteration_ms, with), with < *plan->iteration_ms});
-  }
-  std::ranges::stable_sort(times, {}, &FairTime::ms);
-  return times;
-}
-
 // What of each plan is left when all have an option that is there for any of them.
 std::string deduplicated_text(const PlannerComparison& comparison, const StudyResult& study) {
   const std::vector<FairTime> times = fair_times(comparison, study);
-  if (std::ranges::none_of(times, &FairTime::deduplicated)) return "";
+  if (times.empty()) return "";
   const int places = decimals_for(longest_iteration_ms(study));
   std::vector<std::string> parts;
   for (const FairTime& time : times) {

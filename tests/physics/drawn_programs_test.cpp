@@ -347,4 +347,33 @@ TEST_CASE("a batch without any id has the same operations, with nothing in them"
   }
 }
 
+// A rank whose sequences are longer pays for the squares of their lengths; on average that is what is expected.
+TEST_CASE("attention of drawn batches differs by rank, and has the expected pairs on average") {
+  const Workload workload = read_workload(
+      parse_yaml("schema: shardsim.workload/1\nname: w\nbatch_per_gpu: 32\ntables:\n"
+                 "  - {name: a, rows: 1000, dim: 64, kind: sequence, average_length: 40, length_distribution: {family: "
+                 "geometric}}\n  - {name: b, rows: 600, dim: 64, kind: sequence, average_length: 3}\n"
+                 "dense: {layers: [{name: l, kind: attention, heads: 1, head_dim: 64, length: 43}]}\n",
+                 "w"),
+      "");
+  const Cluster cluster = toy_cluster();
+  const Plan plan = plan_of(Strategy::row_wise);
+  const DrawnPrograms drawn(plan, workload, cluster, drawn_with(1));
+  const auto flops_of = [](const Program& program) {
+    return std::ranges::find(program.ops, OpRole::dense_forward, &Op::role)->flops;
+  };
+  // E L = 43, E L^2 = 43^2 + 40 + 40^2; 4 FLOP for each column and pair.
+  const double expected = 4 * 64.0 * 32 * (43 * 44 + 1640) / 2;
+  CHECK(flops_of(drawn.expected()).values == std::vector<double>{expected});
+  double mean = 0;
+  constexpr int kIterations = 60;
+  for (int iteration = 0; iteration < kIterations; ++iteration) {
+    const PerRank flops = flops_of(drawn.at(iteration));
+    REQUIRE(flops.values.size() == 8);
+    CHECK(flops.values[0] != flops.values[1]);
+    mean += std::accumulate(flops.values.begin(), flops.values.end(), 0.0) / (8 * kIterations);
+  }
+  CHECK(off(mean, expected) < 0.05);
+}
+
 }  // namespace shardsim::drawn_programs_test

@@ -226,6 +226,7 @@ TEST_CASE("drawn batches send on average what the expected one sends") {
       for (int iteration = 0; iteration < kIterations; ++iteration) {
         const Program program = drawn.at(iteration);
         check_program(program, Place{"test"});
+        REQUIRE(program.ops.size() == drawn.expected().ops.size());
         ids += static_cast<double>(exchanged(program, OpRole::exchange_ids)) / kIterations;
         looked_up += lookups(program) / kIterations;
       }
@@ -253,6 +254,25 @@ TEST_CASE("memory: vectors of all ids beside those of different ones, and where 
   // Without a dense part, the gradients of all ids come from nowhere when their sums begin.
   const std::vector<std::int64_t> sums = {40'960, kept / 8 * 256};
   CHECK(written(OpRole::sum_duplicates, MemoryPart::gradients) == sums);
+}
+
+TEST_CASE(
+    "the host launches eight kernels for the ids, one for the gather and two for the sums, whatever modules take") {
+  const Cluster cluster = toy_cluster();
+  const Workload workload = with_zipf(two_tables_of(TableKind::sequence, kFull), 1.1);
+  Software software;
+  software.name = "test";
+  software.launch = {5e-6};
+  software.module_dist = software.module_output = software.module_backward = {1e-4};
+  LoweringOptions options;
+  options.software = &software;
+  const auto launched_ns = [&](const Workload& of) {
+    std::int64_t ns = 0;
+    for (const Op& op : lower(plan_of(Strategy::row_wise), of, cluster, options).ops)
+      ns += op.role == OpRole::launch ? op.fixed_ns : 0;
+    return ns;
+  };
+  CHECK(launched_ns(deduplicated(workload)) - launched_ns(workload) == 11 * 5000);
 }
 
 TEST_CASE("no planner is faster than the lower bound of deduplicated sequences") {

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
+#include <set>
 
+#include "models/workload/table_weight.h"
 #include "models/workload/workload_parts.h"
 
 namespace shardsim {
@@ -45,17 +48,19 @@ std::vector<int> likely_sequences(double length, const std::vector<Table>& table
 
 std::vector<int> read_attended(MapReader& reader, double length, const std::vector<Table>& tables) {
   if (!reader.has("tables")) return likely_sequences(length, tables);
+  std::map<std::string_view, int> sequences;
+  for (const int index : sequences_of(tables)) sequences.emplace(tables[static_cast<std::size_t>(index)].name, index);
   std::vector<int> attended;
+  std::set<int> seen;
   for (const Tree& item : reader.list("tables", Bounds::from(1))) {
     const std::string name = text_leaf(kLabelRule)(item);
-    const auto found = std::ranges::find(tables, name, &Table::name);
-    const int index = static_cast<int>(found - tables.begin());
-    if (found == tables.end() || found->kind != TableKind::sequence)
+    const auto found = sequences.find(name);
+    if (found == sequences.end())
       throw input_error(item.place, fmt::format("there is no sequence table '{}'", name),
                         "Name the tables whose items attend to each other");
-    if (std::ranges::find(attended, index) != attended.end())
+    if (!seen.insert(found->second).second)
       throw input_error(item.place, fmt::format("table '{}' is there twice", name), "Name it once");
-    attended.push_back(index);
+    attended.push_back(found->second);
   }
   const double items = length_of(attended, tables);
   if (items > length * (1 + kSameLength))
@@ -96,8 +101,14 @@ DenseLayer read_layer(MapReader reader, const std::vector<Table>& tables) {
 
 std::vector<DenseLayer> read_layers(MapReader& reader, const std::vector<Table>& tables) {
   std::vector<DenseLayer> layers;
-  for (const Tree& item : reader.list("layers"))
+  std::size_t attended = 0;
+  for (const Tree& item : reader.list("layers")) {
     layers.push_back(read_layer({item, fmt::format("{}.layers.{}", reader.path(), layers.size())}, tables));
+    attended += layers.back().attention ? layers.back().attention->tables.size() : 0;
+    if (attended > kMostTableWeight)
+      throw input_error(item.place, fmt::format("layers attend to {} tables in all", attended),
+                        "Write equal layers as one, with 'repeat'");
+  }
   return layers;
 }
 

@@ -288,6 +288,8 @@ double Hdf5Reader::real_attribute(const std::string& object, const std::string& 
 Hdf5Reader::Dataset Hdf5Reader::opened(const std::string& path) const {
   if (!has(path)) refuse(path + " is missing");
   Hdf5Handle set(H5Dopen2(file_, path.c_str(), access_list()), H5Dclose);
+  // The library does not say of every step of opening that memory was lacking.
+  if (!set.valid() && whole_ && memory_is_limited()) throw out_of_memory(path_);
   if (!set.valid()) refuse(path + " is no dataset, or is damaged");
   if (const std::string where = kept_elsewhere(set); !where.empty()) refuse(path + " " + where);
   const Hdf5Handle space(H5Dget_space(set), H5Sclose);

@@ -1,9 +1,6 @@
 #include "sim/lower/known_shares.h"
 
 #include <algorithm>
-#include <numeric>
-
-#include "sim/lower/row_draws.h"
 
 namespace shardsim {
 namespace {
@@ -11,22 +8,6 @@ namespace {
 constexpr std::size_t kKinds = 8;
 
 }  // namespace
-
-std::vector<double> DrawnHead::excess(const RowLaw& law, std::uint64_t rows) {
-  const double tail = law.sum(rows, law.rows()), behind = static_cast<double>(law.rows() - rows);
-  std::vector<double> excess;
-  for (std::uint64_t row = 0; row < rows; ++row)
-    excess.push_back((law.probability(row) - (behind > 0 ? tail / behind : 0)) / law.total());
-  return excess;
-}
-
-std::vector<double> DrawnHead::more_of(int draw) const {
-  const double all = std::accumulate(excess_.begin(), excess_.end(), 0.0);
-  std::vector<double> more(static_cast<std::size_t>(owners_), -all / owners_);
-  const std::vector<std::int32_t>& of_rows = of_rows_[static_cast<std::size_t>(draw - 1)];
-  for (std::size_t row = 0; row < of_rows.size(); ++row) more[static_cast<std::size_t>(of_rows[row])] += excess_[row];
-  return more;
-}
 
 FirstIdBags first_id_bags(const Table& table, const RowHash& hash) {
   if (table.bag_ids == BagIds::independent) return {};
@@ -50,18 +31,18 @@ std::shared_ptr<const RowShares> KnownShares::of(const Placement& placement, con
   return shares = std::make_shared<const RowShares>(law, owners, first_id_bags(table, hash), curves_);
 }
 
-std::shared_ptr<const DrawnHead> KnownShares::head(const Placement& placement, const Table& table, const RowLaw& law,
-                                                   RowCut cut, int tier, std::uint64_t rows) {
+std::shared_ptr<const HotRows> KnownShares::hot_rows(const Placement& placement, const Table& table, RowCut cut,
+                                                     int tier) {
   const Key key{table.name, row_key(table), placement.row_begin, placement.row_end, placement.shards(), cut, 0,
                 tier,       false};
-  std::shared_ptr<const DrawnHead>& known = heads_[{key, rows}];
+  std::shared_ptr<const HotRows>& known = hot_rows_[key];
   if (known) return known;
-  auto made = std::make_shared<DrawnHead>(law, rows, placement.shards());
-  for (int draw = 1; draw <= kRowDraws; ++draw) {
-    const RowHash hash{row_key(table), static_cast<std::uint64_t>(draw), tier};
-    made->add_draw(RowOwners(placement.rows(), placement.shards(), table.row_order, cut, hash).of_first(rows));
-  }
-  return known = std::move(made);
+  const RowLaw law(distribution(table), placement.row_begin, placement.row_end);
+  const auto owners = [rows = placement.rows(), shards = placement.shards(), order = table.row_order, cut, tier,
+                       name = row_key(table)](int draw) {
+    return RowOwners(rows, shards, order, cut, {name, static_cast<std::uint64_t>(draw), tier});
+  };
+  return known = std::make_shared<const HotRows>(law, placement.shards(), owners);
 }
 
 AccessDistribution KnownShares::distribution(const Table& table) {

@@ -10,6 +10,7 @@
 #include "models/load/row_shares.h"
 #include "models/workload/workload.h"
 #include "plan/plan.h"
+#include "sim/lower/hot_rows.h"
 
 namespace shardsim {
 
@@ -18,24 +19,6 @@ RowCut cut_of(const Placement& placement, const Table& table, const LoadOptions&
 
 // The bags of a table whose first id decides the others; those of one id elsewhere.
 FirstIdBags first_id_bags(const Table& table, const RowHash& hash);
-
-// The hottest rows of a placement, and who owns them in each of the draws of sim/lower/row_draws.h.
-class DrawnHead {
- public:
-  // `rows` of them, at most those of `law`.
-  DrawnHead(const RowLaw& law, std::uint64_t rows, int owners) : owners_(owners), excess_(excess(law, rows)) {}
-  void add_draw(std::vector<std::int32_t> of_rows) { of_rows_.push_back(std::move(of_rows)); }
-
-  // [owner] what draw 1, 2 ... brings it of the lookups of the placement, beyond an equal share; they add up to 0.
-  std::vector<double> more_of(int draw) const;
-
- private:
-  static std::vector<double> excess(const RowLaw& law, std::uint64_t rows);
-
-  int owners_;
-  std::vector<double> excess_;  // [row] its share of the lookups, beyond that of a row that is not among them
-  std::vector<std::vector<std::int32_t>> of_rows_;  // [draw][row]
-};
 
 // The shares of the owners of placements of one workload, computed once each: placing the hottest rows takes some 15 ms
 // a table, and planners lower the same tables again and again.
@@ -46,9 +29,8 @@ class KnownShares {
   std::shared_ptr<const RowShares> of(const Placement& placement, const Table& table, RowCut cut, const RowHash& hash,
                                       bool observed);
 
-  // The `rows` hottest rows of the placement, whose law is given, in all draws.
-  std::shared_ptr<const DrawnHead> head(const Placement& placement, const Table& table, const RowLaw& law, RowCut cut,
-                                        int tier, std::uint64_t rows);
+  // The hottest rows of the placement, the `tier`-th of its table, with its planned law.
+  std::shared_ptr<const HotRows> hot_rows(const Placement& placement, const Table& table, RowCut cut, int tier);
 
   // As Table::distribution(), a copy for tables of one kind.
   AccessDistribution distribution(const Table& table);
@@ -56,7 +38,7 @@ class KnownShares {
  private:
   using Key = std::tuple<std::string, std::string, std::uint64_t, std::uint64_t, int, RowCut, std::uint64_t, int, bool>;
   std::map<Key, std::shared_ptr<const RowShares>> known_;
-  std::map<std::pair<Key, std::uint64_t>, std::shared_ptr<const DrawnHead>> heads_;  // by their rows
+  std::map<Key, std::shared_ptr<const HotRows>> hot_rows_;
   std::shared_ptr<RowCurves> curves_ = std::make_shared<RowCurves>();
 
   // What tables of one kind have in common, of the last few kinds.

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "base/statistics.h"
-#include "sim/lower/group_member.h"
 #include "sim/lower/known_shares.h"
 
 namespace shardsim {
@@ -13,28 +12,15 @@ namespace {
 
 // Of the load of a rank: what may be left to chance in rows that are not placed one by one.
 constexpr double kLoadError = 5e-3;
-constexpr std::uint64_t kMostPlaced = 4096;  // rows of a placement
-constexpr double kLowShare = 0.1;            // of the draws are below the lower one that is tried
+constexpr double kLowShare = 0.1;  // of the draws are below the lower one that is tried
 
 // A placement whose rows a hash scatters, and its hottest rows.
 struct Scattered {
   const Placement* placement = nullptr;
-  const Table* table = nullptr;
-  RowCut cut = RowCut::hashed;
-  int tier = 0;
-  double bytes = 0;  // that all owners of one set look up
-  std::shared_ptr<const DrawnHead> head{};
+  std::shared_ptr<const HotRows> rows;
+  double bytes = 0;          // that all owners of one set look up
+  std::uint64_t placed = 0;  // rows
 };
-
-// The rows of one placement that a draw puts one by one: enough that the rest adds no more than `variance` to the load
-// of an owner.
-std::uint64_t placed_rows(const RowLaw& law, int owners, double bytes, double variance) {
-  const double squares = std::pow(bytes, 2) / owners;
-  if (squares * law.probability(0) / law.total() <= variance) return 0;  // no row is more than the hottest one
-  std::uint64_t head = 1;
-  while (head < kMostPlaced && head < law.rows() && squares * tail_variance(law, head) > variance) head *= 2;
-  return std::min(head, law.rows());
-}
 
 class LoadDraws {
  public:
@@ -56,13 +42,12 @@ class LoadDraws {
  private:
   void add(const Placement& placement, int tier) {
     const Table& table = workload_.tables[static_cast<std::size_t>(placement.table)];
-    const AccessDistribution access = known_->distribution(table);
-    const std::int64_t items = items_per_rank(placement, workload_, access, options_.observed_payload);
-    const auto sets = static_cast<double>(placement.holders.size());
-    const double bytes = static_cast<double>(items * placement.columns() * dtype_bytes(table.dtype)) *
-                         static_cast<double>(fixed_.size()) / sets;
     const RowCut cut = cut_of(placement, table, options_.load);
-    if (is_scattered(placement, table, cut)) scattered_.push_back({&placement, &table, cut, tier, bytes, {}});
+    const std::shared_ptr<const HotRows> rows = known_->hot_rows(placement, table, cut, tier);
+    const double lookups = rows->lookups_per_sample() * static_cast<double>(workload_.batch_per_gpu);
+    const double sources = static_cast<double>(fixed_.size()) / static_cast<double>(placement.holders.size());
+    const double bytes = lookups * sources * static_cast<double>(placement.columns() * dtype_bytes(table.dtype));
+    if (is_scattered(placement, table, cut)) scattered_.push_back({&placement, rows, bytes});
     add_fixed(placement, table, cut, bytes);
   }
 
@@ -91,21 +76,15 @@ class LoadDraws {
     const double load = mean(fixed_);
     const double variance =
         std::pow(kLoadError * load, 2) / static_cast<double>(std::max<std::size_t>(1, scattered_.size()));
-    for (Scattered& each : scattered_) {
-      const RowLaw law(known_->distribution(*each.table), each.placement->row_begin, each.placement->row_end);
-      if (!(law.total() > 0) || law.constant()) continue;
-      const std::uint64_t rows = placed_rows(law, each.placement->shards(), each.bytes, variance);
-      if (rows > 0) each.head = known_->head(*each.placement, *each.table, law, each.cut, each.tier, rows);
-    }
-    std::erase_if(scattered_, [](const Scattered& each) { return each.head == nullptr; });
+    for (Scattered& each : scattered_) each.placed = each.rows->needed(each.bytes, variance);
+    std::erase_if(scattered_, [](const Scattered& each) { return each.placed == 0; });
   }
 
   double load_of(int draw) const {
     std::vector<double> load = fixed_;
     for (const Scattered& each : scattered_) {
-      const std::vector<double> more = each.head->more_of(draw);  // [owner]
       for (const std::vector<int>& set : each.placement->holders)
-        for (std::size_t i = 0; i < set.size(); ++i) load[static_cast<std::size_t>(set[i])] += each.bytes * more[i];
+        each.rows->add_to(load, set, each.bytes, draw, each.placed);
     }
     return *std::ranges::max_element(load);
   }
@@ -120,7 +99,7 @@ class LoadDraws {
 }  // namespace
 
 RowDraws::RowDraws(const Plan& plan, const Workload& workload, int world_size, const LoweringOptions& options)
-    : loads_(LoadDraws(plan, workload, world_size, options).loads()) {
+    : world_size_(world_size), loads_(LoadDraws(plan, workload, world_size, options).loads()) {
   const double middle = mean(loads_);
   for (double& load : loads_) load /= middle;
 }
@@ -151,6 +130,10 @@ std::vector<double> RowDraws::log_times(const std::function<double(int draw)>& t
   std::vector<double> times;
   if (spread() < kLeastRowSpread) return times;
   const auto load_of = [this](int draw) { return loads_[static_cast<std::size_t>(draw - 1)]; };
+  if (world_size_ > kMostTried) {
+    for (const double load : loads_) times.push_back(std::log(load / load_of(typical())));
+    return times;
+  }
   const double base = std::log(time(typical()));
   const auto tried = [&](int draw) -> Tried {
     return {load_of(draw), draw == typical() ? 0 : std::log(time(draw)) - base};

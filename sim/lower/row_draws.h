@@ -17,6 +17,9 @@ inline constexpr int kRowDraws = 32;
 // placement (kRepeatScale, sim/confidence/faster.h).
 inline constexpr double kLeastRowSpread = 0.0073;
 
+// Ranks of the largest world in which more than the typical draw is simulated.
+inline constexpr int kMostTried = 256;
+
 // Where the hot rows of cut tables come to lie is decided by a hash of their ids, and nobody knows before training
 // which owners get them. So `kRowDraws` placements are drawn, the same ones whatever tables are called and whatever the
 // seed of the scenario is, and each is judged by its load: the bytes of vectors that the fullest rank looks up. Placed
@@ -40,12 +43,14 @@ class RowDraws {
 
   // [draw] ln of the time of an iteration, over that of the typical draw. `time`, in any unit, is asked for three
   // draws, the typical one and those that a tenth of the draws are below and above; the others follow from their loads.
-  // Empty where the loads differ by less than kLeastRowSpread.
+  // In worlds of more than kMostTried ranks none is tried: times are taken to follow the loads, of which they are made
+  // in part only, so that they differ by no more than told. Empty where the loads differ by less than kLeastRowSpread.
   std::vector<double> log_times(const std::function<double(int draw)>& time) const;
 
  private:
   int nearest(double load) const;
 
+  int world_size_;
   std::vector<double> loads_;
 };
 

@@ -190,13 +190,14 @@ Program make_program(const Case& item, const Cluster& cluster, const Plan& plan,
 }
 
 std::vector<double> placement_log_times(const Case& item, const Cluster& cluster, const Plan& plan,
-                                        std::shared_ptr<KnownShares> known) {
+                                        std::optional<double> typical_ms, std::shared_ptr<KnownShares> known) {
   LoweringOptions options = lowering_options(item, false);
   options.known = known ? known : std::make_shared<KnownShares>();
   const RowDraws draws(plan, item.workload, cluster.world_size(), options);
   const auto compute = make_compute_model(item.compute_model);
   const auto network = make_network(runs_once(item.network) ? named_map("fair_queues") : item.network);
   return draws.log_times([&](int draw) {
+    if (typical_ms && draw == draws.typical()) return *typical_ms;
     const Program program = make_program(item, cluster, plan, Scenario{}, false, options.known, draw);
     const std::vector<OpWork> works = expand_ops(program, cluster, *compute, item.algorithms);
     return iteration_time(program, cluster, works, *network, engine_options(item)).ms();
@@ -229,8 +230,8 @@ const Program& PreparedCase::program() const {
   return *program_;
 }
 
-std::vector<double> PreparedCase::placement_log_times() const {
-  return shardsim::placement_log_times(item, cluster, plan, known_);
+std::vector<double> PreparedCase::placement_log_times(std::optional<double> typical_ms) const {
+  return shardsim::placement_log_times(item, cluster, plan, typical_ms, known_);
 }
 
 Program PreparedCase::observed_program() const {

@@ -69,8 +69,9 @@ Program make_program(const Case& item, const Cluster& cluster, const Plan& plan,
                      std::optional<int> row_draw = {});
 
 // What an iteration of the plan takes in each draw of where its rows may lie, as RowDraws::log_times() has it; of
-// expected batches, also where the case's are drawn.
+// expected batches, also where the case's are drawn. `typical_ms`: of the typical draw, where that is known.
 std::vector<double> placement_log_times(const Case& item, const Cluster& cluster, const Plan& plan,
+                                        std::optional<double> typical_ms = {},
                                         std::shared_ptr<KnownShares> known = nullptr);
 
 EngineOptions engine_options(const Case& item);
@@ -102,7 +103,7 @@ class PreparedCase {
   Program observed_program() const;
 
   // As the function of this name.
-  std::vector<double> placement_log_times() const;
+  std::vector<double> placement_log_times(std::optional<double> typical_ms) const;
 
  private:
   mutable std::optional<Program> program_;

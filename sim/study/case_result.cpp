@@ -332,7 +332,8 @@ CaseResult whole_case(const PreparedCase& prepared, bool pareto) {
     result.at_observed_payload = std::move(observed);
   }
   if (!item.job) {
-    for (const double log_time : prepared.placement_log_times())
+    const std::optional<double> typical_ms = draws_batches(item) ? std::nullopt : std::optional(result.iteration_ms);
+    for (const double log_time : prepared.placement_log_times(typical_ms))
       result.row_placements_ms.push_back(result.iteration_ms * std::exp(log_time));
   }
   if (prepared.scenario.cross_check) add_torchrec(result, prepared);

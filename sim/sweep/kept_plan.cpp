@@ -192,7 +192,7 @@ class KeptPlan::Store {
     const auto& mean = simulation.figures.iteration_ms;
     const JudgedIteration judged =
         judged_iteration(mean.mean, simulation.nearest.timeline,
-                         {mean.standard_error / mean.mean, placement_log_times(item, *cluster, plan_, {})});
+                         {mean.standard_error / mean.mean, placement_log_times(item, *cluster, plan_)});
     return {mean.mean, judge_->wordless_interval(item, judged), simulation.nearest.busiest,
             simulation.memory.highest().bytes()};
   }

@@ -109,6 +109,16 @@ Placement whole_table(int index, const Table& table, Strategy strategy, std::vec
   return placement;
 }
 
+int tier_of(const Plan& plan, std::size_t placement) {
+  const Placement& of = plan.placements[placement];
+  int tier = 0;
+  for (std::size_t before = placement; before-- > 0 && plan.placements[before].table == of.table;) {
+    const Placement& other = plan.placements[before];
+    tier += other.column_begin == of.column_begin && other.row_begin < of.row_begin ? 1 : 0;
+  }
+  return tier;
+}
+
 std::vector<int> all_ranks(int world_size) {
   std::vector<int> ranks(static_cast<std::size_t>(world_size));
   std::iota(ranks.begin(), ranks.end(), 0);

@@ -88,6 +88,9 @@ struct Plan {
 // All rows and columns of table number `index` as one placement, with the usual kernel of the strategy.
 Placement whole_table(int index, const Table& table, Strategy strategy, std::vector<std::vector<int>> holders);
 
+// Which of the row tiers of its table the placement is, 0 the hottest; 0 in a table without tiers.
+int tier_of(const Plan& plan, std::size_t placement);
+
 std::vector<int> all_ranks(int world_size);
 
 }  // namespace shardsim

@@ -17,6 +17,13 @@ void check_drawn(MapReader& reader, const LoadOptions& options) {
   }
 }
 
+// Even shares are the same wherever rows lie.
+void check_placement(MapReader& reader, const LoadOptions& options) {
+  if (!reader.has("placement") || options.row_shares == LoadOptions::RowShares::real) return;
+  throw input_error(reader.place_of("placement"), "'placement' has no effect, because row_shares is even",
+                    "Leave one of them out");
+}
+
 }  // namespace
 
 LoadOptions read_load_options(MapReader reader, const LoadOptions& before) {
@@ -36,7 +43,10 @@ LoadOptions read_load_options(MapReader reader, const LoadOptions& before) {
       reader.count("iterations", Bounds::from(kLeastIterations).to(kMostIterations), before.iterations);
   options.seed =
       static_cast<std::uint64_t>(reader.count("seed", Bounds::from(0), static_cast<std::int64_t>(before.seed)));
+  if (reader.has("placement"))
+    options.placement = static_cast<std::uint64_t>(reader.count("placement", Bounds::from(0)));
   check_drawn(reader, options);
+  check_placement(reader, options);
   reader.finish();
   return options;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/tree/map_reader.h"
 #include "models/load/row_owners.h"
@@ -17,12 +18,16 @@ struct LoadOptions {
   Batches batches = Batches::expected;
   std::int64_t iterations = 40;  // of drawn batches that are reported
   std::uint64_t seed = 1;        // of drawn batches
+  // Seed of the hash that says which owner of cut rows holds which of them; none: nobody knows it before training, and
+  // a typical one of many is taken (sim/lower/row_draws.h).
+  std::optional<std::uint64_t> placement{};
 
   bool operator==(const LoadOptions&) const = default;
 };
 
 // What the map states on top of `before`, whose values what it leaves out keeps. `iterations` are 2 to 10,000; they and
-// `seed` belong to drawn batches and are refused beside expected ones. Errors: Failure::input with place.
+// `seed` belong to drawn batches and are refused beside expected ones; `placement` is refused beside even shares.
+// Errors: Failure::input with place.
 LoadOptions read_load_options(MapReader reader, const LoadOptions& before = {});
 
 }  // namespace shardsim

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -145,6 +146,13 @@ void add_weight(std::size_t& weight, const std::vector<Table>& more, const Place
                       fmt::format("Give fewer: at most {}", kMostTableWeight));
 }
 
+// By their rows, and among tables of as many rows by their order: the same for renamed tables, and for one more or one
+// fewer of another size.
+void give_row_keys(std::vector<Table>& tables) {
+  std::map<std::uint64_t, int> of_rows;
+  for (Table& table : tables) table.row_key = fmt::format("{} rows, number {}", table.rows, ++of_rows[table.rows]);
+}
+
 std::vector<Table> read_tables(MapReader& reader, const std::string& folder, const TableDefaults& defaults,
                                std::vector<SourcedValue>& sources) {
   const std::vector<Tree>& items = reader.list("tables", Bounds::from(1));
@@ -158,6 +166,7 @@ std::vector<Table> read_tables(MapReader& reader, const std::string& folder, con
     std::move(more.begin(), more.end(), std::back_inserter(tables));
   }
   check_names(tables);
+  give_row_keys(tables);
   return tables;
 }
 
@@ -263,6 +272,10 @@ bool Table::operator==(const Table& other) const {
                     t.access, t.row_order, t.bag_ids, t.index_dedup, t.runtime);
   };
   return tied(*this) == tied(other);
+}
+
+const std::string& row_key(const Table& table) {
+  return table.row_key.empty() ? table.name : table.row_key;
 }
 
 bool Workload::full_input_exchange() const {

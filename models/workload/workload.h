@@ -46,6 +46,8 @@ struct Table {
   BagIds bag_ids = BagIds::independent;
   bool index_dedup = false;  // sequence: each rank asks for an id once per batch, and copies its vector
   std::optional<ObservedAccess> runtime;
+  // What drawn placements of its rows are drawn by, the same whatever the table is called; "": its name.
+  std::string row_key;
   Place place;  // of its entry in the file
 
   std::int64_t row_bytes() const { return dim * dtype_bytes(dtype); }
@@ -54,8 +56,11 @@ struct Table {
   bool vector_per_feature() const;
   // The law of the lengths of one feature's bags. Errors as of LengthLaw, at the table's place.
   LengthLaw length_law(const Feature& feature) const { return {lengths, feature.pooling_factor, place}; }
-  bool operator==(const Table& other) const;  // places do not count, nor whether a default was stated
+  bool operator==(const Table& other) const;  // of what the file states: no places, no keys, no stated defaults
 };
+
+// By what the hash that places the table's rows knows it.
+const std::string& row_key(const Table& table);
 
 // Attention of the items of a sample to each other: scores of pairs and their sums, nothing that is trained.
 struct Attention {

@@ -22,7 +22,7 @@ struct JudgedInterval {
 JudgedInterval judged_interval(const ErrorModel& model, const Residual& residual) {
   if (residual.is_iteration()) {
     const Interval interval =
-        model.interval(residual.predicted_ms, residual.setting, residual.parts, 0, residual.system);
+        model.interval(residual.predicted_ms, residual.setting, residual.parts, {}, residual.system);
     return {&residual, interval.low_ms, interval.high_ms};
   }
   const double factor = std::exp(coverage_quantile() * model.classes().scale(residual.error_class, residual.system));
@@ -80,7 +80,7 @@ RankedPair ranked_pair(const ErrorModel& model, const RankedRun& a, const Ranked
   RankedPair pair{a.first->name, b.first->name, mean(b.observed) - mean(a.observed),
                   mean(b.predicted) - mean(a.predicted)};
   const auto interval = [&](const RankedRun& run) {
-    return model.interval(run.first->predicted_ms, run.first->setting, run.first->parts, 0, run.first->system);
+    return model.interval(run.first->predicted_ms, run.first->setting, run.first->parts, {}, run.first->system);
   };
   const double chance =
       difference_of(std::exp(mean(a.predicted)), interval(a), std::exp(mean(b.predicted)), interval(b))

@@ -34,6 +34,17 @@ std::map<std::string, PartPair> paired_parts(double first_ms, const Interval& fi
   return pairs;
 }
 
+// Rows lie in one place for both: draws are compared one by one.
+double placement_squares(const Interval& first, const Interval& second) {
+  const std::size_t draws = std::max(first.placements.size(), second.placements.size());
+  const auto of = [](const Interval& interval, std::size_t draw) {
+    return interval.placements.empty() ? 0 : interval.placements[draw];
+  };
+  double squares = 0;
+  for (std::size_t draw = 0; draw < draws; ++draw) squares += std::pow(of(second, draw) - of(first, draw), 2);
+  return draws == 0 ? 0 : squares / static_cast<double>(draws);
+}
+
 }  // namespace
 
 Difference difference_of(double first_ms, const Interval& first, double second_ms, const Interval& second) {
@@ -52,7 +63,8 @@ Difference difference_of(double first_ms, const Interval& first, double second_m
       same_software ? unshared * unshared : first.rest_scale * first.rest_scale + second.rest_scale * second.rest_scale;
   const double spread = first.spread_scale * first.spread_scale + second.spread_scale * second.spread_scale;
   const double repeats = same_figures(first_ms, first, second_ms, second) ? 0 : 2 * kRepeatScale * kRepeatScale;
-  return {std::log(second_ms / first_ms), std::sqrt(squares + both + spread + repeats)};
+  return {std::log(second_ms / first_ms),
+          std::sqrt(squares + both + spread + placement_squares(first, second) + repeats)};
 }
 
 double Difference::first_is_faster_by(double least) const {

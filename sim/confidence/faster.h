@@ -12,7 +12,8 @@ inline constexpr double kRepeatScale = 0.0073;
 // Two iterations, and how sure their order is. What they share is left out: on one cluster the errors of a class of
 // operations are the same in both, so that only the difference of what they spend in it counts; the error that whole
 // iterations of a software have in addition to those of their parts counts to the degree to which the two consist of
-// different parts. On different clusters the errors of parts are independent. Both repeat with an error of their own,
+// different parts. On different clusters the errors of parts are independent. Where hot rows lie is the same for both:
+// what counts is how their difference varies from placement to placement. Both repeat with an error of their own,
 // unless the two are one plan.
 struct Difference {
   double log_ratio = 0;  // ln(second / first), predicted

@@ -73,11 +73,17 @@ double composed_scale(const std::vector<UncertainPart>& parts, double total_ms) 
   return std::sqrt(squares);
 }
 
+double Interval::placement_scale() const {
+  double squares = 0;
+  for (const double placement : placements) squares += placement * placement;
+  return placements.empty() ? 0 : std::sqrt(squares / static_cast<double>(placements.size()));
+}
+
 double Interval::scale() const {
   double total = 0;
   for (const UncertainPart& part : parts) total += part.ms;
   const double composed = total > 0 ? composed_scale(parts, total) : 0;
-  return std::sqrt(composed * composed + rest_scale * rest_scale + spread_scale * spread_scale);
+  return std::hypot(std::hypot(composed, rest_scale), std::hypot(spread_scale, placement_scale()));
 }
 
 ErrorModel::ErrorModel(std::vector<Residual> residuals)
@@ -102,11 +108,12 @@ double ErrorModel::composed(const std::vector<IterationPart>& parts) const {
 }
 
 Interval ErrorModel::wordless_interval(double ms, const IterationSetting& setting,
-                                       const std::vector<IterationPart>& parts, double spread,
+                                       const std::vector<IterationPart>& parts, const DrawnSpread& spread,
                                        const std::string& left_out) const {
   Interval interval;
   interval.setting = setting;
-  interval.spread_scale = spread;
+  interval.spread_scale = spread.batches;
+  interval.placements = spread.placements;
   interval.rest_scale = rests_.scale("iteration/" + setting.software, left_out);
   for (const IterationPart& part : by_class(parts))
     interval.parts.push_back({part.error_class, part.ms, part_scale(part), part.guessed});
@@ -117,7 +124,7 @@ Interval ErrorModel::wordless_interval(double ms, const IterationSetting& settin
 }
 
 Interval ErrorModel::interval(double ms, const IterationSetting& setting, const std::vector<IterationPart>& parts,
-                              double spread, const std::string& left_out) const {
+                              const DrawnSpread& spread, const std::string& left_out) const {
   Interval interval = wordless_interval(ms, setting, parts, spread, left_out);
   const std::string error_class = "iteration/" + setting.software;
   interval.outside = outside_of(setting, residuals_, left_out);

@@ -18,6 +18,12 @@ struct UncertainPart {
   bool operator==(const UncertainPart&) const = default;
 };
 
+// What was drawn for an iteration.
+struct DrawnSpread {
+  double batches = 0;                // relative standard error of a mean over drawn batches
+  std::vector<double> placements{};  // as Interval::placements
+};
+
 // Where an iteration is likely to end up, and what that rests on (docs/confidence.md).
 struct Interval {
   double low_ms = 0, high_ms = 0;
@@ -26,10 +32,13 @@ struct Interval {
   std::vector<std::string> outside;  // what of the case no published iteration has, in words
   IterationSetting setting;
   double spread_scale = 0;  // of drawn batches, around their mean
-  double rest_scale = 0;    // what whole iterations are off by beside their parts
+  // [draw] of where hot rows lie: ln of the iteration over the one that is told; empty: nothing depends on it.
+  std::vector<double> placements{};
+  double rest_scale = 0;  // what whole iterations are off by beside their parts
   std::vector<UncertainPart> parts;
 
-  double scale() const;  // of the whole
+  double placement_scale() const;  // root mean square of what the placements differ by
+  double scale() const;            // of the whole
   bool operator==(const Interval&) const = default;
 };
 
@@ -38,13 +47,13 @@ class ErrorModel {
  public:
   explicit ErrorModel(std::vector<Residual> residuals);
 
-  // Of an iteration of `ms`, whose parts add up to it. `spread`: relative standard error of a mean over drawn batches.
+  // Of an iteration of `ms`, whose parts add up to it, and of what is not known of it beside their errors.
   // `left_out`: the system whose own iterations do not count; "": none.
   Interval interval(double ms, const IterationSetting& setting, const std::vector<IterationPart>& parts,
-                    double spread = 0, const std::string& left_out = "") const;
+                    const DrawnSpread& spread = {}, const std::string& left_out = "") const;
   // The same without words: `basis` and `outside` are empty.
   Interval wordless_interval(double ms, const IterationSetting& setting, const std::vector<IterationPart>& parts,
-                             double spread = 0, const std::string& left_out = "") const;
+                             const DrawnSpread& spread = {}, const std::string& left_out = "") const;
 
   const std::vector<Residual>& residuals() const { return residuals_; }
   const ClassErrors& classes() const { return classes_; }

@@ -38,6 +38,7 @@ void fields(Visitor& visit, MaybeConst<Interval> auto& interval) {
   visit.field("outside", interval.outside);
   visit.field("setting", interval.setting);
   visit.field("drawn_scale", interval.spread_scale);
+  visit(interval.placements);
   visit.field("rest_scale", interval.rest_scale);
   visit.field("parts", interval.parts);
 }

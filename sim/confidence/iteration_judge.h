@@ -11,11 +11,11 @@ struct JudgedIteration {
   const Timeline& timeline;      // of drawn batches that of one of them
   std::vector<NamedTime> times;  // of the Timeline
   double host_ms = 0;            // for which the GPU waits for its host, on the rank that does so longest
-  double spread = 0;             // relative standard error of a mean over drawn batches
+  DrawnSpread spread{};
 };
 
 // The same from the Timeline alone.
-JudgedIteration judged_iteration(double ms, const Timeline& timeline, double spread = 0);
+JudgedIteration judged_iteration(double ms, const Timeline& timeline, DrawnSpread spread = {});
 
 // Gives simulated cases their intervals, by the shipped table of errors, which is read once.
 class IterationJudge {

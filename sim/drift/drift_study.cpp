@@ -109,7 +109,8 @@ DriftIteration drift_iteration(const Case& item, const Cluster& cluster, const P
   const SteadyIteration iteration =
       steady_iteration(program, cluster, works, *make_network(item.network), engine_options(item));
   const double ms = iteration.time.ms();
-  return {ms, judge.wordless_interval(item, judged_iteration(ms, iteration.timeline))};
+  DrawnSpread spread{0, placement_log_times(item, cluster, plan, rotated ? std::nullopt : std::optional(ms))};
+  return {ms, judge.wordless_interval(item, judged_iteration(ms, iteration.timeline, std::move(spread)))};
 }
 
 // The share of a row that a rank holds.

@@ -10,6 +10,7 @@
 #include "models/load/row_shares.h"
 #include "models/workload/workload.h"
 #include "plan/plan.h"
+#include "sim/lower/hot_rows.h"
 
 namespace shardsim {
 
@@ -28,12 +29,16 @@ class KnownShares {
   std::shared_ptr<const RowShares> of(const Placement& placement, const Table& table, RowCut cut, const RowHash& hash,
                                       bool observed);
 
+  // The hottest rows of the placement, the `tier`-th of its table, with its planned law.
+  std::shared_ptr<const HotRows> hot_rows(const Placement& placement, const Table& table, RowCut cut, int tier);
+
   // As Table::distribution(), a copy for tables of one kind.
   AccessDistribution distribution(const Table& table);
 
  private:
-  using Key = std::tuple<std::string, std::uint64_t, std::uint64_t, int, RowCut, std::uint64_t, int, bool>;
+  using Key = std::tuple<std::string, std::string, std::uint64_t, std::uint64_t, int, RowCut, std::uint64_t, int, bool>;
   std::map<Key, std::shared_ptr<const RowShares>> known_;
+  std::map<Key, std::shared_ptr<const HotRows>> hot_rows_;
   std::shared_ptr<RowCurves> curves_ = std::make_shared<RowCurves>();
 
   // What tables of one kind have in common, of the last few kinds.

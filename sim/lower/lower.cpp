@@ -11,19 +11,13 @@
 namespace shardsim {
 namespace {
 
-int tier_of(const Plan& plan, const Placement& placement) {
-  return static_cast<int>(std::count_if(plan.placements.begin(), plan.placements.end(), [&](const Placement& other) {
-    return other.table == placement.table && other.column_begin == placement.column_begin &&
-           other.row_begin < placement.row_begin;
-  }));
-}
-
 void write_shards(Program& program, const Plan& plan, const Workload& workload) {
-  for (const Placement& placement : plan.placements) {
+  for (std::size_t index = 0; index < plan.placements.size(); ++index) {
+    const Placement& placement = plan.placements[index];
     Program::Shard shard{placement};
     shard.compute_kernel = Placement{}.compute_kernel;
     shard.cache_load_factor = Placement{}.cache_load_factor;
-    if (placement.rows() < workload.tables[placement.table].rows) shard.tier = tier_of(plan, placement);
+    if (placement.rows() < workload.tables[placement.table].rows) shard.tier = tier_of(plan, index);
     program.shards.push_back(shard);
   }
 }
@@ -70,15 +64,24 @@ void write_groups(Program& program, const Plan& plan, const Workload& workload) 
   }
 }
 
+// By which hash the rows of cut tables get their owners.
+void place_rows(Program& program, const Plan& plan, const LoweringOptions& options) {
+  program.hash_seed = options.row_draw ? static_cast<std::uint64_t>(*options.row_draw)
+                                       : options.load.placement.value_or(plan.hash_seed);
+  if (options.row_draw) return;
+  for (Table& table : program.tables) table.row_key.clear();
+}
+
 // Sizes, tables, shards, groups, the stream `compute`; no matrices and operations.
-Program program_frame(const Plan& plan, const Workload& workload, const Cluster& cluster) {
+Program program_frame(const Plan& plan, const Workload& workload, const Cluster& cluster,
+                      const LoweringOptions& options) {
   Program program;
   program.world_size = cluster.world_size();
   program.ranks_per_node = cluster.ranks_per_node();
   program.batch_per_rank = workload.batch_per_gpu;
-  program.hash_seed = plan.hash_seed;
   program.id_bytes = workload.id_bytes;
   program.tables = workload.tables;
+  place_rows(program, plan, options);
   program.streams = {"compute"};
   write_shards(program, plan, workload);
   write_groups(program, plan, workload);
@@ -132,7 +135,7 @@ Lowering::Lowering(const Plan& plan, const Workload& workload, const Cluster& cl
       software_(options.software),
       launches_(options.launches),
       items_(options.drawn == nullptr ? nullptr : &options.drawn->items),
-      program_(program_frame(plan, workload, cluster)),
+      program_(program_frame(plan, workload, cluster, options)),
       groups_(fuse(program_, plan, workload, cluster, options)),
       ops_(groups_.size()) {
   if (!options.overlap) return;

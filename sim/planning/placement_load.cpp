@@ -109,9 +109,8 @@ std::string load_key(const Op& op, const Program& program, const Plan& plan, con
 }
 
 PlacementLoad placement_load(const Placement& placement, const Workload& workload, const Cluster& cluster,
-                             const LoweringOptions& options, std::uint64_t hash_seed) {
+                             const LoweringOptions& options) {
   Plan plan;
-  plan.hash_seed = hash_seed;
   plan.placements = {placement};
   plan.placements.front().table = 0;
   const Workload around = workload_around(placement, workload);

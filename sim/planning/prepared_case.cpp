@@ -16,6 +16,7 @@
 #include "sim/engine/op_work.h"
 #include "sim/lower/known_shares.h"
 #include "sim/lower/lower.h"
+#include "sim/lower/row_draws.h"
 #include "sim/memory/memory_profile.h"
 #include "sim/planning/placement_outline.h"
 
@@ -58,8 +59,12 @@ struct PlanTrials {
     const Timeline timeline = simulate(program, cluster, *compute, *network, engine_options(item)).timeline;
     return memory_profile(program, timeline, plan, item.workload).highest().bytes();
   }
-  PlacementLoad load(const Placement& placement, std::uint64_t hash_seed) const {
-    return placement_load(placement, item.workload, cluster, {false, item.overlap, item.load, known}, hash_seed);
+  // With its rows as typically drawn for it alone: what is typical of all together, a planner does not know yet.
+  PlacementLoad load(const Placement& placement) const {
+    const LoweringOptions options{false, item.overlap, item.load, known};
+    const Plan alone{{placement}};
+    return placement_load(placement, item.workload, cluster,
+                          with_placed_rows(options, alone, item.workload, cluster.world_size()));
   }
 };
 
@@ -112,7 +117,7 @@ Plan unchecked_plan(const Case& item, const Cluster& cluster, std::uint64_t seed
   };
   context.note = watch.note;
   context.check_stop = [&] { throw_if_interrupted(watch.interrupted); };
-  context.load = [&](const Placement& placement) { return trials.load(placement, seed); };
+  context.load = [&](const Placement& placement) { return trials.load(placement); };
   context.compute = compute.get();
   context.outline = [&](const Plan& plan) {
     return iteration_outline(plan, item.workload, cluster, *compute, item.overlap,
@@ -172,14 +177,31 @@ LoweringOptions lowering_options(const Case& item, bool observed_payload) {
 }
 
 Program make_program(const Case& item, const Cluster& cluster, const Plan& plan, const Scenario& scenario,
-                     bool observed_payload, std::shared_ptr<KnownShares> known) {
+                     bool observed_payload, std::shared_ptr<KnownShares> known, std::optional<int> row_draw) {
   LoweringOptions options = lowering_options(item, observed_payload);
   options.known = std::move(known);
+  options.row_draw = row_draw;
+  options = with_placed_rows(std::move(options), plan, item.workload, cluster.world_size());
   Program program = lower(plan, item.workload, cluster, options);
   program.scenario = scenario.path;
   program.case_name = item.name;
   program.seed = scenario.seed;
   return program;
+}
+
+std::vector<double> placement_log_times(const Case& item, const Cluster& cluster, const Plan& plan,
+                                        std::optional<double> typical_ms, std::shared_ptr<KnownShares> known) {
+  LoweringOptions options = lowering_options(item, false);
+  options.known = known ? known : std::make_shared<KnownShares>();
+  const RowDraws draws(plan, item.workload, cluster.world_size(), options);
+  const auto compute = make_compute_model(item.compute_model);
+  const auto network = make_network(runs_once(item.network) ? named_map("fair_queues") : item.network);
+  return draws.log_times([&](int draw) {
+    if (typical_ms && draw == draws.typical()) return *typical_ms;
+    const Program program = make_program(item, cluster, plan, Scenario{}, false, options.known, draw);
+    const std::vector<OpWork> works = expand_ops(program, cluster, *compute, item.algorithms);
+    return iteration_time(program, cluster, works, *network, engine_options(item)).ms();
+  });
 }
 
 EngineOptions engine_options(const Case& item) {
@@ -206,6 +228,10 @@ PreparedCase PreparedCase::with_plan(Plan planned) const {
 const Program& PreparedCase::program() const {
   if (!program_) program_ = make_program(item, cluster, plan, scenario, false, known_);
   return *program_;
+}
+
+std::vector<double> PreparedCase::placement_log_times(std::optional<double> typical_ms) const {
+  return shardsim::placement_log_times(item, cluster, plan, typical_ms, known_);
 }
 
 Program PreparedCase::observed_program() const {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "plan/flexshard_equations.h"
 #include "plan/placement_load.h"
@@ -56,14 +57,22 @@ PlannerBandwidths simulated_bandwidths(const Workload& workload, const Cluster& 
 
 // What one placement adds to an iteration, as the lowering counts it. A few microseconds per rank of the world.
 PlacementLoad placement_load(const Placement& placement, const Workload& workload, const Cluster& cluster,
-                             const LoweringOptions& options = {}, std::uint64_t hash_seed = Plan{}.hash_seed);
+                             const LoweringOptions& options = {});
 
-// As the case says; it has to outlive them.
+// As the case says, which has to outlive them; where its rows lie is not decided yet (with_placed_rows()).
 LoweringOptions lowering_options(const Case& item, bool observed_payload);
 
-// The Program of one case; `observed_payload` and `known` as for lower().
+// The Program of one case; `observed_payload` and `known` as for lower(). Rows lie as the case's load says, or as
+// typically drawn, or as `row_draw` has it.
 Program make_program(const Case& item, const Cluster& cluster, const Plan& plan, const Scenario& scenario,
-                     bool observed_payload, std::shared_ptr<KnownShares> known = nullptr);
+                     bool observed_payload, std::shared_ptr<KnownShares> known = nullptr,
+                     std::optional<int> row_draw = {});
+
+// What an iteration of the plan takes in each draw of where its rows may lie, as RowDraws::log_times() has it; of
+// expected batches, also where the case's are drawn. `typical_ms`: of the typical draw, where that is known.
+std::vector<double> placement_log_times(const Case& item, const Cluster& cluster, const Plan& plan,
+                                        std::optional<double> typical_ms = {},
+                                        std::shared_ptr<KnownShares> known = nullptr);
 
 EngineOptions engine_options(const Case& item);
 
@@ -92,6 +101,9 @@ class PreparedCase {
   const Program& program() const;
   // At the observed payload, lowered anew for each caller.
   Program observed_program() const;
+
+  // As the function of this name.
+  std::vector<double> placement_log_times(std::optional<double> typical_ms) const;
 
  private:
   mutable std::optional<Program> program_;

@@ -25,6 +25,7 @@ void fields_of_table(auto& map, Table& table, int& id_bytes, std::uint64_t& hash
   map.group("hash", [&](auto& inner) {
     inner.constant("name", "feistel_splitmix/1");
     inner.field("seed", hash_seed);
+    inner.take("key", table.row_key);
   });
 }
 

@@ -13,7 +13,7 @@ RowOwners row_owners(const Program& program, const Program::Shard& shard) {
 }
 
 RowHash row_hash(const Program& program, const Program::Shard& shard) {
-  return {table_of(program, shard).name, program.hash_seed, std::max(shard.tier, 0)};
+  return {row_key(table_of(program, shard)), program.hash_seed, std::max(shard.tier, 0)};
 }
 
 }  // namespace shardsim

@@ -1,6 +1,7 @@
 #include "sim/study/case_result.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/packed.h"
 #include "base/workers.h"
@@ -334,6 +335,11 @@ CaseResult whole_case(const PreparedCase& prepared, bool pareto) {
   if (observed) {
     result.iteration_ms_at_observed_payload = observed->iteration_ms;
     result.at_observed_payload = std::move(observed);
+  }
+  if (!item.job) {
+    const std::optional<double> typical_ms = draws_batches(item) ? std::nullopt : std::optional(result.iteration_ms);
+    for (const double log_time : prepared.placement_log_times(typical_ms))
+      result.row_placements_ms.push_back(result.iteration_ms * std::exp(log_time));
   }
   if (prepared.scenario.cross_check) add_torchrec(result, prepared);
   result.notes = case_notes(result, prepared);

@@ -9,6 +9,7 @@
 #include "base/statistics.h"
 #include "sim/engine/iteration_chain.h"
 #include "sim/lower/drawn_programs.h"
+#include "sim/lower/row_draws.h"
 #include "sim/memory/buffers.h"
 #include "sim/timeline/timeline_figures.h"
 
@@ -65,13 +66,17 @@ void raise(MemoryProfile& highest, const MemoryProfile& profile) {
   }
 }
 
+LoweringOptions placed_options(const PreparedCase& prepared, bool observed_payload) {
+  return with_placed_rows(lowering_options(prepared.item, observed_payload), prepared.plan, prepared.item.workload,
+                          prepared.cluster.world_size());
+}
+
 // One chain of a case. What an iteration takes is kept of each, its Program, whose matrices are large, of none.
 class DrawnRun {
  public:
   DrawnRun(const PreparedCase& prepared, bool observed_payload)
       : prepared_(prepared),
-        programs_(prepared.plan, prepared.item.workload, prepared.cluster,
-                  lowering_options(prepared.item, observed_payload)),
+        programs_(prepared.plan, prepared.item.workload, prepared.cluster, placed_options(prepared, observed_payload)),
         operations_(programs_.at(0)) {
     const auto compute = make_compute_model(prepared.item.compute_model);
     const std::int64_t iterations = kIterationsBefore + prepared.item.load.iterations;
@@ -151,7 +156,7 @@ class DrawnRun {
 
 double drawn_mean_ms(const PreparedCase& prepared, const WorksEdit& edit) {
   const Case& item = prepared.item;
-  const DrawnPrograms programs(prepared.plan, item.workload, prepared.cluster, lowering_options(item, false));
+  const DrawnPrograms programs(prepared.plan, item.workload, prepared.cluster, placed_options(prepared, false));
   const Program operations = programs.at(0);
   const auto compute = make_compute_model(item.compute_model);
   std::vector<std::vector<OpWork>> works;

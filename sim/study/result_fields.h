@@ -341,6 +341,7 @@ void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
     inner.field("shortest_iteration_ms", job.shortest_ms);
     inner.field("longest_iteration_ms", job.longest_ms);
   });
+  visit.take("row_placements_ms", result.row_placements_ms);
   visit.field("drawn_batches", result.drawn);
   visit.group("estimate", [&](auto& inner) { inner.field("iteration_ms", result.estimate_iteration_ms); });
   visit.field("host", result.host);

@@ -1,6 +1,7 @@
 #include "sim/study/study.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "base/files.h"
@@ -193,7 +194,9 @@ void add_intervals(StudyResult& study, const Scenario& scenario) {
     const double host_ms = result.host ? result.host->waits_for_host_ms : 0;
     const bool judged = std::ranges::any_of(
         item.published, [](const Published& published) { return published.quantity == "iteration"; });
-    const double spread = result.drawn ? result.drawn->iteration_ms.standard_error / result.iteration_ms : 0;
+    const double batches = result.drawn ? result.drawn->iteration_ms.standard_error / result.iteration_ms : 0;
+    DrawnSpread spread{batches, {}};
+    for (const double ms : result.row_placements_ms) spread.placements.push_back(std::log(ms / result.iteration_ms));
     result.interval = judge.interval(item, {result.iteration_ms, result.timeline, result.times, host_ms, spread},
                                      judged ? setting_of(item, result.world_size).system() : "");
   }

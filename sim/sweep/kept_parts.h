@@ -12,6 +12,7 @@
 
 #include "models/compute/compute_model.h"
 #include "sim/engine/op_work.h"
+#include "sim/lower/row_draws.h"
 #include "sim/scenario/scenario.h"
 
 // What a KeptPlan keeps, each together with all inputs from which it was made. `describe` says whether a case has the
@@ -97,7 +98,9 @@ struct LoweringInputs {
 
 struct Lowered {
   LoweringInputs inputs;
+  std::optional<int> draw;  // of where rows lie; none: the typical one, or as the load fixes it
   Program program;
+  std::optional<RowDraws> draws;  // those that it is typical of; none where one was asked for
   double bytes = 0;
   Recent<Computed> computed{};
 };

@@ -11,6 +11,7 @@
 #include "plan/memory_model.h"
 #include "sim/confidence/interval_fields.h"
 #include "sim/lower/known_shares.h"
+#include "sim/lower/row_draws.h"
 #include "sim/memory/memory_profile.h"
 #include "sim/planning/prepared_case.h"
 #include "sim/study/drawn_batches.h"
@@ -108,15 +109,20 @@ class KeptPlan::Store {
     }
   }
 
-  kept::Lowered& lowered(const Case& item, const Cluster& cluster) {
+  kept::Lowered& lowered(const Case& item, const Cluster& cluster, std::optional<int> draw = {}) {
     if (kept::Lowered* const known =
-            programs_.find([&](const kept::Lowered& each) { return each.inputs.describe(item); }))
+            programs_.find([&](const kept::Lowered& each) { return each.draw == draw && each.inputs.describe(item); }))
       return *known;
     LoweringOptions options = lowering_options(item, false);
     options.known = shares_for(item.workload.tables);
+    options.row_draw = draw;
+    std::optional<RowDraws> draws;
+    if (!draw) draws.emplace(plan_, item.workload, cluster.world_size(), options);
+    if (!draw && !item.load.placement) options.row_draw = draws->typical();
     Program program = lower(plan_, item.workload, cluster, options);
     const double bytes = bytes_of(program);
-    kept::Lowered& made = programs_.add({kept::LoweringInputs::of(item), std::move(program), bytes}, kMostPrograms);
+    kept::Lowered& made = programs_.add(
+        {kept::LoweringInputs::of(item), draw, std::move(program), std::move(draws), bytes}, kMostPrograms);
     programs_.drop_while([](const std::list<kept::Lowered>& programs) {
       double all = 0;
       for (const kept::Lowered& each : programs) all += each.bytes;
@@ -153,19 +159,29 @@ class KeptPlan::Store {
 
   Simulated simulated(const Case& item, kept::ReadyCluster& ready) {
     if (item.load.batches == LoadOptions::Batches::drawn) return drawn(item, ready.cluster);
+    kept::Lowered& of_case = lowered(item, *ready.cluster);
+    const RowDraws draws = *of_case.draws;  // `of_case` is dropped when others are lowered
+    const SteadyIteration iteration = steady(of_case, item, ready);
+    const std::int64_t peak =
+        memory_profile(of_case.program, iteration.timeline, plan_, item.workload).highest().bytes();
+    const double ms = iteration.time.ms();
+    DrawnSpread spread;
+    spread.placements = draws.log_times([&](int draw) {
+      return draw == draws.typical() ? ms : steady(lowered(item, *ready.cluster, draw), item, ready).time.ms();
+    });
+    return {ms, judge_->wordless_interval(item, judged_iteration(ms, iteration.timeline, std::move(spread))),
+            iteration.busiest, peak};
+  }
+
+  SteadyIteration steady(kept::Lowered& of_case, const Case& item, kept::ReadyCluster& ready) {
     const Cluster& cluster = *ready.cluster;
-    kept::Lowered& of_case = lowered(item, cluster);
     of_case.program.case_name = item.name;  // for messages; cases of other names may share the Program
     const Program& program = of_case.program;
     std::vector<OpWork> works = compute_works(of_case, item, cluster);
     for (std::size_t at = 0; at < works.size(); ++at) {
       if (program.ops[at].is_collective()) works[at] = collective_work(program.ops[at], program, item, ready);
     }
-    const SteadyIteration iteration =
-        steady_iteration(program, cluster, works, *make_network(item.network), engine_options(item));
-    const double ms = iteration.time.ms();
-    return {ms, judge_->wordless_interval(item, judged_iteration(ms, iteration.timeline)), iteration.busiest,
-            memory_profile(program, iteration.timeline, plan_, item.workload).highest().bytes()};
+    return steady_iteration(program, cluster, works, *make_network(item.network), engine_options(item));
   }
 
   // Every batch has a Program of its own: nothing is kept.
@@ -175,7 +191,8 @@ class KeptPlan::Store {
     const DrawnSimulation simulation = simulate_drawn(prepared, false);
     const auto& mean = simulation.figures.iteration_ms;
     const JudgedIteration judged =
-        judged_iteration(mean.mean, simulation.nearest.timeline, mean.standard_error / mean.mean);
+        judged_iteration(mean.mean, simulation.nearest.timeline,
+                         {mean.standard_error / mean.mean, placement_log_times(item, *cluster, plan_)});
     return {mean.mean, judge_->wordless_interval(item, judged), simulation.nearest.busiest,
             simulation.memory.highest().bytes()};
   }

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/tree/json.h"
 #include "sim/lower/drawn_programs.h"
+#include "sim/lower/row_draws.h"
 #include "sim/study/study.h"
 #include "sim/timeline/traffic.h"
 #include "validate/emulated/campaign_round.h"
@@ -68,8 +69,10 @@ bool is_drawn(const Case& item) {
 
 // Iteration i of the simulated chain and iteration i of the ranks have the same sizes.
 std::vector<Program> drawn_programs(const PreparedCase& prepared, int iterations) {
-  const DrawnPrograms programs(prepared.plan, prepared.item.workload, prepared.cluster,
-                               {false, prepared.item.overlap, prepared.item.load});
+  const LoweringOptions options{false, prepared.item.overlap, prepared.item.load};
+  const DrawnPrograms programs(
+      prepared.plan, prepared.item.workload, prepared.cluster,
+      with_placed_rows(options, prepared.plan, prepared.item.workload, prepared.cluster.world_size()));
   std::vector<Program> all;
   for (int iteration = 0; iteration < iterations; ++iteration) {
     all.push_back(programs.at(iteration));

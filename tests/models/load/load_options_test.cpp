@@ -32,6 +32,9 @@ TEST_CASE("what a load leaves out keeps its value") {
   CHECK(even.row_shares == LoadOptions::RowShares::even);
   CHECK(even.row_cut == RowCut::modulo);
   CHECK(even.iterations == 9);
+  CHECK_FALSE(drawn.placement);
+  CHECK(options("{placement: 0}").placement == 0);
+  CHECK(options("{}", options("{placement: 3}")).placement == 3);
 }
 
 TEST_CASE("loads that cannot be are refused with place") {
@@ -41,6 +44,8 @@ TEST_CASE("loads that cannot be are refused with place") {
   refused("{batches: drawn, seed: -1}", "seed");
   refused("{iterations: 40}", "'iterations' has no effect");
   refused("{seed: 4}", "'seed' has no effect");
+  refused("{placement: -1}", "placement");
+  refused("{placement: 1, row_shares: even}", "'placement' has no effect");
   refused("{row_cut: hashed}", "row_cut");
   refused("{row_shares: uneven}", "row_shares");
   refused("{lengths: drawn}", "unknown key");

@@ -43,7 +43,7 @@ TEST_CASE("an interval holds its prediction, and is wider where more of it is un
   CHECK(kernels.low_ms * kernels.high_ms == doctest::Approx(100));
   CHECK(mixed.high_ms > kernels.high_ms);
   CHECK(model().interval(10, on("x"), {{"kernel/lookup", 10, true}}).high_ms > kernels.high_ms);
-  CHECK(model().interval(10, on("x"), {{"kernel/lookup", 10}}, 0.3).high_ms > kernels.high_ms);
+  CHECK(model().interval(10, on("x"), {{"kernel/lookup", 10}}, {0.3, {}}).high_ms > kernels.high_ms);
 }
 
 TEST_CASE("the errors of parts and the rest of whole iterations add up in squares") {
@@ -65,7 +65,7 @@ TEST_CASE("a part that was calibrated has the errors of its calibration, and the
 }
 
 TEST_CASE("a system is left out of its own interval") {
-  const Interval interval = model().interval(10, on("b"), {{"kernel/lookup", 10}}, 0, "soft on b");
+  const Interval interval = model().interval(10, on("b"), {{"kernel/lookup", 10}}, {}, "soft on b");
   CHECK(interval.rest_scale == doctest::Approx(0).epsilon(1e-4));  // what is left, a, is off by what its kernels are
 }
 
@@ -106,6 +106,27 @@ TEST_CASE("what two plans share is left out of their order") {
   CHECK(difference_of(11, second, 10, first).first_is_faster() == doctest::Approx(1 - here));
   CHECK(difference_of(10, first, 10, first).first_is_faster() == doctest::Approx(0.5));
   CHECK(difference_of(10, first, 10, first).expected_regret() == 0);  // one plan by two names
+}
+
+TEST_CASE("where hot rows lie widens intervals, and orders by what two plans do not share of it") {
+  const ErrorModel errors = model();
+  const std::vector<double> moved = {-0.2, 0.2, -0.1, 0.1}, other = {0.2, -0.2, 0.1, -0.1};
+  const auto placed = [&](double ms, const std::vector<double>& placements) {
+    return errors.interval(ms, on("x"), {{"kernel/lookup", ms}}, {0, placements});
+  };
+  const Interval known = placed(10, {}), drawn = placed(10, moved);
+  CHECK(drawn.placement_scale() == doctest::Approx(std::sqrt(0.025)));
+  CHECK(known.placement_scale() == 0);
+  CHECK(drawn.scale() == doctest::Approx(std::hypot(known.scale(), drawn.placement_scale())));
+  CHECK(drawn.low_ms < known.low_ms);
+  CHECK(drawn.high_ms > known.high_ms);
+  const auto chance = [&](const Interval& first, const Interval& second) {
+    return difference_of(10, first, 11, second).first_is_faster();
+  };
+  const double sure = chance(known, placed(11, {}));
+  CHECK(chance(drawn, placed(11, moved)) == doctest::Approx(sure));
+  CHECK(chance(drawn, placed(11, {})) < sure);
+  CHECK(chance(drawn, placed(11, other)) < chance(drawn, placed(11, {})));
 }
 
 TEST_CASE("a difference smaller than what a run repeats with is no order") {

@@ -1,0 +1,63 @@
+#include "sim/lower/hot_rows.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "models/load/row_shares.h"
+
+namespace shardsim {
+namespace {
+
+constexpr int kFewOwners = 256;  // what each of them gets is kept: 64 KB of all draws
+
+// Of each of the hottest rows, its share of the lookups beyond that of a row behind them.
+std::vector<double> excess_of(const RowLaw& law, std::uint64_t rows) {
+  const double behind = static_cast<double>(law.rows() - rows);
+  const double each_behind = behind > 0 ? law.sum(rows, law.rows()) / behind : 0;
+  std::vector<double> excess;
+  for (std::uint64_t row = 0; row < rows; ++row) excess.push_back((law.probability(row) - each_behind) / law.total());
+  return excess;
+}
+
+}  // namespace
+
+HotRows::HotRows(const RowLaw& law, int shards, std::function<RowOwners(int draw)> owners)
+    : law_(law), shards_(shards), owners_(std::move(owners)) {}
+
+double HotRows::tail_variance_behind(int doublings) const {
+  while (tail_variances_.size() <= static_cast<std::size_t>(doublings))
+    tail_variances_.push_back(tail_variance(law_, std::uint64_t{1} << tail_variances_.size()));
+  return tail_variances_[static_cast<std::size_t>(doublings)];
+}
+
+std::uint64_t HotRows::needed(double bytes, double variance) const {
+  if (!(law_.total() > 0) || law_.constant()) return 0;
+  const double squares = bytes * bytes / shards_;
+  if (squares * law_.probability(0) / law_.total() <= variance) return 0;  // no row is more than the hottest one
+  int doublings = 0;
+  const auto rows = [&] { return std::min(law_.rows(), std::uint64_t{1} << doublings); };
+  while (rows() < kMostPlaced && rows() < law_.rows() && squares * tail_variance_behind(doublings) > variance)
+    ++doublings;
+  return rows();
+}
+
+std::vector<double> HotRows::more_of(int draw, std::uint64_t rows) const {
+  const std::vector<double> excess = excess_of(law_, rows);
+  const double all = std::accumulate(excess.begin(), excess.end(), 0.0);
+  std::vector<double> more(static_cast<std::size_t>(shards_), -all / shards_);
+  const std::vector<std::int32_t> owners = owners_(draw).of_first(rows);
+  for (std::size_t row = 0; row < owners.size(); ++row) more[static_cast<std::size_t>(owners[row])] += excess[row];
+  return more;
+}
+
+void HotRows::add_to(std::vector<double>& load, const std::vector<int>& ranks, double bytes, int draw,
+                     std::uint64_t rows) const {
+  std::vector<double> passing;
+  std::vector<double>& more = shards_ <= kFewOwners ? more_[{rows, draw}] : passing;
+  if (more.empty()) more = more_of(draw, rows);
+  for (std::size_t owner = 0; owner < ranks.size(); ++owner)
+    load[static_cast<std::size_t>(ranks[owner])] += bytes * more[owner];
+}
+
+}  // namespace shardsim

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "models/load/row_law.h"
+#include "models/load/row_owners.h"
+
+namespace shardsim {
+
+// The hottest rows of one placement, and what they bring to its owners in each draw of where they lie
+// (sim/lower/row_draws.h). Computed when first asked for: planners ask for the same placements again and again.
+class HotRows {
+ public:
+  // `owners`: in draw 1, 2 ...
+  HotRows(const RowLaw& law, int shards, std::function<RowOwners(int draw)> owners);
+
+  double lookups_per_sample() const { return law_.total(); }
+  // How many of them a draw has to place one by one, so that those behind them add no more than `variance` to the load
+  // of an owner, of a placement whose owners look up `bytes` in all; 0 where no row matters. At most kMostPlaced.
+  std::uint64_t needed(double bytes, double variance) const;
+
+  // Adds to `load`, [rank], what the `rows` hottest ones bring the owners `ranks` beyond an equal share of `bytes`.
+  void add_to(std::vector<double>& load, const std::vector<int>& ranks, double bytes, int draw,
+              std::uint64_t rows) const;
+
+  static constexpr std::uint64_t kMostPlaced = 4096;
+
+ private:
+  std::vector<double> more_of(int draw, std::uint64_t rows) const;
+  double tail_variance_behind(int doublings) const;
+
+  RowLaw law_;
+  int shards_;
+  std::function<RowOwners(int draw)> owners_;
+  mutable std::vector<double> tail_variances_;                                 // [n]: behind the first 2^n rows
+  mutable std::map<std::pair<std::uint64_t, int>, std::vector<double>> more_;  // by rows and draw, of few owners
+};
+
+}  // namespace shardsim

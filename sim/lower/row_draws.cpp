@@ -1,0 +1,167 @@
+#include "sim/lower/row_draws.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/statistics.h"
+#include "sim/lower/known_shares.h"
+
+namespace shardsim {
+namespace {
+
+// Of the load of a rank: what may be left to chance in rows that are not placed one by one.
+constexpr double kLoadError = 5e-3;
+constexpr double kLowShare = 0.1;  // of the draws are below the lower one that is tried
+
+// A placement whose rows a hash scatters, and its hottest rows.
+struct Scattered {
+  const Placement* placement = nullptr;
+  std::shared_ptr<const HotRows> rows;
+  double bytes = 0;          // that all owners of one set look up
+  std::uint64_t placed = 0;  // rows
+};
+
+class LoadDraws {
+ public:
+  LoadDraws(const Plan& plan, const Workload& workload, int world_size, const LoweringOptions& options)
+      : workload_(workload), options_(options), fixed_(static_cast<std::size_t>(world_size), 0.0) {
+    known_ = options.known ? options.known : std::make_shared<KnownShares>();
+    for (std::size_t index = 0; index < plan.placements.size(); ++index)
+      add(plan.placements[index], tier_of(plan, index));
+    place_heads();
+  }
+
+  std::vector<double> loads() const {
+    std::vector<double> loads;
+    if (scattered_.empty() || options_.load.placement) return loads;
+    for (int draw = 1; draw <= kRowDraws; ++draw) loads.push_back(load_of(draw));
+    return loads;
+  }
+
+ private:
+  void add(const Placement& placement, int tier) {
+    const Table& table = workload_.tables[static_cast<std::size_t>(placement.table)];
+    const RowCut cut = cut_of(placement, table, options_.load);
+    const std::shared_ptr<const HotRows> rows = known_->hot_rows(placement, table, cut, tier);
+    const double lookups = rows->lookups_per_sample() * static_cast<double>(workload_.batch_per_gpu);
+    const double sources = static_cast<double>(fixed_.size()) / static_cast<double>(placement.holders.size());
+    const double bytes = lookups * sources * static_cast<double>(placement.columns() * dtype_bytes(table.dtype));
+    if (is_scattered(placement, table, cut)) scattered_.push_back({&placement, rows, bytes});
+    add_fixed(placement, table, cut, bytes);
+  }
+
+  bool is_scattered(const Placement& placement, const Table& table, RowCut cut) const {
+    if (options_.load.row_shares == LoadOptions::RowShares::even || placement.shards() < 2) return false;
+    return table.row_order == RowOrder::random || cut == RowCut::hashed;
+  }
+
+  // What ranks get of a placement whatever is drawn: of scattered rows the mean, of replicated ones what their own
+  // batch asks for.
+  void add_fixed(const Placement& placement, const Table& table, RowCut cut, double bytes) {
+    for (const std::vector<int>& set : placement.holders) {
+      const std::vector<double> shares = shares_of(placement, table, cut, set.size());
+      for (std::size_t i = 0; i < set.size(); ++i) fixed_[static_cast<std::size_t>(set[i])] += bytes * shares[i];
+    }
+  }
+
+  std::vector<double> shares_of(const Placement& placement, const Table& table, RowCut cut, std::size_t holders) const {
+    const bool even = options_.load.row_shares == LoadOptions::RowShares::even || placement.shards() < 2;
+    if (even || is_scattered(placement, table, cut))
+      return std::vector<double>(holders, 1.0 / static_cast<double>(holders));
+    return known_->of(placement, table, cut, {table.name, 0, 0}, options_.observed_payload)->shares();
+  }
+
+  void place_heads() {
+    const double load = mean(fixed_);
+    const double variance =
+        std::pow(kLoadError * load, 2) / static_cast<double>(std::max<std::size_t>(1, scattered_.size()));
+    for (Scattered& each : scattered_) each.placed = each.rows->needed(each.bytes, variance);
+    std::erase_if(scattered_, [](const Scattered& each) { return each.placed == 0; });
+  }
+
+  double load_of(int draw) const {
+    std::vector<double> load = fixed_;
+    for (const Scattered& each : scattered_) {
+      for (const std::vector<int>& set : each.placement->holders)
+        each.rows->add_to(load, set, each.bytes, draw, each.placed);
+    }
+    return *std::ranges::max_element(load);
+  }
+
+  const Workload& workload_;
+  const LoweringOptions& options_;
+  std::shared_ptr<KnownShares> known_;
+  std::vector<double> fixed_;  // [rank]
+  std::vector<Scattered> scattered_;
+};
+
+}  // namespace
+
+RowDraws::RowDraws(const Plan& plan, const Workload& workload, int world_size, const LoweringOptions& options)
+    : world_size_(world_size), loads_(LoadDraws(plan, workload, world_size, options).loads()) {
+  const double middle = mean(loads_);
+  for (double& load : loads_) load /= middle;
+}
+
+double RowDraws::spread() const {
+  double squares = 0;
+  for (const double load : loads_) squares += (load - 1) * (load - 1);
+  return any() ? std::sqrt(squares / static_cast<double>(loads_.size())) : 0;
+}
+
+namespace {
+
+struct Tried {
+  double load = 0, log_time = 0;
+};
+
+// Between the two that are tried around it, and beyond the last one as steep as before it.
+double interpolated(const std::array<Tried, 3>& tried, double load) {
+  const std::size_t from = load < tried[1].load ? 0 : 1;
+  const Tried &a = tried[from], &b = tried[from + 1];
+  const double width = b.load - a.load;
+  return width > 0 ? a.log_time + (b.log_time - a.log_time) * (load - a.load) / width : b.log_time;
+}
+
+}  // namespace
+
+std::vector<double> RowDraws::log_times(const std::function<double(int draw)>& time) const {
+  std::vector<double> times;
+  if (spread() < kLeastRowSpread) return times;
+  const auto load_of = [this](int draw) { return loads_[static_cast<std::size_t>(draw - 1)]; };
+  if (world_size_ > kMostTried) {
+    for (const double load : loads_) times.push_back(std::log(load / load_of(typical())));
+    return times;
+  }
+  const double base = std::log(time(typical()));
+  const auto tried = [&](int draw) -> Tried {
+    return {load_of(draw), draw == typical() ? 0 : std::log(time(draw)) - base};
+  };
+  const std::array<Tried, 3> three{tried(at_quantile(kLowShare)), tried(typical()), tried(at_quantile(1 - kLowShare))};
+  for (const double load : loads_) times.push_back(interpolated(three, load));
+  return times;
+}
+
+int RowDraws::nearest(double load) const {
+  const auto far = [load](double each) { return std::abs(each - load); };
+  return 1 + static_cast<int>(std::ranges::min_element(loads_, {}, far) - loads_.begin());
+}
+
+int RowDraws::typical() const {
+  return any() ? nearest(1) : 1;
+}
+
+int RowDraws::at_quantile(double share) const {
+  return any() ? nearest(quantile(loads_, share)) : 1;
+}
+
+LoweringOptions with_placed_rows(LoweringOptions options, const Plan& plan, const Workload& workload, int world_size) {
+  if (options.load.placement || options.row_draw) return options;
+  LoweringOptions planned = options;
+  planned.observed_payload = false;  // what is observed of a plan does not move its rows
+  options.row_draw = RowDraws(plan, workload, world_size, planned).typical();
+  return options;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "models/workload/workload.h"
+#include "plan/plan.h"
+#include "sim/lower/lower.h"
+
+namespace shardsim {
+
+// How many placements of a plan's cut rows are drawn.
+inline constexpr int kRowDraws = 32;
+
+// Standard deviation of their loads below which they are as good as one: that of repeated runs of one and the same
+// placement (kRepeatScale, sim/confidence/faster.h).
+inline constexpr double kLeastRowSpread = 0.0073;
+
+// Ranks of the largest world in which more than the typical draw is simulated.
+inline constexpr int kMostTried = 256;
+
+// Where the hot rows of cut tables come to lie is decided by a hash of their ids, and nobody knows before training
+// which owners get them. So `kRowDraws` placements are drawn, the same ones whatever tables are called and whatever the
+// seed of the scenario is, and each is judged by its load: the bytes of vectors that the fullest rank looks up. Placed
+// one by one are only as many of the hottest rows as that load is sensitive to.
+class RowDraws {
+ public:
+  // Of a plan that has passed check_plan. `options`: whose load and shares count, and whose known shares are used.
+  RowDraws(const Plan& plan, const Workload& workload, int world_size, const LoweringOptions& options);
+
+  // Whether anything depends on the draw: rows that are cut by a hash, and looked up unequally often, and whose
+  // placement the load does not fix.
+  bool any() const { return !loads_.empty(); }
+  // [draw] of the fullest rank, over the mean of all draws; empty where any() is false.
+  const std::vector<double>& loads() const { return loads_; }
+  double spread() const;  // of the loads: their standard deviation, 0 where nothing depends on the draw
+
+  // Draws, for LoweringOptions::row_draw: of the load that is nearest to the mean; of the load that `share` of all
+  // draws are below.
+  int typical() const;
+  int at_quantile(double share) const;
+
+  // [draw] ln of the time of an iteration, over that of the typical draw. `time`, in any unit, is asked for three
+  // draws, the typical one and those that a tenth of the draws are below and above; the others follow from their loads.
+  // In worlds of more than kMostTried ranks none is tried: times are taken to follow the loads, of which they are made
+  // in part only, so that they differ by no more than told. Empty where the loads differ by less than kLeastRowSpread.
+  std::vector<double> log_times(const std::function<double(int draw)>& time) const;
+
+ private:
+  int nearest(double load) const;
+
+  int world_size_;
+  std::vector<double> loads_;
+};
+
+// `options` with the rows where they lie: as they say already, as the load fixes it, else as typically drawn.
+LoweringOptions with_placed_rows(LoweringOptions options, const Plan& plan, const Workload& workload, int world_size);
+
+}  // namespace shardsim

@@ -109,7 +109,8 @@ DriftIteration drift_iteration(const Case& item, const Cluster& cluster, const P
   const SteadyIteration iteration =
       steady_iteration(program, cluster, works, *make_network(item.network), engine_options(item));
   const double ms = iteration.time.ms();
-  return {ms, judge.wordless_interval(item, judged_iteration(ms, iteration.timeline))};
+  const std::vector<PathTime> path = path_times(program, iteration.path);
+  return {ms, judge.wordless_interval(item, {ms, iteration.timeline, path})};
 }
 
 // The share of a row that a rank holds.

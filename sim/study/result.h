@@ -8,6 +8,7 @@
 #include "plan/memory_model.h"
 #include "plan/plan.h"
 #include "sim/confidence/interval.h"
+#include "sim/confidence/path_times.h"
 #include "sim/engine/engine.h"
 #include "sim/memory/memory_profile.h"
 #include "sim/planning/planner_comparison.h"
@@ -99,6 +100,7 @@ struct CaseResult {
   std::optional<RankLoads> loads;  // where ranks look up more rows than others because their rows are asked for more
   std::vector<NamedTime> times;    // all operation names, compute too
   std::optional<RankTimes> mean_times;  // over the ranks; absent in a result that was read from a file
+  std::vector<PathTime> path;           // what the iteration is made of, for its interval; none in one from a file
   std::optional<Why> why;               // absent in a result that was read from a file
   std::vector<PlacementSummary> placements;
   std::vector<Comparison> published;

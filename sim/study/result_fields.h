@@ -46,6 +46,11 @@ void fields(Visitor& visit, MaybeConst<NamedTime> auto& time) {
 }
 
 template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<PathTime> auto& time) {
+  visit(time.operation, time.op_class, time.ms);
+}
+
+template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<AtPayload> auto& at) {
   visit(at.iteration_ms, at.times);
 }
@@ -362,7 +367,7 @@ void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
   visit.list("placements", result.placements, [&](auto& inner, auto& placement) { fields(inner, placement, large); });
   visit.field("published", result.published);
   visit.field("notes", result.notes);
-  visit(result.pareto, result.timeline, result.at_observed_payload, result.why);
+  visit(result.pareto, result.timeline, result.at_observed_payload, result.path, result.why);
 }
 
 // Of a study's cross-check. Cases stand in result.json by their names.

@@ -190,11 +190,10 @@ void add_intervals(StudyResult& study, const Scenario& scenario) {
   for (CaseResult& result : study.cases) {
     if (result.job) continue;
     const Case& item = *cases.at(result.name);
-    const double host_ms = result.host ? result.host->waits_for_host_ms : 0;
     const bool judged = std::ranges::any_of(
         item.published, [](const Published& published) { return published.quantity == "iteration"; });
     const double spread = result.drawn ? result.drawn->iteration_ms.standard_error / result.iteration_ms : 0;
-    result.interval = judge.interval(item, {result.iteration_ms, result.timeline, result.times, host_ms, spread},
+    result.interval = judge.interval(item, {result.iteration_ms, result.timeline, result.path, spread},
                                      judged ? setting_of(item, result.world_size).system() : "");
   }
 }

@@ -164,7 +164,8 @@ class KeptPlan::Store {
     const SteadyIteration iteration =
         steady_iteration(program, cluster, works, *make_network(item.network), engine_options(item));
     const double ms = iteration.time.ms();
-    return {ms, judge_->wordless_interval(item, judged_iteration(ms, iteration.timeline)), iteration.busiest,
+    const std::vector<PathTime> path = path_times(program, iteration.path);
+    return {ms, judge_->wordless_interval(item, {ms, iteration.timeline, path}), iteration.busiest,
             memory_profile(program, iteration.timeline, plan_, item.workload).highest().bytes()};
   }
 
@@ -174,8 +175,8 @@ class KeptPlan::Store {
     const PreparedCase prepared(scenario, item, cluster, plan_);
     const DrawnSimulation simulation = simulate_drawn(prepared, false);
     const auto& mean = simulation.figures.iteration_ms;
-    const JudgedIteration judged =
-        judged_iteration(mean.mean, simulation.nearest.timeline, mean.standard_error / mean.mean);
+    const std::vector<PathTime> path = path_times(prepared.program(), simulation.nearest.path);
+    const JudgedIteration judged{mean.mean, simulation.nearest.timeline, path, mean.standard_error / mean.mean};
     return {mean.mean, judge_->wordless_interval(item, judged), simulation.nearest.busiest,
             simulation.memory.highest().bytes()};
   }

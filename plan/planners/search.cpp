@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/tree/tree_editor.h"
 #include "plan/check.h"
+#include "plan/memory_need.h"
 #include "plan/plan_file.h"
 #include "plan/planners/factories.h"
 #include "plan/search/local_search.h"
@@ -327,8 +328,11 @@ class SearchRun {
   void simulate(Candidate& candidate) const {
     if (candidate.simulated) return;
     candidate.simulated = context_.simulate ? context_.simulate(candidate.plan).value : candidate.estimate;
-    if (context_.peak && context_.memory.counts_buffers())
-      candidate.over = context_.peak(candidate.plan) - cluster_.memory_per_rank().count;
+    if (!context_.peak) return;
+    const std::int64_t by_model =
+        std::ranges::max(memory_per_rank(candidate.plan, workload_, cluster_, context_.memory));
+    const MemoryNeed need{by_model, context_.peak(candidate.plan), context_.memory.counts_buffers()};
+    candidate.over = bytes_over(need, cluster_.memory_per_rank().count);
   }
 
   // The fastest of those that were simulated and fit at their peak; null: none.

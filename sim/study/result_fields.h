@@ -1,5 +1,6 @@
 #pragma once
 
+#include "plan/memory_need.h"
 #include "sim/confidence/interval_fields.h"
 #include "sim/program/program_table.h"
 #include "sim/study/cross_check.h"
@@ -295,10 +296,7 @@ void fields(Visitor& visit, MaybeConst<HostFigures> auto& host) {
   visit.field("waits_for_host_ms", host.waits_for_host_ms);
 }
 
-// Bytes of the fullest GPU beyond those that it has beside what is reserved; negative: bytes left. Judged at the
-// simulated peak, or by the memory model where no peak is known, or where the scenario's model counts rows alone, so
-// that it states a limit for rows and not the size of a GPU.
-std::int64_t bytes_over(const CaseResult& result);
+MemoryNeed memory_need(const CaseResult& result);
 bool fits(const CaseResult& result);
 
 // Ranks that are alike, as a form with names tells them.

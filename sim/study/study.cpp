@@ -153,7 +153,8 @@ class StudyTasks {
     study_.planning_cpu_s[name] = outcome.planning_cpu_s;
     if (outcome.result) {
       plan.iteration_ms = outcome.result->iteration_ms;
-      if (const std::int64_t over = bytes_over(*outcome.result); over > 0) plan.bytes_over = over;
+      const std::int64_t over = bytes_over(memory_need(*outcome.result), outcome.result->memory_capacity);
+      if (over > 0) plan.bytes_over = over;
     }
     results_[index] = std::move(outcome.result);
   }

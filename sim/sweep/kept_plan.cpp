@@ -74,6 +74,7 @@ class KeptPlan::Store {
     figures.interval = std::move(result.interval);
     figures.limit = std::move(result.limit);
     figures.peak_bytes = result.peak_bytes;
+    figures.buffers_counted = make_memory_model(item.memory_model)->counts_buffers();
     const double samples = static_cast<double>(cluster.world_size()) * static_cast<double>(item.workload.batch_per_gpu);
     figures.samples_per_s = samples / (figures.iteration_ms * 1e-3);
     return figures;

@@ -51,6 +51,7 @@ PointFigures run_figures(const Case& item, const Plan& plan) {
           result.limit,
           std::ranges::max(result.memory_per_rank),
           result.memory_profile.highest().bytes(),
+          result.buffers_counted,
           result.memory_capacity};
 }
 

@@ -18,6 +18,12 @@
 
 namespace shardsim {
 
+// What a simulated iteration says of a plan.
+struct PlanTrial {
+  Seconds time;
+  std::int64_t peak_bytes = 0;  // of the fullest GPU (sim/memory/memory_profile.h)
+};
+
 // What a planner may use in addition to the workload and the cluster.
 struct PlannerContext {
   const MemoryModel& memory;
@@ -48,9 +54,8 @@ struct PlannerContext {
   std::function<void(const std::string& provider)> trained_on = {};
   // What the scenario allows for each table; everything if null.
   const Constraints* constraints = nullptr;
-  // Bytes of the fullest GPU at the peak of a simulated iteration of a plan (sim/memory/memory_profile.h); may be
-  // empty.
-  std::function<std::int64_t(const Plan&)> peak = {};
+  // The same simulation as `simulate`, for planners that ask for the memory, too; may be empty.
+  std::function<PlanTrial(const Plan&)> trial = {};
 };
 
 // Decides where every row and column of every table lives.

@@ -32,10 +32,14 @@ void Candidates::add(const std::string& name, Plan plan, double quick) {
 
 void Candidates::simulate(Candidate& candidate) const {
   if (candidate.simulated) return;
-  candidate.simulated = context_.simulate ? context_.simulate(candidate.plan).value : candidate.estimate;
-  if (!context_.peak) return;
+  if (!context_.trial) {
+    candidate.simulated = candidate.estimate;
+    return;
+  }
+  const PlanTrial trial = context_.trial(candidate.plan);
   const std::int64_t by_model = std::ranges::max(memory_per_rank(candidate.plan, workload_, cluster_, context_.memory));
-  const MemoryNeed need{by_model, context_.peak(candidate.plan), context_.memory.counts_buffers()};
+  const MemoryNeed need{by_model, trial.peak_bytes, context_.memory.counts_buffers()};
+  candidate.simulated = trial.time.value;
   candidate.over = bytes_over(need, cluster_.memory_per_rank().count);
 }
 

@@ -27,8 +27,8 @@ struct Candidate {
 // Whether a plan fits by the memory model.
 bool has_room(const Plan& plan, const Workload& workload, const Cluster& cluster, const MemoryModel& memory);
 
-// The plans that a search found or began with, judged by simulation. The context needs an estimate; without a simulator
-// the estimate stands for it.
+// The plans that a search found or began with, judged by simulation. The context needs an estimate, which stands for
+// the time where there are no trials.
 class Candidates {
  public:
   Candidates(const Workload& workload, const Cluster& cluster, const PlannerContext& context)

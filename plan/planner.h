@@ -73,10 +73,12 @@ struct PlannerEntry {
   std::string_view help;  // one line
   std::unique_ptr<Planner> (*make)(MapReader& options);
   bool drawn = false;  // whether the plan is drawn at random, with the option `seed`
+  bool tiers = false;  // whether it may cut the rows of a table into tiers, which TorchRec cannot
 };
 
 std::span<const PlannerEntry> planners();  // alphabetical
 std::vector<std::string> planner_names();
+const PlannerEntry* find_planner(std::string_view name);  // null: none has this name
 
 // Makes the implementation that `options` (a map with `name`) names. Errors: an unknown name (the known ones are
 // listed), unknown options.

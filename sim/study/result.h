@@ -66,6 +66,7 @@ struct JobFigures {
 // What a case says of its hosts, where it states software: of the rank that waits for its host longest.
 struct HostFigures {
   std::string software;
+  std::string with_graph;  // Software::with_graph
   int rank = 0;
   double busy_ms = 0, waits_for_host_ms = 0;
 };

@@ -291,6 +291,7 @@ void fields(Visitor& visit, MaybeConst<DrawnFigures> auto& drawn) {
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<HostFigures> auto& host) {
   visit.field("software", host.software);
+  visit(host.with_graph);
   visit.field("rank", host.rank);
   visit.field("busy_ms", host.busy_ms);
   visit.field("waits_for_host_ms", host.waits_for_host_ms);

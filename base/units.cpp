@@ -89,8 +89,6 @@ struct Decimal {
   std::int64_t tens = 0;
   int twos = 0;
   char sign = 0;  // as written, 0 without one
-  bool has_point = false;
-  bool has_exponent = false;
 };
 
 std::string_view take_digits(std::string_view& text) {
@@ -115,7 +113,6 @@ void take_exponent(std::string_view& text, Decimal& number) {
   std::int64_t exponent = 0;
   for (const char digit : digits) exponent = exponent > 1'000'000 ? exponent : exponent * 10 + (digit - '0');
   number.tens += sign == '-' ? -exponent : exponent;
-  number.has_exponent = true;
   text = rest;
 }
 
@@ -131,7 +128,6 @@ std::optional<Decimal> read_decimal(std::string_view& text) {
     rest.remove_prefix(1);
     const std::string_view fraction = take_digits(rest);
     if (fraction.empty()) return std::nullopt;
-    number.has_point = true;
     number.digits += fraction;
     number.tens = -static_cast<std::int64_t>(fraction.size());
   }
@@ -326,8 +322,8 @@ std::int64_t parse_count(std::string_view text, const Place& place) {
   constexpr std::int64_t kLimit = std::int64_t{1} << 53;
   std::string_view rest = text;
   const std::optional<Decimal> number = read_decimal(rest);
-  if (!number || (number->has_point && !number->has_exponent)) {
-    throw input_error(place, excerpt(text) + " is not a whole number", "Write digits only: no point, no leading zero");
+  if (!number) {
+    throw input_error(place, excerpt(text) + " is not a whole number", "Write digits only, without a leading zero");
   }
   if (!rest.empty()) {
     throw input_error(place, excerpt(text) + " is not a whole number: a count has no unit",

@@ -18,6 +18,12 @@
 
 namespace shardsim {
 
+// What a simulated iteration says of a plan.
+struct PlanTrial {
+  Seconds time;
+  std::int64_t peak_bytes = 0;  // of the fullest GPU (sim/memory/memory_profile.h)
+};
+
 // What a planner may use in addition to the workload and the cluster.
 struct PlannerContext {
   const MemoryModel& memory;
@@ -48,9 +54,8 @@ struct PlannerContext {
   std::function<void(const std::string& provider)> trained_on = {};
   // What the scenario allows for each table; everything if null.
   const Constraints* constraints = nullptr;
-  // Bytes of the fullest GPU at the peak of a simulated iteration of a plan (sim/memory/memory_profile.h); may be
-  // empty.
-  std::function<std::int64_t(const Plan&)> peak = {};
+  // The same simulation as `simulate`, for planners that ask for the memory, too; may be empty.
+  std::function<PlanTrial(const Plan&)> trial = {};
 };
 
 // Decides where every row and column of every table lives.
@@ -68,10 +73,12 @@ struct PlannerEntry {
   std::string_view help;  // one line
   std::unique_ptr<Planner> (*make)(MapReader& options);
   bool drawn = false;  // whether the plan is drawn at random, with the option `seed`
+  bool tiers = false;  // whether it may cut the rows of a table into tiers, which TorchRec cannot
 };
 
 std::span<const PlannerEntry> planners();  // alphabetical
 std::vector<std::string> planner_names();
+const PlannerEntry* find_planner(std::string_view name);  // null: none has this name
 
 // Makes the implementation that `options` (a map with `name`) names. Errors: an unknown name (the known ones are
 // listed), unknown options.

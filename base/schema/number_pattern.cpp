@@ -136,7 +136,7 @@ std::string number_pattern(const Bounds& bounds, bool sign) {
 }
 
 std::string count_pattern(const Bounds& bounds) {
-  return "^(?![0-9]+\\.[0-9]+$)" + within(bounds) + kNumberPattern + "$";
+  return "^(?![0-9]+\\.[0-9]*[1-9][0-9]*$)" + within(bounds) + kNumberPattern + "$";
 }
 
 std::string quantity_pattern(const Bounds& bounds, UnitsOf units) {

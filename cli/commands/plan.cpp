@@ -10,6 +10,7 @@
 #include "models/collective/fitted_overheads.h"
 #include "plan/constraints.h"
 #include "plan/memory_model.h"
+#include "plan/memory_need.h"
 #include "plan/plan_file.h"
 #include "plan/planner.h"
 #include "sim/planning/prepared_case.h"
@@ -52,12 +53,12 @@ void print_loads(const PreparedCase& prepared) {
 }
 
 // The peak of a simulated iteration, as `run` judges it; nothing where the plan cannot be simulated.
-std::string peak_text(const PreparedCase& prepared) {
+std::string peak_text(const PreparedCase& prepared, MemoryNeed need) {
   try {
-    const std::int64_t peak = simulated_memory(prepared).highest().bytes();
-    const std::int64_t over = peak - prepared.cluster.memory_per_rank().count;
-    std::string text = fmt::format("{:.4g} GiB at its simulated peak", static_cast<double>(peak) / kGiB);
-    if (over <= 0 || !make_memory_model(prepared.item.memory_model)->counts_buffers()) return text;
+    need.peak = simulated_memory(prepared).highest().bytes();
+    const std::int64_t over = bytes_over(need, prepared.cluster.memory_per_rank().count);
+    std::string text = fmt::format("{:.4g} GiB at its simulated peak", static_cast<double>(*need.peak) / kGiB);
+    if (over <= 0) return text;
     return text + fmt::format(", {:.2f} GiB too much: the run would end with an out-of-memory error",
                               static_cast<double>(over) / kGiB);
   } catch (const Error&) {
@@ -70,9 +71,10 @@ void print_memory(const PreparedCase& prepared) {
   const auto model = make_memory_model(prepared.item.memory_model);
   const std::vector<std::int64_t> bytes =
       memory_per_rank(prepared.plan, prepared.item.workload, prepared.cluster, *model);
+  const MemoryNeed need{std::ranges::max(bytes), std::nullopt, model->counts_buffers()};
   print_note(fmt::format("Of {}, the fullest holds {:.4g} GiB by the memory model, and {}.",
-                         room_text(prepared.cluster), static_cast<double>(std::ranges::max(bytes)) / kGiB,
-                         peak_text(prepared)));
+                         room_text(prepared.cluster), static_cast<double>(need.by_model) / kGiB,
+                         peak_text(prepared, need)));
   for (const std::string& note : host_memory_notes(prepared)) print_note(note);
 }
 

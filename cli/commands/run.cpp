@@ -73,12 +73,11 @@ Scenario fitting_cases(Scenario scenario, bool quiet, const Terminal& terminal) 
   return scenario;
 }
 
-// Planners that may cut the rows of a table into tiers.
 bool may_make_tiers(const Case& item) {
-  static constexpr std::string_view kTiered[] = {"search", "flexshard_2tier", "flexshard_3tier", "hugectr_hybrid"};
   return item.plan_file.empty() && std::ranges::any_of(planners_within(item.planner), [](const Tree* planner) {
            const Tree* const name = planner->find("name");
-           return name != nullptr && std::ranges::find(kTiered, name->scalar) != std::end(kTiered);
+           const PlannerEntry* const entry = name == nullptr ? nullptr : find_planner(name->scalar);
+           return entry != nullptr && entry->tiers;
          });
 }
 

@@ -1,5 +1,7 @@
 #include "models/software/software.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <tuple>
 
@@ -97,6 +99,15 @@ void keep_spoken_for(std::vector<SourcedValue>& preset, const Tree& map, std::ve
   preset.insert(preset.end(), std::make_move_iterator(own.begin()), std::make_move_iterator(own.end()));
 }
 
+void require_known_graph(const Software& software, const SoftwareTable& table, const Place& place) {
+  const std::vector<std::string> names = table.names();
+  if (software.with_graph.empty() || std::ranges::find(names, software.with_graph) != names.end()) return;
+  throw input_error(place,
+                    fmt::format("'with_graph' of software {} names {}, which is not in the file",
+                                excerpt(software.name), excerpt(software.with_graph)),
+                    known_names_hint(software.with_graph, names));
+}
+
 }  // namespace
 
 Seconds Software::optimizer_tensor(std::string_view optimizer) const {
@@ -131,6 +142,7 @@ SoftwareTable software_table_from_tree(const Tree& tree) {
     MapReader fields(entry, "", &software.sources);
     software.name = fields.name("name");
     software.summary = fields.text("summary");
+    if (fields.has("with_graph")) software.with_graph = fields.name("with_graph");
     read_constants({fields, true}, software);
     fields.finish();
     if (std::ranges::find(table.presets, software.name, &Software::name) != table.presets.end())
@@ -138,6 +150,7 @@ SoftwareTable software_table_from_tree(const Tree& tree) {
     table.presets.push_back(std::move(software));
   }
   reader.finish();
+  for (const Software& each : table.presets) require_known_graph(each, table, tree.place);
   return table;
 }
 

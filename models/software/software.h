@@ -15,6 +15,7 @@ namespace shardsim {
 // take `launch` each.
 struct Software {
   std::string name, summary;
+  std::string with_graph;  // the preset of the same software with its launches in a CUDA graph; "": none
 
   Seconds launch;        // of one kernel
   Seconds send_receive;  // of one send or one receive of an all_to_all; each peer has one of both

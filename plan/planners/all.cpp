@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "base/tree/map_reader.h"
@@ -25,9 +26,9 @@ constexpr std::array kPlanners = {
                  uniform<Strategy::column_wise>},
     PlannerEntry{"data_parallel", "every table whole on every rank", uniform<Strategy::data_parallel>},
     PlannerEntry{"flex", "each table row-wise inside a node, replicated across nodes", uniform<Strategy::flex>},
-    PlannerEntry{"flexshard_2tier", "FlexShard: hot rows data-parallel, the rest row-wise", flexshard<2>},
+    PlannerEntry{"flexshard_2tier", "FlexShard: hot rows data-parallel, the rest row-wise", flexshard<2>, false, true},
     PlannerEntry{"flexshard_3tier", "FlexShard: hot rows data-parallel, warm rows flex, the rest row-wise",
-                 flexshard<3>},
+                 flexshard<3>, false, true},
     PlannerEntry{
         "greedy",
         "whole tables in order of a score (size, dim, lookups or predicted cost), each to the least loaded rank",
@@ -39,7 +40,7 @@ constexpr std::array kPlanners = {
                  make_hugectr},
     PlannerEntry{"hugectr_hybrid",
                  "HugeCTR's hybrid embedding: the most frequent rows data-parallel, the rest row-wise",
-                 make_hugectr_hybrid},
+                 make_hugectr_hybrid, false, true},
     PlannerEntry{"memory_balanced",
                  "NVIDIA's distributed-embeddings: whole tables or column slices, dealt out by size to balance memory",
                  make_memory_balanced},
@@ -52,7 +53,7 @@ constexpr std::array kPlanners = {
     PlannerEntry{"row_wise", "each table cut into row blocks over all ranks", uniform<Strategy::row_wise>},
     PlannerEntry{"search",
                  "improves other planners' plans table by table with a closed formula, and simulates the best ones",
-                 make_search},
+                 make_search, false, true},
     PlannerEntry{"table_column_wise", "each table on one node, cut into column slices over the ranks of that node",
                  uniform<Strategy::table_column_wise>},
     PlannerEntry{"table_row_wise", "each table on one node, cut into row blocks over the ranks of that node",
@@ -72,6 +73,11 @@ std::vector<std::string> planner_names() {
 
 std::span<const PlannerEntry> planners() {
   return kPlanners;
+}
+
+const PlannerEntry* find_planner(std::string_view name) {
+  const auto entry = std::ranges::find(kPlanners, name, &PlannerEntry::name);
+  return entry == kPlanners.end() ? nullptr : &*entry;
 }
 
 std::unique_ptr<Planner> make_planner(const Tree& options) {

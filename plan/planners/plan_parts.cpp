@@ -126,6 +126,9 @@ class PartsRun {
     if (context_.simulate) {
       context.simulate = [this, &part](const Plan& plan) { return context_.simulate(lifted(plan, part)); };
     }
+    if (context_.trial) {
+      context.trial = [this, &part](const Plan& plan) { return beside_others(context_.trial(lifted(plan, part))); };
+    }
     if (context_.estimate) {
       context.estimate = [this, &part](const Plan& plan) { return context_.estimate(lifted(plan, part)); };
     }
@@ -180,6 +183,12 @@ class PartsRun {
     std::ranges::stable_sort(plan.placements, {}, [](const Placement& placement) {
       return std::tuple(placement.table, placement.row_begin, placement.column_begin);
     });
+  }
+
+  // A trial of the whole as the part sees it, from whose cluster the memory of the parts before it is gone.
+  PlanTrial beside_others(PlanTrial trial) const {
+    trial.peak_bytes -= taken_.on_fullest_rank().count;
+    return trial;
   }
 
   // The plan of the part as one of the whole workload, with those of the parts before it.

@@ -11,11 +11,14 @@
 #include "plan/check.h"
 #include "plan/plan_file.h"
 #include "plan/planners/factories.h"
+#include "plan/search/candidates.h"
 #include "plan/search/local_search.h"
 
 namespace shardsim {
 namespace {
 
+using search::Candidate;
+using search::Candidates;
 using search::Choice;
 using search::IterationCost;
 using search::LocalSearch;
@@ -49,31 +52,7 @@ std::vector<StartPlanner> start_planners() {
 }
 
 constexpr std::int64_t kMostEvaluations = 1'000'000'000;
-// Iterations this close are as good as equal: predictions are off by more. Of such plans the one that leaves most
-// memory is taken.
-constexpr double kNearTie = 0.02;
-constexpr double kSame = 1e-5;    // relative: rounding, and the order of sums
 constexpr int kSearchRounds = 3;  // of the search, each with less memory if plans need more at their peak
-
-struct Candidate {
-  std::string name;  // of the planner that it is from; "search" of its own ones
-  Plan plan;
-  double estimate = 0;  // seconds, by the closed form of the lowered plan
-  std::optional<double> simulated = {};
-  double quick = 0;       // seconds, by the formula of the search
-  std::int64_t over = 0;  // bytes that the fullest GPU lacks at its simulated peak; negative: has left
-  double seconds() const { return simulated.value_or(estimate); }
-};
-
-bool has_room(const Plan& plan, const Workload& workload, const Cluster& cluster, const PlannerContext& context) {
-  try {
-    check_memory(plan, workload, cluster, context.memory);
-    return true;
-  } catch (const Error& error) {
-    if (error.failure() != Failure::infeasible) throw;
-    return false;
-  }
-}
 
 class Search : public Planner {
  public:
@@ -110,6 +89,7 @@ class SearchRun {
         cluster_(cluster),
         context_(context),
         choices_(workload, cluster, context),
+        candidates_(workload, cluster, context),
         began_(std::chrono::steady_clock::now()) {}
 
   Plan best() {
@@ -125,7 +105,7 @@ class SearchRun {
     explore(local);
     for (int round = 1;; ++round) {
       judge();
-      const std::int64_t lacking = lacking_bytes();
+      const std::int64_t lacking = candidates_.lacking_bytes();
       if (lacking <= 0 || round == kSearchRounds || should_stop()) return chosen(local);
       search_below(local, lacking);
     }
@@ -184,7 +164,7 @@ class SearchRun {
   // A command without a simulator has no times to compare: the first start that fits is as good as any.
   Plan without_simulator() const {
     for (const Candidate& start : starts_) {
-      if (has_room(start.plan, workload_, cluster_, context_)) return start.plan;
+      if (search::has_room(start.plan, workload_, cluster_, context_.memory)) return start.plan;
     }
     if (starts_.empty()) {
       throw Error(Failure::infeasible, options_.place_, "no planner has a plan to start from",
@@ -290,7 +270,7 @@ class SearchRun {
   void relieve(LocalSearch& local, std::int64_t evaluations) {
     local.begin(found_.front().plan);
     if (!is_tight(local)) return;
-    local.relieve(local.seconds() * (1 + kNearTie), evaluations);
+    local.relieve(local.seconds() * (1 + search::kNearTie), evaluations);
     keep(local);
     std::ranges::stable_sort(found_, is_before);
   }
@@ -317,113 +297,30 @@ class SearchRun {
     return plan;
   }
 
-  void add_candidate(const std::string& name, Plan plan, double quick) {
-    const auto same = [&](const Candidate& c) { return c.plan == plan && (c.name == name || name == "search"); };
-    if (std::ranges::any_of(candidates_, same) || !has_room(plan, workload_, cluster_, context_)) return;
-    const double estimate = context_.estimate(plan).value;
-    candidates_.push_back({name, std::move(plan), estimate, {}, quick});
-  }
-
-  void simulate(Candidate& candidate) const {
-    if (candidate.simulated) return;
-    candidate.simulated = context_.simulate ? context_.simulate(candidate.plan).value : candidate.estimate;
-    if (context_.peak && context_.memory.counts_buffers())
-      candidate.over = context_.peak(candidate.plan) - cluster_.memory_per_rank().count;
-  }
-
-  // The fastest of those that were simulated and fit at their peak; null: none.
-  const Candidate* fastest() const {
-    const Candidate* best = nullptr;
-    for (const Candidate& each : candidates_) {
-      if (!each.simulated || each.over > 0) continue;
-      if (best == nullptr || *each.simulated < *best->simulated) best = &each;
-    }
-    return best;
-  }
-
-  // Simulates all plans that may be the fastest. Transfers that slow each other make an iteration longer than its
-  // closed form, never shorter: what is slower in closed form than the best is simulated needs no simulation.
   void judge() {
-    for (const Candidate& start : starts_) add_candidate(start.name, start.plan, start.quick);
-    const std::size_t most = candidates_.size() + static_cast<std::size_t>(options_.simulations_);
+    for (const Candidate& start : starts_) candidates_.add(start.name, start.plan, start.quick);
+    const std::size_t most = candidates_.all().size() + static_cast<std::size_t>(options_.simulations_);
     for (const Found& found : found_) {
-      if (candidates_.size() < most) add_candidate("search", plan_from(found.plan), found.seconds);
+      if (candidates_.all().size() < most) candidates_.add("search", plan_from(found.plan), found.seconds);
     }
-    if (candidates_.empty()) throw_no_room();
-    std::ranges::stable_sort(candidates_, {}, &Candidate::estimate);
-    for (Candidate& each : candidates_) {
-      const Candidate* const best = fastest();
-      if (best != nullptr && each.estimate >= *best->simulated) break;
-      simulate(each);
-    }
-    simulate_near_ties();
+    if (candidates_.all().empty()) throw_no_room();
+    candidates_.judge();
   }
 
-  // Only plans of its own: a start is a near tie where it is nearly the fastest, and then has been simulated.
-  void simulate_near_ties() {
-    const Candidate* const best = fastest();
-    if (best == nullptr) return;
-    const double limit = *best->simulated * (1 + kNearTie);
-    for (Candidate& each : candidates_) {
-      if (each.name == "search" && each.estimate < limit) simulate(each);
-    }
-  }
-
-  // By how much the memory model has to be undercut, because a plan that would be the fastest needs more than a GPU has
-  // at its peak; 0: none does.
-  std::int64_t lacking_bytes() const {
-    const Candidate* const best = fastest();
-    std::int64_t least = 0;
-    for (const Candidate& each : candidates_) {
-      const bool faster = each.simulated && (best == nullptr || *each.simulated < *best->simulated);
-      if (faster && each.over > 0 && (least == 0 || each.over < least)) least = each.over;
-    }
-    return least;
-  }
-
-  const Candidate* best_start() const {
-    const Candidate* best = nullptr;
-    for (const Candidate& each : candidates_) {
-      if (each.name == "search" || each.over > 0) continue;
-      if (best == nullptr || each.seconds() < best->seconds()) best = &each;
-    }
-    return best;
-  }
-
-  // Bytes that the fullest GPU lacks; what is left beyond half of its memory is worth nothing.
-  std::int64_t lack_of_room(const Candidate& each) const {
-    return std::max(each.over, -cluster_.memory_per_rank().count / 2);
-  }
-
-  // Of two plans that are nearly as fast the one that leaves more memory, then the faster one; where something else
-  // than the plan decides the iteration, as the host may, the one with less work.
-  bool is_better(const Candidate& a, const Candidate& b) const {
-    if (lack_of_room(a) != lack_of_room(b)) return lack_of_room(a) < lack_of_room(b);
-    if (std::abs(*a.simulated - *b.simulated) > kSame * *b.simulated) return *a.simulated < *b.simulated;
-    return a.quick < b.quick;
-  }
-
-  // The best of the plans that are nearly the fastest, and no slower than any that the search started from.
   Plan chosen(const LocalSearch& local) const {
-    const Candidate* best = fastest();
+    const Candidate* const best = candidates_.best();
     if (best == nullptr) throw_no_peak();
-    const Candidate* const start = best_start();
-    double limit = *best->simulated * (1 + kNearTie);
-    if (start != nullptr) limit = std::min(limit, std::max(start->seconds(), *best->simulated) * (1 + kSame));
-    for (const Candidate& each : candidates_) {
-      if (each.simulated && *each.simulated <= limit && each.over <= 0 && is_better(each, *best)) best = &each;
-    }
-    tell(*best, start, local);
+    tell(*best, candidates_.best_start(), local);
     return best->plan;
   }
 
   void tell(const Candidate& best, const Candidate* start, const LocalSearch& local) const {
     const auto simulations =
-        std::ranges::count_if(candidates_, [](const Candidate& c) { return c.simulated.has_value(); });
+        std::ranges::count_if(candidates_.all(), [](const Candidate& c) { return c.simulated.has_value(); });
     state("cost_ms", best.estimate * 1e3);
     state("evaluations", static_cast<double>(local.evaluations()));
     state("simulations", static_cast<double>(simulations));
-    for (const Candidate& each : candidates_) {
+    for (const Candidate& each : candidates_.all()) {
       if (each.name != "search") state("start_" + each.name + "_ms", each.seconds() * 1e3);
     }
     say(fmt::format("{} by its quick formula, {} simulated; {:.3f} ms simulated, {:.3f} ms in closed form",
@@ -437,12 +334,10 @@ class SearchRun {
   }
 
   [[noreturn]] void throw_no_peak() const {
-    const auto nearest = std::ranges::min_element(
-        candidates_, {}, [](const Candidate& each) { return std::pair(!each.simulated, each.over); });
     throw Error(Failure::infeasible, options_.place_,
                 fmt::format("every plan that fits by the memory model needs more at its simulated peak than a GPU has, "
                             "at least {} more",
-                            to_text(Bytes{nearest->over})),
+                            to_text(Bytes{candidates_.least_over()})),
                 "Take more GPUs, GPUs with more memory, or a smaller batch");
   }
 
@@ -460,11 +355,11 @@ class SearchRun {
   const Cluster& cluster_;
   const PlannerContext& context_;
   TableChoices choices_;
+  Candidates candidates_;
   std::chrono::steady_clock::time_point began_;
   bool timed_out_ = false;
   std::vector<Candidate> starts_;
   std::vector<Found> found_;
-  std::vector<Candidate> candidates_;
 };
 
 Plan Search::plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const {

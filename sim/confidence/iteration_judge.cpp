@@ -1,22 +1,11 @@
 #include "sim/confidence/iteration_judge.h"
 
-#include <algorithm>
-#include <utility>
-
-#include "sim/timeline/host_waits.h"
-
 namespace shardsim {
-
-JudgedIteration judged_iteration(double ms, const Timeline& timeline, DrawnSpread spread) {
-  double host_ms = 0;
-  for (const HostShare& host : host_times_of(timeline)) host_ms = std::max(host_ms, host.waited_for_ms);
-  return {ms, timeline, named_times_alone(timeline), host_ms, std::move(spread)};
-}
 
 IterationJudge::IterationJudge() : errors_(shipped_residuals()), gpus_(shipped_gpu_table()) {}
 
 std::vector<IterationPart> IterationJudge::parts(const Case& item, const JudgedIteration& iteration) const {
-  return parts_of(item, iteration.timeline, iteration.times, iteration.host_ms, gpus_);
+  return parts_of(item, iteration.ms, iteration.timeline, iteration.path, gpus_);
 }
 
 Interval IterationJudge::interval(const Case& item, const JudgedIteration& iteration,

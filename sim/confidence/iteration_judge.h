@@ -7,15 +7,11 @@ namespace shardsim {
 
 // What a simulation says of an iteration to whoever judges how sure it is.
 struct JudgedIteration {
-  double ms = 0;                 // of drawn batches the mean
-  const Timeline& timeline;      // of drawn batches that of one of them
-  std::vector<NamedTime> times;  // of the Timeline
-  double host_ms = 0;            // for which the GPU waits for its host, on the rank that does so longest
+  double ms = 0;                      // of drawn batches the mean
+  const Timeline& timeline;           // of drawn batches that of one of them
+  const std::vector<PathTime>& path;  // of the same iteration (path_times)
   DrawnSpread spread{};
 };
-
-// The same from the Timeline alone.
-JudgedIteration judged_iteration(double ms, const Timeline& timeline, DrawnSpread spread = {});
 
 // Gives simulated cases their intervals, by the shipped table of errors, which is read once.
 class IterationJudge {

@@ -137,6 +137,35 @@ std::string compute_class(std::string_view op_class) {
   return op_class == "dense" ? "kernel/product" : "kernel/" + std::string(op_class);
 }
 
+// Of a call of the collective `name`: on the rank that moves most, in the mean over its calls.
+std::int64_t call_bytes(const Timeline& timeline, const std::string& name) {
+  std::vector<std::int64_t> bytes(static_cast<std::size_t>(timeline.world_size)), calls(bytes.size());
+  for (const Span& span : timeline.spans) {
+    if (timeline.ops[static_cast<std::size_t>(span.op)].name != name) continue;
+    bytes[static_cast<std::size_t>(span.rank)] += span.bytes;
+    ++calls[static_cast<std::size_t>(span.rank)];
+  }
+  return std::ranges::max(bytes) / std::max<std::int64_t>(1, std::ranges::max(calls));
+}
+
+IterationPart collective_part(const PathTime& on_path, const Case& item, const Timeline& timeline,
+                              const Guesses& guesses) {
+  const std::string transport = item.cluster.nics ? item.cluster.nics->transport : "";
+  const GroupShape group = shape_of(timeline, on_path.operation);
+  const std::int64_t bytes = call_bytes(timeline, on_path.operation);
+  const std::optional<double> own = own_scale_of(item.cluster, on_path.op_class, group, bytes);
+  const bool guessed = !own && guesses.has(group.across_nodes() ? "across_nodes" : "in_node");
+  return {collective_error_class(on_path.op_class, group.across_nodes(), transport, bytes), on_path.ms, guessed, own};
+}
+
+IterationPart part_of(const PathTime& on_path, const Case& item, const Timeline& timeline, const Guesses& guesses) {
+  if (is_communication(on_path.op_class)) return collective_part(on_path, item, timeline, guesses);
+  if (is_host(on_path.op_class)) return {"host", on_path.ms, guesses.has("host"), {}};
+  const std::string error_class = compute_class(on_path.op_class);
+  const std::optional<double> own = own_scale_of(item, error_class);
+  return {error_class, on_path.ms, !own && guesses.has(error_class), own};
+}
+
 }  // namespace
 
 std::string collective_error_class(std::string_view kind, bool across, std::string_view transport, std::int64_t bytes) {
@@ -161,37 +190,17 @@ IterationSetting setting_of(const Case& item, int gpus) {
   return setting;
 }
 
-std::vector<IterationPart> parts_of(const Case& item, const Timeline& timeline, const std::vector<NamedTime>& times,
-                                    double host_ms, const GpuTable& gpus) {
+std::vector<IterationPart> parts_of(const Case& item, double ms, const Timeline& timeline,
+                                    const std::vector<PathTime>& path, const GpuTable& gpus) {
   const Guesses guesses = guesses_of(item, gpus);
-  const std::string transport = item.cluster.nics ? item.cluster.nics->transport : "";
   std::vector<IterationPart> parts;
-  double seen = 0, computed = 0;
-  for (const NamedTime& time : times) {
-    if (is_compute(time.op_class)) computed += time.span_ms;
-    if (!is_communication(time.op_class) || time.transfer_ms() <= 0) continue;
-    const GroupShape group = shape_of(timeline, time.name);
-    const std::int64_t bytes = time.bytes_per_rank / std::max(1, time.calls);
-    const std::optional<double> own = own_scale_of(item.cluster, time.op_class, group, bytes);
-    const bool guessed = !own && guesses.has(group.across_nodes() ? "across_nodes" : "in_node");
-    parts.push_back({collective_error_class(time.op_class, group.across_nodes(), transport, bytes), time.transfer_ms(),
-                     guessed, own});
-    seen += time.transfer_ms();
+  double known = 0;
+  for (const PathTime& each : path) {
+    parts.push_back(part_of(each, item, timeline, guesses));
+    known += each.ms;
   }
-  if (host_ms > 0) parts.push_back({"host", host_ms, guesses.has("host"), {}});
-  seen += std::max(0.0, host_ms);
-  const double whole = timeline.iteration_ms;
-  if (seen > whole) {  // means over ranks beside the worst host's
-    for (IterationPart& part : parts) part.ms *= whole / seen;
-    return parts;
-  }
-  if (computed <= 0 && seen < whole) parts.push_back({"kernel", whole - seen, false, {}});
-  for (const NamedTime& time : times) {
-    if (!is_compute(time.op_class) || time.span_ms <= 0) continue;
-    const std::string error_class = compute_class(time.op_class);
-    const std::optional<double> own = own_scale_of(item, error_class);
-    parts.push_back({error_class, (whole - seen) * time.span_ms / computed, !own && guesses.has(error_class), own});
-  }
+  if (parts.empty()) return {{"kernel", ms, false, {}}};
+  for (IterationPart& part : parts) part.ms *= ms / known;
   return parts;
 }
 

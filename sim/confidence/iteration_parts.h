@@ -3,9 +3,10 @@
 #include <vector>
 
 #include "models/compute/gpus/gpu_constants.h"
+#include "sim/confidence/path_times.h"
 #include "sim/confidence/residuals.h"
 #include "sim/scenario/scenario.h"
-#include "sim/timeline/timeline_figures.h"
+#include "sim/timeline/timeline.h"
 
 namespace shardsim {
 
@@ -16,10 +17,10 @@ std::string collective_error_class(std::string_view kind, bool across, std::stri
 // What a simulated case ran on and with.
 IterationSetting setting_of(const Case& item, int gpus);
 
-// What an iteration is made of, on the mean rank: transfers of collectives that nothing hides, by operation, network
-// and size of a call; waiting for the host; and for the rest lookups, updates and products, in proportion to what they
-// take. The parts add up to the iteration. `times` are those of `timeline`; `host_ms`: for which the GPU waits.
-std::vector<IterationPart> parts_of(const Case& item, const Timeline& timeline, const std::vector<NamedTime>& times,
-                                    double host_ms, const GpuTable& gpus);
+// What an iteration of `ms` is made of: what its critical path runs over, by the class of its errors. Waiting is not on
+// the path, but what is waited for is. The parts add up to `ms`; what of the path is no operation is spread over them.
+// `path`: path_times() of the iteration of `timeline`. A path that is not known is one part, of class "kernel".
+std::vector<IterationPart> parts_of(const Case& item, double ms, const Timeline& timeline,
+                                    const std::vector<PathTime>& path, const GpuTable& gpus);
 
 }  // namespace shardsim

@@ -11,10 +11,12 @@
 #include "models/workload/workload_limits.h"
 #include "plan/check.h"
 #include "plan/memory_model.h"
+#include "plan/memory_need.h"
 #include "sim/confidence/faster.h"
 #include "sim/confidence/iteration_judge.h"
 #include "sim/engine/network.h"
 #include "sim/engine/op_work.h"
+#include "sim/memory/memory_profile.h"
 #include "sim/planning/prepared_case.h"
 
 namespace shardsim {
@@ -89,16 +91,18 @@ void rotate(Table& table, const std::vector<Placement>& tiers, double stays) {
   if (!observed.shares.empty()) table.runtime = observed;
 }
 
-std::int64_t fullest(const Plan& plan, const Case& item, const Cluster& cluster) {
-  const auto memory = make_memory_model(item.memory_model);
-  const std::vector<std::int64_t> bytes = memory_per_rank(plan, item.workload, cluster, *memory);
-  return *std::ranges::max_element(bytes);
-}
-
 struct DriftIteration {
   double ms = 0;
   Interval interval;
+  MemoryNeed memory;
 };
+
+MemoryNeed memory_need(const Case& item, const Cluster& cluster, const Plan& plan, const Program& program,
+                       const Timeline& timeline) {
+  const auto model = make_memory_model(item.memory_model);
+  return {std::ranges::max(memory_per_rank(plan, item.workload, cluster, *model)),
+          memory_profile(program, timeline, plan, item.workload).highest().bytes(), model->counts_buffers()};
+}
 
 DriftIteration drift_iteration(const Case& item, const Cluster& cluster, const Plan& plan, bool rotated,
                                const IterationJudge& judge) {
@@ -110,7 +114,9 @@ DriftIteration drift_iteration(const Case& item, const Cluster& cluster, const P
       steady_iteration(program, cluster, works, *make_network(item.network), engine_options(item));
   const double ms = iteration.time.ms();
   DrawnSpread spread{0, placement_log_times(item, cluster, plan, rotated ? std::nullopt : std::optional(ms))};
-  return {ms, judge.wordless_interval(item, judged_iteration(ms, iteration.timeline, std::move(spread)))};
+  const std::vector<PathTime> path = path_times(program, iteration.path);
+  return {ms, judge.wordless_interval(item, {ms, iteration.timeline, path, std::move(spread)}),
+          memory_need(item, cluster, plan, program, iteration.timeline)};
 }
 
 // The share of a row that a rank holds.
@@ -180,14 +186,14 @@ class DayRun {
     result_.frozen_ms = kept.ms;
     result_.frozen_low_ms = kept.interval.low_ms;
     result_.frozen_high_ms = kept.interval.high_ms;
-    result_.frozen_bytes = fullest(kept_, item_, cluster_);
-    result_.frozen_fits = result_.frozen_bytes <= cluster_.memory_per_rank().count;
+    result_.frozen_bytes = kept.memory.judged();
+    result_.frozen_fits = has_room(kept);
     if (result_.frozen_fits) offer("kept cuts", kept_, drift_iteration(item_, cluster_, kept_, false, judge_));
     try_planners();
     if (result_.frozen_fits && kept.ms < best_.ms * (1 - kNoise)) offer(kKeptPlan, kept_, kept);
     if (!result_.best_fits) return result_;
     compare(kept);
-    result_.best_bytes = fullest(best_plan_, item_, cluster_);
+    result_.best_bytes = best_.memory.judged();
     if (result_.best != kKeptPlan) price();
     return result_;
   }
@@ -200,8 +206,13 @@ class DayRun {
     return tiers;
   }
 
+  bool has_room(const DriftIteration& iteration) const {
+    return fits(iteration.memory, cluster_.memory_per_rank().count);
+  }
+
   // The fastest of those that fit is the best, in whatever order they come.
   void offer(const std::string& name, Plan plan, DriftIteration iteration) {
+    if (!has_room(iteration)) return;
     if (result_.best_fits && iteration.ms >= best_.ms) return;
     result_.best_fits = true;
     result_.best = name;

@@ -15,7 +15,7 @@ struct DriftDay {
   int day = 0;
   double frozen_ms = 0;                          // the plan of day 0
   double frozen_low_ms = 0, frozen_high_ms = 0;  // its interval (docs/confidence.md)
-  std::int64_t frozen_bytes = 0;                 // by the memory model, of the fullest rank
+  std::int64_t frozen_bytes = 0;                 // of the fullest rank, as it is judged (MemoryNeed)
   bool frozen_fits = true;
   bool best_fits = false;  // whether any plan of that day fits in memory; what follows says nothing where none does
   double best_ms = 0;      // of the best of those that fit; the kept cuts with the day's own popularity may be one

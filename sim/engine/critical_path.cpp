@@ -7,6 +7,7 @@
 #include <optional>
 #include <tuple>
 
+#include "sim/engine/beneath_hosts.h"
 #include "sim/engine/op_slack.h"
 #include "sim/engine/past_spans.h"
 
@@ -29,6 +30,14 @@ class Walk {
       : run_(run), spans_(run), last_(static_cast<int>(run.iterations.size()) - 1), same_(kSameTime * length()) {}
 
   CriticalPath path() {
+    CriticalPath path = bare_path();
+    if (path.steps.empty()) return path;
+    for (PathStep& step : path.steps) find_beside(step);
+    path.slack = op_slack(run_, spans_, path);
+    return path;
+  }
+
+  CriticalPath bare_path() {
     CriticalPath path;
     path.seconds = length();
     std::optional<PastNode> node = last_to_end(last_);
@@ -40,8 +49,7 @@ class Walk {
     if (!path.repeats) take_window(path);
     std::ranges::reverse(path.steps);
     for (PathStep& step : path.steps) step.iteration -= last_;
-    for (PathStep& step : path.steps) find_beside(step);
-    path.slack = op_slack(run_, spans_, path);
+    path.beneath = beneath_hosts(run_, spans_, path);
     return path;
   }
 
@@ -238,6 +246,10 @@ class Walk {
 
 CriticalPath critical_path(const PastRun& run) {
   return Walk(run).path();
+}
+
+CriticalPath bare_critical_path(const PastRun& run) {
+  return Walk(run).bare_path();
 }
 
 }  // namespace shardsim

@@ -27,4 +27,7 @@ struct PastRun {
 // returned.
 CriticalPath critical_path(const PastRun& run);
 
+// The same without what takes longest to find: no step names what it is `beside`, and there is no slack.
+CriticalPath bare_critical_path(const PastRun& run);
+
 }  // namespace shardsim

@@ -25,16 +25,22 @@ struct SteadyRun {
   Execution::Outcome outcome;
 };
 
-SimulationResult simulate_classes(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
-                                  NodeClasses classes, Network& network, const EngineOptions& options) {
-  const SteadyRun run(program, cluster, works, std::move(classes), network, options);
-  SimulationResult result = simulation_result(run.outcome.kept, program, works, run.classes, cluster);
+// What `find` finds on the way back through a run.
+CriticalPath path_of(const SteadyRun& run, const Program& program, const Cluster& cluster,
+                     const std::vector<OpWork>& works, CriticalPath (*find)(const PastRun&)) {
   const IterationWorks same(works);
   PastRun past{program, same, run.classes, cluster};
   for (const Execution::Kept& before : run.outcome.recent) past.iterations.push_back(&before);
   past.iterations.push_back(&run.outcome.kept);
   past.steady = run.outcome.kept.steady;
-  result.path = critical_path(past);
+  return find(past);
+}
+
+SimulationResult simulate_classes(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
+                                  NodeClasses classes, Network& network, const EngineOptions& options) {
+  const SteadyRun run(program, cluster, works, std::move(classes), network, options);
+  SimulationResult result = simulation_result(run.outcome.kept, program, works, run.classes, cluster);
+  result.path = path_of(run, program, cluster, works, critical_path);
   return result;
 }
 
@@ -75,12 +81,15 @@ SimulationResult simulation_result(const Execution::Kept& kept, const Program& p
 
 SteadyIteration steady_iteration(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                                  Network& network, const EngineOptions& options) {
-  const SteadyRun run(program, cluster, works, classify_nodes(works, cluster), network, options, Execution::Keep::last);
+  const SteadyRun run(program, cluster, works, classify_nodes(works, cluster), network, options);
   const Execution::Kept& kept = run.outcome.kept;
   Timeline timeline = timeline_without_traffic(kept, program, works, run.classes, cluster);
   const Utilisation link = busiest_link(link_seconds(works, cluster), cluster, kept.seconds);
   const Utilisation rank = limiting_rank(program, works, timeline, kept.seconds);
-  return {{kept.seconds}, busier(link, rank), std::move(timeline)};
+  return {{kept.seconds},
+          busier(link, rank),
+          std::move(timeline),
+          path_of(run, program, cluster, works, bare_critical_path)};
 }
 
 Seconds iteration_time(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,

@@ -52,6 +52,7 @@ struct SteadyIteration {
   Seconds time;
   Utilisation busiest;
   Timeline timeline;  // without traffic: bytes that ranks read and exchange are left out
+  CriticalPath path;  // without slack and what its steps are beside
 };
 SteadyIteration steady_iteration(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                                  Network& network, const EngineOptions& options);

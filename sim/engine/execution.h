@@ -25,9 +25,8 @@ class Execution {
   // stopped: iterations follow each other until the owner stops them; all: as many as the options say, even if they
   // become steady before that.
   enum class Until { steady, stopped, all };
-  // What is kept of the spans: those of the last few iterations, of the last one, or none, for those who ask for its
-  // length alone.
-  enum class Keep { recent, last, none };
+  // What is kept of the spans: those of the last few iterations, or none, for those who ask for its length alone.
+  enum class Keep { recent, none };
   Execution(const Program& program, const Cluster& cluster, IterationWorks works, const NodeClasses& classes,
             const EngineOptions& options, Until until = Until::steady, Keep keep = Keep::recent);
 

@@ -12,6 +12,7 @@
 #include "models/compute/compute_model.h"
 #include "sim/engine/op_work.h"
 #include "sim/lower/lower.h"
+#include "sim/planning/placement_outline.h"
 
 namespace shardsim {
 namespace {
@@ -47,9 +48,7 @@ Plan replicated_plan(const Workload& workload, const Cluster& cluster) {
 Program dense_program(const Case& item, const Cluster& cluster) {
   Workload workload = item.workload;
   workload.dense.all_reduce.one_call = false;
-  LoweringOptions options{false, item.overlap};
-  options.software = item.software ? &*item.software : nullptr;
-  options.launches = false;
+  const LoweringOptions options = priced_options(item.overlap, item.software ? &*item.software : nullptr);
   Program program = lower(replicated_plan(workload, cluster), workload, cluster, options);
   std::int64_t bytes = 0;
   Op* last = nullptr;

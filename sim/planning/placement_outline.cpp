@@ -43,12 +43,16 @@ std::vector<double> seconds_of(const Op& op, const Program& program, const Clust
 
 }  // namespace
 
-IterationOutline iteration_outline(const Plan& plan, const Workload& workload, const Cluster& cluster,
-                                   const ComputeModel& compute, bool overlap, const Software* software) {
+LoweringOptions priced_options(bool overlap, const Software* software) {
   LoweringOptions options{false, overlap};
   options.software = software;
   options.launches = false;
-  Program program = lower(plan, workload, cluster, options);
+  return options;
+}
+
+IterationOutline iteration_outline(const Plan& plan, const Workload& workload, const Cluster& cluster,
+                                   const ComputeModel& compute, bool overlap, const Software* software) {
+  Program program = lower(plan, workload, cluster, priced_options(overlap, software));
   if (workload.dense.all_reduce.one_call) leave_out_rows(program, workload.dense);
   Program frame = program;
   frame.ops.clear();

@@ -38,6 +38,16 @@ double bandwidth(const CollectiveCall& call, std::int64_t payload, const Cluster
   return static_cast<double>(payload) / expand_collective(call, cluster, "auto").alone(cluster).value;
 }
 
+// As it comes out of a process.
+struct TrialFigures {
+  double ms = 0;
+  std::int64_t peak_bytes = 0;
+};
+
+void fields(auto& visit, MaybeConst<TrialFigures> auto& trial) {
+  visit(trial.ms, trial.peak_bytes);
+}
+
 // Simulates one plan of a case after the other.
 struct PlanTrials {
   const Case& item;
@@ -51,13 +61,14 @@ struct PlanTrials {
     const std::vector<OpWork> works = expand_ops(program, cluster, *compute, item.algorithms);
     return iteration_time(program, cluster, works, *make_network(network), engine_options(item)).ms();
   }
-  std::int64_t peak_bytes(const Plan& plan) const {
+  TrialFigures trial(const Plan& plan) const {
     const Scenario scenario;
     const Program program = make_program(item, cluster, plan, scenario, false, known);
     const auto compute = make_compute_model(item.compute_model);
-    const auto network = make_network(item.network);
-    const Timeline timeline = simulate(program, cluster, *compute, *network, engine_options(item)).timeline;
-    return memory_profile(program, timeline, plan, item.workload).highest().bytes();
+    const std::vector<OpWork> works = expand_ops(program, cluster, *compute, item.algorithms);
+    const SteadyIteration iteration =
+        steady_iteration(program, cluster, works, *make_network(item.network), engine_options(item));
+    return {iteration.time.ms(), memory_profile(program, iteration.timeline, plan, item.workload).highest().bytes()};
   }
   // With its rows as typically drawn for it alone: what is typical of all together, a planner does not know yet.
   PlacementLoad load(const Placement& placement) const {
@@ -112,8 +123,9 @@ Plan unchecked_plan(const Case& item, const Cluster& cluster, std::uint64_t seed
     const auto ms = [&] { return trials.iteration_ms(plan, item.network); };
     return Seconds{simulated_apart(trials, watch.interrupted, ms) * 1e-3};
   };
-  context.peak = [&](const Plan& plan) {
-    return simulated_apart(trials, watch.interrupted, [&] { return trials.peak_bytes(plan); });
+  context.trial = [&](const Plan& plan) {
+    const TrialFigures trial = simulated_apart(trials, watch.interrupted, [&] { return trials.trial(plan); });
+    return PlanTrial{Seconds{trial.ms * 1e-3}, trial.peak_bytes};
   };
   context.note = watch.note;
   context.check_stop = [&] { throw_if_interrupted(watch.interrupted); };

@@ -49,16 +49,16 @@ std::string others_text(std::size_t hosts, std::size_t waiting, std::size_t show
 std::string software_lever(const std::vector<const CaseResult*>& cases) {
   const CaseResult* worst = nullptr;
   for (const CaseResult* const item : cases) {
-    const bool eager = item->host->software == "torchrec_eager" && waiting_percent(*item) >= kTellingLever;
+    const bool eager = !item->host->with_graph.empty() && waiting_percent(*item) >= kTellingLever;
     if (eager && (worst == nullptr || waiting_percent(*item) > waiting_percent(*worst))) worst = item;
   }
   if (worst == nullptr) return "";
   return fmt::format(
       "{}: for {:.0f} % of the iteration a GPU has nothing to do but to wait for its host, which no faster GPU, "
-      "network or plan shortens. '--set software=torchrec_compiled' simulates TorchRec with a CUDA graph; 'shardsim "
-      "why' says "
+      "network or plan shortens. '--set software={}' simulates the same software with a CUDA graph; 'shardsim why' "
+      "says "
       "what it is worth at most (if the host were free).",
-      worst->name, waiting_percent(*worst));
+      worst->name, waiting_percent(*worst), worst->host->with_graph);
 }
 
 }  // namespace

@@ -82,6 +82,7 @@ void add_simulation(CaseResult& result, const PreparedCase& prepared, Simulation
   TimelineTimes times = all_times(result.timeline);
   result.times = std::move(times.names);
   result.mean_times = mean_of(times.ranks);
+  result.path = path_times(prepared.program(), simulated.path);
   if (!simulated.path.steps.empty())
     result.why = why_of(prepared.program(), prepared.cluster, simulated.path, result.times);
 }
@@ -199,8 +200,8 @@ double fitted_share_pct(const Published& published, const CaseResult& result, co
   return 100 * ms / result.iteration_ms;
 }
 
-HostFigures host_figures(const std::string& software, const Timeline& timeline) {
-  HostFigures figures{software};
+HostFigures host_figures(const Software& software, const Timeline& timeline) {
+  HostFigures figures{software.name, software.with_graph};
   const std::vector<HostShare> ranks = host_times_of(timeline);
   const auto worst = std::ranges::max_element(ranks, {}, &HostShare::waited_for_ms);
   if (worst == ranks.end()) return figures;
@@ -281,7 +282,7 @@ CaseResult described_case(const PreparedCase& prepared, SimulationResult simulat
   result.placements = summarise(prepared.plan, item.workload);
   result.estimate_iteration_ms = estimate_ms;
   add_simulation(result, prepared, std::move(simulated));
-  if (item.software) result.host = host_figures(item.software->name, result.timeline);
+  if (item.software) result.host = host_figures(*item.software, result.timeline);
   result.loads = rank_loads(prepared.program());
   add_memory(result, prepared, memory_profile(prepared.program(), result.timeline, prepared.plan, item.workload));
   if (pareto) result.pareto = pareto_figures(item, prepared.cluster);

@@ -9,6 +9,7 @@
 #include "models/compute/compute_model.h"
 #include "plan/check.h"
 #include "plan/memory_model.h"
+#include "plan/memory_need.h"
 #include "plan/planner.h"
 #include "sim/planning/lower_bound.h"
 #include "sim/study/case_result.h"
@@ -32,7 +33,7 @@ double cpu_seconds() {
 std::optional<std::int64_t> bytes_over(const Plan& plan, const Case& item, const Cluster& cluster) {
   const auto memory = make_memory_model(item.memory_model);
   const std::vector<std::int64_t> bytes = memory_per_rank(plan, item.workload, cluster, *memory);
-  const std::int64_t over = std::ranges::max(bytes) - cluster.memory_per_rank().count;
+  const std::int64_t over = bytes_over(MemoryNeed{std::ranges::max(bytes)}, cluster.memory_per_rank().count);
   return over > 0 ? std::optional(over) : std::nullopt;
 }
 

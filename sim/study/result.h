@@ -8,6 +8,7 @@
 #include "plan/memory_model.h"
 #include "plan/plan.h"
 #include "sim/confidence/interval.h"
+#include "sim/confidence/path_times.h"
 #include "sim/engine/engine.h"
 #include "sim/memory/memory_profile.h"
 #include "sim/planning/planner_comparison.h"
@@ -65,6 +66,7 @@ struct JobFigures {
 // What a case says of its hosts, where it states software: of the rank that waits for its host longest.
 struct HostFigures {
   std::string software;
+  std::string with_graph;  // Software::with_graph
   int rank = 0;
   double busy_ms = 0, waits_for_host_ms = 0;
 };
@@ -100,6 +102,7 @@ struct CaseResult {
   std::optional<RankLoads> loads;  // where ranks look up more rows than others because their rows are asked for more
   std::vector<NamedTime> times;    // all operation names, compute too
   std::optional<RankTimes> mean_times;  // over the ranks; absent in a result that was read from a file
+  std::vector<PathTime> path;           // what the iteration is made of, for its interval; none in one from a file
   std::optional<Why> why;               // absent in a result that was read from a file
   std::vector<PlacementSummary> placements;
   std::vector<Comparison> published;

@@ -69,15 +69,16 @@ void set_high_water(CaseResult& result, const HighWater& high) {
   result.estimated_memory = high.estimate;
 }
 
-std::int64_t bytes_over(const CaseResult& result) {
-  std::int64_t most = 0;
-  for (const std::int64_t bytes : result.memory_per_rank) most = std::max(most, bytes);
-  const bool peak_counts = result.buffers_counted && !result.memory_profile.ranks.empty();
-  return (peak_counts ? result.memory_profile.highest().bytes() : most) - result.memory_capacity;
+MemoryNeed memory_need(const CaseResult& result) {
+  MemoryNeed need;
+  for (const std::int64_t bytes : result.memory_per_rank) need.by_model = std::max(need.by_model, bytes);
+  if (!result.memory_profile.ranks.empty()) need.peak = result.memory_profile.highest().bytes();
+  need.buffers_counted = result.buffers_counted;
+  return need;
 }
 
 bool fits(const CaseResult& result) {
-  return bytes_over(result) <= 0;
+  return fits(memory_need(result), result.memory_capacity);
 }
 
 }  // namespace shardsim

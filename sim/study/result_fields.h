@@ -1,5 +1,6 @@
 #pragma once
 
+#include "plan/memory_need.h"
 #include "sim/confidence/interval_fields.h"
 #include "sim/program/program_table.h"
 #include "sim/study/cross_check.h"
@@ -43,6 +44,11 @@ void fields(Visitor& visit, MaybeConst<NamedTime> auto& time) {
     inner.field("operation", whom.operation);
     inner.field("waiting_ms", whom.ms);
   });
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<PathTime> auto& time) {
+  visit(time.operation, time.op_class, time.ms);
 }
 
 template <typename Visitor>
@@ -285,15 +291,13 @@ void fields(Visitor& visit, MaybeConst<DrawnFigures> auto& drawn) {
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<HostFigures> auto& host) {
   visit.field("software", host.software);
+  visit(host.with_graph);
   visit.field("rank", host.rank);
   visit.field("busy_ms", host.busy_ms);
   visit.field("waits_for_host_ms", host.waits_for_host_ms);
 }
 
-// Bytes of the fullest GPU beyond those that it has beside what is reserved; negative: bytes left. Judged at the
-// simulated peak, or by the memory model where no peak is known, or where the scenario's model counts rows alone, so
-// that it states a limit for rows and not the size of a GPU.
-std::int64_t bytes_over(const CaseResult& result);
+MemoryNeed memory_need(const CaseResult& result);
 bool fits(const CaseResult& result);
 
 // Ranks that are alike, as a form with names tells them.
@@ -364,7 +368,7 @@ void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
   visit.list("placements", result.placements, [&](auto& inner, auto& placement) { fields(inner, placement, large); });
   visit.field("published", result.published);
   visit.field("notes", result.notes);
-  visit(result.pareto, result.timeline, result.at_observed_payload, result.why);
+  visit(result.pareto, result.timeline, result.at_observed_payload, result.path, result.why);
 }
 
 // Of a study's cross-check. Cases stand in result.json by their names.

@@ -154,7 +154,8 @@ class StudyTasks {
     study_.planning_cpu_s[name] = outcome.planning_cpu_s;
     if (outcome.result) {
       plan.iteration_ms = outcome.result->iteration_ms;
-      if (const std::int64_t over = bytes_over(*outcome.result); over > 0) plan.bytes_over = over;
+      const std::int64_t over = bytes_over(memory_need(*outcome.result), outcome.result->memory_capacity);
+      if (over > 0) plan.bytes_over = over;
     }
     results_[index] = std::move(outcome.result);
   }
@@ -191,13 +192,12 @@ void add_intervals(StudyResult& study, const Scenario& scenario) {
   for (CaseResult& result : study.cases) {
     if (result.job) continue;
     const Case& item = *cases.at(result.name);
-    const double host_ms = result.host ? result.host->waits_for_host_ms : 0;
     const bool judged = std::ranges::any_of(
         item.published, [](const Published& published) { return published.quantity == "iteration"; });
     const double batches = result.drawn ? result.drawn->iteration_ms.standard_error / result.iteration_ms : 0;
     DrawnSpread spread{batches, {}};
     for (const double ms : result.row_placements_ms) spread.placements.push_back(std::log(ms / result.iteration_ms));
-    result.interval = judge.interval(item, {result.iteration_ms, result.timeline, result.times, host_ms, spread},
+    result.interval = judge.interval(item, {result.iteration_ms, result.timeline, result.path, std::move(spread)},
                                      judged ? setting_of(item, result.world_size).system() : "");
   }
 }

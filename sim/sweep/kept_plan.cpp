@@ -75,6 +75,7 @@ class KeptPlan::Store {
     figures.interval = std::move(result.interval);
     figures.limit = std::move(result.limit);
     figures.peak_bytes = result.peak_bytes;
+    figures.buffers_counted = make_memory_model(item.memory_model)->counts_buffers();
     const double samples = static_cast<double>(cluster.world_size()) * static_cast<double>(item.workload.batch_per_gpu);
     figures.samples_per_s = samples / (figures.iteration_ms * 1e-3);
     return figures;
@@ -165,12 +166,13 @@ class KeptPlan::Store {
     const std::int64_t peak =
         memory_profile(of_case.program, iteration.timeline, plan_, item.workload).highest().bytes();
     const double ms = iteration.time.ms();
+    const std::vector<PathTime> path = path_times(of_case.program, iteration.path);
     DrawnSpread spread;
     spread.placements = draws.log_times([&](int draw) {
       return draw == draws.typical() ? ms : steady(lowered(item, *ready.cluster, draw), item, ready).time.ms();
     });
-    return {ms, judge_->wordless_interval(item, judged_iteration(ms, iteration.timeline, std::move(spread))),
-            iteration.busiest, peak};
+    return {ms, judge_->wordless_interval(item, {ms, iteration.timeline, path, std::move(spread)}), iteration.busiest,
+            peak};
   }
 
   SteadyIteration steady(kept::Lowered& of_case, const Case& item, kept::ReadyCluster& ready) {
@@ -190,9 +192,9 @@ class KeptPlan::Store {
     const PreparedCase prepared(scenario, item, cluster, plan_);
     const DrawnSimulation simulation = simulate_drawn(prepared, false);
     const auto& mean = simulation.figures.iteration_ms;
-    const JudgedIteration judged =
-        judged_iteration(mean.mean, simulation.nearest.timeline,
-                         {mean.standard_error / mean.mean, placement_log_times(item, *cluster, plan_)});
+    const std::vector<PathTime> path = path_times(prepared.program(), simulation.nearest.path);
+    const JudgedIteration judged{mean.mean, simulation.nearest.timeline, path,
+                                 {mean.standard_error / mean.mean, placement_log_times(item, *cluster, plan_)}};
     return {mean.mean, judge_->wordless_interval(item, judged), simulation.nearest.busiest,
             simulation.memory.highest().bytes()};
   }

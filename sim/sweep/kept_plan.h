@@ -19,6 +19,7 @@ struct PointFigures {
   Utilisation limit;                 // the busiest link or rank
   std::int64_t memory_bytes = 0;     // of the fullest rank, by the case's memory model
   std::int64_t peak_bytes = 0;       // of the fullest rank, at its simulated peak (MemoryProfile)
+  bool buffers_counted = true;       // by the memory model
   std::int64_t memory_capacity = 0;  // of a rank
   bool operator==(const PointFigures&) const = default;
 };

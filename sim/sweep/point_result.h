@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/packed.h"
+#include "plan/memory_need.h"
 #include "sim/confidence/interval_fields.h"
 
 namespace shardsim {
@@ -28,6 +29,7 @@ struct PointResult {
   double samples_per_s = 0;
   std::int64_t memory_bytes = 0;     // of the fullest rank, by the memory model
   std::int64_t peak_bytes = 0;       // of the fullest rank, at its simulated peak
+  bool buffers_counted = true;       // by the memory model
   std::int64_t memory_capacity = 0;  // of a rank, less what is reserved
   std::string limited_by;            // the busiest link or rank, and its share of the iteration
   double limit_share = 0;
@@ -35,16 +37,18 @@ struct PointResult {
   std::string currency;                 // of it, as the cluster has it; "": not stated
   std::uint64_t sweep = 0;              // whose point it is: sweep_digest()
 
-  // As `shardsim run` judges a case: the simulated peak needs more than a GPU has beside what is reserved.
-  bool runs_out_of_memory() const { return peak_bytes > memory_capacity; }
+  bool runs_out_of_memory() const {
+    return !fits(MemoryNeed{memory_bytes, peak_bytes, buffers_counted}, memory_capacity);
+  }
   bool operator==(const PointResult&) const = default;
 };
 
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<PointResult> auto& result) {
   visit(result.point, result.outcome, result.message, result.world_size, result.batch_per_gpu, result.iteration_ms,
-        result.interval, result.samples_per_s, result.memory_bytes, result.peak_bytes, result.memory_capacity,
-        result.limited_by, result.limit_share, result.cost_per_hour, result.currency, result.sweep);
+        result.interval, result.samples_per_s, result.memory_bytes, result.peak_bytes, result.buffers_counted,
+        result.memory_capacity, result.limited_by, result.limit_share, result.cost_per_hour, result.currency,
+        result.sweep);
 }
 
 }  // namespace shardsim

@@ -101,6 +101,7 @@ PointResult PointSimulator::simulated(std::size_t point) {
   result.samples_per_s = figures.samples_per_s;
   result.memory_bytes = figures.memory_bytes;
   result.peak_bytes = figures.peak_bytes;
+  result.buffers_counted = figures.buffers_counted;
   result.memory_capacity = figures.memory_capacity;
   result.limited_by = figures.limit.what;
   result.limit_share = figures.limit.share;

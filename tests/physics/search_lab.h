@@ -24,7 +24,7 @@ class SearchLab {
       return iteration_outline(plan, workload_, cluster_, *compute_, true);
     };
     context.compute = compute_.get();
-    context.estimate = [this](const Plan& plan) { return Seconds{ms(plan) * 1e-3}; };
+    context.estimate = [this](const Plan& plan) { return time(plan); };
     context.figure = [this](const std::string& name, double value) { figures[name] = value; };
     context.note = [this](const std::string& note) { notes += note + "\n"; };
   }
@@ -33,6 +33,8 @@ class SearchLab {
     const auto network = make_network(named("closed_form"));
     return simulate(lower(plan, workload_, cluster_, {}), cluster_, *compute_, *network, {}).timeline.iteration_ms;
   }
+
+  Seconds time(const Plan& plan) const { return {ms(plan) * 1e-3}; }
 
   Plan plan(const std::string& options) {
     Plan made = make_planner(parse_yaml(options, "test"))->plan(workload_, cluster_, context);

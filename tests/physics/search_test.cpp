@@ -217,14 +217,30 @@ TEST_CASE("no plan needs more at its peak than a GPU has, whatever the memory mo
   const Cluster& cluster = shaped_cluster(1, 2);
   SearchLab lab(workload, cluster);
   const Plan fastest = lab.plan("{name: search, evaluations: 2000}");
-  lab.context.peak = [&](const Plan& plan) {
-    return plan == fastest ? cluster.memory_per_rank().count + 1 : std::int64_t{1};
+  lab.context.trial = [&](const Plan& plan) {
+    return PlanTrial{lab.time(plan), plan == fastest ? cluster.memory_per_rank().count + 1 : std::int64_t{1}};
   };
   const Plan other = lab.plan("{name: search, evaluations: 2000}");
   CHECK(other != fastest);
   CHECK(lab.ms(other) >= lab.ms(fastest));
-  lab.context.peak = [&](const Plan&) { return cluster.memory_per_rank().count + (1LL << 30); };
+  lab.context.trial = [&](const Plan& plan) {
+    return PlanTrial{lab.time(plan), cluster.memory_per_rank().count + (1LL << 30)};
+  };
   CHECK_THROWS_WITH_AS(lab.plan("{name: search, evaluations: 2000}"), doctest::Contains("at least 1 GiB more"), Error);
+}
+
+TEST_CASE("a search for some of the tables tries plans of all of them") {
+  const Workload workload = four_tables();
+  const Cluster& cluster = shaped_cluster(1, 2);
+  SearchLab lab(workload, cluster);
+  int trials = 0;
+  lab.context.trial = [&](const Plan& plan) {
+    ++trials;
+    check_plan(plan, workload, cluster, {});
+    return PlanTrial{lab.time(plan), cluster.memory_per_rank().count};  // the parts before it have a share in that
+  };
+  lab.plan("{name: per_table, tables: {a: row_wise, \"*\": {name: search, evaluations: 2000}}}");
+  CHECK(trials > 0);
 }
 
 // Peaks that leave less than half of the memory, so that it counts what is left.
@@ -236,9 +252,9 @@ TEST_CASE("of plans that are nearly as fast the one that leaves most memory is t
     return made.cluster->memory_per_rank().count / 2 + std::ranges::max(bytes);
   };
   std::vector<std::pair<double, std::int64_t>> asked;  // ms and peak of what was simulated
-  lab.context.peak = [&](const Plan& plan) {
+  lab.context.trial = [&](const Plan& plan) {
     asked.emplace_back(lab.ms(plan), peak_of(plan));
-    return asked.back().second;
+    return PlanTrial{lab.time(plan), asked.back().second};
   };
   const Plan plan = lab.plan("{name: search, evaluations: 3000}");
   double fastest = 1e300, start = 1e300;
@@ -248,6 +264,7 @@ TEST_CASE("of plans that are nearly as fast the one that leaves most memory is t
   }
   const double limit = std::min(fastest * 1.02, std::max(start, fastest));
   CHECK(asked.size() > 1);
+  CHECK(static_cast<double>(asked.size()) == lab.figures.at("simulations"));  // one for time and memory
   CHECK(lab.ms(plan) <= limit * (1 + 1e-4));
   for (const auto& [ms, bytes] : asked) {
     if (ms <= limit) CHECK(bytes >= peak_of(plan));

@@ -118,7 +118,8 @@ WORKLOAD = """{schema: shardsim.workload/1, name: w, batch_per_gpu: 32, dense: {
 
 # A place of such a file, and values there that neither the schema nor the program takes.
 REFUSED = [
-    (WORKLOAD, "tables.0.copies", [0, 100001, "100001", 1.5]),
+    (WORKLOAD, "tables.0.copies", [0, 100001, "100001", 1.5, "1.5"]),
+    (SCENARIO, "seed", [1.5, -1, "1.01"]),
     (WORKLOAD, "dense.parameters_bytes", ["1.5 B", "1.0005 KB", "1.1 GiB", "-1 B"]),
     (CLUSTER, "nvlink.domain", [145, 0]),
     (CLUSTER, "gpu.compute_capability", ["8.x", "8.", 21, -1, "many", "1e0", True]),
@@ -150,7 +151,8 @@ REFUSED = [
 
 # And values that both take.
 TAKEN = [
-    (WORKLOAD, "tables.0.copies", ["2", 3]),
+    (WORKLOAD, "tables.0.copies", ["2", 3, 2.0, "2.0"]),
+    (SCENARIO, "seed", [1.0, "1e3", "7.00"]),
     (WORKLOAD, "dense.parameters_bytes", ["1.0 B", "1.5 KB", "1.25 KiB", "1.125 GiB", "1e3 B", "15e2 B"]),
     (CLUSTER, "nvlink.domain", [8, "16"]),
     (CLUSTER, "gpu.compute_capability", [8, 8.0, "8", "9.0", 10.3]),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/files.h"
 #include "base/tree/yaml.h"
 
 namespace shardsim::software_test {
@@ -60,6 +61,18 @@ TEST_CASE("software: the optimizer's time goes by the workload's optimizer") {
   CHECK(software.optimizer_tensor("rowwise_adagrad") == software.optimizer_adagrad);
   CHECK(software.optimizer_adagrad > software.optimizer_sgd);
   CHECK(software.optimizer_tensor("lamb").us() == doctest::Approx(15));
+}
+
+TEST_CASE("software: the preset with a CUDA graph is one of the file") {
+  const std::string path = SHARDSIM_SOURCE_DIR "/scenarios/software/presets.yaml";
+  const std::string text = read_file(path), graph = "with_graph: torchrec_compiled";
+  CHECK(asked("{name: torchrec_eager, fixed: 5 ms}").with_graph == "torchrec_compiled");
+  CHECK(asked("{name: torchrec_compiled}").with_graph.empty());
+  REQUIRE(text.find(graph) != std::string::npos);
+  const std::string wrong = std::string(text).replace(text.find(graph), graph.size(), "with_graph: torchrec_graph");
+  CHECK_THROWS_WITH_AS(software_table_from_tree(parse_yaml(wrong, "wrong.yaml")),
+                       doctest::Contains("'with_graph' of software \"torchrec_eager\" names \"torchrec_graph\""),
+                       Error);
 }
 
 TEST_CASE("software: what is refused") {

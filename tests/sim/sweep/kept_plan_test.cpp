@@ -41,16 +41,17 @@ PointFigures run_figures(const Case& item, const Plan& plan) {
   const PreparedCase prepared(scenario, item, cluster_of(item), plan);
   check_memory(plan, item.workload, prepared.cluster, *make_memory_model(item.memory_model));
   const CaseResult result = simulated_case(prepared, false);
-  const double host_ms = result.host ? result.host->waits_for_host_ms : 0;
+  REQUIRE(!result.path.empty());
   const double spread = result.drawn ? result.drawn->iteration_ms.standard_error / result.iteration_ms : 0;
   const Interval interval =
-      judge()->wordless_interval(item, {result.iteration_ms, result.timeline, result.times, host_ms, spread});
+      judge()->wordless_interval(item, {result.iteration_ms, result.timeline, result.path, spread});
   return {result.iteration_ms,
           interval,
           result.samples_per_s,
           result.limit,
           std::ranges::max(result.memory_per_rank),
           result.memory_profile.highest().bytes(),
+          result.buffers_counted,
           result.memory_capacity};
 }
 

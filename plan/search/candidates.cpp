@@ -1,0 +1,128 @@
+#include "plan/search/candidates.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "plan/check.h"
+#include "plan/memory_need.h"
+
+namespace shardsim::search {
+namespace {
+
+constexpr double kSame = 1e-5;  // relative: rounding, and the order of sums
+
+}  // namespace
+
+bool has_room(const Plan& plan, const Workload& workload, const Cluster& cluster, const MemoryModel& memory) {
+  try {
+    check_memory(plan, workload, cluster, memory);
+    return true;
+  } catch (const Error& error) {
+    if (error.failure() != Failure::infeasible) throw;
+    return false;
+  }
+}
+
+void Candidates::add(const std::string& name, Plan plan, double quick) {
+  const auto same = [&](const Candidate& c) { return c.plan == plan && (c.name == name || name == "search"); };
+  if (std::ranges::any_of(candidates_, same) || !has_room(plan, workload_, cluster_, context_.memory)) return;
+  const double estimate = context_.estimate(plan).value;
+  candidates_.push_back({name, std::move(plan), estimate, {}, quick});
+}
+
+void Candidates::simulate(Candidate& candidate) const {
+  if (candidate.simulated) return;
+  if (!context_.trial) {
+    candidate.simulated = candidate.estimate;
+    return;
+  }
+  const PlanTrial trial = context_.trial(candidate.plan);
+  const std::int64_t by_model = std::ranges::max(memory_per_rank(candidate.plan, workload_, cluster_, context_.memory));
+  const MemoryNeed need{by_model, trial.peak_bytes, context_.memory.counts_buffers()};
+  candidate.simulated = trial.time.value;
+  candidate.over = bytes_over(need, cluster_.memory_per_rank().count);
+}
+
+// The fastest of those that were simulated and fit at their peak; null: none.
+const Candidate* Candidates::fastest() const {
+  const Candidate* best = nullptr;
+  for (const Candidate& each : candidates_) {
+    if (!each.simulated || each.over > 0) continue;
+    if (best == nullptr || *each.simulated < *best->simulated) best = &each;
+  }
+  return best;
+}
+
+// Transfers that slow each other make an iteration longer than its closed form, never shorter: what is slower in closed
+// form than the best is simulated needs no simulation.
+void Candidates::judge() {
+  std::ranges::stable_sort(candidates_, {}, &Candidate::estimate);
+  for (Candidate& each : candidates_) {
+    const Candidate* const best = fastest();
+    if (best != nullptr && each.estimate >= *best->simulated) break;
+    simulate(each);
+  }
+  simulate_near_ties();
+}
+
+// Only plans of its own: a start is a near tie where it is nearly the fastest, and then has been simulated.
+void Candidates::simulate_near_ties() {
+  const Candidate* const best = fastest();
+  if (best == nullptr) return;
+  const double limit = *best->simulated * (1 + kNearTie);
+  for (Candidate& each : candidates_) {
+    if (each.name == "search" && each.estimate < limit) simulate(each);
+  }
+}
+
+std::int64_t Candidates::lacking_bytes() const {
+  const Candidate* const best = fastest();
+  std::int64_t least = 0;
+  for (const Candidate& each : candidates_) {
+    const bool faster = each.simulated && (best == nullptr || *each.simulated < *best->simulated);
+    if (faster && each.over > 0 && (least == 0 || each.over < least)) least = each.over;
+  }
+  return least;
+}
+
+std::int64_t Candidates::least_over() const {
+  const auto nearest = std::ranges::min_element(
+      candidates_, {}, [](const Candidate& each) { return std::pair(!each.simulated, each.over); });
+  return nearest->over;
+}
+
+const Candidate* Candidates::best_start() const {
+  const Candidate* best = nullptr;
+  for (const Candidate& each : candidates_) {
+    if (each.name == "search" || each.over > 0) continue;
+    if (best == nullptr || each.seconds() < best->seconds()) best = &each;
+  }
+  return best;
+}
+
+// Bytes that the fullest GPU lacks; what is left beyond half of its memory is worth nothing.
+std::int64_t Candidates::lack_of_room(const Candidate& each) const {
+  return std::max(each.over, -cluster_.memory_per_rank().count / 2);
+}
+
+// Of two plans that are nearly as fast the one that leaves more memory, then the faster one; where something else than
+// the plan decides the iteration, as the host may, the one with less work.
+bool Candidates::is_better(const Candidate& a, const Candidate& b) const {
+  if (lack_of_room(a) != lack_of_room(b)) return lack_of_room(a) < lack_of_room(b);
+  if (std::abs(*a.simulated - *b.simulated) > kSame * *b.simulated) return *a.simulated < *b.simulated;
+  return a.quick < b.quick;
+}
+
+const Candidate* Candidates::best() const {
+  const Candidate* best = fastest();
+  if (best == nullptr) return nullptr;
+  const Candidate* const start = best_start();
+  double limit = *best->simulated * (1 + kNearTie);
+  if (start != nullptr) limit = std::min(limit, std::max(start->seconds(), *best->simulated) * (1 + kSame));
+  for (const Candidate& each : candidates_) {
+    if (each.simulated && *each.simulated <= limit && each.over <= 0 && is_better(each, *best)) best = &each;
+  }
+  return best;
+}
+
+}  // namespace shardsim::search

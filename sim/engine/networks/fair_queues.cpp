@@ -55,7 +55,7 @@ class FairQueuesSession : public NetworkSession {
     if (ended_.empty()) pass_time(until.value);
     std::vector<TransferId> ended;
     ended.swap(ended_);
-    std::sort(ended.begin(), ended.end());
+    if (!std::ranges::is_sorted(ended)) std::ranges::sort(ended);  // they mostly are
     return ended;
   }
 
@@ -96,6 +96,7 @@ class FairQueuesSession : public NetworkSession {
     }
     now_ = std::max(now_, ends_.top().when);
     for (; !ends_.empty() && ends_.top().when <= now_ + kSameInstant; drop_void()) {
+      if (const NextEnd* const soon = ends_.soon()) __builtin_prefetch(&queues_[soon->queue]);
       const int queue = ends_.top().queue;
       ends_.pop();
       note_change(queue);

@@ -35,31 +35,26 @@ void sort_by_time(std::vector<Event>& events) {
   }
 }
 
-// The earliest of many events first. A large cluster has hundreds of thousands of events under way, and each level of a
-// heap that no cache holds costs a wait for memory: so four children have one parent, and events that come together, as
-// the transfers of a collective do, are sorted once into a list of their own. Events of one time come in the order of
-// `>`, those of one list in the order in which they were given.
+// The earliest of many events first, of one time the one that came first; `>` of events says the same. A large cluster
+// has hundreds of thousands of events under way, and each level of a heap that no cache holds costs a wait for memory:
+// so four children have one parent, and events that come together, as the transfers of a collective do, are sorted once
+// into a list of their own.
 template <typename Event>
 class Earliest {
  public:
-  bool empty() const { return single_.empty() && lists_.empty(); }
-  const Event& top() const { return from_list() ? lists_.front().top() : single_.top(); }
-  // Of the list that the earliest comes from, the event that is the earliest soon; null where there is none. Whoever
-  // handles events can have what this one needs fetched from memory meanwhile.
-  const Event* soon() const { return from_list() ? lists_.front().soon() : nullptr; }
-  void push(const Event& event) { single_.push(event); }
+  bool empty() const { return fresh_.empty() && none_sorted(); }
+  const Event& top() const { return from_fresh() ? fresh_[first_fresh_] : first_sorted(); }
+  // An event of a list that is the earliest soon, or null. Whoever handles events can have what this one needs fetched
+  // from memory meanwhile.
+  const Event* soon() const { return lists_.empty() ? nullptr : lists_.front().soon(); }
 
-  void push_all(std::span<const Event> events) {
-    if (events.size() < kLeastInList) {
-      for (const Event& event : events) push(event);
-      return;
-    }
-    lists_.push_back({{events.begin(), events.end()}});
-    sort_by_time(lists_.back().events);
-    std::ranges::push_heap(lists_, later);
+  void push(const Event& event) {
+    if (!fresh_.empty() && event.when < fresh_[first_fresh_].when) first_fresh_ = fresh_.size();
+    fresh_.push_back(event);
   }
 
   void pop() {
+    if (from_fresh()) sort_fresh();
     if (!from_list()) return single_.pop();
     if (stays_first()) {
       ++lists_.front().next;
@@ -74,7 +69,7 @@ class Earliest {
   }
 
  private:
-  static constexpr std::size_t kLeastInList = 256;
+  static constexpr std::size_t kLeastInList = 64;
   static constexpr std::size_t kSoon = 8;
   struct List {
     std::vector<Event> events;  // rising
@@ -84,7 +79,25 @@ class Earliest {
   };
 
   static bool later(const List& a, const List& b) { return a.top() > b.top(); }
+  bool none_sorted() const { return single_.empty() && lists_.empty(); }
   bool from_list() const { return !lists_.empty() && (single_.empty() || single_.top() > lists_.front().top()); }
+  const Event& first_sorted() const { return from_list() ? lists_.front().top() : single_.top(); }
+  bool from_fresh() const {
+    return !fresh_.empty() && (none_sorted() || first_sorted().when > fresh_[first_fresh_].when);
+  }
+
+  void sort_fresh() {
+    if (fresh_.size() < kLeastInList) {
+      for (const Event& event : fresh_) single_.push(event);
+    } else {
+      sort_by_time(fresh_);
+      lists_.push_back({fresh_});
+      std::ranges::push_heap(lists_, later);
+    }
+    fresh_.clear();
+    first_fresh_ = 0;
+  }
+
   // Whether the list in front belongs there with its next event, too.
   bool stays_first() const {
     const List& front = lists_.front();
@@ -94,6 +107,8 @@ class Earliest {
     return std::ranges::none_of(children, [&](const List& list) { return next > list.top(); });
   }
 
+  std::vector<Event> fresh_;     // put aside until one of them is the earliest: the more, the cheaper they are sorted
+  std::size_t first_fresh_ = 0;  // the earliest of these
   boost::heap::d_ary_heap<Event, boost::heap::arity<4>, boost::heap::compare<std::greater<Event>>> single_;
   std::vector<List> lists_;  // a heap, that of the earliest event in front
 };

@@ -115,9 +115,9 @@ class Execution {
   struct Timer {
     double when = 0;
     long sequence = 0;  // ties: first set, first served
-    int rank = -1;      // compute of this rank ...
-    int op = 0;
     long version = 0;
+    int rank = -1;  // compute of this rank ...
+    int op = 0;
     int running = -1;  // ... or the start phase of this collective
     bool operator>(const Timer& other) const {
       return when != other.when ? when > other.when : sequence > other.sequence;

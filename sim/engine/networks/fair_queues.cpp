@@ -64,11 +64,8 @@ class FairQueuesSession : public NetworkSession {
     double when = 0;
     int queue = 0;
     int version = 0;  // of the queue when this was said; older ones are void
-    // Without branches, which no processor foresees while it sorts.
-    bool operator>(const NextEnd& other) const {
-      const bool of_queue = (queue > other.queue) | ((queue == other.queue) & (version > other.version));
-      return (when > other.when) | ((when == other.when) & of_queue);
-    }
+    // Those of one instant are taken together, in whatever order.
+    bool operator>(const NextEnd& other) const { return when > other.when; }
   };
 
   void note_change(int queue) {
@@ -81,10 +78,8 @@ class FairQueuesSession : public NetworkSession {
       queues_[queue].share();
       const double next = queues_[queue].next_end();
       ++versions_[queue];
-      if (!std::isinf(next)) fresh_.push_back({next, queue, versions_[queue]});
+      if (!std::isinf(next)) ends_.push({next, queue, versions_[queue]});
     }
-    ends_.push_all(fresh_);
-    fresh_.clear();
     changed_.clear();
   }
 
@@ -115,7 +110,6 @@ class FairQueuesSession : public NetworkSession {
   std::vector<int> versions_;  // [queue]
   std::vector<int> changed_;   // queues that have to share anew
   Earliest<NextEnd> ends_;
-  std::vector<NextEnd> fresh_;  // on their way there
   std::vector<TransferId> ended_;
   double now_ = 0;
   TransferId next_ = 0;

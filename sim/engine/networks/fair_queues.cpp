@@ -94,8 +94,8 @@ class FairQueuesSession : public NetworkSession {
       if (const NextEnd* const soon = ends_.soon()) __builtin_prefetch(&queues_[soon->queue]);
       const int queue = ends_.top().queue;
       ends_.pop();
-      note_change(queue);
       queues_[queue].take_ended(now_, ended_);
+      if (queues_[queue].awaits_share()) changed_.push_back(queue);
     }
   }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <boost/container/small_vector.hpp>
 #include <deque>
 #include <map>
 #include <optional>

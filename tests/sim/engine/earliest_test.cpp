@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <queue>
 #include <tuple>
 
@@ -42,6 +44,19 @@ TEST_CASE("events come in the order of a plain queue, however many are pushed be
     }
     REQUIRE(events.empty() == plain.empty());
   }
+}
+
+TEST_CASE("sorting by time leaves events of one time in their order, whatever the size of the times") {
+  Rng random(7);
+  std::vector<Event> events;
+  for (int number = 0; number < 2000; ++number) {
+    const double scale = std::pow(10.0, static_cast<double>(random.below(12)) - 9);
+    events.push_back({static_cast<double>(random.below(20)) * scale, number});
+  }
+  std::vector<Event> expected = events;
+  std::ranges::stable_sort(expected, {}, &Event::when);
+  sort_by_time(events);
+  CHECK(std::ranges::equal(events, expected, {}, &Event::number, &Event::number));
 }
 
 }  // namespace shardsim::earliest_test

@@ -73,7 +73,7 @@ double nvlink_out_of(const Cluster& cluster, int gpu) {
   double sum = 0;
   for (const LinkId id : cluster.links_of(gpu)) {
     const Link& link = cluster.links()[id];
-    const bool leaves = link.name.find(fmt::format("/nvlink/{}-", gpu)) != std::string::npos;
+    const bool leaves = cluster.link_name(id).find(fmt::format("/nvlink/{}-", gpu)) != std::string::npos;
     if (link.kind == LinkKind::nvlink_out || (link.kind == LinkKind::nvlink_mesh && leaves))
       sum += link.rate.bytes_per_second;
   }

@@ -20,7 +20,7 @@ bool is_hdf5(const std::filesystem::path& path) {
 void to_hdf5(const TimelineSource& source, const std::filesystem::path& target, const ResultWriter& writer) {
   TimelineFile file;
   file.version = version();
-  for (const NamedTimeline& item : source.cases) file.cases.emplace_back(item.case_name, &item.timeline);
+  for (const NamedTimeline& item : source.cases) file.cases.push_back({item.case_name, &item.timeline});
   write_result(target, writer, [&](const std::filesystem::path& hidden) { write_timelines(hidden, file); });
 }
 

@@ -50,7 +50,10 @@ TimelineFile timeline_file(const StudyResult& study, bool stamp) {
   file.seed = study.seed;
   file.version = study.version;
   if (stamp) file.created = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr)));
-  for (const CaseResult& result : study.cases) file.cases.emplace_back(result.name, &result.timeline);
+  for (const CaseResult& result : study.cases) {
+    const auto* const ranks = result.rank_times.empty() ? nullptr : &result.rank_times;
+    file.cases.push_back({result.name, &result.timeline, ranks});
+  }
   return file;
 }
 

@@ -49,7 +49,7 @@ CollectivePrediction predict_collective(const CollectiveQuestion& question, cons
     prediction.outside_fit = outside_fit(shape, cluster);
     prediction.outside_relay_fit = outside_relay_fit(shape, question.ranks, cluster);
   }
-  if (together.bottleneck >= 0) prediction.bottleneck = cluster.links()[together.bottleneck].name;
+  if (together.bottleneck >= 0) prediction.bottleneck = cluster.link_name(together.bottleneck);
   return prediction;
 }
 

@@ -73,9 +73,8 @@ void Execution::advance_rank(int index) {
   }
 }
 
-std::span<const int> Execution::waiting_for(int used) const {
-  const std::size_t from = waiting_from_[static_cast<std::size_t>(used)];
-  return {waiting_ranks_.data() + from, waiting_from_[static_cast<std::size_t>(used) + 1] - from};
+std::span<const int> Execution::waiting_for(const UsedLink& used) const {
+  return {waiting_ranks_.data() + used.first_waiting, static_cast<std::size_t>(used.waiting)};
 }
 
 void Execution::set_timer(Timer timer) {
@@ -171,6 +170,7 @@ int Execution::running_id(const RankStreams::Next& next, int call) {
   fresh.op = next.op;
   fresh.call = call;
   fresh.iteration = next.iteration;
+  fresh.synchronising = works_.of(next.op, next.iteration).calls[call].loads.synchronising;
   fresh.members.resize(group_of_[next.op]->members(call).size());
   fresh.missing = static_cast<int>(fresh.members.size());
   return current.back().id;
@@ -179,12 +179,14 @@ int Execution::running_id(const RankStreams::Next& next, int call) {
 // The start phase is over: all loads of the call move at once.
 void Execution::move_bytes(int id) {
   Running& running = running_[id];
+  const GroupMembers& group = *group_of_[running.op];
   for (const Load& load : loads_[works_.kind_of(running.iteration)][running.op][running.call]) {
     transfers_.add(session_->start(load.route, load.bytes), {id, load.used});
     ++running.transfers;
     ++moving_;
-    for (const int index : waiting_for(load.used)) {
-      const GroupMembers::Seat& seat = group_of_[running.op]->seat(index);
+    if (running.synchronising) continue;
+    for (const int index : waiting_for(used_[load.used])) {
+      const GroupMembers::Seat& seat = group.seat(index);
       if (seat.call == running.call) ++running.members[seat.position].pending;
     }
   }
@@ -192,25 +194,28 @@ void Execution::move_bytes(int id) {
 }
 
 void Execution::transfer_ended(TransferId transfer) {
-  const auto [id, used] = transfers_.take(transfer);
+  const auto [id, number] = transfers_.take(transfer);
+  const UsedLink& used = used_[number];
+  Running& running = running_[id];
   --moving_;
-  --running_[id].transfers;
-  if (running_[id].inside == 0) return;
+  --running.transfers;
+  running.last_link = used.link;
+  if (running.inside == 0) return;
+  if (!running.synchronising) return end_waiting_for(used, id);
+  if (running.transfers == 0) end_where_done(id);
+}
+
+// Those who wait for it in that collective, for nothing else any more, leave. They may start other collectives:
+// references to Running do not last.
+void Execution::end_waiting_for(const UsedLink& used, int id) {
   const GroupMembers& group = *group_of_[running_[id].op];
   const int call = running_[id].call;
-  const std::span<const int> waiting = waiting_for(used);
-  const LinkId link = used_[used].link;
-  for (const int index : waiting) {
+  for (const int index : waiting_for(used)) {
     const GroupMembers::Seat& seat = group.seat(index);
     if (seat.call != call) continue;
-    --running_[id].members[seat.position].pending;
-    running_[id].members[seat.position].last_link = link;
-  }
-  running_[id].last_link = link;
-  if (running_[id].transfers == 0) return end_where_done(id);
-  for (const int index : waiting) {
-    const GroupMembers::Seat& seat = group.seat(index);
-    if (seat.call == call) end_if_done(id, seat.position);
+    Running::Member& member = running_[id].members[seat.position];
+    member.last_link = used.link;
+    if (--member.pending == 0) end_if_done(id, seat.position);
   }
 }
 
@@ -223,10 +228,9 @@ void Execution::end_if_done(int id, int position) {
   Running& running = running_[id];
   if (running.inside == 0) return;
   Running::Member& member = running.members[position];
-  const bool synchronising = works_.of(running.op, running.iteration).calls[running.call].loads.synchronising;
-  if (!member.inside || member.pending > 0 || (synchronising && running.transfers > 0)) return;
+  if (!member.inside || member.pending > 0 || (running.synchronising && running.transfers > 0)) return;
   const double arrived = member.arrived;
-  const LinkId last_link = synchronising ? running.last_link : member.last_link;
+  const LinkId last_link = running.synchronising ? running.last_link : member.last_link;
   const int op = running.op, iteration = running.iteration;
   const int index = group_of_[op]->members(running.call)[position];
   member.inside = false;

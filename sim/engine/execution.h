@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <boost/container/small_vector.hpp>
 #include <deque>
 #include <map>
 #include <optional>
@@ -88,6 +87,13 @@ class Execution {
       return std::ranges::lower_bound(computing, op, {}, &Computing::op);
     }
   };
+  // A link that simulated ranks use. A large world has hundreds of thousands, each asked for at every end of a
+  // transfer, when no cache holds it: so all that is asked then lies together.
+  struct UsedLink {
+    LinkId link = 0;
+    int computing = 0;                   // simulated ranks that wait for it, and compute
+    int first_waiting = 0, waiting = 0;  // simulated ranks that wait for it, in waiting_ranks_
+  };
   // A collective of one rank set in one iteration. Its members are simulated ranks, by position (GroupMembers).
   struct Running {
     struct Member {
@@ -100,15 +106,16 @@ class Execution {
     int missing = 0;              // members that have not arrived
     int inside = 0;               // those that have, and have not left
     int transfers = 0;            // not ended, over all ranks
+    bool synchronising = false;   // all members leave together, with the last transfer
     LinkId last_link = -1;        // of the last one that ended
     std::vector<Member> members;  // none once all have left
   };
   struct Timer {
     double when = 0;
     long sequence = 0;  // ties: first set, first served
-    int rank = -1;      // compute of this rank ...
-    int op = 0;
     long version = 0;
+    int rank = -1;  // compute of this rank ...
+    int op = 0;
     int running = -1;  // ... or the start phase of this collective
     bool operator>(const Timer& other) const {
       return when != other.when ? when > other.when : sequence > other.sequence;
@@ -119,7 +126,7 @@ class Execution {
   void take_links();
   void deal_ops();
   void take_groups();
-  void declare_loads(const std::vector<OpWork>& works);
+  void declare_loads();
   std::vector<char> leaves_in_use() const;
   void advance_rank(int index);
   void start_compute(int index, RankStreams::Next next);
@@ -130,6 +137,7 @@ class Execution {
   void arrive(int index, RankStreams::Next next);
   int running_id(const RankStreams::Next& next, int call);
   void move_bytes(int id);
+  void end_waiting_for(const UsedLink& used, int id);
   void end_where_done(int id);
   void fire(const Timer& timer);
   void end_if_done(int id, int position);
@@ -157,32 +165,18 @@ class Execution {
   RankStreams::Orders orders_;  // of all ranks
   std::vector<Rank> ranks_;
   std::vector<int> index_of_rank_;  // -1: not simulated
-  // A link that simulated ranks use.
-  struct UsedLink {  // NOLINT(bugprone-exception-escape): Boost declares that a move of a small_vector does not throw
-    LinkId link = 0;
-    int computing = 0;  // simulated ranks that wait for it, and compute
-    struct CapRoute {
-      double cap = 0;
-      int route = 0;
-    };
-    boost::container::small_vector<CapRoute, 1> routes{};  // one per cap in use
-  };
   // One transfer of a call.
   struct Load {
     int used = 0;  // link, among those in use
     int route = 0;
     double bytes = 0;
   };
-  int route_of(const LinkLoad& load);
 
-  std::vector<TransferRoute> routes_;
-  std::vector<int> used_index_;  // [link], -1: no simulated rank uses it
+  std::vector<TransferRoute> routes_;  // one per link in use and cap
+  std::vector<int> used_index_;        // [link], -1: no simulated rank uses it
   std::vector<UsedLink> used_;
-  // The simulated ranks that wait for each link in use, one link after the other: they are asked for at every end of a
-  // transfer.
-  std::vector<int> waiting_ranks_;
-  std::vector<std::size_t> waiting_from_;  // [link in use], and behind the last one
-  std::span<const int> waiting_for(int used) const;
+  std::vector<int> waiting_ranks_;  // simulated ones, of one link in use after the other
+  std::span<const int> waiting_for(const UsedLink& used) const;
   using Loads = std::vector<std::vector<std::vector<Load>>>;  // [op][call]; of links in use
   std::vector<Loads> loads_;                                  // [kind of iteration]
   std::map<std::string, GroupMembers> groups_;

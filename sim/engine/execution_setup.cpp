@@ -1,9 +1,32 @@
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
 #include "sim/engine/execution.h"
 
 namespace shardsim {
+namespace {
+
+// Routes, one per link in use and cap.
+class RoutesByLink {
+ public:
+  RoutesByLink(std::size_t links, std::vector<TransferRoute>& routes) : last_(links, -1), routes_(routes) {}
+
+  int of(int used, const LinkLoad& load) {
+    int route = last_[used];
+    while (route >= 0 && routes_[route].cap != load.cap) route = before_[route];
+    if (route >= 0) return route;
+    before_.push_back(std::exchange(last_[used], static_cast<int>(routes_.size())));
+    routes_.push_back({{load.link}, load.cap});
+    return last_[used];
+  }
+
+ private:
+  std::vector<int> last_;    // [link in use], -1: none
+  std::vector<int> before_;  // [route] that of the same link before it, -1: none
+  std::vector<TransferRoute>& routes_;
+};
+
+}  // namespace
 
 // What an execution finds out once, before its first event.
 
@@ -22,7 +45,7 @@ Execution::Execution(const Program& program, const Cluster& cluster, IterationWo
   take_links();
   deal_ops();
   take_groups();
-  for (std::size_t kind = 0; kind < works_.kinds(); ++kind) declare_loads(works_.of_kind(kind));
+  declare_loads();
   count_unfinished();
 }
 
@@ -47,19 +70,21 @@ void Execution::take_links() {
   for (std::size_t id = 0; id < used_index_.size(); ++id) {
     if (used_index_[id] >= 0) used_.push_back({static_cast<LinkId>(id)});
   }
-  waiting_from_.assign(used_.size() + 1, 0);
-  const auto for_each_link = [&](const auto& visit) {
+  const auto for_each_waiting = [&](const auto& visit) {
     for (std::size_t index = 0; index < ranks_.size(); ++index) {
       for (const LinkId link : cluster_.links_of(ranks_[index].number)) {
-        visit(static_cast<std::size_t>(used_index_[link]), static_cast<int>(index));
+        visit(used_[used_index_[link]], static_cast<int>(index));
       }
     }
   };
-  for_each_link([&](std::size_t used, int) { ++waiting_from_[used + 1]; });
-  std::partial_sum(waiting_from_.begin(), waiting_from_.end(), waiting_from_.begin());
-  waiting_ranks_.resize(waiting_from_.back());
-  std::vector<std::size_t> next(waiting_from_.begin(), waiting_from_.end() - 1);
-  for_each_link([&](std::size_t used, int index) { waiting_ranks_[next[used]++] = index; });
+  for_each_waiting([](UsedLink& used, int) { ++used.waiting; });
+  int waiting = 0;
+  for (UsedLink& used : used_) {
+    used.first_waiting = waiting;
+    waiting += std::exchange(used.waiting, 0);
+  }
+  waiting_ranks_.resize(static_cast<std::size_t>(waiting));
+  for_each_waiting([&](UsedLink& used, int index) { waiting_ranks_[used.first_waiting + used.waiting++] = index; });
 }
 
 std::vector<char> Execution::leaves_in_use() const {
@@ -97,29 +122,25 @@ void Execution::take_groups() {
   }
 }
 
-void Execution::declare_loads(const std::vector<OpWork>& works) {
-  Loads& loads = loads_.emplace_back();
-  for (const OpWork& work : works) {
-    auto& of_calls = loads.emplace_back();
-    for (const OpWork::Call& call : work.calls) {
-      auto& of_call = of_calls.emplace_back();
-      const auto counts = [&](const LinkLoad& load) { return used_index_[load.link] >= 0 && load.occupancy > 0; };
-      of_call.reserve(static_cast<std::size_t>(std::ranges::count_if(call.loads.loads, counts)));
-      for (const LinkLoad& load : call.loads.loads) {
-        if (counts(load)) of_call.push_back({used_index_[load.link], route_of(load), load.occupancy});
-      }
+void Execution::declare_loads() {
+  RoutesByLink routes(used_.size(), routes_);
+  const auto counts = [&](const LinkLoad& load) { return used_index_[load.link] >= 0 && load.occupancy > 0; };
+  const auto loads_of = [&](const OpWork::Call& call) {
+    std::vector<Load> loads;
+    loads.reserve(static_cast<std::size_t>(std::ranges::count_if(call.loads.loads, counts)));
+    for (const LinkLoad& load : call.loads.loads) {
+      const int used = used_index_[load.link];
+      if (counts(load)) loads.push_back({used, routes.of(used, load), load.occupancy});
+    }
+    return loads;
+  };
+  for (std::size_t kind = 0; kind < works_.kinds(); ++kind) {
+    Loads& of_kind = loads_.emplace_back();
+    for (const OpWork& work : works_.of_kind(kind)) {
+      auto& of_calls = of_kind.emplace_back();
+      for (const OpWork::Call& call : work.calls) of_calls.push_back(loads_of(call));
     }
   }
-}
-
-// One route per link and cap in use.
-int Execution::route_of(const LinkLoad& load) {
-  auto& known = used_[used_index_[load.link]].routes;
-  const auto found = std::ranges::find(known, load.cap.bytes_per_second, &UsedLink::CapRoute::cap);
-  if (found != known.end()) return found->route;
-  known.push_back({load.cap.bytes_per_second, static_cast<int>(routes_.size())});
-  routes_.push_back({{load.link}, load.cap});
-  return known.back().route;
 }
 
 }  // namespace shardsim

@@ -146,7 +146,7 @@ Utilisation busiest_link(const std::vector<double>& busy, const Cluster& cluster
   if (busy.empty()) return {};
   const double least = (1 - 1e-9) * *std::max_element(busy.begin(), busy.end());
   const auto first = std::find_if(busy.begin(), busy.end(), [&](double each) { return each >= least; });
-  return {cluster.links()[first - busy.begin()].name, *first / seconds};
+  return {cluster.link_name(static_cast<LinkId>(first - busy.begin())), *first / seconds};
 }
 
 }  // namespace shardsim

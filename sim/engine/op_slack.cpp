@@ -137,6 +137,7 @@ class Slack {
   // is more. Ways that are too many to follow are taken to be as short as those that were followed.
   double until_itself(int op, double enough) {
     forget_ways();
+    enough_ = enough;
     for (int rank = 0; rank < static_cast<int>(spans_.ranks()); ++rank)
       if (const PastSpan* const of = span(rank, op)) follow(rank, op, of->end, 0);
     for (std::size_t steps = 0; !ways_.empty() && ways_.top().waiting < enough; ++steps) {
@@ -165,7 +166,7 @@ class Slack {
   }
 
   void reach(std::size_t place, double waiting) {
-    if (waiting >= reached_[place]) return;
+    if (waiting >= std::min(reached_[place], enough_)) return;
     if (reached_[place] == kNever) touched_.push_back(place);
     reached_[place] = waiting;
     ways_.push({waiting, place});
@@ -228,7 +229,8 @@ class Slack {
   const int last_;
   std::vector<double> ends_, starts_;             // [rank][op] slack of the end, and of the start
   std::vector<std::vector<Follower>> followers_;  // [op] what waits for it
-  // Of until_itself: the least waiting so far, [rank][op] and behind these [first member][op] of collectives.
+  double enough_ = kNever;  // of until_itself, and what follows here: longer ways are not followed
+  // The least waiting so far, [rank][op] and behind these [first member][op] of collectives.
   std::vector<double> reached_;
   std::vector<std::size_t> touched_;  // places in it
   std::priority_queue<Reached, std::vector<Reached>, std::greater<>> ways_;

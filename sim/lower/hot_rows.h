@@ -18,6 +18,8 @@ class HotRows {
   HotRows(const RowLaw& law, int shards, std::function<RowOwners(int draw)> owners);
 
   double lookups_per_sample() const { return law_.total(); }
+  // Expected different rows in so many lookups.
+  double different(double lookups) const { return law_.expected_distinct(0, law_.rows(), lookups); }
   // How many of them a draw has to place one by one, so that those behind them add no more than `variance` to the load
   // of an owner, of a placement whose owners look up `bytes` in all; 0 where no row matters. At most kMostPlaced.
   std::uint64_t needed(double bytes, double variance) const;

@@ -44,15 +44,23 @@ class LoadDraws {
     const Table& table = workload_.tables[static_cast<std::size_t>(placement.table)];
     const RowCut cut = cut_of(placement, table, options_.load);
     const std::shared_ptr<const HotRows> rows = known_->hot_rows(placement, table, cut, tier);
-    const double lookups = rows->lookups_per_sample() * static_cast<double>(workload_.batch_per_gpu);
+    const double lookups = lookups_of_rank(*rows, table);
     const double sources = static_cast<double>(fixed_.size()) / static_cast<double>(placement.holders.size());
     const double bytes = lookups * sources * static_cast<double>(placement.columns() * dtype_bytes(table.dtype));
     if (is_scattered(placement, table, cut)) scattered_.push_back({&placement, rows, bytes});
     add_fixed(placement, table, cut, bytes);
   }
 
+  // Of the batch of one rank.
+  double lookups_of_rank(const HotRows& rows, const Table& table) const {
+    const double lookups = rows.lookups_per_sample() * static_cast<double>(workload_.batch_per_gpu);
+    return table.index_dedup ? rows.different(lookups) : lookups;
+  }
+
+  // Where every rank asks for an id once, a hot row is no more than another one.
   bool is_scattered(const Placement& placement, const Table& table, RowCut cut) const {
-    if (options_.load.row_shares == LoadOptions::RowShares::even || placement.shards() < 2) return false;
+    if (options_.load.row_shares == LoadOptions::RowShares::even || placement.shards() < 2 || table.index_dedup)
+      return false;
     return table.row_order == RowOrder::random || cut == RowCut::hashed;
   }
 

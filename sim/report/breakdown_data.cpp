@@ -65,7 +65,7 @@ std::vector<Part> parts_of(const CaseResult& item) {
     }
   }
   if (!item.timeline.spans.empty()) {
-    const RankTimes mean = item.mean_times ? *item.mean_times : mean_of(rank_times(item.timeline));
+    const RankTimes mean = mean_of(item.rank_times.empty() ? rank_times(item.timeline) : item.rank_times);
     scale_to(compute, mean.compute_ms);
     scale_to(exposed, mean.exposed_ms);
   }

@@ -81,7 +81,7 @@ void add_simulation(CaseResult& result, const PreparedCase& prepared, Simulation
   set_iteration(result, result.timeline.iteration_ms);
   TimelineTimes times = all_times(result.timeline);
   result.times = std::move(times.names);
-  result.mean_times = mean_of(times.ranks);
+  result.rank_times = std::move(times.ranks);
   result.path = path_times(prepared.program(), simulated.path);
   if (!simulated.path.steps.empty())
     result.why = why_of(prepared.program(), prepared.cluster, simulated.path, result.times);

@@ -99,11 +99,11 @@ struct CaseResult {
   bool buffers_counted = true;       // by the memory model
   PlacementMemory estimated_memory;  // by the memory model, on the rank of the highest simulated mark
   Utilisation limit;
-  std::optional<RankLoads> loads;  // where ranks look up more rows than others because their rows are asked for more
-  std::vector<NamedTime> times;    // all operation names, compute too
-  std::optional<RankTimes> mean_times;  // over the ranks; absent in a result that was read from a file
-  std::vector<PathTime> path;           // what the iteration is made of, for its interval; none in one from a file
-  std::optional<Why> why;               // absent in a result that was read from a file
+  std::optional<RankLoads> loads;     // where ranks look up more rows than others because their rows are asked for more
+  std::vector<NamedTime> times;       // all operation names, compute too
+  std::vector<RankTimes> rank_times;  // none in a result that was read from a file
+  std::vector<PathTime> path;         // what the iteration is made of, for its interval; none in one from a file
+  std::optional<Why> why;             // absent in a result that was read from a file
   std::vector<PlacementSummary> placements;
   std::vector<Comparison> published;
   std::vector<ParetoFigure> pareto;

@@ -363,7 +363,7 @@ void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
   visit(result.memory_profile.ranks, result.buffers_counted, result.estimated_memory);
   visit.view("collectives", result.times, collective_times, add_collective_times);
   visit.view("compute", result.times, compute_times, add_compute_times);
-  visit(result.times, result.mean_times);
+  visit(result.times, result.rank_times);
   const bool large = is_large(result);
   visit.list("placements", result.placements, [&](auto& inner, auto& placement) { fields(inner, placement, large); });
   visit.field("published", result.published);

@@ -30,7 +30,7 @@ void write_root(Hdf5Writer& out, const TimelineFile& file) {
 
 void write_case_table(Hdf5Writer& out, const TimelineFile& file) {
   std::vector<std::string> names;
-  for (const auto& entry : file.cases) names.push_back(entry.first);
+  for (const auto& entry : file.cases) names.push_back(entry.name);
   out.scale<std::int32_t>("/case/case", names.size(), {"1", "case"});
   out.texts("/case/name", names, "/case/case", {"", "case name, a group under /cases"});
 }
@@ -76,11 +76,11 @@ void write_whole(const std::filesystem::path& path, const TimelineFile& file) {
   Hdf5Writer out;
   write_root(out, file);
   write_case_table(out, file);
-  for (const auto& [name, timeline] : file.cases) {
+  for (const auto& [name, timeline, ranks] : file.cases) {
     if (const std::string fault = case_name_fault(name); !fault.empty())
       throw input_error(Place{path.string()}, "it cannot hold a case " + excerpt(name) + ", which " + fault,
                         kCaseNameRemedy);
-    write_timeline_columns(out, "/cases/" + name, *timeline);
+    write_timeline_columns(out, "/cases/" + name, *timeline, ranks);
   }
   out.save(path);
 }

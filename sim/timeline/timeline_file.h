@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/timeline/timeline.h"
+#include "sim/timeline/timeline_figures.h"
 
 namespace shardsim {
 
@@ -13,7 +14,12 @@ struct TimelineFile {
   std::uint64_t seed = 1;
   std::string version;
   std::string created;  // ISO 8601, only with --stamp; "" otherwise
-  std::vector<std::pair<std::string, const Timeline*>> cases;
+  struct OfCase {
+    std::string name;
+    const Timeline* timeline = nullptr;
+    const std::vector<RankTimes>* ranks = nullptr;  // its rank_times(); null: they are computed
+  };
+  std::vector<OfCase> cases;
 };
 
 // docs/formats/timeline.md, timeline.h5 (`shardsim.timeline/1`): the same bytes for the same input. Appears whole or

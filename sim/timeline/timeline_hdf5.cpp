@@ -293,10 +293,11 @@ double read_iteration_ms(const Hdf5Reader& in, const std::string& root) {
 
 }  // namespace
 
-void write_timeline_columns(Hdf5Writer& out, const std::string& root, const Timeline& timeline) {
+void write_timeline_columns(Hdf5Writer& out, const std::string& root, const Timeline& timeline,
+                            const std::vector<RankTimes>* known) {
   if (const std::string wrong = timeline_fault(timeline).text; !wrong.empty())
     throw std::logic_error(root + ": a timeline that no reader would take: " + wrong);
-  const std::vector<RankTimes> ranks = rank_times(timeline);
+  const std::vector<RankTimes> ranks = known != nullptr ? *known : rank_times(timeline);
   for_each_field(kHeadFields, [&](const auto& field) {
     if (!in_summary(field)) write_attribute(out, root, field.name, timeline.*field.member);
   });

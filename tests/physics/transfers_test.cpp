@@ -40,8 +40,7 @@ using Change = std::function<void(NetworkSession&, double now)>;
 // When each transfer ends, in seconds.
 std::vector<double> run(const Setting& setting, const std::string& name, const Change& change = {}) {
   std::vector<Link> links;
-  for (double rate : setting.link_rates)
-    links.push_back({"link" + std::to_string(links.size()), LinkKind::nic_out, {rate * kGigabyte}});
+  for (double rate : setting.link_rates) links.push_back({LinkKind::nic_out, {rate * kGigabyte}});
   std::vector<TransferRoute> routes;
   for (const Setting::Way& way : setting.ways)
     routes.push_back({{way.links.begin(), way.links.end()}, {way.cap * kGigabyte}});
@@ -155,7 +154,7 @@ TEST_CASE("what ends at one instant is reported together, by rising transfer") {
   std::vector<Link> links;
   std::vector<TransferRoute> routes;
   for (int link = 0; link < 3; ++link) {
-    links.push_back({"link" + std::to_string(link), LinkKind::nic_out, {25 * kGigabyte}});
+    links.push_back({LinkKind::nic_out, {25 * kGigabyte}});
     routes.push_back({{link}, {}});
   }
   make_network(named("fair_queues"))->run(links, routes, [&](NetworkSession& session) {
@@ -172,7 +171,7 @@ TEST_CASE("what ends at one instant is reported together, by rising transfer") {
 
 // 200,000 transfers, two at a time: the link moves 10 GB/s throughout, and is done when all bytes are through.
 TEST_CASE("a link that is never idle is exact at the end of a long run") {
-  const std::vector<Link> links = {{"link", LinkKind::nic_out, {10 * kGigabyte}}};
+  const std::vector<Link> links = {{LinkKind::nic_out, {10 * kGigabyte}}};
   const std::vector<TransferRoute> routes = {{{0}, {}}};
   make_network(named("fair_queues"))->run(links, routes, [&](NetworkSession& session) {
     double bytes = 0;

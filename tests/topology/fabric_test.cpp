@@ -24,7 +24,7 @@ TEST_CASE("an oversubscribed fat tree limits what leaves a leaf") {
   CHECK(cluster.leaf_of(3) == 1);
   CHECK(gbps(cluster.links()[cluster.leaf_up(0)].rate) == doctest::Approx(2 * 4 * 25 / 4.0));
   CHECK(gbps(cluster.links()[cluster.leaf_down(2)].rate) == doctest::Approx(1 * 4 * 25 / 4.0));
-  CHECK(cluster.links()[cluster.leaf_up(1)].name == "leaf1/up");
+  CHECK(cluster.link_name(cluster.leaf_up(1)) == "leaf1/up");
   CHECK(cluster.links()[cluster.leaf_up(1)].local == cluster.links()[cluster.leaf_up(2)].local);
 
   const Route below = cluster.route(0, 4);

@@ -113,8 +113,8 @@ TEST_CASE("a relayed route crosses two links, at the rate of the narrower one an
   CHECK(route.path == PathClass::nvb);
   REQUIRE(route.links.size() == 2);
   REQUIRE(route.relay);
-  CHECK(cluster.links()[route.links[0]].name == "node1/nvlink/0-" + std::to_string(*route.relay));
-  CHECK(cluster.links()[route.links[1]].name == "node1/nvlink/" + std::to_string(*route.relay) + "-5");
+  CHECK(cluster.link_name(route.links[0]) == "node1/nvlink/0-" + std::to_string(*route.relay));
+  CHECK(cluster.link_name(route.links[1]) == "node1/nvlink/" + std::to_string(*route.relay) + "-5");
   CHECK(gbps(route.width) == doctest::Approx(40));
   CHECK(route.latency == Seconds{1e-6});
   CHECK(gbps(cluster.route(0, 3).width) == doctest::Approx(80));
@@ -138,8 +138,8 @@ TEST_CASE("unlinked pairs without a relay go over PCIe") {
   const Route far = cluster.route(0, 5);
   CHECK(far.path == PathClass::sys);
   CHECK(gbps(far.width) == doctest::Approx(16));
-  CHECK(cluster.links()[far.links.front()].name == "node0/gpu0/pcie_out");
-  CHECK(cluster.links()[far.links.back()].name == "node0/gpu5/pcie_in");
+  CHECK(cluster.link_name(far.links.front()) == "node0/gpu0/pcie_out");
+  CHECK(cluster.link_name(far.links.back()) == "node0/gpu5/pcie_in");
   CHECK(cluster.route(0, 1).path == PathClass::nvl);
 }
 

@@ -40,29 +40,31 @@ Direction direction_of(const std::string& name) {
 // How each link of the cluster is named in the platform.
 class LinkNames {
  public:
-  explicit LinkNames(const std::vector<Link>& links) : links_(links) {
-    for (const Link& link : links) {
-      const Direction way = direction_of(link.name);
+  explicit LinkNames(const Cluster& cluster) : cluster_(cluster) {
+    for (std::size_t id = 0; id < cluster.links().size(); ++id) {
+      const Direction way = direction_of(cluster.link_name(static_cast<LinkId>(id)));
       Port& port = ports_[way.port];
-      (way.up ? port.up : port.down) = &link;
+      (way.up ? port.up : port.down) = &cluster.links()[id];
     }
   }
 
   std::string definitions() const {
     std::string text;
-    for (const Link& link : links_) {
-      const Direction way = direction_of(link.name);
+    for (std::size_t id = 0; id < cluster_.links().size(); ++id) {
+      const std::string name = cluster_.link_name(static_cast<LinkId>(id));
+      const Direction way = direction_of(name);
       if (!is_duplex(way.port)) {
-        text += definition(link.name, link.rate, "SHARED");
+        text += definition(name, cluster_.links()[id].rate, "SHARED");
       } else if (way.up) {
-        text += definition(way.port, link.rate, "SPLITDUPLEX");
+        text += definition(way.port, cluster_.links()[id].rate, "SPLITDUPLEX");
       }
     }
     return text;
   }
   std::string reference(LinkId id) const {
-    const Direction way = direction_of(links_[id].name);
-    if (!is_duplex(way.port)) return fmt::format("<link_ctn id=\"{}\"/>", links_[id].name);
+    const std::string name = cluster_.link_name(id);
+    const Direction way = direction_of(name);
+    if (!is_duplex(way.port)) return fmt::format("<link_ctn id=\"{}\"/>", name);
     return fmt::format("<link_ctn id=\"{}\" direction=\"{}\"/>", way.port, way.up ? "UP" : "DOWN");
   }
 
@@ -81,7 +83,7 @@ class LinkNames {
                        shortest(rate.bytes_per_second), policy);
   }
 
-  const std::vector<Link>& links_;
+  const Cluster& cluster_;
   std::map<std::string, Port> ports_;
 };
 
@@ -146,7 +148,7 @@ std::string write_simgrid_xml(const Cluster& cluster) {
                       fmt::format("a platform of {} ranks, over {}", cluster.world_size(), kMostPlatformRanks),
                       "Export fewer nodes: --nodes N");
   }
-  const LinkNames names(cluster.links());
+  const LinkNames names(cluster);
   const Routes routes = routes_of(cluster, names);
   std::string text(kHead);
   text += kSettings;

@@ -107,7 +107,6 @@ void Cluster::repeat_node(const Nodes& nodes) {
   for (std::size_t i = 0; i < nodes.here.size(); ++i) {
     for (const Link& link : node_.links) {
       links_.push_back(link);
-      links_.back().name = fmt::format("node{}/{}", nodes.here[i], link.name);
       links_.back().node = static_cast<int>(i);
     }
   }
@@ -122,8 +121,8 @@ void Cluster::add_fabric_links(const Nodes& nodes) {
   for (const int leaf : linked_leaves_) {
     const int below = std::min(spec_.fabric.nodes_per_leaf, nodes.in_all - leaf * spec_.fabric.nodes_per_leaf);
     const Bandwidth rate{below * node_rate / spec_.fabric.oversubscription};
-    links_.push_back({fmt::format("leaf{}/up", leaf), LinkKind::leaf_up, rate, -1, leaf, 0});
-    links_.push_back({fmt::format("leaf{}/down", leaf), LinkKind::leaf_down, rate, -1, leaf, 1});
+    links_.push_back({LinkKind::leaf_up, rate, -1, leaf, 0});
+    links_.push_back({LinkKind::leaf_down, rate, -1, leaf, 1});
   }
 }
 
@@ -173,6 +172,13 @@ void Cluster::index_links_by_rank() {
     links_of_[rank].insert(links_of_[rank].end(), {nic_out(node, nic_of(gpu)), nic_in(node, nic_of(gpu))});
     if (leaf_up(leaf) >= 0) links_of_[rank].insert(links_of_[rank].end(), {leaf_up(leaf), leaf_down(leaf)});
   }
+}
+
+std::string Cluster::link_name(LinkId link) const {
+  const Link& named = links_[link];
+  if (named.node < 0) return fmt::format("leaf{}/{}", named.leaf, named.kind == LinkKind::leaf_up ? "up" : "down");
+  const int node = in_whole(link) / static_cast<int>(node_.links.size());
+  return fmt::format("node{}/{}", node, node_.names[named.local]);
 }
 
 const Route& Cluster::local_route(int from_gpu, int to_gpu) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "topology/graph/link.h"
@@ -33,6 +34,8 @@ class Cluster {
   int leaf_of(int node) const { return leaf_of_node_[node]; }
 
   const std::vector<Link>& links() const { return links_; }
+  // "node0/gpu3/nvlink_out", "node0/nvlink/0-3", "node1/nic2/out", "leaf0/up"; in a part, its name in the whole.
+  std::string link_name(LinkId link) const;
 
   // Between GPUs of one node over NVLink or PCIe; between nodes from NIC to NIC (only the NIC, leaf and, without
   // GPUDirect, PCIe ports are on it). Within a node `relay` rules of the spec apply.

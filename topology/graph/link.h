@@ -24,9 +24,9 @@ enum class LinkKind {
   leaf_down
 };
 
-// One direction of one link: the unit of capacity in every simulation.
+// One direction of one link: the unit of capacity in every simulation. A large world has hundreds of thousands, which
+// have no name until it is asked for (Cluster::link_name).
 struct Link {
-  std::string name;  // "node0/gpu3/nvlink_out", "node0/nvlink/0-3", "node1/nic2/out", "leaf0/up"
   LinkKind kind = LinkKind::nvlink_out;
   Bandwidth rate;  // effective rate, faults included
   int node = -1;   // -1: part of the fabric
@@ -56,10 +56,10 @@ struct NicPorts {
   std::vector<int> port_of_gpu;        // empty without NICs
 };
 
-// The links of one node in their fixed order, and the routes between its GPUs over them. Ids count within the node;
-// names lack the node.
+// The links of one node in their fixed order, and the routes between its GPUs over them. Ids count within the node.
 struct NodeLinks {
   std::vector<Link> links;
+  std::vector<std::string> names;           // of these, without the node
   std::vector<LinkId> nic_out, nic_in;      // by NIC port
   std::vector<LinkId> pcie_out, pcie_in;    // by GPU; empty when nothing goes over PCIe
   std::vector<std::vector<LinkId>> of_gpu;  // by GPU: its ports, its mesh links, PCIe trunks on its routes

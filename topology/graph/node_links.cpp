@@ -20,7 +20,8 @@ struct Builder {
 
   LinkId add(std::string name, LinkKind kind, Bandwidth rate) {
     const auto id = static_cast<LinkId>(node.links.size());
-    node.links.push_back({std::move(name), kind, rate, 0, -1, id});
+    node.links.push_back({kind, rate, 0, -1, id});
+    node.names.push_back(std::move(name));
     return id;
   }
   LinkId add_edge(std::string name, LinkKind kind, Vertex from, Vertex to) {

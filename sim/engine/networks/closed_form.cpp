@@ -28,8 +28,6 @@ class ClosedFormSession : public NetworkSession {
 
   std::vector<TransferId> advance(Seconds until) override {
     take_latest();
-    ends_.push_all(fresh_);
-    fresh_.clear();
     std::vector<TransferId> ended;
     if (ends_.empty() || ends_.top().when > until.value) {
       now_ = until;
@@ -48,14 +46,11 @@ class ClosedFormSession : public NetworkSession {
     double when = 0;
     TransferId first = 0;
     int count = 0;
-    // Without branches, which no processor foresees while it sorts.
-    bool operator>(const End& other) const {
-      return (when > other.when) | ((when == other.when) & (first > other.first));
-    }
+    bool operator>(const End& other) const { return when != other.when ? when > other.when : first > other.first; }
   };
 
   void take_latest() {
-    if (latest_.count > 0) fresh_.push_back(latest_);
+    if (latest_.count > 0) ends_.push(latest_);
     latest_.count = 0;
   }
 
@@ -70,8 +65,7 @@ class ClosedFormSession : public NetworkSession {
   std::vector<double> rates_;
   std::vector<double> factors_;
   Earliest<End> ends_;
-  std::vector<End> fresh_;  // on their way there
-  End latest_;              // may still become more
+  End latest_;  // may still become more
   Seconds now_;
   TransferId next_ = 0;
 };

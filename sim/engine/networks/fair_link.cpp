@@ -58,6 +58,7 @@ void FairLink::take_ended(double now, std::vector<TransferId>& ended) {
   }
   lanes_.erase(std::remove_if(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.moving.empty(); }),
                lanes_.end());
+  awaits_share_ = moving_ > 0;
 }
 
 // The next one to end, and those that end with it.

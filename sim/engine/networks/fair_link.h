@@ -29,7 +29,8 @@ class FairLink {
   void share();
   // When the next transfer ends of itself; infinity when none moves.
   double next_end() const;
-  // Ends the transfers that are due at `now`, a moment that next_end() gave or one within kSameInstant before it.
+  // Ends the transfers that are due at `now`, a moment that next_end() gave or one within kSameInstant before it. Where
+  // none is left, nothing awaits a share.
   void take_ended(double now, std::vector<TransferId>& ended);
 
   bool awaits_share() const { return awaits_share_; }

@@ -55,7 +55,7 @@ class FairQueuesSession : public NetworkSession {
     if (ended_.empty()) pass_time(until.value);
     std::vector<TransferId> ended;
     ended.swap(ended_);
-    std::sort(ended.begin(), ended.end());
+    if (!std::ranges::is_sorted(ended)) std::ranges::sort(ended);  // they mostly are
     return ended;
   }
 
@@ -64,11 +64,8 @@ class FairQueuesSession : public NetworkSession {
     double when = 0;
     int queue = 0;
     int version = 0;  // of the queue when this was said; older ones are void
-    // Without branches, which no processor foresees while it sorts.
-    bool operator>(const NextEnd& other) const {
-      const bool of_queue = (queue > other.queue) | ((queue == other.queue) & (version > other.version));
-      return (when > other.when) | ((when == other.when) & of_queue);
-    }
+    // Those of one instant are taken together, in whatever order.
+    bool operator>(const NextEnd& other) const { return when > other.when; }
   };
 
   void note_change(int queue) {
@@ -81,10 +78,8 @@ class FairQueuesSession : public NetworkSession {
       queues_[queue].share();
       const double next = queues_[queue].next_end();
       ++versions_[queue];
-      if (!std::isinf(next)) fresh_.push_back({next, queue, versions_[queue]});
+      if (!std::isinf(next)) ends_.push({next, queue, versions_[queue]});
     }
-    ends_.push_all(fresh_);
-    fresh_.clear();
     changed_.clear();
   }
 
@@ -96,10 +91,11 @@ class FairQueuesSession : public NetworkSession {
     }
     now_ = std::max(now_, ends_.top().when);
     for (; !ends_.empty() && ends_.top().when <= now_ + kSameInstant; drop_void()) {
+      if (const NextEnd* const soon = ends_.soon()) __builtin_prefetch(&queues_[soon->queue]);
       const int queue = ends_.top().queue;
       ends_.pop();
-      note_change(queue);
       queues_[queue].take_ended(now_, ended_);
+      if (queues_[queue].awaits_share()) changed_.push_back(queue);
     }
   }
 
@@ -114,7 +110,6 @@ class FairQueuesSession : public NetworkSession {
   std::vector<int> versions_;  // [queue]
   std::vector<int> changed_;   // queues that have to share anew
   Earliest<NextEnd> ends_;
-  std::vector<NextEnd> fresh_;  // on their way there
   std::vector<TransferId> ended_;
   double now_ = 0;
   TransferId next_ = 0;

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <queue>
 #include <tuple>
 
@@ -20,7 +22,7 @@ struct Event {
 
 }  // namespace
 
-TEST_CASE("events come in the order of a plain queue, one by one or many at a time") {
+TEST_CASE("events come in the order of a plain queue, however many are pushed between two") {
   Rng random(5);
   Earliest<Event> events;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> plain;
@@ -30,8 +32,10 @@ TEST_CASE("events come in the order of a plain queue, one by one or many at a ti
     const std::uint64_t count = random.below(4) == 0 ? 200 + random.below(400) : random.below(4);
     std::vector<Event> fresh;
     for (std::uint64_t i = 0; i < count; ++i) fresh.push_back({now + static_cast<double>(random.below(50)), number++});
-    for (const Event& event : fresh) plain.push(event);
-    events.push_all(fresh);
+    for (const Event& event : fresh) {
+      plain.push(event);
+      events.push(event);
+    }
     for (std::uint64_t i = random.below(300); i > 0 && !plain.empty(); --i) {
       REQUIRE(events.top().number == plain.top().number);
       now = plain.top().when;
@@ -40,6 +44,19 @@ TEST_CASE("events come in the order of a plain queue, one by one or many at a ti
     }
     REQUIRE(events.empty() == plain.empty());
   }
+}
+
+TEST_CASE("sorting by time leaves events of one time in their order, whatever the size of the times") {
+  Rng random(7);
+  std::vector<Event> events;
+  for (int number = 0; number < 2000; ++number) {
+    const double scale = std::pow(10.0, static_cast<double>(random.below(12)) - 9);
+    events.push_back({static_cast<double>(random.below(20)) * scale, number});
+  }
+  std::vector<Event> expected = events;
+  std::ranges::stable_sort(expected, {}, &Event::when);
+  sort_by_time(events);
+  CHECK(std::ranges::equal(events, expected, {}, &Event::number, &Event::number));
 }
 
 }  // namespace shardsim::earliest_test

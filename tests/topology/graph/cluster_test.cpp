@@ -15,7 +15,7 @@ namespace {
 
 std::vector<std::string> names(const Cluster& cluster, const std::vector<LinkId>& ids) {
   std::vector<std::string> result;
-  for (const LinkId id : ids) result.push_back(cluster.links()[id].name);
+  for (const LinkId id : ids) result.push_back(cluster.link_name(id));
   return result;
 }
 

@@ -58,7 +58,10 @@ class Platform {
     sink_ = zone_->create_host("sink", 1.0);
     zone_->add_route(sink_->get_netpoint(), nullptr, nullptr, nullptr, {}, false);
     zone_->add_route(nullptr, sink_->get_netpoint(), nullptr, nullptr, {}, false);
-    for (const Link& link : links) links_.push_back(add_link(link.name, link.rate, sg::Link::SharingPolicy::SHARED));
+    for (const Link& link : links) {
+      const std::string name = "link" + std::to_string(links_.size());
+      links_.push_back(add_link(name, link.rate, sg::Link::SharingPolicy::SHARED));
+    }
     for (const TransferRoute& route : routes) add_source(route);
     zone_->seal();
   }

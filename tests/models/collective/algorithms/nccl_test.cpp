@@ -48,7 +48,7 @@ const LinkLoad& load_on(const CollectiveLoads& loads, LinkId link) {
 
 LinkId link_named(const Cluster& cluster, const std::string& name) {
   for (std::size_t id = 0; id < cluster.links().size(); ++id)
-    if (cluster.links()[id].name == name) return static_cast<LinkId>(id);
+    if (cluster.link_name(static_cast<LinkId>(id)) == name) return static_cast<LinkId>(id);
   FAIL("no link " << name);
   return -1;
 }

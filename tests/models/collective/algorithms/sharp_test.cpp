@@ -22,7 +22,7 @@ std::map<std::string, double> bytes_by_link(const std::string& yaml, std::int64_
   const Cluster cluster = cluster_from(yaml);
   std::map<std::string, double> sums;
   for (const LinkLoad& load : reduction(cluster, ranks_from(0, cluster.world_size()), bytes, "auto").loads) {
-    const std::string& name = cluster.links()[load.link].name;
+    const std::string name = cluster.link_name(load.link);
     sums[name.substr(name.find('/') + 1)] += load.bytes / cluster.nodes();
   }
   return sums;

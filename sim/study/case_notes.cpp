@@ -12,6 +12,7 @@
 #include "models/compute/compute_model.h"
 #include "models/compute/gpus/gpu_constants.h"
 #include "models/workload/dense_widths.h"
+#include "plan/torchrec_types.h"
 #include "sim/scenario/read_case.h"
 #include "sim/study/case_result.h"
 #include "sim/study/load_notes.h"
@@ -205,13 +206,14 @@ std::string cache_sizes(const Plan& plan) {
 // What TorchRec does not offer, or does not say.
 void note_own_lowering(Notes& notes, const Plan& plan, const Workload& workload) {
   const auto unknown = tables_where(plan, workload, [](const Placement& placement, const Table& table) {
-    return table.kind == TableKind::sequence && within_node(placement.strategy);
+    return is_beyond_torchrec(placement, table) && !is_tier(placement, table);
   });
   if (!unknown.empty()) {
-    notes.push_back(
-        fmt::format("TorchRec's sequence modules do not have the sharding types table_row_wise, grid_shard and "
-                    "table_column_wise. Here they exchange rows directly, as row_wise and column_wise do (tables: {}).",
-                    some_tables(unknown)));
+    notes.push_back(fmt::format(
+        "TorchRec's sequence modules do not have the sharding types table_row_wise, grid_shard and "
+        "table_column_wise. Here they exchange rows directly, as row_wise and column_wise do (tables: {}). With "
+        "--torchrec-only, planners take no such type.",
+        some_tables(unknown)));
   }
   const auto cached = tables_where(plan, workload, [](const Placement& placement, const Table&) {
     return placement.compute_kernel == "fused_uvm_caching";

@@ -5,6 +5,7 @@
 #include "base/packed.h"
 #include "base/workers.h"
 #include "plan/memory_model.h"
+#include "plan/torchrec_types.h"
 #include "sim/engine/op_work.h"
 #include "sim/study/better_plan.h"
 #include "sim/study/drawn_batches.h"
@@ -270,6 +271,7 @@ CaseResult described_case(const PreparedCase& prepared, SimulationResult simulat
   result.cluster = item.cluster.name;
   result.planner = item.plan_file.empty() ? item.planner.find("name")->scalar : item.plan_file;
   result.relative_to = item.relative_to;
+  result.beyond_torchrec = beyond_torchrec(prepared.plan, item.workload);
   result.world_size = prepared.cluster.world_size();
   result.batch_per_gpu = item.workload.batch_per_gpu;
   const auto memory = make_memory_model(item.memory_model);

@@ -17,6 +17,7 @@
 #include "sim/study/case_result.h"
 #include "sim/study/load_notes.h"
 #include "sim/study/memory_notes.h"
+#include "sim/study/module_notes.h"
 
 namespace shardsim {
 namespace {
@@ -225,6 +226,11 @@ void note_own_lowering(Notes& notes, const Plan& plan, const Workload& workload)
                   cache_sizes(plan), some_tables(cached)));
 }
 
+void note_fused_sequences(Notes& notes, const PreparedCase& prepared) {
+  const std::string note = fused_sequences_note(prepared);
+  if (!note.empty()) notes.push_back(note);
+}
+
 // The same model for every GPU, whose constant for sorting ids nobody measured; another one knows this GPU.
 void note_compute_model(Notes& notes, const Case& item) {
   if (item.workload.dense.measured || !is_roofline(item.compute_model)) return;
@@ -380,6 +386,7 @@ std::vector<std::string> case_notes(const CaseResult& result, const PreparedCase
   note_widths(notes, item.workload);
   note_slices(notes, item, plan);
   note_own_lowering(notes, plan, item.workload);
+  note_fused_sequences(notes, prepared);
   for (std::string& note : idle_notes(item, plan)) notes.push_back(std::move(note));
   note_bandwidths(notes, item);
   if (item.load.batches == LoadOptions::Batches::expected) note_lengths(notes, item.workload);

@@ -10,6 +10,7 @@
 #include "sim/study/better_plan.h"
 #include "sim/study/drawn_batches.h"
 #include "sim/study/hardware.h"
+#include "sim/study/module_notes.h"
 #include "sim/study/result_fields.h"
 #include "sim/timeline/host_waits.h"
 #include "sim/timeline/timeline.h"
@@ -319,6 +320,7 @@ CaseResult at_planned_payload(const PreparedCase& prepared, bool pareto) {
 void add_what_if_notes(CaseResult& result, const PreparedCase& prepared) {
   std::vector<std::string> notes = sound_cluster_notes(result, prepared);
   notes.push_back(slower_links_note(prepared));
+  notes.push_back(other_order_note(result, prepared));
   notes.push_back(better_plan_note(result, prepared));
   for (std::string& note : notes)
     if (!note.empty()) result.notes.push_back(std::move(note));

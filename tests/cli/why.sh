@@ -31,6 +31,12 @@ run why "$toy" --case row_wise
 check "tables say where the time goes" grep -q '^CRITICAL PATH' streams/out
 check "... and what would help" grep -q '^WHAT WOULD HELP' streams/out
 
+check "... vectors as fp16, which change numbers" grep -q 'if vectors travelled as fp16' streams/out
+check "... which is said" grep -q "changes the numbers which the model" <(paste -sd' ' streams/out)
+halved=$("$shardsim" run "$toy" --case row_wise --set 'workload.wire_dtype={forward: fp16, backward: fp16}' --json -q -o halved | jq '.cases[0].iteration_ms')
+check "... by as much as the changed file gives" jq -e >streams/jq --argjson run "$halved" \
+  '.help.supposed[] | select(.key == "fp16_vectors") | (.iteration_ms / $run - 1 | fabs) < 1e-9' why.json
+
 echo "-- what would help, simulated from the file"
 check "all changes agree" bash "$source/scripts/elasticity_check.sh" "$shardsim" "$toy"
-finish 13
+finish 16

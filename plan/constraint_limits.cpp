@@ -42,8 +42,9 @@ class TableNeeds {
   const Table& table() const { return table_; }
 
   bool allows(Strategy type) const {
-    if (constraint_ == nullptr || constraint_->sharding_types.empty()) return true;
-    return std::ranges::find(constraint_->sharding_types, type) != constraint_->sharding_types.end();
+    if (constraint_ == nullptr) return true;
+    const std::vector<Strategy> types = constraint_->types_of(table_.kind);
+    return types.empty() || std::ranges::find(types, type) != types.end();
   }
 
   // Of the allowed kernel that takes least; of the usual one where none is named.

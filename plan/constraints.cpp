@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/tree/map_reader.h"
 #include "models/workload/workload.h"
+#include "plan/torchrec_types.h"
 
 namespace shardsim {
 namespace {
@@ -20,7 +21,8 @@ double read_load_factor(MapReader& reader, const std::vector<std::string>& kerne
                     "Leave it out, or allow fused_uvm_caching");
 }
 
-TableConstraint read_constraint(MapReader reader) {
+// `of_all`: what those of "*" say of torchrec_only.
+TableConstraint read_constraint(MapReader reader, bool of_all) {
   TableConstraint constraint;
   constraint.place = reader.tree().place;
   for (const std::string& type : reader.words("sharding_types", strategy_names(), "strategy"))
@@ -32,6 +34,7 @@ TableConstraint read_constraint(MapReader reader) {
   }
   if (reader.has("device_group")) constraint.device_group = reader.choice("device_group", {"cpu", "cuda"});
   if (reader.has("row_tiers")) constraint.row_tiers = reader.flag("row_tiers", true);
+  constraint.torchrec_only = reader.flag("torchrec_only", of_all);
   reader.finish();
   return constraint;
 }
@@ -48,11 +51,18 @@ class Keeper {
   Keeper(const TableConstraint& constraint, const Table& table) : constraint_(constraint), table_(table) {}
 
   std::string fault(const Placement& placement) {
+    const bool tier = is_tier(placement, table_);
+    if (constraint_.torchrec_only && tier) return "is cut into tiers of rows, which TorchRec does not have";
+    if (constraint_.torchrec_only && is_beyond_torchrec(placement, table_)) {
+      return fmt::format("is {}, and TorchRec's modules of {} tables have only {}", strategy_name(placement.strategy),
+                         table_.kind == TableKind::pooled ? "pooled" : "sequence",
+                         types_text(torchrec_types(table_.kind)));
+    }
     const auto& types = constraint_.sharding_types;
     if (!types.empty() && std::ranges::find(types, placement.strategy) == types.end()) {
       return fmt::format("is {}, where sharding_types allow {}", strategy_name(placement.strategy), types_text(types));
     }
-    if (!constraint_.allows_tiers() && is_beyond_torchrec(placement, table_)) {
+    if (!constraint_.allows_tiers() && tier) {
       return "is cut into tiers of rows, which TorchRec does not have and row_tiers does not allow";
     }
     const auto& kernels = constraint_.compute_kernels;
@@ -83,25 +93,27 @@ class Keeper {
 }  // namespace
 
 bool TableConstraint::allows_tiers() const {
+  if (torchrec_only) return false;
   return row_tiers.value_or(sharding_types.empty() ||
                             std::ranges::find(sharding_types, Strategy::flex) != sharding_types.end());
 }
 
-bool is_beyond_torchrec(const Placement& placement, const Table& table) {
-  return placement.rows() < table.rows || placement.strategy == Strategy::flex;
+std::vector<Strategy> TableConstraint::types_of(TableKind kind) const {
+  if (!torchrec_only) return sharding_types;
+  std::vector<Strategy> types = torchrec_types(kind);
+  if (sharding_types.empty()) return types;
+  std::erase_if(types, [&](Strategy type) { return std::ranges::find(sharding_types, type) == sharding_types.end(); });
+  return types;
 }
 
-Constraints torchrec_only(Constraints constraints, const Place& place) {
-  constraints.by_table.try_emplace("*").first->second.place = place;
-  for (auto& [name, constraint] : constraints.by_table) {
-    constraint.row_tiers = false;
-    if (std::erase(constraint.sharding_types, Strategy::flex) == 0 || !constraint.sharding_types.empty()) continue;
-    throw input_error(place,
-                      fmt::format("constraints of {} allow only flex, which TorchRec does not have", excerpt(name)),
-                      "Allow one of TorchRec's types, too");
-  }
-  return constraints;
+namespace {
+
+bool is_torchrec_only(const Tree* of_all) {
+  return of_all != nullptr && of_all->kind == Tree::Kind::map && of_all->find("torchrec_only") != nullptr &&
+         MapReader(*of_all, "constraints.*").flag("torchrec_only", false);
 }
+
+}  // namespace
 
 Constraints read_constraints(const Tree& map) {
   note_part(map, "constraints");
@@ -111,17 +123,35 @@ Constraints read_constraints(const Tree& map) {
                       "Write TABLE: {sharding_types: [...], ...}, or \"*\" for all that are not named");
   }
   Constraints constraints;
+  const bool torchrec_only = is_torchrec_only(map.find("*"));
   for (const auto& [name, tree] : map.fields) {
     if (tree.kind != Tree::Kind::map) {
       throw input_error(tree.place, fmt::format("constraints of {}: not a map", excerpt(name)),
                         "Write {sharding_types: [...], ...}");
     }
-    constraints.by_table[name] = read_constraint({tree, "constraints." + name});
+    constraints.by_table[name] = read_constraint({tree, "constraints." + name}, torchrec_only);
   }
   return constraints;
 }
 
+namespace {
+
+void check_torchrec_types(const Constraints& constraints, const Workload& workload) {
+  for (const Table& table : workload.tables) {
+    const TableConstraint* const constraint = constraints.of(table.name);
+    if (constraint == nullptr || !constraint->torchrec_only || !constraint->types_of(table.kind).empty()) continue;
+    throw input_error(
+        constraint->place,
+        fmt::format("constraints of {} allow only {}, which TorchRec does not have for a {} table", excerpt(table.name),
+                    types_text(constraint->sharding_types), table.kind == TableKind::pooled ? "pooled" : "sequence"),
+        fmt::format("Allow one of {}, or leave torchrec_only out", types_text(torchrec_types(table.kind))));
+  }
+}
+
+}  // namespace
+
 void check_constraint_names(const Constraints& constraints, const Workload& workload, const std::string& device) {
+  check_torchrec_types(constraints, workload);
   std::vector<std::string> names = {"*"};
   for (const Table& table : workload.tables) names.push_back(table.name);
   const std::unordered_set<std::string> known(names.begin(), names.end());

@@ -6,15 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "models/workload/workload.h"
 #include "plan/plan.h"
 
 namespace shardsim {
 
 class Cluster;
 class MemoryModel;
-struct Table;
 struct Tree;
-struct Workload;
 
 // What a scenario allows a planner to do with a table (docs/formats/scenario.md, `constraints`).
 // What to do instead of a cache for no rows.
@@ -28,14 +27,14 @@ struct TableConstraint {
   std::optional<double> cache_load_factor = {};
   std::string device_group = {};  // "" for any, else "cpu" or "cuda"
   std::optional<bool> row_tiers = {};
+  bool torchrec_only = false;  // what TorchRec's module for such tables has, and nothing else (plan/torchrec_types.h)
 
   // Whether rows of the table may be cut into tiers, each placed in its own way, as TorchRec cannot: where it is not
   // said, unless sharding_types list TorchRec's own types alone.
   bool allows_tiers() const;
+  // The types that a table of this kind may have; none: any.
+  std::vector<Strategy> types_of(TableKind kind) const;
 };
-
-// Whether it is a tier of rows, or in replica groups (flex): what TorchRec has no plan for.
-bool is_beyond_torchrec(const Placement& placement, const Table& table);
 
 // By table name; "*" is for the tables that are not named.
 struct Constraints {
@@ -49,15 +48,13 @@ struct Constraints {
   }
 };
 
-// The same without what TorchRec has no plan for, for any table. Errors: Failure::input for a table that may only be
-// flex.
-Constraints torchrec_only(Constraints constraints, const Place& place);
-
-// The scenario's key. Errors: Failure::input with place for unknown keys, types and kernels, empty lists, and a
-// cache_load_factor without a kernel that has a cache.
+// The scenario's key; `torchrec_only` of "*" holds for every table that does not say otherwise. Errors: Failure::input
+// with place for unknown keys, types and kernels, empty lists, and a cache_load_factor without a kernel that has a
+// cache.
 Constraints read_constraints(const Tree& map);
 
-// Refuses tables that the workload does not have, and a device group that is not the cluster's `device`.
+// Refuses tables that the workload does not have, a device group that is not the cluster's `device`, and types that
+// torchrec_only leaves nothing of.
 void check_constraint_names(const Constraints& constraints, const Workload& workload, const std::string& device);
 
 // Refuses a plan that does not keep the constraints: Failure::input naming `made_by` (who made it), the table and the

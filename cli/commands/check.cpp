@@ -16,6 +16,7 @@
 #include "cli/commands/shared.h"
 #include "models/collective/fitted_overheads.h"
 #include "models/workload/dense_widths.h"
+#include "models/workload/module_notes.h"
 #include "plan/plan_file.h"
 #include "sim/planning/prepared_case.h"
 #include "sim/program/program_file.h"
@@ -61,8 +62,9 @@ void add_notes(NotesOfCases& notes, const std::string& name, const std::vector<s
 }
 
 Findings workload_notes(const Workload& workload) {
-  const std::string note = dense_width_note(workload);
-  return note.empty() ? Findings{} : Findings{note};
+  Findings notes = {dense_width_note(workload), module_order_text(workload.tables, workload.first_module)};
+  std::erase(notes, "");
+  return notes;
 }
 
 // Everything but the simulation: cluster, plan, memory, Program.

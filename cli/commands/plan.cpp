@@ -8,11 +8,11 @@
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
 #include "models/collective/fitted_overheads.h"
-#include "plan/constraints.h"
 #include "plan/memory_model.h"
 #include "plan/memory_need.h"
 #include "plan/plan_file.h"
 #include "plan/planner.h"
+#include "plan/torchrec_types.h"
 #include "sim/planning/prepared_case.h"
 #include "sim/scenario/read_case.h"
 #include "sim/study/load_notes.h"
@@ -78,18 +78,25 @@ void print_memory(const PreparedCase& prepared) {
   for (const std::string& note : host_memory_notes(prepared)) print_note(note);
 }
 
+void print_beyond_torchrec(const PreparedCase& prepared) {
+  const std::string beyond = beyond_torchrec(prepared.plan, prepared.item.workload);
+  if (beyond.empty()) return;
+  print_note(fmt::format("TorchRec cannot run this plan, which has {}. With --torchrec-only it is a plan for TorchRec.",
+                         beyond));
+}
+
 int plan(const Arguments& given, const Terminal& terminal) {
   const Scenario scenario = asked_scenario(given);
   Case item = chosen_case(scenario, given);
   if (const auto planner = given.value("planner")) item = with_planner(item, *planner);
   if (const auto objective = given.value("objective")) set_objective(item, *objective);
-  if (given.has("torchrec-only")) item.constraints = torchrec_only(item.constraints, Arguments::place("torchrec-only"));
   const Cluster cluster = cluster_of(item);
   for (const std::string& line : cluster_notes(item.cluster)) print_note(line);
   const Plan made = make_plan(item, cluster, scenario.seed, {terminal.interrupted, print_note});
   deliver(plan_to_json(made, item.workload, cluster), given);
   // Behind what may fail: an error stands alone.
   const PreparedCase prepared(scenario, item, cluster, made);
+  print_beyond_torchrec(prepared);
   print_memory(prepared);
   print_loads(prepared);
   return 0;
@@ -108,7 +115,7 @@ Command plan_command() {
                           Option{"objective", 0, "NAME",
                                  "How the planner torchrec compares plans: by its own estimate (estimated, the "
                                  "default) or by simulating them (simulated)."},
-                          output_file_option(), torchrec_only_option(), force_option()} +
+                          output_file_option(), force_option()} +
               scenario_options(),
           .examples = {"shardsim plan scenarios/toy.yaml --case flexshard_3tier",
                        "shardsim plan scenarios/flexshard.yaml --case rm1/flexshard_3tier -o out/plan.json"},

@@ -12,7 +12,6 @@
 #include "base/units.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
-#include "plan/constraints.h"
 #include "plan/planner.h"
 #include "sim/report/result_document.h"
 #include "sim/report/result_json.h"
@@ -84,23 +83,21 @@ bool may_make_tiers(const Case& item) {
          });
 }
 
-// The case as it was, for a line of its own: what its planner would bring if TorchRec had no part in it.
-Case beyond_torchrec(Case item) {
+// The case without --torchrec-only, for a line of its own: what its planner would bring if TorchRec had no part in it.
+Case without_limit(Case item) {
   item.relative_to = item.name;
   item.name += "/beyond_torchrec";
   item.published.clear();
   return item;
 }
 
-// Every plan within what TorchRec has, and beside those of planners that know more what they do without that limit.
-Scenario within_torchrec(Scenario scenario) {
-  const std::size_t count = scenario.cases.size();
-  for (std::size_t i = 0; i < count; ++i) {
-    Case& item = scenario.cases[i];
-    const bool beside = may_make_tiers(item) && !item.job && !item.compared;
-    Case free = beside ? beyond_torchrec(item) : Case{};
-    item.constraints = torchrec_only(item.constraints, Arguments::place("torchrec-only"));
-    if (beside) scenario.cases.push_back(std::move(free));
+// Beside the cases of planners that know more than TorchRec, what they do without its limit: as in the scenario without
+// --torchrec-only, which has the same cases.
+Scenario with_unlimited(Scenario scenario, const Arguments& given) {
+  Overrides free = overrides(given);
+  free.torchrec_only = false;
+  for (const Case& item : chosen_cases(read_scenario(given.positional()[0], free), given).cases) {
+    if (may_make_tiers(item) && !item.job && !item.compared) scenario.cases.push_back(without_limit(item));
   }
   return scenario;
 }
@@ -156,7 +153,7 @@ void require_some_plan(const StudyResult& study) {
 
 int run_scenario(const Arguments& given, const Terminal& terminal) {
   Scenario scenario = chosen_cases(asked_scenario(given), given);
-  if (given.has("torchrec-only")) scenario = within_torchrec(std::move(scenario));
+  if (given.has("torchrec-only")) scenario = with_unlimited(std::move(scenario), given);
   if (given.has("skip-unfit")) scenario = fitting_cases(std::move(scenario), given.has("quiet"), terminal);
   if (!given.has("quiet")) note_joined(scenario);
   const std::vector<std::string> traces = traced(given, scenario);
@@ -191,7 +188,6 @@ std::vector<Option> run_options() {
       cases_option(),
       {"planners", 0, "LIST",
        "Ignore the plans of the cases and compare these planners instead: names separated by commas, or all."},
-      torchrec_only_option(),
       {"trace", 0, "CASE|all",
        "Also write Kineto traces, one file per rank, of the case of this name, of the cases whose names fit a pattern, "
        "or of all cases.",

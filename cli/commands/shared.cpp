@@ -42,13 +42,11 @@ std::vector<Option> scenario_options() {
   return {{"set", 0, "PATH=VALUE", "Change one value of the scenario, for example cluster.nodes=8.", "",
            Option::Times::any},
           {"seed", 0, "N", "Use this random seed instead of the scenario's."},
+          {"torchrec-only", 0, "",
+           "Keep plans to what TorchRec has: no table is cut into tiers of rows or sharded flex, and sequences are "
+           "data_parallel, table_wise, column_wise or row_wise. It is a constraint that planners follow, as "
+           "`constraints: {\"*\": {torchrec_only: true}}` is."},
           {"memory-model", 0, "NAME", "Use this memory model instead of the scenario's."}};
-}
-
-Option torchrec_only_option() {
-  return {"torchrec-only", 0, "",
-          "Keep plans to what TorchRec has: no table is cut into tiers of rows or sharded flex. It is a constraint "
-          "that planners follow, as `constraints: {\"*\": {row_tiers: false}}` is."};
 }
 
 Option case_option() {
@@ -109,6 +107,7 @@ Overrides overrides(const Arguments& given) {
   for (const auto& [option, key] : kSameAsSet) refuse_beside_set(changes, given, option, key);
   if (const auto seed = given.value("seed"))
     changes.seed = static_cast<std::uint64_t>(parse_count(*seed, Arguments::place("seed")));
+  changes.torchrec_only = given.has("torchrec-only");
   if (given.has("memory-model")) changes.memory_model = given.text("memory-model");
   if (const auto planners = given.value("planners")) changes.planners = split(*planners, ',');
   changes.only_cases = given.values("case");

@@ -13,10 +13,7 @@ namespace shardsim {
 
 // Options that several commands have, declared once, and what they mean.
 
-// --torchrec-only: of `plan` and `run` alike.
-Option torchrec_only_option();
-
-std::vector<Option> scenario_options();  // --set, --seed, --memory-model
+std::vector<Option> scenario_options();  // --set, --seed, --torchrec-only, --memory-model
 Option case_option();                    // --case, of commands that take one case
 Option cases_option();                   // --case, of commands that take several
 Option force_option();                   // beside -o
@@ -24,7 +21,7 @@ Option force_in_folder_option();         // of commands that write a folder of r
 Option output_file_option();             // -o FILE, else standard output
 Option tolerance_option(const std::string& judged);
 
-// What --set, --seed, --memory-model and --case change. Errors: Failure::input at the argument.
+// What --set, --seed, --torchrec-only, --memory-model and --case change. Errors: Failure::input at the argument.
 Overrides overrides(const Arguments& given);
 // The PATH=VALUE of another option, as --set has them. Errors: Failure::input at the option; a path that is there.
 void add_settings(Overrides& changes, const Arguments& given, const std::string& option);
@@ -42,7 +39,7 @@ std::vector<std::size_t> chosen_names(const std::vector<std::string>& names, con
 // several; `holder` is what has them.
 std::size_t chosen_name(const std::vector<std::string>& names, const Arguments& given, const std::string& holder);
 
-// The scenario on the command line as --set, --seed, --memory-model and --case change it; notes say what of it they
+// The scenario on the command line as those change it; notes say what of it they
 // drop, unless --quiet. Errors: as read_scenario().
 Scenario asked_scenario(const Arguments& given);
 // Those notes.

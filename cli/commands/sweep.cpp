@@ -164,7 +164,8 @@ std::vector<std::string> task_command(const Arguments& given, const std::filesys
                                     fmt::format("{}", jobs),
                                     "--output",
                                     std::filesystem::absolute(folder).string()};
-  if (given.has("force")) words.emplace_back("--force");
+  for (const char* const flag : {"force", "torchrec-only"})
+    if (given.has(flag)) words.push_back(std::string("--") + flag);
   for (const char* const option : {"case", "most-points", "seed", "memory-model", "set", "sort"}) {
     for (const std::string& value : given.values(option)) {
       words.push_back(std::string("--") + option);

@@ -61,6 +61,9 @@ void read_modules(MapReader reader, Workload& workload) {
   if (workload.pooled_module == workload.sequence_module)
     throw input_error(reader.tree().place, fmt::format("both modules are called '{}'", workload.pooled_module),
                       "Plan files distinguish them by path: give them different names");
+  if (reader.has("first"))
+    workload.first_module =
+        reader.choice("first", {"pooled", "sequence"}) == "pooled" ? TableKind::pooled : TableKind::sequence;
   reader.finish();
 }
 

@@ -151,6 +151,11 @@ Dtype wire_dtype(const std::optional<WireDtype>& stated, const Table& table);
 // these are integers, which have no gradient of their own.
 Dtype gradient_dtype(const Table& table);
 
+// Of the two kinds the other one.
+inline TableKind other_kind(TableKind kind) {
+  return kind == TableKind::pooled ? TableKind::sequence : TableKind::pooled;
+}
+
 struct Workload {
   std::string name;
   std::string summary;
@@ -178,10 +183,13 @@ struct Workload {
   std::optional<SampleFactor> sample_factor;             // of the tables with common lengths
   std::optional<WireDtype> wire_forward, wire_backward;  // as stated; what is simulated without it: wire_dtype
   std::string pooled_module = "ebc", sequence_module = "ec";
+  std::optional<TableKind> first_module;  // in the forward pass, as stated
   std::vector<SourcedValue> sources;
 
   bool operator==(const Workload&) const = default;
   bool has_runtime() const;
+  // Whose module comes first in the forward pass: as stated, else that of the first table.
+  TableKind first_kind() const { return first_module.value_or(tables.front().kind); }
   bool full_input_exchange() const;  // `input_exchange`, with auto resolved
   bool hugectr_kernels() const { return embedding_kernels == "hugectr"; }
   bool hugectr_hybrid() const { return embedding_kernels == "hugectr_hybrid" || hugectr_in_line(); }

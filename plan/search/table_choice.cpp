@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "plan/column_shards/piece_kinds.h"
+#include "plan/torchrec_types.h"
 
 namespace shardsim::search {
 namespace {
@@ -84,7 +85,11 @@ void TableChoices::read_rules(std::size_t index, const TableConstraint* constrai
   std::vector<std::string> kernels = {"fused"};
   rules.min_partition = kColumns;
   if (constraint != nullptr) {
-    if (!constraint->sharding_types.empty()) rules.strategies = constraint->sharding_types;
+    const std::vector<Strategy> types = constraint->types_of(table.kind);
+    if (!constraint->sharding_types.empty()) rules.strategies = types;
+    if (constraint->torchrec_only) {
+      std::erase_if(rules.strategies, [&](Strategy each) { return std::ranges::find(types, each) == types.end(); });
+    }
     if (!constraint->compute_kernels.empty()) kernels = constraint->compute_kernels;
     rules.min_partition = constraint->min_partition.value_or(kColumns);
     rules.cache_load_factor = constraint->cache_load_factor.value_or(kCacheLoadFactor);
@@ -107,13 +112,13 @@ bool TableChoices::allowed(const Placement& placement) const {
   const Table& table = workload_.tables[static_cast<std::size_t>(placement.table)];
   const TableConstraint* const constraint = context_.constraints ? context_.constraints->of(table.name) : nullptr;
   if (constraint == nullptr) return true;
-  if (!constraint->allows_tiers() && is_beyond_torchrec(placement, table)) return false;
+  if (!constraint->allows_tiers() && is_tier(placement, table)) return false;
   const auto lists = [](const auto& list, const auto& what) {
     return list.empty() || std::ranges::find(list, what) != list.end();
   };
   const bool narrow =
       in_columns(placement.strategy) && constraint->min_partition && placement.columns() < *constraint->min_partition;
-  return lists(constraint->sharding_types, placement.strategy) &&
+  return lists(constraint->types_of(table.kind), placement.strategy) &&
          lists(constraint->compute_kernels, placement.compute_kernel) && !narrow;
 }
 

@@ -10,6 +10,7 @@
 #include "base/tree/tree_builder.h"
 #include "base/tree/yaml_text.h"
 #include "models/compute/gpus/gpu_constants.h"
+#include "models/workload/module_notes.h"
 #include "plan/plan_file.h"
 #include "sim/planning/prepared_case.h"
 #include "sim/scenario/scenario.h"
@@ -238,6 +239,10 @@ std::vector<std::string> assumptions(const ImportedModel& model, const ImportSet
         "Vectors are exchanged as fp32, those of the {} with narrower rows, too, as TorchRec's lookups return them; "
         "'wire_dtype' changes it.",
         counted(narrow, "table")));
+  std::vector<Table> tables;
+  for (const ImportedTable& each : model.tables) tables.push_back(each.table);
+  sentences.push_back(module_order_text(tables, std::nullopt));
+  sentences.push_back(fused_sequences_text(tables));
   if (setting.batch_assumed)
     sentences.push_back(fmt::format("The batch is {} samples per GPU (--batch).", setting.batch_per_gpu));
   if (setting.cluster_assumed)

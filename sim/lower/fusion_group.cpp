@@ -328,8 +328,8 @@ std::vector<FusionGroup> fuse(Program& program, const Plan& plan, const Workload
                               const LoweringOptions& options) {
   const MemberMaker maker(program, plan, workload, options);
   std::vector<FusionGroup> groups;
-  const TableKind first = workload.tables.front().kind;
-  for (const TableKind kind : {first, first == TableKind::pooled ? TableKind::sequence : TableKind::pooled}) {
+  const TableKind first = workload.first_kind();
+  for (const TableKind kind : {first, other_kind(first)}) {
     for (const StrategyOrder& order : kOrder) {
       const std::vector<GroupMember> members = maker.members(order.strategy, kind);
       if (members.empty()) continue;

@@ -85,7 +85,7 @@ struct FusionGroup {
   double partial_gradient_bytes = 0;  // the same of gradients, as they are sent to every owner or node
 };
 
-// The groups of a plan in the order of the forward pass: the module of the first table first; in each data_parallel,
+// The groups of a plan in the order of the forward pass: the module that the workload has first; in each data_parallel,
 // flex, row_wise, column_wise, table_column_wise, table_wise, table_row_wise, grid_shard; empty ones left out. Adds
 // them and their matrices to the Program. The plan has passed check_plan.
 std::vector<FusionGroup> fuse(Program& program, const Plan& plan, const Workload& workload, const Cluster& cluster,

@@ -75,7 +75,7 @@ class LoadDraws {
 
   std::vector<double> shares_of(const Placement& placement, const Table& table, RowCut cut, std::size_t holders) const {
     const bool even = options_.load.row_shares == LoadOptions::RowShares::even || placement.shards() < 2;
-    if (even || is_scattered(placement, table, cut))
+    if (even || table.index_dedup || is_scattered(placement, table, cut))
       return std::vector<double>(holders, 1.0 / static_cast<double>(holders));
     return known_->of(placement, table, cut, {table.name, 0, 0}, options_.observed_payload)->shares();
   }

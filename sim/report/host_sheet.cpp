@@ -55,9 +55,8 @@ std::string software_lever(const std::vector<const CaseResult*>& cases) {
   if (worst == nullptr) return "";
   return fmt::format(
       "{}: for {:.0f} % of the iteration a GPU has nothing to do but to wait for its host, which no faster GPU, "
-      "network or plan shortens. '--set software={}' simulates the same software with a CUDA graph; 'shardsim why' "
-      "says "
-      "what it is worth at most (if the host were free).",
+      "network or plan shortens. '--set software={}' simulates the same software with a CUDA graph, whose kernels are "
+      "also fewer and faster, so that it may gain more than a host that is free ('shardsim why').",
       worst->name, waiting_percent(*worst), worst->host->with_graph);
 }
 

@@ -143,8 +143,8 @@ void add_planners(Document& document, const StudyResult& study, Medium medium) {
 
 Document terminal_document(const StudyResult& study, const std::string& title) {
   Document document{title, "", {}};
-  const std::string warning = memory_warning(study);
-  if (!warning.empty()) document.blocks.emplace_back(Paragraph{warning, Role::notice});
+  for (const std::string& warning : {memory_warning(study), torchrec_warning(study)})
+    if (!warning.empty()) document.blocks.emplace_back(Paragraph{warning, Role::notice});
   add_planners(document, study, Medium::terminal);
   document.add(cases_on_terminal(study));
   document.add(how_sure_section(study, Medium::terminal));
@@ -162,8 +162,8 @@ Document terminal_document(const StudyResult& study, const std::string& title) {
 Document page_document(const StudyResult& study, const std::string& title) {
   Document document{title, fmt::format("{}, seed {}, shardsim {}", study.scenario, study.seed, study.version), {}};
   document.blocks.emplace_back(Paragraph{summary_text(study), Role::summary});
-  const std::string warning = memory_warning(study);
-  if (!warning.empty()) document.blocks.emplace_back(Paragraph{warning, Role::notice});
+  for (const std::string& warning : {torchrec_warning(study), memory_warning(study)})
+    if (!warning.empty()) document.blocks.emplace_back(Paragraph{warning, Role::notice});
   add_planners(document, study, Medium::page);
   add_cross_check(document, study);
   add_charts(document, study);

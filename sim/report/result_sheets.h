@@ -95,6 +95,9 @@ std::string summary_text(const StudyResult& study);
 // does, or their models are asked for no buffers.
 std::string memory_warning(const StudyResult& study);
 
+// That TorchRec cannot run the fastest plans, what of them it does not have, and the remedy; "" where it can.
+std::string torchrec_warning(const StudyResult& study);
+
 // The last sentence of the summary: median and worst error of the published times that nothing was fitted to; "" when
 // there is none.
 std::string accuracy_text(const StudyResult& study);

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/tree/map_reader.h"
+#include "base/tree/yaml.h"
 #include "models/compute/compute_model.h"
 #include "sim/scenario/key_editor.h"
 #include "sim/scenario/named_tree.h"
@@ -76,6 +77,7 @@ class CaseBuilder {
   void apply_set(Tree& keys, const Tree& item);
   void apply_arguments(CaseTree& result, std::size_t index);
   void apply_memory_model(Tree& keys) const;
+  void apply_torchrec_only(Tree& keys) const;
   void count(const CaseTree& result);
 
   const Tree& scenario_;
@@ -174,6 +176,7 @@ CaseTree CaseBuilder::build_case(const Tree& item, std::size_t index) {
   if (is_changed(result.name)) {
     apply_arguments(result, index);
     apply_memory_model(result.keys);
+    apply_torchrec_only(result.keys);
   }
   refuse_jobs_beside(result.keys);
   return result;
@@ -230,6 +233,22 @@ void CaseBuilder::apply_memory_model(Tree& keys) const {
   const Tree* const name = keys.find("memory_model")->find("name");
   if (name != nullptr && name->scalar == overrides_.memory_model) return;
   assign_key(keys, "memory_model", named_map(overrides_.memory_model, {"argument --memory-model", 0, 0}));
+}
+
+// As a constraint of every table, named or not.
+void CaseBuilder::apply_torchrec_only(Tree& keys) const {
+  if (!overrides_.torchrec_only) return;
+  const Place place{"argument --torchrec-only", 0, 0};
+  Tree none;
+  none.kind = Tree::Kind::map;
+  none.place = place;
+  if (keys.find("constraints") == nullptr) assign_key(keys, "constraints", none);
+  Tree& constraints = *keys.find("constraints");
+  if (constraints.kind != Tree::Kind::map) return;  // whoever reads it refuses it
+  if (constraints.find("*") == nullptr) constraints.fields.emplace_back("*", none);
+  for (auto& [name, constraint] : constraints.fields) {
+    if (constraint.kind == Tree::Kind::map) assign_key(constraint, "torchrec_only", parse_yaml_value("true", place));
+  }
 }
 
 void CaseBuilder::count(const CaseTree& result) {

@@ -123,6 +123,7 @@ struct Overrides {
   std::vector<std::string> only_cases;  // patterns of names: the changes apply to the cases that one of them fits, or
                                         // to all if there is none
   std::vector<std::string> planners = {};  // --planners, instead of the cases' own plans; empty: these
+  bool torchrec_only = false;  // no table is placed as TorchRec cannot place it, whatever else its constraints say
 };
 
 // Reads and resolves a scenario: bases, shipped names, cases, `set`. Each case is complete and its planner, models,

@@ -12,10 +12,12 @@
 #include "models/compute/compute_model.h"
 #include "models/compute/gpus/gpu_constants.h"
 #include "models/workload/dense_widths.h"
+#include "plan/torchrec_types.h"
 #include "sim/scenario/read_case.h"
 #include "sim/study/case_result.h"
 #include "sim/study/load_notes.h"
 #include "sim/study/memory_notes.h"
+#include "sim/study/module_notes.h"
 
 namespace shardsim {
 namespace {
@@ -205,13 +207,14 @@ std::string cache_sizes(const Plan& plan) {
 // What TorchRec does not offer, or does not say.
 void note_own_lowering(Notes& notes, const Plan& plan, const Workload& workload) {
   const auto unknown = tables_where(plan, workload, [](const Placement& placement, const Table& table) {
-    return table.kind == TableKind::sequence && within_node(placement.strategy);
+    return is_beyond_torchrec(placement, table) && !is_tier(placement, table);
   });
   if (!unknown.empty()) {
-    notes.push_back(
-        fmt::format("TorchRec's sequence modules do not have the sharding types table_row_wise, grid_shard and "
-                    "table_column_wise. Here they exchange rows directly, as row_wise and column_wise do (tables: {}).",
-                    some_tables(unknown)));
+    notes.push_back(fmt::format(
+        "TorchRec's sequence modules do not have the sharding types table_row_wise, grid_shard and "
+        "table_column_wise. Here they exchange rows directly, as row_wise and column_wise do (tables: {}). With "
+        "--torchrec-only, planners take no such type.",
+        some_tables(unknown)));
   }
   const auto cached = tables_where(plan, workload, [](const Placement& placement, const Table&) {
     return placement.compute_kernel == "fused_uvm_caching";
@@ -221,6 +224,11 @@ void note_own_lowering(Notes& notes, const Plan& plan, const Workload& workload)
       fmt::format("fused_uvm_caching is simulated with a cache that holds {} of a table's rows, the most popular ones "
                   "(tables: {}).",
                   cache_sizes(plan), some_tables(cached)));
+}
+
+void note_fused_sequences(Notes& notes, const PreparedCase& prepared) {
+  const std::string note = fused_sequences_note(prepared);
+  if (!note.empty()) notes.push_back(note);
 }
 
 // The same model for every GPU, whose constant for sorting ids nobody measured; another one knows this GPU.
@@ -384,6 +392,7 @@ std::vector<std::string> case_notes(const CaseResult& result, const PreparedCase
   note_widths(notes, item.workload);
   note_slices(notes, item, plan);
   note_own_lowering(notes, plan, item.workload);
+  note_fused_sequences(notes, prepared);
   for (std::string& note : idle_notes(item, plan)) notes.push_back(std::move(note));
   note_bandwidths(notes, item);
   if (item.load.batches == LoadOptions::Batches::expected) note_lengths(notes, item.workload);

@@ -6,10 +6,12 @@
 #include "base/packed.h"
 #include "base/workers.h"
 #include "plan/memory_model.h"
+#include "plan/torchrec_types.h"
 #include "sim/engine/op_work.h"
 #include "sim/study/better_plan.h"
 #include "sim/study/drawn_batches.h"
 #include "sim/study/hardware.h"
+#include "sim/study/module_notes.h"
 #include "sim/study/result_fields.h"
 #include "sim/study/without_duplicates.h"
 #include "sim/timeline/host_waits.h"
@@ -273,6 +275,7 @@ CaseResult described_case(const PreparedCase& prepared, SimulationResult simulat
   result.cluster = item.cluster.name;
   result.planner = item.plan_file.empty() ? item.planner.find("name")->scalar : item.plan_file;
   result.relative_to = item.relative_to;
+  result.beyond_torchrec = beyond_torchrec(prepared.plan, item.workload);
   result.world_size = prepared.cluster.world_size();
   result.batch_per_gpu = item.workload.batch_per_gpu;
   const auto memory = make_memory_model(item.memory_model);
@@ -320,6 +323,7 @@ CaseResult at_planned_payload(const PreparedCase& prepared, bool pareto) {
 void add_what_if_notes(CaseResult& result, const PreparedCase& prepared) {
   std::vector<std::string> notes = sound_cluster_notes(result, prepared);
   notes.push_back(slower_links_note(prepared));
+  notes.push_back(other_order_note(result, prepared));
   notes.push_back(better_plan_note(result, prepared));
   if (const std::optional<WithoutDuplicates> without = without_duplicates(result, prepared)) {
     result.iteration_ms_without_duplicates = without->iteration_ms;

@@ -17,8 +17,24 @@ auto choice_key(const CaseResult& item) {
   return std::tie(item.workload, item.cluster, item.world_size, item.batch_per_gpu);
 }
 
-Choice choice_between(std::vector<const CaseResult*> cases) {
+// Two names of one thing: the same plan on the same cluster, which a scenario may plan in several cases.
+bool is_same_alternative(const CaseResult& one, const CaseResult& other) {
+  return one.iteration_ms == other.iteration_ms && one.placements == other.placements;
+}
+
+// The fastest first, each alternative once.
+std::vector<const CaseResult*> alternatives(std::vector<const CaseResult*> cases) {
   std::ranges::stable_sort(cases, {}, &CaseResult::iteration_ms);
+  std::vector<const CaseResult*> different;
+  for (const CaseResult* each : cases) {
+    const auto is_same = [&](const CaseResult* known) { return is_same_alternative(*known, *each); };
+    if (std::ranges::none_of(different, is_same)) different.push_back(each);
+  }
+  return different;
+}
+
+// `cases`: the fastest first.
+Choice choice_between(const std::vector<const CaseResult*>& cases) {
   const CaseResult& chosen = *cases.front();
   Choice choice;
   choice.workload = chosen.workload;
@@ -101,8 +117,10 @@ std::vector<Choice> choices_of(const StudyResult& study) {
     group->push_back(&item);
   }
   std::vector<Choice> choices;
-  for (const auto& group : groups)
-    if (group.size() > 1) choices.push_back(choice_between(group));
+  for (const auto& group : groups) {
+    const std::vector<const CaseResult*> different = alternatives(group);
+    if (different.size() > 1) choices.push_back(choice_between(different));
+  }
   return choices;
 }
 

@@ -23,7 +23,8 @@ struct Choice {
   bool operator==(const Choice&) const = default;
 };
 
-// One for each workload, cluster, number of GPUs and batch of which there are two cases or more; jobs side by side are
+// One for each workload, cluster, number of GPUs and batch of which there are two different ones or more: a plan
+// that two cases have is one alternative, with the name of the first; jobs side by side are
 // no choice.
 std::vector<Choice> choices_of(const StudyResult& study);
 

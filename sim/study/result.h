@@ -83,7 +83,8 @@ struct CaseResult {
   std::string workload;
   std::string cluster;
   std::string planner;
-  std::string relative_to;  // the case that this one's speed is measured against; "": the scenario names none
+  std::string beyond_torchrec;  // what of the plan TorchRec does not have (plan/torchrec_types.h); "": it has all
+  std::string relative_to;      // the case that this one's speed is measured against; "": the scenario names none
   int world_size = 0;
   std::int64_t batch_per_gpu = 0;
   double iteration_ms = 0;

@@ -333,6 +333,7 @@ void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
   visit.field("samples_per_s", result.samples_per_s);
   visit.field("interval", result.interval);
   visit.take("relative_to", result.relative_to);
+  visit.take("beyond_torchrec", result.beyond_torchrec);
   visit.field("iteration_ms_at_observed_payload", result.iteration_ms_at_observed_payload);
   visit.take("iteration_ms_without_duplicates", result.iteration_ms_without_duplicates);
   visit.group_if("job", result.job, [&](auto& inner, auto& job) {

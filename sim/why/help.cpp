@@ -11,9 +11,10 @@
 namespace shardsim {
 namespace {
 
-constexpr double kLeverStep = 0.1;      // of a rate, a cost or an amount
-constexpr double kSamePath = 0.01;      // per cent per per cent: the path tells the same as the simulations
-constexpr double kTellingTable = 0.01;  // of the iteration on the path: what makes a table worth simulating
+constexpr double kLeverStep = 0.1;            // of a rate, a cost or an amount
+constexpr double kSamePath = 0.01;            // per cent per per cent: the path tells the same as the simulations
+constexpr double kTellingSupposition = 0.01;  // of the iteration
+constexpr double kTellingTable = 0.01;        // of the iteration on the path: what makes a table worth simulating
 
 constexpr Lever kLevers[] = {Lever::nics,          Lever::nvlink, Lever::hbm,
                              Lever::flops,         Lever::host,   Lever::collective_starts,
@@ -35,7 +36,7 @@ class Helper {
       if (why_.tables[i].ms < kTellingTable * why_.iteration_ms) break;
       try_table(why_.tables[i].table);
     }
-    for (const WhatIf& what_if : what_ifs(item_)) suppose(what_if);
+    for (const WhatIf& what_if : what_ifs(item_, why_)) suppose(what_if);
     std::ranges::stable_sort(help_.elasticities, std::greater{}, &Elasticity::percent);
     std::ranges::stable_sort(help_.supposed, {}, &Supposed::iteration_ms);
     const std::vector<std::string> pinned = pinned_values(item_);
@@ -82,9 +83,23 @@ class Helper {
   }
 
   void suppose(const WhatIf& what_if) {
-    const double ms = simulate_({item_, what_if.edit, false, 1}).iteration_ms;
-    help_.supposed.push_back(
-        {std::string(what_if.key), std::string(what_if.text), ms, 100 * (1 - ms / help_.iteration_ms)});
+    const double ms = simulate_(what_if.changed).iteration_ms, shorter = 1 - ms / help_.iteration_ms;
+    if (std::abs(shorter) < what_if.telling) return;
+    help_.supposed.push_back({std::string(what_if.key), std::string(what_if.text), ms, 100 * shorter});
+    remark_on(what_if.key, shorter);
+  }
+
+  // What a supposition does not say.
+  void remark_on(std::string_view key, double shorter) {
+    if (shorter < kTellingSupposition) return;
+    if (key == kFp16Vectors)
+      help_.remarks.emplace_back(
+          "Vectors travel as fp16 with 'wire_dtype: {forward: fp16, backward: fp16}' in the workload, in TorchRec with "
+          "quantised communication. That changes the numbers which the model is trained with.");
+    if (key == kFreeHost)
+      help_.remarks.emplace_back(
+          "A host that is free launches the same kernels. Compiled software has fewer and faster ones, too, and may "
+          "gain more; '--set software=...' simulates that.");
   }
 
   const Case& item_;

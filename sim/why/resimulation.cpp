@@ -24,6 +24,13 @@ double nominal_seconds(const PathStep& step, const Cluster& cluster, const std::
   return load->occupancy / (cap > 0 ? std::min(cap, rate) : rate);
 }
 
+// One after the other, so that a step of one is a step of the other: they may differ in sizes.
+bool has_same_operations(const Program& one, const Program& other) {
+  return std::ranges::equal(one.ops, other.ops, [](const Op& a, const Op& b) {
+    return a.name == b.name && a.op_class == b.op_class && a.group == b.group;
+  });
+}
+
 // A machine, and what the operations take on it.
 struct Expanded {
   Cluster cluster;
@@ -47,7 +54,7 @@ class Resimulation {
     result.iteration_ms =
         iteration_time(*expanded.program, expanded.cluster, expanded.works, *network, engine_options(changed.item))
             .ms();
-    if (!path_.steps.empty() && expanded.program->ops.size() == original_->ops.size())
+    if (!path_.steps.empty() && has_same_operations(*expanded.program, *original_))
       result.path_ms = retraced_ms(expanded);
     return result;
   }

@@ -77,14 +77,57 @@ void even_ranks(const Program&, const Cluster& cluster, std::vector<OpWork>& wor
   }
 }
 
+bool exchanges_vectors(const PathPart& part) {
+  const bool exchange =
+      part.op_class == "all_to_all" || part.op_class == "reduce_scatter" || part.op_class == "all_gather";
+  return exchange && !part.operation.starts_with("input_");
+}
+
+bool has_wide_vectors(const Workload& workload) {
+  return std::ranges::any_of(workload.tables, [&](const Table& table) {
+    return wire_dtype(workload.wire_forward, table) == Dtype::fp32 ||
+           wire_dtype(workload.wire_backward, table) == Dtype::fp32;
+  });
+}
+
+ChangedCase with_fp16_vectors(const Case& item) {
+  ChangedCase changed{item};
+  changed.item.workload.wire_forward = changed.item.workload.wire_backward = WireDtype{Dtype::fp16};
+  changed.lowered_anew = true;
+  return changed;
+}
+
+ChangedCase with_other_order(const Case& item) {
+  ChangedCase changed{item};
+  changed.item.workload.first_module = other_kind(item.workload.first_kind());
+  changed.lowered_anew = true;
+  return changed;
+}
+
+bool has_two_modules(const Workload& workload) {
+  return std::ranges::any_of(workload.tables, [&](const Table& table) { return table.kind != workload.first_kind(); });
+}
+
+constexpr double kTellingModuleOrder = 0.03;
+
 }  // namespace
 
-std::vector<WhatIf> what_ifs(const Case& item) {
+std::vector<WhatIf> what_ifs(const Case& item, const Why& why) {
   std::vector<WhatIf> all;
-  if (has_lever(item, Lever::nics)) all.push_back({"free_nics", "if the NICs were free", without_links(is_nic)});
-  if (has_lever(item, Lever::nvlink)) all.push_back({"free_nvlink", "if NVLink were free", without_links(is_nvlink)});
-  all.push_back({"even_ranks", "if the fullest rank were even", even_ranks});
-  if (has_lever(item, Lever::host)) all.push_back({"free_host", "if the host were free", free_host});
+  const auto edited = [&](std::string_view key, std::string_view text, WorksEdit edit) {
+    all.push_back({key, text, {item, std::move(edit)}});
+  };
+  if (has_lever(item, Lever::nics)) edited("free_nics", "if the NICs were free", without_links(is_nic));
+  if (has_lever(item, Lever::nvlink)) edited("free_nvlink", "if NVLink were free", without_links(is_nvlink));
+  edited("even_ranks", "if the fullest rank were even", even_ranks);
+  if (has_lever(item, Lever::host)) edited(kFreeHost, "if the host were free", free_host);
+  if (has_wide_vectors(item.workload) && std::ranges::any_of(why.parts, exchanges_vectors))
+    all.push_back({kFp16Vectors, "if vectors travelled as fp16", with_fp16_vectors(item)});
+  if (!has_two_modules(item.workload)) return all;
+  const bool pooled_first = item.workload.first_kind() == TableKind::pooled;
+  all.push_back({"other_module_first",
+                 pooled_first ? "if the sequence module came first" : "if the pooled module came first",
+                 with_other_order(item), kTellingModuleOrder});
   return all;
 }
 

@@ -15,12 +15,22 @@ check "features have their factors" grep -q '"liked_pages", pooling_factor: 12.5
 check "what is assumed is a comment" grep -q '^# \* Rows are fp32\|^# \* There is no dense part' csv/workload.yaml
 check "a GPU with constants of its own is timed by them" grep -q '^compute_model: {name: gpu_kernels}$' csv/scenario.yaml
 check "narrow rows are said to be wide on the wire" grep -q "^note: Vectors are exchanged as fp32, those of the 4 tables with narrower rows, too" streams/err
+check "the order of modules that was taken is said" \
+  grep -q "^note: The pooled module comes first in the forward pass, because table 'user_id' is the first one" streams/err
 check "no host is said to be simulated" grep -q "^note: No host is simulated, .*'software'" streams/err
 check "... and the line that would is there" grep -q '^# software: torchrec_eager ' csv/scenario.yaml
 run check csv/scenario.yaml
 check "is checked: $(cat streams/err)" [ "$code" -eq 0 ]
+check "the order of modules is said again" grep -q "The pooled module comes first in the forward pass" <(cat streams/out streams/err)
 run run csv/scenario.yaml -q --json -o csv_run
 check "and runs: $(cat streams/err)" [ "$code" -eq 0 ]
+{ head -1 imports/tables.csv; tail -n +2 imports/tables.csv | grep purchase; tail -n +2 imports/tables.csv | grep -v purchase; } >sequence_first.csv
+run import sequence_first.csv -o sequence_first
+run run sequence_first/scenario.yaml -q --json -o sequence_first_run
+stated=$(jq '.cases[0].iteration_ms' sequence_first_run/result.json)
+run run csv/scenario.yaml --set workload.modules.first=sequence -q --json -o stated_run
+check "modules.first takes the order of another file: $stated" \
+  jq -e --argjson ms "$stated" '(.cases[0].iteration_ms / $ms - 1 | fabs) < 0.02' stated_run/result.json
 run import imports/tables.csv -o one.yaml --batch 512 --cluster toy_2x4 --planner row_wise
 check "goes into one file: $(cat streams/err)" [ "$code" -eq 0 ]
 check "with its batch" grep -q 'batch_per_gpu: 512' one.yaml
@@ -28,6 +38,10 @@ check "a GPU that nobody measured keeps the default compute model" [ "$(grep -c 
 sed 's/Exponent/zipf_alpha/' imports/tables.csv >alpha.csv
 run import alpha.csv -o alpha
 check "exponents by another name: $(cat streams/err)" grep -q '"user_id".*s: 0.9' alpha/workload.yaml
+
+printf 'name,rows,dim,average_length\na,1000000,64,20\nb,1000000,128,20\n' >dims.csv
+run import dims.csv -o dims
+check "sequences of two dimensions are said to be fused" grep -q "^note: Sequences have 2 dimensions (64, 128)" streams/err
 
 echo "-- TorchRec"
 (printf '\xef\xbb\xbf' && cat imports/torchrec.json) >marked.json
@@ -145,4 +159,4 @@ check "a file that is read is not replaced" cmp -s imports/torchrec.json mine.pl
 echo '{"tables": [{"name": "a", "num_embeddings": 100, "embedding_dim": 64, "feature_names": ["f"], "is_weighted": true}]}' >weighted.json
 refuse 2 'weighted.json:1: table "a" is a sequence, which cannot have weights' import weighted.json -o none
 check "nothing was left behind" [ ! -e none ]
-finish 30
+finish 34

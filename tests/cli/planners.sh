@@ -100,10 +100,15 @@ refuse 3 "no plan meets the constraints: table 'history' needs .* over its .* Th
 # What TorchRec has is a constraint while planning: search takes another plan, and does not fail afterwards.
 { head_of; echo 'planner: {name: search, evaluations: 2000}'; } >tiers.yaml
 tiers() { jq '[.plan[][] | select(has("tiers"))] | length' streams/out; }
+types() { jq -r '[.plan[][].sharding_type] | unique | join(" ")' streams/out; }
+run plan tiers.yaml
+check "a plan that TorchRec lacks is said to be one: $(cat streams/err)" \
+  grep -q '^note: TorchRec cannot run this plan, which has tiers of rows (history)\. With --torchrec-only' streams/err
 run plan tiers.yaml --torchrec-only
 check "search plans without tiers ($code): $(cat streams/err)" [ "$code" -eq 0 -a "$(tiers)" -eq 0 ]
 cp streams/out by_option.json
-run plan tiers.yaml --set constraints='{"*": {row_tiers: false}}'
+check "and none is said to be beyond TorchRec" [ "$(grep -c 'cannot run' streams/err)" -eq 0 ]
+run plan tiers.yaml --set constraints='{"*": {torchrec_only: true}}'
 check "which a constraint of the scenario says, too" cmp -s streams/out by_option.json
 refuse 2 'flexshard_3tier cuts tables into tiers of rows, and the constraints allow that for no sequence' \
   plan tiers.yaml --planner flexshard_3tier --torchrec-only
@@ -111,9 +116,25 @@ refuse 2 'violates the constraints: .* is cut into tiers of rows, which TorchRec
   plan tiers.yaml --planner hugectr_hybrid --torchrec-only
 run run tiers.yaml --torchrec-only -o within -q
 check "run says in a line of its own what the planner would do without: $(cat streams/out)" grep -qE '^ +main/beyond_torchrec +[0-9.]+' streams/out
+check "TorchRec cannot run the fastest one, and what it can is named: $(cat streams/out)" \
+  grep -qE 'TorchRec cannot run the fastest plan, main/beyond_torchrec, because it has tiers of rows .history.: the fastest of these plans that it can run is main, with [0-9.]+ ms' <(paste -sd' ' streams/out)
+check "the report says it, too" grep -q 'TorchRec cannot run the fastest plan' within/report.html
 check "and simulates both" jq -e '.cases | map(.name) | sort == ["main", "main/beyond_torchrec"]' within/result.json >/dev/null
+for type in table_row_wise table_column_wise grid_shard; do
+  refuse 2 "is $type, and TorchRec's modules of sequence tables have only data_parallel or table_wise or column_wise or row_wise" \
+    plan tiers.yaml --planner $type --torchrec-only
+done
+{ head_of; echo 'planner: {name: search, evaluations: 2000}'; echo 'constraints: {history: {sharding_types: [grid_shard, table_wise]}}'; } >both.yaml
+run plan both.yaml --torchrec-only
+check "what both allow is left: $(types) $(cat streams/err)" [ "$(types)" = table_wise ]
+{ cat tiers.yaml; echo 'sweep: {axes: {workload.batch_per_gpu: [8, 16]}}'; } >swept.yaml
+run sweep swept.yaml --torchrec-only -o swept -q
+check "a sweep has plans for TorchRec alone, too: $(cat streams/err)" [ "$code" -eq 0 ]
+limited=$(cut -d, -f1- swept/sweep.csv | md5sum)
+run sweep swept.yaml -o unlimited -q
+check "which are not those without" [ "$limited" != "$(md5sum <unlimited/sweep.csv)" ]
 { head_of; echo 'planner: {name: search}'; echo 'constraints: {history: {device_group: cpu}}'; } >group.yaml
 refuse 2 "group.yaml:5:.*device group cpu, and the cluster's devices are cuda" run group.yaml -o none
 sed -i 's/history:/histroy:/2; s/{history/{histroy/' kept.yaml
 refuse 2 "kept.yaml:5:.*no table \"histroy\".*Did you mean 'history'" run kept.yaml -o none
-finish 31
+finish 40

@@ -31,6 +31,21 @@ run why "$toy" --case row_wise
 check "tables say where the time goes" grep -q '^CRITICAL PATH' streams/out
 check "... and what would help" grep -q '^WHAT WOULD HELP' streams/out
 
+check "... vectors as fp16, which change numbers" grep -q 'if vectors travelled as fp16' streams/out
+check "... which is said" grep -q "changes the numbers which the model" <(paste -sd' ' streams/out)
+halved=$("$shardsim" run "$toy" --case row_wise --set 'workload.wire_dtype={forward: fp16, backward: fp16}' --json -q -o halved | jq '.cases[0].iteration_ms')
+check "... by as much as the changed file gives" jq -e >streams/jq --argjson run "$halved" \
+  '.help.supposed[] | select(.key == "fp16_vectors") | (.iteration_ms / $run - 1 | fabs) < 1e-9' why.json
+
+mixed=$source/scenarios/mixed.yaml
+run why "$mixed" --case prefetch_sparse_dist --json
+cp streams/out mixed.json
+reordered=$("$shardsim" run "$mixed" --case prefetch_sparse_dist --set workload.modules.first=sequence --json -q -o reordered | jq '.cases[0].iteration_ms')
+check "the other order of modules brings what the changed file gives: $(cat streams/err)" jq -e >streams/jq --argjson run "$reordered" \
+  '.help.supposed[] | select(.key == "other_module_first") | (.iteration_ms / $run - 1 | fabs) < 1e-9 and .shorter_pct > 3' mixed.json
+check "... as run says" grep -q 'With the sequence module first in the forward pass, an iteration would take' \
+  <("$shardsim" run "$mixed" --case prefetch_sparse_dist -q -o plain_order --json)
+
 echo "-- what would help, simulated from the file"
 check "all changes agree" bash "$source/scripts/elasticity_check.sh" "$shardsim" "$toy"
-finish 13
+finish 18

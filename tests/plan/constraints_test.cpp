@@ -7,6 +7,7 @@
 
 #include "plan/check.h"
 #include "plan/memory_model.h"
+#include "plan/torchrec_types.h"
 #include "tests/plan/test_setting.h"
 
 namespace shardsim::constraints_test {
@@ -68,12 +69,39 @@ TEST_CASE("TorchRec's types keep a table whole, and so does row_tiers") {
   CHECK(fault("{\"*\": {sharding_types: [data_parallel, row_wise, flex]}}", tiered).empty());
 }
 
-TEST_CASE("what TorchRec has is a constraint of every table, whatever else its own say") {
-  const Constraints only = torchrec_only(read("{large: {sharding_types: [flex, row_wise]}}"), {"here"});
-  for (const char* const table : {"large", "small"}) CHECK_FALSE(only.of(table)->allows_tiers());
-  CHECK(only.of("large")->sharding_types == std::vector{Strategy::row_wise});
-  CHECK(only.of("small")->sharding_types.empty());
-  CHECK(has(error_of([] { torchrec_only(read("{large: {sharding_types: [flex]}}"), {"here"}); }), "allow only flex"));
+TEST_CASE("torchrec_only keeps sequences whole, and to the types of EmbeddingCollection") {
+  const std::string only = "{\"*\": {torchrec_only: true}}";
+  const std::string tiered = "{name: flexshard_2tier, memory_budget: \"300 MB\", cap_at_comm_neutral: false}";
+  CHECK(has(fault(only, tiered), "is cut into tiers of rows, which TorchRec does not have"));
+  for (const char* const type : {"table_row_wise", "table_column_wise", "grid_shard"}) {
+    CAPTURE(type);
+    const std::string planner = fmt::format("{{name: {}}}", type);
+    CHECK(has(fault(only, planner), fmt::format("is {}, and TorchRec's modules of sequence tables have only", type)));
+    CHECK(fault("{}", planner).empty());
+  }
+  for (const char* const type : {"row_wise", "table_wise", "column_wise"})
+    CHECK(fault(only, fmt::format("{{name: {}}}", type)).empty());
+}
+
+TEST_CASE("torchrec_only of all tables is one of every table that does not say otherwise") {
+  const Constraints only = read(
+      "{\"*\": {torchrec_only: true}, large: {sharding_types: [flex, row_wise, grid_shard], row_tiers: true}, "
+      "small: {torchrec_only: false}}");
+  CHECK_FALSE(only.of("large")->allows_tiers());
+  CHECK(only.of("large")->types_of(TableKind::sequence) == std::vector{Strategy::row_wise});
+  CHECK(only.of("large")->types_of(TableKind::pooled) == std::vector{Strategy::row_wise, Strategy::grid_shard});
+  CHECK(only.of("small")->allows_tiers());
+  CHECK(only.of("other")->types_of(TableKind::sequence) == torchrec_types(TableKind::sequence));
+}
+
+TEST_CASE("types of which TorchRec has none for such a table are refused") {
+  const auto refused = [](const std::string& yaml) {
+    return error_of([&] { check_constraint_names(read(yaml), two_tables(), "cuda"); });
+  };
+  CHECK(
+      has(refused("{large: {sharding_types: [flex, grid_shard], torchrec_only: true}}"),
+          "constraints of \"large\" allow only flex or grid_shard, which TorchRec does not have for a sequence table"));
+  CHECK(refused("{large: {sharding_types: [flex, row_wise], torchrec_only: true}}").empty());
 }
 
 TEST_CASE("FlexShard's planners leave sequences that may not be cut to the other planner") {

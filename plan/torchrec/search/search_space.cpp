@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "plan/torchrec/spec/names.h"
+#include "plan/torchrec_types.h"
 
 namespace shardsim::torchrec {
 namespace {
@@ -85,10 +86,9 @@ void add_options(SearchSpace& space, const ConstrainedTable& table, const Sharde
 
 std::vector<ShardingType> sharder_types(bool pooled, Device device) {
   using enum Strategy;
-  if (!pooled) return {data_parallel, table_wise, column_wise, row_wise};
+  if (!pooled) return torchrec_types(TableKind::sequence);
   if (device == Device::cpu) return {data_parallel, table_wise, column_wise, table_column_wise};
-  std::vector<ShardingType> types = {data_parallel, table_wise,     column_wise, table_column_wise,
-                                     row_wise,      table_row_wise, grid_shard};
+  std::vector<ShardingType> types = torchrec_types(TableKind::pooled);
   if (device == Device::mtia) std::erase(types, data_parallel);
   return types;
 }

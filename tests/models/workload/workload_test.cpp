@@ -108,6 +108,13 @@ TEST_CASE("vectors are fp32 on the wire unless the workload asks for another typ
   CHECK_FALSE(w.wire_backward);
 }
 
+TEST_CASE("the first module is that of the first table, unless the workload states it") {
+  const Workload plain = parsed(one_table(kSequence)),
+                 stated = parsed("modules: {first: pooled}\n" + one_table(kSequence));
+  CHECK(plain.first_kind() == TableKind::sequence);
+  CHECK(stated.first_kind() == TableKind::pooled);
+}
+
 TEST_CASE("defaults are those of the documented format") {
   const Workload w = parsed(one_table(kSequence));
   CHECK(w.pipeline == "none");

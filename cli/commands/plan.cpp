@@ -73,7 +73,7 @@ void print_memory(const PreparedCase& prepared) {
   print_note(fmt::format("Of {}, the fullest holds {:.4g} GiB by the memory model, and {}.",
                          room_text(prepared.cluster), static_cast<double>(std::ranges::max(bytes)) / kGiB,
                          peak_text(prepared)));
-  for (const std::string& note : host_memory_notes(prepared)) print_note(note);
+  for (const std::string& note : host_rows_notes(prepared)) print_note(note);
 }
 
 int plan(const Arguments& given, const Terminal& terminal) {
@@ -84,6 +84,7 @@ int plan(const Arguments& given, const Terminal& terminal) {
   if (given.has("torchrec-only")) item.constraints = torchrec_only(item.constraints, Arguments::place("torchrec-only"));
   const Cluster cluster = cluster_of(item);
   for (const std::string& line : cluster_notes(item.cluster)) print_note(line);
+  for (const std::string& line : fit_reach_notes(item.cluster)) print_note(line);
   const Plan made = make_plan(item, cluster, scenario.seed, {terminal.interrupted, print_note});
   deliver(plan_to_json(made, item.workload, cluster), given);
   // Behind what may fail: an error stands alone.

@@ -133,6 +133,8 @@ std::vector<std::string> notes_of(const CollectiveRequest& request,
                                 std::ranges::count_if(predictions, outside), predictions.size(), (*first).*why, taken));
   };
   add(&CollectivePrediction::outside_fit, "overheads do", "the public defaults");
+  add(&CollectivePrediction::extrapolated_fit, "overheads were measured in groups of another size and do",
+      "them all the same, extrapolated, with wider intervals");
   add(&CollectivePrediction::outside_relay_fit, "nvb_efficiency does", "it all the same");
   return notes;
 }

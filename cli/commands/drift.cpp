@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
+#include "models/collective/fitted_overheads.h"
 #include "sim/drift/drift_study.h"
 #include "sim/drift/resharding.h"
 #include "sim/report/how_sure.h"
@@ -139,7 +140,9 @@ int run_drift(const Arguments& given, const Terminal& terminal) {
   WorkerOptions workers;
   if (const auto stated = given.count("jobs", 1, 1024)) workers.jobs = static_cast<int>(*stated);
   workers.interrupted = terminal.interrupted;
-  const DriftResult result = drift_study(scenario, chosen_case(scenario, given), options, workers);
+  const Case& item = chosen_case(scenario, given);
+  for (const std::string& note : fit_reach_notes(item.cluster)) print_note(note);
+  const DriftResult result = drift_study(scenario, item, options, workers);
   write_folder(folder, writer, [&](const std::filesystem::path& hidden) {
     write_file(hidden / "drift.json", drift_json(result, options, scenario));
     write_file(hidden / "drift.html", page_html(drift_document(result, options, scenario, Medium::page)));

@@ -249,9 +249,9 @@ Json document_of(const Figures& figures, const PlanToExplain& plan) {
   return document;
 }
 
-// TorchRec divides by 2^30 and 2^20 and writes GB and MB; its tables are shown as it writes them.
+// TorchRec divides by 2^30 and 2^20, too: whoever lays its log beside these tables finds the same numbers.
 constexpr const char* kTorchrecUnits =
-    "\nAs TorchRec writes them, GB are GiB (2^30 bytes) and MB are MiB (2^20 bytes).\n";
+    "\nTorchRec writes GB for these GiB (2^30 bytes), and MB for these MiB (2^20 bytes).\n";
 
 std::string text_of(const Figures& figures, const PlanToExplain& plan) {
   std::string text;

@@ -75,7 +75,7 @@ void print_memory(const PreparedCase& prepared) {
   print_note(fmt::format("Of {}, the fullest holds {:.4g} GiB by the memory model, and {}.",
                          room_text(prepared.cluster), static_cast<double>(need.by_model) / kGiB,
                          peak_text(prepared, need)));
-  for (const std::string& note : host_memory_notes(prepared)) print_note(note);
+  for (const std::string& note : host_rows_notes(prepared)) print_note(note);
 }
 
 void print_beyond_torchrec(const PreparedCase& prepared) {
@@ -92,6 +92,7 @@ int plan(const Arguments& given, const Terminal& terminal) {
   if (const auto objective = given.value("objective")) set_objective(item, *objective);
   const Cluster cluster = cluster_of(item);
   for (const std::string& line : cluster_notes(item.cluster)) print_note(line);
+  for (const std::string& line : fit_reach_notes(item.cluster)) print_note(line);
   const Plan made = make_plan(item, cluster, scenario.seed, {terminal.interrupted, print_note});
   deliver(plan_to_json(made, item.workload, cluster), given);
   // Behind what may fail: an error stands alone.

@@ -108,6 +108,10 @@ void note_ranges(const ClusterSpec& spec, std::vector<std::string>& notes) {
                   spec.name, join(reaches)));
 }
 
+bool is_beyond(const FitRange& range, int ranks) {
+  return ranks < range.ranks_from || (range.ranks_to > 0 && ranks > range.ranks_to);
+}
+
 bool is_ranged_below(const FitRange& range, int ranks) {
   return range.bytes_from.count > 0 || range.bytes_to || range.ranks_from > 2 ||
          (range.ranks_to > 0 && range.ranks_to < ranks);
@@ -235,6 +239,31 @@ std::vector<std::string> idle_key_notes(const ClusterSpec& spec) {
   note_without_nccl(spec, notes);
   note_idle_gpu_keys(spec, notes);
   note_idle_spine(spec, notes);
+  return notes;
+}
+
+std::string ranks_text(const FitRange& range) {
+  if (range.ranks_to == range.ranks_from) return fmt::format("{}", range.ranks_from);
+  if (range.ranks_to == 0) return fmt::format("{} and more", range.ranks_from);
+  return fmt::format("{} to {}", range.ranks_from, range.ranks_to);
+}
+
+std::vector<std::string> fit_reach_notes(const ClusterSpec& spec) {
+  const int ranks = spec.nodes * spec.gpu.count;
+  std::map<std::pair<bool, std::string>, std::vector<std::string>> kinds;  // by whether they are calibrated, and ranks
+  for (const auto& [kind, reaches] : spec.overheads) {
+    const OverheadSpec& across = reaches.across_nodes;
+    if (spec.nodes > 1 && across.holds_for && is_beyond(*across.holds_for, ranks))
+      kinds[{across.held_out.has_value(), ranks_text(*across.holds_for)}].push_back(kind);
+  }
+  std::vector<std::string> notes;
+  for (const auto& [fit, names] : kinds)
+    notes.push_back(
+        fmt::format("The overheads of {} across nodes of '{}' are fitted for groups of {} ranks, and all nodes "
+                    "together are {}: {}.",
+                    join(names), spec.name, fit.second, ranks,
+                    fit.first ? "what was fitted for the nearest size is taken, extrapolated, with wider intervals"
+                              : "such groups take the public defaults"));
   return notes;
 }
 

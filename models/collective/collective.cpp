@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 
+#include "models/collective/fitted_overheads.h"
+
 namespace shardsim {
 namespace {
 
@@ -37,23 +39,50 @@ const OverheadSpec* stated_overhead(const CallShape& call, const ClusterSpec& sp
   return call.group.across_nodes() ? &found->second.across_nodes : &found->second.in_node;
 }
 
+// The number of ranks within the range that is nearest to those of a group.
+int nearest_ranks(const FitRange& range, int ranks) {
+  const int at_least = std::max(ranks, range.ranks_from);
+  return range.ranks_to > 0 ? std::min(at_least, range.ranks_to) : at_least;
+}
+
+std::string outside_ranks(const FitRange& range, int ranks) {
+  if (nearest_ranks(range, ranks) == ranks) return "";
+  return fmt::format("{} ranks (fitted for {})", ranks, ranks_text(range));
+}
+
 // The first thing about a call that a fit does not cover, "" when it covers all.
 std::string outside(const FitRange& range, const CallShape& call, const ClusterSpec& spec) {
   const std::string_view wiring = nvlink_kind_name(spec.nvlink.kind);
   if (!range.nvlink.empty() && range.nvlink != wiring)
     return fmt::format("nvlink.kind {} (fitted on {})", wiring, range.nvlink);
-  const int ranks = call.group.members;
-  if (ranks < range.ranks_from || (range.ranks_to > 0 && ranks > range.ranks_to)) {
-    const std::string most = range.ranks_to == 0                  ? " and more"
-                             : range.ranks_to == range.ranks_from ? ""
-                                                                  : fmt::format(" to {}", range.ranks_to);
-    return fmt::format("{} ranks (fitted for {}{})", ranks, range.ranks_from, most);
-  }
+  if (std::string ranks = outside_ranks(range, call.group.members); !ranks.empty()) return ranks;
   const Bytes bytes{call.bytes};
   if (bytes < range.bytes_from) return fmt::format("{} (fitted from {} on)", to_text(bytes), to_text(range.bytes_from));
   if (range.bytes_to && bytes > *range.bytes_to)
     return fmt::format("{} (fitted up to {})", to_text(bytes), to_text(*range.bytes_to));
   return "";
+}
+
+// Whether a calibration measured such calls in groups of another size alone. Its constants are those of the NICs and of
+// NCCL on them: they do not become the public defaults where there are more nodes, or fewer.
+bool is_extrapolated(const OverheadSpec& stated, const CallShape& call, const ClusterSpec& spec) {
+  if (!call.group.across_nodes() || !stated.held_out || !stated.holds_for) return false;
+  CallShape measured = call;
+  measured.group.members = nearest_ranks(*stated.holds_for, call.group.members);
+  return measured.group.members != call.group.members && outside(*stated.holds_for, measured, spec).empty();
+}
+
+// By how much more predictions are off for every doubling of ranks beyond those that were measured: a guess, about what
+// the systems behind the public fits differ among each other.
+constexpr double kScaleOfDoubling = 0.1;
+
+OverheadSpec extrapolated(OverheadSpec stated, int ranks) {
+  const double ratio = static_cast<double>(ranks) / nearest_ranks(*stated.holds_for, ranks);
+  const double more = kScaleOfDoubling * std::abs(std::log2(ratio));
+  HeldOutCalls& scales = *stated.held_out;
+  for (auto* const scale : {&scales.below_64kib, &scales.from_64kib, &scales.from_1mib, &scales.from_64mib})
+    if (*scale) *scale = std::hypot(**scale, more);
+  return stated;
 }
 
 }  // namespace
@@ -102,6 +131,7 @@ OverheadSpec overhead_of(const CallShape& call, const ClusterSpec& spec) {
   const OverheadSpec* const stated = stated_overhead(call, spec);
   if (stated == nullptr) return {};
   if (!stated->holds_for || outside(*stated->holds_for, call, spec).empty()) return *stated;
+  if (is_extrapolated(*stated, call, spec)) return extrapolated(*stated, call.group.members);
   return default_overhead(std::string(collective_kind_name(call.kind)), call.group.across_nodes());
 }
 
@@ -117,7 +147,14 @@ bool timed_by_loads(const CallShape& call, const Cluster& cluster) {
 
 std::string outside_fit(const CallShape& call, const Cluster& cluster) {
   const OverheadSpec* const stated = stated_overhead(call, cluster.spec());
-  return stated && stated->holds_for ? outside(*stated->holds_for, call, cluster.spec()) : "";
+  if (!stated || !stated->holds_for || is_extrapolated(*stated, call, cluster.spec())) return "";
+  return outside(*stated->holds_for, call, cluster.spec());
+}
+
+std::string extrapolated_fit(const CallShape& call, const Cluster& cluster) {
+  const OverheadSpec* const stated = stated_overhead(call, cluster.spec());
+  if (!stated || !is_extrapolated(*stated, call, cluster.spec())) return "";
+  return outside_ranks(*stated->holds_for, call.group.members);
 }
 
 std::string outside_relay_fit(const CallShape& call, const std::vector<int>& ranks, const Cluster& cluster) {

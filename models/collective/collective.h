@@ -88,7 +88,8 @@ CallShape call_shape(const CollectiveCall& call, const Cluster& cluster);
 Seconds start_time(const CallShape& call, Seconds latency, const Cluster& cluster);
 
 // The overheads that the cluster states for calls of that kind and reach. If they hold only for other sizes, groups or
-// wirings (`holds_for`), the public defaults.
+// wirings (`holds_for`), the public defaults; but of calls across nodes that were calibrated (`held_out`) in groups of
+// another size, what was fitted for the nearest one, with larger errors.
 OverheadSpec overhead_of(const CallShape& call, const Cluster& cluster);
 OverheadSpec overhead_of(const CallShape& call, const ClusterSpec& spec);
 
@@ -99,6 +100,10 @@ bool timed_by_loads(const CallShape& call, const Cluster& cluster);
 // Why the values that were fitted for the kind and reach of a call are not used for it: "1024 ranks (fitted for 32)";
 // "" if they are used.
 std::string outside_fit(const CallShape& call, const Cluster& cluster);
+
+// "128 ranks (fitted for 64)" if the values that were fitted are used for a group of another size than was measured;
+// else "".
+std::string extrapolated_fit(const CallShape& call, const Cluster& cluster);
 
 // Why a fitted nvb_efficiency does not hold for a call of these ranks, although it is used for the call; "" if it
 // holds, or nothing is relayed. Across nodes the NICs are the limit, not the relays.

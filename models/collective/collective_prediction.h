@@ -20,12 +20,13 @@ struct CollectiveQuestion {
 };
 
 struct CollectivePrediction {
-  Seconds time;             // of the slowest group
-  std::string algorithm;    // "Ring", "Tree", "NVLS", ... as NCCL names them, or an entry of collective_algorithms();
-                            // "none" for a group of one rank
-  std::string protocol;     // "LL", "LL128", "Simple"; empty where no protocol is told apart
-  std::string bottleneck;   // name of the link that is busiest; empty when nothing moves
-  std::string outside_fit;  // why what was fitted for the kind does not hold for this call; empty where it does
+  Seconds time;            // of the slowest group
+  std::string algorithm;   // "Ring", "Tree", "NVLS", ... as NCCL names them, or an entry of collective_algorithms();
+                           // "none" for a group of one rank
+  std::string protocol;    // "LL", "LL128", "Simple"; empty where no protocol is told apart
+  std::string bottleneck;  // name of the link that is busiest; empty when nothing moves
+  std::string extrapolated_fit;   // for which ranks it was fitted, where that is another size of groups
+  std::string outside_fit;        // why what was fitted for the kind does not hold for this call; empty where it does
   std::string outside_relay_fit;  // the same of the relays' efficiency, which the call takes all the same
 };
 

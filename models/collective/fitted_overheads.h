@@ -62,7 +62,14 @@ bool is_calibrated(std::string_view transport);
 // or that numbers of the file replace them; and which keys have no effect.
 std::vector<std::string> cluster_notes(const ClusterSpec& spec);
 
-// Those of them that name keys which the file states and which change nothing.
+// Sentences that say of which collectives across all nodes the fits were made for groups of another size, and what is
+// taken there: the public defaults, or of a calibrated cluster what was fitted for the nearest size.
+std::vector<std::string> fit_reach_notes(const ClusterSpec& spec);
+
+// The ranks of groups that a fit holds for: "2 to 128", "64", "2 and more".
+std::string ranks_text(const FitRange& range);
+
+// Those of the cluster_notes() that name keys which the file states and which change nothing.
 std::vector<std::string> idle_key_notes(const ClusterSpec& spec);
 
 }  // namespace shardsim

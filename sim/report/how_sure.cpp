@@ -9,6 +9,7 @@
 #include "base/statistics.h"
 #include "base/text.h"
 #include "sim/confidence/evidence.h"
+#include "sim/report/alike_clusters.h"
 #include "sim/report/published_iterations.h"
 #include "sim/report/result_sheets.h"
 
@@ -117,6 +118,43 @@ NoteList evidence_notes(const StudyResult& study) {
   return list;
 }
 
+// The most samples per second on each machine, pair by pair.
+Sheet machines_sheet(const StudyResult& study, bool few) {
+  Sheet sheet;
+  sheet.columns = {{"more samples per second", false, true}, {"than", false, true}, {"chance %"}};
+  const std::size_t shown = few ? std::min(kFewChoices, study.machines.size()) : study.machines.size();
+  for (std::size_t i = 0; i < shown; ++i) {
+    const MachineOrder& order = study.machines[i];
+    sheet.rows.push_back({{order.faster, order.than, chance_cell(order.chance)}, false});
+  }
+  return sheet;
+}
+
+void add_machines(Section& section, const StudyResult& study, bool few) {
+  if (study.machines.empty()) return;
+  section.blocks.emplace_back(table_section("Between machines",
+                                            "The fastest case on each cluster beside that on the next one. chance: the "
+                                            "probability that it really trains more "
+                                            "samples per second, leaving out errors that affect both.",
+                                            machines_sheet(study, few)));
+}
+
+// Cases that differ in their clusters alone, and come out equal.
+NoteList alike_notes(const StudyResult& study) {
+  std::vector<TimeOnCluster> times;
+  for (const CaseResult& item : study.cases) {
+    if (!item.interval) continue;
+    const IterationSetting& setting = item.interval->setting;
+    times.push_back({item.cluster, setting.transport,
+                     fmt::format("{}\n{}\n{}\n{}\n{}", item.workload, item.world_size, item.batch_per_gpu,
+                                 setting.software, setting.plan),
+                     item.iteration_ms});
+  }
+  NoteList list;
+  for (std::string& text : alike_clusters(times)) list.notes.push_back({std::move(text), ""});
+  return list;
+}
+
 }  // namespace
 
 std::string interval_cell(const Interval& interval) {
@@ -150,13 +188,15 @@ Section how_sure_section(const StudyResult& study, Medium medium) {
           Paragraph{fmt::format("{} more choices are in the report.", study.choices.size() - kFewChoices)});
   }
   if (!judged) {
-    if (NoteList list = evidence_notes(study); !list.notes.empty()) section.blocks.emplace_back(std::move(list));
+    for (NoteList list : {evidence_notes(study), alike_notes(study)})
+      if (!list.notes.empty()) section.blocks.emplace_back(std::move(list));
   }
   for (NoteList list :
        {placement_notes(study), grouped_notes(study, outside_texts), grouped_notes(study, basis_texts)}) {
     if (terminal && judged) list.notes.resize(std::min<std::size_t>(list.notes.size(), kFewChoices));
     if (!list.notes.empty()) section.blocks.emplace_back(std::move(list));
   }
+  if (!judged) add_machines(section, study, terminal);
   section.folded = judged;
   return section;
 }

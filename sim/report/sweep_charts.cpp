@@ -53,11 +53,13 @@ std::string sure_text(const SweepResult& result, const std::vector<std::size_t>&
                      regret_cell(choice->regret_pct));
 }
 
-// What does not change the world names a line of the chart of scaling.
-std::vector<std::size_t> still_dimensions(const SweepResult& result) {
-  std::vector<std::size_t> still = all_dimensions(*result.sweep);
-  std::erase_if(still, [&](std::size_t d) { return result.changes_world[d]; });
-  return still;
+// What names a line of the chart of scaling: all but the size of the machine.
+std::vector<std::size_t> line_dimensions(const SweepResult& result) {
+  std::vector<std::size_t> named = all_dimensions(*result.sweep);
+  std::erase_if(named, [&](std::size_t d) {
+    return result.changes_world[d] && std::ranges::none_of(result.sweep->dimensions[d].axes, &Axis::tells_machines);
+  });
+  return named;
 }
 
 // Names the points of the front, of those that lie close together the first: their names would cover each other.
@@ -157,11 +159,11 @@ DataSet sweep_pareto(const SweepResult& result) {
 
 DataSet sweep_scaling(const SweepResult& result) {
   DataSet set{"points", {"group", "gpus", "efficiency_pct", "samples_per_s"}, {}};
-  const std::vector<std::size_t> still = still_dimensions(result);
+  const std::vector<std::size_t> named = line_dimensions(result);
   std::map<std::string, double> best;  // samples per second of each group
   for (std::size_t point = 0; point < result.results.size(); ++point) {
     if (!result.scaling_efficiency[point]) continue;
-    double& most = best[point_text(result, point, still)];
+    double& most = best[point_text(result, result.scaling_base[point], named)];
     most = std::max(most, result.at(point).samples_per_s);
   }
   std::vector<std::pair<double, std::string>> order;
@@ -170,7 +172,7 @@ DataSet sweep_scaling(const SweepResult& result) {
   if (order.size() > kMostLines) order.resize(kMostLines);
   for (std::size_t point = 0; point < result.results.size(); ++point) {
     if (!result.scaling_efficiency[point]) continue;
-    const std::string group = point_text(result, point, still);
+    const std::string group = point_text(result, result.scaling_base[point], named);
     if (std::ranges::find(order, group, &std::pair<double, std::string>::second) == order.end()) continue;
     set.rows.push_back({group, static_cast<double>(result.at(point).world_size),
                         100 * *result.scaling_efficiency[point], result.at(point).samples_per_s});
@@ -205,13 +207,14 @@ std::vector<Chart> sweep_charts(const SweepResult& result) {
          {std::move(points)}});
   }
   if (DataSet points = sweep_scaling(result); !points.rows.empty()) {
-    charts.push_back({"sweep-scaling",
-                      "sweep_scaling",
-                      "Scaling efficiency",
-                      "Samples per second and GPU, in percent of those with the smallest number of GPUs and the same "
-                      "values on the other axes.",
-                      false,
-                      {std::move(points)}});
+    charts.push_back(
+        {"sweep-scaling",
+         "sweep_scaling",
+         "Scaling efficiency",
+         "Samples per second and GPU, in percent of those of the same machine with the smallest number of GPUs "
+         "and the same values on the other axes. Each line is one machine.",
+         false,
+         {std::move(points)}});
   }
   return charts;
 }

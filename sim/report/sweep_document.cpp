@@ -6,6 +6,9 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
+#include <optional>
+#include <set>
 #include <span>
 #include <tuple>
 
@@ -14,6 +17,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "sim/confidence/evidence.h"
+#include "sim/report/alike_clusters.h"
 #include "sim/report/how_sure.h"
 #include "sim/report/page.h"
 #include "sim/report/sweep_charts.h"
@@ -115,6 +119,10 @@ bool has_scaling(const SweepResult& result) {
   return std::ranges::any_of(result.scaling_efficiency, [](const auto& each) { return each.has_value(); });
 }
 
+bool has_host_rows(const SweepResult& result) {
+  return std::ranges::any_of(result.results, [](const PointResult& each) { return each.host_bytes > 0; });
+}
+
 Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& points, bool page) {
   const bool cost = has_cost(result), scaling = has_scaling(result);
   Sheet sheet{axis_headers(*result.sweep, page), {}, true};
@@ -134,7 +142,7 @@ Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& po
     row.cells.push_back(here.interval ? interval_cell(*here.interval) : "-");
     row.cells.push_back(with_thousands(static_cast<std::int64_t>(std::llround(here.samples_per_s))));
     row.cells.push_back(fixed(static_cast<double>(here.peak_bytes) / 0x1p30, 2) +
-                        (here.runs_out_of_memory() ? " over" : ""));
+                        (here.runs_out_of_memory() ? " over" : "") + (here.host_bytes > 0 ? " +host" : ""));
     if (cost) {
       const auto price = result.cost_per_million_samples(point);
       const std::string unit = currency ? "" : " " + printable(here.currency);
@@ -161,9 +169,12 @@ std::string points_legend(const SweepResult& result, bool page) {
   std::string text = (page ? "80 % within" : "80 %") + std::string(kIntervalLegend) +
                      " GiB: memory of the fullest GPU at its simulated peak.";
   if (std::ranges::any_of(result.results, &PointResult::runs_out_of_memory)) text += " over: more than a GPU has.";
+  if (has_host_rows(result)) text += " +host: rows stand in the host memory of its nodes, too (host_gib in sweep.csv).";
   if (has_cost(result)) text += " cost: of a million samples" + currency_legend(result);
   if (has_scaling(result)) {
-    text += " scaling: samples per second and GPU, in % of those of the smallest world with the same other values.";
+    text +=
+        " scaling: samples per second and GPU, in % of those of the smallest world of the same machine with the same "
+        "other values.";
   }
   return text + " busiest: the link or unit that is busy most of the time" +
          (page ? ", and the % of the time that it is." : ".");
@@ -196,7 +207,19 @@ std::string peak_warning(const SweepResult& result, const std::vector<std::size_
                                        : fmt::format("; the fastest that fits has {}.", named_values(result, *fits)));
 }
 
-std::string sweep_summary(const SweepResult& result, const std::vector<std::size_t>& fastest) {
+// What the point that stands first, and that of most samples per second, keep in host memory: their GPUs are too few
+// for the model, which no other column of the table shows.
+std::string host_warning(const SweepResult& result, const std::vector<std::size_t>& fastest, std::size_t first) {
+  std::vector<std::string> texts;
+  for (const std::size_t point : std::set<std::size_t>{fastest.front(), first}) {
+    if (result.at(point).host_bytes == 0) continue;
+    texts.push_back(fmt::format("{} keeps {:.4g} GiB of rows in the host memory of a node", named_values(result, point),
+                                static_cast<double>(result.at(point).host_bytes) / 0x1p30));
+  }
+  return texts.empty() ? "" : fmt::format(" NOT ALL IN GPU MEMORY: {}.", join(texts, "; "));
+}
+
+std::string sweep_summary(const SweepResult& result, const std::vector<std::size_t>& fastest, std::size_t first) {
   const std::size_t lost = result.without_result();
   std::string text = fmt::format("{} point{}", with_thousands(static_cast<std::int64_t>(result.results.size())),
                                  result.results.size() == 1 ? "" : "s");
@@ -212,7 +235,7 @@ std::string sweep_summary(const SweepResult& result, const std::vector<std::size
          fmt::format(" Most samples per second: {} at {} ({:.4g} ms{}, busiest: {}).",
                      with_thousands(static_cast<std::int64_t>(std::llround(best.samples_per_s))),
                      named_values(result, fastest.front()), best.iteration_ms, within, unit_in_words(best.limited_by)) +
-         peak_warning(result, fastest);
+         peak_warning(result, fastest) + host_warning(result, fastest, first);
 }
 
 // The plan to choose for each combination of values of the other axes.
@@ -277,7 +300,115 @@ NoteList evidence_notes(const SweepResult& result, const std::vector<std::size_t
   return list;
 }
 
-Section sweep_how_sure(const SweepResult& result, const std::vector<std::size_t>& points, bool page) {
+bool is_of_cluster(const Axis& axis) {
+  return axis.path == "cluster" || axis.path.starts_with("cluster.");
+}
+
+bool differ_in_clusters_alone(const Sweep& sweep, std::size_t a, std::size_t b) {
+  const auto at = sweep.coordinates(a), there = sweep.coordinates(b);
+  for (std::size_t d = 0; d < at.size(); ++d)
+    if (at[d] != there[d] && !std::ranges::all_of(sweep.dimensions[d].axes, is_of_cluster)) return false;
+  return true;
+}
+
+// Of points in order the first of each cluster, `most` at most.
+std::vector<std::size_t> first_of_clusters(const Sweep& sweep, const std::vector<std::size_t>& points,
+                                           std::size_t most) {
+  std::set<std::vector<std::size_t>> known;
+  std::vector<std::size_t> first;
+  for (const std::size_t point : points) {
+    std::vector<std::size_t> at = sweep.coordinates(point);
+    for (std::size_t d = 0; d < at.size(); ++d)
+      if (std::ranges::none_of(sweep.dimensions[d].axes, is_of_cluster)) at[d] = 0;
+    if (first.size() < most && known.insert(std::move(at)).second) first.push_back(point);
+  }
+  return first;
+}
+
+// By what points stand in order; nothing where no error is known of it, or prices cannot be compared.
+std::optional<ComparedBy> compared_by(const SweepResult& result, SweepOrder order) {
+  if (order == SweepOrder::memory || !order_fault(result, order).empty()) return std::nullopt;
+  if (order == SweepOrder::cost) return ComparedBy::cost;
+  return order == SweepOrder::iteration ? ComparedBy::iteration : ComparedBy::sample;
+}
+
+std::string_view better_words(ComparedBy figure) {
+  switch (figure) {
+    case ComparedBy::iteration:
+      return "shorter iterations";
+    case ComparedBy::cost:
+      return "less cost of a sample";
+    case ComparedBy::sample:
+      break;
+  }
+  return "more samples per second";
+}
+
+// The best point on each cluster beside that on the next. No chance is stated for one that is better on slower
+// hardware: it comes of the order of operations, of which errors say nothing.
+Sheet machines_sheet(const SweepResult& result, const std::vector<std::size_t>& best, ComparedBy figure) {
+  Sheet sheet;
+  sheet.columns = {{std::string(better_words(figure)), false}, {"than", false}, {"chance %"}};
+  sheet.spelt_out = true;
+  std::vector<std::size_t> all(result.sweep->dimensions.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  PointCases cases(*result.sweep);
+  for (std::size_t i = 0; i + 1 < best.size(); ++i) {
+    const std::size_t first = best[i], next = best[i + 1];
+    if (!result.at(first).interval || !result.at(next).interval) continue;
+    if (figure == ComparedBy::cost && !result.at(next).cost_per_hour) continue;
+    if (differ_in_clusters_alone(*result.sweep, first, next) &&
+        is_slower_hardware(cases.at(first).cluster, cases.at(next).cluster))
+      continue;
+    const double chance = difference_in(figure, result.at(first), result.at(next)).first_is_faster();
+    sheet.rows.push_back({{point_text(result, first, all), point_text(result, next, all), chance_cell(chance)}});
+  }
+  return sheet;
+}
+
+// Of points whose files are gone by now there is none.
+Sheet machines_of_known(const SweepResult& result, const std::vector<std::size_t>& points, ComparedBy figure) {
+  try {
+    return machines_sheet(result, points, figure);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+void add_machines(Section& section, const SweepResult& result, SweepOrder order, bool page) {
+  const auto figure = compared_by(result, order);
+  if (!figure) return;
+  const std::vector<std::size_t> best =
+      first_of_clusters(*result.sweep, sorted_points(result, order), page ? kBestOnPage : kBestOnTerminal);
+  Sheet sheet = machines_of_known(result, best, *figure);
+  if (sheet.rows.empty()) return;
+  section.blocks.emplace_back(table_section(
+      "Between machines",
+      "The best point on each cluster beside that on the next one. chance: the probability that it is really better, "
+      "leaving out errors that affect both. None is stated for what is better on slower hardware.",
+      std::move(sheet)));
+}
+
+// Of points that differ in their clusters alone, and come out equal.
+NoteList alike_notes(const SweepResult& result, const std::vector<std::size_t>& points) {
+  std::vector<TimeOnCluster> times;
+  for (const std::size_t point : points) {
+    const PointResult& here = result.at(point);
+    if (!here.interval) continue;
+    std::string others = fmt::format("{}", here.world_size);
+    const std::vector<std::size_t> at = result.sweep->coordinates(point);
+    for (std::size_t d = 0; d < at.size(); ++d)
+      for (const Axis& axis : result.sweep->dimensions[d].axes)
+        if (!axis.path.starts_with("cluster")) others += "\n" + axis.values[at[d]].text;
+    const IterationSetting& setting = here.interval->setting;
+    times.push_back({setting.cluster, setting.transport, others, here.iteration_ms});
+  }
+  NoteList list;
+  for (std::string& text : alike_clusters(times)) list.notes.push_back({std::move(text), ""});
+  return list;
+}
+
+Section sweep_how_sure(const SweepResult& result, const std::vector<std::size_t>& points, bool page, SweepOrder order) {
   const std::size_t all = result.plans.choices.size();
   const std::size_t shown = std::min(all, page ? kBestOnPage : kBestOnTerminal);
   std::string legend =
@@ -286,9 +417,10 @@ Section sweep_how_sure(const SweepResult& result, const std::vector<std::size_t>
       "most, counting only outcomes in which that plan is faster.";
   if (shown < all) legend += fmt::format(" The first {} of {}; sweep.csv and sweep.h5 have the others.", shown, all);
   Section section = table_section("How sure", legend, choices_sheet(result, shown));
-  if (NoteList unlike = evidence_notes(result, points); !unlike.notes.empty())
-    section.blocks.emplace_back(std::move(unlike));
+  for (NoteList notes : {evidence_notes(result, points), alike_notes(result, points)})
+    if (!notes.notes.empty()) section.blocks.emplace_back(std::move(notes));
   if (NoteList outside = outside_notes(result); !outside.notes.empty()) section.blocks.emplace_back(std::move(outside));
+  add_machines(section, result, order, page);
   return section;
 }
 
@@ -352,6 +484,26 @@ NoteList order_notes_of_known(const SweepResult& result, const std::vector<std::
   }
 }
 
+// Of all points whose plans keep rows in host memory.
+NoteList host_notes(const SweepResult& result) {
+  std::int64_t most = 0;
+  std::size_t points = 0;
+  for (const PointResult& each : result.results) {
+    most = std::max(most, each.host_bytes);
+    points += each.host_bytes > 0 ? 1 : 0;
+  }
+  if (points == 0) return {};
+  NoteList list;
+  list.notes.push_back(
+      {fmt::format(
+           "Rows stand in host memory, up to {:.4g} GiB of a node (+host; host_gib in sweep.csv). The GiB of "
+           "the table are of GPUs alone; lookups of such rows go over PCIe, and their time depends on the cache "
+           "that a GPU has of them.",
+           static_cast<double>(most) / 0x1p30),
+       fmt::format("{} of {} points", points, result.results.size())});
+  return list;
+}
+
 // The points whose notes are counted, those that are shown first: all, unless there are so many that reading them again
 // takes longer than is worth.
 std::vector<std::size_t> noted_points(const SweepResult& result, const std::vector<std::size_t>& shown) {
@@ -389,6 +541,7 @@ Section setting_section(const SweepResult& result, const std::vector<std::size_t
                                       : fmt::format("{} of the {} points shown", number, points.size())});
   }
   for (auto& note : order_notes_of_known(result, shown).notes) list.notes.push_back(std::move(note));
+  for (auto& note : host_notes(result).notes) list.notes.push_back(std::move(note));
   Section section{"Notes", {}};
   if (!list.notes.empty()) section.blocks.emplace_back(std::move(list));
   return section;
@@ -440,7 +593,8 @@ Document sweep_document(const SweepResult& result, Medium medium, SweepOrder ord
     document.origin = fmt::format("{}, case {}, seed {}, shardsim {}", result.sweep->path, result.sweep->base.name,
                                   result.sweep->seed, version());
   }
-  const std::string summary = sweep_summary(result, sorted_points(result, SweepOrder::samples));
+  const std::string summary =
+      sweep_summary(result, sorted_points(result, SweepOrder::samples), sorted.empty() ? 0 : sorted.front());
   if (page) document.blocks.emplace_back(Paragraph{summary, Paragraph::Role::summary});
   if (page) {
     for (Chart& chart : sweep_charts(result)) document.blocks.emplace_back(std::move(chart));
@@ -453,7 +607,7 @@ Document sweep_document(const SweepResult& result, Medium medium, SweepOrder ord
   Section best = table_section("Points", legend, points_sheet(result, sorted, page));
   best.remark = order_remark(order);
   document.add(std::move(best));
-  document.add(sweep_how_sure(result, sorted, page));
+  document.add(sweep_how_sure(result, sorted, page, order));
   document.add(setting_section(result, sorted));
   document.add(failures_section(result));
   if (!page) document.add({"Summary", {Paragraph{summary}}, {}, Section::Heading::page_only});

@@ -366,6 +366,7 @@ std::optional<double> estimate_of_expected(const CaseResult& result) {
 
 std::vector<std::string> setting_notes(const Case& item) {
   Notes notes = cluster_notes(item.cluster);
+  for (std::string& note : fit_reach_notes(item.cluster)) notes.push_back(std::move(note));
   note_compute_model(notes, item);
   return notes;
 }

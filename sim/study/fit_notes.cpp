@@ -37,12 +37,13 @@ void for_calls(const Timeline& timeline, const Visit& visit) {
   }
 }
 
-// By the kind of the collective.
-std::map<std::string, OutsideFit> calls_outside_fits(const Timeline& timeline, const Cluster& cluster) {
+// By the kind of the collective. `why` says it of a call: outside_fit(), extrapolated_fit().
+template <typename Why>
+std::map<std::string, OutsideFit> calls_outside_fits(const Timeline& timeline, const Cluster& cluster, const Why& why) {
   std::map<std::string, OutsideFit> found;
   for_calls(timeline,
             [&](const Timeline::OpInfo& op, CollectiveKind kind, const std::vector<int>& ranks, std::int64_t bytes) {
-              found[op.op_class].count(op.name, outside_fit({kind, group_shape(ranks, cluster), bytes}, cluster));
+              found[op.op_class].count(op.name, why({kind, group_shape(ranks, cluster), bytes}, cluster));
             });
   return found;
 }
@@ -52,11 +53,20 @@ void note_fits(Notes& notes, const CaseResult& result, const Cluster& cluster) {
     return kind.second.in_node.holds_for || kind.second.across_nodes.holds_for;
   };
   if (std::ranges::none_of(cluster.spec().overheads, ranged)) return;
-  for (const auto& [kind, fit] : calls_outside_fits(result.timeline, cluster)) {
+  const auto out = [](const CallShape& call, const Cluster& of) { return outside_fit(call, of); };
+  for (const auto& [kind, fit] : calls_outside_fits(result.timeline, cluster, out)) {
     if (fit.outside == 0) continue;
     notes.push_back(fmt::format(
         "The fitted overheads of {} do not hold for {} of {} operations ({}), which use the public defaults instead.",
         kind, fit.outside, fit.calls, fit.first));
+  }
+  const auto beyond = [](const CallShape& call, const Cluster& of) { return extrapolated_fit(call, of); };
+  for (const auto& [kind, fit] : calls_outside_fits(result.timeline, cluster, beyond)) {
+    if (fit.outside == 0) continue;
+    notes.push_back(
+        fmt::format("The fitted overheads of {} were measured in groups of another size than {} of {} operations have "
+                    "({}). They are applied to them, too, extrapolated, with wider intervals.",
+                    kind, fit.outside, fit.calls, fit.first));
   }
 }
 

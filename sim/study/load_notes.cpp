@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 #include <optional>
 
@@ -221,6 +222,14 @@ std::string hot_row_limit(const HotRow& row, bool of_tier) {
       row.table, 100 * row.share, of_tier ? " of its tier" : "", row.owners, row.least_times_mean);
 }
 
+// An advice, " Cutting table ...", for a rank of which nobody knows whether the others wait for it. That the planner
+// has tried everything is none.
+std::string conditional(std::string advice, const PreparedCase& prepared) {
+  if (advice.empty() || is_searched(prepared.item)) return advice;
+  advice[1] = static_cast<char>(std::tolower(static_cast<unsigned char>(advice[1])));
+  return " If the others wait for that rank:" + advice;
+}
+
 // "3 has 1.42 times the mean".
 std::string fullest_text(const std::vector<double>& of_ranks) {
   const auto most = std::ranges::max_element(of_ranks);
@@ -247,13 +256,14 @@ std::vector<std::string> load_notes(const RankLoads& loads, const PreparedCase& 
   const Table& most = table_named(workload, full.table->table);
   const Advice advice(prepared, loads, estimated_ms);
   const auto& row = loads.hottest_row;
+  const auto said = [&](std::string text) { return why == nullptr ? conditional(std::move(text), prepared) : text; };
   const bool limits = row && row->least_times_mean >= 1 + kTellingSkew;
   if (!limits || row->table != most.name || hot_blocks(prepared, most)) {
-    notes.back() += remedy(most, full.table->lookups[full.rank], prepared, advice);
+    notes.back() += said(remedy(most, full.table->lookups[full.rank], prepared, advice));
   }
   if (limits) {
     const Table& hot = table_named(workload, row->table);
-    notes.push_back(hot_row_limit(*row, in_tiers(prepared, hot)) + advice.for_hot_rows(hot, row->lookups));
+    notes.push_back(hot_row_limit(*row, in_tiers(prepared, hot)) + said(advice.for_hot_rows(hot, row->lookups)));
   }
   return notes;
 }

@@ -64,16 +64,22 @@ MemoryProfile simulated_memory(const PreparedCase& prepared) {
 }
 
 std::vector<std::string> host_memory_notes(const PreparedCase& prepared) {
-  if (prepared.cluster.spec().host.memory || std::ranges::none_of(prepared.plan.placements, on_host)) return {};
+  return prepared.cluster.spec().host.memory ? Notes() : host_rows_notes(prepared);
+}
+
+std::vector<std::string> host_rows_notes(const PreparedCase& prepared) {
+  if (std::ranges::none_of(prepared.plan.placements, on_host)) return {};
   const auto model = make_memory_model(prepared.item.memory_model);
   const std::vector<double> nodes =
       host_memory_of_nodes(prepared.plan, prepared.item.workload, prepared.cluster, *model);
   const auto fullest = std::ranges::max_element(nodes);
   if (fullest == nodes.end() || *fullest <= 0) return {};
-  return {fmt::format(
-      "Rows take {:.1f} GiB of the host memory of node {}, and the cluster does not state how much a node has "
-      "(host.memory). Whether they fit there is unknown.",
-      *fullest / kGiB, fullest - nodes.begin())};
+  const std::string taken =
+      fmt::format("Rows take {:.1f} GiB of the host memory of node {}", *fullest / kGiB, fullest - nodes.begin());
+  if (const auto& memory = prepared.cluster.spec().host.memory)
+    return {fmt::format("{}, which has {:.4g} GiB.", taken, gib(memory->count))};
+  return {taken +
+          ", and the cluster does not state how much a node has (host.memory). Whether they fit there is unknown."};
 }
 
 std::vector<std::string> memory_notes(const CaseResult& result, const PreparedCase& prepared) {

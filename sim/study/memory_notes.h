@@ -16,6 +16,9 @@ std::vector<std::string> memory_notes(const CaseResult& result, const PreparedCa
 // The last of them alone, of any plan; none where host memory is stated or the plan keeps no rows there.
 std::vector<std::string> host_memory_notes(const PreparedCase& prepared);
 
+// What a plan keeps in host memory, and of how much where that is stated; none where that is nothing.
+std::vector<std::string> host_rows_notes(const PreparedCase& prepared);
+
 // "76.15 GiB (of 79.65, 3.5 are reserved)": what a GPU has for a plan.
 std::string room_text(const Cluster& cluster);
 

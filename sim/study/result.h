@@ -16,6 +16,7 @@
 #include "sim/study/choices.h"
 #include "sim/study/cross_check.h"
 #include "sim/study/drawn_figures.h"
+#include "sim/study/machines.h"
 #include "sim/study/rank_loads.h"
 #include "sim/timeline/timeline_figures.h"
 #include "sim/why/why.h"
@@ -132,7 +133,8 @@ struct StudyResult {
   std::string version;
   std::vector<SourcedValue> fitted;  // every fitted constant of the clusters and workloads used
   std::vector<CaseResult> cases;
-  std::vector<Choice> choices;  // between plans
+  std::vector<Choice> choices;         // between plans
+  std::vector<MachineOrder> machines;  // between clusters
   std::vector<CrossCheck> cross_checks;
   std::vector<PlannerComparison> comparisons;  // of planners, where cases list them
   // CPU seconds that each of their planners took, by its case. A clock measured them: no other figure of a result may

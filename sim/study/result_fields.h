@@ -435,12 +435,21 @@ void fields(Visitor& visit, MaybeConst<Choice> auto& choice) {
 }
 
 template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<MachineOrder> auto& order) {
+  visit.field("workload", order.workload);
+  visit.field("faster", order.faster);
+  visit.field("than", order.than);
+  visit.field("chance", order.chance);
+}
+
+template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<StudyResult> auto& study) {
   visit.field("scenario", study.scenario);
   visit.field("seed", study.seed);
   visit.field("version", study.version);
   visit.field("cases", study.cases);
   visit.take("choices", study.choices);
+  visit.take("machines", study.machines);
   visit.list(
       "cross_checks", study.cross_checks, [&](auto& inner, auto& check) { check_fields(inner, check, study); }, false);
   visit.list(

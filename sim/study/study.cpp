@@ -215,6 +215,7 @@ void compare_cases(StudyResult& study, const Scenario& scenario) {
   }
   study.choices = choices_of(study);
   withhold_chances(study, scenario);
+  study.machines = machine_orders(study, scenario);
   if (scenario.cross_check) study.cross_checks = cross_checks(study, scenario.cross_check->worst);
 }
 

@@ -178,6 +178,12 @@ std::vector<AxisValue> listed_values(const std::string& path, const Tree& stated
 
 }  // namespace
 
+bool Axis::tells_machines() const {
+  static const std::set<std::string, std::less<>> kSizeOrPrice = {"cluster.nodes", "cluster.gpu.count",
+                                                                  "cluster.cost_per_gpu_hour", "cluster.currency"};
+  return (path == "cluster" || path.starts_with("cluster.")) && !kSizeOrPrice.contains(path);
+}
+
 Axis read_axis(const std::string& path, const Tree& stated, std::uint64_t most) {
   refuse_no_values(path, stated);
   Axis axis{path, stated.place, {}};

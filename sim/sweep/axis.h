@@ -23,6 +23,9 @@ struct Axis {
   std::string path;  // as --set has it: "cluster.nics.rate"
   Place place;       // of its values in the file
   std::vector<AxisValue> values;
+
+  // Whether it changes the cluster in more than its size and its price.
+  bool tells_machines() const;
 };
 
 inline constexpr std::uint64_t kMostSweepPoints = 1'000'000;  // unless the user allows more

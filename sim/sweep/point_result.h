@@ -30,6 +30,7 @@ struct PointResult {
   std::int64_t memory_bytes = 0;     // of the fullest rank, by the memory model
   std::int64_t peak_bytes = 0;       // of the fullest rank, at its simulated peak
   bool buffers_counted = true;       // by the memory model
+  std::int64_t host_bytes = 0;       // of rows in host memory, of the node that has most of them
   std::int64_t memory_capacity = 0;  // of a rank, less what is reserved
   std::string limited_by;            // the busiest link or rank, and its share of the iteration
   double limit_share = 0;
@@ -47,8 +48,8 @@ template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<PointResult> auto& result) {
   visit(result.point, result.outcome, result.message, result.world_size, result.batch_per_gpu, result.iteration_ms,
         result.interval, result.samples_per_s, result.memory_bytes, result.peak_bytes, result.buffers_counted,
-        result.memory_capacity, result.limited_by, result.limit_share, result.cost_per_hour, result.currency,
-        result.sweep);
+        result.host_bytes, result.memory_capacity, result.limited_by, result.limit_share, result.cost_per_hour,
+        result.currency, result.sweep);
 }
 
 }  // namespace shardsim

@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <exception>
 #include <new>
 
 #include "base/packed.h"
 #include "base/system_failure.h"
+#include "plan/check.h"
+#include "plan/memory_model.h"
 #include "sim/planning/plan_fields.h"
 #include "sim/planning/prepared_case.h"
 
@@ -28,6 +32,14 @@ struct MadePlan {
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<MadePlan> auto& made) {
   visit(made.plan, made.world_size);
+}
+
+// In the host memory of the node that has most rows there. Most plans have none, and need no Cluster to know it.
+std::int64_t host_bytes_of(const Plan& plan, const Case& item) {
+  if (std::ranges::none_of(plan.placements, on_host)) return 0;
+  const auto model = make_memory_model(item.memory_model);
+  const std::vector<double> nodes = host_memory_of_nodes(plan, item.workload, cluster_of(item), *model);
+  return std::llround(std::ranges::max(nodes));
 }
 
 MadePlan made_plan(const Case& item, std::uint64_t seed) {
@@ -80,10 +92,11 @@ void PointSimulator::make_kept_plans(const std::vector<std::uint32_t>& points, c
   run_in_workers(tasks, workers);
 }
 
-PointFigures PointSimulator::figures(const Case& item, std::size_t point) {
-  if (!sweep_.keep_plan) return KeptPlan(make_plan(item, cluster_of(item), sweep_.seed, {}), judge_).figures(item);
+// The plan of a point: one that is kept, or `made` for this point alone.
+KeptPlan& PointSimulator::plan_for(const Case& item, std::size_t point, std::optional<KeptPlan>& made) {
+  if (!sweep_.keep_plan) return made.emplace(make_plan(item, cluster_of(item), sweep_.seed, {}), judge_);
   Kept& kept = kept_for(point);
-  if (world_size_of(item) == kept.world_size) return kept.plan.figures(item);
+  if (world_size_of(item) == kept.world_size) return kept.plan;
   throw input_error(
       {},
       fmt::format("the kept plan was made for {} GPUs, but this point has {}", kept.world_size, world_size_of(item)),
@@ -92,7 +105,12 @@ PointFigures PointSimulator::figures(const Case& item, std::size_t point) {
 
 PointResult PointSimulator::simulated(std::size_t point) {
   const Case item = cases_.at(point);
-  PointFigures figures = done_in_case(item, [&] { return this->figures(item, point); });
+  std::optional<KeptPlan> made;
+  KeptPlan* plan = nullptr;
+  PointFigures figures = done_in_case(item, [&] {
+    plan = &plan_for(item, point, made);
+    return plan->figures(item);
+  });
   PointResult result;
   result.world_size = world_size_of(item);
   result.batch_per_gpu = item.workload.batch_per_gpu;
@@ -102,6 +120,7 @@ PointResult PointSimulator::simulated(std::size_t point) {
   result.memory_bytes = figures.memory_bytes;
   result.peak_bytes = figures.peak_bytes;
   result.buffers_counted = figures.buffers_counted;
+  result.host_bytes = host_bytes_of(plan->plan(), item);
   result.memory_capacity = figures.memory_capacity;
   result.limited_by = figures.limit.what;
   result.limit_share = figures.limit.share;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "base/workers.h"
@@ -33,7 +34,7 @@ class PointSimulator {
     int world_size = 0;
   };
   PointResult simulated(std::size_t point);
-  PointFigures figures(const Case& item, std::size_t point);
+  KeptPlan& plan_for(const Case& item, std::size_t point, std::optional<KeptPlan>& made);
   Kept& kept_for(std::size_t point);
   Kept& keep(const KeptKey& key, Plan plan, int world_size);
 

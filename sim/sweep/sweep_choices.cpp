@@ -8,17 +8,30 @@
 namespace shardsim {
 namespace {
 
-// Milliseconds of one sample, and an interval of such.
-struct OfSample {
+// What a millisecond of the iteration counts.
+double weight_of(ComparedBy figure, const PointResult& result) {
+  const double samples = static_cast<double>(result.world_size) * static_cast<double>(result.batch_per_gpu);
+  switch (figure) {
+    case ComparedBy::iteration:
+      return 1;
+    case ComparedBy::cost:
+      return result.cost_per_hour.value_or(1) / samples;
+    case ComparedBy::sample:
+      break;
+  }
+  return 1 / samples;
+}
+
+// A time, and an interval of such.
+struct Weighed {
   double ms = 0;
   Interval interval;
 };
 
-OfSample of_sample(const PointResult& result) {
-  const double samples = static_cast<double>(result.world_size) * static_cast<double>(result.batch_per_gpu);
-  OfSample sample{result.iteration_ms / samples, *result.interval};
-  for (UncertainPart& part : sample.interval.parts) part.ms /= samples;
-  return sample;
+Weighed weighed(const PointResult& result, double weight) {
+  Weighed time{result.iteration_ms * weight, *result.interval};
+  for (UncertainPart& part : time.interval.parts) part.ms *= weight;
+  return time;
 }
 
 bool can_be_chosen(const PointResult& result) {
@@ -46,7 +59,11 @@ std::vector<std::vector<std::size_t>> groups_of_plans(const Sweep& sweep, std::s
 }  // namespace
 
 Difference difference_between(const PointResult& first, const PointResult& second) {
-  const OfSample a = of_sample(first), b = of_sample(second);
+  return difference_in(ComparedBy::sample, first, second);
+}
+
+Difference difference_in(ComparedBy figure, const PointResult& first, const PointResult& second) {
+  const Weighed a = weighed(first, weight_of(figure, first)), b = weighed(second, weight_of(figure, second));
   return difference_of(a.ms, a.interval, b.ms, b.interval);
 }
 

@@ -13,6 +13,11 @@ namespace shardsim {
 // GPUs. Both have intervals.
 Difference difference_between(const PointResult& first, const PointResult& second);
 
+// What two points may be compared by, less is better: the time of a sample, that of an iteration, or what a sample
+// costs. Both have intervals, and for costs a price in one currency.
+enum class ComparedBy { sample, iteration, cost };
+Difference difference_in(ComparedBy figure, const PointResult& first, const PointResult& second);
+
 // The fastest of some points, and what is lost where it is not.
 struct PointChoice {
   std::size_t best = 0, runner_up = 0;  // points

@@ -8,6 +8,8 @@
 #include <set>
 #include <tuple>
 
+#include "sim/sweep/flow_text.h"
+
 namespace shardsim {
 namespace {
 
@@ -30,28 +32,60 @@ double samples_per_gpu(const PointResult& result) {
   return result.samples_per_s / result.world_size;
 }
 
-std::vector<std::optional<double>> scaling(const SweepResult& result) {
-  const std::vector<bool>& world = result.changes_world;
-  std::vector<std::optional<double>> efficiency(result.results.size());
-  if (std::ranges::find(world, true) == world.end()) return efficiency;
-  const auto group_of = [&](std::size_t point) {
-    Coordinates at = result.sweep->coordinates(point);
-    for (std::size_t d = 0; d < at.size(); ++d) at[d] = world[d] ? 0 : at[d];
-    return at;
-  };
-  std::map<Coordinates, const PointResult*>
-      smallest;  // of equal worlds the fastest, so that others compare with the best
-  for (std::size_t point = 0; point < efficiency.size(); ++point) {
-    if (!result.ok(point)) continue;
-    const PointResult& here = result.at(point);
-    const PointResult*& least = smallest[group_of(point)];
-    const bool smaller = least == nullptr || here.world_size < least->world_size ||
-                         (here.world_size == least->world_size && samples_per_gpu(here) > samples_per_gpu(*least));
-    if (smaller) least = &here;
+// What an axis says of the machine beside its size: "{base: dgx_h100}" of {base: dgx_h100, label: big, nodes: 16}.
+std::string machine_text(const Axis& axis, std::size_t value) {
+  static const std::set<std::string, std::less<>> kNoMachine = {"nodes", "label", "cost_per_gpu_hour", "currency"};
+  if (!axis.tells_machines()) return "";
+  Tree tree = axis.values[value].tree;
+  std::erase_if(tree.fields, [](const auto& field) { return kNoMachine.contains(field.first); });
+  const Tree* const base = tree.find("base");
+  return flow_text(base != nullptr && tree.fields.size() == 1 ? *base : tree);
+}
+
+using Machine = std::pair<Coordinates, std::vector<std::string>>;
+
+// What points have in common of which one scales to the other: all but the size of the machine, and what is zipped with
+// that.
+Machine machine_of(const SweepResult& result, std::size_t point) {
+  const Coordinates at = result.sweep->coordinates(point);
+  Machine machine;
+  for (std::size_t d = 0; d < at.size(); ++d) {
+    machine.first.push_back(result.changes_world[d] ? 0 : at[d]);
+    if (!result.changes_world[d]) continue;
+    for (const Axis& axis : result.sweep->dimensions[d].axes) machine.second.push_back(machine_text(axis, at[d]));
   }
+  return machine;
+}
+
+// By point the smallest world of its machine: of equal ones the fastest, so that others compare with the best.
+std::vector<std::size_t> smallest_worlds(const SweepResult& result) {
+  std::map<Machine, std::vector<std::size_t>> machines;
+  std::vector<std::size_t> smallest(result.results.size());
+  for (std::size_t point = 0; point < smallest.size(); ++point) {
+    smallest[point] = point;
+    if (result.ok(point)) machines[machine_of(result, point)].push_back(point);
+  }
+  for (const auto& [machine, points] : machines) {
+    const std::size_t least = *std::ranges::min_element(points, {}, [&](std::size_t point) {
+      return std::pair(result.at(point).world_size, -samples_per_gpu(result.at(point)));
+    });
+    for (const std::size_t point : points) smallest[point] = least;
+  }
+  return smallest;
+}
+
+// A machine of one size alone does not scale.
+std::vector<std::optional<double>> scaling(const SweepResult& result) {
+  std::set<std::size_t> grown;  // smallest worlds of which there are larger ones
+  for (std::size_t point = 0; point < result.results.size(); ++point) {
+    const std::size_t base = result.scaling_base[point];
+    if (result.at(point).world_size > result.at(base).world_size) grown.insert(base);
+  }
+  std::vector<std::optional<double>> efficiency(result.results.size());
   for (std::size_t point = 0; point < efficiency.size(); ++point) {
-    if (!result.ok(point)) continue;
-    efficiency[point] = samples_per_gpu(result.at(point)) / samples_per_gpu(*smallest.at(group_of(point)));
+    const std::size_t base = result.scaling_base[point];
+    if (result.ok(point) && grown.contains(base))
+      efficiency[point] = samples_per_gpu(result.at(point)) / samples_per_gpu(result.at(base));
   }
   return efficiency;
 }
@@ -183,9 +217,10 @@ std::size_t SweepResult::without_result() const {
 }
 
 SweepResult sweep_result(const Sweep& sweep, std::vector<PointResult> results) {
-  SweepResult result{&sweep, std::move(results), {}, {}, {}, {}};
+  SweepResult result{&sweep, std::move(results), {}, {}, {}, {}, {}};
   for (std::size_t d = 0; d < sweep.dimensions.size(); ++d)
     result.changes_world.push_back(does_change_world(result, d));
+  result.scaling_base = smallest_worlds(result);
   result.scaling_efficiency = scaling(result);
   result.pareto = pareto_front(result);
   result.plans = plan_choices(sweep, result.results);
@@ -219,6 +254,8 @@ std::vector<SweepColumn> sweep_columns(const SweepResult& result) {
               [&](std::size_t p) { return static_cast<double>(of(p).memory_bytes) / kGiBytes; });
   add.numbers("peak_gib", "GiB", "of the fullest GPU, at its simulated peak",
               [&](std::size_t p) { return static_cast<double>(of(p).peak_bytes) / kGiBytes; });
+  add.numbers("host_gib", "GiB", "rows in host memory, of the node that has most of them",
+              [&](std::size_t p) { return static_cast<double>(of(p).host_bytes) / kGiBytes; });
   add.numbers("memory_capacity_gib", "GiB", "of a GPU, less what is reserved",
               [&](std::size_t p) { return static_cast<double>(of(p).memory_capacity) / kGiBytes; });
   add.texts("limited_by", "the busiest link or rank", [](const PointResult& each) { return each.limited_by; });
@@ -228,7 +265,7 @@ std::vector<SweepColumn> sweep_columns(const SweepResult& result) {
               [&](std::size_t p) { return of(p).cost_per_hour; });
   add.numbers("cost_per_million_samples", currency.c_str(), "what a million samples cost",
               [&](std::size_t p) { return result.cost_per_million_samples(p); });
-  add.numbers("scaling_efficiency", "1", "samples per second and GPU over those of the smallest world",
+  add.numbers("scaling_efficiency", "1", "samples per second and GPU over those of the smallest world of the machine",
               [&](std::size_t p) { return result.scaling_efficiency[p]; });
   add.numbers("pareto", "1", "1: no other point is better in time, memory and cost at once",
               [&](std::size_t p) { return result.pareto[p] ? 1.0 : 0.0; });

@@ -16,9 +16,11 @@ struct SweepResult {
   const Sweep* sweep = nullptr;      // which outlives it
   std::vector<PointResult> results;  // by point
   std::vector<bool> changes_world;   // by dimension: points that differ on it alone have worlds of different sizes
-  // Of each point, samples per second and GPU over those of the smallest world with the same values on the axes that do
-  // not change the world; nothing where no axis changes it, or there is no result.
+  // Of each point, samples per second and GPU over those of the smallest world of the same machine, with the same
+  // values on the axes that do not change the world; nothing where that machine has one size alone, or there is no
+  // result.
   std::vector<std::optional<double>> scaling_efficiency;
+  std::vector<std::size_t> scaling_base;  // by point: of which point's samples that is; its own where there is none
   std::vector<bool> pareto;  // by point: no other one is as good in time, memory and cost and better in one
   PlanChoices plans;         // where the sweep compares plans
 

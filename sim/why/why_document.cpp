@@ -103,6 +103,11 @@ std::string path_legend(const Why& why, std::size_t most) {
   return text;
 }
 
+// What moves an iteration so little may come of the order of its operations alone, and can have either sign.
+constexpr double kNothingPerCent = 0.015;  // per cent per per cent
+constexpr double kNothingShorter = 0.3;    // per cent of the iteration
+constexpr const char* kNothing = "nothing";
+
 // Without the sign of what rounds to 0.
 std::string hundredths(double value) {
   return fixed(std::abs(value) < 0.005 ? 0 : value, 2);
@@ -114,8 +119,9 @@ Sheet elasticities_sheet(const Help& help) {
                    {"10 % better, %"},    {"10 % worse, %"}, {"", false}};
   for (const Elasticity& each : help.elasticities) {
     const auto cell = [](const std::optional<double>& value) { return value ? hundredths(*value) : ""; };
-    sheet.rows.push_back({{each.name, hundredths(each.percent), cell(each.on_path), cell(each.better_pct),
-                           cell(each.worse_pct), each.switches ? "another path" : ""},
+    const bool nothing = std::abs(each.percent) < kNothingPerCent && !each.switches;
+    sheet.rows.push_back({{each.name, nothing ? kNothing : hundredths(each.percent), cell(each.on_path),
+                           cell(each.better_pct), cell(each.worse_pct), each.switches ? "another path" : ""},
                           false});
   }
   return sheet;
@@ -125,17 +131,22 @@ Sheet supposed_sheet(const Help& help) {
   const int places = decimals_for(help.iteration_ms);
   Sheet sheet;
   sheet.columns = {{"supposed", false, true}, {"iteration ms"}, {"% shorter"}};
-  for (const Supposed& each : help.supposed)
-    sheet.rows.push_back({{each.text, fixed(each.iteration_ms, places), fixed(each.shorter_pct, 1)}, false});
+  for (const Supposed& each : help.supposed) {
+    const bool nothing = std::abs(each.shorter_pct) < kNothingShorter;
+    sheet.rows.push_back(
+        {{each.text, fixed(each.iteration_ms, places), nothing ? kNothing : fixed(each.shorter_pct, 1)}, false});
+  }
   return sheet;
 }
 
 void add_help(Document& document, const Help& help) {
-  Section section = table_section("What would help",
-                                  "% per %: by how much iterations get shorter if a rate is 1 % higher, or a cost or "
-                                  "an amount 1 % lower, with the same plan; computed from simulations with a change of "
-                                  "10 %. another path: within these 10 % something else becomes critical.",
-                                  elasticities_sheet(help));
+  Section section =
+      table_section("What would help",
+                    "% per %: by how much iterations get shorter if a rate is 1 % higher, or a cost or "
+                    "an amount 1 % lower, with the same plan; computed from simulations with a change of "
+                    "10 %. nothing: so little that the order of operations alone may make it. another path: "
+                    "within these 10 % something else becomes critical.",
+                    elasticities_sheet(help));
   for (const std::string& remark : help.remarks) section.blocks.emplace_back(Paragraph{remark});
   document.add(std::move(section));
   document.add(table_section("And if", "Simulated, the plan kept.", supposed_sheet(help)));

@@ -18,7 +18,8 @@ END
 run explain plan.json
 check "a plan file is explained" [ "$code" -eq 0 ]
 check "what has no size is said to have none" said '1 data_parallel table'
-check "TorchRec's GB are said to be GiB" said '^As TorchRec writes them, GB are GiB'
+check "TorchRec's GB are said to be GiB" said '^TorchRec writes GB for these GiB'
+check "and units are the right ones" [ "$(grep -c '[0-9(]GB\|[0-9] GB\|(MB)' streams/out)" -eq 0 ]
 check "it is in no figure" [ "$(grep -c 'copies' streams/out)" -eq 1 ]
 run explain plan.json --json
 check "JSON lists it" python3 -c '

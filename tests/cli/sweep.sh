@@ -68,6 +68,29 @@ run sweep grid.yaml -o grid -q
 check "the table says so for each of the eight worlds: $(cat streams/out)" [ "$(sed -n '/^HOW SURE/,/^$/p' streams/out | grep -cE '^  [0-9]+ Gbit/s, (16|32) ')" -eq 8 ]
 check "and the page" grep -q 'expected regret' grid/report.html
 
+echo "-- rows in host memory"
+scenario host.yaml 'axes: {planner: [row_wise, {label: spilt, name: torchrec, constraints: {history: {compute_kernels: [fused_uvm_caching]}}}]}'
+run sweep host.yaml -o host -q
+check "sweep.csv has the bytes of a node ($code): $(cat streams/err)" python3 -c '
+import csv
+inside, spilt = (float(row["host_gib"]) for row in csv.DictReader(open("host/sweep.csv")))
+assert inside == 0 and spilt > 0, (inside, spilt)'
+check "the point is marked: $(cat streams/out)" grep -qE '^  spilt .* \+host ' streams/out
+check "the note says how much" grep -q '^1 of 2 points: Rows stand in host memory, up to' streams/out
+check "the page, too" grep -q 'Rows stand in host memory' host/report.html
+run plan host.yaml --set 'planner={name: torchrec, constraints: {history: {compute_kernels: [fused_uvm_caching]}}}' -o spilt.json
+check "plan says it beside the memory of the GPUs: $(cat streams/err)" grep -q '^note: Rows take .* GiB of the host memory of node 0' streams/err
+
+echo "-- between machines"
+scenario machines.yaml 'axes: {cluster: [{base: hgx_h100_8x400g, label: ib, nodes: 2}, {base: hgx_h100_8x400g_roce, label: roce, nodes: 2}, {base: hgx_b200_8x400g, label: b200, nodes: 2}, {base: hgx_b200_8x400g, label: b200_4, nodes: 4}]}'
+run sweep machines.yaml -o machines -q
+said=$(tr -s '\n ' ' ' <streams/out)
+check "chances are told between clusters ($code): $said" grep -qE 'Between machines.* cluster b200 +cluster (ib|roce|b200_4) +[0-9.]+' -i <<<"$said"
+check "clusters that come out alike are named: $said" grep -q "Not told apart: 'hgx_h100_8x400g' and 'hgx_h100_8x400g_roce' come out alike" <<<"$said"
+check "scaling is within one machine" [ "$(column machines/sweep.csv scaling_efficiency | head -3 | tr '\n' ' ')" = "  1 " ]
+check "and has a value at its other size" [ -n "$(cell machines/sweep.csv 4 scaling_efficiency)" ]
+check "a line of the chart for it alone: the page has no other" grep -q 'Each line is one machine' machines/report.html
+
 echo "-- the simulated peak of memory"
 run sweep "$source/scenarios/sweep_nics_batch.yaml" -o peak -q --set cluster.gpu.hbm='8.5 GiB'
 check "points whose peak is above the capacity keep their results ($code): $(cat streams/err)" [ "$code" -eq 0 ]

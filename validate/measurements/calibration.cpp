@@ -50,7 +50,7 @@ Parts parts_of(const MeasuredRows& rows, const std::optional<int>& most) {
     std::ranges::copy_if(rows, std::back_inserter(of_kind), [&](const MeasuredRow& row) { return row.kind == kind; });
     const Positions chosen = most ? rows_to_fit(of_kind, *most) : Positions{};
     for (const bool across : {false, true}) {
-      CollectiveCalibration part{kind, across, {}, {}, {}, {}, {}, false};
+      CollectiveCalibration part{kind, across, {}, {}, {}, {}, {}, false, false};
       for (std::size_t i = 0; i < of_kind.size(); ++i)
         if ((of_kind[i].nodes > 1) == across)
           (!most || std::ranges::binary_search(chosen, i) ? part.used : part.unused).push_back(of_kind[i]);
@@ -145,28 +145,56 @@ class Calibrator {
   }
 
   // The rows of these parts that no fit saw, with the prediction of one that did not.
-  std::vector<LeftOutRow> left_out_of(const Positions& fit, const ClusterSpec& start, const ClusterSpec& fitted) const {
+  std::vector<LeftOutRow> left_out_of(const Positions& fit, const ClusterSpec& start, const ClusterSpec& fitted,
+                                      FitScope scope) const {
     const MeasuredRows unused = rows_of(fit, &CollectiveCalibration::unused);
-    if (unused.empty()) return left_out_in_turn(prior_, start, rows_of(fit, &CollectiveCalibration::used));
+    if (unused.empty()) return left_out_in_turn(prior_, start, rows_of(fit, &CollectiveCalibration::used), scope);
     return beside_each_other(judged_on(prior_, unused), judged_on(fitted, unused));
   }
 
-  void calibrate_together(const Positions& fit) {
+  // A fit to some parts, and how it predicts the rows that it left out.
+  struct Tried {
+    OverheadFit found;
+    std::vector<LeftOutRow> left_out;
+  };
+
+  Tried tried(const Positions& fit, FitScope scope) {
     ClusterSpec start = made_.spec;
     for (const std::size_t i : fit) set_range(start, parts_[i]);
-    OverheadFit found = fit_overheads(start, rows_of(fit, &CollectiveCalibration::used));
-    const std::vector<LeftOutRow> left_out = left_out_of(fit, start, found.spec);
-    for (const std::size_t i : fit) add_errors(parts_[i], left_out, found.spec);
-    const bool taken = options_.force || std::ranges::all_of(fit, [&](std::size_t i) {
-                         return parts_[i].is_judged() && !parts_[i].is_worse();
-                       });
+    Tried of{fit_overheads(start, rows_of(fit, &CollectiveCalibration::used), scope), {}};
+    of.left_out = left_out_of(fit, start, of.found.spec, scope);
+    for (const std::size_t i : fit) add_errors(parts_[i], of.left_out, of.found.spec);
+    return of;
+  }
+
+  bool is_good(const Positions& fit) const {
+    return std::ranges::all_of(fit, [&](std::size_t i) { return parts_[i].is_judged() && !parts_[i].is_worse(); });
+  }
+
+  // Large calls, which take most of the time of training, may be predicted better by a fit that makes small ones worse:
+  // then its efficiencies alone are tried, which small calls hardly feel, and judged in the same way.
+  void calibrate_together(const Positions& fit) {
+    Tried of = tried(fit, FitScope::all);
+    bool taken = options_.force || is_good(fit);
+    const bool larger_better = std::ranges::any_of(fit, [&](std::size_t i) { return parts_[i].from_1mib.is_better(); });
+    if (!taken && larger_better) {
+      Tried rates = tried(fit, FitScope::rates);
+      const bool better = std::ranges::any_of(fit, [&](std::size_t i) { return parts_[i].from_1mib.is_better(); });
+      taken = better && is_good(fit);
+      if (taken) {
+        of = std::move(rates);
+      } else {
+        for (const std::size_t i : fit) add_errors(parts_[i], of.left_out, of.found.spec);
+      }
+      for (const std::size_t i : fit) parts_[i].rates_alone = taken;
+    }
     if (taken) {
-      made_.spec = std::move(found.spec);
-      changed_.insert(changed_.end(), found.changed.begin(), found.changed.end());
+      made_.spec = std::move(of.found.spec);
+      changed_.insert(changed_.end(), of.found.changed.begin(), of.found.changed.end());
     }
     for (const std::size_t i : fit) {
       parts_[i].is_taken = taken;
-      set_held_out(parts_[i], left_out);
+      set_held_out(parts_[i], of.left_out);
     }
   }
 
@@ -256,6 +284,10 @@ class Calibrator {
 
 bool ErrorsBeforeAndAfter::is_worse() const {
   return after.rows > 0 && *after.median_abs_pct > *before.median_abs_pct + kNoWorsePct;
+}
+
+bool ErrorsBeforeAndAfter::is_better() const {
+  return after.rows > 0 && *after.median_abs_pct < *before.median_abs_pct - kNoWorsePct;
 }
 
 bool CollectiveCalibration::is_worse() const {

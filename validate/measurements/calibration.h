@@ -30,7 +30,8 @@ struct CalibratedValue {
 struct ErrorsBeforeAndAfter {
   ErrorFigures before, after;
 
-  bool is_worse() const;  // after than before, in the median and by more than kNoWorsePct
+  bool is_worse() const;   // after than before, in the median and by more than kNoWorsePct
+  bool is_better() const;  // in the same way
 };
 
 // What became of one collective within a node, or across nodes.
@@ -41,7 +42,8 @@ struct CollectiveCalibration {
   // Of rows that a fit left out: the unused ones, or where all are used each by a fit to the other four fifths.
   ErrorsBeforeAndAfter below_1mib, from_1mib;
   ErrorsBeforeAndAfter on_used;
-  bool is_taken = false;  // else the fit is no better on the rows left out, and the cluster keeps its constants
+  bool rates_alone = false;  // what is taken are efficiencies: with starts and fills the fit was worse on rows left out
+  bool is_taken = false;     // else the fit is no better on the rows left out, and the cluster keeps its constants
 
   bool is_judged() const { return below_1mib.after.rows + from_1mib.after.rows > 0; }
   // Whether the fit predicts the rows left out worse than the cluster did before, in either band of sizes.

@@ -30,7 +30,9 @@ std::string heading_of(const CollectiveCalibration& one) {
       one.unused.empty() ? fmt::format("all {} rows fitted, each judged by a fit that left it out", one.used.size())
                          : fmt::format("{} of {} rows fitted ({})", one.used.size(),
                                        one.used.size() + one.unused.size(), used_rows(one));
-  const std::string fate = one.is_taken      ? (one.is_worse() ? "; taken by force" : "")
+  const std::string fate = one.rates_alone   ? "; efficiencies alone are taken, since with costs of a call smaller "
+                                               "calls got worse"
+                           : one.is_taken    ? (one.is_worse() ? "; taken by force" : "")
                            : one.is_worse()  ? "; not taken"
                            : one.is_judged() ? "; not taken, since the fit shares constants with one that is worse"
                                              : "; not taken, since no other size judges it";

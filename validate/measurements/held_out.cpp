@@ -50,14 +50,14 @@ std::vector<LeftOutRow> beside_each_other(std::vector<JudgedRow> before, std::ve
 }
 
 std::vector<LeftOutRow> left_out_in_turn(const ClusterSpec& before, const ClusterSpec& start,
-                                         const std::vector<MeasuredRow>& rows) {
+                                         const std::vector<MeasuredRow>& rows, FitScope scope) {
   const std::map<Point, std::size_t> folds = folds_of(rows);
   std::vector<LeftOutRow> left_out;
   if (folds.size() < 2) return left_out;
   for (std::size_t fold = 0; fold < std::min(kFolds, folds.size()); ++fold) {
     std::vector<MeasuredRow> seen, unseen;
     for (const MeasuredRow& row : rows) (folds.at(point_of(row)) == fold ? unseen : seen).push_back(row);
-    const ClusterSpec fitted = fit_overheads(start, seen).spec;
+    const ClusterSpec fitted = fit_overheads(start, seen, scope).spec;
     std::ranges::move(beside_each_other(judged_on(before, unseen), judged_on(fitted, unseen)),
                       std::back_inserter(left_out));
   }

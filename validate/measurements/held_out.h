@@ -5,6 +5,7 @@
 
 #include "topology/spec/cluster_spec.h"
 #include "validate/measurements/judged_row.h"
+#include "validate/measurements/overhead_fit.h"
 
 namespace shardsim {
 
@@ -25,7 +26,7 @@ std::vector<LeftOutRow> beside_each_other(std::vector<JudgedRow> before, std::ve
 // five parts, or to as many as there are sizes; rows of one size stay together, since they tell of each other. Each
 // part is left out in turn. Empty where all rows are of one size.
 std::vector<LeftOutRow> left_out_in_turn(const ClusterSpec& before, const ClusterSpec& start,
-                                         const std::vector<MeasuredRow>& rows);
+                                         const std::vector<MeasuredRow>& rows, FitScope scope);
 
 // The scales of the errors of such rows by size. A scale is the mean of |ln(measured / predicted)|, as that of the
 // class of errors that it replaces (sim/confidence/class_errors.h), pulled towards the mean over all sizes, which

@@ -22,8 +22,9 @@ using Logarithms = std::vector<double>;
 
 class OverheadFitting {
  public:
-  OverheadFitting(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows)
+  OverheadFitting(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows, FitScope scope)
       : prior_(prior), rows_(rows), parameters_(parameters_of(rows, prior)) {
+    if (scope == FitScope::rates) std::erase_if(parameters_, is_cost);
     drop_unseen();
   }
 
@@ -42,6 +43,11 @@ class OverheadFitting {
   }
 
  private:
+  static bool is_cost(const CalibratedParameter& parameter) {
+    const CalibratedKey key = parameter.numbers.front().key;
+    return key != CalibratedKey::efficiency && key != CalibratedKey::nic_efficiency;
+  }
+
   // Where loads time the kind a fitted start stands for launch and latency too, so it is fitted or not as a whole.
   bool is_whole_start(const CalibratedNumber& number) const {
     return number.key == CalibratedKey::start && !timed_by_nccl(number.kind, prior_);
@@ -138,8 +144,8 @@ class OverheadFitting {
 
 }  // namespace
 
-OverheadFit fit_overheads(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows) {
-  return OverheadFitting(prior, rows).best();
+OverheadFit fit_overheads(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows, FitScope scope) {
+  return OverheadFitting(prior, rows, scope).best();
 }
 
 namespace {

@@ -66,6 +66,9 @@ bool timed_by_nccl(CollectiveKind kind, const ClusterSpec& spec);
 ClusterSpec with_launch_in_starts(ClusterSpec spec);
 ClusterSpec with_common_launch(ClusterSpec spec, Seconds most);
 
+// What a fit may change: everything, or efficiencies alone, which large calls show and small ones hardly feel.
+enum class FitScope { all, rates };
+
 struct OverheadFit {
   ClusterSpec spec;                       // with the fitted numbers, rounded as a file writes them
   std::vector<CalibratedNumber> changed;  // those that the rows moved
@@ -74,6 +77,7 @@ struct OverheadFit {
 // The most likely values of the parameters of parameters_of(): those that minimise the sum of (ln(predicted / measured)
 // / 5 %)^2 over the rows and of (ln(value / prior's value) / spread)^2 over the values. `prior` has its launch overhead
 // in its starts.
-OverheadFit fit_overheads(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows);
+OverheadFit fit_overheads(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows,
+                          FitScope scope = FitScope::all);
 
 }  // namespace shardsim

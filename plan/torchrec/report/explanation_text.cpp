@@ -190,7 +190,7 @@ std::string with_ranks(const TableGroup& group) {
 
 std::string explanation_text(const Statistics& statistics) {
   std::vector<std::vector<std::string>> rows = {
-      {"Table", "Type", "Kernel", "Perf (ms)", "HBM (GB)", "DDR (GB)", "Rows", "Dim", "Ranks"}};
+      {"Table", "Type", "Kernel", "Perf (ms)", "HBM (GiB)", "DDR (GiB)", "Rows", "Dim", "Ranks"}};
   std::string details;
   for (const TableGroup& group : groups_of(statistics)) {
     rows.push_back(overview_row(group));

@@ -8,7 +8,7 @@ namespace shardsim::torchrec {
 namespace {
 
 std::string gigabytes_text(double bytes) {
-  return decimals_text(gigabytes(bytes), 3) + " GB";
+  return decimals_text(gigabytes(bytes), 3) + " GiB";
 }
 
 std::string gigabytes_text(const Storage& storage) {
@@ -50,7 +50,8 @@ std::vector<std::string> rank_cells(const Statistics& statistics, std::size_t i)
 void add_ranks(std::string& text, const Statistics& statistics) {
   std::vector<std::vector<std::string>> cells;
   for (std::size_t i = 0; i < statistics.ranks.size(); ++i) cells.push_back(rank_cells(statistics, i));
-  text += ranks_text({"Ranks", "HBM (GB)", "DDR (GB)", "Perf (ms)", "In (MB)", "Out (MB)", "Shards"}, cells, 16) + "\n";
+  text +=
+      ranks_text({"Ranks", "HBM (GiB)", "DDR (GiB)", "Perf (ms)", "In (MiB)", "Out (MiB)", "Shards"}, cells, 16) + "\n";
 }
 
 std::string over_mean(double most, double mean) {

@@ -108,6 +108,29 @@ TEST_CASE("a fit holds for the sizes, groups and wirings that it states; the pub
   CHECK(outside_fit({CollectiveKind::all_to_all, {16, 2, 8, 8}, 2'000'000}, cluster) == "16 ranks (fitted for 32)");
 }
 
+// What was measured on 32 GPUs holds for 16 and for 8 of them, one of each node, and for twice as many nodes.
+TEST_CASE("a calibrated fit is extrapolated to groups of another size, and its errors grow") {
+  std::string yaml = fitted_for_32("switch");
+  const std::string range = "holds_for: {bytes_from: \"1 MB\"";
+  yaml.replace(yaml.find(range), range.size(), "held_out: {rows: 9, from_1mib: 0.02}, " + range);
+  const Cluster cluster = cluster_from(yaml);
+  for (const GroupShape& group : {GroupShape{16, 2, 8, 8}, GroupShape{4, 4, 1, 1}, GroupShape{64, 8, 8, 8}}) {
+    const CallShape call{CollectiveKind::all_to_all, group, 2'000'000};
+    CAPTURE(group.members);
+    CHECK(nic_efficiency(call, cluster) == 0.5);
+    CHECK(outside_fit(call, cluster).empty());
+    CHECK(extrapolated_fit(call, cluster) == fmt::format("{} ranks (fitted for 32)", group.members));
+    const double doublings = std::abs(std::log2(group.members / 32.0));
+    CHECK(*overhead_of(call, cluster).held_out->from_1mib == doctest::Approx(std::hypot(0.02, 0.1 * doublings)));
+  }
+  const CallShape measured{CollectiveKind::all_to_all, {32, 4, 8, 8}, 2'000'000};
+  CHECK(extrapolated_fit(measured, cluster).empty());
+  CHECK(*overhead_of(measured, cluster).held_out->from_1mib == 0.02);
+  const CallShape small{CollectiveKind::all_to_all, {16, 2, 8, 8}, 800};  // of a size that was not measured, too
+  CHECK(extrapolated_fit(small, cluster).empty());
+  CHECK(outside_fit(small, cluster) == "16 ranks (fitted for 32)");
+}
+
 TEST_CASE("a fitted efficiency of relays says which calls it was not fitted for") {
   const std::string range =
       "nvb_holds_for: {bytes_from: \"400 MiB\", ranks_from: 8, ranks_to: 8, nvlink: mesh}, relay:";

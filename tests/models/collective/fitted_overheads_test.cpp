@@ -271,6 +271,21 @@ TEST_CASE("fits that state no range and keys without effect are said") {
   CHECK(cluster_notes(spec)[0].starts_with("gpu.launch_overhead, gpu.l2_bandwidth of"));
 }
 
+TEST_CASE("fits for groups of another size than all nodes are said, with what is taken there") {
+  const auto notes = [](int nodes, const std::string& held_out) {
+    return fit_reach_notes(spec_from(a100(nodes) + "overheads: {all_gather: {across_nodes: {fill: 4 us, " + held_out +
+                                     "holds_for: {ranks_from: 16, ranks_to: 32}}}}\n"));
+  };
+  CHECK(notes(2, "").empty());
+  REQUIRE(notes(8, "").size() == 1);
+  CHECK(
+      notes(8, "")[0].ends_with(" are fitted for groups of 16 to 32 ranks, and all nodes together are 64: such groups "
+                                "take the public defaults."));
+  CHECK(notes(8, "held_out: {rows: 9, from_1mib: 0.02}, ")[0].ends_with(
+      "what was fitted for the nearest size is taken, extrapolated, with wider intervals."));
+  CHECK(notes(1, "").empty());
+}
+
 // The time of the bytes of 1 GiB in one node is 7/8 B / 240 GB/s; a fill of 4 us adds 2 sqrt(4 us x that).
 TEST_CASE("a pipeline's fill grows with the square root of the bytes") {
   FittedOverhead row;

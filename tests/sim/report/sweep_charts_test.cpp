@@ -66,6 +66,37 @@ TEST_CASE("scaling has a line for each setting of the axes that leave the world 
   CHECK(std::get<double>(lines.rows[2][2]) == doctest::Approx(100 * (102.0 / 8) / (100.0 / 4)));
 }
 
+TEST_CASE("scaling has a line for each machine, and none for one of a single size") {
+  Sweep sweep;
+  Axis clusters{"cluster", {}, {}};
+  for (const char* const name : {"h100", "b200"}) clusters.values.push_back({text_tree(name), name, {}});
+  sweep.dimensions = {{{clusters}}, {{axis_of("cluster.nodes", {"1", "2"})}}};
+  sweep.product = 4;
+  sweep.points = {0, 1, 2};
+  std::vector<PointResult> results(3);
+  for (std::uint32_t point = 0; point < 3; ++point) {
+    results[point].point = point;
+    results[point].world_size = point == 2 ? 16 : 8 << point;
+    results[point].samples_per_s = 100;
+  }
+  const SweepResult result = sweep_result(sweep, std::move(results));
+  const DataSet lines = sweep_scaling(result);
+  REQUIRE(lines.rows.size() == 2);
+  for (const auto& row : lines.rows) CHECK(std::get<std::string>(row[0]).starts_with("h100"));
+}
+
+TEST_CASE("a point with rows in host memory is marked, named and counted") {
+  Sample sample;
+  sample.result.results[10].host_bytes = std::int64_t{1008} << 30;  // the fastest
+  const std::string table = sweep_table(sample.result, 1000, false);
+  CAPTURE(table);
+  CHECK(table.find("1.00 over +host") != std::string::npos);
+  CHECK(table.find("1 of 12 points: Rows stand in host memory, up to 1008 GiB of a node") != std::string::npos);
+  CHECK(table.find("NOT ALL IN GPU MEMORY: planner b, nodes 4, batch_per_gpu 8 keeps 1008 GiB of rows") !=
+        std::string::npos);
+  CHECK(sweep_table(Sample().result, 1000, false).find("host") == std::string::npos);
+}
+
 TEST_CASE("all charts of a sweep fill their specifications, and the page escapes what failed") {
   const Sample sample;
   const std::vector<Chart> charts = sweep_charts(sample.result);

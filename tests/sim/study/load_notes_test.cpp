@@ -88,6 +88,12 @@ TEST_CASE("the rank that is waited for is that of the critical path, whoever loo
   for (const Why* why : {&of_other, &of_nobody}) CHECK_FALSE(has(skewed.notes(why), "its hottest row"));
 }
 
+TEST_CASE("advice for a rank of which nobody knows whether it is waited for is conditional") {
+  const Skewed skewed(pooled(1.2, 2'000));
+  CHECK(has(skewed.notes(), " If the others wait for that rank: replicating table 't' (data_parallel) makes"));
+  CHECK_FALSE(has(skewed.notes(), ". Replicating table"));
+}
+
 TEST_CASE("of ranks that are as full as each other the one that is waited for is told") {
   Skewed even(pooled(1.2));
   even.plan.placements = {whole_table(0, even.item.workload.tables[0], Strategy::column_wise, {{2}}),
@@ -123,18 +129,18 @@ TEST_CASE("of rows that lie together by their ids the cut is to blame, not one r
 TEST_CASE("what helps depends on what can be made of the table") {
   CHECK(
       has(Skewed("rows: 1000000, dim: 64, kind: sequence, average_length: 20, access: {family: zipf, s: 1.2}").notes(),
-          "Replicating its most popular rows may help: 'run --planners flexshard_2tier,flexshard_3tier' tries it."));
+          "replicating its most popular rows may help: 'run --planners flexshard_2tier,flexshard_3tier' tries it."));
   // 18 thousand lookups of one row, and 2,000 rows to reduce in their place.
-  CHECK(has(Skewed(pooled(1.2, 2'000)).notes(), "Replicating table 't' (data_parallel) makes the iteration "));
+  CHECK(has(Skewed(pooled(1.2, 2'000)).notes(), "replicating table 't' (data_parallel) makes the iteration "));
   Skewed planned(pooled(1.2, 2'000));
   planned.item.planner = named_map("row_wise");
   CHECK(has(planned.notes(),
             "Simulate it: --set planner='{name: per_table, tables: {\"t\": data_parallel, \"*\": row_wise}}'."));
   CHECK(has(Skewed(pooled(1.2, 1'000'000, 512)).notes(),
-            "Cutting table 't' into 8 slices of columns (column_wise) makes the iteration "));
+            "cutting table 't' into 8 slices of columns (column_wise) makes the iteration "));
   const std::string narrow = Skewed(pooled(1.2, 1'000'000, 4)).notes();
   CHECK(has(narrow, "can bring the fullest rank below"));
-  CHECK_FALSE(has(narrow, "Cutting table"));
+  CHECK_FALSE(has(narrow, "cutting table"));
 }
 
 TEST_CASE("what the estimate or the planner search says not to help is not advised") {
@@ -142,12 +148,12 @@ TEST_CASE("what the estimate or the planner search says not to help is not advis
   CHECK(has(Skewed(pooled(1.2)).notes(), "whether the others wait for it"));
   CHECK_FALSE(has(Skewed(pooled(1.2)).notes(), " makes the iteration "));
   const std::string wide = Skewed(pooled(1.2, 15'000, 256)).notes();  // fewer rows than lookups, and yet
-  CHECK_FALSE(has(wide, "Replicating table"));
-  CHECK(has(wide, "Cutting table 't' into 8 slices of columns"));
+  CHECK_FALSE(has(wide, "replicating table"));
+  CHECK(has(wide, "cutting table 't' into 8 slices of columns"));
   Skewed searched(pooled(1.2, 2'000));
   searched.item.planner = physics::named("search");
   CHECK(has(searched.notes(), "The planner search has already tried other ways to place it."));
-  CHECK_FALSE(has(searched.notes(), "Replicating table"));
+  CHECK_FALSE(has(searched.notes(), "replicating table"));
   Skewed bound(pooled(1.2, 2'000));
   bound.item.constraints.by_table["t"].sharding_types = {Strategy::row_wise};
   CHECK_FALSE(has(bound.notes(), " makes the iteration "));

@@ -71,6 +71,11 @@ TEST_CASE("rows in host memory whose size the cluster does not state are told wi
   CHECK(has(held.notes(1), "GiB of the host memory of node 0, and the cluster does not state how much a node has"));
   held.item.cluster.host.memory = Bytes{1LL << 40};
   CHECK(held.notes(1).empty());
+  const auto rows = host_rows_notes({held.scenario, held.item, Cluster(held.item.cluster), held.plan});
+  REQUIRE(rows.size() == 1);
+  CHECK(has(rows[0], "GiB of the host memory of node 0, which has 1024 GiB."));
+  const Held fused;
+  CHECK(host_rows_notes({fused.scenario, fused.item, Cluster(fused.item.cluster), fused.plan}).empty());
 }
 
 TEST_CASE("activations of layers that are not stated are told as unknown") {

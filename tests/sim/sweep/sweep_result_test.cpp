@@ -3,6 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <optional>
+
+#include "base/tree/yaml.h"
 
 namespace shardsim::sweep_result_test {
 
@@ -69,6 +72,32 @@ TEST_CASE("where the smallest world has no result the next one is the measure, a
   CHECK(result.without_result() == 1);
   const Sweep rates = sweep_over({axis_of("cluster.nics.rate", {"1 Gbit/s", "2 Gbit/s"})});
   CHECK_FALSE(result_of(rates, {point_of(8, 1), point_of(8, 2)}).scaling_efficiency[0].has_value());
+}
+
+TEST_CASE("a machine scales against itself alone, whatever an axis over clusters calls its sizes") {
+  Axis clusters{"cluster", {}, {}};
+  for (const char* const text :
+       {"{base: h100, label: small, nodes: 4, cost_per_gpu_hour: 2}", "{base: h100, label: large, nodes: 8}", "h100",
+        "{base: b200, label: other, nodes: 8}", "{base: h100, nodes: 2, nics: {rate: 1 GB/s}}"})
+    clusters.values.push_back({parse_yaml(std::string("a: ") + text, "a.yaml").fields.front().second, text, {}});
+  const Sweep sweep = sweep_over({clusters});
+  const SweepResult result =
+      result_of(sweep, {point_of(32, 320), point_of(64, 480), point_of(8, 160), point_of(64, 9600), point_of(16, 16)});
+  const std::vector<std::optional<double>> due = {0.5, 0.375, 1, {}, {}};
+  for (std::size_t i = 0; i < due.size(); ++i) {
+    CAPTURE(i);
+    REQUIRE(result.scaling_efficiency[i].has_value() == due[i].has_value());
+    if (due[i]) CHECK(*result.scaling_efficiency[i] == doctest::Approx(*due[i]));
+  }
+  CHECK(result.scaling_base == std::vector<std::size_t>{2, 2, 2, 3, 4});
+}
+
+TEST_CASE("rows in host memory have a column beside the memory of the GPUs") {
+  const Sweep sweep = sweep_over({axis_of("x", {"1", "2"})});
+  PointResult spilt = point_of(8, 1);
+  spilt.host_bytes = std::int64_t{3} << 30;
+  const SweepResult result = result_of(sweep, {spilt, point_of(8, 2)});
+  CHECK(std::get<std::vector<double>>(column(sweep_columns(result), "host_gib").values) == std::vector<double>{3, 0});
 }
 
 TEST_CASE("the front has what no other point beats, equals too, and nothing without a result") {

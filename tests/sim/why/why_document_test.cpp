@@ -26,4 +26,21 @@ TEST_CASE("slack that rounds to nothing is not shown as none, and none is said t
   CHECK(has(none, "another path of the same length"));
 }
 
+TEST_CASE("a lever within rounding of nothing is said as nothing, of either sign") {
+  Why why;
+  why.iteration_ms = 12.35;
+  Help help;
+  help.iteration_ms = 12.35;
+  help.elasticities = {{.lever = "nics", .name = "NIC rate", .percent = 0.4},
+                       {.lever = "host", .name = "host time", .percent = -0.01}};
+  help.supposed = {{"free_nics", "if the NICs were free", 9, 27.1},
+                   {"free_host", "if the host were free", 12.38, -0.24}};
+  const std::string text = document_text(why_document(why, &help, "main", Medium::terminal), 120, false);
+  CAPTURE(text);
+  CHECK(has(text, "host time  nothing"));
+  CHECK(has(text, "NIC rate      0.40"));
+  CHECK(has(text, "if the host were free         12.38    nothing"));
+  CHECK_FALSE(has(text, "-0.2"));
+}
+
 }  // namespace shardsim::why_document_test

@@ -271,6 +271,28 @@ TEST_CASE("a fit that is worse on the rows left out is not taken, unless by forc
   CHECK(forced.worse_text() == kept.worse_text());
 }
 
+// Small calls follow no rule, so that starts fitted to four fifths of them predict the last one worse.
+TEST_CASE("where small calls get worse and large ones better, the efficiencies of a fit are taken alone") {
+  const ClusterSpec truth = box("overheads: {all_reduce: {across_nodes: {efficiency: 0.8}}}\n");
+  auto rows = timed(rows_of(CollectiveKind::all_reduce, 8, 8), truth);
+  const auto plain = timed(rows_of(CollectiveKind::all_reduce, 8, 8), box());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (*rows[i].bytes >= kMiB) continue;
+    const double sides[] = {1.2, 0.97, 1.02, 0.98, 1.03};
+    rows[i].time = sides[i % 5] * *plain[i].time;
+  }
+  const Calibration calibration = calibrate(box(), rows, {{}, false, "m.csv"});
+  REQUIRE(calibration.collectives.size() == 1);
+  const CollectiveCalibration& one = calibration.collectives[0];
+  CHECK(one.is_taken);
+  CHECK(one.rates_alone);
+  CHECK_FALSE(one.is_worse());
+  CHECK(*one.from_1mib.after.median_abs_pct < 0.5 * *one.from_1mib.before.median_abs_pct);
+  REQUIRE(calibration.values.size() == 1);
+  CHECK(calibration.values[0].path == "overheads.all_reduce.across_nodes.efficiency");
+  CHECK(has(document_text(calibration_document(calibration), 200, false), "efficiencies alone are taken"));
+}
+
 TEST_CASE("calls within a node and across nodes have constants of their own") {
   const ClusterSpec truth = box(
       "overheads: {all_gather: {in_node: {fill: \"1 us\", efficiency: 0.9}, across_nodes: {start: \"70 us\", fill: \"9 "

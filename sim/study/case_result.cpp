@@ -203,7 +203,8 @@ double fitted_share_pct(const Published& published, const CaseResult& result, co
 }
 
 HostFigures host_figures(const Software& software, const Timeline& timeline) {
-  HostFigures figures{software.name, software.with_graph};
+  HostFigures figures{software.name};
+  figures.with_graph = software.with_graph;
   const std::vector<HostShare> ranks = host_times_of(timeline);
   const auto worst = std::ranges::max_element(ranks, {}, &HostShare::waited_for_ms);
   if (worst == ranks.end()) return figures;

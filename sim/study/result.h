@@ -67,9 +67,9 @@ struct JobFigures {
 // What a case says of its hosts, where it states software: of the rank that waits for its host longest.
 struct HostFigures {
   std::string software;
-  std::string with_graph;  // Software::with_graph
   int rank = 0;
   double busy_ms = 0, waits_for_host_ms = 0;
+  std::string with_graph{};  // Software::with_graph
 };
 
 // What published numbers of another payload are compared with.

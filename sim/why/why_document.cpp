@@ -103,10 +103,14 @@ std::string path_legend(const Why& why, std::size_t most) {
   return text;
 }
 
-// What moves an iteration so little may come of the order of its operations alone, and can have either sign.
+// A change for the better that makes an iteration longer by so little does so by the order of its operations alone.
 constexpr double kNothingPerCent = 0.015;  // per cent per per cent
 constexpr double kNothingShorter = 0.3;    // per cent of the iteration
 constexpr const char* kNothing = "nothing";
+
+bool is_nothing(double percent, double rounds_to_none, double most_for_worse) {
+  return percent < rounds_to_none && percent > -most_for_worse;
+}
 
 // Without the sign of what rounds to 0.
 std::string hundredths(double value) {
@@ -119,7 +123,7 @@ Sheet elasticities_sheet(const Help& help) {
                    {"10 % better, %"},    {"10 % worse, %"}, {"", false}};
   for (const Elasticity& each : help.elasticities) {
     const auto cell = [](const std::optional<double>& value) { return value ? hundredths(*value) : ""; };
-    const bool nothing = std::abs(each.percent) < kNothingPerCent && !each.switches;
+    const bool nothing = is_nothing(each.percent, 0.005, kNothingPerCent);
     sheet.rows.push_back({{each.name, nothing ? kNothing : hundredths(each.percent), cell(each.on_path),
                            cell(each.better_pct), cell(each.worse_pct), each.switches ? "another path" : ""},
                           false});
@@ -132,7 +136,7 @@ Sheet supposed_sheet(const Help& help) {
   Sheet sheet;
   sheet.columns = {{"supposed", false, true}, {"iteration ms"}, {"% shorter"}};
   for (const Supposed& each : help.supposed) {
-    const bool nothing = std::abs(each.shorter_pct) < kNothingShorter;
+    const bool nothing = is_nothing(each.shorter_pct, 0.05, kNothingShorter);
     sheet.rows.push_back(
         {{each.text, fixed(each.iteration_ms, places), nothing ? kNothing : fixed(each.shorter_pct, 1)}, false});
   }
@@ -140,13 +144,12 @@ Sheet supposed_sheet(const Help& help) {
 }
 
 void add_help(Document& document, const Help& help) {
-  Section section =
-      table_section("What would help",
-                    "% per %: by how much iterations get shorter if a rate is 1 % higher, or a cost or "
-                    "an amount 1 % lower, with the same plan; computed from simulations with a change of "
-                    "10 %. nothing: so little that the order of operations alone may make it. another path: "
-                    "within these 10 % something else becomes critical.",
-                    elasticities_sheet(help));
+  Section section = table_section("What would help",
+                                  "% per %: by how much iterations get shorter if a rate is 1 % higher, or a cost or "
+                                  "an amount 1 % lower, with the same plan; computed from simulations with a change of "
+                                  "10 %. nothing: no more than the order of operations alone may make. another path: "
+                                  "within these 10 % something else becomes critical.",
+                                  elasticities_sheet(help));
   for (const std::string& remark : help.remarks) section.blocks.emplace_back(Paragraph{remark});
   document.add(std::move(section));
   document.add(table_section("And if", "Simulated, the plan kept.", supposed_sheet(help)));

@@ -76,6 +76,24 @@ cases: [{name: before, cluster: {base: dgx_a100_80gb, nodes: 2}}, {name: after, 
 EOF
 run run study.yaml -q -o out --json
 check "are those of what it left out: $(cat streams/err)" grep -q 'and for all_gather of what the calibration of .exchange. left out' streams/out
+cat >nodes.yaml <<EOF
+schema: shardsim.scenario/1
+cluster: {base: exchange.yaml, nodes: 2}
+workload: nv_medium
+planner: {name: hugectr}
+sweep: {axes: {cluster.nodes: [2, 4]}}
+EOF
+run sweep nodes.yaml -q -o nodes
+note=$(tr -s '\n ' ' ' <streams/out)
+check "a sweep says at which points they are extrapolated: $note" grep -q "1 of 2 points: The overheads of all_gather across nodes of 'exchange' are fitted for groups of 16 ranks, and all nodes together are 32: what was fitted for the nearest size is taken, extrapolated, with wider intervals" <<<"$note"
+for command in plan why; do
+  run "$command" nodes.yaml --set cluster.nodes=4
+  check "$command, too: $(cat streams/err)" grep -q '^note: The overheads of all_gather across nodes .* extrapolated' streams/err
+done
+run run nodes.yaml -q -o four --set cluster.nodes=4
+check "run names the operations" bash -c "tr -s '\n ' ' ' <streams/out | grep -q 'The fitted overheads of all_gather were measured in groups of another size than'"
+run collective predict --cluster exchange.yaml --nodes 4 --kind all_gather --sizes "1 MiB"
+check "collective predict has a note: $(cat streams/out streams/err)" grep -q 'fitted for 16' streams/out
 run cluster calibrate --cluster dgx_h100 --measurements "$source/scenarios/measurements/one_gpu/h100/grid.csv" -o my_gpu.yaml
 printf '%s\n' 'schema: shardsim.scenario/1' 'workload: nv_medium' 'planner: {name: hugectr}' 'compute_model: {name: roofline}' \
   'cluster: {base: my_gpu.yaml, nodes: 1}' >study.yaml
@@ -134,4 +152,4 @@ refuse 2 'dgx1_v10' cluster calibrate --cluster dgx1_v10 --measurements m.csv -o
 echo notes >notes.yaml
 refuse 2 'notes.yaml: the file exists, and .shardsim cluster calibrate. is not known to have written it' cluster calibrate --cluster dgx1_v100 --measurements m.csv -o notes.yaml
 refuse 2 'argument calibrat.*calibrate' cluster calibrat
-finish 50
+finish 55

@@ -72,8 +72,8 @@ bool is_extrapolated(const OverheadSpec& stated, const CallShape& call, const Cl
   return measured.group.members != call.group.members && outside(*stated.holds_for, measured, spec).empty();
 }
 
-// By how much more predictions are off for every doubling of ranks beyond those that were measured: a guess, about what
-// the systems behind the public fits differ among each other.
+// The scale of what every doubling of ranks beyond those that were measured adds to the errors there: a guess, for few
+// systems have published times at several numbers of nodes.
 constexpr double kScaleOfDoubling = 0.1;
 
 OverheadSpec extrapolated(OverheadSpec stated, int ranks) {

@@ -73,13 +73,6 @@ int work_and_tell(const WorkerTask& task, int to) {
   }
 }
 
-// A worker is gone soon, so what it frees is kept for its next allocation: HDF5 and simulations allocate and free large
-// blocks many times, and to fetch each from the kernel again costs a tenth of a run.
-void keep_freed_memory() {
-  ::mallopt(M_MMAP_THRESHOLD, 64 << 20);
-  ::mallopt(M_TRIM_THRESHOLD, 512 << 20);
-}
-
 Error no_worker(const std::string& what, int error_number) {
   return run_error(what + ": " + std::strerror(error_number),
                    "Allow more processes (ulimit -u), open files (ulimit -n) and memory (ulimit -v)");
@@ -268,6 +261,11 @@ class Pool {
 };
 
 }  // namespace
+
+void keep_freed_memory() {
+  ::mallopt(M_MMAP_THRESHOLD, 64 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 512 << 20);
+}
 
 WorkerDied::WorkerDied(const std::string& name, int how)
     : Error(run_error("the worker of case '" + name + "' died (" +

@@ -51,5 +51,6 @@ int run_until_stopped(const std::vector<std::string>& words) {
 
 int main(int count, char** values) {
   on_stop_signals(OnStop::ends);
+  keep_freed_memory();
   return guarded([&] { return run_until_stopped(std::vector<std::string>(values + 1, values + count)); });
 }

@@ -201,19 +201,33 @@ Program make_program(const Case& item, const Cluster& cluster, const Plan& plan,
   return program;
 }
 
-std::vector<double> placement_log_times(const Case& item, const Cluster& cluster, const Plan& plan,
-                                        std::optional<double> typical_ms, std::shared_ptr<KnownShares> known) {
-  LoweringOptions options = lowering_options(item, false);
-  options.known = known ? known : std::make_shared<KnownShares>();
-  const RowDraws draws(plan, item.workload, cluster.world_size(), options);
+namespace {
+
+std::vector<double> log_times_of(const RowDraws& draws, const Case& item, const Cluster& cluster, const Plan& plan,
+                                 std::optional<double> typical_ms, const std::shared_ptr<KnownShares>& known) {
   const auto compute = make_compute_model(item.compute_model);
   const auto network = make_network(runs_once(item.network) ? named_map("fair_queues") : item.network);
   return draws.log_times([&](int draw) {
     if (typical_ms && draw == draws.typical()) return *typical_ms;
-    const Program program = make_program(item, cluster, plan, Scenario{}, false, options.known, draw);
+    const Program program = make_program(item, cluster, plan, Scenario{}, false, known, draw);
     const std::vector<OpWork> works = expand_ops(program, cluster, *compute, item.algorithms);
     return iteration_time(program, cluster, works, *network, engine_options(item)).ms();
   });
+}
+
+RowDraws draws_of(const Case& item, const Cluster& cluster, const Plan& plan,
+                  const std::shared_ptr<KnownShares>& known) {
+  LoweringOptions options = lowering_options(item, false);
+  options.known = known;
+  return {plan, item.workload, cluster.world_size(), options};
+}
+
+}  // namespace
+
+std::vector<double> placement_log_times(const Case& item, const Cluster& cluster, const Plan& plan,
+                                        std::optional<double> typical_ms) {
+  const auto known = std::make_shared<KnownShares>();
+  return log_times_of(draws_of(item, cluster, plan, known), item, cluster, plan, typical_ms, known);
 }
 
 EngineOptions engine_options(const Case& item) {
@@ -238,12 +252,19 @@ PreparedCase PreparedCase::with_plan(Plan planned) const {
 }
 
 const Program& PreparedCase::program() const {
-  if (!program_) program_ = make_program(item, cluster, plan, scenario, false, known_);
+  if (program_) return *program_;
+  const std::optional<int> draw = item.load.placement ? std::nullopt : std::optional(row_draws().typical());
+  program_ = make_program(item, cluster, plan, scenario, false, known_, draw);
   return *program_;
 }
 
 std::vector<double> PreparedCase::placement_log_times(std::optional<double> typical_ms) const {
-  return shardsim::placement_log_times(item, cluster, plan, typical_ms, known_);
+  return log_times_of(row_draws(), item, cluster, plan, typical_ms, known_);
+}
+
+const RowDraws& PreparedCase::row_draws() const {
+  if (!row_draws_) row_draws_ = draws_of(item, cluster, plan, known_);
+  return *row_draws_;
 }
 
 Program PreparedCase::observed_program() const {

@@ -11,6 +11,7 @@
 #include "plan/plan.h"
 #include "sim/engine/engine.h"
 #include "sim/lower/lower.h"
+#include "sim/lower/row_draws.h"
 #include "sim/program/program.h"
 #include "sim/scenario/scenario.h"
 #include "topology/graph/cluster.h"
@@ -71,8 +72,7 @@ Program make_program(const Case& item, const Cluster& cluster, const Plan& plan,
 // What an iteration of the plan takes in each draw of where its rows may lie, as RowDraws::log_times() has it; of
 // expected batches, also where the case's are drawn. `typical_ms`: of the typical draw, where that is known.
 std::vector<double> placement_log_times(const Case& item, const Cluster& cluster, const Plan& plan,
-                                        std::optional<double> typical_ms = {},
-                                        std::shared_ptr<KnownShares> known = nullptr);
+                                        std::optional<double> typical_ms = {});
 
 EngineOptions engine_options(const Case& item);
 
@@ -106,7 +106,10 @@ class PreparedCase {
   std::vector<double> placement_log_times(std::optional<double> typical_ms) const;
 
  private:
+  const RowDraws& row_draws() const;
+
   mutable std::optional<Program> program_;
+  mutable std::optional<RowDraws> row_draws_;
   std::shared_ptr<KnownShares> known_;  // of the tables, for all Programs of the case
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "base/document/cells.h"
@@ -27,8 +28,8 @@ std::string rough(double ms) {
 
 // To three digits, and whole ones above.
 std::string three_digits(double ms) {
-  const int places = ms >= 100 ? 0 : ms >= 10 ? 1 : ms >= 1 ? 2 : 3;
-  return fixed(ms, places);
+  const int digits_before = ms > 0 ? static_cast<int>(std::floor(std::log10(ms))) + 1 : 1;
+  return fixed(ms, std::max(0, 3 - digits_before));
 }
 
 Sheet choices_sheet(const StudyResult& study, bool few) {

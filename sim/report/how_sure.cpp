@@ -13,6 +13,7 @@
 #include "sim/report/alike_clusters.h"
 #include "sim/report/published_iterations.h"
 #include "sim/report/result_sheets.h"
+#include "sim/study/result_fields.h"
 
 namespace shardsim {
 namespace {
@@ -68,7 +69,7 @@ NoteList grouped_notes(const StudyResult& study, const auto& texts_of) {
 NoteList placement_notes(const StudyResult& study) {
   NoteList list;
   for (const CaseResult& item : study.cases) {
-    const std::vector<double>& ms = item.row_placements_ms;
+    const std::vector<double> ms = row_placements_ms(item);
     if (ms.empty()) continue;
     if (list.notes.empty())
       list.notes.push_back(

@@ -344,8 +344,7 @@ CaseResult whole_case(const PreparedCase& prepared, bool pareto) {
   }
   if (!item.job) {
     const std::optional<double> typical_ms = draws_batches(item) ? std::nullopt : std::optional(result.iteration_ms);
-    for (const double log_time : prepared.placement_log_times(typical_ms))
-      result.row_placements_ms.push_back(result.iteration_ms * std::exp(log_time));
+    result.placement_log_times = prepared.placement_log_times(typical_ms);
   }
   if (prepared.scenario.cross_check) add_torchrec(result, prepared);
   result.notes = case_notes(result, prepared);

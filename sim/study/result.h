@@ -111,9 +111,9 @@ struct CaseResult {
   std::vector<ParetoFigure> pareto;
   std::vector<std::string> notes;
   std::optional<JobFigures> job;
-  // [draw] ms of an iteration by where its hot rows may lie (placement_log_times()), expected batches; empty where
-  // nothing depends on it, and for jobs.
-  std::vector<double> row_placements_ms;
+  // [draw] of where its hot rows may lie, as the function of this name has it; empty where nothing depends on it, and
+  // for jobs.
+  std::vector<double> placement_log_times;
   std::optional<DrawnFigures> drawn;      // only where batches are drawn; `iteration_ms` is their mean
   std::optional<HostFigures> host;        // only where software is stated
   std::optional<EstimatedCase> torchrec;  // only where the scenario asks for a cross-check

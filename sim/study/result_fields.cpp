@@ -1,6 +1,7 @@
 #include "sim/study/result_fields.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace shardsim {
 
@@ -75,6 +76,12 @@ MemoryNeed memory_need(const CaseResult& result) {
   if (!result.memory_profile.ranks.empty()) need.peak = result.memory_profile.highest().bytes();
   need.buffers_counted = result.buffers_counted;
   return need;
+}
+
+std::vector<double> row_placements_ms(const CaseResult& result) {
+  std::vector<double> ms;
+  for (const double log_time : result.placement_log_times) ms.push_back(result.iteration_ms * std::exp(log_time));
+  return ms;
 }
 
 bool fits(const CaseResult& result) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cmath>
+
 #include "plan/memory_need.h"
 #include "sim/confidence/interval_fields.h"
 #include "sim/program/program_table.h"
@@ -300,6 +302,9 @@ void fields(Visitor& visit, MaybeConst<HostFigures> auto& host) {
 MemoryNeed memory_need(const CaseResult& result);
 bool fits(const CaseResult& result);
 
+// [draw] ms of an iteration by where its hot rows may lie; empty where nothing depends on it.
+std::vector<double> row_placements_ms(const CaseResult& result);
+
 // Ranks that are alike, as a form with names tells them.
 template <typename Visitor>
 RankClasses class_fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
@@ -325,6 +330,19 @@ void high_water_fields(Visitor& visit, MaybeConst<CaseResult> auto& result, cons
   }
 }
 
+// Written as the times themselves.
+template <typename Visitor>
+void placement_fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
+  visit(result.placement_log_times);
+  if constexpr (Named<Visitor>) {
+    std::vector<double> ms = row_placements_ms(result);
+    visit.take("row_placements_ms", ms);
+    if constexpr (Visitor::kReads) {
+      for (const double each : ms) result.placement_log_times.push_back(std::log(each / result.iteration_ms));
+    }
+  }
+}
+
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
   visit(result.workload, result.cluster, result.planner, result.world_size, result.batch_per_gpu, result.last_change);
@@ -346,7 +364,7 @@ void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
     inner.field("shortest_iteration_ms", job.shortest_ms);
     inner.field("longest_iteration_ms", job.longest_ms);
   });
-  visit.take("row_placements_ms", result.row_placements_ms);
+  placement_fields(visit, result);
   visit.field("drawn_batches", result.drawn);
   visit.group("estimate", [&](auto& inner) { inner.field("iteration_ms", result.estimate_iteration_ms); });
   visit.field("host", result.host);

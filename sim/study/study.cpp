@@ -1,7 +1,6 @@
 #include "sim/study/study.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "base/files.h"
@@ -195,8 +194,7 @@ void add_intervals(StudyResult& study, const Scenario& scenario) {
     const bool judged = std::ranges::any_of(
         item.published, [](const Published& published) { return published.quantity == "iteration"; });
     const double batches = result.drawn ? result.drawn->iteration_ms.standard_error / result.iteration_ms : 0;
-    DrawnSpread spread{batches, {}};
-    for (const double ms : result.row_placements_ms) spread.placements.push_back(std::log(ms / result.iteration_ms));
+    DrawnSpread spread{batches, result.placement_log_times};
     result.interval = judge.interval(item, {result.iteration_ms, result.timeline, result.path, std::move(spread)},
                                      judged ? setting_of(item, result.world_size).system() : "");
   }

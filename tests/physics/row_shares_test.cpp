@@ -124,6 +124,7 @@ TEST_CASE("equal rows that divide, and even shares, give the Program of even sha
         for (Table& table : workload.tables) table.row_order = order;
         Program program = lowered_with(plan_of(strategy), workload, cluster);
         program.tables = even.tables;
+        for (Table& table : program.tables) table.row_key.clear();  // by the names of tables, as it was lowered
         CHECK(program_to_json(program) == before);
       }
     }

@@ -43,8 +43,8 @@ PointFigures run_figures(const Case& item, const Plan& plan) {
   const CaseResult result = simulated_case(prepared, false);
   REQUIRE(!result.path.empty());
   const double spread = result.drawn ? result.drawn->iteration_ms.standard_error / result.iteration_ms : 0;
-  const Interval interval =
-      judge()->wordless_interval(item, {result.iteration_ms, result.timeline, result.path, spread});
+  const Interval interval = judge()->wordless_interval(
+      item, {result.iteration_ms, result.timeline, result.path, {spread, result.placement_log_times}});
   return {result.iteration_ms,
           interval,
           result.samples_per_s,

@@ -98,7 +98,7 @@ run cluster calibrate --cluster dgx_h100 --measurements "$source/scenarios/measu
 printf '%s\n' 'schema: shardsim.scenario/1' 'workload: nv_medium' 'planner: {name: hugectr}' 'compute_model: {name: roofline}' \
   'cluster: {base: my_gpu.yaml, nodes: 1}' >study.yaml
 run run study.yaml -q -o out --json --force
-check "and so are those of a calibrated GPU: $(cat streams/err)" grep -qE 'for product, lookup, update of what the calibration of .my_gpu. left out' streams/out
+check "and so are those of a calibrated GPU: $(cat streams/err)" grep -qE 'for lookup, product, update of what the calibration of .my_gpu. left out' streams/out
 rm -rf my_gpu.yaml
 rm -rf out study.yaml mine.yaml forced.yaml exchange.yaml two.csv mine.csv exchange.csv
 

@@ -65,7 +65,7 @@ class GpuSpans {
       auto span = std::ranges::partition_point(stream, [&](const GpuSpan& each) { return each.end <= from; });
       for (; span != stream.end() && span->start < until; ++span) running.push_back(*span);
     }
-    std::ranges::stable_partition(running, &GpuSpan::computes);
+    std::stable_partition(running.begin(), running.end(), [](const GpuSpan& span) { return span.computes; });
     return running;
   }
 

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/tree/map_reader.h"
+#include "models/workload/module_notes.h"
 #include "models/workload/workload.h"
 #include "plan/torchrec_types.h"
 
@@ -55,8 +56,7 @@ class Keeper {
     if (constraint_.torchrec_only && tier) return "is cut into tiers of rows, which TorchRec does not have";
     if (constraint_.torchrec_only && is_beyond_torchrec(placement, table_)) {
       return fmt::format("is {}, and TorchRec's modules of {} tables have only {}", strategy_name(placement.strategy),
-                         table_.kind == TableKind::pooled ? "pooled" : "sequence",
-                         types_text(torchrec_types(table_.kind)));
+                         kind_name(table_.kind), types_text(torchrec_types(table_.kind)));
     }
     const auto& types = constraint_.sharding_types;
     if (!types.empty() && std::ranges::find(types, placement.strategy) == types.end()) {
@@ -143,7 +143,7 @@ void check_torchrec_types(const Constraints& constraints, const Workload& worklo
     throw input_error(
         constraint->place,
         fmt::format("constraints of {} allow only {}, which TorchRec does not have for a {} table", excerpt(table.name),
-                    types_text(constraint->sharding_types), table.kind == TableKind::pooled ? "pooled" : "sequence"),
+                    types_text(constraint->sharding_types), kind_name(table.kind)),
         fmt::format("Allow one of {}, or leave torchrec_only out", types_text(torchrec_types(table.kind))));
   }
 }

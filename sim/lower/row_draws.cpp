@@ -34,7 +34,7 @@ class LoadDraws {
 
   std::vector<double> loads() const {
     std::vector<double> loads;
-    if (scattered_.empty() || options_.load.placement) return loads;
+    if (scattered_.empty()) return loads;
     for (int draw = 1; draw <= kRowDraws; ++draw) loads.push_back(load_of(draw));
     return loads;
   }
@@ -107,7 +107,9 @@ class LoadDraws {
 }  // namespace
 
 RowDraws::RowDraws(const Plan& plan, const Workload& workload, int world_size, const LoweringOptions& options)
-    : world_size_(world_size), loads_(LoadDraws(plan, workload, world_size, options).loads()) {
+    : world_size_(world_size) {
+  if (options.load.placement) return;  // nothing is left to be drawn
+  loads_ = LoadDraws(plan, workload, world_size, options).loads();
   const double middle = mean(loads_);
   for (double& load : loads_) load /= middle;
 }

@@ -29,7 +29,7 @@ trap 'rm -rf "$work" "$output.part"' EXIT
 packed=$work/shardsim-validator
 
 # The first header that a file includes: the one that it implements.
-own_header() { sed -n 's/^#include "\(.*\)".*/\1/p' "$1" | head -n 1; }
+own_header() { sed -n 's/^#include "\(.*\)".*/\1/p' "$1" | sed -n 1p; }
 
 declare -A stand_in stated kind_of
 for file in validate/bare/*.cpp cli/bare/*.cpp; do

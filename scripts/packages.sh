@@ -17,7 +17,7 @@ esac
 
 missing=()
 for package in "${wanted[@]}"; do
-  dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+  dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null | grep -x installed >/dev/null || missing+=("$package")
 done
 [ "${#missing[@]}" -gt 0 ] || exit 0
 

@@ -87,7 +87,7 @@ planner: {name: flex}
 network: {name: closed_form}
 YAML
 run run closed.yaml -q --json -o closed
-share=$(grep -A2 '"limited_by"' streams/out | grep -o '"share_pct": [0-9.]*' | head -1 | cut -d' ' -f2)
+share=$(grep -A2 '"limited_by"' streams/out | grep -o '"share_pct": [0-9.]*' | sed -n 1p | cut -d' ' -f2)
 check "nothing is busy for more than all of the time: $share" awk "BEGIN { exit !($share > 0 && $share <= 100) }"
 check "and what the closed form leaves out is said" grep -q 'ask for more of node0/nic' streams/out
 echo "-- a planner that chooses a worse plan"

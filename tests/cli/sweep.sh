@@ -25,7 +25,7 @@ check "its count is said before: $(cat streams/err)" grep -q '^note: 16 points (
 check "the place of the page is told" grep -q '^report: grid/report.html$' streams/err
 check "a row per point" [ "$(wc -l <grid/sweep.csv)" -eq 17 ]
 check "the first axis changes slowest" [ "$(column grid/sweep.csv 'cluster.nics.rate [Gbit/s]' | tr '\n' ' ')" = "10 10 10 10 20 20 20 20 30 30 30 30 40 40 40 40 " ]
-check "planners by their labels" [ "$(column grid/sweep.csv planner | head -2 | tr '\n' ' ')" = "row_wise two tiers " ]
+check "planners by their labels" [ "$(column grid/sweep.csv planner | sed -n 1,2p | tr '\n' ' ')" = "row_wise two tiers " ]
 check "no line of the table is wider than 100 columns" [ "$(awk '{ if (length($0) > most) most = length($0) } END { print most }' streams/out)" -le 100 ]
 
 # Points are what `run` gives for the same settings.
@@ -87,7 +87,7 @@ run sweep machines.yaml -o machines -q
 said=$(tr -s '\n ' ' ' <streams/out)
 check "chances are told between clusters ($code): $said" grep -qE 'Between machines.* b200 +(ib|roce|b200_4) +[0-9.]+' -i <<<"$said"
 check "clusters that come out alike are named: $said" grep -q "Not told apart: 'hgx_h100_8x400g' and 'hgx_h100_8x400g_roce' come out alike" <<<"$said"
-check "scaling is within one machine" [ "$(column machines/sweep.csv scaling_efficiency | head -3 | tr '\n' ' ')" = "  1 " ]
+check "scaling is within one machine" [ "$(column machines/sweep.csv scaling_efficiency | sed -n 1,3p | tr '\n' ' ')" = "  1 " ]
 check "and has a value at its other size" [ -n "$(cell machines/sweep.csv 4 scaling_efficiency)" ]
 check "a line of the chart for it alone: the page has no other" grep -q 'Each line is one machine' machines/report.html
 
@@ -103,7 +103,7 @@ check "marks them in the table" grep -qE ' over +' streams/out
 check "and names the fastest that fits" grep -q 'the fastest that fits has rate 400 Gbit/s, batch_per_gpu 2048\.' <<<"$said"
 
 echo "-- sorted, with a currency, and notes of all points"
-sorted() { run sweep "$1" -o "sorted_$2" -q --sort "$2" --force; first=$(sed -n '/^POINTS/,/^$/p' streams/out | grep -m1 -E '^ *[0-9]+ Gbit'); }
+sorted() { run sweep "$1" -o "sorted_$2" -q --sort "$2" --force; first=$(sed -n '/^POINTS/,/^$/p' streams/out | grep -E '^ *[0-9]+ Gbit' | sed -n 1p); }
 priced='cluster: {base: toy_2x4, cost_per_gpu_hour: 3, currency: EUR}'
 sed "s|^cluster: .*|$priced|" grid.yaml >priced.yaml
 run sweep grid.yaml -o unpriced --sort cost
@@ -113,7 +113,7 @@ for figure in samples iteration cost memory; do
   check "sorted by $figure ($code): $(cat streams/err)" grep -qE '^POINTS, (most samples per second|shortest iteration|least cost of a million samples|least memory) first' streams/out
 done
 sorted priced.yaml iteration
-check "the shortest iteration stands first: $first" [ "$(awk '{ print $5 }' <<<"$(sed 's/two tiers/two_tiers/; s/ Gbit/_Gbit/' <<<"$first")")" = "$(printf '%.4g' "$(column sorted_iteration/sweep.csv iteration_ms | sort -g | head -1)")" ]
+check "the shortest iteration stands first: $first" [ "$(awk '{ print $5 }' <<<"$(sed 's/two tiers/two_tiers/; s/ Gbit/_Gbit/' <<<"$first")")" = "$(printf '%.4g' "$(column sorted_iteration/sweep.csv iteration_ms | sort -g | sed -n 1p)")" ]
 check "the cost has its currency" grep -q 'cost EUR' streams/out
 check "and the page has it, too" grep -q 'cost EUR' sorted_iteration/report.html
 scenario two.yaml 'axes: {workload.batch_per_gpu: [16, 32]}'

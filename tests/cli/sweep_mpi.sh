@@ -6,7 +6,7 @@ shardsim=$(realpath "$1") source=$(realpath "$2")
 . "$source/tests/cli/lib.sh"
 [ -e "$(dirname "$shardsim")/shardsim_mpi.so" ] || without_mpi "this build has no MPI part"
 command -v mpirun >/dev/null || without_mpi "no mpirun"
-mpirun --version | grep -q 'Open MPI' || without_mpi "mpirun is not Open MPI's, whose options this test uses"
+mpirun --version | grep 'Open MPI' >/dev/null || without_mpi "mpirun is not Open MPI's, whose options this test uses"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 same_results() { cmp -s "$1/sweep.csv" "$2/sweep.csv" && cmp -s "$1/sweep.h5" "$2/sweep.h5" && cmp -s "$1/report.html" "$2/report.html"; }
@@ -71,7 +71,7 @@ check "the next call goes on: $(cat streams/err)" grep -qE '^note: [0-9,]+ of th
 check "and gives the same bytes" same_results local dead
 
 echo "-- a launcher that goes on without a rank"
-if mpirun --help all 2>/dev/null | grep -q -- '-enable-recovery'; then
+if mpirun --help all 2>/dev/null | grep -- '-enable-recovery' >/dev/null; then
   start_and_kill on --enable-recovery
   check "the sweep goes on without it ($code): $(cat streams/err)" [ "$(wc -l <on/sweep.csv)" -eq 601 ]
   check "and gives the same bytes" same_results local on

@@ -106,8 +106,8 @@ check "a local call meanwhile is refused ($code): $(cat streams/second)" grep -q
 # The whole node: its daemon, the step's, and the task.
 for process in $(cat "/proc/${nodes[two]}/task/"*/children) "${nodes[two]}"; do kill -KILL "$process" 2>/dev/null || true; done
 for process in $(pgrep -x shardsim) $(pgrep -x slurmstepd); do
-  tr '\0' '\n' <"/proc/$process/environ" 2>/dev/null | grep -qx "SLURM_CONF=$SLURM_CONF" || continue
-  tr '\0' '\n' <"/proc/$process/environ" 2>/dev/null | grep -qx 'SLURMD_NODENAME=two' && kill -KILL "$process"
+  tr '\0' '\n' <"/proc/$process/environ" 2>/dev/null | grep -x "SLURM_CONF=$SLURM_CONF" >/dev/null || continue
+  tr '\0' '\n' <"/proc/$process/environ" 2>/dev/null | grep -x 'SLURMD_NODENAME=two' >/dev/null && kill -KILL "$process"
 done
 scancel -u root
 check "the array ends" until_true none_left

@@ -329,7 +329,7 @@ port=$(port)
 env --default-signal=INT,TERM RANK=0 WORLD_SIZE=8 LOCAL_RANK=0 LOCAL_WORLD_SIZE=8 MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" \
   "$validate" row_wise.json -o waits.h5 >streams/out 2>streams/err </dev/null &
 pid=$!
-listens() { ls -l "/proc/$pid/fd" | grep -q socket; }
+listens() { ls -l "/proc/$pid/fd" | grep socket >/dev/null; }
 until_true listens
 kill -INT $pid
 ends $pid
@@ -344,7 +344,7 @@ for rank in 0 1 2 4 5 6 7; do start $rank 8 "$port" row_wise.json -o never.h5 --
 meets() {
   local rank
   [ -d "/proc/$1" ] || return 0
-  rank=$(pgrep -P "$1") && ls -l "/proc/$rank/fd" | grep -q socket
+  rank=$(pgrep -P "$1") && ls -l "/proc/$rank/fd" | grep socket >/dev/null
 }
 for each in $pids; do until_true meets "$each"; done
 ends $pids

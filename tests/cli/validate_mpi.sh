@@ -6,10 +6,10 @@ set -euo pipefail
 simulator=$(realpath "$1") validate=$(realpath "$2") source=$(realpath "$3") wire_check=$(realpath "${4:-/}")
 shardsim=$validate
 . "$source/tests/cli/lib.sh"
-"$validate" --help | grep -q 'transports: [a-z,]*mpi' ||
+"$validate" --help | grep 'transports: [a-z,]*mpi' >/dev/null ||
   without_mpi "this shardsim-validate has no MPI part (cmake -DSHARDSIM_MPI=ON)"
 command -v mpirun >/dev/null || without_mpi "no mpirun"
-mpirun --version | grep -q 'Open MPI' || without_mpi "mpirun is not Open MPI's, whose options this test uses"
+mpirun --version | grep 'Open MPI' >/dev/null || without_mpi "mpirun is not Open MPI's, whose options this test uses"
 
 # More ranks than cores, and in containers root.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

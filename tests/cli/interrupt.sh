@@ -5,9 +5,10 @@ set -euo pipefail
 shardsim=$(realpath "$1") source=$(realpath "$2")
 . "$source/tests/cli/lib.sh"
 
-# 20 cases of 1,024 GPUs on nodes that all differ: minutes of work.
+# 20 cases of 256 drawn iterations of 1,024 GPUs on nodes that all differ: minutes of work.
 {
   printf 'schema: shardsim.scenario/1\nplanner: {name: flexshard_3tier}\nworkload: rm1\npayload: planned\n'
+  printf 'load: {batches: drawn, iterations: 256}\n'
   printf 'cluster:\n  base: a100_mesh_4x8\n  nodes: 128\n  faults:\n'
   for node in $(seq 0 127); do echo "    - {node: $node, nic: 0, rate_factor: 0.$((500 + node))}"; done
   echo 'cases:'

@@ -6,7 +6,7 @@
 #include "models/collective/collective_prediction.h"
 #include "models/collective/fitted_overheads.h"
 #include "plan/plan.h"
-#include "sim/scenario/scenario.h"
+#include "study/scenario/scenario.h"
 
 namespace shardsim {
 namespace {

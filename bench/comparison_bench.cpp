@@ -4,10 +4,10 @@
 
 #include <string>
 
+#include "accuracy/measurements/judgement.h"
+#include "accuracy/measurements/read/measurements.h"
+#include "accuracy/measurements/read/system_map.h"
 #include "validate/comparison/timeline_comparison.h"
-#include "validate/measurements/judgement.h"
-#include "validate/measurements/read/measurements.h"
-#include "validate/measurements/read/system_map.h"
 
 namespace shardsim {
 namespace {

@@ -16,8 +16,8 @@
 #include "plan/column_shards/shard_costs.h"
 #include "plan/learned/cost_model.h"
 #include "plan/planner.h"
-#include "sim/planning/prepared_case.h"
-#include "sim/scenario/scenario.h"
+#include "study/planning/prepared_case.h"
+#include "study/scenario/scenario.h"
 
 namespace shardsim {
 namespace {

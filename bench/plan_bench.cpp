@@ -4,8 +4,8 @@
 #include "base/tree/map_reader.h"
 #include "base/tree/yaml.h"
 #include "plan/planner.h"
-#include "sim/planning/prepared_case.h"
-#include "sim/scenario/scenario.h"
+#include "study/planning/prepared_case.h"
+#include "study/scenario/scenario.h"
 
 namespace shardsim {
 namespace {

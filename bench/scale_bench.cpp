@@ -11,7 +11,7 @@
 #include "sim/engine/network.h"
 #include "sim/lower/lower.h"
 #include "sim/memory/memory_profile.h"
-#include "sim/planning/prepared_case.h"
+#include "study/planning/prepared_case.h"
 
 namespace shardsim {
 namespace {

@@ -3,7 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include "bench/peak_memory.h"
-#include "sim/study/study.h"
+#include "study/run/study.h"
 
 namespace shardsim {
 namespace {

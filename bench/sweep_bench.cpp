@@ -3,8 +3,8 @@
 // left out.
 #include <benchmark/benchmark.h>
 
-#include "sim/planning/prepared_case.h"
-#include "sim/sweep/kept_plan.h"
+#include "study/planning/prepared_case.h"
+#include "study/sweep/kept_plan.h"
 
 namespace shardsim {
 namespace {

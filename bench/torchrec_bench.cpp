@@ -5,7 +5,7 @@
 
 #include "base/tree/yaml.h"
 #include "plan/torchrec/bridge/planner_options.h"
-#include "sim/scenario/scenario.h"
+#include "study/scenario/scenario.h"
 
 namespace shardsim {
 namespace {

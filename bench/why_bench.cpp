@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/study/explained_case.h"
+#include "study/run/explained_case.h"
 
 namespace shardsim {
 namespace {

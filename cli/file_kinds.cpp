@@ -3,10 +3,10 @@
 #include "base/files.h"
 #include "base/tree/json.h"
 #include "cli/commands/shared.h"
-#include "sim/program/program_file.h"
-#include "sim/study/study.h"
-#include "sim/timeline/timeline_file.h"
-#include "sim/timeline/timeline_json.h"
+#include "program/program_file.h"
+#include "program/timeline/timeline_file.h"
+#include "program/timeline/timeline_json.h"
+#include "study/run/study.h"
 #include "validate/microbench/microbench.h"
 
 namespace shardsim {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "cli/arguments/arguments.h"
-#include "sim/program/program.h"
-#include "sim/timeline/timeline.h"
+#include "program/program.h"
+#include "program/timeline/timeline.h"
 #include "validate/microbench/microbench.h"
 
 namespace shardsim {

@@ -14,7 +14,7 @@ for tool in clang-tidy cmake ninja; do
   command -v "$tool" >/dev/null || { echo "error: $tool is missing. Install it: apt-get install $tool" >&2; exit 2; }
 done
 
-product_sources() { git ls-files 'base/*.cpp' 'topology/*.cpp' 'models/*.cpp' 'plan/*.cpp' 'sim/*.cpp' 'validate/*.cpp' 'cli/*.cpp'; }
+product_sources() { git ls-files 'base/*.cpp' 'topology/*.cpp' 'models/*.cpp' 'plan/*.cpp' 'program/*.cpp' 'sim/*.cpp' 'validate/*.cpp' 'study/*.cpp' 'accuracy/*.cpp' 'cli/*.cpp'; }
 
 changed_sources() {
   case "$1" in

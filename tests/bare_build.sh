@@ -33,7 +33,7 @@ if grep -nE '/(boost|simgrid|yaml-cpp|hdf5|doctest)/|/H5[A-Za-z]*\.h|/usr/[^ ]*/
   fail "a header that compute nodes do not have is included (above)"
 fi
 
-program=$source_dir/tests/sim/data/toy_program.json
+program=$source_dir/tests/program/data/toy_program.json
 ./shardsim-validate "$program" --warmup 1 --iterations 2 -o seen.timeline.json >summary || fail "the program file does not run"
 grep -q '^iteration: ' summary || fail "$(cat summary)"
 grep -q '"complete": true' seen.timeline.json || fail "the Timeline is not complete"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A file includes only from its own room and from rooms that stand above it in this list. A file that is in no room of
-# its own belongs to the folder that holds it: networks/ and jobs/ belong to sim/engine.
+# its own belongs to the folder that holds it: networks/ and jobs/ belong to sim/engine. The two machines, sim/ and
+# validate/, include nothing of each other.
 # Usage: include_direction.sh ROOT
 set -euo pipefail
 cd "$1"
@@ -10,10 +11,12 @@ rooms=(
   models/access models/load models/workload models/collective models/compute models/software
   plan plan/learned plan/torchrec/spec plan/torchrec/estimate plan/torchrec/search plan/torchrec/bridge plan/torchrec/report
   plan/memory_models plan/column_shards plan/autoshard plan/search plan/planners
-  sim/program sim/timeline sim/lower sim/engine sim/memory sim/scenario sim/planning sim/import sim/why sim/confidence sim/drift sim/study sim/sweep sim/schema sim/report
+  program program/timeline
+  sim/lower sim/engine sim/memory
   validate/execute/kernels validate/execute/meet validate/execute/fusion validate/execute/buffers validate/execute/wires
-  validate/execute/devices validate/execute/run
-  validate/microbench validate/measurements/read validate/measurements validate/comparison validate/emulated validate/bare
+  validate/execute/devices validate/execute/run validate/microbench validate/comparison validate/bare
+  study/scenario study/planning study/import study/why study/confidence study/drift study/run study/sweep study/schema study/report
+  accuracy/measurements/read accuracy/measurements accuracy/emulated
   cli/arguments cli/commands cli cli/microbench cli/validate
 )
 declare -A height
@@ -37,7 +40,10 @@ while IFS=: read -r file line include; do
   [ -n "$to" ] || { echo "$file:$line: include of \"$included\", which is in no room"; status=1; continue; }
   [ -e "$included" ] || { echo "$file:$line: include of \"$included\", which does not exist"; status=1; continue; }
   seen=$((seen + 1))
+  case "$from:$to" in
+    validate/*:sim/* | sim/*:validate/*) echo "$file:$line: $included: sim/ and validate/ execute the same Program beside each other, and neither includes the other"; status=1 ;;
+  esac
   [ "${height[$to]}" -le "${height[$from]}" ] || { echo "$file:$line: room $from includes $included from the later room $to"; status=1; }
-done < <(grep -rnE '^ *# *include "' --include='*.h' --include='*.cpp' --include='*.cu' base topology models plan sim validate cli 2>/dev/null)
+done < <(grep -rnE '^ *# *include "' --include='*.h' --include='*.cpp' --include='*.cu' base topology models plan program sim validate study accuracy cli 2>/dev/null)
 [ "$seen" -gt 100 ] || { echo "only $seen includes were found: the search is broken"; status=1; }
 exit "$status"

@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$1"
 types=$(mktemp)
 trap 'rm -f "$types"' EXIT
-find base topology models plan sim validate cli -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' | sort |
+find base topology models plan program sim validate study accuracy cli -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' | sort |
   xargs awk '
     FNR == 1 { space = ""; hidden = 0 }
     /^namespace \{/ { hidden = 1 }

@@ -2,8 +2,8 @@
 #include "cli/file_kinds.h"
 
 #include "base/files.h"
-#include "sim/program/program_file.h"
-#include "sim/timeline/timeline_json.h"
+#include "program/program_file.h"
+#include "program/timeline/timeline_json.h"
 #include "validate/microbench/microbench.h"
 
 namespace shardsim {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 
+#include "accuracy/measurements/read/system_map.h"
 #include "base/byte_order_mark.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -18,16 +19,15 @@
 #include "models/workload/dense_widths.h"
 #include "models/workload/module_notes.h"
 #include "plan/plan_file.h"
-#include "sim/planning/prepared_case.h"
-#include "sim/program/program_file.h"
-#include "sim/report/result_json.h"
-#include "sim/report/result_sheets.h"
-#include "sim/scenario/named_tree.h"
-#include "sim/study/load_notes.h"
-#include "sim/study/study.h"
-#include "sim/sweep/axis_trial.h"
-#include "sim/sweep/sweep.h"
-#include "validate/measurements/read/system_map.h"
+#include "program/program_file.h"
+#include "study/planning/prepared_case.h"
+#include "study/report/result_json.h"
+#include "study/report/result_sheets.h"
+#include "study/run/load_notes.h"
+#include "study/run/study.h"
+#include "study/scenario/named_tree.h"
+#include "study/sweep/axis_trial.h"
+#include "study/sweep/sweep.h"
 
 namespace shardsim {
 namespace {

@@ -12,7 +12,7 @@
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
 #include "models/collective/fitted_overheads.h"
-#include "sim/scenario/named_tree.h"
+#include "study/scenario/named_tree.h"
 #include "topology/export/export.h"
 #include "topology/import/node_inventory.h"
 #include "topology/spec/cluster_spec.h"

@@ -3,9 +3,9 @@
 #include <optional>
 #include <string>
 
+#include "accuracy/measurements/read/measurements.h"
 #include "cli/arguments/arguments.h"
 #include "topology/graph/cluster.h"
-#include "validate/measurements/read/measurements.h"
 
 namespace shardsim {
 

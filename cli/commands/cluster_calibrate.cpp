@@ -3,6 +3,9 @@
 #include <cstdio>
 #include <optional>
 
+#include "accuracy/measurements/calibration.h"
+#include "accuracy/measurements/read/measurements.h"
+#include "accuracy/measurements/read/system_map.h"
 #include "base/csv.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -11,12 +14,9 @@
 #include "cli/commands/shared.h"
 #include "models/collective/fitted_overheads.h"
 #include "models/compute/embedding_measurements.h"
-#include "sim/scenario/scenario.h"
+#include "study/scenario/scenario.h"
 #include "topology/import/node_inventory.h"
 #include "topology/spec/cluster_spec.h"
-#include "validate/measurements/calibration.h"
-#include "validate/measurements/read/measurements.h"
-#include "validate/measurements/read/system_map.h"
 
 namespace shardsim {
 namespace {

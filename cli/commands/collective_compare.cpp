@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "accuracy/measurements/judgement.h"
+#include "accuracy/measurements/read/measurements.h"
 #include "base/files.h"
 #include "base/result_folder.h"
 #include "base/text.h"
@@ -10,8 +12,6 @@
 #include "cli/commands/all.h"
 #include "cli/commands/cluster.h"
 #include "cli/commands/shared.h"
-#include "validate/measurements/judgement.h"
-#include "validate/measurements/read/measurements.h"
 
 namespace shardsim {
 namespace {

@@ -12,8 +12,8 @@
 #include "cli/commands/shared.h"
 #include "models/collective/fitted_overheads.h"
 #include "models/collective/slower_links.h"
-#include "sim/confidence/class_errors.h"
-#include "sim/confidence/iteration_parts.h"
+#include "study/confidence/class_errors.h"
+#include "study/confidence/iteration_parts.h"
 
 namespace shardsim {
 namespace {

@@ -2,14 +2,14 @@
 
 #include <filesystem>
 
+#include "accuracy/measurements/kernels/kernel_judgement.h"
 #include "base/files.h"
 #include "base/result_folder.h"
 #include "base/text.h"
 #include "cli/commands/all.h"
 #include "cli/commands/cluster.h"
 #include "cli/commands/shared.h"
-#include "sim/report/page.h"
-#include "validate/measurements/kernels/kernel_judgement.h"
+#include "study/report/page.h"
 
 namespace shardsim {
 namespace {

@@ -1,7 +1,7 @@
 #include "base/files.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
-#include "sim/confidence/coverage.h"
+#include "study/confidence/coverage.h"
 
 namespace shardsim {
 namespace {

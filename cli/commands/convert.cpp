@@ -6,8 +6,8 @@
 #include "base/text.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
-#include "sim/timeline/timeline_file.h"
-#include "sim/timeline/timeline_json.h"
+#include "program/timeline/timeline_file.h"
+#include "program/timeline/timeline_json.h"
 #include "validate/comparison/comparison_report.h"
 
 namespace shardsim {

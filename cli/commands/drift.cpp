@@ -13,11 +13,11 @@
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
 #include "models/collective/fitted_overheads.h"
-#include "sim/drift/drift_study.h"
-#include "sim/drift/resharding.h"
-#include "sim/report/how_sure.h"
-#include "sim/report/page.h"
-#include "sim/report/resharding_text.h"
+#include "study/drift/drift_study.h"
+#include "study/drift/resharding.h"
+#include "study/report/how_sure.h"
+#include "study/report/page.h"
+#include "study/report/resharding_text.h"
 
 namespace shardsim {
 namespace {

@@ -6,12 +6,12 @@
 #include <cstring>
 #include <optional>
 
+#include "accuracy/emulated/emulated_cluster.h"
 #include "base/stop_signals.h"
 #include "base/units.h"
 #include "cli/arguments/arguments.h"
 #include "cli/arguments/process.h"
 #include "cli/commands/all.h"
-#include "validate/emulated/emulated_cluster.h"
 
 namespace shardsim {
 namespace {

@@ -15,9 +15,9 @@
 #include "plan/torchrec/bridge/given_plan.h"
 #include "plan/torchrec/report/statistics.h"
 #include "plan/torchrec/report/text.h"
-#include "sim/planning/prepared_case.h"
-#include "sim/scenario/read_case.h"
-#include "sim/study/study.h"
+#include "study/planning/prepared_case.h"
+#include "study/run/study.h"
+#include "study/scenario/read_case.h"
 
 namespace shardsim {
 namespace {

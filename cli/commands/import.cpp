@@ -11,8 +11,8 @@
 #include "cli/commands/shared.h"
 #include "models/workload/workload_limits.h"
 #include "plan/planner.h"
-#include "sim/import/model_files.h"
-#include "sim/scenario/scenario.h"
+#include "study/import/model_files.h"
+#include "study/scenario/scenario.h"
 
 namespace shardsim {
 namespace {

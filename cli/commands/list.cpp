@@ -12,7 +12,7 @@
 #include "plan/memory_model.h"
 #include "plan/planner.h"
 #include "sim/engine/network.h"
-#include "sim/scenario/scenario.h"
+#include "study/scenario/scenario.h"
 
 namespace shardsim {
 namespace {

@@ -1,7 +1,7 @@
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
-#include "sim/program/program_file.h"
-#include "sim/study/study.h"
+#include "program/program_file.h"
+#include "study/run/study.h"
 
 namespace shardsim {
 namespace {

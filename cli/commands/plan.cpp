@@ -13,11 +13,11 @@
 #include "plan/plan_file.h"
 #include "plan/planner.h"
 #include "plan/torchrec_types.h"
-#include "sim/planning/prepared_case.h"
-#include "sim/scenario/read_case.h"
-#include "sim/study/load_notes.h"
-#include "sim/study/memory_notes.h"
-#include "sim/study/study.h"
+#include "study/planning/prepared_case.h"
+#include "study/run/load_notes.h"
+#include "study/run/memory_notes.h"
+#include "study/run/study.h"
+#include "study/scenario/read_case.h"
 
 namespace shardsim {
 namespace {

@@ -13,13 +13,13 @@
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
 #include "plan/planner.h"
-#include "sim/report/result_document.h"
-#include "sim/report/result_json.h"
-#include "sim/report/result_sheets.h"
-#include "sim/scenario/read_case.h"
-#include "sim/study/study.h"
-#include "sim/timeline/kineto/kineto.h"
-#include "sim/timeline/timeline_file.h"
+#include "program/timeline/kineto/kineto.h"
+#include "program/timeline/timeline_file.h"
+#include "study/report/result_document.h"
+#include "study/report/result_json.h"
+#include "study/report/result_sheets.h"
+#include "study/run/study.h"
+#include "study/scenario/read_case.h"
 
 namespace shardsim {
 namespace {

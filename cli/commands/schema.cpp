@@ -2,7 +2,7 @@
 #include "cli/arguments/arguments.h"
 #include "cli/arguments/process.h"
 #include "cli/commands/all.h"
-#include "sim/schema/file_schema.h"
+#include "study/schema/file_schema.h"
 
 namespace shardsim {
 namespace {

@@ -12,8 +12,8 @@
 #include "base/tree/json.h"
 #include "base/units.h"
 #include "plan/planner.h"
-#include "sim/scenario/case_trees.h"
-#include "sim/scenario/dropped_edits.h"
+#include "study/scenario/case_trees.h"
+#include "study/scenario/dropped_edits.h"
 
 namespace shardsim {
 namespace {

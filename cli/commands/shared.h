@@ -7,7 +7,7 @@
 
 #include "cli/arguments/arguments.h"
 #include "cli/arguments/process.h"
-#include "sim/scenario/scenario.h"
+#include "study/scenario/scenario.h"
 
 namespace shardsim {
 

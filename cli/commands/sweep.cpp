@@ -13,14 +13,14 @@
 #include "base/workers.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
-#include "sim/report/sweep_document.h"
-#include "sim/sweep/axis_trial.h"
-#include "sim/sweep/mpi_session.h"
-#include "sim/sweep/point_cases.h"
-#include "sim/sweep/point_files.h"
-#include "sim/sweep/point_simulator.h"
-#include "sim/sweep/run_sweep.h"
-#include "sim/sweep/slurm_job.h"
+#include "study/report/sweep_document.h"
+#include "study/sweep/axis_trial.h"
+#include "study/sweep/mpi_session.h"
+#include "study/sweep/point_cases.h"
+#include "study/sweep/point_files.h"
+#include "study/sweep/point_simulator.h"
+#include "study/sweep/run_sweep.h"
+#include "study/sweep/slurm_job.h"
 
 namespace shardsim {
 namespace {

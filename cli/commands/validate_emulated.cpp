@@ -1,8 +1,8 @@
+#include "accuracy/emulated/campaign_round.h"
+#include "accuracy/emulated/emulated_scenario.h"
 #include "base/stop_signals.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
-#include "validate/emulated/campaign_round.h"
-#include "validate/emulated/emulated_scenario.h"
 
 namespace shardsim {
 namespace {

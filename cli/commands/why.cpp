@@ -8,10 +8,10 @@
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
 #include "models/collective/fitted_overheads.h"
-#include "sim/report/page.h"
-#include "sim/study/explained_case.h"
-#include "sim/why/why_document.h"
-#include "sim/why/why_fields.h"
+#include "study/report/page.h"
+#include "study/run/explained_case.h"
+#include "study/why/why_document.h"
+#include "study/why/why_fields.h"
 
 namespace shardsim {
 namespace {

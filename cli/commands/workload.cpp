@@ -9,8 +9,8 @@
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
 #include "models/workload/pool/table_pool.h"
-#include "sim/scenario/named_tree.h"
-#include "sim/scenario/task_scenario.h"
+#include "study/scenario/named_tree.h"
+#include "study/scenario/task_scenario.h"
 #include "topology/spec/cluster_spec.h"
 
 namespace shardsim {

@@ -10,8 +10,8 @@
 #include "base/result_folder.h"
 #include "base/text.h"
 #include "cli/arguments/process.h"
-#include "sim/timeline/kineto/kineto.h"
-#include "sim/timeline/timeline_figures.h"
+#include "program/timeline/kineto/kineto.h"
+#include "program/timeline/timeline_figures.h"
 
 namespace shardsim {
 namespace {

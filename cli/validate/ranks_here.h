@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "cli/validate/request.h"
-#include "sim/program/program.h"
+#include "program/program.h"
 #include "validate/execute/meet/launch.h"
 
 namespace shardsim {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "models/compute/compute_model.h"
+#include "program/program.h"
+#include "program/timeline/timeline.h"
 #include "sim/engine/network.h"
 #include "sim/engine/path.h"
-#include "sim/program/program.h"
-#include "sim/timeline/timeline.h"
 #include "topology/graph/cluster.h"
 
 namespace shardsim {

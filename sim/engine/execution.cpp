@@ -12,7 +12,7 @@ namespace shardsim {
 namespace {
 
 constexpr std::size_t kRecent = 16;   // iterations whose spans are at hand in the end
-constexpr double kMostSeconds = 1e6;  // of simulated time: what a Timeline may hold (sim/timeline/timeline.cpp)
+constexpr double kMostSeconds = 1e6;  // of simulated time: what a Timeline may hold (program/timeline/timeline.cpp)
 
 // Rates, sizes and latencies are each in reason, and together they may not be. A time that is no number is above it,
 // too.

@@ -2,8 +2,8 @@
 #include <span>
 #include <tuple>
 
+#include "program/timeline/traffic.h"
 #include "sim/engine/execution.h"
-#include "sim/timeline/traffic.h"
 
 namespace shardsim {
 namespace {

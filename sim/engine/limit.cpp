@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "sim/timeline/host_waits.h"
+#include "program/timeline/host_waits.h"
 
 namespace shardsim {
 namespace {

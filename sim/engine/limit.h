@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "program/program.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/op_work.h"
-#include "sim/program/program.h"
 
 namespace shardsim {
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "program/timeline/traffic.h"
 #include "sim/engine/like_sets.h"
 #include "sim/engine/row_facts.h"
-#include "sim/timeline/traffic.h"
 
 namespace shardsim {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "models/collective/collective.h"
 #include "models/compute/compute_model.h"
-#include "sim/program/program.h"
+#include "program/program.h"
 #include "topology/graph/cluster.h"
 
 namespace shardsim {

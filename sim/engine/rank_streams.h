@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "sim/program/program.h"
+#include "program/program.h"
 
 namespace shardsim {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "models/compute/compute_model.h"
-#include "sim/program/program.h"
+#include "program/program.h"
 
 namespace shardsim {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/workload/workload.h"
-#include "sim/program/program.h"
+#include "program/program.h"
 
 namespace shardsim {
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "program/shard_rows.h"
 #include "sim/lower/group_member.h"
 #include "sim/lower/known_shares.h"
-#include "sim/program/shard_rows.h"
 
 namespace shardsim {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "models/load/batch_draws.h"
 #include "plan/plan.h"
+#include "program/program.h"
 #include "sim/lower/dense_work.h"
 #include "sim/lower/lower.h"
-#include "sim/program/program.h"
 
 namespace shardsim {
 

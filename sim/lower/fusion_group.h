@@ -6,10 +6,10 @@
 
 #include "models/workload/workload.h"
 #include "plan/plan.h"
+#include "program/program.h"
 #include "sim/lower/group_member.h"
 #include "sim/lower/lower.h"
 #include "sim/lower/own_amount.h"
-#include "sim/program/program.h"
 #include "topology/graph/cluster.h"
 
 namespace shardsim {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/software/software.h"
-#include "sim/program/program.h"
+#include "program/program.h"
 
 namespace shardsim {
 

@@ -10,7 +10,7 @@
 #include "models/software/software.h"
 #include "models/workload/workload.h"
 #include "plan/plan.h"
-#include "sim/program/program.h"
+#include "program/program.h"
 #include "topology/graph/cluster.h"
 
 namespace shardsim {

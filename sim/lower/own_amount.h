@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/program/program.h"
+#include "program/program.h"
 
 namespace shardsim {
 

@@ -14,7 +14,7 @@ namespace shardsim {
 inline constexpr int kRowDraws = 32;
 
 // Standard deviation of their loads below which they are as good as one: that of repeated runs of one and the same
-// placement (kRepeatScale, sim/confidence/faster.h).
+// placement (kRepeatScale, study/confidence/faster.h).
 inline constexpr double kLeastRowSpread = 0.0073;
 
 // Ranks of the largest world in which more than the typical draw is simulated.

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "program/shard_rows.h"
 #include "sim/memory/buffers.h"
-#include "sim/program/shard_rows.h"
 
 namespace shardsim {
 namespace {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <set>
 
+#include "program/shard_rows.h"
 #include "sim/memory/dense_activations.h"
-#include "sim/program/shard_rows.h"
 
 namespace shardsim {
 namespace {

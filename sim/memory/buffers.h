@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "models/workload/workload.h"
+#include "program/program.h"
 #include "sim/memory/memory_profile.h"
-#include "sim/program/program.h"
 
 namespace shardsim {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <tuple>
 
+#include "program/timeline/iteration_window.h"
 #include "sim/memory/buffers.h"
-#include "sim/timeline/iteration_window.h"
 
 namespace shardsim {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "models/workload/workload.h"
 #include "plan/plan.h"
-#include "sim/program/program.h"
-#include "sim/timeline/timeline.h"
+#include "program/program.h"
+#include "program/timeline/timeline.h"
 
 namespace shardsim {
 

@@ -5,7 +5,7 @@ set -euo pipefail
 shardsim=$(realpath "$1") source=$(realpath "$2")
 . "$source/tests/cli/lib.sh"
 toy=$source/scenarios/toy.yaml
-traces=$source/tests/sim/data/kineto
+traces=$source/tests/program/data/kineto
 
 "$shardsim" run "$toy" -o toy --trace all -q >/dev/null
 cp toy/timeline.h5 p.h5

@@ -6,7 +6,7 @@ validate=$(realpath "$1") source=$(realpath "$2")
 shardsim=$validate
 . "$source/tests/cli/lib.sh"
 
-program=$source/tests/sim/data/toy_program.json  # of 2 nodes of 4 ranks; here a process for each node
+program=$source/tests/program/data/toy_program.json  # of 2 nodes of 4 ranks; here a process for each node
 port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 strangers() { timeout "$patience" python3 "$source/tests/cli/strangers.py" "$@"; }
 # start NAME RANK ARGUMENT...: a process as a launcher starts it, at $port, in the background; its streams in NAME.*

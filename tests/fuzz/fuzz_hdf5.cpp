@@ -9,7 +9,7 @@
 #include "models/access/access_counts.h"
 #include "plan/autoshard/policy.h"
 #include "plan/learned/cost_model.h"
-#include "sim/timeline/timeline_file.h"
+#include "program/timeline/timeline_file.h"
 #include "tests/fuzz/error_at_most.h"
 #include "tests/fuzz/memory_file.h"
 

@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "base/tree/json.h"
-#include "sim/import/imported_model.h"
-#include "sim/import/model_files.h"
+#include "study/import/imported_model.h"
+#include "study/import/model_files.h"
 #include "tests/fuzz/error_at_most.h"
 
 using shardsim::fuzz::expect_error_at_most;

@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "accuracy/measurements/read/measurements.h"
+#include "accuracy/measurements/read/system_map.h"
 #include "base/tree/yaml.h"
 #include "tests/fuzz/error_at_most.h"
-#include "validate/measurements/read/measurements.h"
-#include "validate/measurements/read/system_map.h"
 
 namespace {
 

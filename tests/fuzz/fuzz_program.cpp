@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "base/tree/json.h"
-#include "sim/program/program_file.h"
-#include "sim/report/result_json.h"
-#include "sim/sweep/point_result.h"
+#include "program/program_file.h"
+#include "study/report/result_json.h"
+#include "study/sweep/point_result.h"
 #include "tests/fuzz/error_at_most.h"
 #include "validate/execute/meet/frame.h"
 

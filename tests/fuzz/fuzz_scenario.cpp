@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <string>
 
-#include "sim/scenario/scenario.h"
-#include "sim/sweep/sweep.h"
+#include "study/scenario/scenario.h"
+#include "study/sweep/sweep.h"
 #include "tests/fuzz/error_at_most.h"
 #include "topology/graph/cluster.h"
 

@@ -6,17 +6,17 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "accuracy/measurements/kernels/kernel_map.h"
+#include "accuracy/measurements/kernels/kernel_rows.h"
 #include "base/csv.h"
 #include "base/tree/yaml.h"
 #include "models/compute/embedding_measurements.h"
 #include "models/compute/gpus/gpu_constants.h"
 #include "models/software/software.h"
 #include "plan/learned/label_file.h"
-#include "sim/confidence/residuals.h"
+#include "study/confidence/residuals.h"
 #include "tests/fuzz/error_at_most.h"
 #include "tests/fuzz/memory_file.h"
-#include "validate/measurements/kernels/kernel_map.h"
-#include "validate/measurements/kernels/kernel_rows.h"
 
 using shardsim::fuzz::expect_error_at_most;
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/tree/json.h"
-#include "sim/timeline/kineto/kineto.h"
-#include "sim/timeline/timeline_json.h"
+#include "program/timeline/kineto/kineto.h"
+#include "program/timeline/timeline_json.h"
 #include "tests/fuzz/error_at_most.h"
 #include "validate/comparison/timeline_comparison.h"
 

@@ -2,8 +2,8 @@
 
 #include <numeric>
 
+#include "program/timeline/traffic.h"
 #include "sim/engine/op_work.h"
-#include "sim/timeline/traffic.h"
 #include "tests/physics/lab.h"
 
 namespace shardsim::conservation_test {

@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "sim/study/case_result.h"
+#include "study/run/case_result.h"
 #include "tests/physics/lab.h"
 
 namespace shardsim::cross_check_test {

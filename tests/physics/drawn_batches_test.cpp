@@ -1,4 +1,4 @@
-#include "sim/study/drawn_batches.h"
+#include "study/run/drawn_batches.h"
 
 #include <doctest/doctest.h>
 

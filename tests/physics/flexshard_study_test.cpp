@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "program/timeline/timeline_figures.h"
 #include "sim/engine/op_work.h"
-#include "sim/planning/prepared_case.h"
-#include "sim/timeline/timeline_figures.h"
+#include "study/planning/prepared_case.h"
 #include "tests/physics/lab.h"
 
 namespace shardsim::flexshard_study_test {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "program/timeline/host_waits.h"
+#include "program/timeline/timeline_figures.h"
 #include "sim/lower/host_launches.h"
-#include "sim/timeline/host_waits.h"
-#include "sim/timeline/timeline_figures.h"
 #include "tests/physics/lab.h"
 
 namespace shardsim::host_test {

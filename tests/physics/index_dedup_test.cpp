@@ -6,7 +6,7 @@
 
 #include "sim/lower/drawn_programs.h"
 #include "sim/memory/buffers.h"
-#include "sim/planning/lower_bound.h"
+#include "study/planning/lower_bound.h"
 #include "tests/physics/random_plans.h"
 #include "tests/physics/two_tables.h"
 

@@ -16,13 +16,13 @@
 #include "models/compute/compute_model.h"
 #include "plan/check.h"
 #include "plan/planner.h"
+#include "program/timeline/timeline.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/network.h"
 #include "sim/lower/lower.h"
-#include "sim/planning/prepared_case.h"
-#include "sim/scenario/scenario.h"
-#include "sim/study/study.h"
-#include "sim/timeline/timeline.h"
+#include "study/planning/prepared_case.h"
+#include "study/run/study.h"
+#include "study/scenario/scenario.h"
 
 // What physics tests are made of: programs simulated in processes of their own (SimGrid allows one engine per process),
 // shipped scenarios, and byte counts taken pair by pair.

@@ -1,9 +1,9 @@
-#include "sim/planning/lower_bound.h"
+#include "study/planning/lower_bound.h"
 
 #include <doctest/doctest.h>
 
 #include "sim/engine/op_work.h"
-#include "sim/planning/prepared_case.h"
+#include "study/planning/prepared_case.h"
 #include "tests/physics/random_plans.h"
 
 // No plan may be faster than the bound that reports measure plans by.

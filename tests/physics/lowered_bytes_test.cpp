@@ -2,8 +2,8 @@
 
 #include <numeric>
 
+#include "program/program_file.h"
 #include "sim/engine/op_work.h"
-#include "sim/program/program_file.h"
 #include "tests/physics/lab.h"
 
 namespace shardsim::lowered_bytes_test {
@@ -299,7 +299,7 @@ TEST_CASE("the study's Programs move what FlexShard's equations count, to the by
 // The example of docs/formats/program.md: 640 items a rank, a quarter each data-parallel and flex, half
 // row-wise.
 TEST_CASE("the example Program of the formats takes the times worked out beside it") {
-  const Program program = read_program_file(SHARDSIM_SOURCE_DIR "/tests/sim/data/toy_program.json");
+  const Program program = read_program_file(SHARDSIM_SOURCE_DIR "/tests/program/data/toy_program.json");
   const Cluster cluster = toy();
   const Timeline timeline = simulated(program, cluster);
   const PairBytes world = bytes_of(program, *ops_named(program, "global_all_to_all").at(0));

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "base/rng.h"
-#include "sim/timeline/traffic.h"
+#include "program/timeline/traffic.h"
 #include "tests/physics/search_lab.h"
 
 namespace shardsim::mixed_plans_test {

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <set>
 
-#include "sim/timeline/timeline_figures.h"
+#include "program/timeline/timeline_figures.h"
 #include "tests/physics/two_tables.h"
 
 namespace shardsim::pipelines_test {

@@ -7,8 +7,8 @@
 
 #include "base/rng.h"
 #include "base/tree/json.h"
-#include "sim/program/program_file.h"
-#include "sim/timeline/traffic.h"
+#include "program/program_file.h"
+#include "program/timeline/traffic.h"
 #include "tests/physics/two_tables.h"
 
 namespace shardsim::random_plans_test {

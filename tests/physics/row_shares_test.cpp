@@ -2,8 +2,8 @@
 
 #include <numeric>
 
-#include "sim/program/program_file.h"
-#include "sim/study/rank_loads.h"
+#include "program/program_file.h"
+#include "study/run/rank_loads.h"
 #include "tests/physics/random_plans.h"
 #include "tests/physics/two_tables.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "plan/search/iteration_cost.h"
-#include "sim/planning/placement_outline.h"
+#include "study/planning/placement_outline.h"
 #include "tests/physics/lab.h"
 
 // What planner search is given in a study, with the closed form as the judge.

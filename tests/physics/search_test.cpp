@@ -8,7 +8,7 @@
 
 #include "plan/plan_file.h"
 #include "plan/search/local_search.h"
-#include "sim/planning/prepared_case.h"
+#include "study/planning/prepared_case.h"
 #include "tests/physics/random_plans.h"
 #include "tests/physics/search_lab.h"
 

@@ -3,9 +3,9 @@
 #include <map>
 #include <sstream>
 
-#include "sim/report/chart_data.h"
-#include "sim/timeline/kineto/kineto.h"
-#include "sim/timeline/timeline_figures.h"
+#include "program/timeline/kineto/kineto.h"
+#include "program/timeline/timeline_figures.h"
+#include "study/report/chart_data.h"
 #include "tests/physics/lab.h"
 
 namespace shardsim::steady_window_test {

@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <map>
 
-#include "sim/study/case_result.h"
-#include "sim/study/drawn_batches.h"
-#include "sim/study/explained_case.h"
-#include "sim/timeline/arrivals.h"
+#include "program/timeline/arrivals.h"
+#include "study/run/case_result.h"
+#include "study/run/drawn_batches.h"
+#include "study/run/explained_case.h"
 #include "tests/physics/lab.h"
 
 namespace shardsim::why_test {

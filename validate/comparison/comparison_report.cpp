@@ -11,8 +11,8 @@
 #include "base/files.h"
 #include "base/read_failure.h"
 #include "base/text.h"
-#include "sim/timeline/kineto/kineto.h"
-#include "sim/timeline/timeline_file.h"
+#include "program/timeline/kineto/kineto.h"
+#include "program/timeline/timeline_file.h"
 
 namespace shardsim {
 namespace {

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/document/document.h"
-#include "sim/timeline/timeline_json.h"
+#include "program/timeline/timeline_json.h"
 #include "validate/comparison/timeline_comparison.h"
 
 namespace shardsim {
@@ -69,22 +68,5 @@ TimelineSource read_kineto_source(const std::filesystem::path& folder);
 // one name; a pattern that fits no prediction; one case asked for that was not observed.
 ComparisonReport compare_sources(const TimelineSource& predicted, const TimelineSource& observed,
                                  const std::vector<std::string>& only);
-
-// Charts of one case; ids begin with `id`. Columns of the data sets:
-// compared_timelines: "spans" (lane, row, stream, op, class, start_ms, end_ms, moved_mb), "lanes" (lane, row, stream).
-//   Rank 0, and the busiest rank of the second side, each with both sides on one time axis.
-// compared_operations and operation_errors: "sides" (first, second: what the sides are called), "points" (operation,
-//   class, FIRST_ms and SECOND_ms by these names, least_ms, most_ms, error_pct, error_least_pct, error_most_pct, side:
-//   operation or iteration).
-std::vector<Chart> comparison_charts(const ComparedCase& item, const std::string& id);
-
-// What stands above the tables, then a section per case: its tables, its summary, its notes.
-Document comparison_document(const ComparisonReport& report, Medium medium);
-
-// The same on a terminal of `width` columns.
-std::string comparison_text(const ComparisonReport& report, int width, bool colour);
-
-// One self-contained page with the verdict, and the charts and tables of every case. Errors: as page_html().
-std::string comparison_html(const ComparisonReport& report);
 
 }  // namespace shardsim

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "sim/timeline/timeline_figures.h"
+#include "program/timeline/timeline_figures.h"
 
 namespace shardsim {
 

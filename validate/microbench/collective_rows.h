@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "sim/program/program.h"
+#include "program/program.h"
 #include "validate/microbench/journal.h"
 
 namespace shardsim {

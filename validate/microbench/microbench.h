@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "sim/program/program.h"
+#include "program/program.h"
 #include "validate/microbench/bench_device.h"
 #include "validate/microbench/rotation.h"
 

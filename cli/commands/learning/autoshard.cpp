@@ -11,7 +11,7 @@
 #include "cli/commands/learning/learned_output.h"
 #include "cli/commands/shared.h"
 #include "plan/autoshard/trainer.h"
-#include "sim/planning/policy_study.h"
+#include "study/planning/policy_study.h"
 
 namespace shardsim {
 namespace {

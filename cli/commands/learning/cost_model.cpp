@@ -18,8 +18,8 @@
 #include "cli/commands/shared.h"
 #include "models/compute/compute_model.h"
 #include "plan/learned/label_file.h"
-#include "sim/planning/shard_work.h"
-#include "sim/scenario/scenario.h"
+#include "study/planning/shard_work.h"
+#include "study/scenario/scenario.h"
 
 namespace shardsim {
 namespace {

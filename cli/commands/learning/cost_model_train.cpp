@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <set>
 
+#include "accuracy/measurements/shard_roofline.h"
 #include "base/document/document.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -17,8 +18,7 @@
 #include "plan/learned/cost_model.h"
 #include "plan/learned/evaluation.h"
 #include "plan/learned/label_file.h"
-#include "sim/planning/shard_work.h"
-#include "validate/measurements/shard_roofline.h"
+#include "study/planning/shard_work.h"
 
 namespace shardsim {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/tree/yaml.h"
 #include "models/load/row_shares.h"
-#include "sim/program/shard_rows.h"
+#include "program/shard_rows.h"
 #include "tests/physics/lab.h"
 
 namespace shardsim::row_draws_test {

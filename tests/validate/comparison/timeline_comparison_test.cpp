@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "sim/timeline/timeline_figures.h"
-#include "tests/sim/sample_timeline.h"
+#include "program/timeline/timeline_figures.h"
+#include "tests/program/sample_timeline.h"
 #include "validate/comparison/compared_side.h"
 #include "validate/comparison/comparison_report.h"
 

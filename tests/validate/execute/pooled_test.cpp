@@ -4,7 +4,7 @@
 #include <functional>
 #include <numeric>
 
-#include "sim/study/study.h"
+#include "study/run/study.h"
 #include "tests/validate/execute/ranks.h"
 #include "tests/validate/execute/sample_programs.h"
 #include "validate/execute/buffers/data_check.h"

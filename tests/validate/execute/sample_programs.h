@@ -7,9 +7,9 @@
 #include "base/tree/yaml.h"
 #include "plan/check.h"
 #include "plan/planner.h"
+#include "program/program_file.h"
 #include "sim/lower/lower.h"
-#include "sim/program/program_file.h"
-#include "sim/scenario/scenario.h"
+#include "study/scenario/scenario.h"
 #include "validate/execute/fusion/fusion.h"
 
 // Programs to execute in tests: the worked one of docs/formats/program.md, and small workloads lowered with any
@@ -17,7 +17,7 @@
 namespace shardsim::sample {
 
 inline Program toy_program() {
-  return read_program_file(SHARDSIM_SOURCE_DIR "/tests/sim/data/toy_program.json");
+  return read_program_file(SHARDSIM_SOURCE_DIR "/tests/program/data/toy_program.json");
 }
 
 inline const std::vector<std::string>& planners() {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/program/program.h"
+#include "program/program.h"
 #include "validate/execute/buffers/whole_numbers.h"
 #include "validate/execute/fusion/fusion.h"
 #include "validate/execute/fusion/iteration_programs.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "sim/program/program.h"
+#include "program/program.h"
 #include "validate/execute/fusion/fusion.h"
 #include "validate/execute/fusion/iteration_programs.h"
 #include "validate/execute/fusion/pooled_layout.h"

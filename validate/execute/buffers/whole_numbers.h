@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/program/program.h"
+#include "program/program.h"
 #include "validate/execute/fusion/fusion.h"
 
 namespace shardsim {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "sim/timeline/timeline.h"
+#include "program/timeline/timeline.h"
 #include "validate/execute/meet/rendezvous.h"
 
 namespace shardsim {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/program/program.h"
-#include "sim/timeline/timeline.h"
+#include "program/program.h"
+#include "program/timeline/timeline.h"
 #include "validate/execute/kernels/cuda_memory.h"
 
 namespace shardsim {

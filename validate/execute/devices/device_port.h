@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/program/program.h"
+#include "program/program.h"
 #include "validate/execute/buffers/lookup_buffers.h"
 #include "validate/execute/fusion/iteration_programs.h"
 #include "validate/execute/kernels/embedding.h"

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "sim/program/program.h"
+#include "program/program.h"
 
 namespace shardsim {
 

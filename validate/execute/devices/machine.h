@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/program/program.h"
-#include "sim/timeline/timeline.h"
+#include "program/program.h"
+#include "program/timeline/timeline.h"
 #include "validate/execute/devices/longest_operation.h"
 #include "validate/execute/devices/rank_ops.h"
 #include "validate/execute/meet/rendezvous.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "models/collective/byte_matrix.h"
-#include "sim/program/program.h"
+#include "program/program.h"
 #include "validate/execute/fusion/rank_rows.h"
 #include "validate/execute/kernels/cuda_memory.h"
 #include "validate/execute/meet/rendezvous.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "sim/program/program.h"
+#include "program/program.h"
 #include "validate/execute/fusion/rank_rows.h"
 
 namespace shardsim {

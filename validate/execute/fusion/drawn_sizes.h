@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "sim/program/program.h"
+#include "program/program.h"
 
 namespace shardsim {
 

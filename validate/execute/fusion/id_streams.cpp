@@ -13,7 +13,7 @@
 #include "models/access/position_search.h"
 #include "models/access/row_hash.h"
 #include "models/collective/byte_matrix.h"
-#include "sim/program/shard_rows.h"
+#include "program/shard_rows.h"
 #include "validate/execute/fusion/rank_rows.h"
 
 namespace shardsim {

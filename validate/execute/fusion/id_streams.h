@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/load/id_counts.h"
-#include "sim/program/program.h"
+#include "program/program.h"
 #include "validate/execute/fusion/fusion.h"
 #include "validate/execute/fusion/rank_rows.h"
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "sim/program/program.h"
+#include "program/program.h"
 
 namespace shardsim {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/program/program.h"
+#include "program/program.h"
 #include "validate/execute/fusion/fusion.h"
 
 namespace shardsim {

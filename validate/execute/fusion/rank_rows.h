@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "models/access/row_hash.h"
-#include "sim/program/program.h"
+#include "program/program.h"
 #include "validate/execute/fusion/fusion.h"
 
 namespace shardsim {

@@ -15,7 +15,7 @@
 #include "base/system_failure.h"
 #include "base/text.h"
 #include "models/access/row_hash.h"
-#include "sim/program/program_file.h"
+#include "program/program_file.h"
 #include "validate/execute/meet/clock.h"
 #include "validate/execute/meet/layout.h"
 

@@ -3,8 +3,8 @@
 #include <functional>
 #include <string>
 
-#include "sim/program/program.h"
-#include "sim/timeline/timeline.h"
+#include "program/program.h"
+#include "program/timeline/timeline.h"
 #include "validate/execute/devices/machine.h"
 #include "validate/execute/meet/rendezvous.h"
 

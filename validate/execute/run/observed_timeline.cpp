@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/statistics.h"
 #include "base/text.h"
-#include "sim/timeline/traffic.h"
+#include "program/timeline/traffic.h"
 #include "validate/execute/devices/machine_facts.h"
 
 namespace shardsim {

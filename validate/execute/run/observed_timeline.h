@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/program/program.h"
-#include "sim/timeline/timeline.h"
+#include "program/program.h"
+#include "program/timeline/timeline.h"
 #include "validate/execute/fusion/iteration_programs.h"
 
 namespace shardsim {

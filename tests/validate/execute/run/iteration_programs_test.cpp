@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "sim/timeline/traffic.h"
+#include "program/timeline/traffic.h"
 #include "tests/validate/execute/ranks.h"
 #include "tests/validate/execute/sample_programs.h"
 #include "validate/execute/fusion/drawn_sizes.h"

@@ -1,0 +1,123 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "accuracy/measurements/calibration.h"
+#include "base/document/cells.h"
+#include "base/text.h"
+
+namespace shardsim {
+namespace {
+
+void add_errors(Sheet& sheet, const std::string& rows, const ErrorsBeforeAndAfter& errors, bool quiet) {
+  if (errors.after.rows == 0) return;
+  sheet.rows.push_back({{rows, std::to_string(errors.after.rows), percent(errors.before.median_abs_pct),
+                         percent(errors.after.median_abs_pct), percent(errors.after.p95_abs_pct),
+                         signed_percent(errors.after.signed_pct)},
+                        quiet});
+}
+
+std::string used_rows(const CollectiveCalibration& collective) {
+  std::vector<std::string> rows;
+  for (const MeasuredRow& row : collective.used)
+    rows.push_back(fmt::format("{}x{} {}", row.nodes, row.gpus_per_node, to_text(Bytes{*row.bytes})));
+  return join(rows);
+}
+
+// "all_reduce in a node: 4 of 18 rows fitted (1x8 1 KiB, ...); not taken, worse on the rows left out".
+std::string heading_of(const CollectiveCalibration& one) {
+  const std::string rows =
+      one.unused.empty() ? fmt::format("all {} rows fitted, each judged by a fit that left it out", one.used.size())
+                         : fmt::format("{} of {} rows fitted ({})", one.used.size(),
+                                       one.used.size() + one.unused.size(), used_rows(one));
+  const std::string fate = one.rates_alone   ? "; efficiencies alone are taken, since with costs of a call smaller "
+                                               "calls got worse"
+                           : one.is_taken    ? (one.is_worse() ? "; taken by force" : "")
+                           : one.is_worse()  ? "; not taken"
+                           : one.is_judged() ? "; not taken, since the fit shares constants with one that is worse"
+                                             : "; not taken, since no other size judges it";
+  return one.name() + ": " + rows + fate;
+}
+
+Sheet error_sheet(const Calibration& calibration) {
+  Sheet sheet;
+  sheet.columns = {{"rows", false}, {"number", true},      {"median % before", true},
+                   {"after", true}, {"p95 % after", true}, {"signed % after", true}};
+  for (const CollectiveCalibration& one : calibration.collectives) {
+    sheet.rows.push_back({{heading_of(one)}});
+    add_errors(sheet, "left out, from 1 MiB", one.from_1mib, false);
+    add_errors(sheet, "left out, below 1 MiB", one.below_1mib, false);
+    add_errors(sheet, "fitted", one.on_used, true);
+  }
+  return sheet;
+}
+
+Document two_tables(Sheet errors, const std::vector<CalibratedValue>& fitted, const std::string& legend,
+                    const std::string& left_out) {
+  Sheet values;
+  values.columns = {{"value", false}, {"before", true}, {"fitted", true}};
+  for (const CalibratedValue& value : fitted) values.rows.push_back({{value.path, value.before, value.after}});
+  Section words{"", {Paragraph{legend}}};
+  if (!left_out.empty()) words.blocks.emplace_back(Paragraph{left_out});
+  Document document;
+  document.blocks = {std::move(errors), Section{"", {std::move(values)}}, std::move(words)};
+  return document;
+}
+
+// The collectives of training of which no row was measured within a node, or on several nodes.
+std::vector<std::string> unmeasured(const Calibration& calibration, bool across) {
+  std::vector<std::string> kinds;
+  for (const CollectiveKind kind : {CollectiveKind::all_to_all, CollectiveKind::all_reduce,
+                                    CollectiveKind::reduce_scatter, CollectiveKind::all_gather}) {
+    const bool measured = std::ranges::any_of(calibration.collectives, [&](const CollectiveCalibration& one) {
+      return one.kind == kind && one.across_nodes == across;
+    });
+    if (!measured) kinds.emplace_back(collective_kind_name(kind));
+  }
+  return kinds;
+}
+
+std::string unmeasured_text(const Calibration& calibration) {
+  const std::string within = join(unmeasured(calibration, false)), across = join(unmeasured(calibration, true));
+  std::vector<std::string> text;
+  if (!within.empty()) text.push_back("within a node: " + within);
+  if (!across.empty() && calibration.spec.nodes > 1) text.push_back("across nodes: " + across);
+  return text.empty() ? "" : "Not measured, so as before: " + join(text, "; ") + ".";
+}
+
+}  // namespace
+
+Document calibration_document(const Calibration& calibration) {
+  std::string remarks = unmeasured_text(calibration);
+  const std::string worse = calibration.worse_text();
+  if (!worse.empty()) remarks += (remarks.empty() ? "" : " ") + fmt::format("Worse on rows left out: {}.", worse);
+  if (calibration.incomplete > 0)
+    remarks +=
+        fmt::format("{}{} rows without a size or a time left out.", remarks.empty() ? "" : " ", calibration.incomplete);
+  return two_tables(
+      error_sheet(calibration), calibration.values,
+      "Errors of predicted compared with measured times: before, of the cluster as it was; after, of fits "
+      "that did not see the row. Start, fill and share of the latency partly explain the same rows, so "
+      "judge them together.",
+      remarks);
+}
+
+Document calibration_document(const ComputeCalibration& calibration) {
+  Sheet errors;
+  errors.columns = {{"operations", false},     {"fitted", true}, {"checked", true},
+                    {"median % before", true}, {"after", true},  {"P90 % after", true}};
+  for (const ComputeErrors& one : calibration.errors) {
+    const bool any = one.checked > 0;
+    const auto number = [&](double value) { return any ? fmt::format("{:.1f}", value) : std::string("-"); };
+    errors.rows.push_back({{one.what, std::to_string(one.used), std::to_string(one.checked), number(one.median_before),
+                            number(one.median_after), number(one.p90_after)}});
+  }
+  return two_tables(std::move(errors), calibration.values,
+                    "The errors are those of rows that were not used in the fit: shapes whose hash is 0 modulo 3.",
+                    calibration.left_out > 0 ? fmt::format("{} rows are left out: warm caches, skewed indices, or "
+                                                           "tables whose rows are read more than once on average.",
+                                                           calibration.left_out)
+                                             : "");
+}
+
+}  // namespace shardsim

@@ -1,0 +1,248 @@
+#include "accuracy/measurements/overhead_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <set>
+
+#include "accuracy/measurements/least_squares.h"
+
+namespace shardsim {
+namespace {
+
+constexpr double kRowSpread = 0.05;  // of ln(predicted / measured): rows of one setting repeat to some percent
+constexpr double kSeenFrom = 1e-3;   // least change of ln(predicted) by which a row sees a parameter
+constexpr double kMovedFrom = 1e-3;  // least logarithm of a factor that counts as a change
+constexpr double kSlopeStep = 1e-4;
+constexpr double kGain = 0.999;  // of the cost: what is worth going elsewhere
+constexpr int kDigits = 4;       // of a fitted number
+
+using Parameters = std::vector<CalibratedParameter>;
+using Logarithms = std::vector<double>;
+
+class OverheadFitting {
+ public:
+  OverheadFitting(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows, FitScope scope)
+      : prior_(prior), rows_(rows), parameters_(parameters_of(rows, prior)) {
+    if (scope == FitScope::rates) std::erase_if(parameters_, is_cost);
+    drop_unseen();
+  }
+
+  OverheadFit best() const {
+    OverheadFit fit{prior_, {}};
+    const Logarithms found = likeliest();
+    const ClusterSpec best = scaled(prior_, parameters_, found);
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      for (const CalibratedNumber& number : parameters_[i].numbers) {
+        if (std::abs(found[i]) < kMovedFrom && !is_whole_start(number)) continue;
+        set_number(fit.spec, number, number_text(number, number_in(best, number), kDigits));
+        fit.changed.push_back(number);
+      }
+    }
+    return fit;
+  }
+
+ private:
+  static bool is_cost(const CalibratedParameter& parameter) {
+    const CalibratedKey key = parameter.numbers.front().key;
+    return key != CalibratedKey::efficiency && key != CalibratedKey::nic_efficiency;
+  }
+
+  // Where loads time the kind a fitted start stands for launch and latency too, so it is fitted or not as a whole.
+  bool is_whole_start(const CalibratedNumber& number) const {
+    return number.key == CalibratedKey::start && !timed_by_nccl(number.kind, prior_);
+  }
+
+  // ln(predicted / measured) of each row.
+  std::vector<double> misses(const Logarithms& at) const {
+    std::vector<double> result;
+    for (const JudgedRow& row : judged_on(scaled(prior_, parameters_, at), rows_))
+      result.push_back(std::log(row.predicted().value / row.measured.time->value));
+    return result;
+  }
+
+  std::vector<double> residuals(const Logarithms& at) const {
+    std::vector<double> result = misses(at);
+    for (double& miss : result) miss /= kRowSpread;
+    for (std::size_t i = 0; i < at.size(); ++i) result.push_back(at[i] / parameters_[i].spread);
+    return result;
+  }
+
+  bool is_seen(std::size_t parameter, const std::vector<double>& base) const {
+    const auto is_it = [&](std::size_t i) { return i == parameter; };
+    for (const Logarithms& at : places_around(Logarithms(parameters_.size(), 0.0), is_it)) {
+      const std::vector<double> moved = misses(at);
+      for (std::size_t row = 0; row < base.size(); ++row)
+        if (std::abs(moved[row] - base[row]) > kSeenFrom) return true;
+    }
+    return false;
+  }
+
+  void drop_unseen() {
+    const std::vector<double> base = misses(Logarithms(parameters_.size(), 0.0));
+    Parameters seen;
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+      if (is_seen(i, base)) seen.push_back(parameters_[i]);
+    parameters_ = std::move(seen);
+  }
+
+  double cost(const Logarithms& at) const { return half_square_sum(residuals(at)); }
+
+  Logarithms near(const Logarithms& start) const {
+    return least_squares([this](const Logarithms& at) { return residuals(at); }, start);
+  }
+
+  // From the prior, and from the best of the places one spread away from it.
+  Logarithms likeliest() const {
+    const Logarithms middle(parameters_.size(), 0.0);
+    Logarithms aside = middle;
+    for (const Logarithms& at : places_around(middle, [](std::size_t) { return true; }))
+      if (cost(at) < cost(aside)) aside = at;
+    Logarithms best = near(middle);
+    if (aside != middle) take_better(best, near(aside));
+    while (finds_hidden(best)) continue;
+    return best;
+  }
+
+  // A bound that another one hides (the channels of a pair behind its NIC) has no slope: it is seen from aside only.
+  bool finds_hidden(Logarithms& best) const {
+    const std::vector<double> base = misses(best);
+    const auto is_hidden = [&](std::size_t i) {
+      Logarithms at = best;
+      at[i] += kSlopeStep;
+      return misses(at) == base;
+    };
+    bool found = false;
+    for (const Logarithms& at : places_around(best, is_hidden))
+      if (misses(at) != base) found = take_better(best, near(at)) || found;
+    return found;
+  }
+
+  bool take_better(Logarithms& best, Logarithms other) const {
+    if (!(cost(other) < kGain * cost(best))) return false;
+    best = std::move(other);
+    return true;
+  }
+
+  template <typename Test>
+  std::vector<Logarithms> places_around(const Logarithms& middle, Test test) const {
+    std::vector<Logarithms> places;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      if (!test(i)) continue;
+      for (const double side : {-1.0, 1.0}) {
+        places.push_back(middle);
+        places.back()[i] += side * parameters_[i].spread;
+      }
+    }
+    return places;
+  }
+
+  const ClusterSpec& prior_;
+  const std::vector<MeasuredRow>& rows_;
+  Parameters parameters_;
+};
+
+}  // namespace
+
+OverheadFit fit_overheads(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows, FitScope scope) {
+  return OverheadFitting(prior, rows, scope).best();
+}
+
+namespace {
+
+constexpr double kMidFrom = 4 * kMiB, kMidTo = 32 * kMiB;  // where the time turns from latency to bandwidth
+
+using Positions = std::vector<std::size_t>;
+
+// `count` sizes from `low` to `high`, evenly in the logarithm; a single one lies in the middle.
+std::vector<double> spread_sizes(double low, double high, int count) {
+  if (count == 1) return {std::sqrt(low * high)};
+  std::vector<double> sizes;
+  for (int i = 0; i < count; ++i) sizes.push_back(low * std::pow(high / low, i / (count - 1.0)));
+  return sizes;
+}
+
+std::vector<double> wanted_sizes(double low, double high, int count, bool whole_curve) {
+  if (!whole_curve || low >= kMiB || count < 3) return count < 2 ? std::vector{high} : spread_sizes(low, high, count);
+  std::vector<double> sizes = spread_sizes(kMidFrom, kMidTo, count - 2);
+  sizes.insert(sizes.begin(), low);
+  sizes.push_back(high);
+  return sizes;
+}
+
+class Chooser {
+ public:
+  explicit Chooser(const std::vector<MeasuredRow>& rows) : rows_(rows) {}
+
+  Positions reach(bool across) const {
+    Positions found;
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      if ((rows_[i].nodes > 1) == across) found.push_back(i);
+    return found;
+  }
+
+  void take_reach(const Positions& from, int most, bool whole_curve) {
+    if (most < 1) return;
+    const Positions largest = group(from, true);
+    const auto [low, high] = sizes_of(largest);
+    take(largest, wanted_sizes(low, high, most, whole_curve));
+  }
+
+  // One of the smallest group, the rest of the largest.
+  void take_across(const Positions& from, int most) {
+    const Positions few = group(from, false);
+    if (few == group(from, true) || most < 2) return take_reach(from, most, false);
+    take(few, {sizes_of(few).second});
+    take_reach(from, most - 1, false);
+  }
+
+  Positions chosen() const { return {chosen_.begin(), chosen_.end()}; }
+
+ private:
+  double size(std::size_t position) const { return static_cast<double>(*rows_[position].bytes); }
+
+  std::pair<double, double> sizes_of(const Positions& of) const {
+    const auto [low, high] = std::ranges::minmax(of, {}, [&](std::size_t i) { return size(i); });
+    return {size(low), size(high)};
+  }
+
+  Positions group(const Positions& from, bool largest) const {
+    const auto ranks = [&](std::size_t i) { return rows_[i].nodes * rows_[i].gpus_per_node; };
+    const auto [few, many] = std::ranges::minmax(from, {}, ranks);
+    const int wanted = ranks(largest ? many : few);
+    Positions found;
+    std::ranges::copy_if(from, std::back_inserter(found), [&](std::size_t i) { return ranks(i) == wanted; });
+    return found;
+  }
+
+  // Of each wanted size the nearest row; no size twice.
+  void take(const Positions& from, const std::vector<double>& wanted) {
+    std::set<double> taken;
+    for (double target : wanted) {
+      const auto distance = [&](std::size_t i) {
+        return taken.contains(size(i)) ? HUGE_VAL : std::abs(std::log(size(i) / target));
+      };
+      const std::size_t nearest = *std::ranges::min_element(from, {}, distance);
+      if (taken.insert(size(nearest)).second) chosen_.insert(nearest);
+    }
+  }
+
+  const std::vector<MeasuredRow>& rows_;
+  std::set<std::size_t> chosen_;
+};
+
+}  // namespace
+
+std::vector<std::size_t> rows_to_fit(const std::vector<MeasuredRow>& rows, int most) {
+  Chooser chooser(rows);
+  const Positions inside = chooser.reach(false), across = chooser.reach(true);
+  if (inside.empty() || across.empty()) {
+    if (!rows.empty()) chooser.take_reach(inside.empty() ? across : inside, most, true);
+    return chooser.chosen();
+  }
+  chooser.take_reach(inside, most / 2, false);
+  chooser.take_across(across, most - most / 2);
+  return chooser.chosen();
+}
+
+}  // namespace shardsim

@@ -1,0 +1,132 @@
+#include "program/op_role.h"
+
+#include <algorithm>
+#include <array>
+
+namespace shardsim {
+namespace {
+
+struct ClassRow {
+  OpClass op_class;
+  std::string_view name;
+  std::optional<CollectiveKind> collective = {};
+};
+
+constexpr std::array<ClassRow, 10> kClasses{{
+    {OpClass::lookup, "lookup"},
+    {OpClass::update, "update"},
+    {OpClass::dense, "dense"},
+    {OpClass::all_to_all, "all_to_all", CollectiveKind::all_to_all},
+    {OpClass::all_reduce, "all_reduce", CollectiveKind::all_reduce},
+    {OpClass::reduce_scatter, "reduce_scatter", CollectiveKind::reduce_scatter},
+    {OpClass::all_gather, "all_gather", CollectiveKind::all_gather},
+    {OpClass::broadcast, "broadcast", CollectiveKind::broadcast},
+    {OpClass::send_recv, "send_recv", CollectiveKind::send_recv},
+    {OpClass::host, "host"},
+}};
+
+struct RoleRow {
+  OpRole role;
+  std::string_view name;
+  std::optional<OpClass> op_class;
+  Belonging fusion;
+};
+
+constexpr std::array<RoleRow, 40> kRoles{{
+    {OpRole::none, "none", std::nullopt, Belonging::none},
+    {OpRole::copy_inputs, "copy_inputs", OpClass::dense, Belonging::none},
+    {OpRole::deduplicate_ids, "deduplicate_ids", OpClass::dense, Belonging::none},
+    {OpRole::split_tiers, "split_tiers", OpClass::dense, Belonging::none},
+    {OpRole::permute_inputs, "permute_inputs", OpClass::dense, Belonging::none},
+    {OpRole::bucketize, "bucketize", OpClass::dense, Belonging::none},
+    {OpRole::exchange_splits, "exchange_splits", OpClass::all_to_all, Belonging::may},
+    {OpRole::wait_for_splits, "wait_for_splits", OpClass::dense, Belonging::none},
+    {OpRole::exchange_lengths, "exchange_lengths", OpClass::all_to_all, Belonging::must},
+    {OpRole::exchange_ids, "exchange_ids", OpClass::all_to_all, Belonging::must},
+    {OpRole::exchange_weights, "exchange_weights", OpClass::all_to_all, Belonging::must},
+    {OpRole::recat, "recat", OpClass::dense, Belonging::none},
+    {OpRole::prefetch_rows, "prefetch_rows", OpClass::dense, Belonging::none},
+    {OpRole::keep_ids, "keep_ids", OpClass::dense, Belonging::none},
+    {OpRole::index_rows, "index_rows", OpClass::update, Belonging::must},
+    {OpRole::lookup, "lookup", OpClass::lookup, Belonging::must},
+    {OpRole::order_lookups, "order_lookups", OpClass::dense, Belonging::must},
+    {OpRole::sum_output, "sum_output", OpClass::reduce_scatter, Belonging::must},
+    {OpRole::exchange_output, "exchange_output", OpClass::all_to_all, Belonging::must},
+    {OpRole::order_output, "order_output", OpClass::dense, Belonging::must},
+    {OpRole::merge_tiers, "merge_tiers", OpClass::dense, Belonging::none},
+    {OpRole::restore_duplicates, "restore_duplicates", OpClass::dense, Belonging::none},
+    {OpRole::bottom_forward, "bottom_forward", OpClass::dense, Belonging::none},
+    {OpRole::dense_forward, "dense_forward", OpClass::dense, Belonging::none},
+    {OpRole::dense_backward, "dense_backward", OpClass::dense, Belonging::none},
+    {OpRole::bottom_backward, "bottom_backward", OpClass::dense, Belonging::none},
+    {OpRole::dense_all_reduce, "dense_all_reduce", OpClass::all_reduce, Belonging::none},
+    {OpRole::dense_update, "dense_update", OpClass::update, Belonging::none},
+    {OpRole::sum_duplicates, "sum_duplicates", OpClass::dense, Belonging::none},
+    {OpRole::split_gradient_tiers, "split_gradient_tiers", OpClass::dense, Belonging::none},
+    {OpRole::order_gradient, "order_gradient", OpClass::dense, Belonging::must},
+    {OpRole::exchange_gradient, "exchange_gradient", OpClass::all_to_all, Belonging::must},
+    {OpRole::gather_gradient, "gather_gradient", OpClass::all_gather, Belonging::must},
+    {OpRole::divide_gradient, "divide_gradient", OpClass::dense, Belonging::must},
+    {OpRole::order_received_gradient, "order_received_gradient", OpClass::dense, Belonging::must},
+    {OpRole::sum_gradient, "sum_gradient", OpClass::update, Belonging::must},
+    {OpRole::reduce_gradient, "reduce_gradient", OpClass::all_reduce, Belonging::must},
+    {OpRole::update, "update", OpClass::update, Belonging::must},
+    {OpRole::apply, "apply", OpClass::update, Belonging::must},
+    {OpRole::launch, "launch", OpClass::host, Belonging::none},
+}};
+
+const RoleRow& row_of(OpRole role) {
+  return *std::ranges::find(kRoles, role, &RoleRow::role);
+}
+
+const ClassRow& row_of(OpClass op_class) {
+  return *std::ranges::find(kClasses, op_class, &ClassRow::op_class);
+}
+
+template <typename Rows>
+std::vector<std::string> names_of(const Rows& rows) {
+  std::vector<std::string> names;
+  for (const auto& row : rows) names.emplace_back(row.name);
+  return names;
+}
+
+}  // namespace
+
+std::string_view op_class_name(OpClass op_class) {
+  return row_of(op_class).name;
+}
+
+std::vector<std::string> op_class_names() {
+  return names_of(kClasses);
+}
+
+std::optional<CollectiveKind> collective_kind(OpClass op_class) {
+  return row_of(op_class).collective;
+}
+
+std::string_view op_role_name(OpRole role) {
+  return row_of(role).name;
+}
+
+std::vector<std::string> op_role_names() {
+  return names_of(kRoles);
+}
+
+std::optional<OpClass> class_of(OpRole role) {
+  return row_of(role).op_class;
+}
+
+Belonging belongs_to_fusion(OpRole role) {
+  return row_of(role).fusion;
+}
+
+bool occupies_gpu(OpRole role) {
+  return role != OpRole::launch && role != OpRole::wait_for_splits && role != OpRole::copy_inputs;
+}
+
+bool exchanges_inputs(OpRole role) {
+  return role == OpRole::exchange_splits || role == OpRole::exchange_lengths || role == OpRole::exchange_ids ||
+         role == OpRole::exchange_weights;
+}
+
+}  // namespace shardsim

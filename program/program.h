@@ -1,0 +1,187 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/collective/byte_matrix.h"
+#include "models/load/row_owners.h"
+#include "models/workload/workload.h"
+#include "plan/plan.h"
+#include "program/op_role.h"
+
+namespace shardsim {
+
+inline constexpr std::int64_t kMostProgramRanks = 1 << 20;
+
+// A number that is the same on all ranks of an operation, or one per rank (over Op::ranks, in order).
+struct PerRank {
+  std::vector<double> values{0};
+  double at(std::size_t position) const { return values.size() == 1 ? values[0] : values[position]; }
+  bool operator==(const PerRank&) const = default;
+};
+
+// Which matrix of a Program an all_to_all moves, and in which direction.
+struct MatrixUse {
+  int index = -1;           // of Program::matrices; -1: none
+  bool transposed = false;  // what a source sends to a destination there, this one sends back
+  bool per_set = false;     // `index` is that of the group's first rank set; those of the others follow it
+  int of_set(std::size_t set) const { return index + (per_set ? static_cast<int>(set) : 0); }
+  bool empty() const { return index < 0; }
+  bool operator==(const MatrixUse&) const = default;
+};
+
+// Equal matrix products (m x k) (k x n) of an operation.
+struct OpProduct {
+  PerRank m, n, k;
+  int count = 1;
+  double share = 0;  // of the peak rate, whatever their shape; 0: their shape decides
+  bool operator==(const OpProduct&) const = default;
+};
+
+// One operation on all its ranks. A symmetric plan is written only once, so 1,024 ranks need no more operations than 8.
+struct Op {
+  int id = 0;  // equal to its index
+  std::string name;
+  OpClass op_class = OpClass::dense;
+  OpRole role = OpRole::none;
+  int fusion = -1;         // of Program::fusions: the one that it works for; -1: all of them, or none
+  int batches_ahead = 0;   // of the batch that is trained in the same iteration, where a pipeline prepares a later one
+  std::vector<int> ranks;  // empty: all ranks of the world
+  int stream = 0;
+  std::vector<int> after;           // must have ended on the same rank in this iteration; smaller ids only
+  std::vector<int> after_previous;  // the same of the previous iteration; any id
+
+  // Collectives.
+  std::string group;       // of Program::groups
+  MatrixUse matrix;        // all_to_all
+  std::int64_t bytes = 0;  // the other kinds: as CollectiveCall::bytes
+  std::vector<std::int64_t>
+      bytes_by_set;  // the same where the rank sets of the group differ: one number each; else empty
+  std::string dtype;
+  // all_to_all: the part of its measured start that a host's launch took, and that is taken off.
+  std::int64_t launch_ns = 0;
+
+  // Compute.
+  std::vector<int> shards;
+  PerRank lookups;
+  bool pooled = false;  // lookup: the rows of each bag are summed into one vector, `bags` of them
+  PerRank bags;         // lookup, pooled: vectors written; 0 otherwise
+  PerRank hbm_bytes;
+  PerRank host_bytes;               // between host memory and the device
+  PerRank flops;                    // of its products
+  std::string precision;            // dense: of its products; "" means fp32
+  std::vector<OpProduct> products;  // dense, one by one where software is stated
+  int kernels = 0;                  // beside products and sorts, where it is known; 0: it is not
+  std::string optimizer;            // update
+  PerRank distinct_rows;            // update: expected
+  PerRank distinct_growth;          // lookup: d ln of the distinct rows / d ln of the lookups, expected; 0: nobody said
+  // Of a row that is read, and of a vector that a lookup writes and an update reads a gradient of; means over the
+  // tables. 0: both are as wide, and hbm_bytes say how wide.
+  PerRank row_bytes, vector_bytes;
+  // HugeCTR's: a lookup goes by pointers that a kernel of its own writes, an update finds its keys sorted by an
+  // operation index_rows.
+  bool indexed = false;
+  bool in_place = false;      // update: every lookup adds its gradient to the row, or to the row's sum, by atomics
+  int sort_bits = 0;          // its lookups are sorted by keys of so many bits, beside its hbm_bytes; 0: none
+  std::int64_t fixed_ns = 0;  // measured duration from the workload; 0: none
+
+  std::int64_t bytes_of_set(std::size_t set) const { return bytes_by_set.empty() ? bytes : bytes_by_set.at(set); }
+  bool is_collective() const { return collective_kind(op_class).has_value(); }
+  bool operator==(const Op&) const = default;
+};
+
+// Beside each id split_tiers writes where in the batch it stood.
+inline constexpr double kPositionBytes = 4;
+
+// Ids are made unique as numbers of 8 bytes, and so are their places among the unique ones.
+inline constexpr int kUniqueIdBytes = 8;
+// Bytes that deduplicate_ids reads and writes beside its sort, of each id and of each that is kept (FBGEMM,
+// jagged_unique_indices: numbered over all tables, compared with the one before, counted, written where they stood,
+// numbered as before, measured; at::_unique in between).
+inline constexpr double kUniquePassBytes = 112, kKeptIdBytes = 8;
+
+constexpr std::string_view kLaunchStream = "launch";  // the host's, in Program::streams
+
+// One training iteration: for each rank, streams of operations with their bytes and dependencies, but without times.
+// Operations of one rank on one stream run in the order of the list. The simulator and the validator execute the same
+// Program.
+struct Program {
+  std::string scenario;
+  std::string case_name;
+  std::uint64_t seed = 1;
+  int world_size = 0;
+  int ranks_per_node = 0;
+  std::int64_t batch_per_rank = 0;
+  int index_batches = 8;
+  int id_bytes = 8;             // of the workload
+  std::uint64_t hash_seed = 1;  // of the plan: spreads popularity positions over shards
+  std::vector<std::string> streams;
+  std::map<std::string, std::vector<std::vector<int>>> groups;  // rank sets of equal length that run side by side
+  struct Matrix {
+    std::string name;
+    ByteMatrix bytes;
+    bool operator==(const Matrix&) const = default;
+  };
+  std::vector<Matrix> matrices;
+  std::vector<Table> tables;
+  // Rows, columns and holders of a placement. The Program does not say where in its memory a holder keeps them.
+  struct Shard : Placement {
+    int tier = -1;
+    std::string order = "popularity";  // what is cut: positions in the order of popularity, or row_id
+    RowCut cut = RowCut::hashed;
+    // Lookups of an iteration of each holder of a set, by position, where they differ as their rows do; empty: as many
+    // for each that has rows.
+    std::vector<std::int64_t> lookups = {};
+    bool operator==(const Shard&) const = default;
+  };
+  std::vector<Shard> shards;
+  // Shards that share one exchange of ids, one of vectors and one of gradients. The operations of a fusion group name
+  // it, and their roles say what they do for it; its lookups and updates name the shards that each of them serves.
+  struct Fusion {
+    std::string name;
+    TableKind kind = TableKind::sequence;  // of all its tables
+    std::vector<int> shards;
+    bool operator==(const Fusion&) const = default;
+  };
+  std::vector<Fusion> fusions;
+  std::vector<Op> ops;
+
+  const Op& op(int id) const { return ops[static_cast<std::size_t>(id)]; }
+  const Shard& shard(int index) const { return shards[static_cast<std::size_t>(index)]; }
+  const Table& table_of(int shard_index) const { return tables[static_cast<std::size_t>(shard(shard_index).table)]; }
+  std::vector<int> ranks_of(const Op& op) const;  // Op::ranks, or the whole world
+  bool operator==(const Program&) const = default;
+};
+
+// The matrix that an all_to_all moves in a rank set of its group, transposed if the operation moves it in the other
+// direction.
+ByteMatrix resolve_matrix(const Program& program, const MatrixUse& use, std::size_t set = 0);
+
+// The index of the item with that name in a list (of matrices, for example); -1 if there is none.
+template <typename Named>
+int index_named(const std::vector<Named>& all, std::string_view name) {
+  const auto found = std::ranges::find(all, name, &Named::name);
+  return found == all.end() ? -1 : static_cast<int>(found - all.begin());
+}
+
+// The ids of the operations of the fusion group that have this role, in the order of the list.
+std::vector<int> ops_in_role(const Program& program, int fusion, OpRole role);
+
+// Where the parts of a Program were read, for messages; an index or name without a place stands at `program`.
+struct ProgramPlaces {
+  Place program;
+  std::vector<Place> matrices, tables, shards, fusions, ops;
+  std::map<std::string, Place> groups;
+};
+
+// Refuses a cycle, an unknown name, a rank that misses a collective of its group, ids out of order, a role that does
+// not fit its operation, sizes that do not fit each other, numbers that are negative or not finite. Errors:
+// Failure::input.
+void check_program(const Program& program, const ProgramPlaces& places);
+void check_program(const Program& program, const Place& place);
+
+}  // namespace shardsim

@@ -1,0 +1,19 @@
+#include "program/shard_rows.h"
+
+#include <algorithm>
+
+namespace shardsim {
+const Table& table_of(const Program& program, const Program::Shard& shard) {
+  return program.tables[static_cast<std::size_t>(shard.table)];
+}
+
+RowOwners row_owners(const Program& program, const Program::Shard& shard) {
+  const RowOrder order = shard.order == "row_id" ? RowOrder::random : RowOrder::popularity;
+  return {shard.rows(), shard.shards(), order, shard.cut, row_hash(program, shard)};
+}
+
+RowHash row_hash(const Program& program, const Program::Shard& shard) {
+  return {row_key(table_of(program, shard)), program.hash_seed, std::max(shard.tier, 0)};
+}
+
+}  // namespace shardsim

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "program/timeline/rank_spans.h"
+#include "program/timeline/timeline.h"
+
+namespace shardsim {
+
+// Who waits for whom. A collective begins when every member of its rank set has arrived; the spans of one collective
+// are those of one op and iteration on the ranks of one set, the first on each, the second on each, and so on.
+class Arrivals {
+ public:
+  explicit Arrivals(const Timeline& timeline);
+
+  // When the collective of that span begins, us on the Timeline's clock; the span's own start for compute, and where
+  // the Timeline does not know the members.
+  double begin_us(std::size_t span) const { return timeline_.spans[last_[span]].start_us; }
+
+  // The span of the member that arrives last (of several the lowest rank's); the span itself when it waits for nobody.
+  std::size_t last(std::size_t span) const { return last_[span]; }
+
+  // What the last member of a collective, to which the span belongs, did while the others waited: of the ops that its
+  // rank ran one after the other up to the span, the one that took most of the time since the first member had arrived;
+  // if none ran in that time, the one that ended last. -1 when there was none. Before a single steady iteration runs
+  // its copy.
+  int op_waited_on(std::size_t last) const;
+
+ private:
+  struct Ended {
+    double end_us = 0, start_us = 0;
+    int op = 0;
+    auto operator<=>(const Ended&) const = default;
+  };
+  using Ends = std::vector<Ended>;  // rising
+
+  void match_members();
+  void find_period() const;
+  const Ends& ends_of(int rank) const;
+  // Where the last of `ends` up to this time is, not counting `own`; its begin where there is none.
+  Ends::const_iterator ended_by(const Ends& ends, double us, const Ended& own) const;
+
+  const Timeline& timeline_;
+  std::vector<std::size_t> last_;  // [span]
+  std::vector<double> first_us_;   // [span], of last members: when the first member had arrived
+  // What somebody asked what was before needs: of the Timeline, and of the ranks that were asked for.
+  mutable std::optional<RankSpans> of_ranks_;
+  mutable double period_us_ = 0;
+  mutable int copies_ = 0;       // of a single iteration, before it
+  mutable double close_us_ = 0;  // what started so little before the end of another waited for it
+  mutable std::map<int, Ends> ends_;
+};
+
+}  // namespace shardsim

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "program/timeline/iteration_window.h"
+#include "program/timeline/op_kind.h"
+
+namespace shardsim {
+
+// Figures computed from spans alone (docs/architecture.md, "Exposed time"); milliseconds per kept iteration (the
+// distinct Span::iteration values). Where one iteration overlaps its neighbours, they are of the window of one period
+// (iteration_window.h), so that compute, exposed and idle time of a rank add up to the iteration.
+
+struct RankTimes {
+  double compute_ms = 0;  // some compute operation running
+  double comm_ms = 0;     // some collective running
+  double exposed_ms = 0;  // a collective and no compute running
+  double waiting_ms = 0;  // of the exposed time: the collective has not begun, since a member of its group is missing
+};
+std::vector<RankTimes> rank_times(const Timeline& timeline);
+RankTimes mean_of(const std::vector<RankTimes>& ranks);  // zeros of no ranks
+
+// The figures of each rank in each window: [window][rank]. Spans are cut at the ends of the windows, so that a
+// collective of one iteration that runs beside the compute of the next counts as hidden.
+std::vector<std::vector<RankTimes>> window_rank_times(const Timeline& timeline,
+                                                      const std::vector<IterationWindow>& windows);
+
+// Time of the operations of one name, per iteration.
+// exposed: instants without compute are charged to the one running collective that ends last (the one the rank is still
+// waiting for), so that the exposed times of all collectives add up to the rank's exposed time.
+// waiting: the part of it before the last member of the group had arrived; the rest is transfer. Where the Timeline
+// does not know the members, nothing counts as waiting.
+struct NamedTime {
+  std::string name;
+  std::string op_class;
+  int calls = 0;                    // per rank and iteration
+  double alone_ms = 0;              // sum of the calls' durations without contention
+  double span_ms = 0;               // sum of the calls' durations as they ran, of the slowest rank
+  double exposed_ms = 0;            // mean over the ranks
+  std::int64_t bytes_per_rank = 0;  // largest over ranks
+  double waiting_ms = 0;            // of exposed_ms
+  // Whom the exposed time waited for longest: the member that arrived last, and what kept it most of that time.
+  struct WaitedFor {
+    int rank = -1;          // -1: nobody
+    std::string operation;  // "": nothing before
+    double ms = 0;          // of waiting_ms
+  };
+  WaitedFor waited_for{};
+
+  double transfer_ms() const { return exposed_ms - waiting_ms; }
+  // Whether the waiting is worth words: from a hundredth of the iteration, and of what is exposed, on.
+  bool waits_tellingly(double iteration_ms) const;
+};
+std::vector<NamedTime> named_times(const Timeline& timeline);  // in order of first appearance among the ops
+// The same without `waited_for`, in half the time.
+std::vector<NamedTime> named_times_alone(const Timeline& timeline);
+
+// named_times() and rank_times() in one pass.
+struct TimelineTimes {
+  std::vector<NamedTime> names;
+  std::vector<RankTimes> ranks;
+};
+TimelineTimes all_times(const Timeline& timeline);
+
+}  // namespace shardsim

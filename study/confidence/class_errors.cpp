@@ -1,0 +1,84 @@
+#include "study/confidence/class_errors.h"
+
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+
+namespace shardsim {
+namespace {
+
+constexpr double kGuessFactor = 1.5;
+constexpr double kGuessedConstantFactor = 1.25;
+
+// "a", "a/b", "a/b/c".
+std::vector<std::string> from_general(const std::string& error_class) {
+  std::vector<std::string> classes;
+  for (std::size_t end = error_class.find('/'); end != std::string::npos; end = error_class.find('/', end + 1))
+    classes.push_back(error_class.substr(0, end));
+  classes.push_back(error_class);
+  return classes;
+}
+
+struct MeanSize {
+  double sum = 0;
+  int rows = 0;
+};
+
+}  // namespace
+
+ClassErrors::ClassErrors(const std::vector<Residual>& residuals) {
+  std::map<std::string, std::map<std::string, MeanSize>> means;
+  for (const Residual& residual : residuals) {
+    if (residual.fitted) continue;
+    for (const std::string& each : from_general(residual.error_class)) {
+      MeanSize& mean = means[each][residual.system];
+      mean.sum += std::abs(residual.error());
+      ++mean.rows;
+    }
+  }
+  for (const auto& [error_class, systems] : means) {
+    for (const auto& [system, mean] : systems) sizes_[error_class][system] = mean.sum / mean.rows;
+  }
+}
+
+int ClassErrors::systems(const std::string& error_class, const std::string& left_out) const {
+  const auto known = sizes_.find(error_class);
+  if (known == sizes_.end()) return 0;
+  return static_cast<int>(known->second.size()) - static_cast<int>(known->second.count(left_out));
+}
+
+double ClassErrors::scale(const std::string& error_class, const std::string& left_out) const {
+  double scale = guess_scale(), weight = 0;
+  for (const std::string& each : from_general(error_class)) {
+    const auto known = sizes_.find(each);
+    if (known == sizes_.end()) continue;
+    double sum = weight * scale, count = weight;
+    for (const auto& [system, size] : known->second) {
+      if (system == left_out) continue;
+      sum += size;
+      ++count;
+    }
+    if (count == 0) continue;
+    scale = sum / count;
+    weight = kParentSystems;
+  }
+  return scale;
+}
+
+double coverage_quantile() {
+  static const double quantile = boost::math::quantile(boost::math::students_t(kErrorFreedom), (1 + kCoverage) / 2);
+  return quantile;
+}
+
+double guess_scale() {
+  return std::log(kGuessFactor) / coverage_quantile();
+}
+
+double guessed_constant_scale() {
+  return std::log(kGuessedConstantFactor) / coverage_quantile();
+}
+
+double error_chance(double value) {
+  return boost::math::cdf(boost::math::students_t(kErrorFreedom), value);
+}
+
+}  // namespace shardsim

@@ -1,0 +1,87 @@
+#include "study/confidence/evidence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "models/collective/fitted_overheads.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::size_t kMostKeys = 2;     // that a sentence quotes
+constexpr std::size_t kMostSystems = 4;  // that are named; more are rows of one system, which the source names
+
+// The fitted constants of collectives that count on the cluster, by key.
+std::map<std::string, const SourcedValue*> constants_of(const ComparedCluster& cluster) {
+  std::map<std::string, const SourcedValue*> constants;
+  for (const SourcedValue& value : cluster.fitted) {
+    const bool across = value.path.find(".across_nodes.") != std::string::npos;
+    if (value.path.starts_with("overheads.") && (!across || cluster.several_nodes)) constants[value.path] = &value;
+  }
+  return constants;
+}
+
+std::string words_of(const SourcedValue* value) {
+  if (value == nullptr) return "not fitted";
+  const bool few = !value->fitted_on.empty() && value->fitted_on.size() <= kMostSystems;
+  return fmt::format("{} from {}", value->value, few ? join(value->fitted_on) : value->source);
+}
+
+// Of constants that both were measured for, or one of them; what both have from the same measurements is alike.
+std::vector<std::string> unlike_constants(const ComparedCluster& first, const ComparedCluster& second) {
+  const auto of_first = constants_of(first), of_second = constants_of(second);
+  std::vector<std::string> texts;
+  const auto add = [&](const std::string& key, const SourcedValue* a, const SourcedValue* b) {
+    if (a && b && (a->value == b->value || a->fitted_on == b->fitted_on)) return;
+    texts.push_back(fmt::format("{}: {}, and {}", key, words_of(a), words_of(b)));
+  };
+  for (const auto& [key, value] : of_first) add(key, value, of_second.contains(key) ? of_second.at(key) : nullptr);
+  for (const auto& [key, value] : of_second)
+    if (!of_first.contains(key)) add(key, nullptr, value);
+  return texts;
+}
+
+// Fits that the file asks for can be left out of the comparison; what it states itself cannot.
+bool is_of_shipped_fit(const ComparedCluster& cluster) {
+  const auto constants = constants_of(cluster);
+  return std::ranges::all_of(
+      constants, [](const auto& constant) { return constant.second->source.starts_with(open_data_fits().source); });
+}
+
+std::string sentence(const ComparedCluster& first, const ComparedCluster& second, std::vector<std::string> constants) {
+  const std::size_t all = constants.size();
+  constants.resize(std::min(all, kMostKeys));
+  const std::string more = all > kMostKeys ? fmt::format("; and {} more", all - kMostKeys) : "";
+  return fmt::format(
+      "Unlike evidence: the collectives of '{}' and '{}' are timed with constants from different measurements ({}{}). "
+      "Which of the two is faster may come of that; {}.",
+      first.name, second.name, join(constants, "; "), more,
+      is_of_shipped_fit(first) && is_of_shipped_fit(second)
+          ? "`--set cluster.fits=none` compares them without"
+          : "calibrate both to compare them by measurements of your own");
+}
+
+}  // namespace
+
+std::vector<std::string> unlike_evidence(const std::vector<ComparedCluster>& clusters) {
+  std::vector<const ComparedCluster*> kinds;  // no two of them alike
+  std::vector<std::string> sentences;
+  for (const ComparedCluster& cluster : clusters) {
+    const auto alike = [&](const ComparedCluster* known) {
+      return known->several_nodes == cluster.several_nodes && unlike_constants(*known, cluster).empty();
+    };
+    if (std::ranges::any_of(kinds, alike)) continue;
+    for (const ComparedCluster* const known : kinds) {
+      if (known->several_nodes != cluster.several_nodes) continue;
+      if (auto constants = unlike_constants(*known, cluster); !constants.empty())
+        sentences.push_back(sentence(*known, cluster, std::move(constants)));
+    }
+    kinds.push_back(&cluster);
+  }
+  return sentences;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,90 @@
+#include "study/confidence/faster.h"
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <map>
+
+namespace shardsim {
+namespace {
+
+// Whether nothing that we know tells them apart: two names of one plan.
+bool same_figures(double first_ms, const Interval& first, double second_ms, const Interval& second) {
+  return first_ms == second_ms && first.parts == second.parts && first.setting.cluster == second.setting.cluster &&
+         first.setting.software == second.setting.software && first.setting.version == second.setting.version;
+}
+
+struct PartPair {
+  double first = 0, second = 0;  // shares of the iterations, of their geometric mean
+  double scale_of_first = 0, scale_of_second = 0;
+};
+
+std::map<std::string, PartPair> paired_parts(double first_ms, const Interval& first, double second_ms,
+                                             const Interval& second) {
+  const double middle = std::sqrt(first_ms * second_ms);
+  std::map<std::string, PartPair> pairs;
+  for (const UncertainPart& part : first.parts) {
+    pairs[part.error_class].first = part.ms / middle;
+    pairs[part.error_class].scale_of_first = part.scale;
+  }
+  for (const UncertainPart& part : second.parts) {
+    pairs[part.error_class].second = part.ms / middle;
+    pairs[part.error_class].scale_of_second = part.scale;
+  }
+  return pairs;
+}
+
+// Rows lie in one place for both: draws are compared one by one.
+double placement_squares(const Interval& first, const Interval& second) {
+  const std::size_t draws = std::max(first.placements.size(), second.placements.size());
+  const auto of = [](const Interval& interval, std::size_t draw) {
+    return interval.placements.empty() ? 0 : interval.placements[draw];
+  };
+  double squares = 0;
+  for (std::size_t draw = 0; draw < draws; ++draw) squares += std::pow(of(second, draw) - of(first, draw), 2);
+  return draws == 0 ? 0 : squares / static_cast<double>(draws);
+}
+
+}  // namespace
+
+Difference difference_of(double first_ms, const Interval& first, double second_ms, const Interval& second) {
+  const bool same_cluster = first.setting.cluster == second.setting.cluster;
+  double squares = 0, changed = 0;
+  for (const auto& [error_class, pair] : paired_parts(first_ms, first, second_ms, second)) {
+    const double of_first = pair.first * pair.scale_of_first, of_second = pair.second * pair.scale_of_second;
+    squares += same_cluster ? std::pow(of_second - of_first, 2) : of_first * of_first + of_second * of_second;
+    changed += std::abs(pair.second - pair.first);
+  }
+  const bool same_software =
+      first.setting.software == second.setting.software && first.setting.version == second.setting.version;
+  const double rest = std::max(first.rest_scale, second.rest_scale);
+  const double unshared = same_cluster && same_software ? rest * std::min(1.0, changed) : rest;
+  const double both =
+      same_software ? unshared * unshared : first.rest_scale * first.rest_scale + second.rest_scale * second.rest_scale;
+  const double spread = first.spread_scale * first.spread_scale + second.spread_scale * second.spread_scale;
+  const double repeats = same_figures(first_ms, first, second_ms, second) ? 0 : 2 * kRepeatScale * kRepeatScale;
+  return {std::log(second_ms / first_ms),
+          std::sqrt(squares + both + spread + placement_squares(first, second) + repeats)};
+}
+
+double Difference::first_is_faster_by(double least) const {
+  const double first = error_chance((log_ratio - least) / scale), second = error_chance((-log_ratio - least) / scale);
+  return first / (first + second);
+}
+
+double Difference::first_is_faster() const {
+  if (scale <= 0) return log_ratio > 0 ? 1 : log_ratio < 0 ? 0 : 0.5;
+  return error_chance(log_ratio / scale);
+}
+
+// The mean of what a t-distributed error has above log_ratio, in closed form: of density f and distribution F with n
+// degrees of freedom, the mean of max(0, X - z) is (n + z^2) / (n - 1) f(z) - z (1 - F(z)).
+double Difference::expected_regret() const {
+  if (scale <= 0) return std::max(0.0, -log_ratio);
+  const boost::math::students_t law(kErrorFreedom);
+  const double z = log_ratio / scale;
+  const double beyond = boost::math::cdf(boost::math::complement(law, z));
+  return scale * ((kErrorFreedom + z * z) / (kErrorFreedom - 1) * boost::math::pdf(law, z) - z * beyond);
+}
+
+}  // namespace shardsim

@@ -1,0 +1,144 @@
+#include "study/confidence/interval.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/text.h"
+
+namespace shardsim {
+namespace {
+
+// The rest that the parts of a system's iterations leave: its errors are wider than they alone would be.
+ClassErrors rests_of(const std::vector<Residual>& residuals, const auto& composed) {
+  struct Of {
+    double sizes = 0, squares = 0;
+    int rows = 0;
+  };
+  std::map<std::string, std::map<std::string, Of>> systems;
+  for (const Residual& residual : residuals) {
+    if (residual.fitted || !residual.is_iteration()) continue;
+    const double parts = composed(residual.parts);
+    for (const std::string& each : {std::string("iteration"), residual.error_class}) {
+      Of& of = systems[each][residual.system];
+      of.sizes += std::abs(residual.error());
+      of.squares += parts * parts;
+      ++of.rows;
+    }
+  }
+  std::map<std::string, std::map<std::string, double>> rests;
+  for (const auto& [error_class, of_class] : systems) {
+    for (const auto& [system, of] : of_class) {
+      const double size = of.sizes / of.rows;
+      rests[error_class][system] = std::sqrt(std::max(0.0, size * size - of.squares / of.rows));
+    }
+  }
+  return ClassErrors(std::move(rests));
+}
+
+// The parts of one class as one, in the order they come up.
+std::vector<IterationPart> by_class(const std::vector<IterationPart>& parts) {
+  std::vector<IterationPart> joined;
+  for (const IterationPart& part : parts) {
+    const auto alike = std::ranges::find(joined, part.error_class, &IterationPart::error_class);
+    if (alike == joined.end()) {
+      joined.push_back(part);
+    } else {
+      alike->ms += part.ms;
+      alike->guessed = alike->guessed || part.guessed;
+      alike->own_scale = part.own_scale && alike->own_scale ? std::max(part.own_scale, alike->own_scale) : std::nullopt;
+    }
+  }
+  return joined;
+}
+
+// ", and for all_reduce of what the calibration of 'my_cluster' left out".
+std::string calibrated_words(const std::vector<IterationPart>& parts, const std::string& cluster) {
+  std::vector<std::string> kinds;
+  for (const IterationPart& part : by_class(parts)) {
+    const std::string kind = part.error_class.substr(part.error_class.rfind('/') + 1);
+    if (part.own_scale && std::ranges::find(kinds, kind) == kinds.end()) kinds.push_back(kind);
+  }
+  if (kinds.empty()) return "";
+  return fmt::format(", and for {} of what the calibration of '{}' left out", join(kinds), cluster);
+}
+
+}  // namespace
+
+double composed_scale(const std::vector<UncertainPart>& parts, double total_ms) {
+  double squares = 0;
+  for (const UncertainPart& part : parts) squares += std::pow(part.ms / total_ms * part.scale, 2);
+  return std::sqrt(squares);
+}
+
+double Interval::placement_scale() const {
+  double squares = 0;
+  for (const double placement : placements) squares += placement * placement;
+  return placements.empty() ? 0 : std::sqrt(squares / static_cast<double>(placements.size()));
+}
+
+double Interval::scale() const {
+  double total = 0;
+  for (const UncertainPart& part : parts) total += part.ms;
+  const double composed = total > 0 ? composed_scale(parts, total) : 0;
+  return std::hypot(std::hypot(composed, rest_scale), std::hypot(spread_scale, placement_scale()));
+}
+
+ErrorModel::ErrorModel(std::vector<Residual> residuals)
+    : residuals_(std::move(residuals)),
+      classes_(residuals_),
+      rests_(rests_of(residuals_, [this](const std::vector<IterationPart>& parts) { return composed(parts); })) {}
+
+double ErrorModel::part_scale(const IterationPart& part) const {
+  if (part.own_scale) return *part.own_scale;
+  const double measured = classes_.scale(part.error_class);
+  return part.guessed ? std::hypot(measured, guessed_constant_scale()) : measured;
+}
+
+double ErrorModel::composed(const std::vector<IterationPart>& parts) const {
+  std::vector<UncertainPart> uncertain;
+  double total = 0;
+  for (const IterationPart& part : by_class(parts)) {
+    uncertain.push_back({part.error_class, part.ms, part_scale(part), part.guessed});
+    total += part.ms;
+  }
+  return total > 0 ? composed_scale(uncertain, total) : 0;
+}
+
+Interval ErrorModel::wordless_interval(double ms, const IterationSetting& setting,
+                                       const std::vector<IterationPart>& parts, const DrawnSpread& spread,
+                                       const std::string& left_out) const {
+  Interval interval;
+  interval.setting = setting;
+  interval.spread_scale = spread.batches;
+  interval.placements = spread.placements;
+  interval.rest_scale = rests_.scale("iteration/" + setting.software, left_out);
+  for (const IterationPart& part : by_class(parts))
+    interval.parts.push_back({part.error_class, part.ms, part_scale(part), part.guessed});
+  const double half = coverage_quantile() * interval.scale();
+  interval.low_ms = ms * std::exp(-half);
+  interval.high_ms = ms * std::exp(half);
+  return interval;
+}
+
+Interval ErrorModel::interval(double ms, const IterationSetting& setting, const std::vector<IterationPart>& parts,
+                              const DrawnSpread& spread, const std::string& left_out) const {
+  Interval interval = wordless_interval(ms, setting, parts, spread, left_out);
+  const std::string error_class = "iteration/" + setting.software;
+  interval.outside = outside_of(setting, residuals_, left_out);
+  const int systems = rests_.systems(error_class, left_out);
+  interval.basis =
+      systems > 0
+          ? (setting.software == "none"
+                 ? fmt::format("published iterations predicted without a host on {}", counted(systems, "system"))
+                 : fmt::format("published iterations of {} on {}", setting.software, counted(systems, "system")))
+          : fmt::format("published iterations of other software on {}",
+                        counted(rests_.systems("iteration", left_out), "system"));
+  if (!left_out.empty()) interval.basis += ", none of them of its own system";
+  interval.basis += calibrated_words(parts, setting.cluster);
+  return interval;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "study/confidence/class_errors.h"
+#include "study/confidence/residuals.h"
+
+namespace shardsim {
+
+// A part of an iteration and the scale of its error.
+struct UncertainPart {
+  std::string error_class;
+  double ms = 0;
+  double scale = 0;      // of ln(observed / predicted)
+  bool guessed = false;  // whether it hangs on a constant that is a guess
+  bool operator==(const UncertainPart&) const = default;
+};
+
+// What was drawn for an iteration.
+struct DrawnSpread {
+  double batches = 0;                // relative standard error of a mean over drawn batches
+  std::vector<double> placements{};  // as Interval::placements
+};
+
+// Where an iteration is likely to end up, and what that rests on (docs/confidence.md).
+struct Interval {
+  double low_ms = 0, high_ms = 0;
+  double coverage = kCoverage;       // the chance that it ends up between them
+  std::string basis;                 // in a sentence
+  std::vector<std::string> outside;  // what of the case no published iteration has, in words
+  IterationSetting setting;
+  double spread_scale = 0;  // of drawn batches, around their mean
+  // [draw] of where hot rows lie: ln of the iteration over the one that is told; empty: nothing depends on it.
+  std::vector<double> placements{};
+  double rest_scale = 0;  // what whole iterations are off by beside their parts
+  std::vector<UncertainPart> parts;
+
+  double placement_scale() const;  // root mean square of what the placements differ by
+  double scale() const;            // of the whole
+  bool operator==(const Interval&) const = default;
+};
+
+// What published times say of our errors.
+class ErrorModel {
+ public:
+  explicit ErrorModel(std::vector<Residual> residuals);
+
+  // Of an iteration of `ms`, whose parts add up to it, and of what is not known of it beside their errors.
+  // `left_out`: the system whose own iterations do not count; "": none.
+  Interval interval(double ms, const IterationSetting& setting, const std::vector<IterationPart>& parts,
+                    const DrawnSpread& spread = {}, const std::string& left_out = "") const;
+  // The same without words: `basis` and `outside` are empty.
+  Interval wordless_interval(double ms, const IterationSetting& setting, const std::vector<IterationPart>& parts,
+                             const DrawnSpread& spread = {}, const std::string& left_out = "") const;
+
+  const std::vector<Residual>& residuals() const { return residuals_; }
+  const ClassErrors& classes() const { return classes_; }
+  const ClassErrors& rests() const { return rests_; }
+
+ private:
+  double part_scale(const IterationPart& part) const;
+  double composed(const std::vector<IterationPart>& parts) const;
+
+  std::vector<Residual> residuals_;
+  ClassErrors classes_;
+  ClassErrors rests_;  // of iterations, what their parts leave
+};
+
+// Relative scale of a sum of parts whose errors are independent between classes and the same within one.
+double composed_scale(const std::vector<UncertainPart>& parts, double total_ms);
+
+// What of a setting no published iteration has, each in words; empty when all of it was measured.
+std::vector<std::string> outside_of(const IterationSetting& setting, const std::vector<Residual>& residuals,
+                                    const std::string& left_out = "");
+
+}  // namespace shardsim

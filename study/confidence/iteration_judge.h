@@ -1,0 +1,36 @@
+#pragma once
+
+#include "study/confidence/interval.h"
+#include "study/confidence/iteration_parts.h"
+
+namespace shardsim {
+
+// What a simulation says of an iteration to whoever judges how sure it is.
+struct JudgedIteration {
+  double ms = 0;                      // of drawn batches the mean
+  const Timeline& timeline;           // of drawn batches that of one of them
+  const std::vector<PathTime>& path;  // of the same iteration (path_times)
+  DrawnSpread spread{};
+};
+
+// Gives simulated cases their intervals, by the shipped table of errors, which is read once.
+class IterationJudge {
+ public:
+  IterationJudge();
+
+  // `left_out` as for ErrorModel::interval().
+  Interval interval(const Case& item, const JudgedIteration& iteration, const std::string& left_out = "") const;
+  // What two cases are compared by, and nothing that is only told: `basis` and `outside` are empty, and so are the
+  // words of the setting for the model and the plan. For those who ask thousands of times.
+  Interval wordless_interval(const Case& item, const JudgedIteration& iteration) const;
+
+  const ErrorModel& errors() const { return errors_; }
+
+ private:
+  std::vector<IterationPart> parts(const Case& item, const JudgedIteration& iteration) const;
+
+  ErrorModel errors_;
+  GpuTable gpus_;
+};
+
+}  // namespace shardsim

@@ -1,0 +1,207 @@
+#include "study/confidence/iteration_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "models/collective/collective.h"
+#include "models/collective/fitted_overheads.h"
+#include "models/compute/compute_model.h"
+#include "program/timeline/op_kind.h"
+
+namespace shardsim {
+namespace {
+
+std::string_view size_class(std::int64_t bytes) {
+  if (bytes < 64 * kKiB) return "below 64 KiB";
+  if (bytes < kMiB) return "64 KiB to 1 MiB";
+  return bytes < 64 * kMiB ? "1 MiB to 64 MiB" : "from 64 MiB";
+}
+
+// The product alone: "A100" of "A100-SXM4-80GB".
+std::string product_of(const std::string& model) {
+  return model.substr(0, model.find_first_of("- "));
+}
+
+std::string model_words(const Workload& workload) {
+  double elements = 0, lookups = 0;
+  for (const Table& table : workload.tables) {
+    elements += static_cast<double>(table.rows) * static_cast<double>(table.dim);
+    lookups += table.average_length;
+  }
+  return fmt::format("{}: {} tables of {:.4g} elements, {:.4g} lookups a sample, {}", workload.name,
+                     workload.tables.size(), elements, lookups, workload.dense.precision);
+}
+
+std::string plan_words(const Case& item) {
+  if (!item.plan_file.empty()) return item.plan_file;
+  std::string words = item.planner.find("name")->scalar;
+  for (const auto& [key, value] : item.planner.fields) {
+    if (key != "name" && value.kind == Tree::Kind::scalar) words += ", " + key + " " + value.scalar;
+  }
+  return words;
+}
+
+// What host and loader take whatever the model is: versions of one software differ in it.
+std::string version_words(const Software& software) {
+  return fmt::format("{:.4g} ms an iteration, {:.4g} us a sample", software.fixed.ms(), software.per_sample.us());
+}
+
+bool is_guess(const SourcedValue& constant) {
+  return !constant.fitted && constant.source.starts_with("guess");
+}
+
+// Which parts of an iteration hang on constants that are guesses.
+struct Guesses {
+  std::set<std::string, std::less<>> classes;  // "host", "kernel/lookup", "in_node", "across_nodes"
+
+  bool has(std::string_view error_class) const { return classes.contains(error_class); }
+};
+
+// Of the GPU's kernels; copies are part of everything.
+void add_kernel_guesses(Guesses& guesses, const Case& item, const GpuTable& gpus) {
+  if (is_roofline(item.compute_model)) guesses.classes.insert({"kernel/lookup", "kernel/update", "kernel/product"});
+  const bool by_kernels = compute_model_name(item.compute_model) == "gpu_kernels";
+  const GpuConstants* const constants = by_kernels ? gpus.find(item.cluster.gpu.model) : nullptr;
+  if (constants == nullptr) return;
+  static const std::map<std::string, std::string, std::less<>> kWhose = {
+      {"bytes_in_flight", "kernel/lookup"},     {"dram_latency", "kernel/lookup"},
+      {"gather_l2", "kernel/lookup"},           {"lookups_per_ns", "kernel/lookup"},
+      {"row_read_share", "kernel/lookup"},      {"row_update_share", "kernel/update"},
+      {"sort_fixed", "kernel/update"},          {"sort_share", "kernel/update"},
+      {"tensor_core_share", "kernel/product"},  {"fp32_share", "kernel/product"},
+      {"copy_bandwidth", "kernel/update"},      {"bags_of_sm", "kernel/lookup"},
+      {"gradient_miss_share", "kernel/update"}, {"exposed_write", "kernel/product"},
+      {"tile_128x128_share", "kernel/product"}, {"tile_128x64_share", "kernel/product"},
+      {"tile_64x64_share", "kernel/product"}};
+  for (const SourcedValue& constant : constants->sources) {
+    const auto whose = kWhose.find(constant.path);
+    if (whose != kWhose.end() && is_guess(constant)) guesses.classes.insert(whose->second);
+  }
+}
+
+Guesses guesses_of(const Case& item, const GpuTable& gpus) {
+  Guesses guesses;
+  add_kernel_guesses(guesses, item, gpus);
+  static const std::set<std::string, std::less<>> kOnGpu = {"kernel_fixed",    "in_situ",     "update_factor",
+                                                            "attention_share", "elementwise", "stream_sharing"};
+  if (item.software) {
+    for (const SourcedValue& constant : item.software->sources)
+      if (is_guess(constant) && !kOnGpu.contains(constant.path)) guesses.classes.insert("host");
+  }
+  for (const SourcedValue& constant : item.cluster.sources)
+    if (is_guess(constant) && constant.path.starts_with("nics")) guesses.classes.insert("across_nodes");
+  const bool pcie_alone = item.cluster.nvlink.kind == NvlinkKind::none;
+  for (const std::string& open : item.cluster.open)
+    if (pcie_alone && open.find("guess") != std::string::npos) guesses.classes.insert("in_node");
+  return guesses;
+}
+
+// Of an operation's first group.
+GroupShape shape_of(const Timeline& timeline, const std::string& name) {
+  const int per_node = std::max(1, timeline.ranks_per_node);
+  const auto op = std::ranges::find(timeline.ops, name, &Timeline::OpInfo::name);
+  if (op == timeline.ops.end()) return {1, 1, 1, 1};
+  const auto group = timeline.groups.find(op->group);
+  if (group == timeline.groups.end() || group->second.empty())
+    return {timeline.world_size, (timeline.world_size + per_node - 1) / per_node, per_node, per_node};
+  const std::vector<int>& ranks = group->second.front();
+  std::set<int> nodes;
+  for (const int rank : ranks) nodes.insert(rank / per_node);
+  return {static_cast<int>(ranks.size()), static_cast<int>(nodes.size()), per_node, per_node};
+}
+
+// What a calibration of the cluster left out says of such calls, where its constants hold for them.
+std::optional<double> own_scale_of(const ClusterSpec& spec, const std::string& op_class, const GroupShape& group,
+                                   std::int64_t bytes) {
+  const std::optional<CollectiveKind> kind = collective_kind_named(op_class);
+  if (!kind) return std::nullopt;
+  const std::optional<HeldOutCalls> held_out = overhead_of({*kind, group, bytes}, spec).held_out;
+  return held_out ? held_out->scale(bytes) : std::nullopt;
+}
+
+// The same of the GPU, where the roofline that was calibrated times the operations.
+std::optional<double> own_scale_of(const Case& item, std::string_view error_class) {
+  const std::optional<HeldOutWork>& held_out = item.cluster.gpu.held_out;
+  if (!held_out || !is_roofline(item.compute_model)) return std::nullopt;
+  if (error_class == "kernel/lookup") return held_out->lookup;
+  if (error_class == "kernel/update") return held_out->update;
+  return error_class == "kernel/product" ? held_out->product : std::nullopt;
+}
+
+std::string compute_class(std::string_view op_class) {
+  return op_class == "dense" ? "kernel/product" : "kernel/" + std::string(op_class);
+}
+
+// Of a call of the collective `name`: on the rank that moves most, in the mean over its calls.
+std::int64_t call_bytes(const Timeline& timeline, const std::string& name) {
+  std::vector<std::int64_t> bytes(static_cast<std::size_t>(timeline.world_size)), calls(bytes.size());
+  for (const Span& span : timeline.spans) {
+    if (timeline.ops[static_cast<std::size_t>(span.op)].name != name) continue;
+    bytes[static_cast<std::size_t>(span.rank)] += span.bytes;
+    ++calls[static_cast<std::size_t>(span.rank)];
+  }
+  return std::ranges::max(bytes) / std::max<std::int64_t>(1, std::ranges::max(calls));
+}
+
+IterationPart collective_part(const PathTime& on_path, const Case& item, const Timeline& timeline,
+                              const Guesses& guesses) {
+  const std::string transport = item.cluster.nics ? item.cluster.nics->transport : "";
+  const GroupShape group = shape_of(timeline, on_path.operation);
+  const std::int64_t bytes = call_bytes(timeline, on_path.operation);
+  const std::optional<double> own = own_scale_of(item.cluster, on_path.op_class, group, bytes);
+  const bool guessed = !own && guesses.has(group.across_nodes() ? "across_nodes" : "in_node");
+  return {collective_error_class(on_path.op_class, group.across_nodes(), transport, bytes), on_path.ms, guessed, own};
+}
+
+IterationPart part_of(const PathTime& on_path, const Case& item, const Timeline& timeline, const Guesses& guesses) {
+  if (is_communication(on_path.op_class)) return collective_part(on_path, item, timeline, guesses);
+  if (is_host(on_path.op_class)) return {"host", on_path.ms, guesses.has("host"), {}};
+  const std::string error_class = compute_class(on_path.op_class);
+  const std::optional<double> own = own_scale_of(item, error_class);
+  return {error_class, on_path.ms, !own && guesses.has(error_class), own};
+}
+
+}  // namespace
+
+std::string collective_error_class(std::string_view kind, bool across, std::string_view transport, std::int64_t bytes) {
+  const std::string place = !across                    ? "collective/in_node"
+                            : is_calibrated(transport) ? "collective/rdma"
+                                                       : fmt::format("foreign_collective/{}", transport);
+  return fmt::format("{}/{}/{}", place, size_class(bytes), kind);
+}
+
+IterationSetting setting_of(const Case& item, int gpus) {
+  IterationSetting setting;
+  setting.software = item.software ? item.software->name : "none";
+  if (item.software) setting.version = version_words(*item.software);
+  setting.cluster = item.cluster.name;
+  setting.gpu = product_of(item.cluster.gpu.model);
+  setting.model = model_words(item.workload);
+  setting.plan = plan_words(item);
+  setting.gpus = gpus;
+  setting.nodes = std::max(1, gpus / std::max(1, item.cluster.gpu.count));
+  setting.transport = setting.nodes > 1 && item.cluster.nics ? item.cluster.nics->transport : "none";
+  setting.batch_per_gpu = item.workload.batch_per_gpu;
+  return setting;
+}
+
+std::vector<IterationPart> parts_of(const Case& item, double ms, const Timeline& timeline,
+                                    const std::vector<PathTime>& path, const GpuTable& gpus) {
+  const Guesses guesses = guesses_of(item, gpus);
+  std::vector<IterationPart> parts;
+  double known = 0;
+  for (const PathTime& each : path) {
+    parts.push_back(part_of(each, item, timeline, guesses));
+    known += each.ms;
+  }
+  if (parts.empty()) return {{"kernel", ms, false, {}}};
+  for (IterationPart& part : parts) part.ms *= ms / known;
+  return parts;
+}
+
+}  // namespace shardsim

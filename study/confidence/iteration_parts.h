@@ -1,0 +1,26 @@
+#pragma once
+
+#include <vector>
+
+#include "models/compute/gpus/gpu_constants.h"
+#include "program/timeline/timeline.h"
+#include "study/confidence/path_times.h"
+#include "study/confidence/residuals.h"
+#include "study/scenario/scenario.h"
+
+namespace shardsim {
+
+// The class of errors of a call of a collective. `across`: between nodes, over `transport`; `bytes` as nccl-tests
+// counts.
+std::string collective_error_class(std::string_view kind, bool across, std::string_view transport, std::int64_t bytes);
+
+// What a simulated case ran on and with.
+IterationSetting setting_of(const Case& item, int gpus);
+
+// What an iteration of `ms` is made of: what its critical path runs over, by the class of its errors. Waiting is not on
+// the path, but what is waited for is. The parts add up to `ms`; what of the path is no operation is spread over them.
+// `path`: path_times() of the iteration of `timeline`. A path that is not known is one part, of class "kernel".
+std::vector<IterationPart> parts_of(const Case& item, double ms, const Timeline& timeline,
+                                    const std::vector<PathTime>& path, const GpuTable& gpus);
+
+}  // namespace shardsim

@@ -1,0 +1,384 @@
+#include "study/drift/drift_study.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/text.h"
+#include "models/collective/collective.h"
+#include "models/workload/workload_limits.h"
+#include "plan/check.h"
+#include "plan/memory_model.h"
+#include "plan/memory_need.h"
+#include "sim/engine/network.h"
+#include "sim/engine/op_work.h"
+#include "sim/memory/memory_profile.h"
+#include "study/confidence/faster.h"
+#include "study/confidence/iteration_judge.h"
+#include "study/planning/prepared_case.h"
+
+namespace shardsim {
+namespace {
+
+constexpr double kSecondsPerDay = 86400;
+constexpr const char* kKeptPlan = "kept plan";
+constexpr double kNoise = 1e-6;   // of an iteration: rounding, not a reason to prefer one plan
+constexpr int kDenseMoves = 256;  // ranks up to which every pair is counted
+
+[[noreturn]] void refuse_day(const Place& place, const std::string& key, int day, const std::string& wrong) {
+  throw input_error(place, fmt::format("drift.{}: on day {} {}", key, day, wrong),
+                    fmt::format("Choose fewer days, or a smaller share for {}", key));
+}
+
+// A workload of a day keeps the limits that its file has to keep. No rounding hides that one was passed.
+void require_sizes(const Workload& workload, const Place& place, const std::string& key, int day) {
+  try {
+    check_sizes(workload);
+  } catch (const Error& error) {
+    refuse_day(place, key, day, fmt::format("the workload is too large ({})", error.what()));
+  }
+}
+
+void change_exponent(Table& table, double by) {
+  const std::string& family = table.access.family;
+  if (family != "zipf" && family != "zipf_mandelbrot") {
+    throw input_error(table.place,
+                      fmt::format("drift: the access law of table '{}' has no exponent that could change", table.name),
+                      "Name the tables with a Zipf law in drift.tables, or leave drift.exponent out");
+  }
+  table.access.s = std::max(0.0, table.access.s + by);
+}
+
+void grow(Table& table, const DriftOptions& options, int day) {
+  if (!table.access.p.empty()) {
+    throw input_error(table.place,
+                      fmt::format("drift: table '{}' lists its rows one by one and cannot grow", table.name),
+                      "Name the tables that grow in drift.tables");
+  }
+  const double rows = static_cast<double>(table.rows) * std::pow(1 + options.growth, day);
+  if (rows > static_cast<double>(kMostTableRows))
+    refuse_day(options.growth_place, "growth", day,
+               fmt::format("table '{}' has {:.3g} rows, and a table has at most 2^53", table.name, rows));
+  table.rows = static_cast<std::uint64_t>(std::llround(rows));
+  if (!table.access.knots.empty()) table.access.knots.back().rank = static_cast<double>(table.rows);
+  if (table.access.absolute()) table.access.rescale = true;
+}
+
+void grow_batch(Workload& workload, const DriftOptions& options, int day) {
+  const double batch = static_cast<double>(workload.batch_per_gpu) * std::pow(1 + options.batch, day);
+  if (batch > static_cast<double>(kMostBatchPerGpu))
+    refuse_day(options.batch_place, "batch", day,
+               fmt::format("the batch of a GPU is {:.3g} samples, and {} are the most", batch,
+                           with_thousands(kMostBatchPerGpu)));
+  workload.batch_per_gpu = std::llround(batch);
+  require_sizes(workload, options.batch_place, "batch", day);
+}
+
+// Of the accesses of a day a share `stays` goes where it went on day 0, and the others to any row: what each tier gets.
+void rotate(Table& table, const std::vector<Placement>& tiers, double stays) {
+  const AccessDistribution rows = table.distribution();
+  ObservedAccess observed;
+  observed.average_length = table.average_length;
+  observed.source = "drift";
+  for (const Placement& tier : tiers) {
+    if (tier.row_end >= table.rows) continue;
+    if (!observed.shares.empty() && observed.shares.back().rows >= tier.row_end) continue;
+    const double even = static_cast<double>(tier.row_end) / static_cast<double>(table.rows);
+    observed.shares.push_back({tier.row_end, stays * rows.prefix(tier.row_end) / rows.total() + (1 - stays) * even});
+  }
+  if (!observed.shares.empty()) table.runtime = observed;
+}
+
+struct DriftIteration {
+  double ms = 0;
+  Interval interval;
+  MemoryNeed memory;
+};
+
+MemoryNeed memory_need(const Case& item, const Cluster& cluster, const Plan& plan, const Program& program,
+                       const Timeline& timeline) {
+  const auto model = make_memory_model(item.memory_model);
+  return {std::ranges::max(memory_per_rank(plan, item.workload, cluster, *model)),
+          memory_profile(program, timeline, plan, item.workload).highest().bytes(), model->counts_buffers()};
+}
+
+DriftIteration drift_iteration(const Case& item, const Cluster& cluster, const Plan& plan, bool rotated,
+                               const IterationJudge& judge) {
+  const Scenario scenario;
+  const Program program = make_program(item, cluster, plan, scenario, rotated);
+  const auto compute = make_compute_model(item.compute_model);
+  const auto works = expand_ops(program, cluster, *compute, item.algorithms);
+  const SteadyIteration iteration =
+      steady_iteration(program, cluster, works, *make_network(item.network), engine_options(item));
+  const double ms = iteration.time.ms();
+  DrawnSpread spread{0, placement_log_times(item, cluster, plan, rotated ? std::nullopt : std::optional(ms))};
+  const std::vector<PathTime> path = path_times(program, iteration.path);
+  return {ms, judge.wordless_interval(item, {ms, iteration.timeline, path, std::move(spread)}),
+          memory_need(item, cluster, plan, program, iteration.timeline)};
+}
+
+// The share of a row that a rank holds.
+double holding(const Placement& placement, int rank) {
+  for (const std::vector<int>& group : placement.holders) {
+    if (std::ranges::find(group, rank) != group.end()) return 1.0 / placement.shards();
+  }
+  return 0;
+}
+
+double overlap(double begin, double end, double other_begin, double other_end) {
+  return std::max(0.0, std::min(end, other_end) - std::max(begin, other_begin));
+}
+
+// Bytes of the rows that are in one placement before and in another one after.
+double bytes_of_both(const Placement& from, const Placement& to, const Table& table, const std::string& optimizer,
+                     double stays) {
+  const auto real = [](auto number) { return static_cast<double>(number); };
+  const auto columns = static_cast<std::int64_t>(
+      overlap(real(from.column_begin), real(from.column_end), real(to.column_begin), real(to.column_end)));
+  if (columns == 0) return 0;
+  const double same = overlap(real(from.row_begin), real(from.row_end), real(to.row_begin), real(to.row_end));
+  const double any = real(from.rows()) * real(to.rows()) / real(table.rows);
+  const double rows = stays * same + (1 - stays) * any;
+  return rows * real(columns * dtype_bytes(table.dtype) + optimizer_row_bytes(optimizer, columns));
+}
+
+double moving_seconds(const std::vector<std::vector<double>>& moved, const Cluster& cluster) {
+  const int ranks = cluster.world_size();
+  ByteMatrix matrix;
+  double sum = 0;
+  matrix.kind = ranks <= kDenseMoves ? ByteMatrix::Kind::dense : ByteMatrix::Kind::by_destination;
+  matrix.units.assign(ranks <= kDenseMoves ? 0 : static_cast<std::size_t>(ranks), 0);
+  for (const std::vector<double>& line : moved) {
+    std::vector<std::int64_t> whole;
+    for (std::size_t to = 0; to < line.size(); ++to) {
+      sum += line[to];
+      whole.push_back(static_cast<std::int64_t>(std::llround(line[to])));
+      if (ranks > kDenseMoves) matrix.units[to] += whole.back() / ranks;
+    }
+    if (ranks <= kDenseMoves) matrix.dense.push_back(std::move(whole));
+  }
+  if (sum < 1 || ranks < 2) return 0;
+  const std::vector<int> all = all_ranks(ranks);
+  return expand_collective({CollectiveKind::all_to_all, all, &matrix, 0}, cluster, "auto").alone(cluster).value;
+}
+
+// Plans of one day and what becomes of them.
+class DayRun {
+ public:
+  DayRun(const Scenario& scenario, const Case& item, const DriftOptions& options, const Plan& first,
+         const IterationJudge& judge, int day)
+      : scenario_(scenario), options_(options), judge_(judge), item_(item), cluster_(cluster_of(item)) {
+    result_.day = day;
+    item_.workload = workload_on(item.workload, options, day);
+    kept_ = kept_plan(first, item.workload, item_.workload);
+    stays_ = std::pow(1 - options.rotation, day);
+  }
+
+  DriftDay run() {
+    Case frozen = item_;
+    for (std::size_t t = 0; stays_ < 1 && t < frozen.workload.tables.size(); ++t) {
+      Table& table = frozen.workload.tables[t];
+      if (fits_pattern(table.name, options_.tables)) rotate(table, tiers_of_table(static_cast<int>(t)), stays_);
+    }
+    const DriftIteration kept = drift_iteration(frozen, cluster_, kept_, frozen.workload.has_runtime(), judge_);
+    result_.frozen_ms = kept.ms;
+    result_.frozen_low_ms = kept.interval.low_ms;
+    result_.frozen_high_ms = kept.interval.high_ms;
+    result_.frozen_bytes = kept.memory.judged();
+    result_.frozen_fits = has_room(kept);
+    if (result_.frozen_fits) offer("kept cuts", kept_, drift_iteration(item_, cluster_, kept_, false, judge_));
+    try_planners();
+    if (result_.frozen_fits && kept.ms < best_.ms * (1 - kNoise)) offer(kKeptPlan, kept_, kept);
+    if (!result_.best_fits) return result_;
+    compare(kept);
+    result_.best_bytes = best_.memory.judged();
+    if (result_.best != kKeptPlan) price();
+    return result_;
+  }
+
+ private:
+  std::vector<Placement> tiers_of_table(int table) const {
+    std::vector<Placement> tiers;
+    std::ranges::copy_if(kept_.placements, std::back_inserter(tiers),
+                         [&](const Placement& each) { return each.table == table; });
+    return tiers;
+  }
+
+  bool has_room(const DriftIteration& iteration) const {
+    return fits(iteration.memory, cluster_.memory_per_rank().count);
+  }
+
+  // The fastest of those that fit is the best, in whatever order they come.
+  void offer(const std::string& name, Plan plan, DriftIteration iteration) {
+    if (!has_room(iteration)) return;
+    if (result_.best_fits && iteration.ms >= best_.ms) return;
+    result_.best_fits = true;
+    result_.best = name;
+    best_plan_ = std::move(plan);
+    best_ = std::move(iteration);
+  }
+
+  void try_planners() {
+    std::vector<Tree> planners = options_.planners;
+    if (planners.empty() && item_.plan_file.empty()) planners = {item_.planner};
+    item_.plan_file.clear();
+    for (const Tree& planner : planners) {
+      item_.planner = planner;
+      try {
+        Plan plan = make_plan(item_, cluster_, scenario_.seed, {});
+        const DriftIteration iteration = drift_iteration(item_, cluster_, plan, false, judge_);
+        offer(planner.find("name")->scalar, std::move(plan), iteration);
+      } catch (const Error& error) {
+        if (error.failure() != Failure::infeasible) throw;  // a day on which it has no plan
+      }
+    }
+  }
+
+  void compare(const DriftIteration& kept) {
+    result_.best_ms = best_.ms;
+    result_.best_low_ms = best_.interval.low_ms;
+    result_.best_high_ms = best_.interval.high_ms;
+    if (!result_.frozen_fits) return;  // nobody can choose the kept plan
+    const Difference anew = difference_of(best_.ms, best_.interval, kept.ms, kept.interval);
+    result_.chance = anew.first_is_faster();
+    result_.regret_pct = 100 * anew.expected_regret();
+    result_.frozen_regret_pct = 100 * difference_of(kept.ms, kept.interval, best_.ms, best_.interval).expected_regret();
+  }
+
+  void price() {
+    const auto moved = moved_bytes(kept_, best_plan_, item_.workload, stays_, cluster_.world_size());
+    for (const std::vector<double>& line : moved) {
+      result_.moved_bytes += std::accumulate(line.begin(), line.end(), 0.0);
+    }
+    result_.moving_s = moving_seconds(moved, cluster_);
+  }
+
+  const Scenario& scenario_;
+  const DriftOptions& options_;
+  const IterationJudge& judge_;
+  Case item_;
+  Cluster cluster_;
+  Plan kept_, best_plan_;
+  double stays_ = 1;
+  DriftIteration best_;
+  DriftDay result_;
+};
+
+void refuse_undriftable(const Case& item, const DriftOptions& options) {
+  const auto refuse = [&](const std::string& wrong) {
+    throw input_error(options.place, fmt::format("drift of case {}: {}", excerpt(item.name), wrong),
+                      "Leave 'drift' out, or choose another case");
+  };
+  if (item.job) refuse("it is one of several jobs");
+  if (item.load.batches == LoadOptions::Batches::drawn) refuse("its batches are drawn");
+  if (item.workload.has_runtime()) refuse("its tables state what was observed at run time");
+  const auto drifts = [&](const Table& table) { return fits_pattern(table.name, options.tables); };
+  if (std::ranges::none_of(item.workload.tables, drifts)) refuse("no table fits " + excerpt(options.tables));
+}
+
+// Growth has no turning point: where the last day is within all limits, all are. Else the first one that is not is
+// told, before any day is simulated.
+void refuse_days_beyond_limits(const Workload& workload, const DriftOptions& options) {
+  const auto fails = [&](int day) {
+    try {
+      workload_on(workload, options, day);
+      return false;
+    } catch (const Error&) {
+      return true;
+    }
+  };
+  if (!fails(options.days)) return;
+  int good = 0, bad = options.days;
+  while (bad - good > 1) {
+    const int middle = good + (bad - good) / 2;
+    (fails(middle) ? bad : good) = middle;
+  }
+  workload_on(workload, options, bad);
+}
+
+void add_up(DriftResult& result, const DriftOptions& options) {
+  double saved = 0;
+  for (DriftDay& day : result.days) {
+    day.saved_s = saved;
+    if (!day.is_choice()) continue;
+    const double iterations = options.iterations_per_day ? static_cast<double>(*options.iterations_per_day)
+                                                         : kSecondsPerDay / (day.frozen_ms * 1e-3);
+    day.saved_s = saved += iterations * (day.frozen_ms - day.best_ms) * 1e-3;
+    result.kept_s += iterations * day.frozen_ms * 1e-3;
+    if (!result.break_even_day && saved > day.moving_s + options.pause.value) result.break_even_day = day.day;
+  }
+}
+
+}  // namespace
+
+Workload workload_on(const Workload& workload, const DriftOptions& options, int day) {
+  Workload after = workload;
+  if (day == 0) return after;
+  for (Table& table : after.tables) {
+    if (!fits_pattern(table.name, options.tables)) continue;
+    if (options.exponent != 0) change_exponent(table, options.exponent * day);
+    if (options.growth > 0) grow(table, options, day);
+  }
+  if (options.growth > 0) require_sizes(after, options.growth_place, "growth", day);
+  if (options.batch > 0) grow_batch(after, options, day);
+  return after;
+}
+
+Plan kept_plan(const Plan& plan, const Workload& before, const Workload& after) {
+  Plan kept = plan;
+  for (Placement& placement : kept.placements) {
+    const auto table = static_cast<std::size_t>(placement.table);
+    if (placement.row_end == before.tables[table].rows) placement.row_end = after.tables[table].rows;
+  }
+  return kept;
+}
+
+std::vector<std::vector<double>> moved_bytes(const Plan& from, const Plan& to, const Workload& workload, double stays,
+                                             int ranks) {
+  const auto count = static_cast<std::size_t>(ranks);
+  std::vector<std::vector<double>> moved(count, std::vector<double>(count, 0.0));
+  for (const Placement& before : from.placements) {
+    for (const Placement& after : to.placements) {
+      if (before.table != after.table) continue;
+      const Table& table = workload.tables[static_cast<std::size_t>(before.table)];
+      const double bytes = bytes_of_both(before, after, table, workload.optimizer, stays);
+      if (bytes <= 0) continue;
+      std::vector<double> held(count);
+      for (std::size_t rank = 0; rank < count; ++rank) held[rank] = holding(before, static_cast<int>(rank));
+      const double all = std::accumulate(held.begin(), held.end(), 0.0);
+      for (std::size_t rank = 0; rank < count; ++rank) {
+        const double more = holding(after, static_cast<int>(rank)) - held[rank], others = all - held[rank];
+        for (std::size_t source = 0; more > 0 && others > 0 && source < count; ++source) {
+          if (source != rank) moved[source][rank] += bytes * more * held[source] / others;
+        }
+      }
+    }
+  }
+  return moved;
+}
+
+DriftResult drift_study(const Scenario& scenario, const Case& item, const DriftOptions& options,
+                        const WorkerOptions& workers) {
+  refuse_undriftable(item, options);
+  refuse_days_beyond_limits(item.workload, options);
+  const Plan first = make_plan(item, cluster_of(item), scenario.seed, {});
+  const IterationJudge judge;
+  std::vector<WorkerTask> tasks;
+  for (int day = 0; day <= options.days; ++day) {
+    tasks.push_back({fmt::format("{}, day {}", item.name, day), [&, day] {
+                       return done_in_case(
+                           item, [&] { return packed(DayRun(scenario, item, options, first, judge, day).run()); });
+                     }});
+  }
+  DriftResult result;
+  result.name = item.name;
+  for (const std::string& bytes : run_in_workers(tasks, workers)) {
+    result.days.push_back(unpacked<DriftDay>(bytes));
+  }
+  add_up(result, options);
+  return result;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/packed.h"
+#include "base/workers.h"
+#include "study/scenario/drift_options.h"
+
+namespace shardsim {
+
+// One day of a drifting world.
+struct DriftDay {
+  int day = 0;
+  double frozen_ms = 0;                          // the plan of day 0
+  double frozen_low_ms = 0, frozen_high_ms = 0;  // its interval (docs/confidence.md)
+  std::int64_t frozen_bytes = 0;                 // of the fullest rank, as it is judged (MemoryNeed)
+  bool frozen_fits = true;
+  bool best_fits = false;  // whether any plan of that day fits in memory; what follows says nothing where none does
+  double best_ms = 0;      // of the best of those that fit; the kept cuts with the day's own popularity may be one
+  double best_low_ms = 0, best_high_ms = 0;
+  // Where both fit, else 0:
+  double chance = 0;             // that the best plan is faster than the frozen one
+  double regret_pct = 0;         // expected, of choosing the best plan, in % of an iteration of the frozen one
+  double frozen_regret_pct = 0;  // the same of keeping the frozen one, in % of the best one's
+  std::int64_t best_bytes = 0;
+  std::string best;        // the planner, "kept cuts", or "kept plan", the frozen one just as it is
+  double moved_bytes = 0;  // that change their holder, over all ranks
+  double moving_s = 0;     // of an all-to-all of them
+  double saved_s = 0;      // by the best plans of this day and all before it on which both fit
+
+  bool is_choice() const { return frozen_fits && best_fits; }
+};
+
+void fields(auto& visit, MaybeConst<DriftDay> auto& day) {
+  visit.field("day", day.day);
+  visit.field("frozen_ms", day.frozen_ms);
+  visit.field("frozen_low_ms", day.frozen_low_ms);
+  visit.field("frozen_high_ms", day.frozen_high_ms);
+  visit.field("frozen_bytes", day.frozen_bytes);
+  visit.field("frozen_fits", day.frozen_fits);
+  visit.field("best_fits", day.best_fits);
+  visit.field("best_ms", day.best_ms);
+  visit.field("best_low_ms", day.best_low_ms);
+  visit.field("best_high_ms", day.best_high_ms);
+  visit.field("best_bytes", day.best_bytes);
+  visit.field("best", day.best);
+  visit.field("chance", day.chance);
+  visit.field("regret_pct", day.regret_pct);
+  visit.field("frozen_regret_pct", day.frozen_regret_pct);
+  visit.field("moved_bytes", day.moved_bytes);
+  visit.field("moving_s", day.moving_s);
+  visit.field("saved_s", day.saved_s);
+}
+
+struct DriftResult {
+  std::string name;  // of the case
+  std::vector<DriftDay> days;
+  std::optional<int> break_even_day;  // none: within these days it never pays
+  double kept_s = 0;                  // what the kept plan spends on the iterations of all days on which it fits
+};
+
+// The case as it is on a day, except for rotation, which changes no distribution but only which rows are popular.
+// Errors (Failure::input): a law that lists its rows cannot grow, a table without an exponent has none to change;
+// growth beyond what any workload may have, at the key of `drift` and with the day.
+Workload workload_on(const Workload& workload, const DriftOptions& options, int day);
+
+// The plan of day 0 on tables that have grown: new rows, the least popular ones, join those that were last.
+Plan kept_plan(const Plan& plan, const Workload& before, const Workload& after);
+
+// Bytes of rows and optimizer state that each rank gets by going from one plan to another, when a share `stays` of the
+// rows is as popular as when the first was made and the others have any popularity; as few as can be, for owners within
+// a tier are free to choose. [source][destination].
+std::vector<std::vector<double>> moved_bytes(const Plan& from, const Plan& to, const Workload& workload, double stays,
+                                             int ranks);
+
+// Errors: those of planning on day 0, and of workload_on() for the first day that has some; a case of jobs, of drawn
+// batches or with a `runtime` (Failure::input).
+DriftResult drift_study(const Scenario& scenario, const Case& item, const DriftOptions& options,
+                        const WorkerOptions& workers);
+
+}  // namespace shardsim

@@ -1,0 +1,66 @@
+#include "study/drift/resharding.h"
+
+#include <algorithm>
+
+namespace shardsim {
+namespace {
+
+const DriftDay& on_day(const DriftResult& result, int day) {
+  return result.days[static_cast<std::size_t>(day)];
+}
+
+std::optional<int> first_day(const DriftResult& result, bool DriftDay::*is_so) {
+  const auto day = std::ranges::find(result.days, false, is_so);
+  return day == result.days.end() ? std::nullopt : std::optional(day->day);
+}
+
+// Seconds that the first days lose to the age of the plan: what it loses on day 0 it loses for another reason.
+double lost_to_age(const DriftResult& result, int days) {
+  return std::max(0.0, on_day(result, days - 1).saved_s - days * result.days.front().saved_s);
+}
+
+double cost_of_new_plan(const DriftResult& result, int day, Seconds pause) {
+  return on_day(result, day).moving_s + pause.value;
+}
+
+bool pays_by_age(const DriftResult& result, int last, Seconds pause) {
+  for (int day = 1; day <= last; ++day) {
+    if (lost_to_age(result, day + 1) > cost_of_new_plan(result, day, pause)) return true;
+  }
+  return false;
+}
+
+int least_costly_interval(const DriftResult& result, int longest, Seconds pause) {
+  const auto lost_per_day = [&](int days) {
+    return (lost_to_age(result, days) + cost_of_new_plan(result, days, pause)) / days;
+  };
+  int best = 1;
+  for (int days = 2; days <= longest; ++days) {
+    if (lost_per_day(days) < lost_per_day(best)) best = days;
+  }
+  return best;
+}
+
+bool is_telling(const DriftDay& first) {
+  constexpr double kTellingStart = 0.01;  // of an iteration
+  return first.best_ms < (1 - kTellingStart) * first.frozen_ms;
+}
+
+}  // namespace
+
+int Resharding::last_chance() const {
+  return out_of_memory_day && out_of_memory_day != no_plan_day ? *out_of_memory_day : last_day;
+}
+
+Resharding resharding_of(const DriftResult& result, Seconds pause) {
+  Resharding found;
+  found.out_of_memory_day = first_day(result, &DriftDay::frozen_fits);
+  found.no_plan_day = first_day(result, &DriftDay::best_fits);
+  found.last_day = found.out_of_memory_day.value_or(static_cast<int>(result.days.size())) - 1;
+  if (pays_by_age(result, found.last_day, pause))
+    found.every_days = least_costly_interval(result, found.last_chance(), pause);
+  found.better_from_start = is_telling(result.days.front());
+  return found;
+}
+
+}  // namespace shardsim

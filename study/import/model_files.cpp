@@ -1,0 +1,277 @@
+#include "study/import/model_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "base/text.h"
+#include "base/tree/tree_builder.h"
+#include "base/tree/yaml_text.h"
+#include "models/compute/gpus/gpu_constants.h"
+#include "models/workload/module_notes.h"
+#include "plan/plan_file.h"
+#include "study/planning/prepared_case.h"
+#include "study/scenario/scenario.h"
+
+namespace shardsim {
+namespace {
+
+constexpr int kCommentWidth = 120;
+
+std::string comment_lines(const std::string& text) {
+  return wrapped(printable(text), kCommentWidth, "# ");
+}
+
+// Of very many features what they have in common is said once, for the file has to be read, too.
+bool shares_factor(const Table& table) {
+  constexpr std::size_t kMany = 1000;
+  const double factor = table.features.front().pooling_factor;
+  return table.features.size() > kMany && std::ranges::all_of(table.features, [&](const Feature& feature) {
+           return feature.pooling_factor == factor && feature.num_poolings == 1 && !feature.weighted;
+         });
+}
+
+std::string imported_features(const Table& table) {
+  const bool pooled = table.kind == TableKind::pooled && !shares_factor(table);
+  std::vector<std::string> texts;
+  for (const Feature& feature : table.features) {
+    std::string text = "name: " + in_yaml_quotes(feature.name);
+    if (pooled) text += ", pooling_factor: " + shortest(feature.pooling_factor);
+    if (feature.num_poolings != 1) text += ", num_poolings: " + shortest(feature.num_poolings);
+    if (feature.weighted) text += ", weighted: true";
+    texts.push_back(pooled ? "{" + text + "}" : in_yaml_quotes(feature.name));
+  }
+  return join(texts);
+}
+
+bool is_plain_feature(const Table& table) {
+  const Feature& first = table.features.front();
+  return table.features.size() == 1 && first.name == table.name && !first.weighted && first.num_poolings == 1;
+}
+
+std::string imported_map(const Table& table) {
+  const bool pooled = table.kind == TableKind::pooled;
+  std::string text = fmt::format("  - {{name: {}, rows: {}, dim: {}, dtype: {}, kind: {}", in_yaml_quotes(table.name),
+                                 table.rows, table.dim, dtype_name(table.dtype), pooled ? "pooled" : "sequence");
+  if (pooled && table.pooling != "sum") text += ", pooling: " + table.pooling;
+  if (!pooled) text += ", average_length: " + shortest(table.average_length);
+  if (pooled && (is_plain_feature(table) || shares_factor(table)))
+    text += ", pooling_factor: " + shortest(table.features.front().pooling_factor);
+  if (!is_plain_feature(table)) text += ", features: [" + imported_features(table) + "]";
+  if (table.access.family == "zipf") text += ", access: {family: zipf, s: " + shortest(table.access.s) + "}";
+  return text + "}";
+}
+
+// Values of the map in a file, keys counted too.
+std::size_t values_of(const Table& table, const std::string& map) {
+  std::size_t keys = 0;
+  for (std::size_t at = map.find(": "); at != std::string::npos; at = map.find(": ", at + 1)) ++keys;
+  return 1 + 2 * keys + (is_plain_feature(table) ? 0 : table.features.size());
+}
+
+// One line for each table. Errors: they are more than a workload file may hold, at the first that is too many.
+std::string imported_lines(const ImportedModel& model) {
+  constexpr std::size_t kOthers = 100;  // values that are no table's
+  constexpr std::size_t kMost = TreeLimits{}.values - kOthers;
+  std::string text;
+  std::size_t values = 0;
+  for (std::size_t i = 0; i < model.tables.size(); ++i) {
+    const ImportedTable& imported = model.tables[i];
+    const std::string map = imported_map(imported.table);
+    values += values_of(imported.table, map);
+    if (values > kMost) {
+      throw input_error(imported.table.place,
+                        fmt::format("with table {}, '{}', a workload file would hold over {} values, more than is read",
+                                    i + 1, imported.table.name, with_thousands(TreeLimits{}.values)),
+                        i > 0 ? fmt::format("Import at most {} of these tables", i) : "Import fewer of its features");
+    }
+    text += map + (imported.known_as.empty() ? "" : "  # there called " + excerpt(imported.known_as)) + "\n";
+  }
+  return text;
+}
+
+std::string assumed_of(const ImportedModel& model, const char* what, const std::string& sentence) {
+  std::vector<std::string> names;
+  for (const ImportedTable& table : model.tables) {
+    if (std::ranges::find(table.assumed, what) != table.assumed.end()) names.push_back(table.table.name);
+  }
+  if (names.empty()) return "";
+  if (names.size() == model.tables.size()) return fmt::format("{} (every table).", sentence);
+  constexpr std::size_t kShown = 5;
+  const std::size_t count = names.size();
+  names.resize(std::min(count, kShown));
+  return fmt::format("{} ({}: {}{}).", sentence, counted(count, "table"), join(names),
+                     count > kShown ? fmt::format(" and {} more", count - kShown) : "");
+}
+
+std::string workload_body(const ImportedModel& model, const ImportSetting& setting) {
+  std::string text = fmt::format("name: imported\nbatch_per_gpu: {}\n", setting.batch_per_gpu);
+  text +=
+      "# optimizer: {name: rowwise_adagrad}   # the default; sgd, adagrad, adam, lamb\n"
+      "# pipeline: sparse_dist                # TorchRec's TrainPipelineSparseDist; the default is none\n"
+      "# dense: {layers: [{name: bottom_0, in: 13, out: 512}, {name: top_0, in: 4096, out: 1024}]}\n"
+      "tables:\n";
+  return text + imported_lines(model);
+}
+
+std::string assumed_head(const ImportedModel& model, const ImportSetting& setting) {
+  std::string text = comment_lines("Made by: " + setting.made_by) +
+                     comment_lines("Assumed, because " + model.source + " does not say it:");
+  for (const std::string& assumption : assumptions(model, setting)) text += comment_lines("* " + assumption);
+  return text;
+}
+
+std::string indented_lines(const std::string& text, const std::string& by) {
+  std::string result;
+  for (const std::string& line : split(text, '\n')) {
+    if (!line.empty()) result += by + line + "\n";
+  }
+  return result;
+}
+
+// How many nodes of how many GPUs the scenario states; 0: what the cluster says.
+struct StatedShape {
+  std::int64_t nodes = 0, gpus = 0;
+};
+
+StatedShape stated_shape(const ImportedModel& model, const ImportSetting& setting) {
+  StatedShape shape{setting.nodes.value_or(0), 0};
+  if (!model.plan) return shape;
+  const StandalonePlan alone = standalone_plan(*model.plan);
+  const Cluster cluster(
+      read_cluster(load_named(setting.cluster, "clusters", setting.cluster_from, {"argument --cluster"})));
+  const int gpus = cluster.ranks_per_node();
+  const bool one_host = alone.ranks == alone.ranks_per_host && alone.ranks <= gpus;
+  if (alone.ranks_per_host != gpus && setting.cluster_assumed) shape.gpus = alone.ranks_per_host;
+  if (alone.ranks_per_host != gpus && !setting.cluster_assumed && !one_host) {
+    throw input_error({"argument --cluster"},
+                      fmt::format("the plan has {} GPUs on a host, and cluster {} has {}", alone.ranks_per_host,
+                                  excerpt(setting.cluster), gpus),
+                      "Name a cluster with as many");
+  }
+  const std::int64_t per_node = shape.gpus > 0 ? shape.gpus : gpus;
+  if (!setting.nodes) shape.nodes = (alone.ranks + per_node - 1) / per_node;
+  return shape;
+}
+
+std::string imported_cluster(const ImportSetting& setting, const StatedShape& shape) {
+  std::string text = "{base: " + in_yaml_quotes(setting.cluster);
+  if (shape.nodes > 0) text += fmt::format(", nodes: {}", shape.nodes);
+  if (shape.gpus > 0) text += fmt::format(", gpu: {{count: {}}}", shape.gpus);
+  return text + "}";
+}
+
+// The compute model with constants of the cluster's own GPU, where there are some: in the default one, the time of
+// sorts is a guess.
+std::string imported_compute(const ClusterSpec& cluster) {
+  return shipped_gpu_table().find(cluster.gpu.model) == nullptr ? "" : "compute_model: {name: gpu_kernels}\n";
+}
+
+constexpr const char* kHostLine =
+    "# software: torchrec_eager   # simulates the host, too, which launches every kernel; see shardsim list software\n";
+
+std::string imported_scenario(const ImportedModel& model, const ImportSetting& setting, const std::string& compute,
+                              const std::string& workload, const std::string& plan) {
+  const std::string file = std::filesystem::path(model.source).filename().string();
+  return fmt::format("schema: shardsim.scenario/1\ntitle: {}\ncluster: {}\n{}{}workload:{}\n{}\n",
+                     in_yaml_quotes(printable(file) + ", as imported"),
+                     imported_cluster(setting, stated_shape(model, setting)), compute, kHostLine, workload, plan);
+}
+
+// What is told of the file that was made, as told of the one that it is made from: the first is not written, and nobody
+// has seen it. It has one line for each table, in their order, and the place of that is the table's.
+Error told_of_source(const Error& error, const ImportedModel& model, const std::string& text) {
+  const auto end = text.begin() + static_cast<std::ptrdiff_t>(text.find("tables:\n"));
+  const auto table = error.place().line - 2 - std::count(text.begin(), end, '\n');
+  const bool known = table >= 0 && table < std::ssize(model.tables);
+  const Place place = known ? model.tables[static_cast<std::size_t>(table)].table.place : Place{model.source};
+  const std::string where = error.place().text() + ": ";
+  std::string said = error.what();
+  if (said.starts_with(where)) said.erase(0, where.size());
+  return {error.failure(), place, known ? said : "a scenario of its tables is refused: " + said, ""};
+}
+
+Scenario read_back(const ImportedModel& model, const std::string& text, const std::string& path) {
+  try {
+    return scenario_from_text(text, path, {});
+  } catch (const Error& error) {
+    if (error.place().source != path) throw;
+    throw told_of_source(error, model, text);
+  }
+}
+
+// The plan's tables by the names that they have here.
+Tree renamed_plan(const ImportedModel& model) {
+  std::map<std::string, std::string> names;
+  for (const ImportedTable& table : model.tables) {
+    if (!table.known_as.empty()) names[table.known_as] = table.table.name;
+  }
+  Tree plan = *model.plan;
+  for (auto& [module, tables] : plan.find("plan")->fields) {
+    for (auto& [table, entry] : tables.fields) {
+      if (const auto found = names.find(table); found != names.end()) table = found->second;
+    }
+  }
+  return plan;
+}
+
+// Whose vectors are wider on the wire than their rows.
+std::size_t narrow_tables(const ImportedModel& model) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(model.tables, [](const ImportedTable& table) { return table.table.dtype != Dtype::fp32; }));
+}
+
+}  // namespace
+
+std::vector<std::string> assumptions(const ImportedModel& model, const ImportSetting& setting) {
+  std::vector<std::string> sentences = {
+      assumed_of(model, "access", "Every row is as popular as any other; state 'access' where rows are hot"),
+      assumed_of(model, "pooling_factor", "One id a sample and feature; pooling factors decide most of the time"),
+      assumed_of(model, "kind", "Tables are pooled: one vector for each sample and feature"),
+      assumed_of(model, "dtype", "Rows are fp32"),
+      "There is no dense part, so an iteration is that of the embeddings alone.",
+      "The optimizer is rowwise_adagrad, and there is no pipeline.",
+      "No host is simulated, which is right only where it is always ahead of the GPUs; 'software' says what it does."};
+  if (const std::size_t narrow = narrow_tables(model); narrow > 0)
+    sentences.push_back(fmt::format(
+        "Vectors are exchanged as fp32, those of the {} with narrower rows, too, as TorchRec's lookups return them; "
+        "'wire_dtype' changes it.",
+        counted(narrow, "table")));
+  std::vector<Table> tables;
+  for (const ImportedTable& each : model.tables) tables.push_back(each.table);
+  sentences.push_back(module_order_text(tables, std::nullopt));
+  sentences.push_back(fused_sequences_text(tables));
+  if (setting.batch_assumed)
+    sentences.push_back(fmt::format("The batch is {} samples per GPU (--batch).", setting.batch_per_gpu));
+  if (setting.cluster_assumed)
+    sentences.push_back(fmt::format("The cluster is {} (--cluster, --nodes).", setting.cluster));
+  if (!model.left_out.empty()) sentences.push_back("Columns that were not read: " + join(model.left_out) + ".");
+  std::erase(sentences, "");
+  return sentences;
+}
+
+ModelFiles model_files(const ImportedModel& model, const ImportSetting& setting) {
+  const std::string body = workload_body(model, setting), top = assumed_head(model, setting);
+  const std::string inside = "\n" + indented_lines(body, "  ");
+  const std::string planner = fmt::format("planner: {{name: {}}}", in_yaml_quotes(setting.planner));
+  const std::string path = (std::filesystem::path(setting.cluster_from) / "scenario.yaml").string();
+  const Scenario read = read_back(model, imported_scenario(model, setting, "", inside, planner), path);
+  const Case& item = read.cases.front();
+  ModelFiles files;
+  std::string how = planner;
+  if (model.plan) {
+    const Cluster cluster = cluster_of(item);
+    files.plan = plan_to_json(checked_plan(renamed_plan(model), item.workload, cluster), item.workload, cluster);
+    how = fmt::format("plan: {{file: {}}}\n# {}   # instead of the plan: what its planner would do here",
+                      in_yaml_quotes(setting.plan_file), planner);
+  }
+  if (!setting.in_place) files.workload = top + "schema: shardsim.workload/1\n" + body;
+  files.scenario = (setting.in_place ? top : comment_lines("Made by: " + setting.made_by)) +
+                   imported_scenario(model, setting, imported_compute(item.cluster),
+                                     setting.in_place ? inside : " " + in_yaml_quotes(setting.workload_file), how);
+  return files;
+}
+
+}  // namespace shardsim

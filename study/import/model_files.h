@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "study/import/imported_model.h"
+
+namespace shardsim {
+
+// What a scenario says that no table does.
+struct ImportSetting {
+  std::string made_by;                // the command, for the first line of each file
+  std::string cluster = "dgx_h100";   // as the scenario names it
+  std::string cluster_from;           // the folder that a path of it starts at
+  bool cluster_assumed = true;        // nobody named it
+  std::optional<std::int64_t> nodes;  // absent: as many as the plan has, else as the cluster says
+  std::int64_t batch_per_gpu = 4096;
+  bool batch_assumed = true;
+  std::string planner = "torchrec";                                      // where there is no plan
+  bool in_place = false;                                                 // the workload stands in the scenario
+  std::string workload_file = "workload.yaml", plan_file = "plan.json";  // as the scenario names them
+};
+
+struct ModelFiles {
+  std::string scenario;
+  std::string workload;  // "" where it stands in the scenario
+  std::string plan;      // "" where the model has none
+};
+
+// The texts of the files, read back before they are returned: what is written can be run. Errors (Failure::input): a
+// cluster that is not there, or whose nodes have not as many GPUs as the plan's; what the plan says of tables that the
+// model has otherwise.
+ModelFiles model_files(const ImportedModel& model, const ImportSetting& setting);
+
+// One sentence for each thing that was assumed, of how many tables; none where the file says everything.
+std::vector<std::string> assumptions(const ImportedModel& model, const ImportSetting& setting);
+
+}  // namespace shardsim

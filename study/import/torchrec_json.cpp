@@ -1,0 +1,230 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "plan/plan_entries.h"
+#include "study/import/imported_model.h"
+
+namespace shardsim {
+namespace {
+
+std::int64_t json_count(const Tree& config, const char* key) {
+  const Tree& tree = required_field(config, key);
+  const std::int64_t count = read_whole_number(tree);
+  if (count > 0) return count;
+  throw input_error(tree.place, fmt::format("{} is 0", key), "Give at least 1, or leave the table out");
+}
+
+bool flag_of(const Tree& config, const char* key) {
+  const Tree* const tree = config.find(key);
+  if (!is_given(tree)) return false;
+  const std::string word = imported_word(scalar_text(*tree, "true or false"));
+  if (word == "true" || word == "false") return word == "true";
+  throw input_error(tree->place, fmt::format("{} is {}", key, excerpt(word)), "Write true or false");
+}
+
+// A list of numbers above 0; empty where the key is absent or null.
+std::vector<double> numbers_of(const Tree& map, const char* key) {
+  std::vector<double> numbers;
+  if (!is_given(map.find(key))) return numbers;
+  for (const Tree& item : required_list(*map.find(key), key)) {
+    const double number = parse_real(scalar_text(item, "a number above 0"), item.place);
+    if (!(number > 0))
+      throw input_error(item.place, fmt::format("{} has {}", key, excerpt(item.scalar)), "Give numbers above 0");
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+// What ParameterConstraints say of a table's lookups: one number for each of its features.
+struct Lookups {
+  const Tree* stated = nullptr;  // null: nothing
+  std::vector<double> factors, poolings;
+};
+
+// ParameterConstraints by table.
+using StatedConstraints = std::unordered_map<std::string, const Tree*>;
+
+StatedConstraints stated_constraints(const Tree& root) {
+  StatedConstraints stated;
+  const Tree* const all = root.find("constraints");
+  if (!is_given(all)) return stated;
+  for (const auto& [table, constraints] : required_map(*all, "'constraints'").fields) stated[table] = &constraints;
+  return stated;
+}
+
+Lookups stated_lookups(const StatedConstraints& constraints, const std::string& table, std::size_t features) {
+  const auto found = constraints.find(table);
+  if (found == constraints.end() || !is_given(found->second)) return {};
+  const Tree* const stated = found->second;
+  required_map(*stated, "the constraints of table " + excerpt(table));
+  Lookups lookups{stated, numbers_of(*stated, "pooling_factors"), numbers_of(*stated, "num_poolings")};
+  for (std::vector<double>* const numbers : {&lookups.factors, &lookups.poolings}) {
+    if (numbers->empty() || numbers->size() == features) continue;
+    throw input_error(stated->place,
+                      fmt::format("table {} has {} and {} of its constraints", excerpt(table),
+                                  counted(features, "feature"), counted(numbers->size(), "number")),
+                      "Give one pooling factor, and one of num_poolings, for each feature");
+  }
+  return lookups;
+}
+
+// Of configurations that were read already.
+void add_config_names(const Tree& tables, std::vector<std::string>& names) {
+  for (const auto& [module, list] : tables.fields) add_config_names(list, names);
+  for (const Tree& config : tables.items) names.push_back(config.find("name")->scalar);
+}
+
+constexpr const char* kRead[] = {"pooling_factors", "num_poolings"};  // of the keys of ParameterConstraints
+
+// A misspelt key would be taken for one of the many that do not matter here.
+void refuse_misspelt(const Tree& constraints) {
+  const std::vector<std::string> known(std::begin(kRead), std::end(kRead));
+  for (const auto& [key, value] : constraints.fields) {
+    const std::string near = std::ranges::find(known, key) == known.end() ? nearest(key, known) : "";
+    if (!near.empty())
+      throw input_error(value.place, "unknown key " + excerpt(key), fmt::format("Did you mean {}?", excerpt(near)));
+  }
+}
+
+// Constraints that no configuration takes up are a misspelt table, or belong to another model.
+void check_constraints_used(const Tree& root) {
+  const Tree* const all = root.find("constraints");
+  if (!is_given(all)) return;
+  std::vector<std::string> names;
+  if (is_given(root.find("tables"))) add_config_names(*root.find("tables"), names);
+  const std::unordered_set<std::string> listed(names.begin(), names.end());
+  for (const auto& [table, stated] : required_map(*all, "'constraints'").fields) {
+    if (!listed.contains(table))
+      throw input_error(stated.place,
+                        fmt::format("constraints of table {}, which 'tables' does not list", excerpt(table)),
+                        names.empty() ? "Add the configurations of the tables" : known_names_hint(table, names));
+    if (stated.kind == Tree::Kind::map) refuse_misspelt(stated);
+  }
+}
+
+// EmbeddingBagConfig has a pooling, EmbeddingConfig has none.
+TableKind torchrec_kind(const Tree& config, Table& table) {
+  const Tree* const pooling = config.find("pooling");
+  if (!is_given(pooling)) return TableKind::sequence;
+  std::string word = imported_word(scalar_text(*pooling, "SUM, MEAN or NONE"));
+  word.erase(0, word.rfind('.') + 1);
+  if (word == "none") return TableKind::sequence;
+  if (word != "sum" && word != "mean") {
+    throw input_error(pooling->place, "pooling " + excerpt(pooling->scalar), "Write SUM, MEAN or NONE");
+  }
+  table.pooling = word;
+  return TableKind::pooled;
+}
+
+struct StatedFeature {
+  std::string name;
+  Place place;
+};
+
+// Those that the configuration names; else one that is called as the table.
+std::vector<StatedFeature> stated_features(const Tree& config, const Table& table) {
+  std::vector<StatedFeature> names;
+  if (is_given(config.find("feature_names"))) {
+    for (const Tree& item : required_list(*config.find("feature_names"), "feature_names")) {
+      names.push_back({imported_label(scalar_text(item, "a name"), item.place), item.place});
+    }
+  }
+  if (names.empty()) names.push_back({table.name, table.place});
+  return names;
+}
+
+void torchrec_features(const StatedConstraints& constraints, const Tree& config, const std::string& name,
+                       ImportedTable& made) {
+  Table& table = made.table;
+  const std::vector<StatedFeature> names = stated_features(config, table);
+  const Lookups lookups = stated_lookups(constraints, name, names.size());
+  if (lookups.factors.empty()) made.assumed.emplace_back("pooling_factor");
+  const bool sequence = table.kind == TableKind::sequence;
+  const bool weighted = flag_of(config, "is_weighted") || flag_of(config, "weighted");
+  if (weighted && sequence)
+    throw input_error(config.place, fmt::format("table {} is a sequence, which cannot have weights", excerpt(name)),
+                      "Leave 'is_weighted' out, or state 'pooling' if the table is pooled");
+  std::vector<PlacedFeature> features;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const double factor = lookups.factors.empty() ? 1 : lookups.factors[i];
+    const double poolings = lookups.poolings.empty() ? 1 : lookups.poolings[i];
+    table.average_length += factor * poolings;
+    features.push_back({{names[i].name, factor, sequence ? 1 : poolings, weighted}, names[i].place});
+  }
+  set_features(table, std::move(features));
+}
+
+ImportedTable read_config(const StatedConstraints& constraints, const Tree& config) {
+  required_map(config, "a table's configuration");
+  ImportedTable made;
+  Table& table = made.table;
+  const Tree& name = required_field(config, "name");
+  table.place = name.place;
+  const std::string known_as = scalar_text(name, "a name");
+  table.name = imported_label(known_as, name.place, &made.known_as);
+  if (flag_of(config, "use_virtual_table")) {
+    throw input_error(config.find("use_virtual_table")->place, fmt::format("table '{}' is virtual", table.name),
+                      "Give the number of rows that it really holds, and use_virtual_table false");
+  }
+  table.rows = static_cast<std::uint64_t>(json_count(config, "num_embeddings"));
+  table.dim = json_count(config, "embedding_dim");
+  if (const Tree* const dtype = config.find("data_type"); is_given(dtype)) {
+    table.dtype = imported_dtype(scalar_text(*dtype, "a data type"), dtype->place);
+  } else {
+    made.assumed.emplace_back("dtype");
+  }
+  table.kind = torchrec_kind(config, table);
+  torchrec_features(constraints, config, known_as, made);
+  made.assumed.emplace_back("access");
+  return made;
+}
+
+// `tables`: a list of configurations, or one for each module.
+void read_configs(const StatedConstraints& constraints, const Tree& tables, ImportedModel& model) {
+  if (tables.kind == Tree::Kind::map) {
+    for (const auto& [module, list] : tables.fields) {
+      required_list(list, "the tables of module " + excerpt(module));
+      read_configs(constraints, list, model);
+    }
+    return;
+  }
+  for (const Tree& config : required_list(tables, "'tables'")) {
+    model.tables.push_back(read_config(constraints, config));
+  }
+}
+
+void refuse_other_keys(const Tree& root) {
+  const std::vector<std::string> known = {"constraints", "plan", "tables"};
+  for (const auto& [key, value] : root.fields) {
+    if (std::ranges::find(known, key) != known.end()) continue;
+    throw input_error(value.place, "unknown key " + excerpt(key), known_names_hint(key, known));
+  }
+}
+
+}  // namespace
+
+ImportedModel model_from_torchrec(const Tree& tree, const std::string& source) {
+  ImportedModel model;
+  model.source = source;
+  if (tree.kind == Tree::Kind::list) {
+    read_configs({}, tree, model);
+  } else {
+    required_map(tree, "the file");
+    const bool a_plan = tree.find("tables") == nullptr && tree.find("constraints") == nullptr;
+    if (!a_plan) refuse_other_keys(tree);
+    if (is_given(tree.find("tables"))) read_configs(stated_constraints(tree), *tree.find("tables"), model);
+    check_constraints_used(tree);
+    if (a_plan) model.plan = plan_from_torchrec(tree);
+    if (!a_plan && is_given(tree.find("plan"))) model.plan = plan_from_torchrec(*tree.find("plan"));
+  }
+  if (model.plan) add_tables_of_plan(model);
+  check_tables(model);
+  return model;
+}
+
+}  // namespace shardsim

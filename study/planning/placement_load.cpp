@@ -1,0 +1,133 @@
+#include "plan/placement_load.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "sim/engine/op_work.h"
+#include "sim/lower/lower.h"
+#include "study/planning/placement_outline.h"
+#include "study/planning/prepared_case.h"
+
+namespace shardsim {
+namespace {
+
+using Phase = LoadStep::Phase;
+
+bool is_dense(OpRole role) {
+  return role >= OpRole::bottom_forward && role <= OpRole::dense_update;
+}
+
+Phase phase_of(OpRole role) {
+  if (role <= OpRole::prefetch_rows) return Phase::inputs;
+  if (role <= OpRole::restore_duplicates) return Phase::forward;
+  return role < OpRole::update && role != OpRole::sum_gradient ? Phase::backward : Phase::update;
+}
+
+// The table of the placement alone, without a dense part and a pipeline, which move work in time and add none. Where
+// the rest is measured there are no passes over vectors: it holds them.
+Workload workload_around(const Placement& placement, const Workload& workload) {
+  Workload around;
+  around.name = workload.name;
+  around.batch_per_gpu = workload.batch_per_gpu;
+  around.tables = {workload.tables[placement.table]};
+  around.optimizer = workload.optimizer;
+  around.embedding_kernels = workload.embedding_kernels;
+  around.input_exchange = workload.input_exchange == "none" ? "none" : workload.full_input_exchange() ? "full" : "ids";
+  around.output_exchange = workload.output_exchange;
+  around.id_bytes = workload.id_bytes;
+  around.wire_forward = workload.wire_forward;
+  around.wire_backward = workload.wire_backward;
+  around.dense.all_reduce = workload.dense.all_reduce;  // one call for all is no step of a placement
+  if (workload.dense.measured) around.dense.measured.emplace();
+  return around;
+}
+
+LoadStep::Reach reach_of(const std::string& group) {
+  if (group == "world") return LoadStep::Reach::world;
+  return group == "node" ? LoadStep::Reach::in_node : LoadStep::Reach::across_nodes;
+}
+
+void add_collective(const Op& op, const Program& program, LoadStep& step) {
+  step.collective = collective_kind(op.op_class);
+  step.reach = reach_of(op.group);
+  if (op.matrix.empty()) {
+    step.bytes.assign(op.bytes_by_set.begin(), op.bytes_by_set.end());
+    if (step.bytes.empty()) step.bytes = {static_cast<double>(op.bytes)};
+    return;
+  }
+  ByteMatrix matrix = resolve_matrix(program, op.matrix);
+  step.returns = matrix.transposed;
+  matrix.transposed = false;
+  const int members = static_cast<int>(program.groups.at(op.group).front().size());
+  const auto unit = static_cast<double>(matrix.unit_bytes);
+  if (matrix.kind == ByteMatrix::Kind::even) {
+    step.bytes_to = {static_cast<double>(matrix.units.front()) * unit / members};
+    return;
+  }
+  for (int to = 0; to < members; ++to) {  // sources of uneven rows differ by a few ids: their mean
+    step.bytes_to.push_back(matrix.kind == ByteMatrix::Kind::dense
+                                ? static_cast<double>(matrix.bytes_received(to, members)) / members
+                                : unit * static_cast<double>(matrix.units.at(to)));
+  }
+}
+
+void collapse_equal(std::vector<double>& amounts) {
+  if (std::ranges::adjacent_find(amounts, std::not_equal_to<>()) == amounts.end()) amounts.resize(1);
+}
+
+void add_compute(const Op& op, const Program& program, const ClusterSpec& spec, LoadStep& step) {
+  const std::vector<int> ranks = program.ranks_of(op);
+  for (std::vector<double>* amounts : {&step.hbm_bytes, &step.lookups, &step.host_seconds}) {
+    amounts->assign(program.world_size, 0.0);
+  }
+  for (std::size_t position = 0; position < ranks.size(); ++position) {
+    const ComputeWork work = work_of(op, position, spec);
+    step.work.kind = work.kind;
+    step.work.optimizer = work.optimizer;
+    step.work.indexed = work.indexed;
+    step.work.kernels = work.kernels;
+    step.work.sort = work.sort;
+    step.hbm_bytes[ranks[position]] = work.hbm_bytes;
+    step.lookups[ranks[position]] = work.lookups;
+    step.host_seconds[ranks[position]] = work.host_link.value;
+  }
+  for (std::vector<double>* amounts : {&step.hbm_bytes, &step.lookups, &step.host_seconds}) collapse_equal(*amounts);
+}
+
+}  // namespace
+
+// A lookup serves tables of one kind (sim/lower/group_member.h).
+std::string load_key(const Op& op, const Program& program, const Plan& plan, const Workload& workload) {
+  std::string key(op_role_name(op.role));
+  if (op.fusion < 0) return key;
+  key += " " + program.fusions[static_cast<std::size_t>(op.fusion)].name + " " + op.name;
+  if (op.is_collective() || op.shards.empty()) return key;
+  const Table& table = program.table_of(op.shards.front());
+  const bool weighted = std::ranges::any_of(table.features, &Feature::weighted);
+  return key + " " + (workload.full_input_exchange() ? dtype_name(table.dtype) + " " : "") + table.pooling + " " +
+         plan.placements[static_cast<std::size_t>(op.shards.front())].compute_kernel + (weighted ? " weighted" : "");
+}
+
+PlacementLoad placement_load(const Placement& placement, const Workload& workload, const Cluster& cluster,
+                             const LoweringOptions& options) {
+  Plan plan;
+  plan.placements = {placement};
+  plan.placements.front().table = 0;
+  const Workload around = workload_around(placement, workload);
+  const Program program = lower(plan, around, cluster, options);
+  PlacementLoad load;
+  for (const Op& op : program.ops) {
+    if (is_dense(op.role) || op.role == OpRole::wait_for_splits) continue;
+    LoadStep& step = load.steps.emplace_back();
+    step.key = load_key(op, program, plan, around);
+    step.phase = phase_of(op.role);
+    if (op.is_collective()) {
+      add_collective(op, program, step);
+    } else {
+      add_compute(op, program, cluster.spec(), step);
+    }
+  }
+  return load;
+}
+
+}  // namespace shardsim

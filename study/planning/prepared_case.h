@@ -1,0 +1,122 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/flexshard_equations.h"
+#include "plan/placement_load.h"
+#include "plan/plan.h"
+#include "program/program.h"
+#include "sim/engine/engine.h"
+#include "sim/lower/lower.h"
+#include "sim/lower/row_draws.h"
+#include "study/scenario/scenario.h"
+#include "topology/graph/cluster.h"
+
+namespace shardsim {
+
+// The cluster that the case runs on: of a job, its part of the fabric.
+Cluster cluster_of(const Case& item);
+
+// Returns `error` unchanged if it has a place. Otherwise adds the name of the case, and the place of the case or, for
+// bad input, that of its plan file.
+Error in_case(const Case& item, const Error& error);
+
+// Returns what `work` returns; its errors pass through in_case().
+template <typename Work>
+auto done_in_case(const Case& item, const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    throw in_case(item, error);
+  }
+}
+
+// Who looks on while a plan is made; all may be empty.
+struct PlanWatch {
+  std::function<bool()> interrupted;                                       // asked now and then
+  std::function<void(const std::string&)> note;                            // takes what the planner says of its choice
+  std::function<void(const std::string& name, double value)> figure = {};  // takes its figures
+  std::function<void(const std::string& provider)> trained_on = {};        // takes what its costs were learned from
+};
+
+// The plan of one case as its file or its planner gives it. Errors: those of planners and plan files; Interrupted.
+Plan unchecked_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch);
+
+// Refuses a plan that a planner may not make, or that does not keep the case's constraints. Errors: Failure::input.
+void check_made_plan(const Plan& plan, const Case& item, const Cluster& cluster);
+
+// The same, checked, within memory. Errors: those of planners, plan files and checks; Interrupted.
+Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch);
+
+// The FlexShard planner's four bandwidths as this cluster's model gives them: payload over time of one call alone.
+// Payloads: the batch's rows for the all-to-alls; 256 MiB for the all-reduces, whose payload the plan decides.
+PlannerBandwidths simulated_bandwidths(const Workload& workload, const Cluster& cluster);
+
+// What one placement adds to an iteration, as the lowering counts it. A few microseconds per rank of the world.
+PlacementLoad placement_load(const Placement& placement, const Workload& workload, const Cluster& cluster,
+                             const LoweringOptions& options = {});
+
+// As the case says, which has to outlive them; where its rows lie is not decided yet (with_placed_rows()).
+LoweringOptions lowering_options(const Case& item, bool observed_payload);
+
+// The Program of one case; `observed_payload` and `known` as for lower(). Rows lie as the case's load says, or as
+// typically drawn, or as `row_draw` has it.
+Program make_program(const Case& item, const Cluster& cluster, const Plan& plan, const Scenario& scenario,
+                     bool observed_payload, std::shared_ptr<KnownShares> known = nullptr,
+                     std::optional<int> row_draw = {});
+
+// What an iteration of the plan takes in each draw of where its rows may lie, as RowDraws::log_times() has it; of
+// expected batches, also where the case's are drawn. `typical_ms`: of the typical draw, where that is known.
+std::vector<double> placement_log_times(const Case& item, const Cluster& cluster, const Plan& plan,
+                                        std::optional<double> typical_ms = {});
+
+EngineOptions engine_options(const Case& item);
+
+// One case made ready: everything that is known before its simulation.
+class PreparedCase {
+ public:
+  PreparedCase(const Scenario& of, const Case& one, Cluster on, Plan planned);
+  // On a cluster that other cases share.
+  PreparedCase(const Scenario& of, const Case& one, std::shared_ptr<const Cluster> on, Plan planned);
+
+  // The same case with another plan. It knows what this one found out about the rows of tables that stay where they
+  // are, so that its Program costs less than the first one.
+  PreparedCase with_plan(Plan planned) const;
+
+  const Scenario& scenario;
+  const Case& item;
+
+ private:
+  std::shared_ptr<const Cluster> shared_;
+
+ public:
+  const Cluster& cluster;  // of a job: its part of the fabric
+  const Plan plan;
+
+  // At the planned payload. Lowered when it is first asked for: in the worker of the case, so that the parent need not.
+  const Program& program() const;
+  // At the observed payload, lowered anew for each caller.
+  Program observed_program() const;
+
+  // As the function of this name.
+  std::vector<double> placement_log_times(std::optional<double> typical_ms) const;
+
+ private:
+  const RowDraws& row_draws() const;
+
+  mutable std::optional<Program> program_;
+  mutable std::optional<RowDraws> row_draws_;
+  std::shared_ptr<KnownShares> known_;  // of the tables, for all Programs of the case
+};
+
+// Milliseconds of an iteration when nothing is contended: the closed form. Errors: those of the simulation.
+double uncontended_ms(const PreparedCase& prepared);
+
+// Runs a Program of the case on `network` (a map with `name`).
+SimulationResult simulate_case(const PreparedCase& prepared, const Program& program, const Tree& network);
+
+}  // namespace shardsim

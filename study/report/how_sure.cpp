@@ -1,0 +1,216 @@
+#include "study/report/how_sure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/document/cells.h"
+#include "base/statistics.h"
+#include "base/text.h"
+#include "study/confidence/evidence.h"
+#include "study/report/alike_clusters.h"
+#include "study/report/published_iterations.h"
+#include "study/report/result_sheets.h"
+#include "study/run/result_fields.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::size_t kFewChoices = 4;  // that a terminal shows
+constexpr std::size_t kFewOthers = 3;   // of each
+
+// An end of an interval.
+std::string rough(double ms) {
+  if (ms >= 10) return fmt::format("{:.0f}", ms);
+  return ms >= 1 ? fmt::format("{:.1f}", ms) : fmt::format("{:.2g}", ms);
+}
+
+// To three digits, and whole ones above.
+std::string three_digits(double ms) {
+  const int digits_before = ms > 0 ? static_cast<int>(std::floor(std::log10(ms))) + 1 : 1;
+  return fixed(ms, std::max(0, 3 - digits_before));
+}
+
+Sheet choices_sheet(const StudyResult& study, bool few) {
+  Sheet sheet;
+  sheet.columns = {{"chosen, and faster than", false, true}, {"chance %"}, {"expected regret %"}};
+  const std::size_t shown = few ? std::min(kFewChoices, study.choices.size()) : study.choices.size();
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Choice& choice = study.choices[i];
+    sheet.rows.push_back({{choice.chosen}, false});
+    const std::size_t others = few ? std::min(kFewOthers, choice.others.size()) : choice.others.size();
+    for (std::size_t j = 0; j < others; ++j) {
+      const Choice::Other& other = choice.others[j];
+      sheet.rows.push_back({{other.name, chance_cell(other.chance), regret_cell(other.regret_pct)}, false});
+    }
+  }
+  return sheet;
+}
+
+// Each text once, with the cases that it holds for.
+NoteList grouped_notes(const StudyResult& study, const auto& texts_of) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> notes;
+  for (const CaseResult& item : study.cases) {
+    if (!item.interval) continue;
+    for (const std::string& text : texts_of(*item.interval)) {
+      auto known = std::ranges::find_if(notes, [&](const auto& note) { return note.first == text; });
+      if (known == notes.end()) known = notes.insert(notes.end(), {text, {}});
+      known->second.push_back(item.name);
+    }
+  }
+  NoteList list;
+  for (const auto& [text, names] : notes) list.notes.push_back({text, some_names(names)});
+  return list;
+}
+
+// What of an iteration depends on where its hot rows lie.
+NoteList placement_notes(const StudyResult& study) {
+  NoteList list;
+  for (const CaseResult& item : study.cases) {
+    const std::vector<double> ms = row_placements_ms(item);
+    if (ms.empty()) continue;
+    if (list.notes.empty())
+      list.notes.push_back(
+          {"A hash of the ids decides which GPU gets which of the hottest rows, and nobody knows it "
+           "before training: intervals and chances contain it. 'load: {placement: SEED}' fixes it.",
+           ""});
+    list.notes.push_back({fmt::format("Over {} placements of its rows, an iteration takes {} to {} ms in four of five "
+                                      "cases, {} on average.",
+                                      ms.size(), three_digits(quantile(ms, 0.1)), three_digits(quantile(ms, 0.9)),
+                                      three_digits(mean(ms))),
+                          item.name});
+  }
+  return list;
+}
+
+std::vector<std::string> outside_texts(const Interval& interval) {
+  if (interval.outside.empty()) return {};
+  return {outside_sentence(interval.outside)};
+}
+
+std::vector<std::string> basis_texts(const Interval& interval) {
+  return {"The interval is computed from the errors of predicted collectives and kernels that were published, and of " +
+          interval.basis + "."};
+}
+
+// The cluster of a case, with what the study says was fitted of it.
+ComparedCluster compared_cluster(const StudyResult& study, const CaseResult& item) {
+  ComparedCluster cluster{item.cluster, item.interval->setting.nodes > 1, {}};
+  const std::string owner = item.cluster + ": ";
+  for (SourcedValue value : study.fitted) {
+    if (!value.path.starts_with(owner)) continue;
+    value.path.erase(0, owner.size());
+    cluster.fitted.push_back(std::move(value));
+  }
+  return cluster;
+}
+
+// Of clusters that a workload is run on.
+NoteList evidence_notes(const StudyResult& study) {
+  std::map<std::string, std::vector<ComparedCluster>> clusters;
+  for (const CaseResult& item : study.cases)
+    if (item.interval) clusters[item.workload].push_back(compared_cluster(study, item));
+  NoteList list;
+  for (const auto& [workload, of_workload] : clusters)
+    for (const std::string& text : unlike_evidence(of_workload))
+      if (std::ranges::find(list.notes, text, &NoteList::Note::text) == list.notes.end())
+        list.notes.push_back({text, ""});
+  return list;
+}
+
+// The most samples per second on each machine, pair by pair.
+Sheet machines_sheet(const StudyResult& study, bool few) {
+  Sheet sheet;
+  sheet.columns = {{"more samples per second", false, true}, {"than", false, true}, {"chance %"}};
+  const std::size_t shown = few ? std::min(kFewChoices, study.machines.size()) : study.machines.size();
+  for (std::size_t i = 0; i < shown; ++i) {
+    const MachineOrder& order = study.machines[i];
+    sheet.rows.push_back({{order.faster, order.than, chance_cell(order.chance)}, false});
+  }
+  return sheet;
+}
+
+void add_machines(Section& section, const StudyResult& study, bool few) {
+  if (study.machines.empty()) return;
+  section.blocks.emplace_back(table_section("Between machines",
+                                            "The fastest case on each cluster beside that on the next one. chance: the "
+                                            "probability that it really trains more "
+                                            "samples per second, leaving out errors that affect both.",
+                                            machines_sheet(study, few)));
+}
+
+// Cases that differ in their clusters alone, and come out equal.
+NoteList alike_notes(const StudyResult& study) {
+  std::vector<TimeOnCluster> times;
+  for (const CaseResult& item : study.cases) {
+    if (!item.interval) continue;
+    const IterationSetting& setting = item.interval->setting;
+    times.push_back({item.cluster, setting.transport,
+                     fmt::format("{}\n{}\n{}\n{}\n{}", item.workload, item.world_size, item.batch_per_gpu,
+                                 setting.software, setting.plan),
+                     item.iteration_ms});
+  }
+  NoteList list;
+  for (std::string& text : alike_clusters(times)) list.notes.push_back({std::move(text), ""});
+  return list;
+}
+
+}  // namespace
+
+std::string interval_cell(const Interval& interval) {
+  return fmt::format("{}-{}", rough(interval.low_ms), rough(interval.high_ms));
+}
+
+std::string chance_cell(double chance) {
+  return chance > 0.999 ? "> 99.9" : fixed(100 * chance, 1);
+}
+
+std::string regret_cell(double percent) {
+  return percent < 0.05 ? "< 0.05" : fixed(percent, percent < 10 ? 2 : 1);
+}
+
+std::string outside_sentence(const std::vector<std::string>& outside) {
+  return outside.empty() ? "" : "Outside of everything measured: " + join(outside) + ".";
+}
+
+Section how_sure_section(const StudyResult& study, Medium medium) {
+  const bool terminal = medium == Medium::terminal;
+  const bool judged = !published_iterations(study).empty();  // then the cases are of many studies, and no choices
+  Section section{"How sure", {}};
+  if (!study.choices.empty() && !(terminal && judged)) {
+    section = table_section(
+        "How sure",
+        "chance: the probability that the chosen plan is really faster, leaving out errors that affect both. expected "
+        "regret: how much time the choice loses on average, counting only outcomes in which the other plan is faster.",
+        choices_sheet(study, terminal));
+    if (terminal && study.choices.size() > kFewChoices)
+      section.blocks.emplace_back(
+          Paragraph{fmt::format("{} more choices are in the report.", study.choices.size() - kFewChoices)});
+  }
+  if (!judged) {
+    for (NoteList list : {evidence_notes(study), alike_notes(study)})
+      if (!list.notes.empty()) section.blocks.emplace_back(std::move(list));
+  }
+  for (NoteList list :
+       {placement_notes(study), grouped_notes(study, outside_texts), grouped_notes(study, basis_texts)}) {
+    if (terminal && judged) list.notes.resize(std::min<std::size_t>(list.notes.size(), kFewChoices));
+    if (!list.notes.empty()) section.blocks.emplace_back(std::move(list));
+  }
+  if (!judged) add_machines(section, study, terminal);
+  section.folded = judged;
+  return section;
+}
+
+std::string choice_sentence(const StudyResult& study) {
+  if (study.choices.size() != 1) return "";
+  const Choice& choice = study.choices.front();
+  const Choice::Other& next = choice.others.front();
+  return fmt::format(
+      "{} is faster than {} with a probability of {} %; choosing it costs {} % on average compared with always "
+      "choosing the faster one.",
+      choice.chosen, next.name, chance_cell(next.chance), regret_cell(next.regret_pct));
+}
+
+}  // namespace shardsim

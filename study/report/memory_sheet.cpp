@@ -1,0 +1,81 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/document/cells.h"
+#include "study/report/result_sheets.h"
+
+namespace shardsim {
+namespace {
+
+// As memory_profile.h has them.
+constexpr std::array<const char*, kMemoryParts> kLabels = {"rows of embedding tables",
+                                                           "optimizer states of rows",
+                                                           "bookkeeping of caches",
+                                                           "dense parameters and their states",
+                                                           "ids, lengths, weights of the batch",
+                                                           "the same of batches in flight",
+                                                           "vectors looked up",
+                                                           "vectors of the own batch",
+                                                           "gradients of vectors",
+                                                           "dense gradients of tables",
+                                                           "gradients of the dense part",
+                                                           "activations of the dense part"};
+
+std::string mib(double bytes) {
+  return grouped_decimals(bytes / kMiB);
+}
+
+std::string heading_of(const CaseResult& item) {
+  const std::size_t rank = item.memory_profile.fullest();
+  const MemoryPeak& peak = item.memory_profile.highest();
+  if (peak.op < 0) return fmt::format("{}: rank {}", item.name, rank);
+  return fmt::format("{}: rank {} at {} ms, when {} starts", item.name, rank, fixed(peak.at_us * 1e-3, 4),
+                     operation_at(item, peak));
+}
+
+// What the memory model says of a part; "" where it tells nothing apart. What it has of buffers is one number.
+std::string estimated(const PlacementMemory& estimate, MemoryPart part) {
+  if (part == MemoryPart::tables) {
+    return mib(estimate.static_bytes - estimate.optimizer_bytes - estimate.cache_bytes);
+  }
+  if (part == MemoryPart::optimizer) return mib(estimate.optimizer_bytes);
+  return part == MemoryPart::cache ? mib(estimate.cache_bytes) : "";
+}
+
+void add_memory(Sheet& sheet, const CaseResult& item) {
+  const MemoryPeak& peak = item.memory_profile.highest();
+  const PlacementMemory& estimate = item.estimated_memory;
+  sheet.rows.push_back({{heading_of(item)}, false});
+  for (std::size_t part = 0; part < kMemoryParts; ++part) {
+    const std::int64_t bytes = peak.amounts.bytes[part];
+    const bool cache = static_cast<MemoryPart>(part) == MemoryPart::cache && estimate.cache_bytes > 0;
+    if (bytes == 0 && part > 1 && !cache) continue;
+    sheet.rows.push_back(
+        {{kLabels[part], mib(static_cast<double>(bytes)), estimated(estimate, static_cast<MemoryPart>(part))}, false});
+  }
+  sheet.rows.push_back({{"buffers, by the memory model", "", mib(estimate.dynamic_bytes)}, false});
+  sheet.rows.push_back(
+      {{"in all", mib(static_cast<double>(peak.bytes())), mib(estimate.static_bytes + estimate.dynamic_bytes)}, false});
+}
+
+}  // namespace
+
+Section memory_section(const StudyResult& study) {
+  Sheet sheet;
+  sheet.columns = {{"part", false}, {"simulated MiB"}, {"memory model MiB"}};
+  for (const CaseResult& item : study.cases) {
+    if (!item.memory_profile.ranks.empty()) add_memory(sheet, item);
+  }
+  Section section =
+      table_section("Memory at its peak",
+                    "What the fullest GPU of each case holds at its simulated peak, and what the memory model counts "
+                    "for that GPU. A buffer counts from the start of the operation that writes it to the end of the "
+                    "last one that reads it.",
+                    sheet);
+  section.folded = has_many_cases(study);
+  return section;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,209 @@
+#include "study/report/page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace shardsim {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+Error chart_error(const std::string& source, const std::string& wrong) {
+  return run_error(fmt::format("{}: {}", source, wrong), "Use the plots folder that came with this program.");
+}
+
+bool has_url(const Json& node) {
+  if (node.is_object() && node.contains("url")) return true;
+  if (!node.is_structured()) return false;
+  return std::any_of(node.begin(), node.end(), [](const Json& child) { return has_url(child); });
+}
+
+Json parse_specification(std::string_view text, const std::string& source) {
+  Json spec = Json::parse(text, nullptr, false);
+  if (!spec.is_object() || !spec.contains("data") || !spec["data"].is_array()) {
+    throw chart_error(source, "is not a Vega specification with a list 'data'.");
+  }
+  if (has_url(spec)) throw chart_error(source, "has a 'url': a report must not load anything.");
+  return spec;
+}
+
+// Six digits: more than any screen shows, and a third of the bytes.
+double rounded(double value) {
+  if (value == 0) return 0;
+  const double scale = std::pow(10.0, 5 - std::floor(std::log10(std::abs(value))));
+  return std::isfinite(scale) && scale > 0 ? std::round(value * scale) / scale : value;
+}
+
+Json json_cell(const DataSet::Cell& cell, const DataSet& set, const std::string& column) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  const double value = std::get<double>(cell);
+  if (!std::isfinite(value)) {
+    throw run_error(fmt::format("report data '{}': '{}' is not a finite number.", set.name, column),
+                    "Please report this as a bug.");
+  }
+  return rounded(value);
+}
+
+Json json_rows(const DataSet& set) {
+  Json rows = Json::array();
+  for (const auto& row : set.rows) {
+    Json object = Json::object();
+    for (std::size_t c = 0; c < set.columns.size(); ++c) {
+      object[set.columns[c]] = json_cell(row[c], set, set.columns[c]);
+    }
+    rows.push_back(std::move(object));
+  }
+  return rows;
+}
+
+void fill_one(Json& entry, const std::string& source, const std::vector<DataSet>& sets) {
+  if (!entry.is_object() || !entry.contains("name") || !entry["name"].is_string()) {
+    throw chart_error(source, "has a data set without a name.");
+  }
+  const std::string name = entry["name"];
+  if (entry.contains("values")) throw chart_error(source, fmt::format("data set '{}' holds values of its own.", name));
+  if (entry.contains("source")) return;
+  const auto found = std::find_if(sets.begin(), sets.end(), [&](const DataSet& set) { return set.name == name; });
+  if (found == sets.end()) throw chart_error(source, fmt::format("names a data set '{}' that no run has.", name));
+  entry["values"] = json_rows(*found);
+}
+
+void check_all_used(const Json& spec, const std::string& source, const std::vector<DataSet>& sets) {
+  for (const DataSet& set : sets) {
+    const auto& data = spec["data"];
+    const bool used = std::any_of(data.begin(), data.end(), [&](const Json& entry) {
+      return entry["name"].get<std::string>() == set.name && !entry.contains("source");
+    });
+    if (!used) throw chart_error(source, fmt::format("does not use the data set '{}'.", set.name));
+  }
+}
+
+// Its domain ends where its data do: whole decades would leave most of the chart empty.
+void make_logarithmic(Json& spec, const std::string& source, const std::string& name) {
+  Json& scales = spec["scales"];
+  const auto scale = std::find_if(scales.begin(), scales.end(), [&](const Json& each) { return each["name"] == name; });
+  if (scale == scales.end()) throw chart_error(source, fmt::format("has no scale '{}'.", name));
+  (*scale)["type"] = "log";
+  (*scale)["nice"] = false;
+}
+
+// From the executable outwards: programs lie in the build folder or one below it, installed ones in bin beside share.
+std::vector<fs::path> share_folders() {
+  std::error_code failed;
+  const fs::path here = fs::read_symlink("/proc/self/exe", failed).parent_path();
+  std::vector<fs::path> folders;
+  if (!failed) folders = {here / "share", here.parent_path() / "share", here.parent_path() / "share" / "shardsim"};
+  folders.push_back(data_folder() / "share");
+  return folders;
+}
+
+// One file of the plots folder (a chart, the style sheet, the drawing script), of the data folder or of the build.
+std::string report_asset(const std::string& name) {
+  std::vector<fs::path> places = {data_folder() / "plots" / name};
+  for (const fs::path& folder : share_folders()) places.push_back(folder / "plots" / name);
+  for (const fs::path& place : places) {
+    if (is_file(place)) return read_file(place.string());
+  }
+  throw run_error("plots/" + name + " is missing", "Keep the folder plots beside the folder scenarios.");
+}
+
+Json filled(std::string_view specification, const std::string& source, const std::vector<DataSet>& sets,
+            const std::vector<std::string>& logarithmic) {
+  Json spec = parse_specification(specification, source);
+  for (Json& entry : spec["data"]) fill_one(entry, source, sets);
+  check_all_used(spec, source, sets);
+  for (const std::string& scale : logarithmic) make_logarithmic(spec, source, scale);
+  return spec;
+}
+
+// Names from files may hold broken UTF-8; a report with a replacement character beats none.
+std::string script_text(const Json& json) {
+  return escape_script_json(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+// The charts of one page. Rows that an earlier chart has, too, are not written again but named: "CHART/SET", which
+// draw.js looks up.
+class Drawings {
+ public:
+  std::string operator()(const Chart& chart) {
+    const std::string file = chart.plot + ".vg.json";
+    Json spec = filled(report_asset(file), "plots/" + file, chart.data, chart.logarithmic);
+    for (Json& entry : spec["data"]) share(entry, chart.id);
+    return fmt::format(
+        "<div class=\"chart\" id=\"{0}\"></div>\n<script type=\"application/json\" data-chart=\"{0}\">{1}</script>\n",
+        escape_html(chart.id), script_text(spec));
+  }
+
+ private:
+  void share(Json& entry, const std::string& chart) {
+    if (!entry.contains("values")) return;
+    const std::string name = fmt::format("{}/{}", chart, entry["name"].get<std::string>());
+    const auto [known, is_new] = place_of_.try_emplace(script_text(entry["values"]), name);
+    if (!is_new && !entry["values"].empty()) entry["values"] = known->second;
+  }
+
+  std::map<std::string, std::string> place_of_;  // of rows, as text
+};
+
+std::string head_html(const std::string& title) {
+  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
+         escape_html(title) + "</title>\n<style>\n" + report_asset("report.css") + "</style>\n</head>\n<body>\n";
+}
+
+}  // namespace
+
+std::string escape_script_json(std::string_view json) {
+  std::string result;
+  result.reserve(json.size());
+  for (const char c : json) {
+    if (c == '<') {
+      result += "\\u003c";
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+std::string fill_chart(std::string_view specification, const std::string& source, const std::vector<DataSet>& sets,
+                       const std::vector<std::string>& logarithmic) {
+  return script_text(filled(specification, source, sets, logarithmic));
+}
+
+std::optional<std::string> vega_script() {
+  for (const fs::path& folder : share_folders()) {
+    if (!is_file(folder / "vega.js")) continue;
+    std::string script = read_file((folder / "vega.js").string());
+    if (script.find("</script") != std::string::npos) {
+      throw run_error((folder / "vega.js").string() + " would end its script element", "Build the project again.");
+    }
+    return script;
+  }
+  return std::nullopt;
+}
+
+std::string page_html(const Document& document) {
+  const std::optional<std::string> vega = vega_script();
+  std::string page = head_html(document.title);
+  if (!vega) {
+    page +=
+        "<p class=\"notice\">There are no charts here, only tables: vega.js is not beside the program. "
+        "A build with the package libjs-vega makes it.</p>\n";
+  }
+  page += document_html(document, vega ? ChartDrawer(Drawings()) : ChartDrawer{});
+  if (vega) page += "<script>\n" + *vega + "</script>\n<script>\n" + report_asset("draw.js") + "</script>\n";
+  return page + "</body>\n</html>\n";
+}
+
+}  // namespace shardsim

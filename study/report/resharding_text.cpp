@@ -1,0 +1,90 @@
+#include "study/report/resharding_text.h"
+
+#include <fmt/format.h>
+
+#include "base/document/cells.h"
+#include "study/drift/resharding.h"
+#include "study/report/how_sure.h"
+
+namespace shardsim {
+namespace {
+
+std::string duration_text(double seconds) {
+  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
+  if (seconds < 600) return fmt::format("{:.3g} s", seconds);
+  if (seconds < 2 * 3600) return fmt::format("{:.3g} minutes", seconds / 60);
+  return fmt::format("{:.3g} hours", seconds / 3600);
+}
+
+std::string interval_text(int days) {
+  return days == 1 ? "every day" : fmt::format("every {} days", days);
+}
+
+std::string start_text(const DriftDay& first) {
+  return fmt::format("Begin with another plan: on day 0 that of {} takes {} ms, and that of the case {} ms. ",
+                     first.best, fixed(first.best_ms, 3), fixed(first.frozen_ms, 3));
+}
+
+// How often, and when at the latest.
+std::string when_text(const Resharding& found, const DriftOptions& options) {
+  const auto& every = found.every_days;
+  const auto& full = found.out_of_memory_day;
+  if (full && full == found.no_plan_day) {
+    return fmt::format(
+        "{} From day {} on neither the plan of day 0 nor a new one of the planners fits in memory: it takes more GPUs, "
+        "or smaller tables.",
+        every ? fmt::format("Re-shard {}.", interval_text(*every)) : "Re-sharding does not help.", *full);
+  }
+  if (full && every) {
+    return fmt::format("Re-shard {}; on day {} at the latest, when the plan of day 0 no longer fits in memory.",
+                       interval_text(*every), *full);
+  }
+  if (full) {
+    return fmt::format(
+        "Re-shard on day {} at the latest, because of memory: the plan of day 0 no longer fits then. Before that day "
+        "it does not pay off.",
+        *full);
+  }
+  if (every) {
+    return fmt::format("Re-shard {}{}. Memory does not force it: the plan of day 0 fits for all {} days.",
+                       interval_text(*every), *every == found.last_day ? " or less often" : "", options.days);
+  }
+  return fmt::format(
+      "Within {} days re-sharding does not pay off: making new plans costs more time than their age. Nor "
+      "does memory force it: the plan of day 0 fits on all these days.",
+      options.days);
+}
+
+std::string cost_text(const DriftDay& day, const DriftOptions& options) {
+  const double pause = options.pause.value;
+  return fmt::format(" Moving {} GiB on day {} takes {}{}.", fixed(day.moved_bytes / 0x1p30, 2), day.day,
+                     duration_text(day.moving_s),
+                     pause > 0 ? fmt::format(", and training pauses for another {}", duration_text(pause))
+                               : ", and no pause of training is counted (drift.pause)");
+}
+
+// What is lost by not doing it, and whether that is more than the model's errors.
+std::string keeping_text(const DriftResult& result, const DriftDay& last) {
+  if (!(last.saved_s > 0)) return "";
+  return fmt::format(
+      " Keeping the plan until day {} would lose {} % of the time in all; that the best plan of that day is really "
+      "faster has a chance of {} %.",
+      last.day, regret_cell(100 * last.saved_s / result.kept_s), chance_cell(last.chance));
+}
+
+}  // namespace
+
+std::string resharding_text(const DriftResult& result, const DriftOptions& options) {
+  const Resharding found = resharding_of(result, options.pause);
+  const int day = found.every_days.value_or(found.last_chance());
+  const DriftDay& move = result.days[static_cast<std::size_t>(day)];
+  std::string text = found.better_from_start ? start_text(result.days.front()) : "";
+  text += when_text(found, options);
+  if (move.best_fits) text += cost_text(move, options);
+  if (found.no_plan_day && found.no_plan_day != found.out_of_memory_day)
+    text += fmt::format(" From day {} on no plan fits in memory.", *found.no_plan_day);
+  if (found.every_days) text += keeping_text(result, result.days[static_cast<std::size_t>(found.last_day)]);
+  return text;
+}
+
+}  // namespace shardsim

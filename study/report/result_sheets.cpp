@@ -1,0 +1,396 @@
+#include "study/report/result_sheets.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/document/cells.h"
+#include "base/text.h"
+#include "program/program.h"
+#include "study/report/how_sure.h"
+#include "study/report/unit_words.h"
+#include "topology/spec/rank_set.h"
+
+namespace shardsim {
+
+namespace {
+
+// "8", or "1 to 16" where the cases differ.
+template <typename Number>
+std::string span_of(const WorkloadCases& group, Number CaseResult::*number) {
+  const auto by_number = [&](const CaseResult* a, const CaseResult* b) { return a->*number < b->*number; };
+  const auto [least, most] = std::minmax_element(group.cases.begin(), group.cases.end(), by_number);
+  const std::string first = with_thousands((*least)->*number), last = with_thousands((*most)->*number);
+  return first == last ? first : first + " to " + last;
+}
+
+constexpr std::size_t kFewClusters = 2;  // that a heading names
+
+std::string clusters_of(const WorkloadCases& group, Medium medium) {
+  std::vector<std::string> names;
+  for (const CaseResult* const item : group.cases) {
+    if (std::find(names.begin(), names.end(), item->cluster) == names.end()) names.push_back(item->cluster);
+  }
+  if (medium == Medium::page || names.size() <= kFewClusters + 1) return join(names);
+  return fmt::format("{} and {} more", join({names.begin(), names.begin() + kFewClusters}),
+                     names.size() - kFewClusters);
+}
+
+std::string high_water(const CaseResult& item) {
+  const MemoryProfile& profile = item.memory_profile;
+  if (profile.ranks.empty()) return "-";
+  return fixed(static_cast<double>(profile.highest().bytes()) / kGiB, 2);
+}
+
+std::string workload_heading(const WorkloadCases& group, Medium medium) {
+  const CaseResult& first = *group.cases.front();
+  return fmt::format("{} on {}: {} GPUs, batch {} per GPU", first.workload.empty() ? "workload" : first.workload,
+                     clusters_of(group, medium), span_of(group, &CaseResult::world_size),
+                     span_of(group, &CaseResult::batch_per_gpu));
+}
+
+bool differ_in_plans_alone(const CaseResult& a, const CaseResult& b) {
+  return a.world_size == b.world_size && a.batch_per_gpu == b.batch_per_gpu && a.cluster == b.cluster;
+}
+
+Sheet::Row case_row(const CaseResult& item, const std::optional<double>& speed, int places) {
+  return {{short_name(item), fixed(item.iteration_ms, places), item.interval ? interval_cell(*item.interval) : "-",
+           fixed(item.estimate_iteration_ms, places), grouped(item.samples_per_s),
+           speed ? fmt::format("{:.2f}x", *speed) : "-", fixed(largest_memory(item) / kGiB, 2), high_water(item),
+           fixed(static_cast<double>(item.memory_capacity) / kGiB, 1), item.limit.what.empty() ? "-" : item.limit.what,
+           fixed(100 * item.limit.share, 0)},
+          false};
+}
+
+constexpr int kBriefDecimals = 3;  // long lists hold short iterations and long ones
+
+bool is_brief(const StudyResult& study, Medium medium) {
+  return medium == Medium::terminal && has_very_many_cases(study);
+}
+
+// The figures that matter beside each other in a long list: there is room for the whole name.
+Sheet::Row brief_case_row(const CaseResult& item, int places) {
+  return {{short_name(item), fixed(item.iteration_ms, places), grouped(item.samples_per_s),
+           fixed(largest_memory(item) / kGiB, 1), item.limit.what.empty() ? "-" : item.limit.what,
+           fixed(100 * item.limit.share, 0)},
+          false};
+}
+
+Sheet::Row collective_row(const NamedTime& time, int places) {
+  return {{time.name, std::to_string(time.calls), fixed(time.alone_ms, places), fixed(time.span_ms, places),
+           fixed(time.exposed_ms, places), fixed(time.waiting_ms, places),
+           grouped_decimals(static_cast<double>(time.bytes_per_rank) / 1e6)},
+          false};
+}
+
+// "0-3", or the nodes one by one while they are few.
+std::string nodes_text(const std::vector<int>& nodes) {
+  constexpr std::size_t kFew = 4;
+  const std::string range = rank_set_text(nodes);
+  if (!range.empty() && (nodes.size() > kFew || range.find(':') == std::string::npos)) return range;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(nodes.size(), kFew); ++i) text += (i == 0 ? "" : " ") + std::to_string(nodes[i]);
+  return nodes.size() > kFew ? fmt::format("{} ... ({})", text, nodes.size()) : text;
+}
+
+Sheet::Row job_row(const CaseResult& item, int places) {
+  const JobFigures& job = *item.job;
+  const double slowdown = job.slowdown_pct(item.iteration_ms);
+  return {{item.name, nodes_text(job.nodes), fixed(job.start_ms, places), fixed(job.alone_ms, places),
+           fixed(item.iteration_ms, places), std::abs(slowdown) < 0.05 ? "0.0" : fmt::format("{:+.1f}", slowdown)},
+          false};
+}
+
+}  // namespace
+
+double largest_memory(const CaseResult& item) {
+  const auto& ranks = item.memory_per_rank;
+  return ranks.empty() ? 0 : static_cast<double>(std::ranges::max(ranks));
+}
+
+double longest_iteration_ms(const StudyResult& study) {
+  double longest = 0;
+  for (const CaseResult& item : study.cases) longest = std::max(longest, item.iteration_ms);
+  return longest;
+}
+
+// In the order of the tables.
+std::vector<const CaseResult*> all_cases(const StudyResult& study, std::size_t most) {
+  std::vector<const CaseResult*> cases;
+  for (const WorkloadCases& group : by_workload(study)) {
+    for (std::size_t i = 0; i < std::min(group.cases.size(), most); ++i) cases.push_back(group.cases[i]);
+  }
+  return cases;
+}
+
+std::vector<WorkloadCases> by_workload(const StudyResult& study) {
+  std::vector<WorkloadCases> groups;
+  for (const CaseResult& item : study.cases) {
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const WorkloadCases& known) { return known.workload == item.workload; });
+    if (group == groups.end()) group = groups.insert(groups.end(), {item.workload, {}});
+    group->cases.push_back(&item);
+  }
+  for (WorkloadCases& group : groups) {
+    std::stable_sort(group.cases.begin(), group.cases.end(),
+                     [](const CaseResult* a, const CaseResult* b) { return a->samples_per_s > b->samples_per_s; });
+  }
+  return groups;
+}
+
+const CaseResult* measured_against(const CaseResult& item, const WorkloadCases& group, const StudyResult& study) {
+  if (item.job) return nullptr;
+  const auto named = [&](const CaseResult& by) -> const CaseResult* {
+    const auto base = std::ranges::find(study.cases, by.relative_to, &CaseResult::name);
+    return by.relative_to.empty() || base == study.cases.end() ? nullptr : &*base;
+  };
+  if (!item.relative_to.empty()) return named(item);
+  bool some_name_one = false;
+  for (const CaseResult* other : group.cases) {
+    some_name_one = some_name_one || !other->relative_to.empty();
+    const CaseResult* base = named(*other);
+    if (base != nullptr && base->workload == item.workload && differ_in_plans_alone(*base, item)) return base;
+  }
+  return !some_name_one && is_one_choice(group) ? group.cases.back() : nullptr;
+}
+
+std::optional<double> speed_of(const CaseResult& item, const WorkloadCases& group, const StudyResult& study) {
+  const CaseResult* base = measured_against(item, group, study);
+  if (base == nullptr || base->samples_per_s <= 0) return std::nullopt;
+  return item.samples_per_s / base->samples_per_s;
+}
+
+std::string short_name(const CaseResult& item) {
+  const std::string prefix = item.workload + "/";
+  const bool led = item.name.size() > prefix.size() && item.name.compare(0, prefix.size(), prefix) == 0;
+  return led ? item.name.substr(prefix.size()) : item.name;
+}
+
+namespace {
+
+void leave_out(Sheet& sheet, std::string_view header) {
+  const auto column = std::ranges::find(sheet.columns, header, &Sheet::Column::header) - sheet.columns.begin();
+  for (Sheet::Row& row : sheet.rows)
+    if (!row.is_heading(sheet)) row.cells.erase(row.cells.begin() + column);
+  sheet.columns.erase(sheet.columns.begin() + column);
+}
+
+}  // namespace
+
+Sheet cases_sheet(const StudyResult& study, Medium medium) {
+  const bool brief = is_brief(study, medium);
+  Sheet sheet;
+  sheet.columns = {{"case", false, true},
+                   {"iteration ms"},
+                   {"80 % within"},
+                   {"est. ms"},
+                   {"samples/s", true, false, true},
+                   {"speed"},
+                   {"GiB"},
+                   {"peak", true, false, true},
+                   {"of", true, false, true},
+                   {"busiest", false},
+                   {"%"}};
+  if (brief) sheet.columns = {{"case", false, true}, {"ms"}, {"samples/s"}, {"GiB"}, {"busiest", false}, {"%"}};
+  const int places = brief ? kBriefDecimals : decimals_for(longest_iteration_ms(study));
+  for (const WorkloadCases& group : by_workload(study)) {
+    sheet.rows.push_back({{workload_heading(group, medium)}, false});
+    for (const CaseResult* item : group.cases) {
+      sheet.rows.push_back(brief ? brief_case_row(*item, places)
+                                 : case_row(*item, speed_of(*item, group, study), places));
+    }
+  }
+  if (!brief && medium == Medium::terminal) leave_out(sheet, "est. ms");  // which a page has room for
+  return sheet;
+}
+
+namespace {
+
+// Links go by their names in timeline.h5; the first one in words says how to read them all.
+std::string limit_legend(const StudyResult& study) {
+  std::string example;
+  for (const CaseResult& item : study.cases) {
+    const std::string words = unit_in_words(item.limit.what);
+    if (words == item.limit.what) continue;
+    example = fmt::format(" ({}: {})", item.limit.what, words);
+    break;
+  }
+  return fmt::format(
+      "busiest: the link or unit that is busy most of the time{}, and for how many % of it; what an iteration waits "
+      "for, 'shardsim why' says.",
+      example);
+}
+
+// Launches are shown as the limit only where they are (sim/engine/limit.h).
+std::string host_legend(const StudyResult& study) {
+  const bool some_launch = std::ranges::any_of(
+      study.cases, [](const CaseResult& item) { return item.limit.what.ends_with(" " + std::string(kLaunchStream)); });
+  return some_launch ? " launch: the GPU waits for the host." : "";
+}
+
+}  // namespace
+
+std::string reserve_text(const StudyResult& study) {
+  std::set<std::int64_t> reserves;
+  for (const CaseResult& item : study.cases) reserves.insert(item.memory_reserved);
+  if (reserves.empty() || *reserves.rbegin() == 0) return "";
+  const auto gib = [](std::int64_t bytes) { return fmt::format("{:.3g}", static_cast<double>(bytes) / kGiB); };
+  const std::string amount =
+      reserves.size() == 1 ? gib(*reserves.begin()) : gib(*reserves.begin()) + " to " + gib(*reserves.rbegin());
+  return fmt::format(" {} GiB of each GPU are reserved for the CUDA context, NCCL and the like (gpu.reserved).",
+                     amount);
+}
+
+std::string cases_legend(const StudyResult& study, Medium medium) {
+  if (is_brief(study, medium))
+    return std::string("ms: time of an iteration. GiB: memory of the fullest GPU by the memory model. ") +
+           limit_legend(study) + host_legend(study) +
+           " The report shows more of each case: how certain its time is, the estimate without contention, speeds, and "
+           "the simulated peak of memory.";
+  const auto names_one = [](const CaseResult& item) { return !item.relative_to.empty(); };
+  const bool named = std::any_of(study.cases.begin(), study.cases.end(), names_one);
+  const std::vector<WorkloadCases> groups = by_workload(study);
+  const bool one_choice = std::all_of(groups.begin(), groups.end(), is_one_choice);
+  return fmt::format(
+      "80 % within{} {}speed: {}compared with the {}slowest case of the workload. {}GiB: memory of the fullest GPU by "
+      "the memory "
+      "model; peak: at the simulated peak; of: capacity of the GPU{}. {}{}",
+      kIntervalLegend, medium == Medium::page ? "est.: the closed form, without contention. " : "",
+      one_choice ? "" : "samples/s ", named ? "case that relative_to names, else the " : "",
+      one_choice ? ""
+                 : "If the cases of a workload differ in GPUs, cluster or batch, compare their samples/s, because "
+                   "their iterations do different amounts of work. A speed is given only if relative_to asks for it or "
+                   "only the plan differs. ",
+      reserve_text(study).empty() ? "" : ", less what is reserved", limit_legend(study), host_legend(study));
+}
+
+Section jobs_section(const StudyResult& study) {
+  Sheet sheet;
+  sheet.columns = {{"job", false}, {"nodes"}, {"start ms"}, {"alone ms"}, {"side by side ms"}, {"slower %"}};
+  const int places = decimals_for(longest_iteration_ms(study));
+  std::string fabric;
+  for (const CaseResult& item : study.cases) {
+    if (!item.job) continue;
+    if (item.job->fabric != fabric) sheet.rows.push_back({{item.job->fabric + " on " + item.cluster}, false});
+    fabric = item.job->fabric;
+    sheet.rows.push_back(job_row(item, places));
+  }
+  return table_section("Jobs side by side",
+                       "Jobs run at the same time on one fabric, each on its own nodes. alone: an iteration if no "
+                       "other job runs. side by side: the mean iteration while the others run.",
+                       sheet);
+}
+
+bool is_one_choice(const WorkloadCases& group) {
+  const CaseResult& first = *group.cases.front();
+  return std::ranges::all_of(group.cases, [&](const CaseResult* item) { return differ_in_plans_alone(*item, first); });
+}
+
+bool has_very_many_cases(const StudyResult& study) {
+  return study.cases.size() > kVeryManyCases;
+}
+
+bool has_many_cases(const StudyResult& study) {
+  return study.cases.size() > kManyCases || !study.comparisons.empty();
+}
+
+std::string waiting_text(const NamedTime& time, int places) {
+  const NamedTime::WaitedFor& whom = time.waited_for;
+  std::string text =
+      fmt::format("{} of {} ms exposed is waiting", fixed(time.waiting_ms, places), fixed(time.exposed_ms, places));
+  if (whom.rank < 0) return text;
+  const bool all = fixed(whom.ms, places) == fixed(time.waiting_ms, places);
+  text += fmt::format("{} for rank {}", all ? "" : fmt::format(", {} of it", fixed(whom.ms, places)), whom.rank);
+  if (whom.operation.empty()) return text;
+  return text + (whom.operation == time.name ? ", the previous " : ", ") + whom.operation;
+}
+
+namespace {
+
+// Cases of each workload whose collectives a terminal shows where there are many.
+std::size_t few_cases(const StudyResult& study) {
+  return has_very_many_cases(study) ? 1 : 3;
+}
+
+constexpr std::size_t kFewWaits = 6;  // collectives of which it is said whom they wait for
+
+// Of the `most` fastest of each workload.
+Sheet collectives_sheet(const StudyResult& study, std::size_t most) {
+  Sheet sheet;
+  sheet.columns = {{"collective", false}, {"calls"},      {"alone ms"},  {"in run ms"},
+                   {"exposed ms"},        {"waiting ms"}, {"MB per GPU"}};
+  const int places = decimals_for(longest_iteration_ms(study) / 10);  // collectives are parts of an iteration
+  for (const CaseResult* item : all_cases(study, most)) {
+    sheet.rows.push_back({{item->name}, false});
+    for (const NamedTime& time : item->times) {
+      if (is_communication(time.op_class)) sheet.rows.push_back(collective_row(time, places));
+    }
+    if (sheet.rows.back().is_heading(sheet)) sheet.rows.pop_back();
+  }
+  return sheet;
+}
+
+// A GPU leaves an uneven call when its own bytes have moved, and another one is the slowest in the next call.
+std::string early_leavers_legend(const StudyResult& study, std::size_t most) {
+  constexpr double kTelling = 0.999;
+  for (const CaseResult* item : all_cases(study, most))
+    for (const NamedTime& time : item->times)
+      if (is_communication(time.op_class) && time.span_ms < kTelling * time.alone_ms)
+        return " in run may be less than alone: alone counts each call until its slowest GPU is done, in run the calls "
+               "of a single GPU.";
+  return "";
+}
+
+// A line for each of their collectives whose exposed time is waiting to a telling part, with whom it waits for.
+std::vector<std::string> waiting_lines(const StudyResult& study, std::size_t most) {
+  const int places = decimals_for(longest_iteration_ms(study) / 10);
+  std::vector<std::string> lines;
+  for (const CaseResult* item : all_cases(study, most))
+    for (const NamedTime& time : item->times)
+      if (time.waits_tellingly(item->iteration_ms))
+        lines.push_back(fmt::format("{}, {}: {}", item->name, time.name, waiting_text(time, places)));
+  return lines;
+}
+
+// MB per GPU over the time alone may be more than a NIC carries, which looks like a mistake where nobody says why.
+std::string rails_legend(const StudyResult& study) {
+  const bool across = std::ranges::any_of(study.cases, [](const CaseResult& item) {
+    const Timeline& timeline = item.timeline;
+    return timeline.ranks_per_node > 0 && timeline.world_size > timeline.ranks_per_node &&
+           std::ranges::any_of(item.times, [](const NamedTime& time) { return time.op_class == "all_to_all"; });
+  });
+  return across ? " These bytes may take less time than one NIC needs for them: those inside a node do not cross it, "
+                  "and with PXN those to other nodes leave through all NICs of the node."
+                : "";
+}
+
+}  // namespace
+
+Section collectives_section(const StudyResult& study, Medium medium) {
+  const bool many = has_many_cases(study), few = many && medium == Medium::terminal;
+  const std::size_t most = few ? few_cases(study) : study.cases.size();
+  Section section = table_section(
+      "Collectives",
+      "alone: the time that all calls would take if nothing else ran. in run: the time that they take in the "
+      "iteration, on the GPU where that is longest. exposed: the time in which a GPU communicates and computes "
+      "nothing, mean over the GPUs; where several collectives run at once, it counts for the one that ends last. "
+      "waiting: the part of exposed in which some GPU of the group has not arrived yet; in the rest, bytes move. MB "
+      "per GPU: max(sent, received) on the busiest GPU, local part included; for an all-reduce, its buffer size." +
+          rails_legend(study) + early_leavers_legend(study, most),
+      collectives_sheet(study, most));
+  const std::vector<std::string> lines = waiting_lines(study, most);
+  for (std::size_t i = 0; i < std::min(lines.size(), kFewWaits); ++i) section.blocks.emplace_back(Paragraph{lines[i]});
+  if (lines.size() > kFewWaits)
+    section.blocks.emplace_back(Paragraph{
+        fmt::format("{} more collectives wait for other ranks; result.json names the ranks that they wait for.",
+                    lines.size() - kFewWaits)});
+  section.remark = !few        ? "per iteration"
+                   : most == 1 ? "per iteration, of the fastest case of each workload"
+                               : fmt::format("per iteration, of the {} fastest cases of each workload", most);
+  section.folded = many;
+  return section;
+}
+
+}  // namespace shardsim

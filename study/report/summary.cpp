@@ -1,0 +1,260 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "base/document/cells.h"
+#include "base/text.h"
+#include "study/report/how_sure.h"
+#include "study/report/published_iterations.h"
+#include "study/report/result_sheets.h"
+#include "study/report/unit_words.h"
+#include "study/run/result_fields.h"
+
+namespace shardsim {
+
+namespace {
+
+constexpr std::size_t kWorkloadsInWords = 6;
+constexpr std::size_t kJobsInWords = 6;
+
+std::string count_of(std::size_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", with_thousands(static_cast<std::int64_t>(count)), noun, count == 1 ? "" : "s");
+}
+
+std::string limited_by(const CaseResult& item) {
+  return item.limit.what.empty()
+             ? ""
+             : fmt::format(" ({}: busy {:.0f} %)", unit_in_words(item.limit.what), 100 * item.limit.share);
+}
+
+// As in the table of cases; of the case that the others are measured against, against the slowest.
+std::string gain_of(const CaseResult& best, const WorkloadCases& group, const StudyResult& study) {
+  const CaseResult* base = measured_against(best, group, study);
+  if (base == nullptr || base == &best) base = group.cases.back();
+  const double gain = base->samples_per_s > 0 ? best.samples_per_s / base->samples_per_s : 1;
+  return fmt::format("{:.2f} times as fast as {}", gain,
+                     base->name == best.relative_to ? base->name : short_name(*base));
+}
+
+std::string one_workload(const WorkloadCases& group, const StudyResult& study) {
+  const CaseResult& best = *group.cases.front();
+  const CaseResult& slowest = *group.cases.back();
+  const std::string time = fixed(best.iteration_ms, decimals_for(best.iteration_ms)) + " ms";
+  if (group.cases.size() == 1) {
+    return fmt::format("{} takes {} per iteration, {} samples/s{}", best.name, time, grouped(best.samples_per_s),
+                       limited_by(best));
+  }
+  if (!is_one_choice(group)) {
+    return fmt::format("the {} cases of {} differ in GPUs, cluster or batch: {} samples/s ({}) to {} ({})",
+                       group.cases.size(), group.workload, grouped(slowest.samples_per_s), short_name(slowest),
+                       grouped(best.samples_per_s), short_name(best));
+  }
+  return fmt::format("for {} it is {} with {}, {}{}", group.workload, short_name(best), time,
+                     gain_of(best, group, study), limited_by(best));
+}
+
+// "The fastest plans" only where there was a choice.
+std::string answer(const std::vector<WorkloadCases>& groups, const StudyResult& study) {
+  const bool choice = std::any_of(groups.begin(), groups.end(),
+                                  [](const auto& group) { return group.cases.size() > 1 && is_one_choice(group); });
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < std::min(groups.size(), kWorkloadsInWords); ++i) {
+    parts.push_back(one_workload(groups[i], study));
+  }
+  if (groups.size() > kWorkloadsInWords) {
+    parts.push_back(count_of(groups.size() - kWorkloadsInWords, "more workload") + " in the table of cases");
+  }
+  const WorkloadCases& first = groups.front();
+  if (!choice && first.cases.size() > 1) parts.front() = capital(parts.front());  // "The 4 cases", never a case's name
+  return (choice ? "The fastest plan, and the link or unit that limits it: " : "") + join(parts, "; ") + ".";
+}
+
+std::set<std::string> compared_cases(const StudyResult& study) {
+  std::set<std::string> names;
+  for (const PlannerComparison& comparison : study.comparisons) {
+    for (const ComparedPlan& plan : comparison.planners) names.insert(plan.name);
+  }
+  return names;
+}
+
+// Jobs are no choice between plans: what is told of them is what they cost each other. Planners have a sentence of
+// their own.
+std::vector<WorkloadCases> plain_cases(const StudyResult& study) {
+  const std::set<std::string> compared = compared_cases(study);
+  std::vector<WorkloadCases> groups = by_workload(study);
+  for (WorkloadCases& group : groups) {
+    std::erase_if(group.cases, [&](const CaseResult* item) { return item->job || compared.contains(item->name); });
+  }
+  std::erase_if(groups, [](const WorkloadCases& group) { return group.cases.empty(); });
+  // A plan that runs out of memory is no answer, unless there is no other.
+  for (WorkloadCases& group : groups) {
+    const auto unfit = [](const CaseResult* item) { return !fits(*item); };
+    const auto end = std::remove_if(group.cases.begin(), group.cases.end(), unfit);
+    if (end != group.cases.begin()) group.cases.erase(end, group.cases.end());
+  }
+  return groups;
+}
+
+std::string job_in_words(const CaseResult& item) {
+  const std::string time = fixed(item.iteration_ms, decimals_for(item.iteration_ms));
+  const double slowdown = item.job->slowdown_pct(item.iteration_ms);
+  if (std::abs(slowdown) < 0.05) return fmt::format("{} takes {} ms per iteration, as alone", item.name, time);
+  return fmt::format("{} takes {} ms per iteration ({:+.1f} % against {} ms alone)", item.name, time, slowdown,
+                     fixed(item.job->alone_ms, decimals_for(item.job->alone_ms)));
+}
+
+std::string jobs_sentence(const StudyResult& study) {
+  std::vector<std::string> parts;
+  std::size_t jobs = 0;
+  for (const CaseResult& item : study.cases) {
+    if (item.job && ++jobs <= kJobsInWords) parts.push_back(job_in_words(item));
+  }
+  if (jobs > kJobsInWords) parts.push_back(count_of(jobs - kJobsInWords, "more job") + " in the table of jobs");
+  return parts.empty() ? "" : "Side by side on one fabric, " + join(parts, "; ") + ".";
+}
+
+// What the fullest GPU of a case holds, in shares of its memory.
+struct Fullness {
+  double model = 0;                 // by the memory model
+  std::optional<double> simulated;  // at the simulated high-water mark
+  double most() const { return std::max(model, simulated.value_or(0)); }
+};
+
+Fullness fullness_of(const CaseResult& item) {
+  const auto capacity = static_cast<double>(item.memory_capacity);
+  if (item.memory_per_rank.empty() || capacity <= 0) return {};
+  Fullness result{largest_memory(item) / capacity, std::nullopt};
+  const MemoryProfile& profile = item.memory_profile;
+  if (!profile.ranks.empty()) {
+    result.simulated = static_cast<double>(profile.highest().bytes()) / capacity;
+  }
+  return result;
+}
+
+std::string memory_sentence(const StudyResult& study) {
+  const CaseResult* fullest = nullptr;
+  Fullness most;
+  for (const CaseResult& item : study.cases) {
+    const Fullness here = fullness_of(item);
+    if (here.most() <= most.most()) continue;
+    fullest = &item;
+    most = here;
+  }
+  if (fullest == nullptr) return "";
+  const std::string simulated =
+      most.simulated ? fmt::format(" by the memory model, {:.0f} % at its simulated peak", 100 * *most.simulated) : "";
+  return fmt::format(" The plan that fills a GPU most is {}: it takes {:.0f} % of the memory{}.", fullest->name,
+                     100 * most.model, simulated);
+}
+
+struct TimeError {
+  double percent = 0;  // absolute
+  bool seen_before = false;
+  std::string quantity, name;
+};
+
+// The fairest error of each published time that nothing was fitted to: at the observed payload where it is known.
+std::vector<TimeError> prediction_errors(const StudyResult& study) {
+  std::vector<TimeError> errors;
+  for (const CaseResult& item : study.cases) {
+    for (const Comparison& comparison : item.published) {
+      if (!comparison.published.judged() || comparison.published.unit != "ms") continue;
+      std::optional<double> error = comparison.error_at_observed_payload_pct();
+      if (!error) error = comparison.error_pct();
+      if (error)
+        errors.push_back(
+            {std::abs(*error), comparison.published.seen_before, comparison.published.quantity, item.name});
+    }
+  }
+  std::stable_sort(errors.begin(), errors.end(),
+                   [](const TimeError& a, const TimeError& b) { return a.percent < b.percent; });
+  return errors;
+}
+
+std::string seen_text(const std::vector<TimeError>& errors) {
+  const auto seen = static_cast<std::size_t>(std::ranges::count(errors, true, &TimeError::seen_before));
+  if (seen == 0) return "";
+  return seen == errors.size() ? " (all were known before)" : fmt::format(" ({} were known before)", seen);
+}
+
+}  // namespace
+
+std::string accuracy_text(const StudyResult& study) {
+  const std::vector<TimeError> errors = prediction_errors(study);
+  if (errors.empty()) return "";
+  const TimeError& worst = errors.back();
+  if (errors.size() == 1) {
+    return fmt::format("The one published time to which nothing was fitted ({} of {}) is predicted within {:.1f} %.",
+                       worst.quantity, worst.name, worst.percent);
+  }
+  return fmt::format(
+      "Of the {} to which no constant was fitted{}, half are predicted within {:.1f} %; the largest error is {:.1f} % "
+      "({} of {}).",
+      count_of(errors.size(), "published time"), seen_text(errors), errors[(errors.size() - 1) / 2].percent,
+      worst.percent, worst.quantity, worst.name);
+}
+
+std::string summary_text(const StudyResult& study) {
+  std::string text = planners_sentence(study);
+  if (study.cases.empty()) return text.empty() ? "No case was simulated." : text;
+  const std::vector<WorkloadCases> groups = plain_cases(study);
+  const std::string accuracy = accuracy_text(study);
+  const std::string jobs = jobs_sentence(study);
+  const bool judged = !published_iterations(study).empty();  // then how far off they are is what the page is for
+  if (judged) text = accuracy;
+  for (const std::string& part : {groups.empty() ? "" : answer(groups, study), jobs}) {
+    if (!part.empty()) text += (text.empty() ? "" : " ") + part;
+  }
+  const std::string sure = judged ? "" : choice_sentence(study);
+  if (!sure.empty()) text += " " + sure;
+  return text + memory_sentence(study) + (accuracy.empty() || judged ? "" : " " + accuracy);
+}
+
+std::string memory_warning(const StudyResult& study) {
+  std::vector<std::string> cases;
+  for (const CaseResult& item : study.cases) {
+    const Fullness full = fullness_of(item);
+    if (full.simulated.value_or(0) <= 1 || !item.buffers_counted) continue;  // a note says it of them all at once
+    const double capacity = static_cast<double>(item.memory_capacity) / kGiB;
+    cases.push_back(fmt::format("{} ({:.2f} GiB of {:.2f}, which is {:.1f} %; by the memory model {:.1f} %)", item.name,
+                                *full.simulated * capacity, capacity, 100 * *full.simulated, 100 * full.model));
+  }
+  if (cases.empty()) return "";
+  return "WARNING: at its simulated peak a GPU would need more memory than it has, so the run would end with an "
+         "out-of-memory error: " +
+         some_names(cases) + ".";
+}
+
+// The fastest of each workload, which readers look at first, then the others in the order of the scenario.
+std::vector<const CaseResult*> fastest_of_workloads_first(const StudyResult& study) {
+  std::vector<const CaseResult*> cases;
+  for (const WorkloadCases& group : by_workload(study)) cases.push_back(group.cases.front());
+  const std::set<const CaseResult*> first(cases.begin(), cases.end());
+  for (const CaseResult& item : study.cases)
+    if (!first.contains(&item)) cases.push_back(&item);
+  return cases;
+}
+
+std::vector<std::pair<std::string, std::vector<std::string>>> notes_by_text(const StudyResult& study) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> notes;
+  const auto known = [&](const std::string& text) {
+    return std::ranges::find(notes, text, &std::pair<std::string, std::vector<std::string>>::first);
+  };
+  for (const CaseResult* const item : fastest_of_workloads_first(study))
+    for (const std::string& text : item->notes)
+      if (known(text) == notes.end()) notes.push_back({text, {}});
+  for (const CaseResult& item : study.cases)
+    for (const std::string& text : item.notes) known(text)->second.push_back(item.name);
+  return notes;
+}
+
+std::string some_names(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 12;
+  if (names.size() <= kMost) return join(names);
+  return fmt::format("{} and {} more", join({names.begin(), names.begin() + kMost / 2}), names.size() - kMost / 2);
+}
+
+}  // namespace shardsim

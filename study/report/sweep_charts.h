@@ -1,0 +1,35 @@
+#pragma once
+
+#include <vector>
+
+#include "base/document/document.h"
+#include "study/sweep/sweep_result.h"
+
+namespace shardsim {
+
+// The two dimensions that are drawn: the longest ones of at most 60 values that nobody drew at random, in the order of
+// the file; fewer where there are fewer.
+std::vector<std::size_t> drawn_dimensions(const Sweep& sweep);
+
+// Of each pair of their values the point of most samples per second. Columns: x_axis, x, x_order, y_axis, y, y_order
+// (y: "" with one axis), samples_per_s (0 without a result), iteration_ms, limited_by, best (values of the other axes;
+// "" where there are none), within (the interval of iteration_ms; "" without one), sure (how sure it is that the best
+// is the best, in words; "" where nothing else is there).
+DataSet sweep_cells(const SweepResult& result);
+
+// Points with a result: the Pareto front, and of the others at most 2,000, evenly taken. Columns: point (its values),
+// memory_gib, samples_per_s, iteration_ms, cost ("-" without a price), front (yes, no), label (of some of the
+// front; else "").
+DataSet sweep_pareto(const SweepResult& result);
+
+// Scaling efficiency of the twelve groups of most samples per second. Columns: group (values of the axes that do not
+// change the world), gpus, efficiency_pct, samples_per_s.
+DataSet sweep_scaling(const SweepResult& result);
+
+// The charts that there are data for.
+std::vector<Chart> sweep_charts(const SweepResult& result);
+
+// The values of a point on these dimensions, "a, b".
+std::string point_text(const SweepResult& result, std::size_t point, const std::vector<std::size_t>& dimensions);
+
+}  // namespace shardsim

@@ -1,0 +1,625 @@
+#include "study/report/sweep_document.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <span>
+#include <tuple>
+
+#include "base/document/cells.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "study/confidence/evidence.h"
+#include "study/report/alike_clusters.h"
+#include "study/report/how_sure.h"
+#include "study/report/page.h"
+#include "study/report/sweep_charts.h"
+#include "study/report/unit_words.h"
+#include "study/run/case_result.h"
+#include "study/run/hardware.h"
+#include "study/sweep/amount.h"
+#include "study/sweep/point_cases.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::size_t kBestOnTerminal = 10, kBestOnPage = 50, kFailuresShown = 20;
+
+// What a point has less of than those after it.
+double sorting_figure(const SweepResult& result, std::size_t point, SweepOrder order) {
+  const PointResult& here = result.at(point);
+  switch (order) {
+    case SweepOrder::iteration:
+      return here.iteration_ms;
+    case SweepOrder::cost:
+      return result.cost_per_million_samples(point).value_or(std::numeric_limits<double>::infinity());
+    case SweepOrder::memory:
+      return static_cast<double>(here.peak_bytes);
+    case SweepOrder::samples:
+      break;
+  }
+  return -here.samples_per_s;
+}
+
+// Points with a result, the best first; equal ones in the order of the axes. Equal to a float's seven digits: else the
+// rounding of the last bits would recommend 500 Gbit/s where 400 are as good.
+std::vector<std::size_t> sorted_points(const SweepResult& result, SweepOrder order) {
+  std::vector<std::size_t> points;
+  for (std::size_t point = 0; point < result.results.size(); ++point)
+    if (result.ok(point)) points.push_back(point);
+  const auto figure = [&](std::size_t point) { return static_cast<float>(sorting_figure(result, point, order)); };
+  std::ranges::stable_sort(points, {}, figure);
+  return points;
+}
+
+std::string order_remark(SweepOrder order) {
+  switch (order) {
+    case SweepOrder::iteration:
+      return "shortest iteration first";
+    case SweepOrder::cost:
+      return "least cost of a million samples first";
+    case SweepOrder::memory:
+      return "least memory first";
+    case SweepOrder::samples:
+      break;
+  }
+  return "most samples per second first";
+}
+
+// The axes' values of a point, one cell for each.
+std::vector<std::string> axis_cells(const SweepResult& result, std::size_t point) {
+  const std::vector<std::size_t> at = result.sweep->coordinates(point);
+  std::vector<std::string> cells;
+  for (std::size_t d = 0; d < at.size(); ++d) {
+    for (const Axis& axis : result.sweep->dimensions[d].axes) cells.push_back(axis.values[at[d]].text);
+  }
+  return cells;
+}
+
+// The last part of a path, where no other axis ends in it.
+std::string short_name(const Sweep& sweep, const std::string& path) {
+  const auto last = [](const std::string& text) { return text.substr(text.rfind('.') + 1); };
+  int same = 0;
+  for (const SweepDimension& dimension : sweep.dimensions) {
+    for (const Axis& axis : dimension.axes) same += last(axis.path) == last(path) ? 1 : 0;
+  }
+  return same > 1 ? path : last(path);
+}
+
+std::vector<Sheet::Column> axis_headers(const Sweep& sweep, bool whole) {
+  std::vector<Sheet::Column> headers;
+  for (const SweepDimension& dimension : sweep.dimensions) {
+    for (const Axis& axis : dimension.axes) {
+      headers.push_back({whole ? axis.path : short_name(sweep, axis.path), axis.values.front().amount.has_value()});
+    }
+  }
+  return headers;
+}
+
+// "rate 500 Gbit/s, batch_per_gpu 4096".
+std::string named_values(const SweepResult& result, std::size_t point) {
+  const std::vector<Sheet::Column> names = axis_headers(*result.sweep, false);
+  std::vector<std::string> texts = axis_cells(result, point);
+  for (std::size_t i = 0; i < texts.size(); ++i) texts[i] = names[i].header + " " + texts[i];
+  return join(texts);
+}
+
+bool has_cost(const SweepResult& result) {
+  return std::ranges::any_of(result.results, [](const PointResult& each) { return each.cost_per_hour.has_value(); });
+}
+
+bool has_scaling(const SweepResult& result) {
+  return std::ranges::any_of(result.scaling_efficiency, [](const auto& each) { return each.has_value(); });
+}
+
+bool has_host_rows(const SweepResult& result) {
+  return std::ranges::any_of(result.results, [](const PointResult& each) { return each.host_bytes > 0; });
+}
+
+Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& points, bool page) {
+  const bool cost = has_cost(result), scaling = has_scaling(result);
+  Sheet sheet{axis_headers(*result.sweep, page), {}, true};
+  // A terminal has no room for more than a short header there.
+  for (const char* const header : {"GPUs", "ms", page ? "80 % within" : "80 %", "samples/s", "GiB"})
+    sheet.columns.push_back({header});
+  const std::optional<std::string> currency = result.currency();
+  if (cost) sheet.columns.push_back({currency && !currency->empty() ? "cost " + printable(*currency) : "cost"});
+  if (scaling) sheet.columns.push_back({"scaling"});
+  sheet.columns.push_back({"busiest", false});
+  if (page) sheet.columns.push_back({"%"});  // a terminal has no room for it beside the whole name
+  for (const std::size_t point : points) {
+    const PointResult& here = result.at(point);
+    Sheet::Row row{axis_cells(result, point)};
+    row.cells.push_back(fmt::format("{}", here.world_size));
+    row.cells.push_back(fmt::format("{:.4g}", here.iteration_ms));
+    row.cells.push_back(here.interval ? interval_cell(*here.interval) : "-");
+    row.cells.push_back(with_thousands(static_cast<std::int64_t>(std::llround(here.samples_per_s))));
+    row.cells.push_back(fixed(static_cast<double>(here.peak_bytes) / 0x1p30, 2) +
+                        (here.runs_out_of_memory() ? " over" : "") + (here.host_bytes > 0 ? " +host" : ""));
+    if (cost) {
+      const auto price = result.cost_per_million_samples(point);
+      const std::string unit = currency ? "" : " " + printable(here.currency);
+      row.cells.push_back(price ? fmt::format("{:.3g}{}", *price, unit) : "-");
+    }
+    if (scaling) {
+      const auto& efficiency = result.scaling_efficiency[point];
+      row.cells.push_back(efficiency ? fmt::format("{:.1f}", 100 * *efficiency) : "-");
+    }
+    row.cells.push_back(here.limited_by);
+    if (page) row.cells.push_back(fixed(100 * here.limit_share, 0));
+    sheet.rows.push_back(std::move(row));
+  }
+  return sheet;
+}
+
+std::string currency_legend(const SweepResult& result) {
+  const std::optional<std::string> currency = result.currency();
+  if (!currency) return "; currencies differ, so costs are not compared.";
+  return currency->empty() ? ", in the currency of cost_per_gpu_hour." : ".";
+}
+
+std::string points_legend(const SweepResult& result, bool page) {
+  std::string text = (page ? "80 % within" : "80 %") + std::string(kIntervalLegend) +
+                     " GiB: memory of the fullest GPU at its simulated peak.";
+  if (std::ranges::any_of(result.results, &PointResult::runs_out_of_memory)) text += " over: more than a GPU has.";
+  if (has_host_rows(result)) text += " +host: rows stand in the host memory of its nodes, too (host_gib in sweep.csv).";
+  if (has_cost(result)) text += " cost: of a million samples" + currency_legend(result);
+  if (has_scaling(result)) {
+    text +=
+        " scaling: samples per second and GPU, in % of those of the smallest world of the same machine with the same "
+        "other values.";
+  }
+  return text + " busiest: the link or unit that is busy most of the time" +
+         (page ? ", and the % of the time that it is." : ".");
+}
+
+// Those of most samples per second first, which somebody might choose.
+std::string names_of_full(const SweepResult& result, const std::vector<std::size_t>& fastest) {
+  constexpr std::size_t kNamed = 3;
+  std::vector<std::string> names;
+  std::size_t more = 0;
+  for (const std::size_t point : fastest) {
+    if (!result.at(point).runs_out_of_memory()) continue;
+    names.size() < kNamed ? names.push_back(named_values(result, point)) : void(++more);
+  }
+  return join(names, "; ") + (more > 0 ? fmt::format("; and {} more", more) : "");
+}
+
+// Planners and `does_not_fit` go by the memory model, which may count less than an iteration needs.
+std::string peak_warning(const SweepResult& result, const std::vector<std::size_t>& fastest) {
+  const auto points = static_cast<std::size_t>(std::ranges::count_if(result.results, &PointResult::runs_out_of_memory));
+  if (points == 0) return "";
+  std::string text = fmt::format(
+      " WARNING: {} would need more memory than a GPU has at the simulated peak (peak_gib in sweep.csv), so the run "
+      "would end with an out-of-memory error, although the plan fits by the memory model: {}.",
+      counted(points, "point"), names_of_full(result, fastest));
+  if (!result.at(fastest.front()).runs_out_of_memory()) return text;
+  text += " The point with the most samples per second is one of them";
+  const auto fits = std::ranges::find_if(fastest, [&](std::size_t p) { return !result.at(p).runs_out_of_memory(); });
+  return text + (fits == fastest.end() ? ", and no other point fits."
+                                       : fmt::format("; the fastest that fits has {}.", named_values(result, *fits)));
+}
+
+// What the point that stands first, and that of most samples per second, keep in host memory: their GPUs are too few
+// for the model, which no other column of the table shows.
+std::string host_warning(const SweepResult& result, const std::vector<std::size_t>& fastest, std::size_t first) {
+  std::vector<std::string> texts;
+  for (const std::size_t point : std::set<std::size_t>{fastest.front(), first}) {
+    if (result.at(point).host_bytes == 0) continue;
+    texts.push_back(fmt::format("{} keeps {:.4g} GiB of rows in the host memory of a node", named_values(result, point),
+                                static_cast<double>(result.at(point).host_bytes) / 0x1p30));
+  }
+  return texts.empty() ? "" : fmt::format(" NOT ALL IN GPU MEMORY: {}.", join(texts, "; "));
+}
+
+std::string sweep_summary(const SweepResult& result, const std::vector<std::size_t>& fastest, std::size_t first) {
+  const std::size_t lost = result.without_result();
+  std::string text = fmt::format("{} point{}", with_thousands(static_cast<std::int64_t>(result.results.size())),
+                                 result.results.size() == 1 ? "" : "s");
+  if (result.sweep->dimensions.size() > 1) text += " (" + result.sweep->shape() + ")";
+  if (result.results.size() < result.sweep->product)
+    text += fmt::format(", {} left out by conditions", result.sweep->product - result.results.size());
+  if (lost > 0) text += fmt::format(", {} without a result", lost);
+  text += ".";
+  if (fastest.empty()) return text;
+  const PointResult& best = result.at(fastest.front());
+  const std::string within = best.interval ? fmt::format(", 80 % within {}", interval_cell(*best.interval)) : "";
+  return text +
+         fmt::format(" Most samples per second: {} at {} ({:.4g} ms{}, busiest: {}).",
+                     with_thousands(static_cast<std::int64_t>(std::llround(best.samples_per_s))),
+                     named_values(result, fastest.front()), best.iteration_ms, within, unit_in_words(best.limited_by)) +
+         peak_warning(result, fastest) + host_warning(result, fastest, first);
+}
+
+// The plan to choose for each combination of values of the other axes.
+Sheet choices_sheet(const SweepResult& result, std::size_t shown) {
+  const std::vector<bool> of_plans = plan_dimensions(*result.sweep);
+  std::vector<std::size_t> plans, others;
+  for (std::size_t d = 0; d < of_plans.size(); ++d) (of_plans[d] ? plans : others).push_back(d);
+  Sheet sheet;
+  sheet.spelt_out = true;
+  if (!others.empty()) sheet.columns.push_back({"for", false});
+  sheet.columns.push_back({"chosen", false});
+  sheet.columns.push_back({"chance %"});
+  sheet.columns.push_back({"faster than", false});
+  sheet.columns.push_back({"regret %"});
+  for (const PointChoice& choice : std::span(result.plans.choices).first(shown)) {
+    Sheet::Row row;
+    if (!others.empty()) row.cells.push_back(point_text(result, choice.best, others));
+    row.cells.push_back(point_text(result, choice.best, plans));
+    row.cells.push_back(chance_cell(choice.chance));
+    row.cells.push_back(point_text(result, choice.runner_up, plans));
+    row.cells.push_back(regret_cell(choice.regret_pct));
+    sheet.rows.push_back(std::move(row));
+  }
+  return sheet;
+}
+
+// What of the points nobody has measured, each once, with the number of points.
+NoteList outside_notes(const SweepResult& result) {
+  const std::vector<Residual> residuals = shipped_residuals();
+  using Setting = std::tuple<std::string, std::string, std::string, int>;
+  std::map<Setting, std::string> known;
+  std::map<std::string, std::vector<std::size_t>> points;  // by sentence
+  for (const PointResult& each : result.results) {
+    if (!each.interval) continue;
+    const IterationSetting& setting = each.interval->setting;
+    const auto [entry, added] =
+        known.try_emplace({setting.software, setting.gpu, setting.transport, setting.nodes}, "");
+    if (added) entry->second = outside_sentence(outside_of(setting, residuals));
+    if (!entry->second.empty()) points[entry->second].push_back(each.point);
+  }
+  NoteList list;
+  for (const auto& [sentence, of_points] : points)
+    list.notes.push_back(
+        {sentence, of_points.size() == result.results.size() ? "all points" : counted(of_points.size(), "point")});
+  return list;
+}
+
+// Of the clusters of these points; two of one name are told apart by their NICs.
+NoteList evidence_notes(const SweepResult& result, const std::vector<std::size_t>& points) {
+  PointCases cases(*result.sweep);
+  std::vector<ComparedCluster> clusters;
+  for (const std::size_t point : points) {
+    if (!result.at(point).interval) continue;
+    const ClusterSpec spec = cases.at(point).cluster;
+    const std::string nics = spec.nics && spec.nodes > 1 ? fmt::format(" (NICs of {})", to_text(spec.nics->rate)) : "";
+    ComparedCluster cluster{spec.name + nics, spec.nodes > 1, {}};
+    std::ranges::copy_if(spec.sources, std::back_inserter(cluster.fitted), &SourcedValue::fitted);
+    if (std::ranges::find(clusters, cluster) == clusters.end()) clusters.push_back(std::move(cluster));
+  }
+  NoteList list;
+  for (std::string& text : unlike_evidence(clusters)) list.notes.push_back({std::move(text), ""});
+  return list;
+}
+
+bool is_of_cluster(const Axis& axis) {
+  return axis.path == "cluster" || axis.path.starts_with("cluster.");
+}
+
+bool differ_in_clusters_alone(const Sweep& sweep, std::size_t a, std::size_t b) {
+  const auto at = sweep.coordinates(a), there = sweep.coordinates(b);
+  for (std::size_t d = 0; d < at.size(); ++d)
+    if (at[d] != there[d] && !std::ranges::all_of(sweep.dimensions[d].axes, is_of_cluster)) return false;
+  return true;
+}
+
+// Of points in order the first of each cluster, `most` at most.
+std::vector<std::size_t> first_of_clusters(const Sweep& sweep, const std::vector<std::size_t>& points,
+                                           std::size_t most) {
+  std::set<std::vector<std::size_t>> known;
+  std::vector<std::size_t> first;
+  for (const std::size_t point : points) {
+    std::vector<std::size_t> at = sweep.coordinates(point);
+    for (std::size_t d = 0; d < at.size(); ++d)
+      if (std::ranges::none_of(sweep.dimensions[d].axes, is_of_cluster)) at[d] = 0;
+    if (first.size() < most && known.insert(std::move(at)).second) first.push_back(point);
+  }
+  return first;
+}
+
+// By what points stand in order; nothing where no error is known of it, or prices cannot be compared.
+std::optional<ComparedBy> compared_by(const SweepResult& result, SweepOrder order) {
+  if (order == SweepOrder::memory || !order_fault(result, order).empty()) return std::nullopt;
+  if (order == SweepOrder::cost) return ComparedBy::cost;
+  return order == SweepOrder::iteration ? ComparedBy::iteration : ComparedBy::sample;
+}
+
+std::string_view better_words(ComparedBy figure) {
+  switch (figure) {
+    case ComparedBy::iteration:
+      return "shorter iterations";
+    case ComparedBy::cost:
+      return "less cost of a sample";
+    case ComparedBy::sample:
+      break;
+  }
+  return "more samples per second";
+}
+
+// The best point on each cluster beside that on the next. No chance is stated for one that is better on slower
+// hardware: it comes of the order of operations, of which errors say nothing.
+Sheet machines_sheet(const SweepResult& result, const std::vector<std::size_t>& best, ComparedBy figure) {
+  Sheet sheet;
+  sheet.columns = {{std::string(better_words(figure)), false}, {"than", false}, {"chance %"}};
+  sheet.spelt_out = true;
+  std::vector<std::size_t> all(result.sweep->dimensions.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  PointCases cases(*result.sweep);
+  for (std::size_t i = 0; i + 1 < best.size(); ++i) {
+    const std::size_t first = best[i], next = best[i + 1];
+    if (!result.at(first).interval || !result.at(next).interval) continue;
+    if (figure == ComparedBy::cost && !result.at(next).cost_per_hour) continue;
+    if (differ_in_clusters_alone(*result.sweep, first, next) &&
+        is_slower_hardware(cases.at(first).cluster, cases.at(next).cluster))
+      continue;
+    const double chance = difference_in(figure, result.at(first), result.at(next)).first_is_faster();
+    sheet.rows.push_back({{point_text(result, first, all), point_text(result, next, all), chance_cell(chance)}});
+  }
+  return sheet;
+}
+
+// Of points whose files are gone by now there is none.
+Sheet machines_of_known(const SweepResult& result, const std::vector<std::size_t>& points, ComparedBy figure) {
+  try {
+    return machines_sheet(result, points, figure);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+void add_machines(Section& section, const SweepResult& result, SweepOrder order, bool page) {
+  const auto figure = compared_by(result, order);
+  if (!figure) return;
+  const std::vector<std::size_t> best =
+      first_of_clusters(*result.sweep, sorted_points(result, order), page ? kBestOnPage : kBestOnTerminal);
+  Sheet sheet = machines_of_known(result, best, *figure);
+  if (sheet.rows.empty()) return;
+  section.blocks.emplace_back(table_section(
+      "Between machines",
+      "The best point on each cluster beside that on the next one. chance: the probability that it is really better, "
+      "leaving out errors that affect both. None is stated for what is better on slower hardware.",
+      std::move(sheet)));
+}
+
+// Of points that differ in their clusters alone, and come out equal.
+NoteList alike_notes(const SweepResult& result, const std::vector<std::size_t>& points) {
+  std::vector<TimeOnCluster> times;
+  for (const std::size_t point : points) {
+    const PointResult& here = result.at(point);
+    if (!here.interval) continue;
+    std::string others = fmt::format("{}", here.world_size);
+    const std::vector<std::size_t> at = result.sweep->coordinates(point);
+    for (std::size_t d = 0; d < at.size(); ++d)
+      for (const Axis& axis : result.sweep->dimensions[d].axes)
+        if (!axis.path.starts_with("cluster")) others += "\n" + axis.values[at[d]].text;
+    const IterationSetting& setting = here.interval->setting;
+    times.push_back({setting.cluster, setting.transport, others, here.iteration_ms});
+  }
+  NoteList list;
+  for (std::string& text : alike_clusters(times)) list.notes.push_back({std::move(text), ""});
+  return list;
+}
+
+Section sweep_how_sure(const SweepResult& result, const std::vector<std::size_t>& points, bool page, SweepOrder order) {
+  const std::size_t all = result.plans.choices.size();
+  const std::size_t shown = std::min(all, page ? kBestOnPage : kBestOnTerminal);
+  std::string legend =
+      "chance: the probability that the chosen plan is really faster than the second fastest, leaving out errors that "
+      "affect both. regret: expected; how much time the choice loses on average against the plan to which it loses "
+      "most, counting only outcomes in which that plan is faster.";
+  if (shown < all) legend += fmt::format(" The first {} of {}; sweep.csv and sweep.h5 have the others.", shown, all);
+  Section section = table_section("How sure", legend, choices_sheet(result, shown));
+  for (NoteList notes : {evidence_notes(result, points), alike_notes(result, points)})
+    if (!notes.notes.empty()) section.blocks.emplace_back(std::move(notes));
+  if (NoteList outside = outside_notes(result); !outside.notes.empty()) section.blocks.emplace_back(std::move(outside));
+  add_machines(section, result, order, page);
+  return section;
+}
+
+// Of a point whose files are gone by now the numbers stand without notes.
+std::vector<std::string> notes_of(PointCases& cases, std::size_t point) {
+  try {
+    return setting_notes(cases.at(point));
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+// Whether an axis is about the cluster alone, by dimension.
+std::vector<bool> cluster_dimensions(const Sweep& sweep) {
+  std::vector<bool> result;
+  for (const SweepDimension& dimension : sweep.dimensions)
+    result.push_back(
+        std::ranges::all_of(dimension.axes, [](const Axis& axis) { return axis.path.starts_with("cluster."); }));
+  return result;
+}
+
+bool differ_in_cluster_alone(const Sweep& sweep, const std::vector<bool>& of_cluster, std::size_t a, std::size_t b) {
+  const auto at = sweep.coordinates(a), there = sweep.coordinates(b);
+  for (std::size_t d = 0; d < at.size(); ++d)
+    if (at[d] != there[d] && !of_cluster[d]) return false;
+  return a != b;
+}
+
+// Of points that beat others on hardware that is nowhere slower (study/run/hardware.h): each with the first such one.
+NoteList order_notes(const SweepResult& result, const std::vector<std::size_t>& points) {
+  const std::vector<bool> of_cluster = cluster_dimensions(*result.sweep);
+  NoteList list;
+  if (std::ranges::find(of_cluster, true) == of_cluster.end()) return list;
+  PointCases cases(*result.sweep);
+  std::vector<ClusterSpec> clusters;
+  for (const std::size_t point : points) clusters.push_back(cases.at(point).cluster);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    for (std::size_t j = 0; j < points.size(); ++j) {
+      const double own = result.at(points[i]).iteration_ms, other = result.at(points[j]).iteration_ms;
+      if (!(own < other * (1 - 1e-4)) || !differ_in_cluster_alone(*result.sweep, of_cluster, points[i], points[j]) ||
+          !is_slower_hardware(clusters[i], clusters[j]))
+        continue;
+      list.notes.push_back(
+          {fmt::format(
+               "It is {:.2g} % faster than {}, although nothing of its cluster is faster: operations happen to "
+               "run at other times, NCCL finds other channels, or the plan is another one. Written as two cases "
+               "of a scenario, 'shardsim run' says which.",
+               100 * (other / own - 1), named_values(result, points[j])),
+           named_values(result, points[i])});
+      break;
+    }
+  }
+  return list;
+}
+
+NoteList order_notes_of_known(const SweepResult& result, const std::vector<std::size_t>& points) {
+  try {
+    return order_notes(result, points);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+// Of all points whose plans keep rows in host memory.
+NoteList host_notes(const SweepResult& result) {
+  std::int64_t most = 0;
+  std::size_t points = 0;
+  for (const PointResult& each : result.results) {
+    most = std::max(most, each.host_bytes);
+    points += each.host_bytes > 0 ? 1 : 0;
+  }
+  if (points == 0) return {};
+  NoteList list;
+  list.notes.push_back(
+      {fmt::format(
+           "Rows stand in host memory, up to {:.4g} GiB of a node (+host; host_gib in sweep.csv). The GiB of "
+           "the table are of GPUs alone; lookups of such rows go over PCIe, and their time depends on the cache "
+           "that a GPU has of them.",
+           static_cast<double>(most) / 0x1p30),
+       fmt::format("{} of {} points", points, result.results.size())});
+  return list;
+}
+
+// The points whose notes are counted, those that are shown first: all, unless there are so many that reading them again
+// takes longer than is worth.
+std::vector<std::size_t> noted_points(const SweepResult& result, const std::vector<std::size_t>& shown) {
+  constexpr std::size_t kMostNoted = 20'000;
+  std::vector<std::size_t> points = shown;
+  if (result.results.size() > kMostNoted) return points;
+  std::vector<bool> known(result.results.size());
+  for (const std::size_t point : shown) known[point] = true;
+  for (std::size_t point = 0; point < known.size(); ++point)
+    if (!known[point]) points.push_back(point);
+  return points;
+}
+
+// What has to be known of the clusters and the compute models, each sentence once with the number of points.
+Section setting_section(const SweepResult& result, const std::vector<std::size_t>& shown) {
+  const std::vector<std::size_t> points = noted_points(result, shown);
+  const bool all = points.size() == result.results.size();
+  PointCases cases(*result.sweep);
+  std::vector<std::pair<std::string, std::size_t>> notes;  // with the number of points
+  for (const std::size_t point : points) {
+    for (std::string& note : notes_of(cases, point)) {
+      const auto known = std::ranges::find(notes, note, &std::pair<std::string, std::size_t>::first);
+      if (known == notes.end()) {
+        notes.emplace_back(std::move(note), 1);
+      } else {
+        ++known->second;
+      }
+    }
+  }
+  NoteList list;
+  for (const auto& [note, number] : notes) {
+    const std::string whole = all ? "all points" : fmt::format("all of the {} points shown", points.size());
+    list.notes.push_back({note, number == points.size() ? whole
+                                : all                   ? fmt::format("{} of {} points", number, points.size())
+                                      : fmt::format("{} of the {} points shown", number, points.size())});
+  }
+  for (auto& note : order_notes_of_known(result, shown).notes) list.notes.push_back(std::move(note));
+  for (auto& note : host_notes(result).notes) list.notes.push_back(std::move(note));
+  Section section{"Notes", {}};
+  if (!list.notes.empty()) section.blocks.emplace_back(std::move(list));
+  return section;
+}
+
+// What failed, alike messages together.
+Section failures_section(const SweepResult& result) {
+  std::map<std::string, std::vector<std::size_t>> by_message;
+  for (std::size_t point = 0; point < result.results.size(); ++point)
+    if (!result.ok(point)) by_message[result.at(point).message].push_back(point);
+  std::map<std::size_t, const std::string*> messages;  // by their first point
+  for (const auto& [message, points] : by_message) messages[points.front()] = &message;
+  NoteList list;
+  for (const auto& [point, message] : messages) {
+    if (list.notes.size() == kFailuresShown) break;
+    const std::size_t others = by_message[*message].size() - 1;
+    const std::string first = named_values(result, point);
+    list.notes.push_back({*message, others == 0 ? first : fmt::format("{} and {} more", first, others)});
+  }
+  Section section{"Points without a result", {}};
+  if (!list.notes.empty()) section.blocks.emplace_back(std::move(list));
+  return section;
+}
+
+}  // namespace
+
+const std::vector<std::string>& sweep_order_words() {
+  static const std::vector<std::string> words = {"samples", "iteration", "cost", "memory"};
+  return words;
+}
+
+SweepOrder sweep_order(const std::string& word) {
+  const auto found = std::ranges::find(sweep_order_words(), word);
+  return static_cast<SweepOrder>(found - sweep_order_words().begin());
+}
+
+std::string order_fault(const SweepResult& result, SweepOrder order) {
+  if (order != SweepOrder::cost) return "";
+  if (!has_cost(result)) return "no point has a price (cost_per_gpu_hour of the cluster)";
+  return result.currency() ? "" : "prices have several currencies";
+}
+
+Document sweep_document(const SweepResult& result, Medium medium, SweepOrder order) {
+  const bool page = medium == Medium::page;
+  std::vector<std::size_t> sorted = sorted_points(result, order);
+  Document document;
+  if (page) {
+    document.title = result.sweep->title;
+    document.origin = fmt::format("{}, case {}, seed {}, shardsim {}", result.sweep->path, result.sweep->base.name,
+                                  result.sweep->seed, version());
+  }
+  const std::string summary =
+      sweep_summary(result, sorted_points(result, SweepOrder::samples), sorted.empty() ? 0 : sorted.front());
+  if (page) document.blocks.emplace_back(Paragraph{summary, Paragraph::Role::summary});
+  if (page) {
+    for (Chart& chart : sweep_charts(result)) document.blocks.emplace_back(std::move(chart));
+  }
+  const std::size_t shown = std::min(sorted.size(), page ? kBestOnPage : kBestOnTerminal);
+  std::string legend = points_legend(result, page);
+  if (shown < sorted.size())
+    legend += fmt::format(" The first {} of {}; all are in sweep.csv and sweep.h5.", shown, sorted.size());
+  sorted.resize(shown);
+  Section best = table_section("Points", legend, points_sheet(result, sorted, page));
+  best.remark = order_remark(order);
+  document.add(std::move(best));
+  document.add(sweep_how_sure(result, sorted, page, order));
+  document.add(setting_section(result, sorted));
+  document.add(failures_section(result));
+  if (!page) document.add({"Summary", {Paragraph{summary}}, {}, Section::Heading::page_only});
+  return document;
+}
+
+std::string sweep_table(const SweepResult& result, int width, bool colour, SweepOrder order) {
+  return document_text(sweep_document(result, Medium::terminal, order), width, colour);
+}
+
+std::string sweep_html(const SweepResult& result, SweepOrder order) {
+  return page_html(sweep_document(result, Medium::page, order));
+}
+
+}  // namespace shardsim

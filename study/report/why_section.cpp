@@ -1,0 +1,64 @@
+#include "study/report/chart_data.h"
+#include "study/report/result_sheets.h"
+#include "study/why/why_document.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::size_t kPartsShown = 8;  // of a path
+
+Section case_section(const CaseResult& item) {
+  Section section{item.name, {}};
+  section.style = Section::Heading::as_it_is;
+  section.blocks.emplace_back(Paragraph{item.why->sentence});
+  for (const std::string& sentence : item.why->left_out)
+    section.blocks.emplace_back(Paragraph{sentence, Paragraph::Role::caption});
+  section.blocks.emplace_back(path_sheet(*item.why, kPartsShown));
+  return section;
+}
+
+// Parts by class, as the eye is used to from the chart of what an iteration is made of; the host has no colour there.
+void add_path(DataSet& set, const CaseResult& item) {
+  const std::vector<std::string>& order = stack_order();
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    for (const PathPart& part : item.why->parts) {
+      const bool idle = part.op_class.empty() || is_host(part.op_class);
+      const std::string shown = idle ? "idle" : display_class(part.operation, part.op_class);
+      if (shown == order[place] && part.ms > 0)
+        set.rows.push_back({item.name, part.operation, shown, static_cast<double>(place), part.ms});
+    }
+  }
+}
+
+}  // namespace
+
+DataSet path_parts(const StudyResult& study) {
+  DataSet set{"parts", {"case", "part", "class", "order", "time_ms"}, {}};
+  for (const CaseResult& item : study.cases)
+    if (item.why) add_path(set, item);
+  return set;
+}
+
+Section why_section(const StudyResult& study) {
+  Section section{"Why", {}};
+  NoteList sentences;
+  section.folded = has_many_cases(study);
+  for (const CaseResult& item : study.cases) {
+    if (!item.why) continue;
+    if (section.folded) {
+      sentences.notes.push_back({item.why->sentence, item.name});
+    } else {
+      section.blocks.emplace_back(case_section(item));
+    }
+  }
+  if (!sentences.notes.empty()) section.blocks.emplace_back(std::move(sentences));
+  if (section.blocks.empty()) return section;
+  section.blocks.insert(
+      section.blocks.begin(),
+      Paragraph{"The critical path of a steady iteration: each operation made the next one start, and their times add "
+                "up to the iteration. 'shardsim why' shows more of a single case, and what would make it shorter.",
+                Paragraph::Role::caption});
+  return section;
+}
+
+}  // namespace shardsim

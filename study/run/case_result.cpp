@@ -1,0 +1,362 @@
+#include "study/run/case_result.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/packed.h"
+#include "base/workers.h"
+#include "plan/memory_model.h"
+#include "plan/torchrec_types.h"
+#include "program/timeline/host_waits.h"
+#include "program/timeline/timeline.h"
+#include "sim/engine/op_work.h"
+#include "study/run/better_plan.h"
+#include "study/run/drawn_batches.h"
+#include "study/run/hardware.h"
+#include "study/run/module_notes.h"
+#include "study/run/result_fields.h"
+#include "study/run/without_duplicates.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::uint64_t kParetoTicks = 1000;  // the paper marks every 0.1 % of the rows
+
+std::vector<int> holders_of(const Placement& placement) {
+  std::vector<int> ranks;
+  for (const std::vector<int>& holders : placement.holders) ranks.insert(ranks.end(), holders.begin(), holders.end());
+  return ranks;
+}
+
+std::vector<PlacementSummary> summarise(const Plan& plan, const Workload& workload) {
+  std::vector<PlacementSummary> summaries;
+  for (const Placement& placement : plan.placements) {
+    const Table& table = workload.tables[placement.table];
+    const AccessDistribution access = table.distribution();
+    PlacementSummary summary;
+    summary.table = table.name;
+    summary.strategy = placement.strategy;
+    summary.rows = placement.rows();
+    summary.access_share = access.sum(placement.row_begin, placement.row_end) / access.total();
+    summary.ranks = holders_of(placement);
+    summaries.push_back(summary);
+  }
+  return summaries;
+}
+
+ParetoPoint pareto_point(const CostParameters& cost, const AccessDistribution& access, double row_bytes,
+                         std::uint64_t rows) {
+  return {rows, dp_memory_delta(cost, access, row_bytes, rows), dp_time_delta(cost, access, row_bytes, rows)};
+}
+
+std::vector<ParetoFigure> pareto_figures(const Case& item, const Cluster& cluster) {
+  const auto memory = make_memory_model(item.memory_model);
+  const CostParameters cost = memory->cost_parameters(item.workload, cluster);
+  std::vector<ParetoFigure> figures;
+  for (const Table& table : item.workload.tables) {
+    if (table.kind != TableKind::sequence) continue;
+    const AccessDistribution access = table.distribution();
+    const auto row_bytes = static_cast<double>(table.row_bytes());
+    const NamedPoints points = named_points(cost, access);
+    const auto at = [&](std::uint64_t rows) { return pareto_point(cost, access, row_bytes, rows); };
+    // Whole ticks, the first of them past the end of the Pareto range.
+    const std::uint64_t tick = std::max<std::uint64_t>(table.rows / kParetoTicks, 1);
+    const std::uint64_t ticks = std::min(std::max(points.a, points.c) / tick + 1, table.rows / tick);
+    figures.push_back({table.name, table.rows,
+                       pareto_curve(cost, access, row_bytes, ticks * tick, static_cast<int>(ticks)), at(points.a),
+                       at(points.b), at(points.c), at(points.d)});
+  }
+  return figures;
+}
+
+void set_iteration(CaseResult& result, double ms) {
+  result.iteration_ms = ms;
+  result.samples_per_s =
+      static_cast<double>(result.world_size) * static_cast<double>(result.batch_per_gpu) / (ms * 1e-3);
+}
+
+void add_simulation(CaseResult& result, const PreparedCase& prepared, SimulationResult simulated) {
+  result.timeline = std::move(simulated.timeline);
+  result.timeline.hbm_bytes = result.memory_per_rank;
+  result.limit = simulated.busiest;
+  result.last_change = simulated.change;
+  set_iteration(result, result.timeline.iteration_ms);
+  TimelineTimes times = all_times(result.timeline);
+  result.times = std::move(times.names);
+  result.rank_times = std::move(times.ranks);
+  result.path = path_times(prepared.program(), simulated.path);
+  if (!simulated.path.steps.empty())
+    result.why = why_of(prepared.program(), prepared.cluster, simulated.path, result.times);
+}
+
+void add_memory(CaseResult& result, const PreparedCase& prepared, MemoryProfile profile) {
+  const Case& item = prepared.item;
+  const auto memory = make_memory_model(item.memory_model);
+  result.buffers_counted = memory->counts_buffers();
+  result.memory_profile = std::move(profile);
+  result.estimated_memory = memory_on_rank(prepared.plan, static_cast<int>(result.memory_profile.fullest()),
+                                           item.workload, prepared.cluster, *memory);
+}
+
+void add_torchrec(CaseResult& result, const PreparedCase& prepared) {
+  const Case& item = prepared.item;
+  torchrec::PlannerOptions options;
+  options.topology = prepared.scenario.cross_check->topology;
+  const auto request = torchrec::planner_request(options, item.workload, prepared.cluster);
+  EstimatedCase checked;
+  checked.estimate = torchrec::estimate_iteration(prepared.plan, item.workload, request);
+  checked.removed = remove_effects(prepared, prepared.scenario, result.estimate_iteration_ms);
+  checked.effects = effects_between(checked.estimate, checked.removed, result.iteration_ms);
+  result.torchrec = checked;
+}
+
+bool draws_batches(const Case& item) {
+  return item.load.batches == LoadOptions::Batches::drawn;
+}
+
+AtPayload observed_run(const PreparedCase& prepared) {
+  const Case& item = prepared.item;
+  if (draws_batches(item)) {
+    const DrawnSimulation drawn = simulate_drawn(prepared, true);
+    return {drawn.figures.iteration_ms.mean, named_times_alone(drawn.nearest.timeline)};
+  }
+  return done_in_case(item, [&]() -> AtPayload {
+    const Program program = prepared.observed_program();
+    const auto compute = make_compute_model(item.compute_model);
+    const std::vector<OpWork> works = expand_ops(program, prepared.cluster, *compute, item.algorithms);
+    const SteadyIteration steady =
+        steady_iteration(program, prepared.cluster, works, *make_network(item.network), engine_options(item));
+    return {steady.timeline.iteration_ms, named_times_alone(steady.timeline)};
+  });
+}
+
+// A network that runs once runs here in a process of its own, before this process has had it.
+std::optional<AtPayload> at_observed_payload(const PreparedCase& prepared) {
+  if (!prepared.item.payload_both || !prepared.item.workload.has_runtime()) return std::nullopt;
+  if (!runs_once(prepared.item.network)) return observed_run(prepared);
+  const auto simulated = [&] { return packed(observed_run(prepared)); };
+  return unpacked<AtPayload>(run_in_workers({{prepared.item.name, simulated}}, {}).front());
+}
+
+constexpr const char* kThroughputGain = "throughput_gain";
+constexpr const char* kMemorySaved = "memory_saved";
+constexpr std::string_view kKernelsPrefix = "kernels:";
+
+// Of the operations of one name: a collective's calls count as if alone, those that compute as they ran.
+std::optional<double> time_ms(const std::vector<NamedTime>& times, std::string_view name, double NamedTime::*of) {
+  const auto time = std::ranges::find(times, name, &NamedTime::name);
+  return time == times.end() ? std::nullopt : std::optional((*time).*of);
+}
+
+// "rows:flex" and "coverage:flex": over all tables.
+std::optional<double> of_strategy(const CaseResult& result, const std::string& quantity) {
+  const bool rows = quantity.starts_with("rows:");
+  const std::string strategy = quantity.substr(quantity.find(':') + 1);
+  std::optional<double> sum;
+  for (const PlacementSummary& placement : result.placements) {
+    if (strategy_name(placement.strategy) != strategy) continue;
+    sum = sum.value_or(0) + (rows ? static_cast<double>(placement.rows) : 100 * placement.access_share);
+  }
+  return sum;
+}
+
+// What no compute hides, on the mean rank.
+double exposed_collectives_ms(const std::vector<NamedTime>& times) {
+  double sum = 0;
+  for (const NamedTime& time : times) sum += time.exposed_ms;
+  return sum;
+}
+
+std::optional<double> predicted(const std::string& quantity, const CaseResult& result, double iteration_ms,
+                                const std::vector<NamedTime>& times) {
+  if (quantity == "iteration") return iteration_ms;
+  if (quantity == kThroughputGain || quantity == kMemorySaved || quantity.starts_with(kKernelsPrefix))
+    return std::nullopt;
+  if (quantity.starts_with(kOperationPrefix))
+    return time_ms(times, std::string_view(quantity).substr(kOperationPrefix.size()), &NamedTime::span_ms);
+  if (quantity == "exposed_collectives") return exposed_collectives_ms(times);
+  if (quantity.find(':') != std::string::npos) return of_strategy(result, quantity);
+  return time_ms(times, quantity, &NamedTime::alone_ms);
+}
+
+// Samples of one iteration on all ranks.
+double samples(const CaseResult& result) {
+  return static_cast<double>(result.world_size) * static_cast<double>(result.batch_per_gpu);
+}
+
+std::optional<double> relative_error(std::optional<double> predicted, double value) {
+  if (!predicted || value == 0) return std::nullopt;
+  return 100 * (*predicted - value) / value;
+}
+
+// Of the iteration that is predicted.
+double fitted_share_pct(const Published& published, const CaseResult& result, const KernelParts& parts) {
+  double ms = 0;
+  for (const std::string& part : published.fitted_in) {
+    if (part == "host") {
+      ms += result.host ? result.host->waits_for_host_ms : 0;
+    } else {
+      ms += parts.named(std::string_view(part).substr(kKernelsPrefix.size())).value_or(0);
+    }
+  }
+  return 100 * ms / result.iteration_ms;
+}
+
+HostFigures host_figures(const Software& software, const Timeline& timeline) {
+  HostFigures figures{software.name};
+  figures.with_graph = software.with_graph;
+  const std::vector<HostShare> ranks = host_times_of(timeline);
+  const auto worst = std::ranges::max_element(ranks, {}, &HostShare::waited_for_ms);
+  if (worst == ranks.end()) return figures;
+  figures.rank = static_cast<int>(worst - ranks.begin());
+  figures.busy_ms = worst->busy_ms;
+  figures.waits_for_host_ms = worst->waited_for_ms;
+  return figures;
+}
+
+// GiB that the fullest GPU holds less at its simulated peak than that of `base`; none where a peak is not known.
+std::optional<double> memory_saved(const CaseResult& result, const CaseResult& base) {
+  if (result.memory_profile.ranks.empty() || base.memory_profile.ranks.empty()) return std::nullopt;
+  const std::int64_t bytes = base.memory_profile.highest().bytes() - result.memory_profile.highest().bytes();
+  return static_cast<double>(bytes) / kGiB;
+}
+
+}  // namespace
+
+std::optional<double> Comparison::error_pct() const {
+  return relative_error(predicted, published.value);
+}
+
+std::optional<double> Comparison::error_at_observed_payload_pct() const {
+  return relative_error(predicted_at_observed_payload, published.value);
+}
+
+std::vector<Comparison> compared_with_published(const CaseResult& result, const std::vector<Published>& published,
+                                                const std::function<KernelParts()>& parts) {
+  std::vector<Comparison> comparisons;
+  std::optional<KernelParts> known;
+  for (const Published& each : published) {
+    Comparison comparison{each, predicted(each.quantity, result, result.iteration_ms, result.times), std::nullopt};
+    if (parts && each.quantity.starts_with(kKernelsPrefix)) {
+      if (!known) known = parts();
+      comparison.predicted = known->named(std::string_view(each.quantity).substr(kKernelsPrefix.size()));
+    }
+    if (each.at_observed_payload && result.at_observed_payload) {
+      comparison.predicted_at_observed_payload =
+          predicted(each.quantity, result, result.at_observed_payload->iteration_ms, result.at_observed_payload->times);
+    }
+    if (parts && !each.fitted_in.empty()) {
+      if (!known) known = parts();
+      comparison.fitted_share_pct = fitted_share_pct(each, result, *known);
+    }
+    comparisons.push_back(comparison);
+  }
+  return comparisons;
+}
+
+void compare_with_base(CaseResult& result, const CaseResult& base) {
+  const double batches = samples(result) / samples(base);
+  const auto gain_pct = [&](double own_ms, double other_ms) { return 100 * (batches * (other_ms / own_ms) - 1); };
+  const auto &observed = result.iteration_ms_at_observed_payload,
+             &base_observed = base.iteration_ms_at_observed_payload;
+  for (Comparison& comparison : result.published) {
+    if (comparison.published.quantity == kMemorySaved) comparison.predicted = memory_saved(result, base);
+    if (comparison.published.quantity != kThroughputGain) continue;
+    comparison.predicted = gain_pct(result.iteration_ms, base.iteration_ms);
+    if (!comparison.published.at_observed_payload || !observed || !base_observed) continue;
+    comparison.predicted_at_observed_payload = gain_pct(*observed, *base_observed);
+  }
+}
+
+CaseResult described_case(const PreparedCase& prepared, SimulationResult simulated, double estimate_ms, bool pareto) {
+  const Case& item = prepared.item;
+  CaseResult result;
+  result.name = item.name;
+  result.workload = item.workload.name;
+  result.cluster = item.cluster.name;
+  result.planner = item.plan_file.empty() ? item.planner.find("name")->scalar : item.plan_file;
+  result.relative_to = item.relative_to;
+  result.beyond_torchrec = beyond_torchrec(prepared.plan, item.workload);
+  result.world_size = prepared.cluster.world_size();
+  result.batch_per_gpu = item.workload.batch_per_gpu;
+  const auto memory = make_memory_model(item.memory_model);
+  result.memory_per_rank = memory_per_rank(prepared.plan, item.workload, prepared.cluster, *memory);
+  result.memory_capacity = prepared.cluster.memory_per_rank().count;
+  result.memory_reserved = prepared.cluster.spec().gpu.reserved.count;
+  result.placements = summarise(prepared.plan, item.workload);
+  result.estimate_iteration_ms = estimate_ms;
+  add_simulation(result, prepared, std::move(simulated));
+  if (item.software) result.host = host_figures(*item.software, result.timeline);
+  result.loads = rank_loads(prepared.program());
+  add_memory(result, prepared, memory_profile(prepared.program(), result.timeline, prepared.plan, item.workload));
+  if (pareto) result.pareto = pareto_figures(item, prepared.cluster);
+  return result;
+}
+
+namespace {
+
+// On the network of the case, and without contention. The loads of all links are forgotten with it.
+ComparedSimulation simulated_on_both(const PreparedCase& prepared) {
+  const Case& item = prepared.item;
+  const auto compute = make_compute_model(item.compute_model);
+  const std::vector<OpWork> works = expand_ops(prepared.program(), prepared.cluster, *compute, item.algorithms);
+  const EngineOptions options = engine_options(item);
+  const auto uncontended = make_network(named_map("closed_form")), network = make_network(item.network);
+  return simulate_on_both(prepared.program(), prepared.cluster, works, *network, *uncontended, options);
+}
+
+CaseResult at_planned_payload(const PreparedCase& prepared, bool pareto) {
+  const Case& item = prepared.item;
+  if (draws_batches(item)) {
+    DrawnSimulation drawn = simulate_drawn(prepared, false);
+    CaseResult result = described_case(prepared, std::move(drawn.nearest), drawn.estimate_ms, pareto);
+    set_iteration(result, drawn.figures.iteration_ms.mean);
+    add_memory(result, prepared, std::move(drawn.memory));
+    result.drawn = std::move(drawn.figures);
+    if (result.why) result.why->left_out.push_back(kept_iteration_text(*result.drawn, result.why->iteration_ms));
+    return result;
+  }
+  ComparedSimulation simulated = simulated_on_both(prepared);
+  return described_case(prepared, std::move(simulated.result), simulated.other.ms(), pareto);
+}
+
+// Notes for which the case, or a part of it, is simulated once more.
+void add_what_if_notes(CaseResult& result, const PreparedCase& prepared) {
+  std::vector<std::string> notes = sound_cluster_notes(result, prepared);
+  notes.push_back(slower_links_note(prepared));
+  notes.push_back(other_order_note(result, prepared));
+  notes.push_back(better_plan_note(result, prepared));
+  if (const std::optional<WithoutDuplicates> without = without_duplicates(result, prepared)) {
+    result.iteration_ms_without_duplicates = without->iteration_ms;
+    notes.push_back(duplicates_note(result, *without));
+  }
+  for (std::string& note : notes)
+    if (!note.empty()) result.notes.push_back(std::move(note));
+}
+
+CaseResult whole_case(const PreparedCase& prepared, bool pareto) {
+  const Case& item = prepared.item;
+  std::optional<AtPayload> observed = at_observed_payload(prepared);
+  CaseResult result = at_planned_payload(prepared, pareto);
+  if (observed) {
+    result.iteration_ms_at_observed_payload = observed->iteration_ms;
+    result.at_observed_payload = std::move(observed);
+  }
+  if (!item.job) {
+    const std::optional<double> typical_ms = draws_batches(item) ? std::nullopt : std::optional(result.iteration_ms);
+    result.placement_log_times = prepared.placement_log_times(typical_ms);
+  }
+  if (prepared.scenario.cross_check) add_torchrec(result, prepared);
+  result.notes = case_notes(result, prepared);
+  add_what_if_notes(result, prepared);
+  result.published = compared_with_published(result, item.published, [&] { return KernelParts::of(prepared); });
+  return result;
+}
+
+}  // namespace
+
+CaseResult simulated_case(const PreparedCase& prepared, bool pareto) {
+  return done_in_case(prepared.item, [&] { return whole_case(prepared, pareto); });
+}
+
+}  // namespace shardsim

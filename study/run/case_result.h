@@ -1,0 +1,75 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/engine/jobs/job_engine.h"
+#include "sim/engine/op_work.h"
+#include "study/planning/prepared_case.h"
+#include "study/run/kernel_parts.h"
+#include "study/run/result.h"
+#include "study/why/change.h"
+
+namespace shardsim {
+
+// What the worker of a case does: simulates it, at the observed payload too where its workload states one, and
+// says all that can be said without other cases. `pareto`: with the figures of the replicated rows of its tables.
+CaseResult simulated_case(const PreparedCase& prepared, bool pareto);
+
+// The rest, for a case whose simulation is there: `simulated` at the planned payload.
+CaseResult described_case(const PreparedCase& prepared, SimulationResult simulated, double estimate_ms, bool pareto);
+
+// What a reader of one case's numbers must know beside them, as sentences. `result` holds the simulation and the
+// placements of `prepared`.
+std::vector<std::string> case_notes(const CaseResult& result, const PreparedCase& prepared);
+
+// Of these, what the cluster and the compute model say by themselves, whatever is simulated.
+std::vector<std::string> setting_notes(const Case& item);
+
+// Of these, the operations that a fitted constant of the cluster does not hold for.
+std::vector<std::string> fit_notes(const CaseResult& result, const PreparedCase& prepared);
+
+// Of these, what the case's planner or plan file states to no effect on the simulation.
+std::vector<std::string> idle_notes(const Case& item, const Plan& plan);
+
+// The case's published numbers beside its own, from the figures that it holds already (`times` among them) and from
+// `parts`, which are asked for where times of kernels are published.
+std::vector<Comparison> compared_with_published(const CaseResult& result, const std::vector<Published>& published,
+                                                const std::function<KernelParts()>& parts = {});
+// What is published of a case beside `base`, the one that it is relative to; added when both are there: the gain, by
+// samples per second, so that it means the same between cases of different batches, and the memory saved.
+void compare_with_base(CaseResult& result, const CaseResult& base);
+
+// The jobs of one fabric, made ready.
+struct JobGroup {
+  std::string fabric;
+  std::vector<const PreparedCase*> jobs;
+};
+
+// Refuses starts and lengths so far apart that a job would run more than kMostJobIterations before all are measured, by
+// the closed form. Errors: Failure::input at the start or the job.
+void check_lengths(const JobGroup& group);
+
+// An iteration of one job that has the fabric for itself, in milliseconds.
+double iteration_alone_ms(const PreparedCase& job);
+
+// The jobs side by side; `edit` changes what the operations of each take. They lie on parts of the first one's cluster.
+std::vector<JobSimulation> simulated_side_by_side(const std::vector<const PreparedCase*>& jobs, const WorksEdit& edit);
+
+// A sentence that says which iteration is shown where only one can be shown.
+std::string shared_fabric_text(int measured, double mean_ms, double kept_ms);
+
+// What the worker of a fabric does: simulates the jobs side by side, and computes for each what simulated_case computes
+// for a case, except the time that the job takes alone. `pareto`: by job.
+std::vector<CaseResult> simulated_jobs(const JobGroup& group, const std::vector<bool>& pareto);
+
+// Simulates the case again, one effect after the other taken away (docs/crosscheck.md), from `uncontended_ms` on: its
+// iteration without contention. Needs no event engine.
+RemovedEffects remove_effects(const PreparedCase& prepared, const Scenario& scenario, double uncontended_ms);
+
+// The work of expanded operations by what it is for, mean over the ranks, without start-ups of collectives. A rank's
+// part of a collective is what its own links carry; where all members end together, the whole call.
+WorkTimes mean_work(const Program& program, const std::vector<OpWork>& works, const Cluster& cluster);
+
+}  // namespace shardsim

@@ -1,0 +1,127 @@
+#include "study/run/choices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/text.h"
+#include "study/confidence/faster.h"
+#include "study/run/hardware.h"
+#include "study/run/result_fields.h"
+
+namespace shardsim {
+namespace {
+
+auto choice_key(const CaseResult& item) {
+  return std::tie(item.workload, item.cluster, item.world_size, item.batch_per_gpu);
+}
+
+// Two names of one thing: the same plan on the same cluster, which a scenario may plan in several cases.
+bool is_same_alternative(const CaseResult& one, const CaseResult& other) {
+  return one.iteration_ms == other.iteration_ms && one.placements == other.placements;
+}
+
+// The fastest first, each alternative once.
+std::vector<const CaseResult*> alternatives(std::vector<const CaseResult*> cases) {
+  std::ranges::stable_sort(cases, {}, &CaseResult::iteration_ms);
+  std::vector<const CaseResult*> different;
+  for (const CaseResult* each : cases) {
+    const auto is_same = [&](const CaseResult* known) { return is_same_alternative(*known, *each); };
+    if (std::ranges::none_of(different, is_same)) different.push_back(each);
+  }
+  return different;
+}
+
+// `cases`: the fastest first.
+Choice choice_between(const std::vector<const CaseResult*>& cases) {
+  const CaseResult& chosen = *cases.front();
+  Choice choice;
+  choice.workload = chosen.workload;
+  choice.cluster = chosen.cluster;
+  choice.chosen = chosen.name;
+  for (const CaseResult* other : cases) {
+    if (other == &chosen) continue;
+    const Difference difference =
+        difference_of(chosen.iteration_ms, *chosen.interval, other->iteration_ms, *other->interval);
+    choice.others.push_back({other->name, difference.first_is_faster(), 100 * difference.expected_regret()});
+    choice.regret_pct = std::max(choice.regret_pct, choice.others.back().regret_pct);
+  }
+  return choice;
+}
+
+const CaseResult& result_named(const StudyResult& study, const std::string& name) {
+  return *std::ranges::find(study.cases, name, &CaseResult::name);
+}
+
+const Case& case_named(const Scenario& scenario, const std::string& name) {
+  return *std::ranges::find(scenario.cases, name, &Case::name);
+}
+
+bool faster_on_slower_hardware(const CaseResult& fast, const CaseResult& other, const Scenario& scenario) {
+  return fast.iteration_ms < other.iteration_ms && fast.placements == other.placements &&
+         is_slower_hardware(case_named(scenario, fast.name).cluster, case_named(scenario, other.name).cluster);
+}
+
+std::string withheld_note(const CaseResult& fast, const CaseResult& other) {
+  return fmt::format(
+      "It is {:.2g} % faster than {} with the same plan, although nothing of its cluster is faster. {} No probability "
+      "is stated for that order: it follows from what happens to run at once, or from what NCCL chooses.",
+      100 * (other.iteration_ms / fast.iteration_ms - 1), other.name, overlap_sentence(other, fast));
+}
+
+// Takes those out that the chosen case beats with slower hardware.
+void withhold(Choice& choice, const StudyResult& study, const Scenario& scenario) {
+  std::erase_if(choice.others, [&](const Choice::Other& each) {
+    return faster_on_slower_hardware(result_named(study, choice.chosen), result_named(study, each.name), scenario);
+  });
+  choice.regret_pct = 0;
+  for (const Choice::Other& other : choice.others) choice.regret_pct = std::max(choice.regret_pct, other.regret_pct);
+}
+
+constexpr std::size_t kMostCompared = 32;  // cases of one choice, whose clusters are compared pair by pair
+
+// Says it of every case of a choice, chosen or not, for the first one that it beats with slower hardware.
+std::vector<std::pair<std::string, std::string>> order_notes(const Choice& choice, const StudyResult& study,
+                                                             const Scenario& scenario) {
+  std::vector<const CaseResult*> cases = {&result_named(study, choice.chosen)};
+  for (const Choice::Other& other : choice.others) cases.push_back(&result_named(study, other.name));
+  std::vector<std::pair<std::string, std::string>> notes;
+  if (cases.size() > kMostCompared) return notes;
+  for (const CaseResult* fast : cases) {
+    const auto other = std::ranges::find_if(
+        cases, [&](const CaseResult* each) { return faster_on_slower_hardware(*fast, *each, scenario); });
+    if (other != cases.end()) notes.emplace_back(fast->name, withheld_note(*fast, **other));
+  }
+  return notes;
+}
+
+}  // namespace
+
+void withhold_chances(StudyResult& study, const Scenario& scenario) {
+  for (Choice& choice : study.choices) {
+    for (auto& [name, note] : order_notes(choice, study, scenario))
+      std::ranges::find(study.cases, name, &CaseResult::name)->notes.push_back(std::move(note));
+    withhold(choice, study, scenario);
+  }
+  std::erase_if(study.choices, [](const Choice& choice) { return choice.others.empty(); });
+}
+
+std::vector<Choice> choices_of(const StudyResult& study) {
+  std::vector<std::vector<const CaseResult*>> groups;
+  for (const CaseResult& item : study.cases) {
+    if (!item.interval || !fits(item)) continue;
+    auto group =
+        std::ranges::find_if(groups, [&](const auto& known) { return choice_key(*known.front()) == choice_key(item); });
+    if (group == groups.end()) group = groups.emplace(groups.end());
+    group->push_back(&item);
+  }
+  std::vector<Choice> choices;
+  for (const auto& group : groups) {
+    const std::vector<const CaseResult*> different = alternatives(group);
+    if (different.size() > 1) choices.push_back(choice_between(different));
+  }
+  return choices;
+}
+
+}  // namespace shardsim

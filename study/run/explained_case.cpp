@@ -1,0 +1,118 @@
+#include "study/run/explained_case.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "study/run/case_result.h"
+#include "study/run/drawn_batches.h"
+
+namespace shardsim {
+namespace {
+
+PreparedCase ready_case(const Scenario& scenario, const Case& item, const PlanWatch& watch) {
+  Cluster cluster = cluster_of(item);
+  Plan plan = make_plan(item, cluster, scenario.seed, watch);
+  return {scenario, item, std::move(cluster), std::move(plan)};
+}
+
+Why why_of(const PreparedCase& prepared, const SimulationResult& simulated) {
+  if (simulated.path.steps.empty())
+    throw in_case(prepared.item, run_error("the path of its iteration is not known", "Let it run more iterations"));
+  return why_of(prepared.program(), prepared.cluster, simulated.path, named_times(simulated.timeline));
+}
+
+// SimGrid allows one engine in a process, and this process has had it.
+std::optional<Help> help_where_possible(const Case& item, const Why& why, const Resimulate& simulate) {
+  if (!runs_once(item.network)) return help_for(item, why, simulate);
+  Help help;
+  help.iteration_ms = why.iteration_ms;
+  help.remarks.emplace_back(
+      "What would help is not simulated on the network simgrid: take fair_queues, whose times are "
+      "the same.");
+  return help;
+}
+
+ExplainedCase explained_plain(const PreparedCase& prepared, bool with_help) {
+  SimulationResult simulated = simulate_case(prepared, prepared.program(), prepared.item.network);
+  ExplainedCase explained{why_of(prepared, simulated), std::nullopt};
+  if (with_help)
+    explained.help =
+        help_where_possible(prepared.item, explained.why, resimulation_of(prepared, std::move(simulated.path)));
+  return explained;
+}
+
+// Elasticities are those of the mean iteration.
+ExplainedCase explained_drawn(const PreparedCase& prepared, bool with_help) {
+  const DrawnSimulation drawn = simulate_drawn(prepared, false);
+  ExplainedCase explained{why_of(prepared, drawn.nearest), std::nullopt};
+  explained.why.left_out.push_back(kept_iteration_text(drawn.figures, explained.why.iteration_ms));
+  const Resimulate simulate = [&prepared](const ChangedCase& changed) {
+    const PreparedCase other(prepared.scenario, changed.item, cluster_of(changed.item), prepared.plan);
+    return Resimulated{drawn_mean_ms(other, changed.edit), std::nullopt};
+  };
+  if (with_help) explained.help = help_where_possible(prepared.item, explained.why, simulate);
+  return explained;
+}
+
+// The machine is everybody's; how much there is to do is the job's own.
+Case beside_changed(const Case& other, const Case& changed) {
+  Case item = other;
+  item.cluster = changed.cluster;
+  item.compute_model = changed.compute_model;
+  return item;
+}
+
+ExplainedCase explained_job(const std::vector<PreparedCase>& jobs, std::size_t own, bool with_help) {
+  const auto simulated = [&jobs, own](const ChangedCase& changed) {
+    std::vector<Case> items;
+    for (std::size_t job = 0; job < jobs.size(); ++job)
+      items.push_back(job == own ? changed.item : beside_changed(jobs[job].item, changed.item));
+    std::vector<PreparedCase> others;
+    others.reserve(jobs.size());
+    std::vector<const PreparedCase*> group;
+    for (std::size_t job = 0; job < jobs.size(); ++job) {
+      others.emplace_back(jobs[job].scenario, items[job], cluster_of(items[job]), jobs[job].plan);
+      group.push_back(&others.back());
+    }
+    return std::move(simulated_side_by_side(group, changed.edit)[own]);
+  };
+  const JobSimulation as_it_is = simulated({jobs[own].item, {}, false, 1});
+  ExplainedCase explained{why_of(jobs[own], as_it_is.simulation), std::nullopt};
+  explained.why.left_out.push_back(
+      shared_fabric_text(as_it_is.measured, as_it_is.simulation.timeline.iteration_ms, explained.why.iteration_ms));
+  const Resimulate simulate = [&simulated](const ChangedCase& changed) {
+    return Resimulated{simulated(changed).simulation.timeline.iteration_ms, std::nullopt};
+  };
+  if (with_help) explained.help = help_where_possible(jobs[own].item, explained.why, simulate);
+  return explained;
+}
+
+ExplainedCase explained_in(const Scenario& scenario, const Fabric& fabric, const Case& item, bool with_help,
+                           const PlanWatch& watch) {
+  std::vector<PreparedCase> jobs;
+  jobs.reserve(fabric.jobs.size());
+  JobGroup group{fabric.name, {}};
+  std::size_t own = 0;
+  for (const std::size_t job : fabric.jobs) {
+    if (&scenario.cases[job] == &item) own = jobs.size();
+    jobs.push_back(ready_case(scenario, scenario.cases[job], watch));
+    group.jobs.push_back(&jobs.back());
+  }
+  check_lengths(group);
+  return explained_job(jobs, own, with_help);
+}
+
+}  // namespace
+
+ExplainedCase explained_case(const Scenario& scenario, const Case& item, bool with_help, const PlanWatch& watch) {
+  for (const Fabric& fabric : scenario.fabrics) {
+    const auto is_item = [&](std::size_t job) { return &scenario.cases[job] == &item; };
+    if (std::ranges::any_of(fabric.jobs, is_item)) return explained_in(scenario, fabric, item, with_help, watch);
+  }
+  const PreparedCase prepared = ready_case(scenario, item, watch);
+  const bool drawn = item.load.batches == LoadOptions::Batches::drawn;
+  return done_in_case(
+      item, [&] { return drawn ? explained_drawn(prepared, with_help) : explained_plain(prepared, with_help); });
+}
+
+}  // namespace shardsim

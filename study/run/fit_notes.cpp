@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "models/collective/collective.h"
+#include "models/collective/fitted_overheads.h"
+#include "models/compute/compute_model.h"
+#include "study/run/case_result.h"
+
+namespace shardsim {
+namespace {
+
+using Notes = std::vector<std::string>;
+
+// How many operations of an iteration are calls that the cluster's fits do not hold for, and why the first is one.
+struct OutsideFit {
+  int calls = 0, outside = 0;
+  std::string first;
+
+  void count(const std::string& name, const std::string& why) {
+    ++calls;
+    if (!why.empty() && outside++ == 0) first = fmt::format("{}: {}", name, why);
+  }
+};
+
+// `visit(op, kind, ranks, bytes)` of every collective: the first of its groups, the most bytes of any rank.
+template <typename Visit>
+void for_calls(const Timeline& timeline, const Visit& visit) {
+  std::vector<std::int64_t> bytes(timeline.ops.size(), 0);
+  for (const Span& span : timeline.spans) bytes[span.op] = std::max(bytes[span.op], span.bytes);
+  for (std::size_t i = 0; i < timeline.ops.size(); ++i) {
+    const Timeline::OpInfo& op = timeline.ops[i];
+    const auto kind = collective_kind_named(op.op_class);
+    const auto group = timeline.groups.find(op.group);
+    if (kind && group != timeline.groups.end()) visit(op, *kind, group->second.front(), bytes[i]);
+  }
+}
+
+// By the kind of the collective. `why` says it of a call: outside_fit(), extrapolated_fit().
+template <typename Why>
+std::map<std::string, OutsideFit> calls_outside_fits(const Timeline& timeline, const Cluster& cluster, const Why& why) {
+  std::map<std::string, OutsideFit> found;
+  for_calls(timeline,
+            [&](const Timeline::OpInfo& op, CollectiveKind kind, const std::vector<int>& ranks, std::int64_t bytes) {
+              found[op.op_class].count(op.name, why({kind, group_shape(ranks, cluster), bytes}, cluster));
+            });
+  return found;
+}
+
+void note_fits(Notes& notes, const CaseResult& result, const Cluster& cluster) {
+  const auto ranged = [](const auto& kind) {
+    return kind.second.in_node.holds_for || kind.second.across_nodes.holds_for;
+  };
+  if (std::ranges::none_of(cluster.spec().overheads, ranged)) return;
+  const auto out = [](const CallShape& call, const Cluster& of) { return outside_fit(call, of); };
+  for (const auto& [kind, fit] : calls_outside_fits(result.timeline, cluster, out)) {
+    if (fit.outside == 0) continue;
+    notes.push_back(fmt::format(
+        "The fitted overheads of {} do not hold for {} of {} operations ({}), which use the public defaults instead.",
+        kind, fit.outside, fit.calls, fit.first));
+  }
+  const auto beyond = [](const CallShape& call, const Cluster& of) { return extrapolated_fit(call, of); };
+  for (const auto& [kind, fit] : calls_outside_fits(result.timeline, cluster, beyond)) {
+    if (fit.outside == 0) continue;
+    notes.push_back(
+        fmt::format("The fitted overheads of {} were measured in groups of another size than {} of {} operations have "
+                    "({}). They are applied to them, too, extrapolated, with wider intervals.",
+                    kind, fit.outside, fit.calls, fit.first));
+  }
+}
+
+// How many operations of an iteration are calls that a fitted efficiency of relays does not hold for.
+void note_relays(Notes& notes, const CaseResult& result, const Cluster& cluster) {
+  if (!cluster.spec().nvlink.nvb_holds_for) return;
+  OutsideFit fit;
+  for_calls(result.timeline,
+            [&](const Timeline::OpInfo& op, CollectiveKind kind, const std::vector<int>& ranks, std::int64_t bytes) {
+              fit.count(op.name, outside_relay_fit({kind, group_shape(ranks, cluster), bytes}, ranks, cluster));
+            });
+  if (fit.outside == 0) return;
+  notes.push_back(fmt::format(
+      "The fitted nvb_efficiency was not measured for {} of {} collectives ({}), but is applied to them, too.",
+      fit.outside, fit.calls, fit.first));
+}
+
+void note_kernels(Notes& notes, const PreparedCase& prepared) {
+  const GpuSpec& gpu = prepared.cluster.spec().gpu;
+  if (!gpu.holds_for || !is_roofline(prepared.item.compute_model)) return;
+  const auto most = [](const PerRank& of_ranks) { return std::ranges::max(of_ranks.values); };
+  OutsideFit fit;
+  for (const Op& op : prepared.program().ops) {
+    if (op.is_collective()) continue;
+    ComputeWork work;
+    work.hbm_bytes = most(op.hbm_bytes);
+    work.flops = most(op.flops);
+    work.lookups = most(op.lookups);
+    work.fixed = {static_cast<double>(op.fixed_ns) * 1e-9};
+    fit.count(op.name, outside_fit(work, gpu));
+  }
+  if (fit.outside == 0) return;
+  notes.push_back(fmt::format(
+      "The fitted rates of the GPU were not measured for {} of {} operations ({}), but are applied to them, too.",
+      fit.outside, fit.calls, fit.first));
+}
+
+}  // namespace
+
+std::vector<std::string> fit_notes(const CaseResult& result, const PreparedCase& prepared) {
+  Notes notes;
+  note_fits(notes, result, prepared.cluster);
+  note_relays(notes, result, prepared.cluster);
+  note_kernels(notes, prepared);
+  return notes;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,225 @@
+#include "study/run/hardware.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "models/collective/slower_links.h"
+#include "program/timeline/timeline_figures.h"
+#include "sim/engine/op_work.h"
+
+namespace shardsim {
+namespace {
+
+constexpr int kMostSecondRanks = 256;     // of a world that is simulated or expanded once more
+constexpr double kTellingOrder = 1e-3;    // of an iteration
+constexpr double kTellingOverlap = 1e-3;  // of an iteration, that one operation runs beside another
+
+// Takes the value of `other` where that of `slower` is no better, so that the two are equal if nothing is better.
+template <typename Value>
+void level(Value& slower, const Value& other) {
+  if (slower < other) slower = other;
+}
+
+void level_gpu(GpuSpec& slower, const GpuSpec& other) {
+  level(slower.hbm_bandwidth, other.hbm_bandwidth);
+  level(slower.copy_bandwidth, other.copy_bandwidth);
+  level(slower.l2_bandwidth, other.l2_bandwidth);
+  level(slower.lookups_per_ns, other.lookups_per_ns);
+  for (auto& [precision, rate] : slower.flops)
+    if (other.flops.contains(precision)) level(rate, other.flops.at(precision));
+}
+
+void level_links(ClusterSpec& slower, const ClusterSpec& other) {
+  level(slower.nvlink.links_per_gpu, other.nvlink.links_per_gpu);
+  level(slower.nvlink.per_link, other.nvlink.per_link);
+  level(slower.nvlink.per_link_effective, other.nvlink.per_link_effective);
+  level(slower.pcie.generation, other.pcie.generation);
+  level(slower.pcie.lanes, other.pcie.lanes);
+  if (slower.nics && other.nics) level(slower.nics->rate, other.nics->rate);
+  slower.fabric.oversubscription = std::min(slower.fabric.oversubscription, other.fabric.oversubscription);
+}
+
+// Whether every fault of `other` is one of `slower`.
+bool has_all_faults(const ClusterSpec& slower, const ClusterSpec& other) {
+  return std::ranges::all_of(other.faults, [&](const FaultSpec& fault) {
+    return std::ranges::find(slower.faults, fault) != slower.faults.end();
+  });
+}
+
+// The operation on whose path the longer iteration spends most more than the shorter one.
+struct Longer {
+  const PathPart* part = nullptr;
+  double ms = 0;
+};
+
+Longer longest_excess(const Why& longer, const Why& shorter) {
+  std::map<std::string, double> before;
+  for (const PathPart& part : shorter.parts) before[part.operation] += part.ms;
+  Longer found;
+  for (const PathPart& part : longer.parts) {
+    const double ms = part.ms - before[part.operation];
+    if (ms > found.ms) found = {&part, ms};
+  }
+  return found;
+}
+
+using Times = std::map<std::string, std::vector<std::pair<double, double>>>;  // us, by operation
+
+Times times_on(const Timeline& timeline, int rank) {
+  Times times;
+  for (const Span& span : timeline.spans)
+    if (span.rank == rank)
+      times[timeline.ops[static_cast<std::size_t>(span.op)].name].emplace_back(span.start_us, span.end_us);
+  return times;
+}
+
+// How long two operations run at once in every iteration, ms: a Timeline holds one turn, of which the iterations before
+// and behind are copies.
+double beside_ms(const Times& times, const std::string& a, const std::string& b, double period_us) {
+  double us = 0;
+  if (!times.contains(a) || !times.contains(b)) return 0;
+  for (const auto& [a_start, a_end] : times.at(a))
+    for (const auto& [b_start, b_end] : times.at(b))
+      for (int turn = -3; turn <= 3; ++turn)
+        us += std::max(0.0, std::min(a_end, b_end + turn * period_us) - std::max(a_start, b_start + turn * period_us));
+  return us * 1e-3;
+}
+
+bool is_collective(const Timeline& timeline, const std::string& name) {
+  const auto op = std::ranges::find(timeline.ops, name, &Timeline::OpInfo::name);
+  return op != timeline.ops.end() && !op->group.empty();
+}
+
+// Of all calls of that name, without contention.
+double alone_ms(const Timeline& timeline, const std::string& name) {
+  double us = 0;
+  for (const Timeline::OpInfo& op : timeline.ops)
+    if (op.name == name) us += op.alone_us;
+  return us * 1e-3;
+}
+
+// The collective that runs beside an operation longer than it does in the shorter iteration, by most.
+struct Beside {
+  std::string operation;
+  double more_ms = 0;
+};
+
+Beside most_beside(const CaseResult& longer, const CaseResult& shorter, const PathPart& part) {
+  const Times of_longer = times_on(longer.timeline, part.rank), of_shorter = times_on(shorter.timeline, part.rank);
+  Beside most;
+  for (const auto& [name, times] : of_longer) {
+    if (name == part.operation || !is_collective(longer.timeline, name)) continue;
+    const double more = beside_ms(of_longer, part.operation, name, longer.timeline.iteration_ms * 1e3) -
+                        beside_ms(of_shorter, part.operation, name, shorter.timeline.iteration_ms * 1e3);
+    if (more > most.more_ms) most = {name, more};
+  }
+  return most;
+}
+
+// A second simulation of the Program, on a sound cluster, with what the sentence about it needs.
+CaseResult simulated_on(const Cluster& cluster, const PreparedCase& prepared) {
+  const Case& item = prepared.item;
+  const Program& program = prepared.program();
+  const auto compute = make_compute_model(item.compute_model);
+  const auto network = make_network(item.network);
+  SimulationResult simulated = simulate(program, cluster, *compute, *network, engine_options(item));
+  CaseResult result;
+  result.timeline = std::move(simulated.timeline);
+  result.iteration_ms = result.timeline.iteration_ms;
+  if (!simulated.path.steps.empty())
+    result.why = why_of(program, cluster, simulated.path, named_times(result.timeline));
+  return result;
+}
+
+bool is_small(const PreparedCase& prepared) {
+  return prepared.cluster.world_size() <= kMostSecondRanks && !prepared.item.job;
+}
+
+// The case's cluster without its faults, and without the oversubscription of its fabric.
+struct Sounder {
+  std::string without;
+  ClusterSpec spec;
+};
+
+std::vector<Sounder> sounder_clusters(const ClusterSpec& own) {
+  std::vector<Sounder> sounder;
+  if (!own.faults.empty()) sounder.emplace_back(Sounder{"its faults", own}).spec.faults.clear();
+  if (own.fabric.oversubscription > 1)
+    sounder.emplace_back(Sounder{"the oversubscription of its fabric", own}).spec.fabric.oversubscription = 1;
+  return sounder;
+}
+
+}  // namespace
+
+bool is_slower_hardware(const ClusterSpec& slower, const ClusterSpec& other) {
+  if (!has_all_faults(slower, other)) return false;
+  ClusterSpec levelled = slower;
+  level_gpu(levelled.gpu, other.gpu);
+  level_links(levelled, other);
+  levelled.faults = other.faults;
+  const auto nameless = [](ClusterSpec spec) {
+    spec.name = spec.summary = "";
+    spec.sources.clear();
+    spec.open.clear();
+    return spec;
+  };
+  return nameless(levelled) == nameless(other) && nameless(slower) != nameless(other);
+}
+
+std::string overlap_sentence(const CaseResult& longer, const CaseResult& shorter) {
+  if (!longer.why || !shorter.why) return "";
+  const Longer excess = longest_excess(*longer.why, *shorter.why);
+  if (excess.part == nullptr || excess.part->rank < 0) return "";
+  const std::string takes =
+      fmt::format("{} takes {:.3g} ms more of the critical path there", excess.part->operation, excess.ms);
+  const std::string& name = excess.part->operation;
+  const double alone = alone_ms(longer.timeline, name), less = alone_ms(shorter.timeline, name);
+  if (alone - less > excess.ms / 2)
+    return fmt::format(
+        "{}: even alone it takes {:.3g} instead of {:.3g} ms.{}", takes, alone, less,
+        is_collective(longer.timeline, name) ? " NCCL finds other channels for it, or chooses otherwise." : "");
+  const Beside beside = most_beside(longer, shorter, *excess.part);
+  if (beside.more_ms > kTellingOverlap * longer.timeline.iteration_ms)
+    return fmt::format("{}, because {} runs beside it for {:.3g} ms more on rank {} and takes part of what both share.",
+                       takes, beside.operation, beside.more_ms, excess.part->rank);
+  if (excess.part->beside.empty()) return takes + ".";
+  return fmt::format("{}, where it shares {} with {}.", takes, excess.part->link, excess.part->beside);
+}
+
+std::vector<std::string> sound_cluster_notes(const CaseResult& result, const PreparedCase& prepared) {
+  std::vector<std::string> notes;
+  if (!is_small(prepared) || result.drawn) return notes;
+  for (const Sounder& sounder : sounder_clusters(prepared.cluster.spec())) {
+    const CaseResult without = simulated_on(Cluster(sounder.spec), prepared);
+    const double longer = without.iteration_ms / result.iteration_ms - 1;
+    if (longer < kTellingOrder) continue;
+    notes.push_back(fmt::format(
+        "With the same plan and without {}, an iteration would take {:.4g} ms, {:.2g} % longer. {} That follows from "
+        "what happens to run at once, or from what NCCL chooses, and is no advantage of the slower hardware.",
+        sounder.without, without.iteration_ms, 100 * longer, overlap_sentence(without, result)));
+  }
+  return notes;
+}
+
+std::string slower_links_note(const PreparedCase& prepared) {
+  if (!is_small(prepared) || prepared.item.load.batches == LoadOptions::Batches::drawn) return "";
+  const Program& program = prepared.program();
+  const SlowerLinks slower(prepared.cluster);
+  std::set<std::tuple<OpClass, std::string, std::int64_t>> known;
+  for (const Op& op : program.ops) {
+    if (!op.is_collective() || !known.emplace(op.op_class, op.group, op.bytes_of_set(0)).second) continue;
+    const auto chosen = prepared.item.algorithms.find(std::string(op_class_name(op.op_class)));
+    const CollectiveCall call{*collective_kind(op.op_class), program.groups.at(op.group).front(), nullptr,
+                              op.bytes_of_set(0)};
+    const std::string note =
+        slower.better_for(call, op.name, chosen == prepared.item.algorithms.end() ? "auto" : chosen->second);
+    if (!note.empty()) return note;
+  }
+  return "";
+}
+
+}  // namespace shardsim

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "study/planning/prepared_case.h"
+
+namespace shardsim {
+
+// The GPU time of one iteration by the kind of its kernels, on rank 0, in milliseconds, each kernel alone on its GPU:
+// what a profiler's trace is summed up to. Where a compute model knows no single kernels, an operation counts as a
+// whole.
+struct KernelParts {
+  double attention = 0;
+  double products = 0;     // dense, by shape
+  double elementwise = 0;  // passes of the dense part, its optimizer among them
+  double embedding = 0;    // lookups, updates, sorts, and what moves ids and vectors of tables on the GPU
+  double others = 0;       // copies from the host
+
+  static KernelParts of(const PreparedCase& prepared);
+
+  // By the name that a published number has of it: "attention", ...; nothing for another name.
+  std::optional<double> named(std::string_view kind) const;
+};
+
+}  // namespace shardsim

@@ -1,0 +1,69 @@
+#include "study/run/machines.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "study/confidence/faster.h"
+#include "study/run/hardware.h"
+#include "study/run/result_fields.h"
+
+namespace shardsim {
+namespace {
+
+using Machines = std::vector<const CaseResult*>;  // the fastest case of each
+
+std::map<std::string, Machines> machines_by_workload(const StudyResult& study) {
+  std::map<std::string, Machines> workloads;
+  for (const CaseResult& item : study.cases) {
+    if (!item.interval || !fits(item)) continue;
+    Machines& machines = workloads[item.workload];
+    const auto known = std::ranges::find_if(machines, [&](const CaseResult* other) {
+      return std::tie(other->cluster, other->world_size) == std::tie(item.cluster, item.world_size);
+    });
+    if (known == machines.end()) {
+      machines.push_back(&item);
+    } else if (item.samples_per_s > (*known)->samples_per_s) {
+      *known = &item;
+    }
+  }
+  for (auto& [workload, machines] : workloads)
+    std::ranges::stable_sort(machines, std::greater{}, &CaseResult::samples_per_s);
+  return workloads;
+}
+
+// In the time of a sample, for machines may differ in size and batch.
+double chance_that_faster(const CaseResult& first, const CaseResult& second) {
+  const auto of_sample = [](const CaseResult& item) {
+    const double samples = static_cast<double>(item.world_size) * static_cast<double>(item.batch_per_gpu);
+    Interval interval = *item.interval;
+    for (UncertainPart& part : interval.parts) part.ms /= samples;
+    return std::pair(item.iteration_ms / samples, interval);
+  };
+  const auto [first_ms, first_interval] = of_sample(first);
+  const auto [second_ms, second_interval] = of_sample(second);
+  return difference_of(first_ms, first_interval, second_ms, second_interval).first_is_faster();
+}
+
+bool has_slower_hardware(const CaseResult& fast, const CaseResult& other, const Scenario& scenario) {
+  const auto cluster_of = [&](const CaseResult& item) -> const ClusterSpec& {
+    return std::ranges::find(scenario.cases, item.name, &Case::name)->cluster;
+  };
+  return fast.placements == other.placements && is_slower_hardware(cluster_of(fast), cluster_of(other));
+}
+
+}  // namespace
+
+std::vector<MachineOrder> machine_orders(const StudyResult& study, const Scenario& scenario) {
+  std::vector<MachineOrder> orders;
+  for (const auto& [workload, machines] : machines_by_workload(study)) {
+    for (std::size_t i = 0; i + 1 < machines.size(); ++i) {
+      const CaseResult &fast = *machines[i], &other = *machines[i + 1];
+      if (has_slower_hardware(fast, other, scenario)) continue;
+      orders.push_back({workload, fast.name, other.name, chance_that_faster(fast, other)});
+    }
+  }
+  return orders;
+}
+
+}  // namespace shardsim

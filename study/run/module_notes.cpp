@@ -1,0 +1,82 @@
+#include "study/run/module_notes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "models/collective/collective.h"
+#include "models/workload/module_notes.h"
+
+namespace shardsim {
+namespace {
+
+constexpr int kMostReorderedRanks = 256;
+constexpr double kTellingModules = 0.03;  // of the iteration
+
+bool has_both_modules(const Workload& workload) {
+  return std::ranges::any_of(workload.tables, [&](const Table& table) { return table.kind != workload.first_kind(); });
+}
+
+double iteration_with(const Case& item, const PreparedCase& prepared) {
+  const PreparedCase other(prepared.scenario, item, prepared.cluster, prepared.plan);
+  return simulate_case(other, other.program(), item.network).timeline.iteration_ms;
+}
+
+// How many sizes of vectors the sequences of each type have that exchange something.
+std::map<Strategy, std::set<std::int64_t>> exchanged_dims(const PreparedCase& prepared) {
+  std::map<Strategy, std::set<std::int64_t>> dims;
+  for (const Placement& placement : prepared.plan.placements) {
+    const Table& table = prepared.item.workload.tables[static_cast<std::size_t>(placement.table)];
+    if (table.kind == TableKind::sequence && placement.strategy != Strategy::data_parallel)
+      dims[placement.strategy].insert(table.dim);
+  }
+  return dims;
+}
+
+// Of an all-to-all of next to nothing.
+double shortest_call_ms(const Cluster& cluster) {
+  ByteMatrix even;
+  even.units = {cluster.world_size()};
+  const CollectiveCall call{CollectiveKind::all_to_all, all_ranks(cluster.world_size()), &even, 0};
+  return expand_collective(call, cluster, "auto").alone(cluster).ms();
+}
+
+}  // namespace
+
+std::string other_order_note(const CaseResult& result, const PreparedCase& prepared) {
+  const Workload& workload = prepared.item.workload;
+  const bool small = prepared.cluster.world_size() <= kMostReorderedRanks && prepared.cluster.world_size() > 1;
+  if (!small || !has_both_modules(workload) || prepared.item.job || result.drawn || runs_once(prepared.item.network))
+    return "";
+  Case item = prepared.item;
+  item.workload.first_module = other_kind(workload.first_kind());
+  const double ms = iteration_with(item, prepared), change = ms / result.iteration_ms - 1;
+  if (std::abs(change) < kTellingModules) return "";
+  return fmt::format(
+      "With the {} module first in the forward pass, an iteration would take {:.4g} ms, {:.2g} % {}, with the same "
+      "plan. Here the {} module is first{}: 'modules: {{first: {}}}' in the workload takes the other order, if the "
+      "model's code has that or can have it.",
+      kind_name(*item.workload.first_module), ms, 100 * std::abs(change), change < 0 ? "less" : "more",
+      kind_name(workload.first_kind()), workload.first_module ? "" : ", because the first table is one of it",
+      kind_name(*item.workload.first_module));
+}
+
+std::string fused_sequences_note(const PreparedCase& prepared) {
+  const Workload& workload = prepared.item.workload;
+  if (prepared.cluster.world_size() < 2 || workload.hugectr_rows()) return "";
+  std::size_t modules = 0;
+  for (const auto& [strategy, dims] : exchanged_dims(prepared)) modules += dims.size() - 1;
+  if (modules == 0) return "";
+  const std::size_t calls = modules * (workload.full_input_exchange() ? 4 : 3);
+  const double ms = shortest_call_ms(prepared.cluster);
+  return fmt::format(
+      "{} TorchRec's would make {} more, for lengths, ids, vectors and gradients. Each takes at least {:.3g} ms, so "
+      "that an iteration is about {:.2g} ms longer where nothing hides them.",
+      fused_sequences_text(workload.tables), counted(calls, "call"), ms, ms * static_cast<double>(calls));
+}
+
+}  // namespace shardsim

@@ -1,0 +1,243 @@
+#include "study/run/study.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/files.h"
+#include "study/confidence/iteration_judge.h"
+#include "study/run/case_result.h"
+#include "study/run/compared_case.h"
+#include "study/run/cross_check.h"
+#include "study/run/result_fields.h"
+
+namespace shardsim {
+namespace {
+
+void collect_fitted(StudyResult& study, const Scenario& scenario) {
+  std::set<std::pair<std::string, std::string>> known;
+  const auto collect = [&](const std::string& owner, const std::vector<SourcedValue>& sources) {
+    for (SourcedValue source : sources) {
+      if (!source.fitted || !known.emplace(owner, source.path).second) continue;
+      source.path = owner + ": " + source.path;
+      study.fitted.push_back(source);
+    }
+  };
+  for (const Case& item : scenario.cases) {
+    collect(item.cluster.name, item.cluster.sources);
+    collect(item.workload.name, item.workload.sources);
+    if (item.software) collect("software " + item.software->name, item.software->sources);
+  }
+}
+
+// A case made ready: with its plan, or where its planner is one of several, which plan in their workers, with the
+// cluster of the comparison.
+struct ReadyCase {
+  std::optional<PreparedCase> planned;
+  std::vector<std::string> notes{};  // of its planner
+  std::shared_ptr<const Cluster> cluster;
+};
+
+// `cases` stays where it is: tasks and groups point into it.
+struct Prepared {
+  std::vector<ReadyCase> cases;  // of the scenario, in its order
+  std::vector<JobGroup> groups;  // of its fabrics, in their order
+};
+
+Prepared prepare(const Scenario& scenario, const PlanWatch& watch) {
+  Prepared prepared;
+  prepared.cases.reserve(scenario.cases.size());
+  std::string group_of_last;
+  for (const Case& item : scenario.cases) {
+    ReadyCase ready;
+    const std::string group = item.compared ? item.compared->group : "";
+    const bool shared = !group.empty() && group == group_of_last;
+    ready.cluster = shared ? prepared.cases.back().cluster : std::make_shared<const Cluster>(cluster_of(item));
+    throw_if_interrupted(watch.interrupted);
+    if (group.empty()) {
+      PlanWatch heard = watch;
+      heard.note = [&ready](const std::string& line) { ready.notes.push_back(line); };
+      Plan plan = make_plan(item, *ready.cluster, scenario.seed, heard);
+      ready.planned.emplace(scenario, item, ready.cluster, std::move(plan));
+    }
+    prepared.cases.push_back(std::move(ready));
+    group_of_last = group;
+  }
+  for (const Fabric& fabric : scenario.fabrics) {
+    JobGroup group{fabric.name, {}};
+    for (const std::size_t job : fabric.jobs) group.jobs.push_back(&*prepared.cases[job].planned);
+    check_lengths(group);
+    prepared.groups.push_back(std::move(group));
+  }
+  return prepared;
+}
+
+// What a simulation costs, roughly and in no unit: how many operations ranks execute. Of a plan that is not made yet,
+// as of one placement for each table.
+double weight_of(const Case& item, const Cluster& cluster, const Plan* plan) {
+  const std::size_t tables = item.workload.tables.size();
+  const std::size_t placements = plan == nullptr ? tables : plan->placements.size();
+  return static_cast<double>(placements + tables) * cluster.world_size() * item.iterations;
+}
+
+double weight_of(const PreparedCase& prepared) {
+  return weight_of(prepared.item, prepared.cluster, &prepared.plan);
+}
+
+// The tasks of a study; each puts what its worker sends into the study's cases.
+class StudyTasks {
+ public:
+  StudyTasks(const Scenario& scenario, const Prepared& prepared, StudyResult& study)
+      : scenario_(scenario),
+        prepared_(prepared),
+        study_(study),
+        results_(prepared.cases.size()),
+        alone_ms_(prepared.cases.size()) {
+    for (PlannerComparison& comparison : study.comparisons) {
+      for (ComparedPlan& plan : comparison.planners) compared_[plan.name] = &plan;
+    }
+    std::set<std::string> drawn;  // the Figures 3 and 5 of a workload come with the first case that uses it
+    for (const Case& item : scenario.cases) {
+      // Of compared planners it is not known yet which has a plan.
+      pareto_.push_back(item.compared || drawn.insert(item.workload.name).second);
+    }
+  }
+
+  // One per case, in order; a job has the fabric for itself there. Behind them one per fabric.
+  void run(const WorkerOptions& options) {
+    std::vector<WorkerTask> tasks;
+    for (std::size_t index = 0; index < prepared_.cases.size(); ++index) tasks.push_back(task_of(index));
+    for (std::size_t index = 0; index < prepared_.groups.size(); ++index) tasks.push_back(fabric_task(index));
+    run_in_workers(tasks, options);
+    std::set<std::string> drawn;
+    for (std::size_t index = 0; index < results_.size(); ++index) {
+      if (!results_[index]) continue;
+      if (!drawn.insert(results_[index]->workload).second) results_[index]->pareto.clear();
+      if (std::optional<JobFigures>& job = results_[index]->job) job->alone_ms = alone_ms_[index];
+      add_planner_notes(*results_[index], prepared_.cases[index].notes);
+      study_.cases.push_back(std::move(*results_[index]));
+    }
+  }
+
+ private:
+  WorkerTask task_of(std::size_t index) {
+    if (!prepared_.cases[index].planned) return planner_task(index);
+    const PreparedCase& each = *prepared_.cases[index].planned;
+    if (each.item.job) {
+      return {each.item.name, [&each] { return packed(iteration_alone_ms(each)); }, weight_of(each),
+              [this, index](std::string_view bytes) { alone_ms_[index] = unpacked<double>(bytes); }};
+    }
+    const bool pareto = pareto_[index];
+    return {each.item.name, [&each, pareto] { return packed(simulated_case(each, pareto)); }, weight_of(each),
+            [this, index](std::string_view bytes) { results_[index] = unpacked<CaseResult>(bytes); }};
+  }
+
+  // Of one planner of several: what goes wrong there is its own.
+  WorkerTask planner_task(std::size_t index) {
+    const Case& item = scenario_.cases[index];
+    const std::shared_ptr<const Cluster>& cluster = prepared_.cases[index].cluster;
+    const bool pareto = pareto_[index];
+    return {item.name,
+            [this, &item, &cluster, pareto] { return packed(planned_and_simulated(scenario_, item, cluster, pareto)); },
+            weight_of(item, *cluster, nullptr),
+            [this, index](std::string_view bytes) { take_outcome(index, unpacked<PlannerOutcome>(bytes)); },
+            [this, &item](const Error& error) { compared_.at(item.name)->reason = error.what(); }};
+  }
+
+  void take_outcome(std::size_t index, PlannerOutcome outcome) {
+    const std::string& name = scenario_.cases[index].name;
+    ComparedPlan& plan = *compared_.at(name);
+    plan.bytes_over = outcome.bytes_over;
+    plan.host_rows = outcome.host_rows;
+    plan.reason = std::move(outcome.reason);
+    plan.figures = std::move(outcome.figures);
+    study_.planning_cpu_s[name] = outcome.planning_cpu_s;
+    if (outcome.result) {
+      plan.iteration_ms = outcome.result->iteration_ms;
+      const std::int64_t over = bytes_over(memory_need(*outcome.result), outcome.result->memory_capacity);
+      if (over > 0) plan.bytes_over = over;
+    }
+    results_[index] = std::move(outcome.result);
+  }
+
+  WorkerTask fabric_task(std::size_t index) {
+    const JobGroup& group = prepared_.groups[index];
+    const std::vector<std::size_t>& cases = scenario_.fabrics[index].jobs;
+    double weight = 0;
+    for (const PreparedCase* job : group.jobs) weight += 2 * weight_of(*job);  // they settle, then they are measured
+    std::vector<bool> pareto;
+    for (const std::size_t job : cases) pareto.push_back(pareto_[job]);
+    return {group.fabric, [&group, pareto] { return packed(simulated_jobs(group, pareto)); }, weight,
+            [this, &cases](std::string_view bytes) {
+              std::vector<CaseResult> results = unpacked<std::vector<CaseResult>>(bytes);
+              for (std::size_t job = 0; job < cases.size(); ++job) results_[cases[job]] = std::move(results.at(job));
+            }};
+  }
+
+  const Scenario& scenario_;
+  const Prepared& prepared_;
+  StudyResult& study_;
+  std::map<std::string, ComparedPlan*> compared_;  // of the study's comparisons, by case
+  std::vector<std::optional<CaseResult>> results_;
+  std::vector<bool> pareto_;      // by case
+  std::vector<double> alone_ms_;  // of jobs, by case
+};
+
+// A case whose iteration is published is judged by the errors of other systems, so that its interval is no witness in
+// its own cause. Jobs side by side have no published like, and no interval.
+void add_intervals(StudyResult& study, const Scenario& scenario) {
+  const IterationJudge judge;
+  std::map<std::string, const Case*> cases;
+  for (const Case& item : scenario.cases) cases[item.name] = &item;
+  for (CaseResult& result : study.cases) {
+    if (result.job) continue;
+    const Case& item = *cases.at(result.name);
+    const bool judged = std::ranges::any_of(
+        item.published, [](const Published& published) { return published.quantity == "iteration"; });
+    const double batches = result.drawn ? result.drawn->iteration_ms.standard_error / result.iteration_ms : 0;
+    DrawnSpread spread{batches, result.placement_log_times};
+    result.interval = judge.interval(item, {result.iteration_ms, result.timeline, result.path, std::move(spread)},
+                                     judged ? setting_of(item, result.world_size).system() : "");
+  }
+}
+
+// What needs more than one case. Those without a plan are not among the study's.
+void compare_cases(StudyResult& study, const Scenario& scenario) {
+  for (std::size_t index = 0; index < study.cases.size(); ++index) {
+    const std::string& name = study.cases[index].relative_to;
+    const auto base = std::ranges::find(study.cases, name, &CaseResult::name);
+    if (base != study.cases.end()) {
+      compare_with_base(study.cases[index], *base);
+    } else if (!name.empty()) {
+      study.cases[index].notes.push_back("Not compared with case '" + name + "', which is left out.");
+    }
+  }
+  study.choices = choices_of(study);
+  withhold_chances(study, scenario);
+  study.machines = machine_orders(study, scenario);
+  if (scenario.cross_check) study.cross_checks = cross_checks(study, scenario.cross_check->worst);
+}
+
+}  // namespace
+
+void check_job_groups(const Scenario& scenario, const PlanWatch& watch) {
+  prepare(scenario, watch);
+}
+
+StudyResult run_study(const Scenario& scenario, const WorkerOptions& options) {
+  StudyResult study;
+  study.scenario = scenario.path;
+  study.scenario_text = scenario.text;
+  study.title = scenario.title;
+  study.seed = scenario.seed;
+  study.version = version();
+  collect_fitted(study, scenario);
+  const Prepared prepared = prepare(scenario, {options.interrupted, {}});
+  study.comparisons =
+      begun_comparisons(scenario, [&](std::size_t index) -> const Cluster& { return *prepared.cases[index].cluster; });
+  StudyTasks(scenario, prepared, study).run(options);
+  add_intervals(study, scenario);
+  compare_cases(study, scenario);
+  return study;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+
+#include "base/tree/tree.h"
+
+namespace shardsim {
+
+// A cluster or workload as a scenario states it, made whole: a text is loaded as a shipped name or a path, a map gets
+// its `base` chain merged below it, and the tables that `tables_from` takes. `kind` is "clusters" or "workloads";
+// `from` is the folder that relative paths start at. Errors: Failure::input for what cannot be read, a circle of bases,
+// or more than 8 of them.
+Tree whole_tree(const Tree& stated, const std::string& kind, const std::string& from);
+
+// Workloads that others took tables of, by path: hundreds of cases may take theirs of one large file.
+struct LoadedTrees {
+  std::map<std::string, Tree> workloads;
+};
+
+// Where the files that a tree names are looked for.
+struct TreeOrigin {
+  const std::string& folder;
+  LoadedTrees& loaded;
+};
+
+Tree whole_tree(const Tree& stated, const std::string& kind, const std::string& from, LoadedTrees& loaded);
+
+// Changes one value of a cluster or workload that was made whole. Errors (Failure::input): as set_path(); a `base`,
+// which was followed already and would now change nothing; `instead` says what to do there.
+void set_in_named(Tree& tree, const std::string& path, const Tree& value, const std::string& instead);
+
+// `file` as the current folder sees it.
+std::string path_from(const std::string& folder, const std::string& file);
+
+// Most values of all cases together, each with its cluster and workloads: a short file may repeat a long one.
+constexpr std::size_t kMostValues = 10'000'000;
+
+std::size_t size_of(const Tree& tree);  // values in it, itself included
+
+// Whether this key holds a shipped name or a file that is loaded: `cluster`, `workload`.
+bool is_named(std::string_view key);
+
+// Whether this option of a planner names a file: a plan, one to start from, a policy, costs.
+bool names_planner_file(std::string_view key);
+
+// The value of a key of a scenario, a case or a job with file names as the current folder sees them; clusters and
+// workloads loaded, those of `jobs` too. Errors: as whole_tree; `jobs` that is empty, no list of maps, or too long.
+Tree located(const std::string& key, Tree value, const std::string& folder, LoadedTrees& loaded);
+
+// The value of a leaf at `path` within a case or a job, located where the path names a file.
+Tree located_leaf(std::string_view path, Tree value, const std::string& folder);
+
+}  // namespace shardsim

@@ -1,0 +1,365 @@
+#include "study/scenario/read_case.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "base/tree/map_reader.h"
+#include "models/collective/collective.h"
+#include "models/collective/fitted_overheads.h"
+#include "models/compute/compute_model.h"
+#include "models/load/batch_draws.h"
+#include "plan/memory_model.h"
+#include "plan/planner.h"
+#include "sim/engine/network.h"
+#include "topology/spec/rank_set.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::int64_t kMostIterations = 10000;
+constexpr std::int64_t kMostExplained = 1000;
+constexpr std::int64_t kMostDrawnBatches = 1 << 18;  // of one rank and iteration; what these take is kept of all
+
+const Tree& required_part(const CaseTree& tree, const char* key) {
+  if (const Tree* const part = tree.keys.find(key)) return *part;
+  throw input_error(tree.place, fmt::format("case {} has no {}", excerpt(tree.name), key),
+                    fmt::format("Write '{}: ...' at the top level or in the case", key));
+}
+
+Tree model_map(MapReader& reader, const char* key) {
+  const Tree& tree = reader.required(key);
+  note_form(tree, stated_map());
+  if (tree.kind == Tree::Kind::map) return tree;
+  throw input_error(tree.place, fmt::format("'{}' must be a map, but is {}", key, kind_name(tree.kind)),
+                    fmt::format("Write '{}: {{name: ...}}'", key));
+}
+
+std::string read_plan_file_name(MapReader& reader) {
+  MapReader plan = reader.map("plan");
+  const std::string file = plan.text("file", kFileNameRule);
+  plan.finish();
+  return file;
+}
+
+// Planners that are compared are judged by one memory model: none of them brings rules into it.
+void share_rules(const CaseTree& tree, Case& item) {
+  const Tree judging = item.memory_model;
+  share_torchrec_rules(item.planner, item.memory_model);
+  if (!tree.compared || item.memory_model == judging) return;
+  throw input_error(item.planner.place,
+                    fmt::format("planner {} states rules about memory that 'memory_model' does not state",
+                                excerpt(tree.compared->label)),
+                    "Write them in 'memory_model', which holds for all planners of the comparison");
+}
+
+// The planners that another one asks for some tables, as maps where the file has names.
+void name_planners_within(Tree& planner) {
+  const auto name = [](Tree& part) { part = named_map(part, planner_names()); };
+  if (planner.kind != Tree::Kind::map) return;
+  if (Tree* const pooled = planner.find("pooled")) name(*pooled);
+  if (Tree* const tables = planner.find("tables"); tables != nullptr) {
+    for (auto& [pattern, part] : tables->fields) {
+      name(part);
+      name_planners_within(part);
+    }
+  }
+}
+
+void read_planner(MapReader& reader, const CaseTree& tree, Case& item) {
+  const bool planned = reader.has("planner");
+  const bool filed = reader.has("plan");
+  if (planned == filed) {
+    throw input_error(
+        tree.place, fmt::format("case {} has {}", excerpt(tree.name), planned ? "a planner and a plan" : "no planner"),
+        "Write either 'planner: {name: ...}' or 'plan: {file: ...}'");
+  }
+  if (planned) {
+    item.planner = model_map(reader, "planner");
+    name_planners_within(item.planner);
+  } else {
+    item.plan_file = read_plan_file_name(reader);
+  }
+}
+
+std::vector<std::string> algorithms_for(CollectiveKind kind) {
+  std::vector<std::string> names{"auto"};
+  for (const CollectiveEntry& entry : collective_algorithms()) {
+    if (entry.supports(kind)) names.emplace_back(entry.name);
+  }
+  return names;
+}
+
+std::map<std::string, std::string> read_algorithms(MapReader reader) {
+  std::map<std::string, std::string> algorithms;
+  for (const CollectiveKind kind : kAllCollectiveKinds) {
+    const std::string key(collective_kind_name(kind));
+    if (reader.has(key)) algorithms[key] = reader.choice(key, algorithms_for(kind));
+  }
+  reader.finish();
+  return algorithms;
+}
+
+// Alone, a case is steady soon; jobs of different lengths meet differently in each iteration.
+int read_iterations(MapReader& reader, bool job) {
+  return static_cast<int>(reader.count("iterations", Bounds::from(1).to(kMostIterations), job ? 20 : 4));
+}
+
+double read_steady(MapReader& reader) {
+  return reader.get<double>(
+      "steady", real_leaf(Bounds::above(0).below(1), "it is a relative difference, for example 1e-6"), 1e-6);
+}
+
+// Whether the case is simulated at the observed payload, too, where its workload states one.
+bool read_payload(MapReader& reader, const Workload& workload) {
+  const bool both = reader.choice("payload", {"both", "planned"}, "both") == "both";
+  if (!both || !reader.has("payload") || workload.has_runtime()) return both;
+  throw input_error(reader.place_of("payload"),
+                    fmt::format("'payload: both' has no effect: no table of workload {} states what was observed",
+                                excerpt(workload.name)),
+                    "Write 'runtime' in its tables, or leave 'payload' out");
+}
+
+// Drawn batches run as many iterations as `load` says, steady or not.
+void refuse_idle_keys(MapReader& reader) {
+  for (const char* const key : {"iterations", "steady"}) {
+    if (!reader.has(key)) continue;
+    throw input_error(reader.place_of(key), fmt::format("'{}' has no effect when batches are drawn", key),
+                      "Leave it out; 'load.iterations' says how many are simulated");
+  }
+}
+
+// Lengths whose mean is what their numbers say cannot have the observed mean, too.
+void refuse_stated_lengths(const Table& table, const Place& place) {
+  const std::string& family = table.lengths.family;
+  if (!table.runtime || (family != "uniform_int" && family != "histogram")) return;
+  throw input_error(
+      place,
+      fmt::format(
+          "lengths of the family {} hold for only one payload, but table {} states a planned and an observed one",
+          excerpt(family), excerpt(table.name)),
+      "Add 'payload: planned'");
+}
+
+// Refuses what drawn batches cannot be simulated for.
+void check_drawn(MapReader& reader, bool job, const Case& item) {
+  const Place place = reader.place_of("load");
+  if (job) {
+    throw input_error(place, "batches cannot be drawn for 'jobs'", "Say 'load: {batches: expected}'");
+  }
+  refuse_idle_keys(reader);
+  const std::int64_t ranks = static_cast<std::int64_t>(item.cluster.nodes) * item.cluster.gpu.count;
+  if (ranks > kMostDrawnRanks) {
+    throw input_error(place, fmt::format("batches cannot be drawn for {} ranks", ranks),
+                      fmt::format("Say 'load: {{batches: expected}}' above {} ranks", kMostDrawnRanks));
+  }
+  if (item.load.iterations * ranks > kMostDrawnBatches) {
+    throw input_error(place, fmt::format("{} drawn iterations of {} ranks", item.load.iterations, ranks),
+                      fmt::format("Give 'load.iterations' of at most {}", kMostDrawnBatches / ranks));
+  }
+  for (const Table& table : item.workload.tables) {
+    for (const Feature& feature : table.features) table.length_law(feature);  // refuses lengths of a file
+    if (item.payload_both) refuse_stated_lengths(table, place);
+  }
+}
+
+LoadOptions read_load(MapReader& reader, std::uint64_t seed) {
+  LoadOptions before;
+  before.seed = seed;
+  return read_load_options(reader.map("load"), before);
+}
+
+// Keys of the compute model gpu_kernels that software states, too.
+constexpr const char* kKernelKeys[] = {"in_situ", "kernel_fixed", "update_factor"};
+
+// The kernels of the software are those that the compute model times; streams share the GPU as the cluster says, else
+// as the software does.
+void give_kernels(const Software& software, Case& item) {
+  if (compute_model_name(item.compute_model) == "gpu_kernels") {
+    for (const char* const key : kKernelKeys) {
+      const Tree* const stated = item.compute_model.find(key);
+      if (stated == nullptr) continue;
+      throw input_error(
+          stated->place,
+          fmt::format("the compute model states '{}', but software {} has such a value, too", key, software.name),
+          fmt::format("Write it only once, as software.{}", key));
+    }
+    item.compute_model.fields.emplace_back("in_situ", text_tree(fmt::format("{}", software.in_situ), software.place));
+    item.compute_model.fields.emplace_back("kernel_fixed",
+                                           text_tree(fmt::format("{} s", software.kernel_fixed.value), software.place));
+    if (software.update_factor != 1) {
+      item.compute_model.fields.emplace_back("update_factor",
+                                             text_tree(fmt::format("{}", software.update_factor), software.place));
+    }
+  }
+  if (!item.cluster.places.states("gpu.stream_sharing")) item.cluster.gpu.stream_sharing = software.stream_sharing;
+}
+
+void read_software(MapReader& reader, Case& item) {
+  const Tree* const stated = reader.value("software");
+  if (stated == nullptr) return;
+  note_form(*stated, stated_map());
+  if (stated->kind != Tree::Kind::map)
+    throw input_error(stated->place,
+                      fmt::format("'software' must be a name or a map, but is {}", kind_name(stated->kind)),
+                      "Write 'software: NAME', or {name: NAME, launch: 3 us}");
+  item.software = software_from_tree(*stated, shipped_software());
+  if (item.workload.dense.measured)
+    throw input_error(stated->place, "'software' and dense.measured cannot be used together",
+                      "The measured time includes the host's: leave one of the two out");
+  give_kernels(*item.software, item);
+}
+
+void read_options(MapReader& reader, bool job, std::uint64_t seed, Case& item) {
+  item.compute_model = model_map(reader, "compute_model");
+  read_software(reader, item);
+  item.memory_model = model_map(reader, "memory_model");
+  item.network = model_map(reader, "network");
+  item.algorithms = read_algorithms(reader.map("collectives"));
+  item.overlap = reader.flag("overlap", true);
+  item.iterations = read_iterations(reader, job);
+  item.steady = read_steady(reader);
+  item.payload_both = read_payload(reader, item.workload);
+  item.load = read_load(reader, seed);
+  if (item.load.batches == LoadOptions::Batches::drawn) check_drawn(reader, job, item);
+  item.relative_to = reader.text("relative_to", "");
+  if (const Tree* const constraints = reader.value("constraints")) {
+    item.constraints = read_constraints(*constraints);
+    check_constraint_names(item.constraints, item.workload, item.cluster.device);
+  }
+  if (const Tree* const published = reader.value("published")) item.published = read_published(*published);
+}
+
+JobPart read_job(const CaseTree& tree, const ClusterSpec& cluster) {
+  MapReader reader(*tree.job, "");
+  JobPart job;
+  job.nodes = read_node_set(reader.required("nodes"), cluster.nodes);
+  job.start = reader.time("start", Seconds{});
+  job.nodes_place = reader.place_of("nodes");
+  job.start_place = reader.place_of("start");
+  return job;
+}
+
+constexpr const char* kRules[] = {"variant", "rules", "run_embedding_at_peak_memory"};
+
+bool is_torchrec(const Tree& options) {
+  const Tree* name = options.kind == Tree::Kind::map ? options.find("name") : nullptr;
+  return name != nullptr && name->scalar == "torchrec";
+}
+
+void share_rules_of(Tree& planner, Tree& memory_model) {
+  for (const char* key : kRules) {
+    const Tree* made = planner.find(key);
+    const Tree* judged = memory_model.find(key);
+    if (made && judged && !(*made == *judged)) {
+      throw input_error(judged->place, fmt::format("memory_model.{} and planner.{} differ", key, key),
+                        "Write it in one of the two places: it holds for both");
+    }
+    if (made && !judged) {
+      memory_model.fields.emplace_back(key, *made);
+    } else if (judged && !made) {
+      planner.fields.emplace_back(key, *judged);
+    }
+  }
+}
+
+}  // namespace
+
+ClusterSpec read_case_cluster(const CaseTree& tree) {
+  return with_fits(read_cluster(required_part(tree, "cluster")));
+}
+
+Workload read_case_workload(const CaseTree& tree) {
+  return read_workload(required_part(tree, "workload"), "");
+}
+
+Case read_case(const CaseTree& tree, std::uint64_t seed) {
+  ClusterSpec cluster = read_case_cluster(tree);  // before the workload: what is missing is told in this order
+  return read_case(tree, seed, std::move(cluster), read_case_workload(tree));
+}
+
+Case read_case(const CaseTree& tree, std::uint64_t seed, ClusterSpec cluster, Workload workload) {
+  Case item;
+  item.name = tree.name;
+  item.place = tree.place;
+  item.name_place = tree.name_place;
+  item.changed = tree.changed;
+  item.compared = tree.compared;
+  item.cluster = std::move(cluster);
+  item.workload = std::move(workload);
+  MapReader reader(tree.keys, "");
+  read_planner(reader, tree, item);
+  read_options(reader, tree.job.has_value(), seed, item);
+  share_rules(tree, item);
+  if (tree.job) item.job = read_job(tree, item.cluster);
+  return item;
+}
+
+Case read_again(const CaseTree& tree, Case before) {
+  before.name = tree.name;
+  before.compared = tree.compared;
+  MapReader reader(tree.keys, "");
+  read_planner(reader, tree, before);
+  share_rules(tree, before);
+  return before;
+}
+
+void validate_planner(const Case& item) {
+  const bool unasked = item.compared && item.compared->unasked;
+  if (item.plan_file.empty() && !unasked) make_planner(item.planner);
+}
+
+void validate_names(const Case& item) {
+  validate_planner(item);
+  make_compute_model(item.compute_model);
+  make_memory_model(item.memory_model);
+  make_network(item.network);
+}
+
+void share_torchrec_rules(Tree& planner, Tree& memory_model) {
+  if (!is_torchrec(memory_model)) return;
+  for (Tree* const each : planners_within(planner)) {
+    if (is_torchrec(*each)) share_rules_of(*each, memory_model);
+  }
+}
+
+std::vector<const Tree*> planners_within(const Tree& planner) {
+  std::vector<const Tree*> found;
+  if (planner.kind != Tree::Kind::map || planner.find("name") == nullptr) return found;
+  found.push_back(&planner);
+  const auto add = [&](const Tree& part) {
+    const std::vector<const Tree*> more = planners_within(part);
+    found.insert(found.end(), more.begin(), more.end());
+  };
+  if (const Tree* const pooled = planner.find("pooled")) add(*pooled);
+  if (const Tree* const tables = planner.find("tables"); tables != nullptr) {
+    for (const auto& [pattern, part] : tables->fields) add(part);
+  }
+  return found;
+}
+
+std::vector<Tree*> planners_within(Tree& planner) {
+  std::vector<Tree*> found;
+  for (const Tree* const each : planners_within(std::as_const(planner))) found.push_back(const_cast<Tree*>(each));
+  return found;
+}
+
+CrossCheckOptions read_cross_check(const Tree& map) {
+  note_part(map, "cross_check");
+  note_form(map, stated_map());
+  if (map.kind != Tree::Kind::map) {
+    throw input_error(map.place, fmt::format("'cross_check' must be a map, but is {}", kind_name(map.kind)),
+                      "Write 'cross_check: {worst: 5}', or {} for the defaults");
+  }
+  MapReader reader(map, "cross_check");
+  CrossCheckOptions options;
+  options.place = map.place;
+  options.worst = static_cast<std::size_t>(reader.count("worst", Bounds::from(1).to(kMostExplained), 5));
+  options.topology = torchrec::read_topology_options(reader.map("topology"));
+  reader.finish();
+  return options;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,154 @@
+#include "study/scenario/tables_from.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "base/text.h"
+#include "base/tree/map_reader.h"
+#include "study/scenario/named_tree.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::size_t kMostPicks = 100'000;
+
+void put_key(Tree& map, const std::string& key, const Tree& value) {
+  if (Tree* const old = map.find(key)) {
+    *old = value;
+  } else {
+    map.fields.emplace_back(key, value);
+  }
+}
+
+// The entries of a workload's `tables`, addressed by the numbers of the tables that they expand to.
+class TableEntries {
+ public:
+  explicit TableEntries(const Tree& workload) {
+    const Tree* const tables = workload.find("tables");
+    if (tables == nullptr || tables->kind != Tree::Kind::list || tables->items.empty())
+      throw input_error(workload.place, "there are no tables to take", "Name a workload that lists its tables");
+    for (const Tree& entry : tables->items) {
+      firsts_.push_back(count_);
+      entries_.push_back(&entry);
+      count_ += copies_of(entry);
+    }
+  }
+
+  std::int64_t count() const { return count_; }
+
+  // Table number `index` as an entry of its own.
+  Tree table(std::int64_t index) const {
+    const auto after = std::ranges::upper_bound(firsts_, index);
+    const auto place = static_cast<std::size_t>(after - firsts_.begin()) - 1;
+    Tree table = *entries_[place];
+    const Tree* const name = table.find("name");
+    if (name == nullptr || name->kind != Tree::Kind::scalar)
+      throw input_error(table.place, "the table has no name", "Give it one");
+    if (table.find("copies") == nullptr) return table;
+    std::erase_if(table.fields, [](const auto& field) { return field.first == "copies"; });
+    const std::string copy = fmt::format("{}_{}", name->scalar, index - firsts_[place]);
+    put_key(table, "name", text_tree(copy, table.place));
+    return table;
+  }
+
+ private:
+  static std::int64_t copies_of(const Tree& entry) {
+    if (entry.kind != Tree::Kind::map)
+      throw input_error(entry.place, fmt::format("a table must be a map, but is {}", kind_name(entry.kind)),
+                        "Write {name: ..., rows: ..., dim: ..., kind: ...}");
+    return MapReader(entry, "tables").count("copies", 1);
+  }
+
+  std::vector<const Tree*> entries_;
+  std::vector<std::int64_t> firsts_;  // number of the first table of each
+  std::int64_t count_ = 0;
+};
+
+std::int64_t number_of(const Tree& item, std::int64_t tables) {
+  const std::int64_t number = count_leaf()(item);
+  if (number < tables) return number;
+  throw input_error(item.place, fmt::format("there is no table {}", number),
+                    fmt::format("That workload has tables 0 to {}", tables - 1));
+}
+
+const std::vector<Tree>& dims_of(MapReader& reader, std::size_t picks) {
+  static const std::vector<Tree> kNone;
+  if (!reader.has("dims")) return kNone;
+  const std::vector<Tree>& dims = reader.list("dims");
+  if (dims.size() != picks)
+    throw input_error(reader.place_of("dims"), fmt::format("{} dims of {} tables", dims.size(), picks),
+                      "Give one per table, or leave them out");
+  return dims;
+}
+
+// The number of columns, the type and the kind that all or each of the tables taken get; null: their own.
+struct Changes {
+  const Tree* dim = nullptr;
+  const Tree* dtype = nullptr;
+  const Tree* kind = nullptr;
+};
+
+// A pooled table as a sequence: as many items, each with a vector of its own. What is said of its features stays, and
+// reading the table refuses what a sequence cannot have.
+void make_sequence(Tree& table, const Tree& kind) {
+  const Tree* const old = table.find("kind");
+  if (old == nullptr || old->kind != Tree::Kind::scalar || old->scalar == kind.scalar) return;
+  const Tree* const items = table.find("pooling_factor");
+  put_key(table, "average_length", items != nullptr ? Tree(*items) : text_tree("1", kind.place));
+  put_key(table, "kind", kind);
+  std::erase_if(table.fields, [](const auto& field) { return field.first == "pooling_factor"; });
+}
+
+const Tree* kind_of(MapReader& reader) {
+  if (!reader.has("kind")) return nullptr;
+  reader.choice("kind", {"sequence"});
+  return &reader.required("kind");
+}
+
+// A table that is taken for the `times`-th time.
+Tree changed_table(Tree table, const Changes& changes, int times) {
+  if (changes.dim != nullptr) put_key(table, "dim", *changes.dim);
+  if (changes.dtype != nullptr) put_key(table, "dtype", *changes.dtype);
+  if (changes.kind != nullptr) make_sequence(table, *changes.kind);
+  if (times == 1) return table;
+  const Tree name = *table.find("name");
+  put_key(table, "name", text_tree(fmt::format("{}.{}", name.scalar, times), name.place));
+  return table;
+}
+
+const std::vector<Tree>& picks_of(MapReader& reader) {
+  return reader.list("tables", Bounds::from(1).to(kMostPicks));
+}
+
+}  // namespace
+
+Tree picked_tables(const Tree& tables_from, const std::function<const Tree&(const Tree& name)>& load) {
+  MapReader reader(tables_from, "tables_from");
+  const TableEntries entries(load(reader.required("workload")));
+  const std::vector<Tree>& picks = picks_of(reader);
+  const std::vector<Tree>& dims = dims_of(reader, picks.size());
+  const Tree* const dtype = reader.has("dtype") ? &reader.required("dtype") : nullptr;
+  const Tree* const kind = kind_of(reader);
+  reader.finish();
+  Tree tables;
+  tables.kind = Tree::Kind::list;
+  tables.place = tables_from.place;
+  std::map<std::int64_t, int> taken;
+  std::size_t values = 0;
+  for (std::size_t i = 0; i < picks.size(); ++i) {
+    const std::int64_t number = number_of(picks[i], entries.count());
+    Tree table = entries.table(number);
+    values += size_of(table);
+    if (values > kMostValues)
+      throw input_error(picks[i].place, fmt::format("the tables taken hold more than {} values", kMostValues),
+                        "Take fewer tables with long lists");
+    tables.items.push_back(
+        changed_table(std::move(table), {dims.empty() ? nullptr : &dims[i], dtype, kind}, ++taken[number]));
+  }
+  return tables;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,233 @@
+#include "study/sweep/kept_plan.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/packed.h"
+#include "base/workers.h"
+#include "models/compute/compute_model.h"
+#include "plan/check.h"
+#include "plan/memory_model.h"
+#include "sim/lower/known_shares.h"
+#include "sim/lower/row_draws.h"
+#include "sim/memory/memory_profile.h"
+#include "study/confidence/interval_fields.h"
+#include "study/planning/prepared_case.h"
+#include "study/run/drawn_batches.h"
+#include "study/sweep/kept_parts.h"
+
+namespace shardsim {
+namespace {
+
+// What is kept takes some 100 MB at most of each kind, however large the worlds are.
+constexpr std::size_t kMostClusters = 64;
+constexpr int kMostClusterRanks = 1 << 15;   // of all Clusters together
+constexpr std::size_t kMostReductions = 16;  // of each Cluster
+constexpr std::size_t kMostPrograms = 256;
+constexpr double kMostProgramBytes = 128.0 * (1 << 20);  // of all Programs together
+constexpr std::size_t kMostComputed = 16;                // of each Program
+
+struct Simulated {
+  double iteration_ms = 0;
+  Interval interval;
+  Utilisation limit;
+  std::int64_t peak_bytes = 0;
+};
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<Simulated> auto& simulated) {
+  visit(simulated.iteration_ms, simulated.interval, simulated.limit.what, simulated.limit.share, simulated.peak_bytes);
+}
+
+// Roughly what it takes in memory, with the seconds of its operations.
+double bytes_of(const Program& program) {
+  double numbers = static_cast<double>(program.ops.size()) * program.world_size * (4.0 + kMostComputed);
+  for (const Program::Matrix& matrix : program.matrices) {
+    numbers += static_cast<double>(matrix.bytes.units.size());
+    for (const auto& row : matrix.bytes.dense) numbers += static_cast<double>(row.size());
+  }
+  return 8 * numbers;
+}
+
+std::string network_name(const Case& item) {
+  const Tree* const name = item.network.find("name");
+  return name == nullptr ? "" : name->scalar;
+}
+
+}  // namespace
+
+class KeptPlan::Store {
+ public:
+  Store(Plan plan, std::shared_ptr<const IterationJudge> judge) : plan_(std::move(plan)), judge_(std::move(judge)) {}
+
+  const Plan& plan() const { return plan_; }
+
+  PointFigures figures(const Case& item) {
+    if (item.job) throw input_error(item.place, "keep_plan cannot be used with 'jobs'", "Leave 'jobs' out");
+    kept::ReadyCluster& ready = cluster_for(item.cluster);
+    const Cluster& cluster = *ready.cluster;
+    PointFigures figures;
+    figures.memory_capacity = cluster.memory_per_rank().count;
+    figures.memory_bytes = checked_memory(item, cluster);
+    Simulated result = network_name(item) == "simgrid" ? apart(item, ready) : simulated(item, ready);
+    figures.iteration_ms = result.iteration_ms;
+    figures.interval = std::move(result.interval);
+    figures.limit = std::move(result.limit);
+    figures.peak_bytes = result.peak_bytes;
+    figures.buffers_counted = make_memory_model(item.memory_model)->counts_buffers();
+    const double samples = static_cast<double>(cluster.world_size()) * static_cast<double>(item.workload.batch_per_gpu);
+    figures.samples_per_s = samples / (figures.iteration_ms * 1e-3);
+    return figures;
+  }
+
+ private:
+  kept::ReadyCluster& cluster_for(const ClusterSpec& spec) {
+    if (auto* const known = clusters_.find([&](const kept::ReadyCluster& each) { return each.spec == spec; }))
+      return *known;
+    kept::ReadyCluster& made = clusters_.add({spec, std::make_shared<const Cluster>(spec)}, kMostClusters);
+    clusters_.drop_while([](const std::list<kept::ReadyCluster>& clusters) {
+      int ranks = 0;
+      for (const kept::ReadyCluster& each : clusters) ranks += each.cluster->world_size();
+      return ranks > kMostClusterRanks;
+    });
+    return made;
+  }
+
+  // Of the fullest rank, as whoever makes a plan checks it.
+  std::int64_t checked_memory(const Case& item, const Cluster& cluster) const {
+    try {
+      check_plan(plan_, item.workload, cluster, item.place);
+      if (!item.constraints.by_table.empty())
+        check_constraints(plan_, item.workload, item.constraints, "the plan that is kept");
+      const auto model = make_memory_model(item.memory_model);
+      const std::int64_t bytes = std::ranges::max(memory_per_rank(plan_, item.workload, cluster, *model));
+      if (bytes > cluster.memory_per_rank().count || std::ranges::any_of(plan_.placements, on_host))
+        check_memory(plan_, item.workload, cluster, *model);
+      return bytes;
+    } catch (const Error& error) {
+      throw in_case(item, error);
+    }
+  }
+
+  kept::Lowered& lowered(const Case& item, const Cluster& cluster, std::optional<int> draw = {}) {
+    if (kept::Lowered* const known =
+            programs_.find([&](const kept::Lowered& each) { return each.draw == draw && each.inputs.describe(item); }))
+      return *known;
+    LoweringOptions options = lowering_options(item, false);
+    options.known = shares_for(item.workload.tables);
+    options.row_draw = draw;
+    std::optional<RowDraws> draws;
+    if (!draw) draws.emplace(plan_, item.workload, cluster.world_size(), options);
+    if (!draw && !item.load.placement) options.row_draw = draws->typical();
+    Program program = lower(plan_, item.workload, cluster, options);
+    const double bytes = bytes_of(program);
+    kept::Lowered& made = programs_.add(
+        {kept::LoweringInputs::of(item), draw, std::move(program), std::move(draws), bytes}, kMostPrograms);
+    programs_.drop_while([](const std::list<kept::Lowered>& programs) {
+      double all = 0;
+      for (const kept::Lowered& each : programs) all += each.bytes;
+      return all > kMostProgramBytes;
+    });
+    return made;
+  }
+
+  // They know tables by their names, so they serve as long as all tables are the same.
+  std::shared_ptr<KnownShares> shares_for(const std::vector<Table>& tables) {
+    if (shares_ && tables_ == tables) return shares_;
+    tables_ = tables;
+    return shares_ = std::make_shared<KnownShares>();
+  }
+
+  static const std::vector<OpWork>& compute_works(kept::Lowered& lowered, const Case& item, const Cluster& cluster) {
+    kept::Recent<kept::Computed>& all = lowered.computed;
+    if (const kept::Computed* known = all.find([&](const kept::Computed& each) { return each.inputs.describe(item); }))
+      return known->works;
+    const auto model = make_compute_model(item.compute_model);
+    return all.add({kept::ComputeInputs::of(item), expand_compute(lowered.program, cluster, *model)}, kMostComputed)
+        .works;
+  }
+
+  static OpWork collective_work(const Op& op, const Program& program, const Case& item, kept::ReadyCluster& ready) {
+    const auto expanded = [&] { return expand_collective_op(op, program, *ready.cluster, item.algorithms); };
+    if (!op.matrix.empty()) return expanded();
+    kept::Recent<kept::Reduction>& all = ready.reductions;
+    if (const kept::Reduction* known =
+            all.find([&](const kept::Reduction& each) { return each.inputs.describe(op, program, item); }))
+      return known->work;
+    return all.add({kept::ReductionInputs::of(op, program, item), expanded()}, kMostReductions).work;
+  }
+
+  Simulated simulated(const Case& item, kept::ReadyCluster& ready) {
+    if (item.load.batches == LoadOptions::Batches::drawn) return drawn(item, ready.cluster);
+    kept::Lowered& of_case = lowered(item, *ready.cluster);
+    const RowDraws draws = *of_case.draws;  // `of_case` is dropped when others are lowered
+    const SteadyIteration iteration = steady(of_case, item, ready);
+    const std::int64_t peak =
+        memory_profile(of_case.program, iteration.timeline, plan_, item.workload).highest().bytes();
+    const double ms = iteration.time.ms();
+    const std::vector<PathTime> path = path_times(of_case.program, iteration.path);
+    Case tried = item;
+    if (runs_once(item.network)) tried.network = named_map("fair_queues");  // this process has had it
+    DrawnSpread spread;
+    spread.placements = draws.log_times([&](int draw) {
+      return draw == draws.typical() ? ms : steady(lowered(item, *ready.cluster, draw), tried, ready).time.ms();
+    });
+    return {ms, judge_->wordless_interval(item, {ms, iteration.timeline, path, std::move(spread)}), iteration.busiest,
+            peak};
+  }
+
+  SteadyIteration steady(kept::Lowered& of_case, const Case& item, kept::ReadyCluster& ready) {
+    const Cluster& cluster = *ready.cluster;
+    of_case.program.case_name = item.name;  // for messages; cases of other names may share the Program
+    const Program& program = of_case.program;
+    std::vector<OpWork> works = compute_works(of_case, item, cluster);
+    for (std::size_t at = 0; at < works.size(); ++at) {
+      if (program.ops[at].is_collective()) works[at] = collective_work(program.ops[at], program, item, ready);
+    }
+    return steady_iteration(program, cluster, works, *make_network(item.network), engine_options(item));
+  }
+
+  // Every batch has a Program of its own: nothing is kept.
+  Simulated drawn(const Case& item, const std::shared_ptr<const Cluster>& cluster) const {
+    const Scenario scenario;
+    const PreparedCase prepared(scenario, item, cluster, plan_);
+    const DrawnSimulation simulation = simulate_drawn(prepared, false);
+    const auto& mean = simulation.figures.iteration_ms;
+    const std::vector<PathTime> path = path_times(prepared.program(), simulation.nearest.path);
+    const JudgedIteration judged{mean.mean,
+                                 simulation.nearest.timeline,
+                                 path,
+                                 {mean.standard_error / mean.mean, placement_log_times(item, *cluster, plan_)}};
+    return {mean.mean, judge_->wordless_interval(item, judged), simulation.nearest.busiest,
+            simulation.memory.highest().bytes()};
+  }
+
+  Simulated apart(const Case& item, kept::ReadyCluster& ready) {
+    const auto run = [&] { return packed(simulated(item, ready)); };
+    return unpacked<Simulated>(run_in_workers({{item.name, run}}, {1, {}, {}}).front());
+  }
+
+  Plan plan_;
+  std::shared_ptr<const IterationJudge> judge_;
+  kept::Recent<kept::ReadyCluster> clusters_;
+  kept::Recent<kept::Lowered> programs_;
+  std::vector<Table> tables_;
+  std::shared_ptr<KnownShares> shares_;
+};
+
+KeptPlan::KeptPlan(Plan plan, std::shared_ptr<const IterationJudge> judge)
+    : store_(std::make_unique<Store>(std::move(plan), std::move(judge))) {}
+KeptPlan::~KeptPlan() = default;
+KeptPlan::KeptPlan(KeptPlan&&) noexcept = default;
+KeptPlan& KeptPlan::operator=(KeptPlan&&) noexcept = default;
+
+const Plan& KeptPlan::plan() const {
+  return store_->plan();
+}
+
+PointFigures KeptPlan::figures(const Case& item) {
+  return store_->figures(item);
+}
+
+}  // namespace shardsim

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "study/sweep/crew.h"
+#include "study/sweep/sweep.h"
+#include "study/sweep/sweep_result.h"
+
+namespace shardsim {
+
+// Every `count`-th point from `number` on: the work of one task of a job array.
+struct SweepPart {
+  std::uint32_t number = 0, count = 1;
+};
+
+struct SweepRun {
+  std::filesystem::path output;
+  std::optional<SweepPart> part{};  // nothing: all points, and no other process in this folder
+  // Makes those who simulate, when there is something to do; `task` does so in this process.
+  std::function<std::unique_ptr<Crew>(std::size_t points, PointTask task)> crew;
+  // Processes that make the plans that the points keep, before any of those who simulate is there, so that each plan is
+  // made once. 0: whoever simulates makes those that it needs, as on other machines.
+  int planners = 0;
+  // Called once before the first point, with those of this run's points that were finished before; may be empty.
+  std::function<void(std::size_t earlier)> started{};
+  // Takes a sentence about a file in the folder of points that cannot be used; may be empty.
+  std::function<void(const std::string& sentence)> note{};
+  std::function<void(std::size_t done, std::size_t total)> progress{};  // of this run's points; may be empty
+  std::function<bool()> interrupted{};                                  // may be empty
+  // Writes the result files, when every point is finished; no other process does so meanwhile.
+  std::function<void(const SweepResult&)> write;
+};
+
+// What became of a run.
+struct SweepOutcome {
+  std::size_t points = 0;               // that this run had to see to
+  std::size_t earlier = 0;              // of them, those that were finished before
+  std::size_t finished = 0;             // of all points of the sweep, in the folder
+  std::optional<SweepResult> result{};  // where all are
+};
+
+// Simulates the points of a sweep that are not finished yet, and keeps each in the output folder as it comes
+// (PointFiles): whoever calls again goes on. Results come in the order of the axes, whoever finished them when.
+// Errors: those of PointFiles, PointWriter and hand_out(); Failure::run when another process is at work in the folder,
+// or a process that simulates has another sweep than this one; Interrupted. What was finished is kept on any of them.
+SweepOutcome run_sweep(const Sweep& sweep, const SweepRun& run);
+
+// How many points of a sweep are not finished yet. Errors: as run_sweep().
+std::size_t unfinished_points(const Sweep& sweep, const std::filesystem::path& output);
+
+}  // namespace shardsim

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "study/scenario/case_trees.h"
+#include "study/sweep/axis.h"
+#include "study/sweep/filter.h"
+
+namespace shardsim {
+
+// Axes that move together: one alone, those of an entry of `zip`, or those that are drawn.
+struct SweepDimension {
+  std::vector<Axis> axes;  // each of as many values
+  bool drawn = false;
+  std::size_t length() const { return axes.front().values.size(); }
+};
+
+// The key `sweep` of a scenario (docs/formats/scenario.md): which points of which case are to be simulated. A pure
+// value.
+struct Sweep {
+  std::string path;  // of the scenario, as given
+  std::string title;
+  std::uint64_t seed = 1;  // of the scenario
+  CaseTree base;           // the case before any axis changes it
+  bool keep_plan = false;
+  std::vector<SweepDimension> dimensions;  // the first changes slowest
+  std::uint64_t product = 0;               // points before conditions leave some out
+  std::vector<std::uint32_t> points;       // which of the product are left, in order
+
+  // Where point `point` (0 to points.size() - 1) lies on each dimension.
+  std::vector<std::size_t> coordinates(std::size_t point) const;
+  // "8 x 16": the lengths of the dimensions, but of those with a single value.
+  std::string shape() const;
+};
+
+// Which case, and how many points are allowed.
+struct SweepRequest {
+  std::string only_case{};  // a name; "": as the file says, else its only one
+  std::uint64_t most_points = kMostSweepPoints;
+  bool keep_hopeless_axes = false;  // wrong_values() tells of them, too
+};
+
+// Reads the scenario and its sweep; that every axis names something that the case has is seen by reading a few points.
+// Errors (Failure::input with place): those of read_scenario(); no `sweep`; no or several cases to vary; jobs; axes
+// without values, of paths that lead nowhere, or twice; too many points (with their number); none that is left.
+Sweep read_sweep(const std::string& path, const Overrides& overrides, const SweepRequest& request);
+Sweep sweep_from_text(const std::string& text, const std::string& path, const Overrides& overrides,
+                      const SweepRequest& request);
+
+// The same of a text that is parsed already.
+Sweep sweep_from_tree(const Tree& tree, const std::string& text, const std::string& path, const Overrides& overrides,
+                      const SweepRequest& request);
+// Of a scenario that has been read: its text is that of the file.
+bool has_sweep(const std::string& scenario_text, const std::string& path);
+
+// What the case says beside the base of its cluster or its workload and what an axis over these drops as it replaces
+// them as a whole, in sentences.
+std::vector<std::string> dropped_by_axes(const Sweep& sweep);
+
+// All that decides the results of a sweep but the program's version, as text: two sweeps of one text have equal
+// results. What the files say that the case and its axes name is part of it.
+std::string sweep_identity(const Sweep& sweep);
+// The same and the version in 64 bits, which every finished point carries: it tells the points of one sweep from those
+// of any other.
+std::uint64_t sweep_digest(const std::string& identity);
+
+}  // namespace shardsim

@@ -1,0 +1,226 @@
+#include "study/why/change.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/text.h"
+#include "models/compute/compute_model.h"
+#include "models/compute/gpus/gpu_constants.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::array<LeverWords, 9> kLeverWords = {{{"nics", "NIC rate", true},
+                                                    {"nvlink", "NVLink rate", true},
+                                                    {"hbm", "HBM bandwidth", true},
+                                                    {"flops", "FLOP rate", true},
+                                                    {"host", "host time", false},
+                                                    {"collective_starts", "collective starts", false},
+                                                    {"kernel_starts", "kernel starts", false},
+                                                    {"batch", "batch", false},
+                                                    {"lookups", "lookups", false}}};
+
+std::string text_in(const Tree& map, const char* key) {
+  const Tree* const value = map.find(key);
+  return value == nullptr ? "" : value->scalar;
+}
+
+bool times_kernels(const Case& item) {
+  return compute_model_name(item.compute_model) == "gpu_kernels";
+}
+
+// What the compute model takes of this GPU; the constants of its table where it has one.
+GpuConstants constants_of(const Case& item) {
+  const std::string file = text_in(item.compute_model, "file"), named = text_in(item.compute_model, "gpu");
+  GpuTable table = shipped_gpu_table();
+  if (!file.empty()) table = read_gpu_table(file, std::move(table));
+  const GpuConstants* const found = table.find(named.empty() ? item.cluster.gpu.model : named);
+  return found == nullptr ? GpuConstants{} : with_stated(*found, item.cluster.gpu);
+}
+
+// Changes values of a case, and notes how `--set` would.
+class Scaling {
+ public:
+  Scaling(ChangedCase& changed, double factor) : changed_(changed), item_(changed.item), factor_(factor) {}
+
+  void nics() {
+    ClusterSpec& cluster = item_.cluster;
+    if (!cluster.nics) return;
+    rate("cluster.nics.rate", cluster.nics->rate);
+    if (cluster.graph_multi_node) channels("multi_node", *cluster.graph_multi_node, true);
+  }
+
+  void nvlink() {
+    ClusterSpec& cluster = item_.cluster;
+    cluster.nvlink.per_link = factor_ * cluster.nvlink.per_link;
+    rate("cluster.nvlink.per_link_effective", cluster.nvlink.per_link_effective);
+    if (cluster.graph_one_node) channels("one_node", *cluster.graph_one_node, false);
+  }
+
+  void hbm() {
+    if (times_kernels(item_)) item_.cluster.gpu.copy_bandwidth = constants_of(item_).copy_bandwidth;
+    rate("cluster.gpu.copy_bandwidth", item_.cluster.gpu.copy_bandwidth);
+  }
+
+  void flops() {
+    for (auto& [precision, each] : item_.cluster.gpu.flops) {
+      each = {factor_ * each.per_second};
+      changed_.settings.push_back(fmt::format("cluster.gpu.flops.{}={} FLOP/s", precision, each.per_second));
+    }
+  }
+
+  void host() {
+    item_.cluster.host.time_factor *= factor_;
+    changed_.settings.push_back(fmt::format("cluster.host.time_factor={}", item_.cluster.host.time_factor));
+  }
+
+  // Software says the start of kernels to the compute model.
+  void kernel_starts() {
+    for (auto& [key, value] : item_.compute_model.fields) {
+      if (key != "kernel_fixed") continue;
+      const double seconds = factor_ * parse_seconds(value.scalar, value.place).value;
+      value.scalar = fmt::format("{} s", seconds);
+      const char* const owner = item_.software ? "software" : "compute_model";
+      changed_.settings.push_back(fmt::format("{}.kernel_fixed={} s", owner, seconds));
+      return;
+    }
+    Seconds& start = item_.cluster.gpu.kernel_overhead;
+    start = factor_ * (times_kernels(item_) ? constants_of(item_).kernel_fixed : start);
+    changed_.settings.push_back(fmt::format("cluster.gpu.kernel_overhead={} s", start.value));
+  }
+
+  void batch() {
+    std::int64_t& batch = item_.workload.batch_per_gpu;
+    const auto before = static_cast<double>(batch);
+    batch = std::max<std::int64_t>(1, std::llround(factor_ * before));
+    changed_.factor = static_cast<double>(batch) / before;
+    changed_.settings.push_back(fmt::format("workload.batch_per_gpu={}", batch));
+  }
+
+  void lookups(int index) {
+    Table& table = item_.workload.tables[static_cast<std::size_t>(index)];
+    const std::string path = "workload.tables." + table.name;
+    const double length = factor_ * table.distribution().total();
+    table.average_length = length;
+    table.access.rescale = true;
+    for (Feature& feature : table.features) feature.pooling_factor *= factor_;
+    if (table.kind == TableKind::sequence) {
+      changed_.settings.push_back(fmt::format("{}.average_length={}", path, length));
+      if (table.access.absolute()) changed_.settings.push_back(path + ".access.rescale=true");
+      return;
+    }
+    for (std::size_t i = 0; i < table.features.size(); ++i)
+      changed_.settings.push_back(
+          fmt::format("{}.features.{}.pooling_factor={}", path, i, table.features[i].pooling_factor));
+  }
+
+ private:
+  void rate(const std::string& path, Bandwidth& value) {
+    value = factor_ * value;
+    changed_.settings.push_back(fmt::format("{}={} B/s", path, value.bytes_per_second));
+  }
+
+  // A ring that enters and leaves nodes runs at one rate inside and outside.
+  void channels(const std::string& name, GraphSpec& graph, bool across) {
+    const bool one_rate = graph.bw_intra == graph.bw_inter;
+    if (across || one_rate) rate("cluster.graph." + name + ".bw_inter", graph.bw_inter);
+    if (!across || one_rate) rate("cluster.graph." + name + ".bw_intra", graph.bw_intra);
+  }
+
+  ChangedCase& changed_;
+  Case& item_;
+  const double factor_;
+};
+
+WorksEdit scaled_starts(double factor) {
+  return [factor](const Program&, const Cluster&, std::vector<OpWork>& works) {
+    for (OpWork& work : works)
+      for (OpWork::Call& call : work.calls) call.loads.start = factor * call.loads.start;
+  };
+}
+
+}  // namespace
+
+const LeverWords& words(Lever lever) {
+  return kLeverWords[static_cast<std::size_t>(lever)];
+}
+
+ChangedCase changed_case(const Case& item, const Change& change) {
+  ChangedCase changed{item};
+  changed.factor = change.factor;
+  Scaling scaling(changed, change.factor);
+  switch (change.lever) {
+    case Lever::nics:
+      scaling.nics();
+      break;
+    case Lever::nvlink:
+      scaling.nvlink();
+      break;
+    case Lever::hbm:
+      scaling.hbm();
+      break;
+    case Lever::flops:
+      scaling.flops();
+      break;
+    case Lever::host:
+      scaling.host();
+      break;
+    case Lever::collective_starts:
+      changed.edit = scaled_starts(change.factor);
+      break;
+    case Lever::kernel_starts:
+      scaling.kernel_starts();
+      break;
+    case Lever::batch:
+      scaling.batch();
+      break;
+    case Lever::lookups:
+      scaling.lookups(change.table);
+      break;
+  }
+  changed.lowered_anew = change.lever == Lever::host || change.lever == Lever::batch || change.lever == Lever::lookups;
+  return changed;
+}
+
+bool has_lever(const Case& item, Lever lever) {
+  switch (lever) {
+    case Lever::nics:
+      return item.cluster.nics.has_value() && item.cluster.nodes > 1;
+    case Lever::nvlink:
+      return item.cluster.nvlink.kind != NvlinkKind::none && item.cluster.gpu.count > 1;
+    case Lever::host:
+      return item.software.has_value();
+    case Lever::collective_starts:
+      return item.cluster.nodes * item.cluster.gpu.count > 1;
+    default:
+      return true;
+  }
+}
+
+std::vector<std::string> pinned_values(const Case& item) {
+  std::vector<std::string> sentences;
+  if (item.cluster.graph_multi_node && item.cluster.nics)
+    sentences.emplace_back(
+        "The cluster states the channels of NCCL across nodes for its own NICs; here their rate is changed together "
+        "with that of the NICs.");
+  if (item.workload.dense.measured)
+    sentences.emplace_back(
+        "Measured times of the workload (dense.measured) do not change with the GPU's rates, the batch or the "
+        "lookups.");
+  if (compute_model_name(item.compute_model) == "measured")
+    sentences.emplace_back("The compute model uses measured times, which do not change with the GPU's rates.");
+  std::vector<std::string> kinds;
+  for (const auto& [kind, pair] : item.cluster.overheads)
+    if (pair.across_nodes.nic_efficiency && !pair.across_nodes.nic_rate) kinds.push_back(kind);
+  if (!kinds.empty() && item.cluster.nics && item.cluster.nodes > 1)
+    sentences.push_back(
+        fmt::format("The cluster states which share of the NICs' line rate {} reaches. It was measured at the "
+                    "cluster's own rate; the same share is assumed at the other rates.",
+                    join(kinds)));
+  return sentences;
+}
+
+}  // namespace shardsim

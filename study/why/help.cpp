@@ -1,0 +1,119 @@
+#include "study/why/help.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "study/why/what_if.h"
+
+namespace shardsim {
+namespace {
+
+constexpr double kLeverStep = 0.1;            // of a rate, a cost or an amount
+constexpr double kSamePath = 0.01;            // per cent per per cent: the path tells the same as the simulations
+constexpr double kTellingSupposition = 0.01;  // of the iteration
+constexpr double kTellingTable = 0.01;        // of the iteration on the path: what makes a table worth simulating
+
+constexpr Lever kLevers[] = {Lever::nics,          Lever::nvlink, Lever::hbm,
+                             Lever::flops,         Lever::host,   Lever::collective_starts,
+                             Lever::kernel_starts, Lever::batch};
+
+class Helper {
+ public:
+  Helper(const Case& item, const Why& why, const Resimulate& simulate, std::size_t tables)
+      : item_(item), why_(why), simulate_(simulate), tables_(tables) {
+    const Resimulated as_it_is = simulate_({item, {}, false, 1});
+    help_.iteration_ms = as_it_is.iteration_ms;
+    path_ms_ = as_it_is.path_ms;
+  }
+
+  Help help() {
+    for (const Lever lever : kLevers)
+      if (has_lever(item_, lever)) try_lever({lever, 1, -1}, std::string(words(lever).name));
+    for (std::size_t i = 0; i < why_.tables.size() && i < tables_; ++i) {
+      if (why_.tables[i].ms < kTellingTable * why_.iteration_ms) break;
+      try_table(why_.tables[i].table);
+    }
+    for (const WhatIf& what_if : what_ifs(item_, why_)) suppose(what_if);
+    std::ranges::stable_sort(help_.elasticities, std::greater{}, &Elasticity::percent);
+    std::ranges::stable_sort(help_.supposed, {}, &Supposed::iteration_ms);
+    const std::vector<std::string> pinned = pinned_values(item_);
+    help_.remarks.insert(help_.remarks.end(), pinned.begin(), pinned.end());
+    return std::move(help_);
+  }
+
+ private:
+  void try_table(const std::string& name) {
+    const auto table = std::ranges::find(item_.workload.tables, name, &Table::name);
+    if (table == item_.workload.tables.end()) return;
+    try_lever({Lever::lookups, 1, static_cast<int>(table - item_.workload.tables.begin())},
+              "lookups of table " + printable(name));
+  }
+
+  void try_lever(const Change& change, const std::string& name) {
+    try {
+      help_.elasticities.push_back(elasticity(change, name));
+    } catch (const Error& error) {
+      help_.remarks.push_back(fmt::format("Not simulated: another {} ({}).", name, error.what()));
+    }
+  }
+
+  Elasticity elasticity(const Change& change, const std::string& name) const {
+    const bool is_rate = words(change.lever).is_rate;
+    const auto moved = [&](double share) {
+      return changed_case(item_, {change.lever, is_rate ? 1 + share : 1 - share, change.table});
+    };
+    const ChangedCase better = moved(kLeverStep), worse = moved(-kLeverStep);
+    const Resimulated faster = simulate_(better), slower = simulate_(worse);
+    const double step = std::abs(better.factor - worse.factor);
+    Elasticity found{std::string(words(change.lever).key), name};
+    found.better_set = better.settings;
+    found.worse_set = worse.settings;
+    if (change.table >= 0) found.table = item_.workload.tables[static_cast<std::size_t>(change.table)].name;
+    found.better_pct = 100 * (faster.iteration_ms / help_.iteration_ms - 1);
+    found.worse_pct = 100 * (slower.iteration_ms / help_.iteration_ms - 1);
+    if (step > 0) found.percent = (slower.iteration_ms - faster.iteration_ms) / help_.iteration_ms / step;
+    if (step > 0 && path_ms_ && faster.path_ms && slower.path_ms) {
+      found.on_path = (*slower.path_ms - *faster.path_ms) / *path_ms_ / step;
+      found.switches = std::abs(*found.on_path - found.percent) > kSamePath;
+    }
+    return found;
+  }
+
+  void suppose(const WhatIf& what_if) {
+    const double ms = simulate_(what_if.changed).iteration_ms, shorter = 1 - ms / help_.iteration_ms;
+    if (std::abs(shorter) < what_if.telling) return;
+    help_.supposed.push_back({std::string(what_if.key), std::string(what_if.text), ms, 100 * shorter});
+    remark_on(what_if.key, shorter);
+  }
+
+  // What a supposition does not say.
+  void remark_on(std::string_view key, double shorter) {
+    if (shorter < kTellingSupposition) return;
+    if (key == kFp16Vectors)
+      help_.remarks.emplace_back(
+          "Vectors travel as fp16 with 'wire_dtype: {forward: fp16, backward: fp16}' in the workload, in TorchRec with "
+          "quantised communication. That changes the numbers which the model is trained with.");
+    if (key == kFreeHost)
+      help_.remarks.emplace_back(
+          "A host that is free launches the same kernels. Compiled software has fewer and faster ones, too, and may "
+          "gain more; '--set software=...' simulates that.");
+  }
+
+  const Case& item_;
+  const Why& why_;
+  const Resimulate& simulate_;
+  const std::size_t tables_;
+  std::optional<double> path_ms_;
+  Help help_;
+};
+
+}  // namespace
+
+Help help_for(const Case& item, const Why& why, const Resimulate& simulate, std::size_t tables) {
+  return Helper(item, why, simulate, tables).help();
+}
+
+}  // namespace shardsim

@@ -1,0 +1,162 @@
+#include "study/why/sentence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/document/cells.h"
+#include "base/text.h"
+
+namespace shardsim {
+namespace {
+
+constexpr double kTellingPart = 0.08;     // of the iteration: what is worth a second clause
+constexpr double kTellingWaiting = 0.03;  // of the iteration
+constexpr double kMostlyOne = 0.6;        // of the work: one table's, and the others are not named
+
+// What a step is for, in the words of somebody who does not know its name.
+std::string purpose_of(const Op& op) {
+  switch (op.role) {
+    case OpRole::exchange_ids:
+    case OpRole::exchange_lengths:
+    case OpRole::exchange_splits:
+    case OpRole::exchange_weights:
+      return "the all-to-all of ids";
+    case OpRole::exchange_output:
+    case OpRole::exchange_gradient:  // one clause for both ways: apart, each may look small beside the dense part
+      return "the all-to-all of vectors and gradients";
+    case OpRole::sum_output:
+      return "the reduce-scatter of partial sums";
+    case OpRole::gather_gradient:
+      return "the all-gather of gradients";
+    case OpRole::reduce_gradient:
+      return "the all-reduce of gradients of replicated rows";
+    case OpRole::dense_all_reduce:
+      return "the all-reduce of the dense part's gradients";
+    case OpRole::lookup:
+      return "looking up rows";
+    case OpRole::update:
+    case OpRole::apply:
+    case OpRole::sum_gradient:
+    case OpRole::index_rows:
+      return "updating rows";
+    case OpRole::bottom_forward:
+    case OpRole::dense_forward:
+    case OpRole::dense_backward:
+    case OpRole::bottom_backward:
+    case OpRole::dense_update:
+      return "the dense part";
+    default:
+      break;
+  }
+  if (op.op_class == OpClass::host) return "the host, which launches the work of the GPU";
+  if (op.is_collective()) return fmt::format("the {}", op_class_name(op.op_class));
+  return "putting ids and vectors in order";
+}
+
+// One kind of work on the path, and what it is for.
+struct Clause {
+  double seconds = 0;
+  std::map<int, double> tables;
+  std::map<std::string, double> over;
+};
+
+std::string tables_text(const std::map<int, double>& tables, const Program& program) {
+  if (tables.empty()) return "";
+  const auto most = std::ranges::max_element(tables, {}, [](const auto& each) { return each.second; });
+  double all = 0;
+  for (const auto& [table, seconds] : tables) all += seconds;
+  const std::string name = "table " + printable(program.tables[static_cast<std::size_t>(most->first)].name);
+  if (tables.size() == 1) return " of " + name;
+  const std::string count = counted(tables.size(), "table");
+  return most->second >= kMostlyOne * all ? fmt::format(" of {}, mostly {}", count, name) : " of " + count;
+}
+
+std::string clause_text(const std::string& purpose, const Clause& clause, const Program& program) {
+  const auto over = std::ranges::max_element(clause.over, {}, [](const auto& each) { return each.second; });
+  const std::string way = over == clause.over.end() ? "" : " over " + over->first;
+  return purpose + tables_text(clause.tables, program) + way;
+}
+
+std::vector<std::pair<std::string, Clause>> clauses_of(const Program& program, const Cluster& cluster,
+                                                       const CriticalPath& path, TableShares& shares) {
+  std::vector<std::pair<std::string, Clause>> clauses;
+  for (const PathStep& step : path.steps) {
+    if (step.op < 0) continue;
+    const std::string purpose = purpose_of(program.op(step.op));
+    auto clause = std::ranges::find(clauses, purpose, &std::pair<std::string, Clause>::first);
+    if (clause == clauses.end()) clause = clauses.insert(clauses.end(), {purpose, {}});
+    clause->second.seconds += step.seconds;
+    for (const auto& [table, share] : shares.of(step.op, step.rank))
+      clause->second.tables[table] += share * step.seconds;
+    if (step.link < 0) continue;
+    const LinkKind kind = cluster.links()[static_cast<std::size_t>(step.link)].kind;
+    clause->second.over[std::string(medium_of(kind))] += step.seconds;
+  }
+  std::ranges::stable_sort(clauses, std::greater{}, [](const auto& each) { return each.second.seconds; });
+  return clauses;
+}
+
+std::string waiting_text(const Why& why) {
+  const CollectivePart* const most = longest_waiting(why);
+  if (most == nullptr) return "";
+  return fmt::format("; in {} ms of it the mean rank waits for {}",
+                     fixed(most->waiting_ms, decimals_for(why.iteration_ms)), waited_rank_text(*most));
+}
+
+}  // namespace
+
+const CollectivePart* longest_waiting(const Why& why) {
+  const auto most = std::ranges::max_element(why.collectives, {}, &CollectivePart::waiting_ms);
+  const bool tells =
+      most != why.collectives.end() && most->rank >= 0 && most->waiting_ms >= kTellingWaiting * why.iteration_ms;
+  return tells ? &*most : nullptr;
+}
+
+std::string waited_rank_text(const CollectivePart& part) {
+  const std::string table = part.table.empty() ? "" : fmt::format(" (mostly table {})", printable(part.table));
+  const std::string busy =
+      part.waited_on.empty() ? "arrives last" : fmt::format("is longest in {}{}", printable(part.waited_on), table);
+  return fmt::format("rank {}, which {}", part.rank, busy);
+}
+
+std::string_view medium_of(LinkKind kind) {
+  switch (kind) {
+    case LinkKind::nvlink_out:
+    case LinkKind::nvlink_in:
+    case LinkKind::nvlink_mesh:
+      return "NVLink";
+    case LinkKind::pcie_out:
+    case LinkKind::pcie_in:
+    case LinkKind::pcie_trunk:
+      return "PCIe";
+    case LinkKind::nic_out:
+    case LinkKind::nic_in:
+      return "the NICs";
+    case LinkKind::leaf_up:
+    case LinkKind::leaf_down:
+      return "the spine of the fabric";
+  }
+  return "";
+}
+
+std::string why_sentence(const Why& why, const Program& program, const Cluster& cluster, const CriticalPath& path,
+                         TableShares& shares) {
+  const int places = decimals_for(why.iteration_ms);
+  std::string text = fmt::format("The iteration takes {} ms", fixed(why.iteration_ms, places));
+  const auto clauses = clauses_of(program, cluster, path, shares);
+  const double all = why.iteration_ms * 1e-3;
+  if (clauses.empty() || all <= 0) return text + ".";
+  const auto& [purpose, first] = clauses.front();
+  text += fmt::format("; {} ms of it ({} %) is {}", fixed(first.seconds * 1e3, places),
+                      fixed(100 * first.seconds / all, 0), clause_text(purpose, first, program));
+  if (clauses.size() > 1 && clauses[1].second.seconds >= kTellingPart * all) {
+    const auto& [next_purpose, next] = clauses[1];
+    text += fmt::format(", and {} ms ({} %) {}", fixed(next.seconds * 1e3, places), fixed(100 * next.seconds / all, 0),
+                        clause_text(next_purpose, next, program));
+  }
+  return text + waiting_text(why) + ".";
+}
+
+}  // namespace shardsim

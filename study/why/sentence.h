@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "study/why/table_shares.h"
+#include "study/why/why.h"
+
+namespace shardsim {
+
+// The answer in a sentence or two: the two most expensive kinds of work on the path with the tables that they are for,
+// and whom the other ranks wait for, if that is worth a word.
+std::string why_sentence(const Why& why, const Program& program, const Cluster& cluster, const CriticalPath& path,
+                         TableShares& shares);
+
+// The collective in which the mean rank waits longest for another one; null where that is not worth a word.
+const CollectivePart* longest_waiting(const Why& why);
+
+// "rank 63, which is longest in global_all_to_all (mostly table history_1)", of a collective that waits.
+std::string waited_rank_text(const CollectivePart& part);
+
+// "the NICs" of links of that kind.
+std::string_view medium_of(LinkKind kind);
+
+}  // namespace shardsim

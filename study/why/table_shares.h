@@ -1,0 +1,32 @@
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "program/program.h"
+
+namespace shardsim {
+
+// Which tables an operation works for, and what part of its work each is: of a lookup, an update or another pass over
+// rows the bytes that the rank reads of each table's rows, of an exchange the bytes of all ranks. A fused operation has
+// a single time, including its start-up, which is divided in proportion to these parts. This is a convention and not a
+// measurement. Program: outlives it.
+class TableShares {
+ public:
+  explicit TableShares(const Program& program) : program_(program) {}
+
+  // Index into Program::tables, and its part; the parts add up to 1. Nothing for operations of no table.
+  using Shares = std::map<int, double>;
+  const Shares& of(int op, int rank);
+
+ private:
+  Shares weights(const Op& op, int rank);
+  double weight(const Op& op, int shard, int rank);
+  const std::vector<double>& lookups(int shard);
+
+  const Program& program_;
+  std::map<std::pair<int, int>, Shares> known_;  // by op, and rank
+  std::map<int, std::vector<double>> lookups_;   // by shard
+};
+
+}  // namespace shardsim

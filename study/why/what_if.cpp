@@ -1,0 +1,134 @@
+#include "study/why/what_if.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace shardsim {
+namespace {
+
+bool is_nic(LinkKind kind) {
+  return kind == LinkKind::nic_out || kind == LinkKind::nic_in || kind == LinkKind::leaf_up ||
+         kind == LinkKind::leaf_down;
+}
+
+bool is_nvlink(LinkKind kind) {
+  return kind == LinkKind::nvlink_out || kind == LinkKind::nvlink_in || kind == LinkKind::nvlink_mesh;
+}
+
+WorksEdit without_links(bool (*of_kind)(LinkKind)) {
+  return [of_kind](const Program&, const Cluster& cluster, std::vector<OpWork>& works) {
+    const auto free = [&](const LinkLoad& load) {
+      return of_kind(cluster.links()[static_cast<std::size_t>(load.link)].kind);
+    };
+    for (OpWork& work : works)
+      for (OpWork::Call& call : work.calls) std::erase_if(call.loads.loads, free);
+  };
+}
+
+void free_host(const Program& program, const Cluster&, std::vector<OpWork>& works) {
+  for (const Op& op : program.ops) {
+    if (op.op_class != OpClass::host) continue;
+    for (double& seconds : works[static_cast<std::size_t>(op.id)].seconds)
+      if (seconds > 0) seconds = 0;
+  }
+}
+
+void even_compute(std::vector<double>& seconds) {
+  double sum = 0;
+  std::size_t ranks = 0;
+  for (const double each : seconds) {
+    if (each < 0) continue;
+    sum += each;
+    ++ranks;
+  }
+  for (double& each : seconds)
+    if (each >= 0) each = sum / static_cast<double>(ranks);
+}
+
+// The bytes on links of one kind that the members have, dealt evenly to all of these.
+void even_loads(OpWork::Call& call, const Cluster& cluster) {
+  std::map<LinkKind, std::set<LinkId>> links;
+  for (const int rank : call.ranks)
+    for (const LinkId link : cluster.links_of(rank))
+      links[cluster.links()[static_cast<std::size_t>(link)].kind].insert(link);
+  std::map<LinkKind, LinkLoad> sums;
+  for (const LinkLoad& load : call.loads.loads) {
+    const LinkKind kind = cluster.links()[static_cast<std::size_t>(load.link)].kind;
+    links[kind].insert(load.link);
+    LinkLoad& sum = sums[kind];
+    sum.bytes += load.bytes;
+    sum.occupancy += load.occupancy;
+    sum.cap = std::max(sum.cap, load.cap);
+  }
+  call.loads.loads.clear();
+  for (const auto& [kind, sum] : sums) {
+    const auto count = static_cast<double>(links[kind].size());
+    for (const LinkId link : links[kind])
+      call.loads.loads.push_back({link, sum.bytes / count, sum.occupancy / count, sum.cap});
+  }
+  std::ranges::sort(call.loads.loads, {}, &LinkLoad::link);
+}
+
+void even_ranks(const Program&, const Cluster& cluster, std::vector<OpWork>& works) {
+  for (OpWork& work : works) {
+    even_compute(work.seconds);
+    for (OpWork::Call& call : work.calls) even_loads(call, cluster);
+  }
+}
+
+bool exchanges_vectors(const PathPart& part) {
+  const bool exchange =
+      part.op_class == "all_to_all" || part.op_class == "reduce_scatter" || part.op_class == "all_gather";
+  return exchange && !part.operation.starts_with("input_");
+}
+
+bool has_wide_vectors(const Workload& workload) {
+  return std::ranges::any_of(workload.tables, [&](const Table& table) {
+    return wire_dtype(workload.wire_forward, table) == Dtype::fp32 ||
+           wire_dtype(workload.wire_backward, table) == Dtype::fp32;
+  });
+}
+
+ChangedCase with_fp16_vectors(const Case& item) {
+  ChangedCase changed{item};
+  changed.item.workload.wire_forward = changed.item.workload.wire_backward = WireDtype{Dtype::fp16};
+  changed.lowered_anew = true;
+  return changed;
+}
+
+ChangedCase with_other_order(const Case& item) {
+  ChangedCase changed{item};
+  changed.item.workload.first_module = other_kind(item.workload.first_kind());
+  changed.lowered_anew = true;
+  return changed;
+}
+
+bool has_two_modules(const Workload& workload) {
+  return std::ranges::any_of(workload.tables, [&](const Table& table) { return table.kind != workload.first_kind(); });
+}
+
+constexpr double kTellingModuleOrder = 0.03;
+
+}  // namespace
+
+std::vector<WhatIf> what_ifs(const Case& item, const Why& why) {
+  std::vector<WhatIf> all;
+  const auto edited = [&](std::string_view key, std::string_view text, WorksEdit edit) {
+    all.push_back({key, text, {item, std::move(edit)}});
+  };
+  if (has_lever(item, Lever::nics)) edited("free_nics", "if the NICs were free", without_links(is_nic));
+  if (has_lever(item, Lever::nvlink)) edited("free_nvlink", "if NVLink were free", without_links(is_nvlink));
+  edited("even_ranks", "if the fullest rank were even", even_ranks);
+  if (has_lever(item, Lever::host)) edited(kFreeHost, "if the host were free", free_host);
+  if (has_wide_vectors(item.workload) && std::ranges::any_of(why.parts, exchanges_vectors))
+    all.push_back({kFp16Vectors, "if vectors travelled as fp16", with_fp16_vectors(item)});
+  if (!has_two_modules(item.workload)) return all;
+  const bool pooled_first = item.workload.first_kind() == TableKind::pooled;
+  all.push_back({"other_module_first",
+                 pooled_first ? "if the sequence module came first" : "if the pooled module came first",
+                 with_other_order(item), kTellingModuleOrder});
+  return all;
+}
+
+}  // namespace shardsim

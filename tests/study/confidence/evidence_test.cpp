@@ -1,0 +1,57 @@
+#include "study/confidence/evidence.h"
+
+#include <doctest/doctest.h>
+
+namespace shardsim::evidence_test {
+
+namespace {
+
+SourcedValue constant(const std::string& path, const std::string& value, const std::vector<std::string>& systems) {
+  return {path, value, "open measurements, docs/accuracy.md", true, systems, 0, {}};
+}
+
+const std::string kNics = "overheads.all_to_all.across_nodes.nic_efficiency";
+
+ComparedCluster cluster(const std::string& name, const std::vector<SourcedValue>& fitted) {
+  return {name, true, fitted};
+}
+
+}  // namespace
+
+TEST_CASE("clusters whose constants come from different measurements are said to be compared by unlike evidence") {
+  const auto a100 = cluster("a", {constant(kNics, "0.848", {"Sophia", "two servers"})});
+  const auto h100 = cluster("h", {constant(kNics, "0.967", {"cluster01"})});
+  const std::vector<std::string> said = unlike_evidence({a100, h100, a100});
+  REQUIRE(said.size() == 1);
+  CHECK(said[0].find("'a' and 'h'") != std::string::npos);
+  CHECK(said[0].find(kNics + ": 0.848 from Sophia, two servers, and 0.967 from cluster01") != std::string::npos);
+}
+
+TEST_CASE("a constant that was fitted for one of two clusters is unlike evidence too") {
+  const std::vector<std::string> said =
+      unlike_evidence({cluster("a", {}), cluster("h", {constant(kNics, "0.967", {"cluster01"})})});
+  REQUIRE(said.size() == 1);
+  CHECK(said[0].find("not fitted, and 0.967 from cluster01") != std::string::npos);
+}
+
+TEST_CASE("constants of a calibration are named by their file, and cannot be switched off") {
+  SourcedValue own = constant(kNics, "0.9", {"1 KiB", "4 KiB", "16 KiB", "64 KiB", "1 MiB"});
+  own.source = "mine.csv, system mine";
+  const std::vector<std::string> said =
+      unlike_evidence({cluster("a", {own}), cluster("h", {constant(kNics, "0.967", {"cluster01"})})});
+  REQUIRE(said.size() == 1);
+  CHECK(said[0].find("0.9 from mine.csv, system mine, and 0.967 from cluster01") != std::string::npos);
+  CHECK(said[0].find("fits=none") == std::string::npos);
+}
+
+TEST_CASE("like evidence is not worth a word") {
+  const auto b200 = cluster("b", {constant(kNics, "0.967", {"cluster01"})});
+  const auto h100 = cluster("h", {constant(kNics, "0.967", {"cluster01"})});
+  CHECK(unlike_evidence({b200, h100}).empty());
+  CHECK(unlike_evidence({b200}).empty());
+  // Of one node, nothing that is said of calls across nodes counts; nor does what is said of kernels.
+  CHECK(unlike_evidence({{"a", false, {}}, {"b", false, {constant(kNics, "0.9", {"x"})}}}).empty());
+  CHECK(unlike_evidence({cluster("a", {}), cluster("b", {constant("gpu.copy_bandwidth", "1 GB/s", {"x"})})}).empty());
+}
+
+}  // namespace shardsim::evidence_test

@@ -1,0 +1,169 @@
+#include "study/confidence/interval.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <string>
+
+#include "base/csv.h"
+#include "base/files.h"
+#include "study/confidence/faster.h"
+
+namespace shardsim::interval_test {
+
+namespace {
+
+// Kernels are off by 0.1 and collectives by 0.3; whole iterations of the software by 0.2 in the mean, on two systems.
+ErrorModel model() {
+  return ErrorModel(residuals_of(
+      "class,system,name,predicted_ms,observed_ms,role,software,version,cluster,gpu,transport,model,plan,nodes,gpus,"
+      "batch_per_gpu,"
+      "parts\n"
+      "kernel/lookup,g,k,1,1.10517,predicted,,,,,,,,,,,\n"
+      "collective/rdma/from 64 MiB/all_to_all,c,k,1,1.34986,predicted,,,,,,,,,,,\n"
+      "iteration/soft,soft on a,i,10,11.0517,predicted,soft,,a,A100,infiniband,m,p,2,16,1,kernel/lookup=10\n"
+      "iteration/soft,soft on b,i,10,13.4986,predicted,soft,,b,A100,infiniband,m,p,2,16,1,kernel/lookup=10\n",
+      "test"));
+}
+
+IterationSetting on(const std::string& cluster) {
+  return {"soft", "", cluster, "A100", "infiniband", "m", "p", 2, 16, 1};
+}
+
+}  // namespace
+
+TEST_CASE("an interval holds its prediction, and is wider where more of it is uncertain") {
+  const Interval kernels = model().interval(10, on("x"), {{"kernel/lookup", 10}});
+  const Interval mixed =
+      model().interval(10, on("x"), {{"kernel/lookup", 2}, {"collective/rdma/from 64 MiB/all_to_all", 8}});
+  CHECK(kernels.low_ms < 10);
+  CHECK(kernels.high_ms > 10);
+  CHECK(kernels.low_ms * kernels.high_ms == doctest::Approx(100));
+  CHECK(mixed.high_ms > kernels.high_ms);
+  CHECK(model().interval(10, on("x"), {{"kernel/lookup", 10, true}}).high_ms > kernels.high_ms);
+  CHECK(model().interval(10, on("x"), {{"kernel/lookup", 10}}, {0.3, {}}).high_ms > kernels.high_ms);
+}
+
+TEST_CASE("the errors of parts and the rest of whole iterations add up in squares") {
+  const Interval interval = model().interval(10, on("x"), {{"kernel/lookup", 10}});
+  CHECK(interval.parts.front().scale == doctest::Approx(0.1).epsilon(1e-4));
+  CHECK(interval.scale() == doctest::Approx(std::hypot(0.1, interval.rest_scale)).epsilon(1e-4));
+}
+
+TEST_CASE("a part that was calibrated has the errors of its calibration, and the interval says so") {
+  const std::string exchange = "collective/rdma/from 64 MiB/all_to_all";
+  const Interval by_class = model().interval(10, on("x"), {{exchange, 10}});
+  const Interval own = model().interval(10, on("x"), {{exchange, 10, false, 0.05}});
+  CHECK(own.parts.front().scale == doctest::Approx(0.05));
+  CHECK(own.high_ms < by_class.high_ms);
+  CHECK(own.basis.ends_with(", and for all_to_all of what the calibration of 'x' left out"));
+  CHECK(by_class.basis.find("calibration") == std::string::npos);
+  const Interval half = model().interval(10, on("x"), {{exchange, 5, false, 0.05}, {exchange, 5}});
+  CHECK(half.parts.front().scale == by_class.parts.front().scale);
+}
+
+TEST_CASE("a system is left out of its own interval") {
+  const Interval interval = model().interval(10, on("b"), {{"kernel/lookup", 10}}, {}, "soft on b");
+  CHECK(interval.rest_scale == doctest::Approx(0).epsilon(1e-4));  // what is left, a, is off by what its kernels are
+}
+
+TEST_CASE("what nobody published is said in words") {
+  CHECK(model().interval(1, on("x"), {}).outside.empty());
+  IterationSetting many = on("x");
+  many.nodes = 16;
+  CHECK(outside_of(many, model().residuals()) ==
+        std::vector<std::string>{"no published run of soft on InfiniBand at more than 2 nodes"});
+  many.transport = "roce";
+  CHECK(outside_of(many, model().residuals()) ==
+        std::vector<std::string>{"no published run of soft on Ethernet (RoCE)"});
+  many.software = "none";
+  many.gpu = "B300";
+  CHECK(outside_of(many, model().residuals()) ==
+        std::vector<std::string>{"no published run without a simulated host", "no published run on B300"});
+  const std::vector<Residual> two = residuals_of(
+      "class,system,name,predicted_ms,observed_ms,role,software,version,cluster,gpu,transport,model,plan,nodes,gpus,"
+      "batch_per_gpu,parts\n"
+      "iteration/soft,soft on a,i,10,11,predicted,soft,,a,A100,none,m,p,1,8,1,kernel/lookup=10\n"
+      "iteration/none,none on b,i,10,11,predicted,none,,b,V100,none,m,p,1,8,1,kernel/lookup=10\n",
+      "test");
+  IterationSetting hostless = on("x");
+  hostless.software = "none";
+  hostless.nodes = 1;
+  CHECK(outside_of(hostless, two) == std::vector<std::string>{"no published run without a simulated host on A100"});
+}
+
+TEST_CASE("what two plans share is left out of their order") {
+  const ErrorModel errors = model();
+  const Interval first = errors.interval(10, on("x"), {{"kernel/lookup", 10}});
+  const Interval second = errors.interval(11, on("x"), {{"kernel/lookup", 11}});
+  const Interval elsewhere = errors.interval(11, on("y"), {{"kernel/lookup", 11}});
+  const double here = difference_of(10, first, 11, second).first_is_faster();
+  const double there = difference_of(10, first, 11, elsewhere).first_is_faster();
+  CHECK(here > there);
+  CHECK(there > 0.5);
+  CHECK(difference_of(11, second, 10, first).first_is_faster() == doctest::Approx(1 - here));
+  CHECK(difference_of(10, first, 10, first).first_is_faster() == doctest::Approx(0.5));
+  CHECK(difference_of(10, first, 10, first).expected_regret() == 0);  // one plan by two names
+}
+
+TEST_CASE("where hot rows lie widens intervals, and orders by what two plans do not share of it") {
+  const ErrorModel errors = model();
+  const std::vector<double> moved = {-0.2, 0.2, -0.1, 0.1}, other = {0.2, -0.2, 0.1, -0.1};
+  const auto placed = [&](double ms, const std::vector<double>& placements) {
+    return errors.interval(ms, on("x"), {{"kernel/lookup", ms}}, {0, placements});
+  };
+  const Interval known = placed(10, {}), drawn = placed(10, moved);
+  CHECK(drawn.placement_scale() == doctest::Approx(std::sqrt(0.025)));
+  CHECK(known.placement_scale() == 0);
+  CHECK(drawn.scale() == doctest::Approx(std::hypot(known.scale(), drawn.placement_scale())));
+  CHECK(drawn.low_ms < known.low_ms);
+  CHECK(drawn.high_ms > known.high_ms);
+  const auto chance = [&](const Interval& first, const Interval& second) {
+    return difference_of(10, first, 11, second).first_is_faster();
+  };
+  const double sure = chance(known, placed(11, {}));
+  CHECK(chance(drawn, placed(11, moved)) == doctest::Approx(sure));
+  CHECK(chance(drawn, placed(11, {})) < sure);
+  CHECK(chance(drawn, placed(11, other)) < chance(drawn, placed(11, {})));
+}
+
+TEST_CASE("a difference smaller than what a run repeats with is no order") {
+  const ErrorModel errors = model();
+  const Interval first = errors.interval(16.03, on("x"), {{"kernel/lookup", 16.03}});
+  const Interval second = errors.interval(16.05, on("x"), {{"kernel/lookup", 16.05}});
+  const double chance = difference_of(16.03, first, 16.05, second).first_is_faster();
+  CHECK(chance > 0.5);
+  CHECK(chance < 0.6);
+}
+
+// The mean range of n normal numbers over their standard deviation (Tippett 1925, table of d2 of control charts).
+TEST_CASE("what a run repeats with is that of the shipped table") {
+  const std::map<int, double> range_of = {{5, 2.326}, {10, 3.078}};
+  const std::string file = SHARDSIM_SOURCE_DIR "/scenarios/accuracy/repeats.csv";
+  const CsvTable table = parse_csv(read_file(file), file);
+  const auto number = [&](const CsvTable::Row& row, std::string_view column) {
+    return std::stod(row.cells[table.column(column).value()]);
+  };
+  double sum = 0;
+  for (const CsvTable::Row& row : table.rows) {
+    const double range = (number(row, "highest_ms") - number(row, "lowest_ms")) / number(row, "iteration_ms");
+    sum += range / range_of.at(static_cast<int>(number(row, "runs")));
+  }
+  const double deviation = sum / static_cast<double>(table.rows.size()) * std::sqrt(2 / std::numbers::pi);
+  CHECK(deviation == doctest::Approx(kRepeatScale).epsilon(0.01));
+}
+
+// Against a sum over the law itself.
+TEST_CASE("expected regret is the mean of what the other one gains") {
+  const Difference difference{0.1, 0.2};
+  double sum = 0;
+  constexpr double kStep = 1e-4, kFar = 200;
+  for (double x = difference.log_ratio / difference.scale; x < kFar; x += kStep)
+    sum += (error_chance(x + kStep) - error_chance(x)) * (difference.scale * (x + kStep / 2) - difference.log_ratio);
+  CHECK(difference.expected_regret() == doctest::Approx(sum).epsilon(1e-3));
+  CHECK(Difference{-0.1, 0}.expected_regret() == doctest::Approx(0.1));
+}
+
+}  // namespace shardsim::interval_test

@@ -1,0 +1,94 @@
+#include "study/drift/resharding.h"
+
+#include <doctest/doctest.h>
+
+#include "study/report/resharding_text.h"
+#include "tests/base/error_text.h"
+
+namespace shardsim::resharding_test {
+
+namespace {
+
+// Day t loses t seconds to the age of its plan, and moving takes nothing.
+DriftResult aging(int days) {
+  DriftResult result;
+  for (int t = 0; t <= days; ++t) {
+    DriftDay day;
+    day.day = t;
+    day.best_fits = true;
+    day.best = "torchrec";
+    day.chance = 0.9;
+    day.saved_s = t == 0 ? 0 : result.days.back().saved_s + t;
+    day.moved_bytes = 0x1p30;
+    result.days.push_back(day);
+  }
+  result.kept_s = 86'400.0 * days;
+  return result;
+}
+
+DriftResult full_from(DriftResult result, std::size_t day, bool any_plan) {
+  for (std::size_t t = day; t < result.days.size(); ++t) {
+    result.days[t].frozen_fits = false;
+    result.days[t].best_fits = any_plan;
+    result.days[t].saved_s = result.days[day - 1].saved_s;
+  }
+  return result;
+}
+
+DriftOptions pause_of(double seconds, int days) {
+  DriftOptions options;
+  options.days = days;
+  options.pause = Seconds{seconds};
+  return options;
+}
+
+}  // namespace
+
+// N days lose N (N - 1) / 2 + P seconds: least per day at N = sqrt(2 P).
+TEST_CASE("the interval loses least per day to old plans and to making new ones") {
+  const DriftResult result = aging(30);
+  for (const auto& [pause, days] : {std::pair{50.0, 10}, {200.0, 20}, {0.1, 1}})
+    CHECK(resharding_of(result, Seconds{pause}).every_days == days);
+  CHECK_FALSE(resharding_of(result, Seconds{1e9}).every_days.has_value());
+}
+
+TEST_CASE("memory is a last day, whether or not re-sharding pays before it") {
+  const DriftResult result = full_from(aging(30), 7, true);
+  CHECK(resharding_of(result, Seconds{50}).out_of_memory_day == 7);
+  CHECK(resharding_of(result, Seconds{50}).last_chance() == 7);
+  CHECK(has(resharding_text(result, pause_of(80, 30)),
+            "Re-shard on day 7 at the latest, because of memory: the plan of day 0 no longer fits then. Before that "
+            "day it does not pay off. Moving 1.00 GiB on day 7 takes"));
+  CHECK(has(resharding_text(result, pause_of(8, 30)),
+            "Re-shard every 4 days; on day 7 at the latest, when the plan of day 0 no longer fits in memory. Moving "
+            "1.00 GiB on day 4 takes 0 ms, and training pauses for another 8 s. Keeping the plan until day 6 would"));
+}
+
+TEST_CASE("where no plan fits any more, no re-sharding is advised for that day") {
+  const DriftResult result = full_from(aging(30), 7, false);
+  CHECK(resharding_of(result, Seconds{50}).no_plan_day == 7);
+  CHECK(resharding_of(result, Seconds{50}).last_chance() == 6);
+  CHECK(has(resharding_text(result, pause_of(50, 30)),
+            "From day 7 on neither the plan of day 0 nor a new one of the planners fits in memory"));
+}
+
+// 10 s a day from day 0 on are lost to the choice of the plan, and no more with its age.
+TEST_CASE("a plan that is slower from the start is to be replaced once, not every few days") {
+  DriftResult result = aging(30);
+  for (DriftDay& day : result.days) day.saved_s = 10 * (day.day + 1);
+  result.days[0].frozen_ms = 6;
+  result.days[0].best_ms = 1;
+  CHECK_FALSE(resharding_of(result, Seconds{20}).every_days.has_value());
+  CHECK(resharding_of(result, Seconds{20}).better_from_start);
+  CHECK(has(resharding_text(result, pause_of(20, 30)),
+            "Begin with another plan: on day 0 that of torchrec takes 1.000 ms, and that of the case 6.000 ms."));
+}
+
+TEST_CASE("a plan that fits for all days and never pays to replace is said to be good for all of them") {
+  const std::string text = resharding_text(aging(3), pause_of(1e9, 3));
+  CHECK(has(text, "Within 3 days re-sharding does not pay off"));
+  CHECK(has(text, "the plan of day 0 fits on all these days"));
+  CHECK_FALSE(has(text, "Keeping the plan"));
+}
+
+}  // namespace shardsim::resharding_test

@@ -1,0 +1,22 @@
+#include "study/report/alike_clusters.h"
+
+#include <doctest/doctest.h>
+
+namespace shardsim::alike_clusters_test {
+
+TEST_CASE("clusters that differ in what the model does not distinguish are said not to be told apart") {
+  const TimeOnCluster infiniband{"h100", "infiniband", "mine\n64", 12.35}, roce{"h100_roce", "roce", "mine\n64", 12.35};
+  const auto said = alike_clusters({infiniband, roce, infiniband, roce});
+  REQUIRE(said.size() == 1);
+  CHECK(said[0] ==
+        "Not told apart: 'h100' and 'h100_roce' come out alike to the last digit, for the model times InfiniBand and "
+        "RoCE with the same constants and nothing else tells them apart. Which of them is really faster is not known.");
+}
+
+TEST_CASE("one cluster twice, another time and another question are no pair") {
+  const TimeOnCluster one{"h100", "infiniband", "mine\n64", 12.35};
+  TimeOnCluster slower{"h100_roce", "roce", "mine\n64", 12.36}, other{"h100_roce", "roce", "mine\n32", 12.35};
+  CHECK(alike_clusters({one, one, slower, other}).empty());
+}
+
+}  // namespace shardsim::alike_clusters_test

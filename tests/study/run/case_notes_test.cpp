@@ -1,0 +1,133 @@
+#include <doctest/doctest.h>
+
+#include "study/run/case_result.h"
+#include "tests/physics/lab.h"
+
+namespace shardsim::case_notes_test {
+
+namespace {
+
+bool holds(const std::vector<std::string>& notes, const std::string& part) {
+  for (const std::string& note : notes) {
+    if (note.find(part) != std::string::npos) return true;
+  }
+  return false;
+}
+
+Case on_toy() {
+  Case item;
+  item.cluster = physics::cluster_spec("toy_2x4.yaml");
+  return item;
+}
+
+std::vector<std::string> notes_of(const CaseResult& result, const Case& item = on_toy(), const Plan& plan = {}) {
+  const Scenario scenario;
+  return case_notes(result, PreparedCase(scenario, item, Cluster(item.cluster), plan));
+}
+
+CaseResult unsteady() {
+  CaseResult result;
+  result.iteration_ms = 50;
+  result.timeline.steady = false;
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("a note on iterations that differ says by how much") {
+  CaseResult result = unsteady();
+  result.last_change = 0.0123;
+  CHECK(holds(notes_of(result), "Not steady after 4 iterations: the last one, which is shown, differs by +1.2 %"));
+  result.last_change = -0.5;
+  CHECK(holds(notes_of(result), "differs by -50 % from the one before it"));
+  result.last_change.reset();
+  CHECK(holds(notes_of(result), "Only one iteration was simulated"));
+  result.timeline.steady = true;
+  CHECK(notes_of(result).empty());
+}
+
+TEST_CASE("a published operation that the case does not have is told, with those that it has") {
+  CaseResult result = unsteady();
+  result.timeline.steady = true;
+  NamedTime time;
+  time.name = "lookup_row_wise";
+  result.times = {time};
+  Case item = on_toy();
+  item.published.resize(1);
+  item.published[0].quantity = "operation:lookup_row_wise";
+  CHECK(notes_of(result, item).empty());
+  item.published[0].quantity = "operation:lookup_rowwise";
+  CHECK(holds(notes_of(result, item),
+              "'operation:lookup_rowwise' is published, and no operation of this case has that "
+              "name. Did you mean 'lookup_row_wise'?"));
+}
+
+TEST_CASE("a note on a fabric that collapses says how much of the iteration is at stake") {
+  CaseResult result = unsteady();
+  result.timeline.steady = true;
+  NamedTime time;
+  time.op_class = "all_to_all";
+  time.exposed_ms = 6;
+  time.waiting_ms = 1;
+  result.times = {time, time};
+  Case item = on_toy();
+  CHECK(notes_of(result, item).empty());
+  item.cluster.fabric.collapse = true;
+  CHECK(holds(notes_of(result, item), "The 10.00 ms (20 % of the iteration)"));
+}
+
+// Eight ranks; the small table's hottest row is nearly all of it, but hardly anything of what is read.
+TEST_CASE("the note on skew names the table whose skew costs most, and advises tiers where there can be some") {
+  const Workload workload = read_workload(parse_yaml(R"(
+schema: shardsim.workload/1
+name: two_tables
+batch_per_gpu: 32
+tables:
+  - {name: small, kind: pooled, rows: 300, dim: 4, pooling_factor: 1, access: {family: zipf, s: 3}}
+  - {name: large, kind: pooled, rows: 100000, dim: 128, pooling_factor: 50, access: {family: zipf, s: 1.2}}
+)",
+                                                     "two_tables"),
+                                          "");
+  Case item = on_toy();
+  item.workload = workload;
+  item.load.row_shares = LoadOptions::RowShares::even;
+  Plan plan;
+  for (int table = 0; table < 2; ++table) {
+    Placement placement;
+    placement.table = table;
+    placement.strategy = Strategy::row_wise;
+    placement.row_end = workload.tables[static_cast<std::size_t>(table)].rows;
+    placement.column_end = workload.tables[static_cast<std::size_t>(table)].dim;
+    placement.holders = {{0, 1, 2, 3, 4, 5, 6, 7}};
+    plan.placements.push_back(placement);
+  }
+  CaseResult result = unsteady();
+  result.timeline.steady = true;
+  NamedTime lookup;
+  lookup.name = "lookup_row_wise";
+  lookup.span_ms = 10;
+  result.times = {lookup};
+  const std::vector<std::string> notes = notes_of(result, item, plan);
+  CHECK(holds(notes, "The most popular row-wise row of table 'large'"));
+  CHECK(holds(notes, "This also holds for: 1 row-wise table."));
+  CHECK_FALSE(holds(notes, "Replicating its most popular rows"));
+}
+
+TEST_CASE("a note names what a planner or a plan file states to no effect on the run") {
+  CaseResult result = unsteady();
+  result.timeline.steady = true;
+  Case item = on_toy();
+  Table table;
+  table.name = "history";
+  item.workload.tables = {table};
+  item.planner = parse_yaml("{name: torchrec, constraints: {\"*\": {output_dtype: fp16}}}", "planner");
+  CHECK(holds(notes_of(result, item), "which differs (history as fp32)"));
+  item.workload.wire_forward = WireDtype{Dtype::fp16};
+  CHECK(notes_of(result, item).empty());
+  Plan plan;
+  plan.idle_caches = {0};
+  item.plan_file = "plan.json";
+  CHECK(holds(notes_of(result, item, plan), "cache_params of the plan file have no effect"));
+}
+
+}  // namespace shardsim::case_notes_test

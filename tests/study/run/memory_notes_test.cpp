@@ -1,0 +1,86 @@
+#include "study/run/memory_notes.h"
+
+#include <doctest/doctest.h>
+
+#include "study/run/result_fields.h"
+#include "tests/base/error_text.h"
+#include "tests/physics/lab.h"
+
+namespace shardsim::memory_notes_test {
+namespace {
+
+constexpr std::int64_t kGiBytes = 1LL << 30;
+
+// One table on all eight ranks of the toy cluster, with 16 GiB each.
+struct Held {
+  Scenario scenario;
+  Case item;
+  Plan plan;
+  CaseResult result;
+
+  explicit Held(const std::string& kernel = "fused", const std::string& dense = "") {
+    item.cluster = physics::cluster_spec("toy_2x4.yaml");
+    item.cluster.host.memory.reset();
+    item.memory_model = physics::named("torchrec");
+    item.workload = read_workload(
+        parse_yaml("schema: shardsim.workload/1\nname: held\nbatch_per_gpu: 512\n" + dense +
+                       "tables:\n  - {name: t, rows: 128000000, dim: 128, kind: pooled, pooling_factor: 2}\n",
+                   "test"),
+        "");
+    plan.placements = {whole_table(0, item.workload.tables[0], Strategy::row_wise, {all_ranks(8)})};
+    plan.placements[0].compute_kernel = kernel;
+    result.memory_capacity = 16 * kGiBytes;
+    result.memory_per_rank.assign(8, 10 * kGiBytes);
+    result.memory_profile.ranks.resize(8);
+  }
+
+  std::string notes(double peak_gib) {
+    result.memory_profile.ranks[3].amounts[MemoryPart::tables] =
+        static_cast<std::int64_t>(peak_gib * static_cast<double>(kGiBytes));
+    std::string text;
+    for (const std::string& note : memory_notes(result, {scenario, item, Cluster(item.cluster), plan}))
+      text += note + "\n";
+    return text;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a peak beyond what a GPU has, and one that leaves little, are told; a plan that fits is what run calls so") {
+  Held held;
+  CHECK(held.notes(12).empty());
+  CHECK(fits(held.result));
+  CHECK(has(held.notes(15.9), "rank 3 is left with 0.10 GiB of the 16 GiB of a GPU"));
+  CHECK(fits(held.result));
+  CHECK(has(held.notes(17), "rank 3 holds 17.00 GiB, 1.00 more than the 16 GiB of a GPU"));
+  CHECK_FALSE(fits(held.result));
+  CHECK(bytes_over(memory_need(held.result), held.result.memory_capacity) == kGiBytes);
+  held.result.buffers_counted = false;  // the capacity is a limit for rows, and they keep it
+  CHECK(fits(held.result));
+}
+
+TEST_CASE("what is reserved is told beside what is left") {
+  Held held;
+  held.item.cluster.gpu.reserved = Bytes{2 * kGiBytes};
+  CHECK(room_text(Cluster(held.item.cluster)) == "the 14 GiB of a GPU (of its 16, 2 are reserved)");
+}
+
+// 128,000,000 rows of 512 B on two nodes: 30.5 GiB each, and row-wise Adagrad's states beside them.
+TEST_CASE("rows in host memory whose size the cluster does not state are told with their bytes") {
+  Held held("fused_uvm");
+  CHECK(has(held.notes(1), "GiB of the host memory of node 0, and the cluster does not state how much a node has"));
+  held.item.cluster.host.memory = Bytes{1LL << 40};
+  CHECK(held.notes(1).empty());
+  const auto rows = host_rows_notes({held.scenario, held.item, Cluster(held.item.cluster), held.plan});
+  REQUIRE(rows.size() == 1);
+  CHECK(has(rows[0], "GiB of the host memory of node 0, which has 1024 GiB."));
+  const Held fused;
+  CHECK(host_rows_notes({fused.scenario, fused.item, Cluster(fused.item.cluster), fused.plan}).empty());
+}
+
+TEST_CASE("activations of layers that are not stated are told as unknown") {
+  Held held("fused", "dense: {parameters_bytes: \"100 MB\"}\n");
+  CHECK(has(held.notes(1), "How much memory their activations take is unknown"));
+}
+
+}  // namespace shardsim::memory_notes_test

@@ -1,0 +1,210 @@
+#include "study/sweep/kept_plan.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/rng.h"
+#include "plan/check.h"
+#include "plan/memory_model.h"
+#include "study/planning/prepared_case.h"
+#include "study/run/case_result.h"
+
+namespace shardsim::kept_plan_test {
+
+namespace {
+
+Case case_of(const std::string& file, const std::string& name) {
+  Scenario scenario = read_scenario(std::string(SHARDSIM_SOURCE_DIR) + "/scenarios/" + file, {});
+  const auto found = std::ranges::find(scenario.cases, name, &Case::name);
+  REQUIRE(found != scenario.cases.end());
+  found->payload_both = false;
+  return *found;
+}
+
+Plan plan_of(const Case& item) {
+  return make_plan(item, cluster_of(item), 7, {});
+}
+
+std::shared_ptr<const IterationJudge> judge() {
+  static const auto shipped = std::make_shared<const IterationJudge>();
+  return shipped;
+}
+
+// What `shardsim run` says of the case with this plan, from nothing.
+PointFigures run_figures(const Case& item, const Plan& plan) {
+  const Scenario scenario;
+  const PreparedCase prepared(scenario, item, cluster_of(item), plan);
+  check_memory(plan, item.workload, prepared.cluster, *make_memory_model(item.memory_model));
+  const CaseResult result = simulated_case(prepared, false);
+  REQUIRE(!result.path.empty());
+  const double spread = result.drawn ? result.drawn->iteration_ms.standard_error / result.iteration_ms : 0;
+  const Interval interval = judge()->wordless_interval(
+      item, {result.iteration_ms, result.timeline, result.path, {spread, result.placement_log_times}});
+  return {result.iteration_ms,
+          interval,
+          result.samples_per_s,
+          result.limit,
+          std::ranges::max(result.memory_per_rank),
+          result.memory_profile.highest().bytes(),
+          result.buffers_counted,
+          result.memory_capacity};
+}
+
+// Figures, or why there are none.
+template <typename Simulate>
+std::pair<PointFigures, std::string> outcome(const Simulate& simulate) {
+  try {
+    return {simulate(), ""};
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    return {{}, text.substr(text.find("': ") == std::string::npos ? 0 : text.find("': ") + 3)};
+  }
+}
+
+// One value of a case each, from a few that come again.
+using Change = std::function<void(Case&, Rng&)>;
+
+double one_of(Rng& rng, std::initializer_list<double> values) {
+  return *(values.begin() + rng.below(values.size()));
+}
+
+std::vector<Change> changes() {
+  return {
+      [](Case& item, Rng& rng) {
+        item.workload.batch_per_gpu = static_cast<std::int64_t>(one_of(rng, {96, 128, 192}));
+      },
+      [](Case& item, Rng& rng) {
+        if (item.cluster.nics) item.cluster.nics->rate = {one_of(rng, {12.5e9, 25e9, 50e9})};
+      },
+      [](Case& item, Rng& rng) {
+        item.cluster.gpu.hbm_bandwidth = {one_of(rng, {1e12, 2e12})};
+      },
+      [](Case& item, Rng& rng) {
+        item.cluster.gpu.overlap_slowdown = one_of(rng, {0, 0.1});
+      },
+      [](Case& item, Rng& rng) {
+        item.cluster.host.time_factor = one_of(rng, {1, 3});
+      },
+      [](Case& item, Rng& rng) {
+        item.cluster.pcie.generation = static_cast<int>(one_of(rng, {3, 4}));
+      },
+      [](Case& item, Rng& rng) {
+        item.cluster.launch_overhead = {one_of(rng, {1e-5, 5e-5})};
+      },
+      [](Case& item, Rng& rng) {
+        item.cluster.faults.clear();
+        if (rng.below(2) == 0) item.cluster.faults = {{0, 0, {}, 0.5, one_of(rng, {0.5, 0.8})}};
+      },
+      [](Case& item, Rng& rng) {
+        item.workload.tables.front().access.s = one_of(rng, {0.7, 1.2});
+      },
+      [](Case& item, Rng& rng) { item.workload.tables.back().dtype = rng.below(2) == 0 ? Dtype::fp16 : Dtype::fp32; },
+      [](Case& item, Rng& rng) { item.workload.optimizer = rng.below(2) == 0 ? "sgd" : "adagrad"; },
+      [](Case& item, Rng& rng) {
+        item.workload.id_bytes = static_cast<int>(one_of(rng, {4, 8}));
+      },
+      [](Case& item, Rng& rng) {
+        item.load.row_shares = rng.below(2) == 0 ? LoadOptions::RowShares::even : LoadOptions::RowShares::real;
+      },
+      [](Case& item, Rng& rng) { item.load.row_cut = rng.below(2) == 0 ? RowCut::blocks : RowCut::modulo; },
+      [](Case& item, Rng& rng) { item.overlap = rng.below(2) == 0; },
+      [](Case& item, Rng& rng) {
+        item.iterations = static_cast<int>(one_of(rng, {1, 2, 5}));
+      },
+      [](Case& item, Rng& rng) { item.network = named_map(rng.below(2) == 0 ? "closed_form" : "fair_queues"); },
+      [](Case& item, Rng& rng) { item.compute_model = named_map(rng.below(2) == 0 ? "gpu_kernels" : "roofline"); },
+      [](Case& item, Rng& rng) {
+        item.algorithms.clear();
+        if (rng.below(2) == 0) item.algorithms["all_reduce"] = rng.below(2) == 0 ? "ring" : "tree";
+      },
+      [](Case& item, Rng& rng) {
+        if (item.software) item.software->launch = {one_of(rng, {1e-6, 2e-5})};
+      },
+  };
+}
+
+// Walks from case to case, one to three values at a time, and now and then back to the first one.
+void check_walk(const Case& first, int steps, std::uint64_t seed) {
+  const Plan plan = plan_of(first);
+  const std::vector<Change> all = changes();
+  KeptPlan kept(plan, judge());
+  Rng rng(seed);
+  Case item = first;
+  int simulated = 0;
+  for (int step = 0; step < steps; ++step) {
+    for (std::uint64_t i = rng.below(3); i < 3 && step > 0; ++i) all[rng.below(all.size())](item, rng);
+    if (step % 10 == 9) item = first;
+    CAPTURE(step);
+    const auto of_kept = outcome([&] { return kept.figures(item); });
+    const auto of_run = outcome([&] { return run_figures(item, plan); });
+    CHECK(of_kept.first == of_run.first);
+    CHECK(of_kept.second == of_run.second);
+    simulated += of_kept.second.empty() ? 1 : 0;
+  }
+  CHECK(simulated > steps / 2);
+}
+
+Failure failure_of(KeptPlan& kept, const Case& item) {
+  try {
+    kept.figures(item);
+  } catch (const Error& error) {
+    return error.failure();
+  }
+  FAIL("no error");
+  return Failure::run;
+}
+
+}  // namespace
+
+TEST_CASE("whatever changes from case to case, a kept plan says what a run says, to the last bit") {
+  check_walk(case_of("toy.yaml", "flexshard_3tier"), 60, 1);
+  check_walk(case_of("mixed.yaml", "sparse_dist"), 40, 2);
+}
+
+TEST_CASE("so it does where hosts launch what runs") {
+  check_walk(case_of("wide_deep.yaml", "hugectr2.2/v100/1x512/dim16/vocab2322444"), 40, 3);
+}
+
+TEST_CASE("a plan that does not suit a case is refused, and the next case is simulated") {
+  const Case first = case_of("toy.yaml", "flexshard_3tier");
+  KeptPlan kept(plan_of(first), judge());
+  const PointFigures before = kept.figures(first);
+  Case item = first;
+  item.cluster.nodes = 1;
+  CHECK(failure_of(kept, item) == Failure::input);
+  item = first;
+  item.cluster.gpu.hbm = item.cluster.gpu.reserved;
+  CHECK(failure_of(kept, item) == Failure::infeasible);
+  item = first;
+  item.job = JobPart{};
+  CHECK(failure_of(kept, item) == Failure::input);
+  CHECK(kept.figures(first) == before);
+}
+
+TEST_CASE("the network that allows one engine in a process is asked as often as any other") {
+  Case item = case_of("toy.yaml", "flexshard_3tier");
+  KeptPlan kept(plan_of(item), judge());
+  const PointFigures fair = kept.figures(item);
+  item.network = named_map("simgrid");
+  const PointFigures first = kept.figures(item), second = kept.figures(item);
+  CHECK(first == second);
+  CHECK(first.iteration_ms == doctest::Approx(fair.iteration_ms).epsilon(1e-6));
+}
+
+TEST_CASE("drawn batches are those of a run") {
+  Case item = case_of("toy.yaml", "flexshard_3tier");
+  const Plan plan = plan_of(item);
+  item.load.batches = LoadOptions::Batches::drawn;
+  item.load.iterations = 3;
+  KeptPlan kept(plan, judge());
+  CHECK(kept.figures(item) == run_figures(item, plan));
+  ++item.load.seed;
+  CHECK(kept.figures(item) == run_figures(item, plan));
+}
+
+}  // namespace shardsim::kept_plan_test

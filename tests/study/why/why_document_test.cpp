@@ -1,0 +1,46 @@
+#include "study/why/why_document.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/base/error_text.h"
+
+namespace shardsim::why_document_test {
+namespace {
+
+std::string not_on_path(std::vector<SlackPart> slack) {
+  Why why;
+  why.iteration_ms = 50;
+  why.slack = std::move(slack);
+  return document_text(why_document(why, nullptr, "main", Medium::terminal), 100, false);
+}
+
+}  // namespace
+
+TEST_CASE("slack that rounds to nothing is not shown as none, and none is said to be another path") {
+  const std::string little = not_on_path({{"lookup", "lookup", 0.001, 3}, {"update", "update", 1.25, 0}});
+  CHECK(has(little, "< 0.01"));
+  CHECK(has(little, "1.25"));
+  CHECK_FALSE(has(little, "another path"));
+  const std::string none = not_on_path({{"lookup", "lookup", 1e-12, 3}});
+  CHECK(has(none, "  lookup     lookup         0  "));
+  CHECK(has(none, "another path of the same length"));
+}
+
+TEST_CASE("a lever within rounding of nothing is said as nothing, of either sign") {
+  Why why;
+  why.iteration_ms = 12.35;
+  Help help;
+  help.iteration_ms = 12.35;
+  help.elasticities = {{.lever = "nics", .name = "NIC rate", .percent = 0.4},
+                       {.lever = "host", .name = "host time", .percent = -0.01}};
+  help.supposed = {{"free_nics", "if the NICs were free", 9, 27.1},
+                   {"free_host", "if the host were free", 12.38, -0.24}};
+  const std::string text = document_text(why_document(why, &help, "main", Medium::terminal), 120, false);
+  CAPTURE(text);
+  CHECK(has(text, "host time  nothing"));
+  CHECK(has(text, "NIC rate      0.40"));
+  CHECK(has(text, "if the host were free         12.38    nothing"));
+  CHECK_FALSE(has(text, "-0.2"));
+}
+
+}  // namespace shardsim::why_document_test

@@ -45,17 +45,15 @@ class MemoryModel {
   virtual void set_copies(CostParameters& /*cost*/) const {}
 };
 
+using MemoryModelMaker = std::unique_ptr<MemoryModel>(MapReader& options);
+
 struct MemoryModelEntry {
   std::string_view name;
   std::string_view help;
-  std::unique_ptr<MemoryModel> (*make)(MapReader& options);
+  MemoryModelMaker* make;
 };
 
 std::span<const MemoryModelEntry> memory_models();  // alphabetical
-
-// One maker per file of memory_models/; the table in memory_models/all.cpp lists them.
-std::unique_ptr<MemoryModel> make_paper_memory(MapReader& options);
-std::unique_ptr<MemoryModel> make_torchrec_memory(MapReader& options);
 
 // Makes the implementation that `options` (a map with `name`) names. Errors: an unknown name (the known ones are
 // listed), unknown options.

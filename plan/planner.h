@@ -68,10 +68,12 @@ class Planner {
   virtual Plan plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const = 0;
 };
 
+using PlannerMaker = std::unique_ptr<Planner>(MapReader& options);
+
 struct PlannerEntry {
   std::string_view name;  // as written in a scenario
   std::string_view help;  // one line
-  std::unique_ptr<Planner> (*make)(MapReader& options);
+  PlannerMaker* make;
   bool drawn = false;  // whether the plan is drawn at random, with the option `seed`
   bool tiers = false;  // whether it may cut the rows of a table into tiers, which TorchRec cannot
 };

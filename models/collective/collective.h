@@ -48,11 +48,13 @@ struct CollectiveLoads {
 // Contract of `expand`: every byte that crosses a link is in that link's load; sums of bytes out equal sums of bytes
 // in; no load exceeds what the algorithm's schedule sends. It is asked for kinds that it supports, and two ranks or
 // more.
+using CollectiveExpander = CollectiveLoads(const CollectiveCall& call, const Cluster& cluster);
+
 struct CollectiveEntry {
   std::string_view name;
   std::string_view help;
   bool (*supports)(CollectiveKind kind);
-  CollectiveLoads (*expand)(const CollectiveCall& call, const Cluster& cluster);
+  CollectiveExpander* expand;
 };
 
 std::span<const CollectiveEntry> collective_algorithms();  // alphabetical

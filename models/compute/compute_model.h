@@ -80,10 +80,15 @@ class ComputeModel {
 // they are used for it. "" if they hold, nothing was fitted, or the time of the operation is given.
 std::string outside_fit(const ComputeWork& work, const GpuSpec& gpu);
 
+// The rate of the GPU for products in the work's precision. Error (Failure::input): the GPU does not state it.
+Flops product_rate(const ComputeWork& work, const GpuSpec& gpu);
+
+using ComputeModelMaker = std::unique_ptr<ComputeModel>(MapReader& options);
+
 struct ComputeModelEntry {
   std::string_view name;
   std::string_view help;
-  std::unique_ptr<ComputeModel> (*make)(MapReader& options);
+  ComputeModelMaker* make;
   bool asks_row_growth = false;  // RowWork::distinct_growth changes what it answers
 };
 

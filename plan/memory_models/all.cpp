@@ -4,6 +4,9 @@
 #include "plan/memory_model.h"
 
 namespace shardsim {
+
+MemoryModelMaker make_paper_memory, make_torchrec_memory;  // of the files beside this one
+
 namespace {
 
 constexpr std::array kMemoryModels = {

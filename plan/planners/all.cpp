@@ -3,9 +3,15 @@
 
 #include "base/tree/map_reader.h"
 #include "plan/planner.h"
-#include "plan/planners/factories.h"
 
 namespace shardsim {
+
+// Those of the files beside this one. Each reads its own options but `name`.
+PlannerMaker make_autoshard, make_greedy, make_hugectr, make_hugectr_hybrid, make_memory_balanced, make_neuroshard,
+    make_per_table, make_random, make_search, make_torchrec;
+std::unique_ptr<Planner> make_flexshard(int tiers, MapReader& options);        // 2 or 3
+std::unique_ptr<Planner> make_uniform(Strategy strategy, MapReader& options);  // all tables alike
+
 namespace {
 
 template <Strategy strategy>

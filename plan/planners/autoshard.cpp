@@ -4,7 +4,7 @@
 
 #include "base/units.h"
 #include "plan/autoshard/policy.h"
-#include "plan/planners/factories.h"
+#include "plan/planner.h"
 
 namespace shardsim {
 namespace {

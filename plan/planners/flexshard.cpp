@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "plan/constraints.h"
-#include "plan/planners/factories.h"
 #include "plan/planners/plan_parts.h"
 #include "plan/planners/tier_cut.h"
 
@@ -273,28 +272,6 @@ Plan Flexshard::plan_sequences(const Workload& workload, const Cluster& cluster,
 }
 
 }  // namespace
-
-Plan tiered_plan(const TierCut& cut, const Workload& workload, const Cluster& cluster, std::uint64_t seed) {
-  Plan plan;
-  plan.hash_seed = seed;
-  for (std::size_t t = 0; t < workload.tables.size(); ++t) {
-    const std::uint64_t dp_end = cut.dp[t];
-    const std::uint64_t flex_end = dp_end + cut.flex[t];
-    const auto add = [&](Strategy strategy, std::uint64_t begin, std::uint64_t end) {
-      if (begin == end) return;
-      const bool by_node = strategy == Strategy::flex;
-      Placement tier = whole_table(static_cast<int>(t), workload.tables[t], strategy,
-                                   by_node ? node_groups(cluster) : world_group(cluster));
-      tier.row_begin = begin;
-      tier.row_end = end;
-      plan.placements.push_back(tier);
-    };
-    add(Strategy::data_parallel, 0, dp_end);
-    add(Strategy::flex, dp_end, flex_end);
-    add(Strategy::row_wise, flex_end, workload.tables[t].rows);
-  }
-  return plan;
-}
 
 std::unique_ptr<Planner> make_flexshard(int tiers, MapReader& options) {
   return std::make_unique<Flexshard>(options, tiers);

@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "plan/column_shards/cost_source.h"
 #include "plan/column_shards/piece_kinds.h"
-#include "plan/planners/factories.h"
+#include "plan/planner.h"
 
 namespace shardsim {
 namespace {

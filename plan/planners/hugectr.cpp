@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "plan/planners/factories.h"
 #include "plan/planners/hugectr_search.h"
+#include "plan/planners/steps.h"
 
 namespace shardsim {
 namespace {

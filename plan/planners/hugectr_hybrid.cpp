@@ -5,7 +5,7 @@
 #include <numeric>
 #include <optional>
 
-#include "plan/planners/factories.h"
+#include "plan/planner.h"
 #include "plan/planners/tier_cut.h"
 
 namespace shardsim {

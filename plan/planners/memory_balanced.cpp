@@ -3,7 +3,7 @@
 #include <functional>
 #include <utility>
 
-#include "plan/planners/factories.h"
+#include "plan/planners/steps.h"
 
 namespace shardsim {
 namespace {

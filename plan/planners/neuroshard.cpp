@@ -6,7 +6,7 @@
 #include "plan/check.h"
 #include "plan/column_shards/column_search.h"
 #include "plan/column_shards/cost_source.h"
-#include "plan/planners/factories.h"
+#include "plan/planner.h"
 
 namespace shardsim {
 namespace {

@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "plan/planners/factories.h"
 #include "plan/planners/plan_parts.h"
 
 namespace shardsim {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "plan/planners/factories.h"
+#include "plan/planner.h"
 #include "plan/torchrec/bridge/choice.h"
 #include "plan/torchrec/bridge/given_plan.h"
 #include "plan/torchrec/search/partitioner.h"

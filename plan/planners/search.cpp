@@ -10,7 +10,7 @@
 #include "base/tree/tree_editor.h"
 #include "plan/check.h"
 #include "plan/plan_file.h"
-#include "plan/planners/factories.h"
+#include "plan/planner.h"
 #include "plan/search/candidates.h"
 #include "plan/search/local_search.h"
 

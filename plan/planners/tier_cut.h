@@ -5,7 +5,10 @@
 #include <vector>
 
 #include "models/access/access_distribution.h"
+#include "models/workload/workload.h"
 #include "plan/flexshard_equations.h"
+#include "plan/plan.h"
+#include "topology/graph/cluster.h"
 
 namespace shardsim {
 
@@ -80,5 +83,8 @@ double smallest_extra_bytes(const CostParameters& cost, const MergedRows& rows, 
 
 // Needs request.extra_bytes >= smallest_extra_bytes and never exceeds it.
 TierCut tier_cut(const CostParameters& cost, const MergedRows& rows, const TierRequest& request);
+
+// Every table in the tiers of the cut: data-parallel, flex by node, row-wise over all ranks.
+Plan tiered_plan(const TierCut& cut, const Workload& workload, const Cluster& cluster, std::uint64_t seed);
 
 }  // namespace shardsim

@@ -1,4 +1,4 @@
-#include "plan/planners/factories.h"
+#include "plan/planner.h"
 #include "plan/torchrec/bridge/choice.h"
 
 namespace shardsim {

@@ -46,10 +46,12 @@ class Network {
                    const std::function<void(NetworkSession&)>& body) = 0;
 };
 
+using NetworkMaker = std::unique_ptr<Network>(MapReader& options);
+
 struct NetworkEntry {
   std::string_view name;
   std::string_view help;
-  std::unique_ptr<Network> (*make)(MapReader& options);
+  NetworkMaker* make;
   bool once = false;  // one engine per process
 };
 

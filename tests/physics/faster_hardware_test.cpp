@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "base/rng.h"
-#include "models/collective/algorithms/algorithms.h"
+#include "models/collective/algorithms/schedules.h"
 #include "models/collective/fitted_overheads.h"
 #include "models/collective/nccl/cost.h"
 #include "sim/engine/op_work.h"

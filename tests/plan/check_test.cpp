@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "plan/planners/factories.h"
+#include "plan/planners/steps.h"
 #include "tests/plan/test_setting.h"
 
 namespace shardsim::check_test {

@@ -7,6 +7,10 @@
 
 namespace shardsim {
 
+// Of the files beside this one.
+FamilyMaker make_explicit, make_log_normal, make_piecewise_power_law, make_steps, make_uniform, make_zipf,
+    make_zipf_mandelbrot;
+
 std::span<const FamilyEntry> access_families() {
   static constexpr std::array<FamilyEntry, 8> kFamilies{{
       {"counts", make_explicit},

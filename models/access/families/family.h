@@ -13,12 +13,12 @@
 
 namespace shardsim {
 
-// The families of access distributions, one file each. To add one: its file, its factory here, its row in all.cpp, its
-// keys in access_reader.cpp.
+// The families of access distributions, one file each. To add one: its file, its maker and its row in all.cpp, its keys
+// in access_reader.cpp.
 
 using FamilyPointer = std::shared_ptr<const AccessDistribution::Family>;
 
-// What every factory gets; `place` is for its errors (Failure::input), which report parameters outside their range.
+// What every maker gets; `place` is for its errors (Failure::input), which report parameters outside their range.
 struct FamilyInput {
   const AccessSpec& spec;
   std::uint64_t rows;
@@ -56,20 +56,14 @@ class EqualRuns : public AccessDistribution::Family {
   std::vector<Run> runs_;
 };
 
+using FamilyMaker = FamilyPointer(const FamilyInput& input);
+
 struct FamilyEntry {
   std::string_view name;
-  FamilyPointer (*make)(const FamilyInput&);
+  FamilyMaker* make;
 };
 
 std::span<const FamilyEntry> access_families();  // alphabetical
-
-FamilyPointer make_uniform(const FamilyInput& input);
-FamilyPointer make_zipf(const FamilyInput& input);
-FamilyPointer make_zipf_mandelbrot(const FamilyInput& input);
-FamilyPointer make_piecewise_power_law(const FamilyInput& input);
-FamilyPointer make_log_normal(const FamilyInput& input);
-FamilyPointer make_explicit(const FamilyInput& input);
-FamilyPointer make_steps(const FamilyInput& input);
 
 // Unknown name: an input error listing the known ones.
 FamilyPointer make_family(const FamilyInput& input);

@@ -4,9 +4,13 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "models/collective/algorithms/algorithms.h"
+#include "models/collective/collective.h"
 
 namespace shardsim {
+
+// Of the files beside this one.
+CollectiveExpander expand_direct, expand_nccl, expand_ring, expand_tree, expand_two_level;
+
 namespace {
 
 bool is_collected(CollectiveKind kind) {

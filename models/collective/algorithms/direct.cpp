@@ -2,7 +2,6 @@
 #include <cmath>
 #include <map>
 
-#include "models/collective/algorithms/algorithms.h"
 #include "models/collective/byte_matrix.h"
 #include "models/collective/channel_layout.h"
 #include "models/collective/load_builder.h"
@@ -210,6 +209,7 @@ void add_shift(const CollectiveCall& call, const Cluster& cluster, double pair_r
 
 }  // namespace
 
+// Every pair exchanges directly, all pairs at once (all_to_all, send_recv).
 CollectiveLoads expand_direct(const CollectiveCall& call, const Cluster& cluster) {
   const CallShape shape = call_shape(call, cluster);
   LoadBuilder builder(call.ranks, shape, cluster);

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "models/collective/algorithms/algorithms.h"
+#include "models/collective/algorithms/schedules.h"
 #include "models/collective/nccl/cost.h"
 
 namespace shardsim {
@@ -62,6 +62,8 @@ Seconds shown_latency(const NcclTime& chosen, const OverheadSpec& overhead) {
 
 }  // namespace
 
+// What NCCL's own cost model chooses, with its latency and bandwidth (all_reduce, reduce_scatter, all_gather,
+// broadcast); GPUs only.
 CollectiveLoads expand_nccl(const CollectiveCall& call, const Cluster& cluster) {
   if (cluster.spec().device == "cpu")
     throw input_error({"collective algorithm"}, "NCCL runs on GPUs, and this cluster has none", "Use auto, or ring");

@@ -1,4 +1,4 @@
-#include "models/collective/algorithms/algorithms.h"
+#include "models/collective/algorithms/schedules.h"
 
 namespace shardsim {
 namespace {

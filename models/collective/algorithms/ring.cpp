@@ -1,4 +1,4 @@
-#include "models/collective/algorithms/algorithms.h"
+#include "models/collective/algorithms/schedules.h"
 #include "models/collective/channel_layout.h"
 #include "models/collective/nccl/cost.h"
 
@@ -70,6 +70,7 @@ void add_rings(const CollectiveCall& call, const std::vector<NodeMembers>& nodes
   }
 }
 
+// Rings through all ranks, in channels (all_reduce, reduce_scatter, all_gather, broadcast).
 CollectiveLoads expand_ring(const CollectiveCall& call, const Cluster& cluster) {
   const CallShape shape = call_shape(call, cluster);
   LoadBuilder builder(call.ranks, shape, cluster);

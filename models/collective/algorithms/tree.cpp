@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "models/collective/algorithms/algorithms.h"
+#include "models/collective/algorithms/schedules.h"
 #include "models/collective/channel_layout.h"
 
 namespace shardsim {
@@ -69,6 +69,7 @@ void add_double_tree(const CollectiveCall& call, const std::vector<NodeMembers>&
   add_tree_over_nodes(laid, static_cast<double>(call.bytes), builder);
 }
 
+// Double binary tree over the nodes, chains inside them (all_reduce).
 CollectiveLoads expand_tree(const CollectiveCall& call, const Cluster& cluster) {
   const CallShape shape = call_shape(call, cluster);
   const GroupShape& group = shape.group;

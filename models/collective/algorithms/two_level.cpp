@@ -1,4 +1,3 @@
-#include "models/collective/algorithms/algorithms.h"
 #include "models/collective/channel_layout.h"
 #include "models/collective/load_builder.h"
 
@@ -27,13 +26,14 @@ void add_across(const std::vector<NodeMembers>& nodes, double bytes, LoadBuilder
 
 }  // namespace
 
+// Rings inside the nodes and, at the same time, rings across them (all_reduce).
 // The levels are pipelined: the loads of all levels are in one set, so the slowest level sets the time. A group without
 // two even levels (one node, one rank per node, unequal nodes) goes around a plain ring, and says so.
 CollectiveLoads expand_two_level(const CollectiveCall& call, const Cluster& cluster) {
   const CallShape whole = call_shape(call, cluster);
   const GroupShape& shape = whole.group;
   if (!shape.across_nodes() || shape.max_per_node < 2 || shape.min_per_node != shape.max_per_node)
-    return expand_ring(call, cluster);
+    return expand_collective(call, cluster, "ring");
   const auto nodes = members_by_node(call.ranks, cluster);
   const double bytes = static_cast<double>(call.bytes);
   LoadBuilder builder(call.ranks, whole, cluster);

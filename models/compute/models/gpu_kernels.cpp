@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "models/compute/kernels/kernels.h"
-#include "models/compute/models/models.h"
 
 namespace shardsim {
 namespace {
@@ -96,6 +95,11 @@ class GpuKernels final : public ComputeModel {
 
 }  // namespace
 
+// Kernels as they are on each GPU (models/compute/kernels/, models/compute/gpus/). Options: `gpu`, the name of the GPU
+// whose constants are taken instead of those of the cluster's model; `file`, a table of GPUs on top of the shipped one;
+// `in_situ` (1), the part of a product's rate that is left in a running iteration; `kernel_fixed`, start and end of a
+// kernel, instead of the GPU's; `update_factor` (1 or more), by which updates of rows are slower than one fused kernel.
+// Errors (Failure::input): as read_gpu_table(); a cluster whose GPU no entry fits, when it is asked.
 std::unique_ptr<ComputeModel> make_gpu_kernels(MapReader& options) {
   GpuTable table = shipped_gpu_table();
   if (options.has("file")) table = read_gpu_table(options.text("file"), std::move(table));

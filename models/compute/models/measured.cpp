@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "base/files.h"
 #include "base/text.h"
+#include "models/compute/compute_model.h"
 #include "models/compute/embedding_measurements.h"
-#include "models/compute/models/models.h"
+#include "models/compute/models/measured_curve.h"
 
 namespace shardsim {
 namespace {
@@ -105,28 +105,12 @@ class Measured final : public ComputeModel {
 
 }  // namespace
 
-double MeasuredCurve::at(double a, double b) const {
-  double most_a = 0, most_b = 0;
-  for (const Point& point : points_) {
-    most_a = std::max(most_a, point.a);
-    most_b = std::max(most_b, point.b);
-  }
-  const double beyond = std::max({1.0, a / most_a, b / most_b});
-  return beyond * inside(a / beyond, b / beyond);
-}
-
-double MeasuredCurve::inside(double a, double b) const {
-  double upper = HUGE_VAL, lower = 0;
-  for (const Point& point : points_) {
-    upper = std::min(upper, point.seconds * std::max({1.0, a / point.a, b / point.b}));
-    lower = std::max(lower, point.seconds * std::min({1.0, a / point.a, b / point.b}));
-  }
-  // Below every size the lower bound sinks to nothing, yet a call takes its start: the least measured time stays.
-  double least = HUGE_VAL;
-  for (const Point& point : points_) least = std::min(least, point.seconds);
-  return std::max(least, std::sqrt(upper * lower));
-}
-
+// Option `file`: the CSV table of shardsim-microbench (or of public measurements), as the current folder sees it.
+// Lookups and sorted updates (per optimizer) are interpolated by bytes and lookups, dense products by FLOP; what is
+// only traffic takes the measured copy rate and an empty call. Rows of quality C, warm caches and skewed indices are
+// not used, nor rows whose tables are read more than once over where others are there: caches serve those.
+// Errors (Failure::input): what read_embedding_table() finds; a kind of operation or optimizer that the file has no row
+// of, when it is asked for.
 std::unique_ptr<ComputeModel> make_measured(MapReader& options) {
   const Place place = options.place_of("file");
   const std::string file = options.text("file");

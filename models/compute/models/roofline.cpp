@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "models/compute/models/models.h"
+#include "models/compute/compute_model.h"
 
 namespace shardsim {
 namespace {
@@ -64,6 +64,15 @@ std::string outside_fit(const ComputeWork& work, const GpuSpec& gpu) {
   return gflop > range.gflop_to ? fmt::format("{:.3g} GFLOP (fitted up to {:.3g})", gflop, range.gflop_to) : "";
 }
 
+// The roofline of one operation, alone on its device (docs/formats/measurements.md, gpu constants):
+//   kernel_overhead + max(hbm_bytes / copy_bandwidth, flops / (rate of the precision x flops_efficiency),
+//                         lookups / lookups_per_ns).
+// A sorted exact update (FBGEMM's kind) is several kernels, a sort, and memory traffic at part of the copy rate:
+//   sorted_update_kernels x kernel_overhead + lookups x sort_per_lookup
+//     + hbm_bytes / (sorted_update_efficiency x copy_bandwidth).
+// A sort alone: kernel_overhead + pairs x sort_per_lookup.
+// Error (Failure::input): products in a precision whose rate the GPU does not state.
+// launch_overhead is host time: kernels queue on their stream and hide it, so it is left out.
 std::unique_ptr<ComputeModel> make_roofline(MapReader&) {
   return std::make_unique<Roofline>();
 }

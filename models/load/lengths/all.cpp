@@ -10,6 +10,11 @@
 #include "models/load/lengths/family.h"
 
 namespace shardsim {
+
+// Of the files beside this one.
+LengthMaker make_fixed_lengths, make_geometric_lengths, make_histogram_lengths, make_log_normal_lengths,
+    make_negative_binomial_lengths, make_poisson_lengths, make_uniform_lengths;
+
 namespace {
 
 const LengthEntry& length_entry_of(const LengthInput& input) {
@@ -28,6 +33,11 @@ double rounding_in_cell(double offset, double spread) {
   const double second = part + a * normal_density(a) - b * normal_density(b);
   return std::max(0.0,
                   (offset - offset * offset) * part + spread * (1 - 2 * offset) * first - spread * spread * second);
+}
+
+LengthFamily refuse_length_file(const LengthInput& input) {
+  throw input_error(input.place, "lengths that are stored in a file cannot be drawn",
+                    "Give a histogram of the lengths, or take load.batches: expected");
 }
 
 LengthFamily make_length_family(const LengthInput& input) {
@@ -65,11 +75,6 @@ const std::vector<std::string>& length_families() {
     return names;
   }();
   return kNames;
-}
-
-LengthFamily refuse_length_file(const LengthInput& input) {
-  throw input_error(input.place, "lengths that are stored in a file cannot be drawn",
-                    "Give a histogram of the lengths, or take load.batches: expected");
 }
 
 double rounding_variance(double mean, double spread) {

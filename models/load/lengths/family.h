@@ -8,7 +8,7 @@
 
 namespace shardsim {
 
-// The families of length laws. To add one: its class, its maker here, its row in all.cpp, its keys in
+// The families of length laws. To add one: its class, its maker and its row in all.cpp, its keys in
 // models/workload/length_reader.cpp, a row in docs/formats/workload.md.
 class LengthLaw::Family {
  public:
@@ -33,19 +33,12 @@ struct LengthInput {
   const Place& place;
 };
 
-LengthFamily make_fixed_lengths(const LengthInput& input);
-LengthFamily make_uniform_lengths(const LengthInput& input);
-LengthFamily make_histogram_lengths(const LengthInput& input);
-LengthFamily make_poisson_lengths(const LengthInput& input);
-LengthFamily make_negative_binomial_lengths(const LengthInput& input);
-LengthFamily make_geometric_lengths(const LengthInput& input);
-LengthFamily make_log_normal_lengths(const LengthInput& input);
-LengthFamily refuse_length_file(const LengthInput& input);
+using LengthMaker = LengthFamily(const LengthInput& input);
 
 struct LengthEntry {
   std::string_view name;
   bool allows_factors;  // whether its bags may share the factor of their sample
-  LengthFamily (*make)(const LengthInput&);
+  LengthMaker* make;
 };
 
 std::span<const LengthEntry> length_entries();  // alphabetical

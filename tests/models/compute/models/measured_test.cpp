@@ -5,7 +5,8 @@
 
 #include "base/files.h"
 #include "base/tree/yaml.h"
-#include "models/compute/models/models.h"
+#include "models/compute/compute_model.h"
+#include "models/compute/models/measured_curve.h"
 
 namespace shardsim::models_measured_test {
 namespace {

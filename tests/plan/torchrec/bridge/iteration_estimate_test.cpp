@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "plan/planners/factories.h"
+#include "plan/planners/steps.h"
 #include "plan/torchrec/bridge/choice.h"
 #include "plan/torchrec/bridge/given_plan.h"
 #include "tests/plan/test_setting.h"

@@ -6,18 +6,6 @@
 
 namespace shardsim {
 
-// Every pair exchanges directly, all pairs at once (all_to_all, send_recv).
-CollectiveLoads expand_direct(const CollectiveCall& call, const Cluster& cluster);
-// What NCCL's own cost model chooses, with its latency and bandwidth (all_reduce, reduce_scatter, all_gather,
-// broadcast); GPUs only.
-CollectiveLoads expand_nccl(const CollectiveCall& call, const Cluster& cluster);
-// Rings through all ranks, in channels (all_reduce, reduce_scatter, all_gather, broadcast).
-CollectiveLoads expand_ring(const CollectiveCall& call, const Cluster& cluster);
-// Double binary tree over the nodes, chains inside them (all_reduce).
-CollectiveLoads expand_tree(const CollectiveCall& call, const Cluster& cluster);
-// Rings inside the nodes and, at the same time, rings across them (all_reduce).
-CollectiveLoads expand_two_level(const CollectiveCall& call, const Cluster& cluster);
-
 // What the schedules of a reduction put on the links. `nodes`: members_by_node() of the call, two ranks or more.
 // `channels`: over several nodes; 0: as channels_across() finds them. Latencies of the hops go to the builder.
 

@@ -5,7 +5,7 @@
 
 namespace shardsim {
 
-// The members of an interval, as study/run/result_fields.h has those of a result.
+// The members of an interval, as study/result/result_fields.h has those of a result.
 
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<IterationSetting> auto& setting) {

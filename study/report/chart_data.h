@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/document/document.h"
-#include "study/run/result.h"
+#include "study/result/result.h"
 
 namespace shardsim {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "study/run/result.h"
+#include "study/result/result.h"
 
 namespace shardsim {
 

@@ -13,7 +13,7 @@
 #include "study/report/alike_clusters.h"
 #include "study/report/published_iterations.h"
 #include "study/report/result_sheets.h"
-#include "study/run/result_fields.h"
+#include "study/result/result_fields.h"
 
 namespace shardsim {
 namespace {

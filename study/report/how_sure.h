@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/document/document.h"
-#include "study/run/result.h"
+#include "study/result/result.h"
 
 namespace shardsim {
 

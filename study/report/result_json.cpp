@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/tree/json_fields.h"
-#include "study/run/result_fields.h"
+#include "study/result/result_fields.h"
 #include "topology/spec/cluster_spec.h"
 #include "topology/spec/rank_set.h"
 

@@ -3,14 +3,14 @@
 #include <string>
 
 #include "base/tree/tree.h"
-#include "study/run/result.h"
+#include "study/result/result.h"
 
 namespace shardsim {
 
 // docs/formats/result.md, result.json (`shardsim.result/1`, or `/2` where a large case says once what is alike): keys
 // in the order given there, line end at the end, numbers in the shortest form that reads back as the same value. Its
-// keys are listed once, for writing and reading, in study/run/result_fields.h. Throws std::logic_error when a number is
-// not finite: that is a bug, not a result.
+// keys are listed once, for writing and reading, in study/result/result_fields.h. Throws std::logic_error when a number
+// is not finite: that is a bug, not a result.
 std::string result_to_json(const StudyResult& study);
 
 // The study as far as result.json tells it: no Timelines, no names of workloads, clusters and planners of cases.

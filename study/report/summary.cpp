@@ -11,7 +11,7 @@
 #include "study/report/published_iterations.h"
 #include "study/report/result_sheets.h"
 #include "study/report/unit_words.h"
-#include "study/run/result_fields.h"
+#include "study/result/result_fields.h"
 
 namespace shardsim {
 

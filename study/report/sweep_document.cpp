@@ -22,8 +22,8 @@
 #include "study/report/page.h"
 #include "study/report/sweep_charts.h"
 #include "study/report/unit_words.h"
+#include "study/result/hardware.h"
 #include "study/run/case_result.h"
-#include "study/run/hardware.h"
 #include "study/sweep/amount.h"
 #include "study/sweep/point_cases.h"
 
@@ -449,7 +449,8 @@ bool differ_in_cluster_alone(const Sweep& sweep, const std::vector<bool>& of_clu
   return a != b;
 }
 
-// Of points that beat others on hardware that is nowhere slower (study/run/hardware.h): each with the first such one.
+// Of points that beat others on hardware that is nowhere slower (study/result/hardware.h): each with the first such
+// one.
 NoteList order_notes(const SweepResult& result, const std::vector<std::size_t>& points) {
   const std::vector<bool> of_cluster = cluster_dimensions(*result.sweep);
   NoteList list;

@@ -4,7 +4,7 @@
 
 #include "base/document/cells.h"
 #include "study/report/result_sheets.h"
-#include "study/run/result_fields.h"
+#include "study/result/result_fields.h"
 
 namespace shardsim {
 namespace {

@@ -7,8 +7,8 @@
 #include "sim/engine/jobs/job_engine.h"
 #include "sim/engine/op_work.h"
 #include "study/planning/prepared_case.h"
+#include "study/result/result.h"
 #include "study/run/kernel_parts.h"
-#include "study/run/result.h"
 #include "study/why/change.h"
 
 namespace shardsim {
@@ -63,13 +63,5 @@ std::string shared_fabric_text(int measured, double mean_ms, double kept_ms);
 // What the worker of a fabric does: simulates the jobs side by side, and computes for each what simulated_case computes
 // for a case, except the time that the job takes alone. `pareto`: by job.
 std::vector<CaseResult> simulated_jobs(const JobGroup& group, const std::vector<bool>& pareto);
-
-// Simulates the case again, one effect after the other taken away (docs/crosscheck.md), from `uncontended_ms` on: its
-// iteration without contention. Needs no event engine.
-RemovedEffects remove_effects(const PreparedCase& prepared, const Scenario& scenario, double uncontended_ms);
-
-// The work of expanded operations by what it is for, mean over the ranks, without start-ups of collectives. A rank's
-// part of a collective is what its own links carry; where all members end together, the whole call.
-WorkTimes mean_work(const Program& program, const std::vector<OpWork>& works, const Cluster& cluster);
 
 }  // namespace shardsim

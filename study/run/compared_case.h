@@ -5,7 +5,7 @@
 
 #include "base/packed.h"
 #include "study/planning/prepared_case.h"
-#include "study/run/result.h"
+#include "study/result/result.h"
 
 namespace shardsim {
 

@@ -3,7 +3,7 @@
 #include "sim/engine/engine.h"
 #include "sim/memory/memory_profile.h"
 #include "study/planning/prepared_case.h"
-#include "study/run/drawn_figures.h"
+#include "study/result/drawn_figures.h"
 #include "study/why/change.h"
 
 namespace shardsim {

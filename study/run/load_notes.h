@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "study/planning/prepared_case.h"
-#include "study/run/rank_loads.h"
+#include "study/result/rank_loads.h"
 #include "study/why/why.h"
 
 namespace shardsim {

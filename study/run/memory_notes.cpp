@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "plan/check.h"
 #include "sim/memory/dense_activations.h"
-#include "study/run/result_fields.h"
+#include "study/result/result_fields.h"
 
 namespace shardsim {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "study/planning/prepared_case.h"
-#include "study/run/result.h"
+#include "study/result/result.h"
 
 namespace shardsim {
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "study/planning/prepared_case.h"
-#include "study/run/result.h"
+#include "study/result/result.h"
 
 namespace shardsim {
 

@@ -5,10 +5,10 @@
 
 #include "base/files.h"
 #include "study/confidence/iteration_judge.h"
+#include "study/result/cross_check.h"
+#include "study/result/result_fields.h"
 #include "study/run/case_result.h"
 #include "study/run/compared_case.h"
-#include "study/run/cross_check.h"
-#include "study/run/result_fields.h"
 
 namespace shardsim {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "base/workers.h"
 #include "study/planning/prepared_case.h"
-#include "study/run/result.h"
+#include "study/result/result.h"
 
 namespace shardsim {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "sim/engine/jobs/job_engine.h"
-#include "study/run/result_fields.h"
+#include "study/result/result_fields.h"
 #include "tests/physics/lab.h"
 
 // Several Programs on one fabric: what they do not share leaves them as they are alone, what they share never carries

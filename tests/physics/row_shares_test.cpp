@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "program/program_file.h"
-#include "study/run/rank_loads.h"
+#include "study/result/rank_loads.h"
 #include "tests/physics/random_plans.h"
 #include "tests/physics/two_tables.h"
 

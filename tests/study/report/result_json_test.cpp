@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/tree/json.h"
-#include "study/run/result_fields.h"
+#include "study/result/result_fields.h"
 #include "study/run/study.h"
 
 namespace shardsim::result_json_test {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "study/run/result.h"
+#include "study/result/result.h"
 
 namespace shardsim::sample {
 

@@ -1,4 +1,4 @@
-#include "study/run/rank_classes.h"
+#include "study/result/rank_classes.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "study/run/result.h"
+#include "study/result/result.h"
 #include "topology/spec/cluster_spec.h"
 #include "topology/spec/rank_set.h"
 

@@ -1,4 +1,4 @@
-#include "study/run/rank_loads.h"
+#include "study/result/rank_loads.h"
 
 #include <algorithm>
 #include <cmath>

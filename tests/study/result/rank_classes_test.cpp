@@ -1,9 +1,9 @@
-#include "study/run/rank_classes.h"
+#include "study/result/rank_classes.h"
 
 #include <doctest/doctest.h>
 
 #include "base/error.h"
-#include "study/run/result.h"
+#include "study/result/result.h"
 
 namespace shardsim::rank_classes_test {
 namespace {

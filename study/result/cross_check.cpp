@@ -1,4 +1,4 @@
-#include "study/run/cross_check.h"
+#include "study/result/cross_check.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "base/statistics.h"
-#include "study/run/result.h"
+#include "study/result/result.h"
 
 namespace shardsim {
 namespace {

@@ -1,4 +1,4 @@
-#include "study/run/result_fields.h"
+#include "study/result/result_fields.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
-#include "study/run/choices.h"
+#include "study/result/choices.h"
 
 #include <doctest/doctest.h>
 
-#include "study/run/result.h"
+#include "study/result/result.h"
 
 namespace shardsim::choices_test {
 namespace {

@@ -5,7 +5,7 @@
 
 namespace shardsim {
 
-// The members of comparisons of planners, as study/run/result_fields.h has those of all else in a result.
+// The members of comparisons of planners, as study/result/result_fields.h has those of all else in a result.
 
 // A planner of a comparison.
 template <typename Visitor>

@@ -13,11 +13,11 @@
 #include "study/confidence/interval.h"
 #include "study/confidence/path_times.h"
 #include "study/planning/planner_comparison.h"
-#include "study/run/choices.h"
-#include "study/run/cross_check.h"
-#include "study/run/drawn_figures.h"
-#include "study/run/machines.h"
-#include "study/run/rank_loads.h"
+#include "study/result/choices.h"
+#include "study/result/cross_check.h"
+#include "study/result/drawn_figures.h"
+#include "study/result/machines.h"
+#include "study/result/rank_loads.h"
 #include "study/scenario/scenario.h"
 #include "study/why/why.h"
 
@@ -78,7 +78,7 @@ struct AtPayload {
   std::vector<NamedTime> times;  // of its operations, without `waited_for`
 };
 
-// Everything that a run says about one case. Its members are listed in study/run/result_fields.h.
+// Everything that a run says about one case. Its members are listed in study/result/result_fields.h.
 struct CaseResult {
   std::string name;
   std::string workload;

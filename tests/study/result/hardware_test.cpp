@@ -1,4 +1,4 @@
-#include "study/run/hardware.h"
+#include "study/result/hardware.h"
 
 #include <doctest/doctest.h>
 

@@ -1,12 +1,12 @@
-#include "study/run/machines.h"
+#include "study/result/machines.h"
 
 #include <algorithm>
 #include <map>
 #include <tuple>
 
 #include "study/confidence/faster.h"
-#include "study/run/hardware.h"
-#include "study/run/result_fields.h"
+#include "study/result/hardware.h"
+#include "study/result/result_fields.h"
 
 namespace shardsim {
 namespace {

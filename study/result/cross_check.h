@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "study/run/effects.h"
+#include "study/result/effects.h"
 
 namespace shardsim {
 

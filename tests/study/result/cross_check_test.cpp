@@ -1,4 +1,4 @@
-#include "study/run/cross_check.h"
+#include "study/result/cross_check.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include "study/report/chart_data.h"
 #include "study/report/result_json.h"
 #include "study/report/result_sheets.h"
-#include "study/run/result.h"
+#include "study/result/result.h"
 
 namespace shardsim::cross_check_test {
 

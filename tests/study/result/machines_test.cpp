@@ -1,8 +1,8 @@
-#include "study/run/machines.h"
+#include "study/result/machines.h"
 
 #include <doctest/doctest.h>
 
-#include "study/run/result.h"
+#include "study/result/result.h"
 #include "tests/physics/lab.h"
 
 namespace shardsim::machines_test {

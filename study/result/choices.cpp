@@ -1,4 +1,4 @@
-#include "study/run/choices.h"
+#include "study/result/choices.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 #include "study/confidence/faster.h"
-#include "study/run/hardware.h"
-#include "study/run/result_fields.h"
+#include "study/result/hardware.h"
+#include "study/result/result_fields.h"
 
 namespace shardsim {
 namespace {

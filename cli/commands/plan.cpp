@@ -13,9 +13,9 @@
 #include "plan/plan_file.h"
 #include "plan/planner.h"
 #include "plan/torchrec_types.h"
+#include "study/notes/load_notes.h"
+#include "study/notes/memory_notes.h"
 #include "study/planning/prepared_case.h"
-#include "study/run/load_notes.h"
-#include "study/run/memory_notes.h"
 #include "study/run/study.h"
 #include "study/scenario/read_case.h"
 

@@ -10,7 +10,7 @@
 #include "base/statistics.h"
 #include "base/text.h"
 #include "study/confidence/evidence.h"
-#include "study/report/alike_clusters.h"
+#include "study/notes/alike_clusters.h"
 #include "study/report/published_iterations.h"
 #include "study/report/result_sheets.h"
 #include "study/result/result_fields.h"

@@ -93,7 +93,8 @@ struct CaseResult {
   double samples_per_s = 0;
   double estimate_iteration_ms = 0;  // closed form: no contention
   std::optional<double> iteration_ms_at_observed_payload;
-  std::optional<double> iteration_ms_without_duplicates;  // its plan with index_dedup (study/run/without_duplicates.h)
+  std::optional<double>
+      iteration_ms_without_duplicates;  // its plan with index_dedup (study/notes/without_duplicates.h)
   std::vector<std::int64_t> memory_per_rank;
   std::int64_t memory_capacity = 0;  // of a GPU, less what is reserved
   std::int64_t memory_reserved = 0;

@@ -10,13 +10,14 @@
 #include "program/timeline/host_waits.h"
 #include "program/timeline/timeline.h"
 #include "sim/engine/op_work.h"
+#include "study/notes/better_plan.h"
+#include "study/notes/case_notes.h"
+#include "study/notes/module_notes.h"
+#include "study/notes/without_duplicates.h"
 #include "study/result/hardware.h"
 #include "study/result/result_fields.h"
-#include "study/run/better_plan.h"
 #include "study/run/drawn_batches.h"
-#include "study/run/module_notes.h"
 #include "study/run/removed_effects.h"
-#include "study/run/without_duplicates.h"
 
 namespace shardsim {
 namespace {

@@ -20,19 +20,6 @@ CaseResult simulated_case(const PreparedCase& prepared, bool pareto);
 // The rest, for a case whose simulation is there: `simulated` at the planned payload.
 CaseResult described_case(const PreparedCase& prepared, SimulationResult simulated, double estimate_ms, bool pareto);
 
-// What a reader of one case's numbers must know beside them, as sentences. `result` holds the simulation and the
-// placements of `prepared`.
-std::vector<std::string> case_notes(const CaseResult& result, const PreparedCase& prepared);
-
-// Of these, what the cluster and the compute model say by themselves, whatever is simulated.
-std::vector<std::string> setting_notes(const Case& item);
-
-// Of these, the operations that a fitted constant of the cluster does not hold for.
-std::vector<std::string> fit_notes(const CaseResult& result, const PreparedCase& prepared);
-
-// Of these, what the case's planner or plan file states to no effect on the simulation.
-std::vector<std::string> idle_notes(const Case& item, const Plan& plan);
-
 // The case's published numbers beside its own, from the figures that it holds already (`times` among them) and from
 // `parts`, which are asked for where times of kernels are published.
 std::vector<Comparison> compared_with_published(const CaseResult& result, const std::vector<Published>& published,

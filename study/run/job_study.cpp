@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "sim/engine/jobs/job_engine.h"
+#include "study/notes/case_notes.h"
 #include "study/run/case_result.h"
 
 namespace shardsim {

@@ -6,7 +6,7 @@
 #include "models/collective/collective.h"
 #include "models/collective/fitted_overheads.h"
 #include "models/compute/compute_model.h"
-#include "study/run/case_result.h"
+#include "study/notes/case_notes.h"
 
 namespace shardsim {
 namespace {

@@ -1,4 +1,4 @@
-#include "study/report/alike_clusters.h"
+#include "study/notes/alike_clusters.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "study/run/module_notes.h"
+#include "study/notes/module_notes.h"
 
 #include <fmt/format.h>
 

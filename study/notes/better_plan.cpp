@@ -1,4 +1,4 @@
-#include "study/run/better_plan.h"
+#include "study/notes/better_plan.h"
 
 #include <fmt/format.h>
 

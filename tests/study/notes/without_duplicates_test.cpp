@@ -1,4 +1,4 @@
-#include "study/run/without_duplicates.h"
+#include "study/notes/without_duplicates.h"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,7 @@
+#include "study/notes/case_notes.h"
+
 #include <doctest/doctest.h>
 
-#include "study/run/case_result.h"
 #include "tests/physics/lab.h"
 
 namespace shardsim::case_notes_test {

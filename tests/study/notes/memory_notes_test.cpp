@@ -1,4 +1,4 @@
-#include "study/run/memory_notes.h"
+#include "study/notes/memory_notes.h"
 
 #include <doctest/doctest.h>
 

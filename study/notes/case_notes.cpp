@@ -1,3 +1,5 @@
+#include "study/notes/case_notes.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,10 +15,9 @@
 #include "models/compute/gpus/gpu_constants.h"
 #include "models/workload/dense_widths.h"
 #include "plan/torchrec_types.h"
-#include "study/run/case_result.h"
-#include "study/run/load_notes.h"
-#include "study/run/memory_notes.h"
-#include "study/run/module_notes.h"
+#include "study/notes/load_notes.h"
+#include "study/notes/memory_notes.h"
+#include "study/notes/module_notes.h"
 #include "study/scenario/read_case.h"
 
 namespace shardsim {

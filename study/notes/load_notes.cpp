@@ -1,4 +1,4 @@
-#include "study/run/load_notes.h"
+#include "study/notes/load_notes.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "study/run/case_result.h"
+#include "study/notes/case_notes.h"
 
 namespace shardsim {
 namespace {

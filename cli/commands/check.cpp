@@ -16,11 +16,9 @@
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
 #include "models/collective/fitted_overheads.h"
-#include "models/workload/dense_widths.h"
-#include "models/workload/module_notes.h"
 #include "plan/plan_file.h"
 #include "program/program_file.h"
-#include "study/notes/load_notes.h"
+#include "study/notes/notes.h"
 #include "study/planning/prepared_case.h"
 #include "study/report/result_json.h"
 #include "study/report/result_sheets.h"
@@ -61,12 +59,6 @@ void add_notes(NotesOfCases& notes, const std::string& name, const std::vector<s
   }
 }
 
-Findings workload_notes(const Workload& workload) {
-  Findings notes = {dense_width_note(workload), module_order_text(workload.tables, workload.first_module)};
-  std::erase(notes, "");
-  return notes;
-}
-
 // Everything but the simulation: cluster, plan, memory, Program.
 void check_case(const Case& item, const Scenario& scenario, const PlanWatch& watch, Checked& checked) {
   try {
@@ -76,11 +68,7 @@ void check_case(const Case& item, const Scenario& scenario, const PlanWatch& wat
     make_network(item.network);
     // The closed form is quick, and expands every collective as the simulation would.
     simulate_case(prepared, prepared.program(), named_map("closed_form"));
-    add_notes(checked.notes, item.name, idle_key_notes(item.cluster));
-    add_notes(checked.notes, item.name, workload_notes(item.workload));
-    if (const auto loads = rank_loads(prepared.program())) {
-      add_notes(checked.notes, item.name, load_notes(*loads, prepared));
-    }
+    add_notes(checked.notes, item.name, notes_for(Asker::check, {item, &prepared}));
   } catch (const Error& error) {
     if (checked.findings.empty() || error.failure() == Failure::input) checked.failure = error.failure();
     if (std::find(checked.findings.begin(), checked.findings.end(), error.what()) == checked.findings.end()) {

@@ -12,9 +12,9 @@
 #include "base/text.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
-#include "models/collective/fitted_overheads.h"
 #include "study/drift/drift_study.h"
 #include "study/drift/resharding.h"
+#include "study/notes/notes.h"
 #include "study/report/how_sure.h"
 #include "study/report/page.h"
 #include "study/report/resharding_text.h"
@@ -141,7 +141,7 @@ int run_drift(const Arguments& given, const Terminal& terminal) {
   if (const auto stated = given.count("jobs", 1, 1024)) workers.jobs = static_cast<int>(*stated);
   workers.interrupted = terminal.interrupted;
   const Case& item = chosen_case(scenario, given);
-  for (const std::string& note : fit_reach_notes(item.cluster)) print_note(note);
+  for (const std::string& note : notes_for(Asker::drift, {item})) print_note(note);
   const DriftResult result = drift_study(scenario, item, options, workers);
   write_folder(folder, writer, [&](const std::filesystem::path& hidden) {
     write_file(hidden / "drift.json", drift_json(result, options, scenario));

@@ -7,7 +7,7 @@
 #include "base/tree/json_fields.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
-#include "models/collective/fitted_overheads.h"
+#include "study/notes/notes.h"
 #include "study/report/page.h"
 #include "study/run/explained_case.h"
 #include "study/why/why_document.h"
@@ -32,7 +32,7 @@ int explain_time(const Arguments& given, const Terminal& terminal) {
   const Case& item = chosen_case(scenario, given);
   if (given.has("output"))
     check_results(output_folder(given, "why", {}), result_writer(given), {"why.html", "why.json"});
-  for (const std::string& note : fit_reach_notes(item.cluster)) print_note(note);
+  for (const std::string& note : notes_for(Asker::why, {item})) print_note(note);
   const ExplainedCase explained = explained_case(scenario, item, !given.has("path-only"), {terminal.interrupted, {}});
   const std::string json = why_json(explained, scenario, item);
   const auto document = [&](Medium medium) {

@@ -1,3 +1,5 @@
+// What to know of the cluster and of the constants that were fitted.
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,12 +8,11 @@
 #include "models/collective/collective.h"
 #include "models/collective/fitted_overheads.h"
 #include "models/compute/compute_model.h"
-#include "study/notes/case_notes.h"
+#include "models/compute/gpus/gpu_constants.h"
+#include "study/notes/notes.h"
 
 namespace shardsim {
 namespace {
-
-using Notes = std::vector<std::string>;
 
 // How many operations of an iteration are calls that the cluster's fits do not hold for, and why the first is one.
 struct OutsideFit {
@@ -48,45 +49,75 @@ std::map<std::string, OutsideFit> calls_outside_fits(const Timeline& timeline, c
   return found;
 }
 
-void note_fits(Notes& notes, const CaseResult& result, const Cluster& cluster) {
+bool has_telling_lookups(const CaseResult& result) {
+  constexpr double kTellingLookups = 0.05;  // of the iteration
+  double ms = 0;
+  for (const NamedTime& time : result.times)
+    if (time.op_class == "lookup" || time.op_class == "update") ms += time.span_ms;
+  return ms >= kTellingLookups * result.iteration_ms;
+}
+
+}  // namespace
+
+Notes cluster_note(const Known& known) {
+  return cluster_notes(known.item.cluster);
+}
+
+// Those of cluster_note() on keys that change nothing.
+Notes idle_cluster_keys_note(const Known& known) {
+  return idle_key_notes(known.item.cluster);
+}
+
+// Where nobody asks each call, as overhead_fits_note() does.
+Notes fit_reach_note(const Known& known) {
+  return fit_reach_notes(known.item.cluster);
+}
+
+Notes overhead_fits_note(const Known& known) {
+  const Cluster& cluster = known.prepared->cluster;
+  const Timeline& timeline = known.result->timeline;
   const auto ranged = [](const auto& kind) {
     return kind.second.in_node.holds_for || kind.second.across_nodes.holds_for;
   };
-  if (std::ranges::none_of(cluster.spec().overheads, ranged)) return;
+  if (std::ranges::none_of(cluster.spec().overheads, ranged)) return {};
+  Notes notes;
   const auto out = [](const CallShape& call, const Cluster& of) { return outside_fit(call, of); };
-  for (const auto& [kind, fit] : calls_outside_fits(result.timeline, cluster, out)) {
+  for (const auto& [kind, fit] : calls_outside_fits(timeline, cluster, out)) {
     if (fit.outside == 0) continue;
     notes.push_back(fmt::format(
         "The fitted overheads of {} do not hold for {} of {} operations ({}), which use the public defaults instead.",
         kind, fit.outside, fit.calls, fit.first));
   }
   const auto beyond = [](const CallShape& call, const Cluster& of) { return extrapolated_fit(call, of); };
-  for (const auto& [kind, fit] : calls_outside_fits(result.timeline, cluster, beyond)) {
+  for (const auto& [kind, fit] : calls_outside_fits(timeline, cluster, beyond)) {
     if (fit.outside == 0) continue;
     notes.push_back(
         fmt::format("The fitted overheads of {} were measured in groups of another size than {} of {} operations have "
                     "({}). They are applied to them, too, extrapolated, with wider intervals.",
                     kind, fit.outside, fit.calls, fit.first));
   }
+  return notes;
 }
 
 // How many operations of an iteration are calls that a fitted efficiency of relays does not hold for.
-void note_relays(Notes& notes, const CaseResult& result, const Cluster& cluster) {
-  if (!cluster.spec().nvlink.nvb_holds_for) return;
+Notes relay_fit_note(const Known& known) {
+  const Cluster& cluster = known.prepared->cluster;
+  if (!cluster.spec().nvlink.nvb_holds_for) return {};
   OutsideFit fit;
-  for_calls(result.timeline,
+  for_calls(known.result->timeline,
             [&](const Timeline::OpInfo& op, CollectiveKind kind, const std::vector<int>& ranks, std::int64_t bytes) {
               fit.count(op.name, outside_relay_fit({kind, group_shape(ranks, cluster), bytes}, ranks, cluster));
             });
-  if (fit.outside == 0) return;
-  notes.push_back(fmt::format(
+  if (fit.outside == 0) return {};
+  return {fmt::format(
       "The fitted nvb_efficiency was not measured for {} of {} collectives ({}), but is applied to them, too.",
-      fit.outside, fit.calls, fit.first));
+      fit.outside, fit.calls, fit.first)};
 }
 
-void note_kernels(Notes& notes, const PreparedCase& prepared) {
+Notes kernel_fit_note(const Known& known) {
+  const PreparedCase& prepared = *known.prepared;
   const GpuSpec& gpu = prepared.cluster.spec().gpu;
-  if (!gpu.holds_for || !is_roofline(prepared.item.compute_model)) return;
+  if (!gpu.holds_for || !is_roofline(prepared.item.compute_model)) return {};
   const auto most = [](const PerRank& of_ranks) { return std::ranges::max(of_ranks.values); };
   OutsideFit fit;
   for (const Op& op : prepared.program().ops) {
@@ -98,20 +129,24 @@ void note_kernels(Notes& notes, const PreparedCase& prepared) {
     work.fixed = {static_cast<double>(op.fixed_ns) * 1e-9};
     fit.count(op.name, outside_fit(work, gpu));
   }
-  if (fit.outside == 0) return;
-  notes.push_back(fmt::format(
+  if (fit.outside == 0) return {};
+  return {fmt::format(
       "The fitted rates of the GPU were not measured for {} of {} operations ({}), but are applied to them, too.",
-      fit.outside, fit.calls, fit.first));
+      fit.outside, fit.calls, fit.first)};
 }
 
-}  // namespace
-
-std::vector<std::string> fit_notes(const CaseResult& result, const PreparedCase& prepared) {
-  Notes notes;
-  note_fits(notes, result, prepared.cluster);
-  note_relays(notes, result, prepared.cluster);
-  note_kernels(notes, prepared);
-  return notes;
+// The same model for every GPU, whose constant for sorting ids nobody measured; another one knows this GPU.
+Notes compute_model_note(const Known& known) {
+  const Case& item = known.item;
+  if (known.result != nullptr && !has_telling_lookups(*known.result)) return {};
+  if (item.workload.dense.measured || !is_roofline(item.compute_model)) return {};
+  static const GpuTable gpus = shipped_gpu_table();
+  if (gpus.find(item.cluster.gpu.model) == nullptr) return {};
+  return {fmt::format(
+      "Lookups and updates are timed by the compute model 'roofline', in which the time of sorting ids is a "
+      "guess. 'compute_model: {{name: gpu_kernels}}' has constants of the {} and was compared with "
+      "measured kernels.",
+      item.cluster.gpu.model)};
 }
 
 }  // namespace shardsim

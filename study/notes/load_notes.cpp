@@ -12,6 +12,7 @@
 #include "plan/constraints.h"
 #include "plan/memory_model.h"
 #include "sim/lower/known_shares.h"
+#include "study/notes/notes.h"
 #include "study/scenario/read_case.h"
 #include "study/why/sentence.h"
 
@@ -236,6 +237,12 @@ std::string fullest_text(const std::vector<double>& of_ranks) {
   return fmt::format("rank {} has {:.2f} times the mean", most - of_ranks.begin(), *most / mean(of_ranks));
 }
 
+// Drawn batches have an estimate of their own, the mean of theirs.
+std::optional<double> estimate_of_expected(const CaseResult& result) {
+  return result.drawn || !(result.estimate_iteration_ms > 0) ? std::nullopt
+                                                             : std::optional(result.estimate_iteration_ms);
+}
+
 }  // namespace
 
 std::string tiers_remedy(const Workload& workload) {
@@ -278,6 +285,28 @@ std::string load_statistics(const Program& program) {
   const std::vector<double> ids = ids_received(program);
   text += mean(ids) > 0 ? fmt::format(". Ids received: {}.", fullest_text(ids)) : ". No ids are exchanged.";
   return text;
+}
+
+Notes loads_note(const Known& known) {
+  if (known.result == nullptr) {
+    const auto loads = rank_loads(known.prepared->program());
+    return loads ? load_notes(*loads, *known.prepared) : Notes{};
+  }
+  const CaseResult& result = *known.result;
+  if (!result.loads) return {};
+  return load_notes(*result.loads, *known.prepared, estimate_of_expected(result), result.why ? &*result.why : nullptr);
+}
+
+// A plan need not be one that can be lowered.
+Notes lookups_note(const Known& known) {
+  Notes notes;
+  try {
+    notes.push_back(load_statistics(known.prepared->program()));
+    for (std::string& note : loads_note(known)) notes.push_back(std::move(note));
+  } catch (const Error& error) {
+    notes.push_back("The loads of this plan are not known: " + std::string(error.what()));
+  }
+  return notes;
 }
 
 }  // namespace shardsim

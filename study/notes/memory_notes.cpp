@@ -6,13 +6,12 @@
 
 #include "base/text.h"
 #include "plan/check.h"
+#include "plan/memory_need.h"
 #include "sim/memory/dense_activations.h"
-#include "study/result/result_fields.h"
+#include "study/notes/notes.h"
 
 namespace shardsim {
 namespace {
-
-using Notes = std::vector<std::string>;
 
 constexpr double kLittleRoom = 0.02;  // of what a plan may take: the peak is not known better
 
@@ -31,22 +30,23 @@ std::string over_note(const CaseResult& result, const Cluster& cluster, std::int
       result.memory_profile.fullest(), gib(result.memory_profile.highest().bytes()), gib(over), room_text(cluster));
 }
 
-void note_peak(Notes& notes, const CaseResult& result, const Cluster& cluster) {
-  if (result.memory_profile.ranks.empty() || result.memory_capacity <= 0) return;
-  const std::int64_t room = result.memory_capacity - result.memory_profile.highest().bytes();
-  if (room < 0) notes.push_back(over_note(result, cluster, -room));
-  if (room < 0 || static_cast<double>(room) > kLittleRoom * static_cast<double>(result.memory_capacity)) return;
-  notes.push_back(fmt::format(
-      "At its simulated peak, rank {} is left with {:.2f} GiB of {}. Fragments that the allocator cannot use may take "
-      "more than that.",
-      result.memory_profile.fullest(), gib(room), room_text(cluster)));
+// What the GPUs of a plan hold at the peak of a simulated iteration, as `shardsim run` simulates it.
+MemoryProfile simulated_memory(const PreparedCase& prepared) {
+  const SimulationResult simulated = simulate_case(prepared, prepared.program(), prepared.item.network);
+  return memory_profile(prepared.program(), simulated.timeline, prepared.plan, prepared.item.workload);
 }
 
-void note_activations(Notes& notes, const CaseResult& result, const Workload& workload) {
-  if (result.memory_profile.ranks.empty() || tells_dense_activations(workload.dense)) return;
-  notes.emplace_back(
-      "The workload does not state the layers of its dense part. How much memory their activations take is unknown, "
-      "and the simulated peak does not contain them.");
+// The peak of a simulated iteration, as `run` judges it; nothing where the plan cannot be simulated.
+std::string peak_text(const PreparedCase& prepared, MemoryNeed need) {
+  try {
+    need.peak = simulated_memory(prepared).highest().bytes();
+    const std::int64_t over = bytes_over(need, prepared.cluster.memory_per_rank().count);
+    std::string text = fmt::format("{:.4g} GiB at its simulated peak", gib(*need.peak));
+    if (over <= 0) return text;
+    return text + fmt::format(", {:.2f} GiB too much: the run would end with an out-of-memory error", gib(over));
+  } catch (const Error&) {
+    return "a simulated peak that is not known";
+  }
 }
 
 }  // namespace
@@ -58,16 +58,20 @@ std::string room_text(const Cluster& cluster) {
   return room + fmt::format(" (of its {:.4g}, {:.3g} are reserved)", gib(gpu.hbm.count), gib(gpu.reserved.count));
 }
 
-MemoryProfile simulated_memory(const PreparedCase& prepared) {
-  const SimulationResult simulated = simulate_case(prepared, prepared.program(), prepared.item.network);
-  return memory_profile(prepared.program(), simulated.timeline, prepared.plan, prepared.item.workload);
+// A plan that fits by the memory model may still run out of memory.
+Notes memory_need_note(const Known& known) {
+  const PreparedCase& prepared = *known.prepared;
+  const auto model = make_memory_model(prepared.item.memory_model);
+  const std::vector<std::int64_t> bytes =
+      memory_per_rank(prepared.plan, prepared.item.workload, prepared.cluster, *model);
+  const MemoryNeed need{std::ranges::max(bytes), std::nullopt, model->counts_buffers()};
+  return {fmt::format("Of {}, the fullest holds {:.4g} GiB by the memory model, and {}.", room_text(prepared.cluster),
+                      gib(need.by_model), peak_text(prepared, need))};
 }
 
-std::vector<std::string> host_memory_notes(const PreparedCase& prepared) {
-  return prepared.cluster.spec().host.memory ? Notes() : host_rows_notes(prepared);
-}
-
-std::vector<std::string> host_rows_notes(const PreparedCase& prepared) {
+// What a plan keeps in host memory, and of how much where that is stated.
+Notes host_rows_note(const Known& known) {
+  const PreparedCase& prepared = *known.prepared;
   if (std::ranges::none_of(prepared.plan.placements, on_host)) return {};
   const auto model = make_memory_model(prepared.item.memory_model);
   const std::vector<double> nodes =
@@ -82,11 +86,31 @@ std::vector<std::string> host_rows_notes(const PreparedCase& prepared) {
           ", and the cluster does not state how much a node has (host.memory). Whether they fit there is unknown."};
 }
 
-std::vector<std::string> memory_notes(const CaseResult& result, const PreparedCase& prepared) {
-  Notes notes = host_memory_notes(prepared);
-  note_peak(notes, result, prepared.cluster);
-  note_activations(notes, result, prepared.item.workload);
-  return notes;
+// A run says it only where nobody knows whether the rows fit.
+Notes unknown_host_memory_note(const Known& known) {
+  return known.prepared->cluster.spec().host.memory ? Notes() : host_rows_note(known);
+}
+
+// That a GPU holds more at its simulated peak than is left beside what is reserved, or little less.
+Notes peak_note(const Known& known) {
+  const CaseResult& result = *known.result;
+  const Cluster& cluster = known.prepared->cluster;
+  if (result.memory_profile.ranks.empty() || result.memory_capacity <= 0) return {};
+  const std::int64_t room = result.memory_capacity - result.memory_profile.highest().bytes();
+  if (room < 0) return {over_note(result, cluster, -room)};
+  if (static_cast<double>(room) > kLittleRoom * static_cast<double>(result.memory_capacity)) return {};
+  return {fmt::format(
+      "At its simulated peak, rank {} is left with {:.2f} GiB of {}. Fragments that the allocator cannot use may take "
+      "more than that.",
+      result.memory_profile.fullest(), gib(room), room_text(cluster))};
+}
+
+// What the peak cannot count.
+Notes activations_note(const Known& known) {
+  if (known.result->memory_profile.ranks.empty() || tells_dense_activations(known.item.workload.dense)) return {};
+  return {
+      "The workload does not state the layers of its dense part. How much memory their activations take is unknown, "
+      "and the simulated peak does not contain them."};
 }
 
 }  // namespace shardsim

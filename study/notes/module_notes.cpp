@@ -1,4 +1,4 @@
-#include "study/notes/module_notes.h"
+#include "models/workload/module_notes.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "models/collective/collective.h"
-#include "models/workload/module_notes.h"
+#include "study/notes/notes.h"
 
 namespace shardsim {
 namespace {
@@ -47,36 +47,44 @@ double shortest_call_ms(const Cluster& cluster) {
 
 }  // namespace
 
-std::string other_order_note(const CaseResult& result, const PreparedCase& prepared) {
+// What the iteration would be with the other module, of pooled tables or of sequences, first in the forward pass: with
+// the same plan, simulated once more. None where that changes less than 3 %, where the workload has one module, and for
+// worlds so large that a second simulation is felt.
+Notes other_order_note(const Known& known) {
+  const PreparedCase& prepared = *known.prepared;
+  const CaseResult& result = *known.result;
   const Workload& workload = prepared.item.workload;
   const bool small = prepared.cluster.world_size() <= kMostReorderedRanks && prepared.cluster.world_size() > 1;
   if (!small || !has_both_modules(workload) || prepared.item.job || result.drawn || runs_once(prepared.item.network))
-    return "";
+    return {};
   Case item = prepared.item;
   item.workload.first_module = other_kind(workload.first_kind());
   const double ms = iteration_with(item, prepared), change = ms / result.iteration_ms - 1;
-  if (std::abs(change) < kTellingModules) return "";
-  return fmt::format(
+  if (std::abs(change) < kTellingModules) return {};
+  return {fmt::format(
       "With the {} module first in the forward pass, an iteration would take {:.4g} ms, {:.2g} % {}, with the same "
       "plan. Here the {} module is first{}: 'modules: {{first: {}}}' in the workload takes the other order, if the "
       "model's code has that or can have it.",
       kind_name(*item.workload.first_module), ms, 100 * std::abs(change), change < 0 ? "less" : "more",
       kind_name(workload.first_kind()), workload.first_module ? "" : ", because the first table is one of it",
-      kind_name(*item.workload.first_module));
+      kind_name(*item.workload.first_module))};
 }
 
-std::string fused_sequences_note(const PreparedCase& prepared) {
+// Of a plan whose sequences of several dimensions are exchanged together, as TorchRec's modules are not: how many calls
+// of collectives more those would make, and how long these take at least.
+Notes fused_sequences_note(const Known& known) {
+  const PreparedCase& prepared = *known.prepared;
   const Workload& workload = prepared.item.workload;
-  if (prepared.cluster.world_size() < 2 || workload.hugectr_rows()) return "";
+  if (prepared.cluster.world_size() < 2 || workload.hugectr_rows()) return {};
   std::size_t modules = 0;
   for (const auto& [strategy, dims] : exchanged_dims(prepared)) modules += dims.size() - 1;
-  if (modules == 0) return "";
+  if (modules == 0) return {};
   const std::size_t calls = modules * (workload.full_input_exchange() ? 4 : 3);
   const double ms = shortest_call_ms(prepared.cluster);
-  return fmt::format(
+  return {fmt::format(
       "{} TorchRec's would make {} more, for lengths, ids, vectors and gradients. Each takes at least {:.3g} ms, so "
       "that an iteration is about {:.2g} ms longer where nothing hides them.",
-      fused_sequences_text(workload.tables), counted(calls, "call"), ms, ms * static_cast<double>(calls));
+      fused_sequences_text(workload.tables), counted(calls, "call"), ms, ms * static_cast<double>(calls))};
 }
 
 }  // namespace shardsim

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "study/notes/notes.h"
+
 namespace shardsim {
 namespace {
 
@@ -59,14 +61,17 @@ std::optional<WithoutDuplicates> without_duplicates(const CaseResult& result, co
       times_fewer(of_vectors(before), of_vectors(after))};
 }
 
-std::string duplicates_note(const CaseResult& result, const WithoutDuplicates& without) {
-  const double saved = 1 - without.iteration_ms / result.iteration_ms;
-  if (saved < kTellingSaving) return "";
-  return fmt::format(
+// What index_dedup would save, where that is telling.
+Notes duplicates_note(const Known& known) {
+  if (known.without_duplicates == nullptr) return {};
+  const WithoutDuplicates& without = *known.without_duplicates;
+  const double saved = 1 - without.iteration_ms / known.result->iteration_ms;
+  if (saved < kTellingSaving) return {};
+  return {fmt::format(
       "An id that a rank's batch has twice is exchanged twice. With 'index_dedup: true' in the workload, an option of "
       "TorchRec's sequence modules, sequences exchange {:.2g} times fewer ids and {:.2g} times fewer bytes of vectors "
       "and gradients: the iteration takes {:.4g} ms with this plan, {:.2g} % less.",
-      without.fewer_ids, without.fewer_bytes, without.iteration_ms, 100 * saved);
+      without.fewer_ids, without.fewer_bytes, without.iteration_ms, 100 * saved)};
 }
 
 }  // namespace shardsim

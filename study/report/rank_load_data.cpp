@@ -44,7 +44,7 @@ std::vector<RankBlock> blocks_of(const std::vector<double>& lookups) {
 }
 
 // One case, whose mean rank looks up `even` rows.
-struct Strip {
+struct LoadStrip {
   const CaseResult& item;
   const RankLoads& loads;
   double even = 0;
@@ -88,8 +88,8 @@ struct Strip {
   }
 };
 
-std::vector<Strip> strips_of(const StudyResult& study) {
-  std::vector<Strip> strips;
+std::vector<LoadStrip> strips_of(const StudyResult& study) {
+  std::vector<LoadStrip> strips;
   for (const CaseResult& item : study.cases) {
     if (!item.loads) continue;
     const double even = mean(item.loads->lookups);
@@ -117,7 +117,7 @@ DataSet rank_load_strips(const StudyResult& study) {
     set.columns = {"case",         "rank",  "last",      "times_mean", "least_times_mean", "median_times_mean",
                    "fullest_rank", "table", "share_pct", "fullest",    "waited_for"};
   }
-  for (const Strip& strip : strips_of(study)) {
+  for (const LoadStrip& strip : strips_of(study)) {
     for (const RankBlock& block : blocks_of(strip.loads.lookups))
       set.rows.push_back(blocks ? strip.block_row(block) : strip.rank_row(block.first));
   }

@@ -18,7 +18,7 @@
 #include "base/units.h"
 #include "study/confidence/evidence.h"
 #include "study/notes/alike_clusters.h"
-#include "study/notes/case_notes.h"
+#include "study/notes/notes.h"
 #include "study/report/how_sure.h"
 #include "study/report/page.h"
 #include "study/report/sweep_charts.h"
@@ -427,7 +427,7 @@ Section sweep_how_sure(const SweepResult& result, const std::vector<std::size_t>
 // Of a point whose files are gone by now the numbers stand without notes.
 std::vector<std::string> notes_of(PointCases& cases, std::size_t point) {
   try {
-    return setting_notes(cases.at(point));
+    return notes_for(Asker::sweep, {cases.at(point)});
   } catch (const Error&) {
     return {};
   }

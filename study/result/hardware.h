@@ -1,10 +1,7 @@
 #pragma once
 
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "study/planning/prepared_case.h"
 #include "study/result/result.h"
 
 namespace shardsim {
@@ -20,12 +17,5 @@ bool is_slower_hardware(const ClusterSpec& slower, const ClusterSpec& other);
 // What makes the longer of two iterations of one Program longer, in a sentence with the two operations that share links
 // longer there; "" where their critical paths do not tell. Both with their `why`.
 std::string overlap_sentence(const CaseResult& longer, const CaseResult& shorter);
-
-// Of a case on a cluster with faults or an oversubscribed fabric: that its Program would take longer without them. None
-// where it would not, and for worlds so large that a second simulation is felt.
-std::vector<std::string> sound_cluster_notes(const CaseResult& result, const PreparedCase& prepared);
-
-// Of the first collective of the case that would be faster with slower links: what NCCL finds. "" where there is none.
-std::string slower_links_note(const PreparedCase& prepared);
 
 }  // namespace shardsim

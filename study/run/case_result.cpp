@@ -10,11 +10,7 @@
 #include "program/timeline/host_waits.h"
 #include "program/timeline/timeline.h"
 #include "sim/engine/op_work.h"
-#include "study/notes/better_plan.h"
-#include "study/notes/case_notes.h"
-#include "study/notes/module_notes.h"
-#include "study/notes/without_duplicates.h"
-#include "study/result/hardware.h"
+#include "study/notes/notes.h"
 #include "study/result/result_fields.h"
 #include "study/run/drawn_batches.h"
 #include "study/run/removed_effects.h"
@@ -322,20 +318,6 @@ CaseResult at_planned_payload(const PreparedCase& prepared, bool pareto) {
   return described_case(prepared, std::move(simulated.result), simulated.other.ms(), pareto);
 }
 
-// Notes for which the case, or a part of it, is simulated once more.
-void add_what_if_notes(CaseResult& result, const PreparedCase& prepared) {
-  std::vector<std::string> notes = sound_cluster_notes(result, prepared);
-  notes.push_back(slower_links_note(prepared));
-  notes.push_back(other_order_note(result, prepared));
-  notes.push_back(better_plan_note(result, prepared));
-  if (const std::optional<WithoutDuplicates> without = without_duplicates(result, prepared)) {
-    result.iteration_ms_without_duplicates = without->iteration_ms;
-    notes.push_back(duplicates_note(result, *without));
-  }
-  for (std::string& note : notes)
-    if (!note.empty()) result.notes.push_back(std::move(note));
-}
-
 CaseResult whole_case(const PreparedCase& prepared, bool pareto) {
   const Case& item = prepared.item;
   std::optional<AtPayload> observed = at_observed_payload(prepared);
@@ -349,8 +331,9 @@ CaseResult whole_case(const PreparedCase& prepared, bool pareto) {
     result.placement_log_times = prepared.placement_log_times(typical_ms);
   }
   if (prepared.scenario.cross_check) add_torchrec(result, prepared);
-  result.notes = case_notes(result, prepared);
-  add_what_if_notes(result, prepared);
+  const std::optional<WithoutDuplicates> without = without_duplicates(result, prepared);
+  if (without) result.iteration_ms_without_duplicates = without->iteration_ms;
+  result.notes = notes_for(Asker::run, {item, &prepared, &result, without ? &*without : nullptr});
   result.published = compared_with_published(result, item.published, [&] { return KernelParts::of(prepared); });
   return result;
 }

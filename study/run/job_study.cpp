@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "sim/engine/jobs/job_engine.h"
-#include "study/notes/case_notes.h"
+#include "study/notes/notes.h"
 #include "study/run/case_result.h"
 
 namespace shardsim {
@@ -78,7 +78,7 @@ std::vector<CaseResult> simulated_jobs(const JobGroup& group, const std::vector<
     // The time alone is another worker's to say.
     result.job = {group.fabric,          part.nodes,          part.start.ms(), 0, simulated.measured,
                   simulated.shortest_ms, simulated.longest_ms};
-    result.notes = case_notes(result, job);
+    result.notes = notes_for(Asker::run, {job.item, &job, &result});
     result.published = compared_with_published(result, job.item.published, [&] { return KernelParts::of(job); });
     results.push_back(std::move(result));
   }

@@ -5,9 +5,12 @@
 #include "study/result/result_fields.h"
 #include "tests/base/error_text.h"
 #include "tests/physics/lab.h"
+#include "tests/study/notes/note_named.h"
 
 namespace shardsim::memory_notes_test {
 namespace {
+
+using notes_test::note_named;
 
 constexpr std::int64_t kGiBytes = 1LL << 30;
 
@@ -38,9 +41,15 @@ struct Held {
     result.memory_profile.ranks[3].amounts[MemoryPart::tables] =
         static_cast<std::int64_t>(peak_gib * static_cast<double>(kGiBytes));
     std::string text;
-    for (const std::string& note : memory_notes(result, {scenario, item, Cluster(item.cluster), plan}))
-      text += note + "\n";
+    const PreparedCase prepared(scenario, item, Cluster(item.cluster), plan);
+    for (const std::string_view name : {"unknown_host_memory", "peak", "activations"})
+      for (const std::string& note : note_named(name, {item, &prepared, &result})) text += note + "\n";
     return text;
+  }
+
+  Notes host_rows() const {
+    const PreparedCase prepared(scenario, item, Cluster(item.cluster), plan);
+    return note_named("host_rows", {item, &prepared});
   }
 };
 
@@ -71,11 +80,10 @@ TEST_CASE("rows in host memory whose size the cluster does not state are told wi
   CHECK(has(held.notes(1), "GiB of the host memory of node 0, and the cluster does not state how much a node has"));
   held.item.cluster.host.memory = Bytes{1LL << 40};
   CHECK(held.notes(1).empty());
-  const auto rows = host_rows_notes({held.scenario, held.item, Cluster(held.item.cluster), held.plan});
+  const Notes rows = held.host_rows();
   REQUIRE(rows.size() == 1);
   CHECK(has(rows[0], "GiB of the host memory of node 0, which has 1024 GiB."));
-  const Held fused;
-  CHECK(host_rows_notes({fused.scenario, fused.item, Cluster(fused.item.cluster), fused.plan}).empty());
+  CHECK(Held().host_rows().empty());
 }
 
 TEST_CASE("activations of layers that are not stated are told as unknown") {

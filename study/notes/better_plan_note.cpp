@@ -1,10 +1,9 @@
-#include "study/notes/better_plan.h"
-
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/tree/tree_editor.h"
 #include "base/tree/yaml.h"
+#include "study/notes/notes.h"
 
 namespace shardsim {
 namespace {
@@ -71,11 +70,17 @@ std::optional<double> iteration_with(const OtherPlan& other, const PreparedCase&
 
 }  // namespace
 
-std::string better_plan_note(const CaseResult& result, const PreparedCase& prepared) {
+// Of a case that a FlexShard planner planned: that another plan of the same planner is faster by the case's own
+// simulation. The planner weighs tiers by its estimate of the exchanges, so that with half the batch or on faster links
+// it may choose a slower plan. None where none is faster, and for worlds and models so large that making more plans is
+// felt.
+Notes better_plan_note(const Known& known) {
+  const PreparedCase& prepared = *known.prepared;
+  const CaseResult& result = *known.result;
   const Case& item = prepared.item;
   const bool small =
       prepared.cluster.world_size() <= kMostPlannedRanks && item.workload.tables.size() <= kMostPlannedTables;
-  if (!small || !is_planned_by_flexshard(item) || !item.published.empty() || item.job || result.drawn) return "";
+  if (!small || !is_planned_by_flexshard(item) || !item.published.empty() || item.job || result.drawn) return {};
   std::vector<OtherPlan> others = {with_bandwidths(item), with_twice_the_batch(item)};
   if (item.cluster.nics && item.cluster.nodes > 1) others.push_back(with_slower_nics(item));
   const OtherPlan* best = nullptr;
@@ -86,11 +91,11 @@ std::string better_plan_note(const CaseResult& result, const PreparedCase& prepa
     least = *ms;
     best = &other;
   }
-  if (best == nullptr) return "";
-  return fmt::format(
+  if (best == nullptr) return {};
+  return {fmt::format(
       "The planner chose a worse plan than it could: the one that it makes {} takes {:.4g} ms here, {:.2g} % less. It "
       "chooses by an estimate of the exchanges, not by this simulation. {}.",
-      best->how, least, 100 * (1 - least / result.iteration_ms), best->remedy);
+      best->how, least, 100 * (1 - least / result.iteration_ms), best->remedy)};
 }
 
 }  // namespace shardsim

@@ -1,10 +1,9 @@
-#include "study/notes/case_notes.h"
-
 #include <doctest/doctest.h>
 
 #include "tests/physics/lab.h"
+#include "tests/study/notes/note_named.h"
 
-namespace shardsim::case_notes_test {
+namespace shardsim::notes_test {
 
 namespace {
 
@@ -23,7 +22,15 @@ Case on_toy() {
 
 std::vector<std::string> notes_of(const CaseResult& result, const Case& item = on_toy(), const Plan& plan = {}) {
   const Scenario scenario;
-  return case_notes(result, PreparedCase(scenario, item, Cluster(item.cluster), plan));
+  const PreparedCase prepared(scenario, item, Cluster(item.cluster), plan);
+  Notes notes;
+  for (const NoteEntry& entry : note_entries()) {
+    if (entry.name == "sound_cluster") break;  // from here on the case is simulated once more
+    if (!entry.is_for(Asker::run)) continue;
+    for (const std::string& note : entry.make({item, &prepared, &result}))
+      if (!note.empty()) notes.push_back(note);
+  }
+  return notes;
 }
 
 CaseResult unsteady() {
@@ -34,6 +41,32 @@ CaseResult unsteady() {
 }
 
 }  // namespace
+
+TEST_CASE("every note has a name of its own and somebody who asks for it") {
+  std::set<std::string_view> names;
+  for (const NoteEntry& entry : note_entries()) {
+    CAPTURE(entry.name);
+    CHECK(names.insert(entry.name).second);
+    CHECK(entry.askers != 0);
+  }
+}
+
+TEST_CASE("a run and a sweep say of one case the same sentence, a run only where it matters to its iteration") {
+  Case item = on_toy();
+  item.cluster.gpu.model = shipped_gpu_table().names().front();
+  item.compute_model = physics::named("roofline");
+  const Notes of_sweep = notes_for(Asker::sweep, {item});
+  REQUIRE_FALSE(of_sweep.empty());
+  const std::string& of_model = of_sweep.back();
+  CHECK(of_model.find("Lookups and updates are timed by the compute model 'roofline'") == 0);
+  CaseResult result = unsteady();
+  CHECK_FALSE(holds(notes_of(result, item), of_model));
+  NamedTime lookup;
+  lookup.op_class = "lookup";
+  lookup.span_ms = 10;
+  result.times = {lookup};
+  CHECK(holds(notes_of(result, item), of_model));
+}
 
 TEST_CASE("a note on iterations that differ says by how much") {
   CaseResult result = unsteady();
@@ -131,4 +164,4 @@ TEST_CASE("a note names what a planner or a plan file states to no effect on the
   CHECK(holds(notes_of(result, item, plan), "cache_params of the plan file have no effect"));
 }
 
-}  // namespace shardsim::case_notes_test
+}  // namespace shardsim::notes_test

@@ -1,0 +1,88 @@
+// What to know of the iteration that is shown.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "study/notes/notes.h"
+
+namespace shardsim {
+
+Notes steadiness_note(const Known& known) {
+  const CaseResult& result = *known.result;
+  if (result.timeline.steady) return {};
+  if (result.drawn) {
+    const IterationSpread& spread = result.drawn->iteration_ms;
+    return {
+        fmt::format("Batches are drawn: 90 % of the {} iterations take {:.4g} to {:.4g} ms, and their mean is {:.4g} "
+                    "+- {:.2g} ms. Figures of a single iteration are those of the one nearest to the median.",
+                    result.drawn->iterations_ms.size(), spread.p5, spread.p95, spread.mean, spread.standard_error)};
+  }
+  if (result.job)
+    return {
+        fmt::format("Its iterations take {:.4g} to {:.4g} ms while the other jobs run; the mean of {} iterations is "
+                    "shown (for more of them, raise 'iterations').",
+                    result.job->shortest_ms, result.job->longest_ms, result.job->measured)};
+  if (!result.last_change)
+    return {"Only one iteration was simulated, so it is not known by how much the next one would differ."};
+  return {
+      fmt::format("Not steady after {} iterations: the last one, which is shown, differs by {:+.2g} "
+                  "% from the one before it.",
+                  known.item.iterations, 100 * *result.last_change)};
+}
+
+// Measured parts stay what they are, whatever was drawn.
+Notes measured_rest_note(const Known& known) {
+  if (!known.result->drawn || !known.item.workload.dense.measured) return {};
+  return {
+      "The measured rest (lookups, updates and dense part) takes the same time in every drawn iteration, so the real "
+      "variation is larger."};
+}
+
+// Operations that use a link at once are each timed as if they had it alone.
+Notes uncontended_note(const Known& known) {
+  const Tree* const name = known.item.network.find("name");
+  const Utilisation& limit = known.result->limit;
+  if (name == nullptr || name->scalar != "closed_form" || limit.share < 1) return {};
+  return {
+      fmt::format("Without contention (network closed_form), the operations of an iteration ask for more of {} than "
+                  "there is in that time, so the real iteration is longer. 'network: {{name: fair_queues}}' shares "
+                  "links.",
+                  limit.what)};
+}
+
+// What is at stake: the exposed transfer of exchanges would take as many times longer as the fabric collapses.
+Notes collapse_note(const Known& known) {
+  if (!known.item.cluster.fabric.collapse) return {};
+  double ms = 0;
+  for (const NamedTime& time : known.result->times) {
+    if (time.op_class == "all_to_all") ms += time.transfer_ms();
+  }
+  return {
+      fmt::format("Published measurements of this fabric show that its rate collapses under all-to-all, which the "
+                  "model does not cover. The {:.2f} ms ({:.0f} % of the iteration) for which exchanges are exposed "
+                  "would be longer by that factor.",
+                  ms, 100 * ms / known.result->iteration_ms)};
+}
+
+// A measured rest counts the exchange of ids once, as an allowance; the simulated one is what runs.
+Notes allowance_note(const Known& known) {
+  const auto& measured = known.item.workload.dense.measured;
+  if (!measured) return {};
+  const CaseResult& result = *known.result;
+  Notes notes;
+  const bool row_wise = std::all_of(result.placements.begin(), result.placements.end(),
+                                    [](const PlacementSummary& p) { return p.strategy == Strategy::row_wise; });
+  for (const NamedTime& time : result.times) {
+    const double off = time.span_ms - measured->id_exchange.time.ms();
+    if (time.name != "input_all_to_all" || !row_wise || std::abs(off) <= 1.0) continue;
+    notes.push_back(
+        fmt::format("The simulated exchange of ids takes {:.2f} ms, {:+.2f} ms compared with the {:.2f} ms that the "
+                    "measured rest contains for it.",
+                    time.span_ms, off, measured->id_exchange.time.ms()));
+  }
+  return notes;
+}
+
+}  // namespace shardsim

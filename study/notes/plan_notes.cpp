@@ -1,0 +1,160 @@
+// What to know of the plan, and of what its planner or its file states to no effect.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/text.h"
+#include "plan/torchrec_types.h"
+#include "study/notes/notes.h"
+#include "study/scenario/read_case.h"
+
+namespace shardsim {
+namespace {
+
+// "a, b and 3 more".
+std::string some_tables(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 3;
+  std::vector<std::string> shown(names.begin(),
+                                 names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kShown)));
+  const std::string more = names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : "";
+  return fmt::format("{}{}", fmt::join(shown, ", "), more);
+}
+
+// Names of the tables with a placement that `matches`.
+template <typename Matches>
+std::vector<std::string> tables_where(const Plan& plan, const Workload& workload, Matches matches) {
+  std::vector<std::string> names;
+  for (const Placement& placement : plan.placements) {
+    const Table& table = workload.tables[static_cast<std::size_t>(placement.table)];
+    if (matches(placement, table) && (names.empty() || names.back() != table.name)) names.push_back(table.name);
+  }
+  return names;
+}
+
+// "20 %", or "10 to 50 %".
+std::string cache_sizes(const Plan& plan) {
+  double least = 1, most = 0;
+  for (const Placement& placement : plan.placements) {
+    if (placement.compute_kernel != "fused_uvm_caching") continue;
+    least = std::min(least, placement.cache_load_factor);
+    most = std::max(most, placement.cache_load_factor);
+  }
+  return least == most ? fmt::format("{:g} %", 100 * most) : fmt::format("{:g} to {:g} %", 100 * least, 100 * most);
+}
+
+// The one of the paper's four bandwidths that is furthest from this cluster's: "the paper's global all-to-all
+// has 25.3 GB/s, this cluster's 12.4".
+std::string furthest_bandwidth(const Case& item) {
+  using Rate = double PlannerBandwidths::*;
+  static constexpr std::array<std::pair<const char*, Rate>, 4> kRates = {
+      {{"global all-to-all", &PlannerBandwidths::all_to_all_global},
+       {"all-to-all inside a node", &PlannerBandwidths::all_to_all_intra},
+       {"global all-reduce", &PlannerBandwidths::all_reduce_global},
+       {"all-reduce across nodes", &PlannerBandwidths::all_reduce_cross}}};
+  const PlannerBandwidths paper, here = simulated_bandwidths(item.workload, Cluster(item.cluster));
+  std::string text;
+  double furthest = -1;
+  for (const auto& [name, rate] : kRates) {
+    const double apart = std::abs(std::log(here.*rate / paper.*rate));
+    if (!std::isfinite(apart) || apart <= furthest) continue;  // a tier of a single rank exchanges nothing
+    furthest = apart;
+    text = fmt::format("the paper's {} has {:.3g} GB/s, this cluster's {:.3g}", name, paper.*rate * 1e-9,
+                       here.*rate * 1e-9);
+  }
+  return text;
+}
+
+bool weighs_by_the_paper(const Tree* planner) {
+  const Tree* const rates = planner->find("bandwidths");
+  return planner->find("name")->scalar.starts_with("flexshard") && (rates == nullptr || rates->scalar == "constants");
+}
+
+}  // namespace
+
+// What TorchRec does not offer, or does not say.
+Notes own_lowering_note(const Known& known) {
+  const Plan& plan = known.prepared->plan;
+  const Workload& workload = known.item.workload;
+  Notes notes;
+  const auto unknown = tables_where(plan, workload, [](const Placement& placement, const Table& table) {
+    return is_beyond_torchrec(placement, table) && !is_tier(placement, table);
+  });
+  if (!unknown.empty()) {
+    notes.push_back(fmt::format(
+        "TorchRec's sequence modules do not have the sharding types table_row_wise, grid_shard and "
+        "table_column_wise. Here they exchange rows directly, as row_wise and column_wise do (tables: {}). With "
+        "--torchrec-only, planners take no such type.",
+        some_tables(unknown)));
+  }
+  const auto cached = tables_where(plan, workload, [](const Placement& placement, const Table&) {
+    return placement.compute_kernel == "fused_uvm_caching";
+  });
+  if (cached.empty()) return notes;
+  notes.push_back(
+      fmt::format("fused_uvm_caching is simulated with a cache that holds {} of a table's rows, the most popular ones "
+                  "(tables: {}).",
+                  cache_sizes(plan), some_tables(cached)));
+  return notes;
+}
+
+// Narrow tables are not cut into columns.
+Notes slices_note(const Known& known) {
+  const Case& item = known.item;
+  const Plan& plan = known.prepared->plan;
+  const Tree* const name = item.planner.find("name");
+  if (!item.plan_file.empty() || name == nullptr || name->scalar != "column_wise") return {};
+  const auto whole = std::count_if(plan.placements.begin(), plan.placements.end(), [&](const Placement& placement) {
+    return placement.columns() == item.workload.tables[static_cast<std::size_t>(placement.table)].dim;
+  });
+  if (whole == 0) return {};
+  return {
+      fmt::format("{} of {} {} too narrow to be cut into slices of at least min_partition columns; each lies "
+                  "whole on one rank, as with table_wise.",
+                  whole, counted(item.workload.tables.size(), "table"), whole == 1 ? "is" : "are")};
+}
+
+// Where a case reproduces published numbers, the paper's bandwidths are meant.
+Notes bandwidths_note(const Known& known) {
+  const Case& item = known.item;
+  if (!item.plan_file.empty() || !item.published.empty()) return {};
+  const std::vector<const Tree*> planners = planners_within(item.planner);
+  if (std::ranges::none_of(planners, weighs_by_the_paper)) return {};
+  const std::string furthest = furthest_bandwidth(item);
+  return {
+      fmt::format("The planner chose the tiers with the four bandwidths of the paper and not those of this "
+                  "cluster{}{}. Write 'bandwidths: simulated' in the planner to use this cluster's.",
+                  furthest.empty() ? "" : ": ", furthest)};
+}
+
+// What the options of TorchRec's planner say of the types of outputs has no effect.
+Notes output_types_note(const Known& known) {
+  const Case& item = known.item;
+  const Tree* const name = item.planner.find("name");
+  if (!item.plan_file.empty() || name == nullptr || name->scalar != "torchrec") return {};
+  MapReader reader(item.planner, "planner");
+  reader.name("name");
+  return {torchrec::output_types_note(torchrec::read_planner_options(reader), item.workload)};
+}
+
+Notes idle_caches_note(const Known& known) {
+  const Plan& plan = known.prepared->plan;
+  if (plan.idle_caches.empty()) return {};
+  std::vector<std::string> tables;
+  for (const int table : plan.idle_caches)
+    tables.push_back(known.item.workload.tables[static_cast<std::size_t>(table)].name);
+  return {fmt::format(
+      "cache_params of the plan file have no effect on tables whose compute kernel has no cache (tables: {}).",
+      some_tables(tables))};
+}
+
+Notes beyond_torchrec_note(const Known& known) {
+  const std::string beyond = beyond_torchrec(known.prepared->plan, known.item.workload);
+  if (beyond.empty()) return {};
+  return {fmt::format("TorchRec cannot run this plan, which has {}. With --torchrec-only it is a plan for TorchRec.",
+                      beyond)};
+}
+
+}  // namespace shardsim

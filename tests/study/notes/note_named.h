@@ -1,0 +1,15 @@
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+
+#include "study/notes/notes.h"
+
+namespace shardsim::notes_test {
+
+// What the note of that name in the table says.
+inline Notes note_named(std::string_view name, const Known& known) {
+  return std::ranges::find(note_entries(), name, &NoteEntry::name)->make(known);
+}
+
+}  // namespace shardsim::notes_test

@@ -134,6 +134,8 @@ class SearchRun {
                           "Change the constraints, or start from another plan");
       }
       starts_.push_back({"start", std::move(plan)});
+      say("only from the plan that 'start' names: plans of other planners were not tried, and one of them may be "
+          "faster");
       return;
     }
     for (const StartPlanner& start : start_planners()) {

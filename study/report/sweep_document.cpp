@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -11,6 +12,7 @@
 #include <set>
 #include <span>
 #include <tuple>
+#include <utility>
 
 #include "base/document/cells.h"
 #include "base/files.h"
@@ -408,6 +410,15 @@ NoteList alike_notes(const SweepResult& result, const std::vector<std::size_t>& 
   return list;
 }
 
+// A section of a single section is that one, for no heading stands above another without a word between them.
+Section without_bare_heading(Section section) {
+  if (section.blocks.size() != 1 || !std::holds_alternative<Section>(section.blocks.front())) return section;
+  Section only = std::move(std::get<Section>(section.blocks.front()));
+  only.remark = std::exchange(only.heading, section.heading);
+  only.remark.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(only.remark.front())));
+  return only;
+}
+
 Section sweep_how_sure(const SweepResult& result, const std::vector<std::size_t>& points, bool page, SweepOrder order) {
   const std::size_t all = result.plans.choices.size();
   const std::size_t shown = std::min(all, page ? kBestOnPage : kBestOnTerminal);
@@ -421,7 +432,7 @@ Section sweep_how_sure(const SweepResult& result, const std::vector<std::size_t>
     if (!notes.notes.empty()) section.blocks.emplace_back(std::move(notes));
   if (NoteList outside = outside_notes(result); !outside.notes.empty()) section.blocks.emplace_back(std::move(outside));
   add_machines(section, result, order, page);
-  return section;
+  return without_bare_heading(std::move(section));
 }
 
 // Of a point whose files are gone by now the numbers stand without notes.
@@ -504,6 +515,33 @@ NoteList host_notes(const SweepResult& result) {
   return list;
 }
 
+// The points with plans that TorchRec does not have, and the fastest of the others, where there is one.
+NoteList torchrec_notes(const SweepResult& result) {
+  std::size_t beyond = 0;
+  std::optional<std::size_t> fastest;
+  const PointResult* first = nullptr;
+  for (std::size_t point = 0; point < result.results.size(); ++point) {
+    const PointResult& each = result.at(point);
+    if (each.outcome != PointResult::Outcome::ok) continue;
+    if (!each.beyond_torchrec.empty()) {
+      if (beyond++ == 0) first = &each;
+    } else if (!each.runs_out_of_memory() && (!fastest || each.samples_per_s > result.at(*fastest).samples_per_s)) {
+      fastest = point;
+    }
+  }
+  if (first == nullptr) return {};
+  std::string text = fmt::format(
+      "TorchRec cannot run these plans (beyond_torchrec in sweep.csv), the first because it has {}; with "
+      "--torchrec-only, planners keep to what TorchRec has.",
+      first->beyond_torchrec);
+  if (fastest)
+    text += fmt::format(" Among the points that it can run, {} has the most samples per second.",
+                        named_values(result, *fastest));
+  NoteList list;
+  list.notes.push_back({std::move(text), fmt::format("{} of {} points", beyond, result.results.size())});
+  return list;
+}
+
 // The points whose notes are counted, those that are shown first: all, unless there are so many that reading them again
 // takes longer than is worth.
 std::vector<std::size_t> noted_points(const SweepResult& result, const std::vector<std::size_t>& shown) {
@@ -542,6 +580,7 @@ Section setting_section(const SweepResult& result, const std::vector<std::size_t
   }
   for (auto& note : order_notes_of_known(result, shown).notes) list.notes.push_back(std::move(note));
   for (auto& note : host_notes(result).notes) list.notes.push_back(std::move(note));
+  for (auto& note : torchrec_notes(result).notes) list.notes.push_back(std::move(note));
   Section section{"Notes", {}};
   if (!list.notes.empty()) section.blocks.emplace_back(std::move(list));
   return section;

@@ -258,6 +258,8 @@ std::vector<SweepColumn> sweep_columns(const SweepResult& result) {
               [&](std::size_t p) { return static_cast<double>(of(p).host_bytes) / kGiBytes; });
   add.numbers("memory_capacity_gib", "GiB", "of a GPU, less what is reserved",
               [&](std::size_t p) { return static_cast<double>(of(p).memory_capacity) / kGiBytes; });
+  add.texts("beyond_torchrec", "why TorchRec cannot run the plan; empty where it can",
+            [](const PointResult& each) { return each.beyond_torchrec; });
   add.texts("limited_by", "the busiest link or rank", [](const PointResult& each) { return each.limited_by; });
   add.numbers("limit_share", "1", "of the iteration that it is busy", [&](std::size_t p) { return of(p).limit_share; });
   const std::string currency = currency_unit(result);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every number in the tables of docs/accuracy.md is what the study, the published iterations and the comparisons of
 # collectives and of kernels give today; the iterations of each model come in the published order over its numbers of GPUs.
-# The same for docs/one_gpu.md and what was measured on single GPUs.
+# The same for docs/one_gpu.md and what was measured on single GPUs, and for the summary in README.md and docs/accuracy.md.
 # Usage: accuracy.sh SHARDSIM SOURCE_DIR
 set -euo pipefail
 binary=$(realpath "$1") root=$(realpath "$2")
@@ -50,4 +50,10 @@ for gpu in h100 h200; do
 done
 [ "$(wc -l <"$work/one.txt")" -gt 70 ] || { echo "single GPUs give only $(wc -l <"$work/one.txt") lines"; exit 1; }
 lacking docs/one_gpu.md "$work/one.txt"
+
+/usr/bin/python3 scripts/accuracy_summary.py "$work/study/result.json" "$work/published/result.json" "$work/one/result.json" \
+  "$work/collectives/accuracy.md" >"$work/summary.txt"
+[ "$(wc -l <"$work/summary.txt")" -eq 7 ] || { echo "the summary has not five rows"; exit 1; }
+lacking README.md "$work/summary.txt"
+lacking docs/accuracy.md "$work/summary.txt"
 exit "$status"

@@ -33,17 +33,16 @@ def times(result):
 
 
 def quantities(result):
-    """Each kind of time: how many, and the ends of their errors, with the observed payload where there is one."""
+    """Each kind of time: how many, and the ends of the errors of those that no fit used, with the observed payload where there is one."""
     found = {}
     for _, row in rows(result):
         if row["unit"] == "ms":
             found.setdefault(row["quantity"], []).append(row)
-    print("| quantity | rows | of which fitted | error % from | to |")
+    print("| quantity | rows | of which fitted | error % of the others, from | to |")
     print("|---|---|---|---|---|")
     for quantity, group in found.items():
-        errors = [row.get("error_at_observed_payload_pct", row["error_pct"]) for row in group]
-        fitted = sum(row["role"] == "fitted" for row in group)
-        print(f"| {quantity} | {len(group)} | {fitted} | {signed(min(errors))} | {signed(max(errors))} |")
+        errors = [row.get("error_at_observed_payload_pct", row["error_pct"]) for row in group if row["role"] != "fitted"]
+        print(f"| {quantity} | {len(group)} | {len(group) - len(errors)} | {signed(min(errors))} | {signed(max(errors))} |")
 
 
 def plans(result):

@@ -34,7 +34,7 @@ namespace {
 
 constexpr std::size_t kBestOnTerminal = 10, kBestOnPage = 50, kFailuresShown = 20;
 
-// What a point has less of than those after it.
+// Returns the figure by which points are sorted, the least first.
 double sorting_figure(const SweepResult& result, std::size_t point, SweepOrder order) {
   const PointResult& here = result.at(point);
   switch (order) {
@@ -209,8 +209,8 @@ std::string peak_warning(const SweepResult& result, const std::vector<std::size_
                                        : fmt::format("; the fastest that fits has {}.", named_values(result, *fits)));
 }
 
-// What the point that stands first, and that of most samples per second, keep in host memory: their GPUs are too few
-// for the model, which no other column of the table shows.
+// Says what the point that stands first, and that of most samples per second, keep in host memory: their GPUs are too
+// few for the model, which no other column of the table shows.
 std::string host_warning(const SweepResult& result, const std::vector<std::size_t>& fastest, std::size_t first) {
   std::vector<std::string> texts;
   for (const std::size_t point : std::set<std::size_t>{fastest.front(), first}) {
@@ -264,7 +264,7 @@ Sheet choices_sheet(const SweepResult& result, std::size_t shown) {
   return sheet;
 }
 
-// What of the points nobody has measured, each once, with the number of points.
+// Notes on the parts of the points that nobody has measured, each once, with the number of points.
 NoteList outside_notes(const SweepResult& result) {
   const std::vector<Residual> residuals = shipped_residuals();
   using Setting = std::tuple<std::string, std::string, std::string, int>;
@@ -285,7 +285,7 @@ NoteList outside_notes(const SweepResult& result) {
   return list;
 }
 
-// Of the clusters of these points; two of one name are told apart by their NICs.
+// Notes on the evidence for the clusters of these points; two of one name are told apart by their NICs.
 NoteList evidence_notes(const SweepResult& result, const std::vector<std::size_t>& points) {
   PointCases cases(*result.sweep);
   std::vector<ComparedCluster> clusters;
@@ -313,7 +313,7 @@ bool differ_in_clusters_alone(const Sweep& sweep, std::size_t a, std::size_t b) 
   return true;
 }
 
-// Of points in order the first of each cluster, `most` at most.
+// Returns the first point of each cluster, of points in order, `most` at most.
 std::vector<std::size_t> first_of_clusters(const Sweep& sweep, const std::vector<std::size_t>& points,
                                            std::size_t most) {
   std::set<std::vector<std::size_t>> known;
@@ -368,7 +368,7 @@ Sheet machines_sheet(const SweepResult& result, const std::vector<std::size_t>& 
   return sheet;
 }
 
-// Of points whose files are gone by now there is none.
+// Empty for points whose files are gone by now.
 Sheet machines_of_known(const SweepResult& result, const std::vector<std::size_t>& points, ComparedBy figure) {
   try {
     return machines_sheet(result, points, figure);
@@ -391,7 +391,7 @@ void add_machines(Section& section, const SweepResult& result, SweepOrder order,
       std::move(sheet)));
 }
 
-// Of points that differ in their clusters alone, and come out equal.
+// Notes on points that differ in their clusters alone, and come out equal.
 NoteList alike_notes(const SweepResult& result, const std::vector<std::size_t>& points) {
   std::vector<TimeOnCluster> times;
   for (const std::size_t point : points) {
@@ -435,7 +435,7 @@ Section sweep_how_sure(const SweepResult& result, const std::vector<std::size_t>
   return without_bare_heading(std::move(section));
 }
 
-// Of a point whose files are gone by now the numbers stand without notes.
+// The numbers of a point whose files are gone by now stand without notes.
 std::vector<std::string> notes_of(PointCases& cases, std::size_t point) {
   try {
     return setting_notes(cases.at(point));
@@ -444,7 +444,7 @@ std::vector<std::string> notes_of(PointCases& cases, std::size_t point) {
   }
 }
 
-// Whether an axis is about the cluster alone, by dimension.
+// Returns whether an axis is about the cluster alone, by dimension.
 std::vector<bool> cluster_dimensions(const Sweep& sweep) {
   std::vector<bool> result;
   for (const SweepDimension& dimension : sweep.dimensions)
@@ -460,7 +460,8 @@ bool differ_in_cluster_alone(const Sweep& sweep, const std::vector<bool>& of_clu
   return a != b;
 }
 
-// Of points that beat others on hardware that is nowhere slower (study/run/hardware.h): each with the first such one.
+// Notes on points that beat others on hardware that is nowhere slower (study/run/hardware.h): each with the first such
+// one.
 NoteList order_notes(const SweepResult& result, const std::vector<std::size_t>& points) {
   const std::vector<bool> of_cluster = cluster_dimensions(*result.sweep);
   NoteList list;
@@ -495,7 +496,7 @@ NoteList order_notes_of_known(const SweepResult& result, const std::vector<std::
   }
 }
 
-// Of all points whose plans keep rows in host memory.
+// Notes on all points whose plans keep rows in host memory.
 NoteList host_notes(const SweepResult& result) {
   std::int64_t most = 0;
   std::size_t points = 0;
@@ -555,7 +556,7 @@ std::vector<std::size_t> noted_points(const SweepResult& result, const std::vect
   return points;
 }
 
-// What has to be known of the clusters and the compute models, each sentence once with the number of points.
+// The facts to know about the clusters and the compute models, each sentence once with the number of points.
 Section setting_section(const SweepResult& result, const std::vector<std::size_t>& shown) {
   const std::vector<std::size_t> points = noted_points(result, shown);
   const bool all = points.size() == result.results.size();
@@ -586,7 +587,7 @@ Section setting_section(const SweepResult& result, const std::vector<std::size_t
   return section;
 }
 
-// What failed, alike messages together.
+// The points that failed, alike messages together.
 Section failures_section(const SweepResult& result) {
   std::map<std::string, std::vector<std::size_t>> by_message;
   for (std::size_t point = 0; point < result.results.size(); ++point)

@@ -27,7 +27,8 @@ constexpr std::array<EffectWords, kEffects> kWords = {{
     {"all-reduce", "all_reduce", "both reduce the same bytes over the ranks, at other rates"},
 }};
 
-// The cluster with kernels that start at once. What the compute model `measured` read of a start is in its curves.
+// The cluster with kernels that start at once. A start that the compute model `measured` has read is part of its
+// curves.
 Cluster without_kernel_starts(const Cluster& cluster) {
   ClusterSpec spec = cluster.spec();
   spec.gpu.kernel_overhead = {0};
@@ -40,7 +41,7 @@ double seconds_on(const LinkLoad& load, const Cluster& cluster) {
   return load.occupancy / (cap > 0 ? std::min(cap, rate) : rate);
 }
 
-// Of the loads on these links, or on any.
+// Returns the seconds of the slowest of the loads on these links, or on any.
 double slowest(const CollectiveLoads& loads, const std::vector<LinkId>* links, const Cluster& cluster) {
   double seconds = 0;
   for (const LinkLoad& load : loads.loads) {

@@ -18,7 +18,7 @@ struct WithoutDuplicates {
 // published cases, and of more than 64 ranks, since it costs a simulation.
 std::optional<WithoutDuplicates> without_duplicates(const CaseResult& result, const PreparedCase& prepared);
 
-// What index_dedup would save, where that is 1 % of the iteration or more; "" else.
+// Says what index_dedup would save, where that is 1 % of the iteration or more; "" else.
 std::string duplicates_note(const CaseResult& result, const WithoutDuplicates& without);
 
 }  // namespace shardsim

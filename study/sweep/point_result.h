@@ -10,7 +10,7 @@
 
 namespace shardsim {
 
-// What a sweep keeps of the simulation of one point.
+// The result of the simulation of one point, as a sweep keeps it.
 struct PointResult {
   enum class Outcome : std::uint8_t {
     ok,

@@ -93,11 +93,11 @@ class RoundTables {
   std::vector<Half> added_;  // [round][right half], to the left one by exclusive or
 };
 
-// How many numbers walk together: a processor's cache holds them.
+// The numbers that walk together: a processor's cache holds so many.
 constexpr std::size_t kTogether = 4096;
 
 // walk() of each of at most kTogether numbers: pass by pass, so that a processor works on several numbers at a time.
-// How many passes one takes is not foreseen, so no branch asks it.
+// The number of passes that one takes is unpredictable, so no branch depends on it.
 template <typename Pass>
 void walk_together(std::span<std::uint64_t> part, std::uint64_t n, const Pass pass) {
   std::array<std::uint16_t, kTogether> outside;

@@ -24,7 +24,7 @@ std::unique_ptr<Planner> make_search(MapReader& options);
 std::unique_ptr<Planner> make_torchrec(MapReader& options);
 std::unique_ptr<Planner> make_uniform(Strategy strategy, MapReader& options);  // all tables alike
 
-// What several of them do.
+// Steps that several planners share.
 
 // All ranks as one list, and the ranks of each node as a list of their own.
 std::vector<std::vector<int>> world_group(const Cluster& cluster);

@@ -264,7 +264,7 @@ class SearchRun {
     if (relief > 0) relieve(local, relief);
   }
 
-  // Whether what is left of the fullest rank's memory counts (lack_of_room).
+  // True when the fullest rank has less than half of its memory left, so that plans are compared by it (lack_of_room).
   bool is_tight(const LocalSearch& local) const {
     return local.fullest() > static_cast<double>(cluster_.memory_per_rank().count) / 2;
   }

@@ -164,7 +164,7 @@ class Page:
         return new
 
     def python(self, content):
-        """What the block printed; None where its modules are not installed, or where it fails."""
+        """The output of the block; None where its modules are not installed, or where it fails."""
         imports = "\n".join(line for line in content if line.startswith("import "))
         if subprocess.run([PYTHON, "-c", imports], stderr=subprocess.DEVNULL).returncode:
             print(f"{self.path.name}: Python not run, for want of a module: {imports}")

@@ -8,8 +8,8 @@ namespace shardsim {
 
 // Every pair exchanges directly, all pairs at once (all_to_all, send_recv).
 CollectiveLoads expand_direct(const CollectiveCall& call, const Cluster& cluster);
-// What NCCL's own cost model chooses, with its latency and bandwidth (all_reduce, reduce_scatter, all_gather,
-// broadcast); GPUs only.
+// The algorithm that NCCL's own cost model chooses, with its latency and bandwidth (all_reduce, reduce_scatter,
+// all_gather, broadcast); GPUs only.
 CollectiveLoads expand_nccl(const CollectiveCall& call, const Cluster& cluster);
 // Rings through all ranks, in channels (all_reduce, reduce_scatter, all_gather, broadcast).
 CollectiveLoads expand_ring(const CollectiveCall& call, const Cluster& cluster);
@@ -18,8 +18,9 @@ CollectiveLoads expand_tree(const CollectiveCall& call, const Cluster& cluster);
 // Rings inside the nodes and, at the same time, rings across them (all_reduce).
 CollectiveLoads expand_two_level(const CollectiveCall& call, const Cluster& cluster);
 
-// What the schedules of a reduction put on the links. `nodes`: members_by_node() of the call, two ranks or more.
-// `channels`: over several nodes; 0: as channels_across() finds them. Latencies of the hops go to the builder.
+// The next functions add the bytes that the schedules of a reduction put on the links, and the latencies of the hops,
+// to the builder. `nodes`: members_by_node() of the call, two ranks or more. `channels`: over several nodes; 0: as
+// channels_across() finds them.
 
 // Rings through all ranks: every hop carries 2 (n-1)/n of an all_reduce, (n-1)/n of a gathered or scattered total, all
 // of a broadcast (but no hop leads to its root).
@@ -33,7 +34,7 @@ void add_double_tree(const CollectiveCall& call, const std::vector<NodeMembers>&
 // Its part between the nodes: each channel's first rank of every node, [node][channel].
 void add_tree_over_nodes(const std::vector<std::vector<NodeChannel>>& nodes, double bytes, LoadBuilder& builder);
 
-// What in-network reduction takes instead: each node's first rank of a channel sends its part to the switches once and
+// The same part by in-network reduction: each node's first rank of a channel sends its part to the switches once and
 // takes the result once, as in a round over the nodes.
 void add_round_over_nodes(const std::vector<std::vector<NodeChannel>>& nodes, double bytes, LoadBuilder& builder);
 

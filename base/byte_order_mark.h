@@ -11,8 +11,8 @@ inline std::string_view without_byte_order_mark(std::string_view text) {
   return text.starts_with(kByteOrderMark) ? text.substr(kByteOrderMark.size()) : text;
 }
 
-// What tells one kind of file from another before it is read: the first character that is no blank, after a byte order
-// mark. 0: there is none, and the file is empty.
+// Returns the first character that is not a blank, after a byte order mark; 0 when the file has none. It tells one kind
+// of file from another before the file is read.
 inline char first_character(std::string_view text) {
   text = without_byte_order_mark(text);
   const std::size_t first = text.find_first_not_of(" \t\r\n");

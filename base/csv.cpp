@@ -155,8 +155,8 @@ CsvTable parse_csv(std::string_view text, const std::string& source, char delimi
 
 namespace {
 
-// What a spreadsheet would compute, or run, when it opens the table: a text that begins like a formula and is no
-// number.
+// True for a text that begins like a formula and is not a number: a spreadsheet that opens the table would compute or
+// run it.
 bool is_formula(const std::string& text) {
   if (text.size() < 2 || std::string_view("=+-@\t\r").find(text[0]) == std::string_view::npos) return false;
   double number = 0;

@@ -16,7 +16,7 @@ struct Place {
   std::string text() const;  // "FILE:LINE:COLUMN", or the source alone
 };
 
-// What kind of failure it is, by the exit code of the command (docs/formats/command_line.md).
+// The kinds of failure; the values are the exit codes of the command (docs/formats/command_line.md).
 enum class Failure {
   run = 1,         // the run itself failed (a write error, a worker died)
   input = 2,       // bad usage or bad input file

@@ -13,8 +13,8 @@ namespace shardsim {
 inline constexpr std::size_t kMaxTextFile = std::size_t{2} << 30;
 inline constexpr std::size_t kMaxYamlFile = std::size_t{64} << 20;
 
-// What exists at a path, following links. A path that cannot be examined (its name is too long, or a folder may not be
-// entered) counts as not existing: the caller's message then says that it cannot be found.
+// True when such an entry exists at the path; links are followed. A path that cannot be examined (its name is too long,
+// or a folder may not be entered) counts as not existing: the caller's message then says that it cannot be found.
 bool is_there(const std::filesystem::path& path);
 bool is_file(const std::filesystem::path& path);
 bool is_folder(const std::filesystem::path& path);

@@ -15,8 +15,8 @@ class FolderRecord {
  public:
   static constexpr const char* kFile = ".shardsim-files";
 
-  // What the folder's record says; empty where there is none that this version can read. A name that leads out of the
-  // folder is left out. An empty path is the current folder.
+  // Reads the folder's record; it is empty when there is none that this version can read. Names that lead out of the
+  // folder are left out. An empty path is the current folder.
   explicit FolderRecord(std::filesystem::path folder);
 
   std::vector<std::string> names_of(const std::string& command) const;

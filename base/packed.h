@@ -30,8 +30,8 @@ namespace shardsim {
 template <typename Type, typename Value>
 concept MaybeConst = std::same_as<std::remove_const_t<Type>, Value>;  // the value to write from, or to read into
 
-// Whether a list of such structs is packed as it lies in memory, in one go: for those whose members are numbers without
-// gaps between them, in which any bytes are a value.
+// True for structs of which a list is packed in one go, as it lies in memory: their members are numbers without gaps
+// between them, and any bytes are a valid value.
 template <typename Item>
 inline constexpr bool kPackedWhole = false;
 

@@ -17,13 +17,14 @@ void note_read(const std::filesystem::path& path);
 
 // All that was read, as bytes for another process: a worker says at its end what it has read.
 std::string packed_reads();
-// What another process has read counts as read by this one, too.
+// Counts the files that another process has read as read by this one, too.
 void note_packed_reads(std::string_view reads);
 
-// What the file says goes on in what will take its place: labels that a command continues, say.
+// Counts the file as not read, so that it may be replaced, because its successor keeps its content (labels that a
+// command continues, for example).
 void forget_read(const std::filesystem::path& path);
 
-// Whether the file that lies at `path` now, under whatever name, was read and has not been written since.
+// True when the file at `path` was read, under this or another name, and has not been written since.
 bool was_read(const std::filesystem::path& path);
 
 }  // namespace shardsim

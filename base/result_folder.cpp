@@ -85,7 +85,8 @@ class WriterLock {
   WriterLock& operator=(const WriterLock&) = delete;
 
  private:
-  // Whether the folder is still the one of this name, which another process may have removed and a third made anew.
+  // True when the locked folder is still the one at this path: another process may have removed it, and a third one
+  // created it anew.
   bool is_at(const fs::path& folder) const {
     struct stat own {
     }, named{};
@@ -127,7 +128,7 @@ void remove_half_written(const fs::path& target) {
   remove_abandoned_files(target);
 }
 
-// Whether a temporary file of write_file has lost its writer, whose lock it would have.
+// True when the writer of a temporary file of write_file has ended: a living one would hold a lock on it.
 bool is_abandoned(const fs::path& path) {
   std::error_code failure;
   if (!fs::is_regular_file(fs::symlink_status(path, failure))) return false;
@@ -161,13 +162,14 @@ fs::path link_above(const fs::path& target, const std::string& name) {
   return {};
 }
 
-// What is there and is a file of the folder itself. A link in its place, or above it, leads to what is not ours.
+// True when the folder itself holds a regular file of this name. A link in its place, or above it, leads to a file that
+// is not ours.
 bool is_own_file(const fs::path& target, const std::string& name) {
   std::error_code failure;
   return link_above(target, name).empty() && fs::is_regular_file(fs::symlink_status(target / name, failure));
 }
 
-// What a writer may do with the files of a folder.
+// Decides which files of a folder a writer may replace or remove.
 class Permission {
  public:
   Permission(const fs::path& target, const FolderRecord& record, const ResultWriter& writer)
@@ -234,7 +236,8 @@ void refuse_odd_record(const fs::path& target) {
                   "Remove it, or choose another folder with -o");
 }
 
-// What other programs read (result.json, drift.json, sweep.csv) arrives after everything else: where it is, all is.
+// Files that other programs read (result.json, drift.json, sweep.csv) are moved last, so that whoever sees them sees
+// everything.
 std::vector<std::string> in_order_of_arrival(std::vector<std::string> names) {
   const auto turn = [](const std::string& name) {
     const fs::path path(name);
@@ -258,7 +261,7 @@ void remove_results(const fs::path& target, const std::vector<std::string>& name
   }
 }
 
-// How the files of a run join those that are in a folder.
+// The ways in which the files of a run join those that are in a folder.
 enum class Joining { replaces_earlier_run, adds };
 
 // Moves what was written into the hidden folder to its place in the target.
@@ -361,7 +364,7 @@ fs::path named_target(const fs::path& path) {
                     "Choose another name with -o");
 }
 
-// Whether a new folder can be made there, and the folder itself.
+// Creates and removes a new folder in `folder`, and `folder` itself where it is missing. Errors: that cannot be done.
 void try_writing(const fs::path& folder, const fs::path& shown) {
   const MadeFolders folders(folder);
   make_folder_for(folder, shown, [&] {

@@ -49,7 +49,7 @@ void check_results(const std::filesystem::path& target, const ResultWriter& writ
 void check_result(const std::filesystem::path& path, const ResultWriter& writer);
 
 // Removes the temporary files that killed processes left in a folder (write_file, base/files.h); those that are being
-// written now stay. What cannot be removed stays, too.
+// written now stay, and so do those that cannot be removed.
 void remove_abandoned_files(const std::filesystem::path& folder);
 
 }  // namespace shardsim

@@ -4,7 +4,7 @@
 
 namespace shardsim {
 
-// Figures of samples. Of no samples the first four are 0.
+// Figures of samples. The first four are 0 when there are no samples.
 
 double mean(const std::vector<double>& values);
 double median(std::vector<double> values);  // of an even number: the mean of the two in the middle
@@ -16,7 +16,7 @@ double nearest_quantile(std::vector<double> values, double share);
 // Place of each value when all are sorted ascending, from 1; equal values share the mean of their places.
 std::vector<double> ranks_of(const std::vector<double>& values);
 
-// How far two lists of equal length order their items alike: 1 the same order, -1 the reverse. 0 where one of the lists
+// The rank correlation of two lists of equal length: 1 for the same order, -1 for the reverse. 0 where one of the lists
 // is all ties, or both are shorter than two.
 double spearman(const std::vector<double>& a, const std::vector<double>& b);       // Pearson's correlation of the ranks
 double kendall_tau_b(const std::vector<double>& a, const std::vector<double>& b);  // pairs, corrected for ties

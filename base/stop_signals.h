@@ -2,7 +2,7 @@
 
 namespace shardsim {
 
-// What Ctrl-C (SIGINT), SIGTERM and a terminal that goes (SIGHUP) do to the process. This is the one piece of global
+// The effect of Ctrl-C (SIGINT), SIGTERM and a closed terminal (SIGHUP) on the process. This is the one piece of global
 // state of the program: a signal handler can reach nothing else.
 enum class OnStop {
   noted,             // nothing by themselves: caught_signal() is asked

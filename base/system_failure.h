@@ -16,7 +16,7 @@ inline Error out_of_memory(const std::string& file = "") {
           "Give the process more memory (ulimit -v), or use fewer ranks or a smaller case"};
 }
 
-// Whether somebody set how much memory the process may take (ulimit -v).
+// True when the address space of the process is limited (ulimit -v).
 inline bool memory_is_limited() {
   rlimit limit{};
   return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;

@@ -102,7 +102,7 @@ std::string some_of(const std::vector<std::string>& names) {
   return join(some) + (some.size() < names.size() ? more : "");
 }
 
-// How much of the pattern may have been used up by all of the text: [n] says whether its first n characters fit.
+// Returns for each n whether the first n characters of the pattern fit the whole text.
 std::vector<bool> fitting_parts(std::string_view text, std::string_view pattern) {
   const auto skip_stars = [&](std::vector<bool>& fits) {
     for (std::size_t i = 0; i < pattern.size(); ++i) {

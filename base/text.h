@@ -20,13 +20,13 @@ std::string nearest(std::string_view name, const std::vector<std::string>& known
 // "Did you mean 'x'? Known: a, b, c." - the remedy of every unknown-name error; of more than 100 names the first ones.
 std::string known_names_hint(std::string_view name, const std::vector<std::string>& known);
 
-// Whether a pattern fits the whole text: * stands for any characters, ? for one, everything else for itself.
+// True when the pattern fits the whole text: * stands for any characters, ? for one, every other character for itself.
 bool fits_pattern(std::string_view text, std::string_view pattern);
 
 // Positions of the names that a pattern fits; of the one that equals it alone, where there is one.
 std::vector<std::size_t> fitting_names(const std::vector<std::string>& names, std::string_view pattern);
 
-// Whether it fits some text that begins with `start`.
+// True when the pattern fits some text that begins with `start`.
 bool may_fit_after(std::string_view start, std::string_view pattern);
 
 // The text as a message may show it: in double quotes, printable, at most 60 characters.

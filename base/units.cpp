@@ -67,7 +67,7 @@ constexpr std::array kAmbiguous = {
     Hint{"GBit/s", "Write Gbit/s for bits or GB/s for bytes"},
 };
 
-// What a reader of one quantity knows: its units, and the unit that its messages propose.
+// One quantity as its reader knows it: its units, and the unit that messages propose.
 struct Quantity {
   std::span<const Unit> units;
   std::string_view proposed;

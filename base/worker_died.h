@@ -6,7 +6,7 @@
 
 namespace shardsim {
 
-// What run_in_workers() throws of a worker that ended without a word.
+// The error that run_in_workers() throws for a worker that ended without reporting one.
 struct WorkerDied : Error {
   WorkerDied(const std::string& name, int killer);
   int signal;  // that killed it; 0: it ended by itself

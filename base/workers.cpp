@@ -144,7 +144,7 @@ class Worker {
 
   char* size_bytes() { return reinterpret_cast<char*>(&size_); }
 
-  // What read(2) gave counts; true when there will be no more.
+  // Counts the bytes that read(2) returned; true when there will be no more.
   bool ended(ssize_t got) {
     if (got < 0) return errno != EINTR && errno != EAGAIN;
     (size_read_ < sizeof size_ ? size_read_ : read_) += static_cast<std::size_t>(got);
@@ -218,7 +218,7 @@ class Pool {
     return ended;
   }
 
-  // Whether there is a result.
+  // Takes the result or the error of a worker's task; returns true when there is a result.
   bool settle(Worker& worker) {
     const WorkerTask& task = tasks_[worker.task()];
     bool good = false;

@@ -41,9 +41,9 @@ struct Interrupted {};
 // Throws Interrupted if `interrupted` returns true; does nothing if it is empty.
 void throw_if_interrupted(const std::function<bool()>& interrupted);
 
-// What this process frees is kept for its next allocation: HDF5 and simulations allocate and free large blocks many
-// times, and to fetch each from the kernel again costs a tenth of a run. For processes that are gone soon, as workers
-// and commands are.
+// Keeps the memory that this process frees for its next allocations. HDF5 and simulations allocate and free large
+// blocks many times, and fetching each from the kernel again costs a tenth of a run. It suits processes that end soon,
+// such as workers and commands.
 void keep_freed_memory();
 
 }  // namespace shardsim

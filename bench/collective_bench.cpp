@@ -41,7 +41,7 @@ Cluster hopper_of(int nodes) {
   return Cluster(with_fits(spec));
 }
 
-// What `collective predict` and `compare` ask for each row: 32 GPUs in under 50 us, 4,096 in under 20 ms.
+// The prediction of one row of `collective predict` and `compare`: 32 GPUs in under 50 us, 4,096 in under 20 ms.
 void predict(benchmark::State& state, CollectiveKind kind) {
   const Cluster cluster = hopper_of(static_cast<int>(state.range(0)) / 8);
   const CollectiveQuestion question{kind, 64 << 20, nullptr, all_ranks(cluster.world_size()), {}};
@@ -67,7 +67,7 @@ void predict_uneven(benchmark::State& state) {
 }
 BENCHMARK(predict_uneven)->Arg(32)->Arg(4096)->Unit(benchmark::kMicrosecond);
 
-// Of which only sums are known, on a mesh, where the pairs of each node are fitted to them: under 200 ms.
+// An all-to-all of which only sums are known, on a mesh, where the pairs of each node are fitted to them: under 200 ms.
 void predict_sums(benchmark::State& state) {
   const int ranks = static_cast<int>(state.range(0));
   const Cluster cluster = mesh_of(ranks / 8);

@@ -8,7 +8,8 @@
 
 namespace shardsim {
 
-// Of this process since it began, or since the last call of forget_peak() (proc(5), VmHWM). In MB of 2^20 bytes.
+// Peak memory of this process since it began, or since the last call of forget_peak() (proc(5), VmHWM). In MB of 2^20
+// bytes.
 inline double peak_mb() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
@@ -20,7 +21,7 @@ inline void forget_peak() {
   std::ofstream("/proc/self/clear_refs") << 5;
 }
 
-// Of the largest process so far: this one, or a worker that has ended. In MB of 2^20 bytes.
+// Peak memory of the largest process so far: this one, or a worker that has ended. In MB of 2^20 bytes.
 inline double peak_mb_of_workers() {
   rusage own{}, workers{};
   getrusage(RUSAGE_SELF, &own);

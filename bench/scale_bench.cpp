@@ -31,7 +31,7 @@ Plan planned(const char* planner, const Workload& workload, const Cluster& clust
   return make_planner(parse_yaml(planner, "bench"))->plan(workload, cluster, context);
 }
 
-// What `shardsim run` does with a plan, its report apart.
+// The work of `shardsim run` with a plan, without its report.
 MemoryProfile predicted(const Plan& plan, const Workload& workload, const Cluster& cluster,
                         LoadOptions::RowShares shares, const std::function<void(Program&)>& change) {
   LoweringOptions options{false, true};

@@ -19,7 +19,7 @@ BENCHMARK_CAPTURE(study, flexshard_12_cases, "flexshard.yaml", {})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime()
     ->MeasureProcessCPUTime();
-// How much faster two processes are than one: what the parent does alone sets the limit.
+// The speedup of two processes over one; the parent's own work limits it.
 BENCHMARK_CAPTURE(study, crosscheck_of_50_plans, "torchrec_crosscheck.yaml", {}, 1)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime()

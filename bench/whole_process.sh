@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What `shardsim run` costs as a whole, with all its files: CPU seconds of all its processes, peak memory of the largest of
-# them, and the sizes of its files, beside what the benchmarks say of the parts where shardsim_bench is built.
+# Measures the cost of `shardsim run` as a whole, with all its files: CPU seconds of all its processes, peak memory of the largest
+# of them, and the sizes of its files, beside what the benchmarks say of the parts where shardsim_bench is built.
 # Usage: whole_process.sh [SHARDSIM] [RUNS]     the least CPU time of RUNS (3) counts: others use the machine, too
 # Example: bench/whole_process.sh build/ci/shardsim 5
 set -euo pipefail

@@ -15,7 +15,7 @@ namespace shardsim {
 // the full one reads scenarios and writes HDF5, too; the bare one (cli/bare/) of compute nodes without libraries reads
 // program files and writes JSON and CSV.
 
-// What shardsim-validate executes.
+// The input of shardsim-validate.
 struct ValidateSource {
   Program program;
   std::string scenario_text;
@@ -30,7 +30,7 @@ ValidateSource load_source(const Arguments& arguments);
 void check_timeline_ending(const std::string& path);
 void save_timeline(const std::filesystem::path& path, const ValidateSource& source, const Timeline& timeline);
 
-// How the micro-benchmark writes what it measured, by the ending, which is one of those.
+// The endings of the files that the micro-benchmark can write, and the writer, which chooses the format by the ending.
 // Errors: Failure::run naming the path.
 std::vector<std::string> measured_endings();  // ".csv", ...
 void save_measured(const MeasuredSet& set, const std::string& path);

@@ -1,7 +1,7 @@
-# What `cmake --install` and the Debian package hold: the programs, what they read, their manual pages, what shells
-# complete their words with, and the schemas that editors check files with. A program finds its data in share/shardsim
-# beside bin/, wherever the prefix is. Whoever has built shardsim alone, as run.sh does, gets that, and is told what is
-# left out.
+# The content of `cmake --install` and of the Debian package: the programs, the data that they read, their manual pages,
+# the completions for shells, and the schemas by which editors check files. A program finds its data in share/shardsim
+# beside bin/, wherever the prefix is. A build of shardsim alone, as by run.sh, installs that and names what is left
+# out.
 include(GNUInstallDirs)
 
 set(programs shardsim shardsim-validate shardsim-microbench)

@@ -19,9 +19,8 @@ namespace shardsim {
 void check_plan(const Plan& plan, const Workload& workload, const Cluster& cluster, const Place& place,
                 bool nodes_known = true, const std::vector<Place>& tables = {});
 
-// What is wrong with the way `placements` (all of one table, each inside it and not empty) cover its rows and columns:
-// the first rows or columns that two of them hold, or none does. Empty when each is held exactly once.
-// Costs n log n for n placements.
+// Names the first rows or columns that two of the placements hold, or that none holds; empty when each is held exactly
+// once. `placements`: all of one table, each inside it and not empty. Costs n log n for n placements.
 std::string coverage_fault(const std::vector<const Placement*>& placements, const Table& table);
 
 // "a (39.4 GiB), b (1.2 GiB)": the three that take most, of tables with their bytes; equal ones in the order given.

@@ -47,7 +47,7 @@ class TableNeeds {
     return types.empty() || std::ranges::find(types, type) != types.end();
   }
 
-  // Of the allowed kernel that takes least; of the usual one where none is named.
+  // Bytes with the allowed kernel that needs least; with the usual one where none is named.
   BytesNeeded of(Strategy type) const {
     std::vector<std::string> kernels = {default_kernel(type)};
     if (constraint_ != nullptr && !constraint_->compute_kernels.empty() && !replicated(type)) {
@@ -95,7 +95,7 @@ class TableNeeds {
     return groups;
   }
 
-  // How many places the slices of a table are dealt to.
+  // The number of ranks or nodes that the slices of a table are dealt to.
   int places(Strategy type) const {
     if (type == Strategy::column_wise) return cluster_.world_size();
     return type == Strategy::grid_shard ? cluster_.nodes() : cluster_.ranks_per_node();

@@ -46,7 +46,7 @@ std::string types_text(const std::vector<Strategy>& types) {
   return join(names, " or ");
 }
 
-// What a table's placements do that its constraint does not allow; "" where they keep it.
+// Says how a table's placements break its constraint; "" where they keep it.
 class Keeper {
  public:
   Keeper(const TableConstraint& constraint, const Table& table) : constraint_(constraint), table_(table) {}

@@ -15,10 +15,10 @@ class Cluster;
 class MemoryModel;
 struct Tree;
 
-// What a scenario allows a planner to do with a table (docs/formats/scenario.md, `constraints`).
-// What to do instead of a cache for no rows.
+// The remedy that messages name for a cache without rows.
 inline constexpr const char* kWithoutCache = "the kernel fused_uvm has no cache";
 
+// The placements of one table that a scenario allows a planner (docs/formats/scenario.md, `constraints`).
 struct TableConstraint {
   Place place;
   std::vector<Strategy> sharding_types = {};       // one of these; none: any
@@ -29,8 +29,8 @@ struct TableConstraint {
   std::optional<bool> row_tiers = {};
   bool torchrec_only = false;  // what TorchRec's module for such tables has, and nothing else (plan/torchrec_types.h)
 
-  // Whether rows of the table may be cut into tiers, each placed in its own way, as TorchRec cannot: where it is not
-  // said, unless sharding_types list TorchRec's own types alone.
+  // True when the rows of the table may be cut into tiers, each placed in its own way, which TorchRec cannot do. If
+  // row_tiers is not stated, they may be unless sharding_types lists only TorchRec's own types.
   bool allows_tiers() const;
   // The types that a table of this kind may have; none: any.
   std::vector<Strategy> types_of(TableKind kind) const;
@@ -58,7 +58,7 @@ Constraints read_constraints(const Tree& map);
 void check_constraint_names(const Constraints& constraints, const Workload& workload, const std::string& device);
 
 // Refuses a plan that does not keep the constraints: Failure::input naming `made_by` (who made it), the table and the
-// constraint. Of the slices of a table one, the remainder, may be narrower than min_partition.
+// constraint. One slice of a table, the remainder, may be narrower than min_partition.
 void check_constraints(const Plan& plan, const Workload& workload, const Constraints& constraints,
                        const std::string& made_by);
 

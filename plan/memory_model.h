@@ -18,7 +18,7 @@ struct PlacementMemory {
   double static_bytes = 0;   // weights, with what the model adds per replicated row
   double dynamic_bytes = 0;  // activations held at the peak
   double host_bytes = 0;     // rows kept in the memory of the rank's node, not in the GPU's
-  // Of static_bytes, where the model tells them apart (torchrec does).
+  // Parts of static_bytes, where the model tells them apart (torchrec does).
   double optimizer_bytes = 0, cache_bytes = 0;
 
   PlacementMemory& operator+=(const PlacementMemory& other);
@@ -32,12 +32,12 @@ class MemoryModel {
   virtual std::vector<PlacementMemory> on_ranks(const Placement& placement, const Workload& workload,
                                                 const Cluster& cluster) const = 0;  // by rank
   PlacementMemory on_rank(const Placement& placement, int rank, const Workload& workload, const Cluster& cluster) const;
-  // Whether activations and buffers are counted in addition to the rows of tables. If not, a plan that fits may still
-  // run out of memory.
+  // True when activations and buffers are counted in addition to the rows of tables. If they are not, a plan that fits
+  // may still run out of memory.
   virtual bool counts_buffers() const { return true; }
-  // How many times its own size a replicated row counts, with its gradient and the states of the optimizer.
+  // The multiple of its own size that a replicated row counts, with its gradient and the states of the optimizer.
   virtual double replicated_row_factor() const { return 1; }
-  // What the FlexShard equations need, with their own bandwidths.
+  // The parameters of the FlexShard equations, with their own bandwidths.
   CostParameters cost_parameters(const Workload& workload, const Cluster& cluster) const;
 
  private:

@@ -11,7 +11,7 @@ struct MemoryNeed {
   std::optional<std::int64_t> peak = {};  // at the peak of a simulated iteration; none: not simulated
   bool buffers_counted = true;            // by the memory model (MemoryModel::counts_buffers)
 
-  // What a plan is judged by, in every command: its peak where that is known. A memory model that counts rows alone
+  // The bytes by which every command judges a plan: its peak where that is known. A memory model that counts rows alone
   // states a limit for rows and not the size of a GPU, so there the rows are judged.
   std::int64_t judged() const { return peak && buffers_counted ? *peak : by_model; }
 };
@@ -22,7 +22,7 @@ inline std::int64_t bytes_over(const MemoryNeed& need, std::int64_t capacity) {
   return need.judged() - capacity;
 }
 
-// Whether a plan fits: by its memory model, too, which refuses a plan before it is simulated.
+// True when a plan fits. It must fit by its memory model, too, which refuses a plan before it is simulated.
 inline bool fits(const MemoryNeed& need, std::int64_t capacity) {
   return need.by_model <= capacity && bytes_over(need, capacity) <= 0;
 }

@@ -9,8 +9,8 @@
 
 namespace shardsim {
 
-// What one placement adds to one operation of an iteration, in the numbers of the lowering (docs/lowering.md). Steps of
-// equal key are one operation of the whole plan: their amounts add up, but for rounding to whole bytes.
+// The work that one placement adds to one operation of an iteration, in the numbers of the lowering (docs/lowering.md).
+// Steps of equal key are one operation of the whole plan: their amounts add up, but for rounding to whole bytes.
 struct LoadStep {
   // In the order in which a batch meets them.
   enum class Phase { inputs, forward, backward, update };
@@ -36,8 +36,8 @@ struct LoadStep {
   std::vector<double> bytes;
 };
 
-// What one placement adds to an iteration: its lookups, the exchanges of its ids, vectors and gradients, its update,
-// and the passes over memory between them. The dense part is no placement's.
+// The work that one placement adds to an iteration: its lookups, the exchanges of its ids, vectors and gradients, its
+// update, and the passes over memory between them. The dense part is no placement's.
 struct PlacementLoad {
   std::vector<LoadStep> steps;
 };

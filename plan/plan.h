@@ -35,7 +35,7 @@ bool in_columns(Strategy strategy);         // column_wise, table_column_wise an
 bool within_node(Strategy strategy);        // table_row_wise and grid_shard (each block), table_column_wise (the table)
 std::string default_kernel(Strategy strategy);  // "dense" where replicated, else "fused"
 
-// TorchRec's compute kernels. Of these dense, fused, fused_uvm and fused_uvm_caching can be lowered.
+// TorchRec's compute kernels. Only dense, fused, fused_uvm and fused_uvm_caching can be lowered.
 std::vector<std::string> compute_kernels();
 
 // TorchRec's default cache_load_factor (pytorch/torchrec torchrec/distributed/planner/constants.py).
@@ -68,7 +68,7 @@ struct Placement {
 
 // Share of the placement's rows that is kept in HBM.
 double hbm_share(const Placement& placement);
-// Whether the rows are in the memory of the node, as with the kernels fused_uvm and fused_uvm_caching, whose cache in
+// True when the rows are in the memory of the node, as with the kernels fused_uvm and fused_uvm_caching, whose cache in
 // HBM only holds copies.
 bool on_host(const Placement& placement);
 

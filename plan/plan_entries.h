@@ -25,7 +25,7 @@ struct PlanEntry {
 // TorchRec's own sharding types; unknown keys are TorchRec's business. Errors: Failure::input with the line.
 std::vector<Placement> read_torchrec_entry(const PlanEntry& entry, Strategy strategy);
 
-// Whether the entry gives the load factor of a cache. Errors: keys that TorchRec's CacheParams does not have.
+// True when the entry gives the load factor of a cache. Errors: keys that TorchRec's CacheParams does not have.
 bool states_cache(const PlanEntry& entry);
 
 // `row_tiers` and `flex`, which are ours: unknown keys are errors. `seed` gets the entry's hash seed.

@@ -28,7 +28,7 @@ Plan read_plan_file(const std::string& path, const Workload& workload, const Clu
 // others.
 std::vector<std::string> module_paths(const Workload& workload, const Plan& plan = {});
 
-// What a plan file says of itself, without the workload and cluster that it was made for.
+// A plan file read on its own, without the workload and cluster that it was made for.
 struct StandalonePlan {
   int tables = 0;
   int ranks = 0;

@@ -18,13 +18,13 @@
 
 namespace shardsim {
 
-// What a simulated iteration says of a plan.
+// The result of one simulated iteration of a plan.
 struct PlanTrial {
   Seconds time;
   std::int64_t peak_bytes = 0;  // of the fullest GPU (sim/memory/memory_profile.h)
 };
 
-// What a planner may use in addition to the workload and the cluster.
+// Data and services that a planner may use in addition to the workload and the cluster.
 struct PlannerContext {
   const MemoryModel& memory;
   std::uint64_t seed = 1;
@@ -36,8 +36,8 @@ struct PlannerContext {
   std::function<void(const std::string&)> note = {};
   // Called between the steps of a long search; throws when the user asked to stop. May be empty.
   std::function<void()> check_stop = {};
-  // What one placement of the workload adds to an iteration on this cluster, with the seconds that `compute` gives its
-  // lookups and updates; may be empty, and `compute` null.
+  // Returns the work that one placement of the workload adds to an iteration on this cluster; `compute` gives the
+  // seconds of its lookups and updates. May be empty, and `compute` null.
   std::function<PlacementLoad(const Placement&)> load = {};
   const ComputeModel* compute = nullptr;
   // The operations of an iteration of a plan, in the order and with the dependencies of the lowering. The placements
@@ -52,7 +52,7 @@ struct PlannerContext {
   // Receives the name of what labelled the data from which the planner's costs were learned, such as the compute model
   // "roofline". If the same model also judges its plans, tables say "in-model". May be empty.
   std::function<void(const std::string& provider)> trained_on = {};
-  // What the scenario allows for each table; everything if null.
+  // The placements that the scenario allows for each table; everything if null.
   const Constraints* constraints = nullptr;
   // The same simulation as `simulate`, for planners that ask for the memory, too; may be empty.
   std::function<PlanTrial(const Plan&)> trial = {};

@@ -22,7 +22,7 @@ void read_head(MapReader& reader, const PlanEntry& entry, std::optional<std::uin
   read_hash(reader.map("hash"), seed);
 }
 
-// Whether these ranks may hold the rows is for check_plan to say.
+// Reads the ranks that hold the rows; check_plan says whether they may.
 void read_holders(MapReader& reader, Placement& placement, int world_size) {
   if (reader.has("compute_kernel")) reader.choice("compute_kernel", {placement.compute_kernel});
   if (placement.strategy != Strategy::flex) {

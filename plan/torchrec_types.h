@@ -13,14 +13,14 @@ namespace shardsim {
 // `sharding_types`).
 std::vector<Strategy> torchrec_types(TableKind kind);
 
-// Whether it is a tier of a table's rows, or in replica groups (flex).
+// True for a tier of a table's rows, or a placement in replica groups (flex).
 bool is_tier(const Placement& placement, const Table& table);
 
-// Whether TorchRec has no such placement: a tier, or a type that the module of such tables lacks.
+// True when TorchRec has no such placement: a tier, or a type that the module of such tables lacks.
 bool is_beyond_torchrec(const Placement& placement, const Table& table);
 
-// What of a plan TorchRec does not have, in words with the tables: "tiers of rows (a, b), and sequences that are
-// table_row_wise (c)". "" where it has all of it, and of workloads that HugeCTR runs.
+// Describes the parts of a plan that TorchRec cannot run, with their tables: "tiers of rows (a, b), and sequences that
+// are table_row_wise (c)". "" where it can run all of it, and for workloads that HugeCTR runs.
 std::string beyond_torchrec(const Plan& plan, const Workload& workload);
 
 }  // namespace shardsim

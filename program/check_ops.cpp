@@ -43,7 +43,7 @@ void ProgramChecker::check_op(std::size_t index) const {
   }
 }
 
-// What the host does takes time and moves nothing.
+// Work of the host takes time and moves nothing.
 void ProgramChecker::check_host(const Op& op) const {
   if (op.fixed_ns <= 0) fail_op(op, "its fixed_ns is not above 0", "Write the nanoseconds that the host takes.");
   if (op.fixed_ns > kMostNanoseconds)

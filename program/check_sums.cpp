@@ -89,7 +89,7 @@ void ProgramChecker::check_cover(std::size_t index, std::vector<int> shards) con
                     "Let every row and column be in one shard");
 }
 
-// What the operations of a fusion group say of its rows and ids agrees.
+// Checks that the operations of a fusion group agree on its rows and ids.
 void ProgramChecker::check_fusion_ops() const {
   std::vector<FusionOps> of(program_.fusions.size());
   for (const Op& op : program_.ops) {

@@ -9,8 +9,9 @@
 
 namespace shardsim {
 
-// What kind of work an operation is: compute on a rank, or a collective. broadcast: from the first member of the group;
-// send_recv: each member to the next, as nccl-tests does. host: what the rank's host does before the GPU can go on.
+// The kind of work that an operation is: compute on a rank, or a collective. broadcast: from the first member of the
+// group; send_recv: each member to the next, as nccl-tests does. host: what the rank's host does before the GPU can go
+// on.
 enum class OpClass {
   lookup,
   update,
@@ -28,7 +29,7 @@ std::string_view op_class_name(OpClass op_class);
 std::vector<std::string> op_class_names();  // in the order of the enumerators
 std::optional<CollectiveKind> collective_kind(OpClass op_class);
 
-// Which step of a training iteration an operation is, and so what it does to the data of a batch (docs/lowering.md,
+// The step of a training iteration that an operation is, and so what it does to the data of a batch (docs/lowering.md,
 // "Roles"). In the order in which a batch meets them. Program files write the enumerators' names.
 enum class OpRole {
   none,  // no step of an iteration: collectives of a campaign or a micro-benchmark
@@ -58,7 +59,7 @@ enum class OpRole {
   merge_tiers,         // of one table
   restore_duplicates,  // a vector for every id of the batch, of those that came once
 
-  // The dense part. What takes no embeddings is its bottom.
+  // The dense part. Its bottom is the part that takes no embeddings.
   bottom_forward,
   dense_forward,
   dense_backward,
@@ -88,11 +89,12 @@ std::vector<std::string> op_role_names();  // in the order of the enumerators
 // The class of an operation in this role; none: any.
 std::optional<OpClass> class_of(OpRole role);
 
-// Whether such an operation works for one fusion group. An exchange of splits may work for one or for all.
+// Returns whether an operation in this role works for one fusion group. An exchange of splits may work for one or for
+// all.
 enum class Belonging { none, may, must };
 Belonging belongs_to_fusion(OpRole role);
 
-// Whether an operation in this role keeps the GPU from other compute: what the host does, and copies from it, do not.
+// True when an operation in this role keeps the GPU from other compute. Work of the host, and copies from it, do not.
 bool occupies_gpu(OpRole role);
 
 // The exchange of ids, with its splits, lengths and weights.

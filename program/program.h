@@ -24,7 +24,7 @@ struct PerRank {
   bool operator==(const PerRank&) const = default;
 };
 
-// Which matrix of a Program an all_to_all moves, and in which direction.
+// The matrix of a Program that an all_to_all moves, and the direction in which it does.
 struct MatrixUse {
   int index = -1;           // of Program::matrices; -1: none
   bool transposed = false;  // what a source sends to a destination there, this one sends back
@@ -79,7 +79,7 @@ struct Op {
   std::string optimizer;            // update
   PerRank distinct_rows;            // update: expected
   PerRank distinct_growth;          // lookup: d ln of the distinct rows / d ln of the lookups, expected; 0: nobody said
-  // Of a row that is read, and of a vector that a lookup writes and an update reads a gradient of; means over the
+  // Bytes of a row that is read, and of a vector that a lookup writes and an update reads a gradient of; means over the
   // tables. 0: both are as wide, and hbm_bytes say how wide.
   PerRank row_bytes, vector_bytes;
   // HugeCTR's: a lookup goes by pointers that a kernel of its own writes, an update finds its keys sorted by an
@@ -171,7 +171,8 @@ int index_named(const std::vector<Named>& all, std::string_view name) {
 // The ids of the operations of the fusion group that have this role, in the order of the list.
 std::vector<int> ops_in_role(const Program& program, int fusion, OpRole role);
 
-// Where the parts of a Program were read, for messages; an index or name without a place stands at `program`.
+// The places where the parts of a Program were read, for messages; an index or name without a place stands at
+// `program`.
 struct ProgramPlaces {
   Place program;
   std::vector<Place> matrices, tables, shards, fusions, ops;

@@ -16,8 +16,8 @@ namespace shardsim {
 // Whole numbers of a JSON file stay below this: a reader with doubles then loses nothing.
 inline constexpr double kWholeNumberLimit = 9007199254740992.0;
 
-// What an operation of a rank may have at most: above what any workload may ask for (models/workload/workload.cpp), and
-// low enough that it is a whole number of 64 bits. A duration is at most that of all that is simulated, 10^6 s.
+// The most that an operation of a rank may have: above what any workload may ask for (models/workload/workload.cpp),
+// and low enough that it is a whole number of 64 bits. A duration is at most that of all that is simulated, 10^6 s.
 inline constexpr double kMostRowsOfOp = 1e15;   // lookups, bags, rows
 inline constexpr double kMostBytesOfOp = 1e18;  // of memory
 inline constexpr double kMostFlops = 1e24;      // 10^6 s of a device of 10^18 FLOP/s

@@ -80,7 +80,7 @@ class ProgramFile {
   }
 
  private:
-  // What runs the program writes a Timeline of this name.
+  // Whatever runs the program writes a Timeline of this name.
   void check_case_name(const auto& map) const {
     const std::string fault = case_name_fault(program_.case_name);
     if (map.kReads && !fault.empty())
@@ -144,7 +144,7 @@ class ProgramFile {
     map.take("transposed", matrix.transposed);
   }
 
-  // What a file says in every table belongs to the Program.
+  // Every table of a file repeats the bytes of an id and the seed of the hash, which belong to the Program.
   void table(auto& map, Table& table) {
     int id_bytes = program_.id_bytes;
     std::uint64_t hash_seed = program_.hash_seed;

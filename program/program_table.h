@@ -16,9 +16,9 @@ std::vector<std::string> words_of(ByteMatrix::Kind);
 std::vector<std::string> words_of(RowCut);
 std::vector<std::string> words_of(Strategy);
 
-// A table as a program file states it (docs/formats/program.md), with the bytes of an id and the seed of the
-// hash, which are the same in all of them. What the workload says beyond the least that an executor needs is written
-// only where it differs from the default, so that simple programs stay short.
+// A table as a program file states it (docs/formats/program.md), with the bytes of an id and the seed of the hash,
+// which are the same in all of them. Statements of the workload beyond the least that an executor needs are written
+// only where they differ from the default, so that simple programs stay short.
 void table_fields(JsonReader& map, Table& table, int& id_bytes, std::uint64_t& hash_seed);
 void table_fields(JsonWriter& map, Table& table, int& id_bytes, std::uint64_t& hash_seed);
 

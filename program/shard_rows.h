@@ -11,7 +11,7 @@ const Table& table_of(const Program& program, const Program::Shard& shard);
 // Who holds which row of a shard that is cut by rows.
 RowOwners row_owners(const Program& program, const Program::Shard& shard);
 
-// How the rows of the shard are permuted.
+// The hash by which the rows of the shard are permuted.
 RowHash row_hash(const Program& program, const Program::Shard& shard);
 
 }  // namespace shardsim

@@ -32,6 +32,19 @@ def times(result):
               f"{signed(row.get('error_at_observed_payload_pct'))} | {row['role']} |")
 
 
+def quantities(result):
+    """Each kind of time: how many, and the ends of the errors of those that no fit used, with the observed payload where there is one."""
+    found = {}
+    for _, row in rows(result):
+        if row["unit"] == "ms":
+            found.setdefault(row["quantity"], []).append(row)
+    print("| quantity | rows | of which fitted | error % of the others, from | to |")
+    print("|---|---|---|---|---|")
+    for quantity, group in found.items():
+        errors = [row.get("error_at_observed_payload_pct", row["error_pct"]) for row in group if row["role"] != "fitted"]
+        print(f"| {quantity} | {len(group)} | {len(group) - len(errors)} | {signed(min(errors))} | {signed(max(errors))} |")
+
+
 def plans(result):
     print("| case | quantity | published | ours | error % |")
     print("|---|---|---|---|---|")
@@ -65,6 +78,6 @@ def exposure(result):
 if __name__ == "__main__":
     with open(sys.argv[1], encoding="utf-8") as file:
         study = json.load(file)
-    for table in (times, plans, memory, exposure):
+    for table in (times, quantities, plans, memory, exposure):
         table(study)
         print()

@@ -4,11 +4,11 @@
 criteo_popularity.py dcnv2|dlrm|met_3|met_15   prints the list `tables` of scenarios/workloads/mlperf_dcnv2.yaml, mlperf_dlrm.yaml,
 dlrm_criteo_met_3.yaml or dlrm_criteo_met_15.yaml
 
-What is public of Criteo 1 TB are, per table, the different ids of its 4,195,197,692 training samples, and how many of them are met
-at least 3 and at least 15 times. Laws of probability by rank r, N samples:
+Public figures of Criteo 1 TB are, per table, the number of different ids of its 4,195,197,692 training samples, and how many of
+them are met at least 3 and at least 15 times. Laws of probability by rank r, N samples:
 
 * The five large tables: a power law through 15/N at the rank of the ids met 15 times and 3/N at that of those met 3 times,
-  continued to rank 1, and another one from there to 1/N at the last id. They hold 32 to 43 % of the accesses. What is left lies
+  continued to rank 1, and another one from there to 1/N at the last id. They hold 32 to 43 % of the accesses. The rest lies
   on the few most frequent ids: a guess of ours gives it to the first eight, each half of the one before.
 * Three tables of 0.4 to 3 million ids: c r^-a exp(-r / R), R such that the ids met 15 times have 15/N at the last of them.
 * Smaller tables: r^-a.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What is too slow for every run of the tests: clang-tidy over the sources (.clang-tidy, every warning counts), and one link
-# of everything with link-time optimisation, which sees types that are declared differently in two files (-Wodr).
+# Checks that are too slow for every run of the tests: clang-tidy over the sources (.clang-tidy, every warning counts), and one
+# link of everything with link-time optimisation, which sees types that are declared differently in two files (-Wodr).
 # Usage: deep_check.sh               all product sources, and the link; twenty to thirty minutes of CPU time
 #        deep_check.sh --since REV   clang-tidy alone, on the sources that differ from a revision of git
 #        deep_check.sh --commit REV  clang-tidy alone, on the sources that a commit changed (a merge: changed itself)

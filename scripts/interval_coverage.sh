@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How often 80 % intervals hold what was observed and stated chances come true: over all published iterations, collectives
+# Counts how often 80 % intervals hold the observed value and stated chances come true: over all published iterations, collectives
 # and kernels in the tree, each judged by errors that leave its own system out, and over pairs of runs. The table of errors is
 # made afresh unless one is given.
 # Usage: interval_coverage.sh [SHARDSIM [RESIDUALS.csv]], in the root of the tree

@@ -37,8 +37,8 @@ for file in validate/bare/*.cpp cli/bare/*.cpp; do
   stand_in[${header%.h}.cpp]=$file
 done
 
-# A file and what its #include lines lead to, as of one kind: all, cpu, cuda, no-nccl, mpi. What sources.txt states as of another kind
-# waits for that.
+# A file and what its #include lines lead to, as of one kind: all, cpu, cuda, no-nccl, mpi. A file that sources.txt states as of
+# another kind is left for that kind.
 take() {
   local kind=$1 open=("$2") file header source
   while [ "${#open[@]}" -gt 0 ]; do
@@ -96,7 +96,7 @@ mkdir "$packed/on_gpu" "$packed/gpu_programs" "$packed/no_nccl"
 cp validate/on_gpu/*.sh validate/on_gpu/*.py "$packed/on_gpu/"
 cp validate/programs/*.json "$packed/gpu_programs/"
 [ -z "$shardsim" ] || scripts/gpu_programs.sh "$shardsim" "$packed/gpu_programs"
-# What the validator calls of NCCL, for builds without it.
+# The functions of NCCL that the validator calls, for builds without it.
 cp tests/validate/execute/cuda_on_cpu/include/nccl.h "$packed/no_nccl/"
 git describe --always --dirty --tags 2>/dev/null > "$packed/VERSION" || echo unknown > "$packed/VERSION"
 

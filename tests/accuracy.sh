@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Every number in the tables of docs/accuracy.md is what the study, the published iterations and the comparisons of
 # collectives and of kernels give today; the iterations of each model come in the published order over its numbers of GPUs.
-# The same for docs/one_gpu.md and what was measured on single GPUs.
+# The same for docs/one_gpu.md and what was measured on single GPUs, for the summary in README.md and docs/accuracy.md, and for the sentences
+# that scripts/accuracy_prose.py lists. Of the cross-checks of docs/crosscheck.md two are run, all seven with SHARDSIM_ALL_CROSS_CHECKS=1.
 # Usage: accuracy.sh SHARDSIM SOURCE_DIR
 set -euo pipefail
 binary=$(realpath "$1") root=$(realpath "$2")
@@ -50,4 +51,23 @@ for gpu in h100 h200; do
 done
 [ "$(wc -l <"$work/one.txt")" -gt 70 ] || { echo "single GPUs give only $(wc -l <"$work/one.txt") lines"; exit 1; }
 lacking docs/one_gpu.md "$work/one.txt"
+
+/usr/bin/python3 scripts/accuracy_summary.py "$work/study/result.json" "$work/published/result.json" "$work/one/result.json" \
+  "$work/collectives/accuracy.md" >"$work/summary.txt"
+[ "$(wc -l <"$work/summary.txt")" -eq 7 ] || { echo "the summary has not five rows"; exit 1; }
+lacking README.md "$work/summary.txt"
+lacking docs/accuracy.md "$work/summary.txt"
+
+"$binary" run scenarios/flexshard.yaml --set load.row_shares=even -o "$work/study_even" -q >/dev/null
+"$binary" run scenarios/hstu.yaml -o "$work/hstu" -q >/dev/null
+"$binary" collective compare --fits none --measurements scenarios/measurements/open -o "$work/plain" >/dev/null 2>&1
+"$binary" compute compare --compute-model roofline --measurements scenarios/measurements/kernels -o "$work/roofline" >/dev/null 2>&1
+cross_checks() {
+  printf '%s\n' 1 seed=1 101 seed=101
+  [ "${SHARDSIM_ALL_CROSS_CHECKS:-0}" = 1 ] || return 0
+  printf '%s\n' 201 seed=201 301 seed=301 _free 'planner={name: random}' _rates 'cross_check.topology={rates: torchrec}' \
+    _tables 'planner={name: random, sharding_types: [table_wise, column_wise, table_column_wise]}'
+}
+cross_checks | xargs -d '\n' -n 2 -P 2 bash -c '"$0" run scenarios/torchrec_crosscheck.yaml --set "$3" -o "$1/cross$2" -q >/dev/null' "$binary" "$work"
+scripts/accuracy_prose.py "$work" || status=1
 exit "$status"

@@ -39,7 +39,7 @@ grep -q '^iteration: ' summary || fail "$(cat summary)"
 grep -q '"complete": true' seen.timeline.json || fail "the Timeline is not complete"
 ./shardsim-validate "$program" --check-data --iterations 3 | grep 'bit for bit' >/dev/null || fail "the data differs"
 
-# What this build cannot do it says.
+# This build names the features that it lacks.
 refused() {
   local pattern=$1
   shift

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# How validate/bare/build.sh finds CUDA and NCCL, on a package of two sources and with stand-ins for nvcc and the libraries: NCCL beside
-# nvcc, in PyTorch's wheel (its library by the full name alone, found again at run time), nowhere; and that what was asked for and
-# is missing is a failure, not another build. Usage: bare_cuda.sh SOURCE_DIR
+# Checks that validate/bare/build.sh finds CUDA and NCCL, on a package of two sources and with stand-ins for nvcc and the
+# libraries: NCCL beside nvcc, in PyTorch's wheel (its library by the full name alone, found again at run time), nowhere; and that
+# a part that was asked for and is missing is a failure, not another build. Usage: bare_cuda.sh SOURCE_DIR
 set -euo pipefail
 source=$(cd "$1" && pwd)
 work=$(mktemp -d)

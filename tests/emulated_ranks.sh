@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What `shardsim emulate` promises of its ranks and of what it leaves behind, and what ranks on it compute. Nothing here
-# is judged by how long it takes, but for ends within seconds: tests/emulated.sh does that, alone on the machine.
+# Checks the promises of `shardsim emulate` about its ranks and about what it leaves behind, and the results of ranks on it.
+# Nothing here is judged by how long it takes, but for ends within seconds: tests/emulated.sh does that, alone on the machine.
 # Exit 77 (skipped) with the reason where name spaces are not allowed; with SHARDSIM_REQUIRE_EMULATED=1 that is a failure.
 # Usage: emulated_ranks.sh SHARDSIM SOURCE_DIR
 set -euo pipefail

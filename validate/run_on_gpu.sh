@@ -88,7 +88,7 @@ say() { printf '%4d s  %s\n' $((SECONDS - started)) "$1" | tee -a "$out/summary.
 failed() { failures=$((failures + 1)); say "FAILED $1"; }
 left_out=()
 
-# What this machine is; a driver that is older than nvcc's CUDA is told before anything is built for it.
+# Writes down what this machine is; a driver that is older than nvcc's CUDA is told before anything is built for it.
 look_at_machine() {
   local name driver can release
   { uname -srm; nproc; nvidia-smi; nvcc --version; "${CXX:-g++}" --version | head -n 1; env | grep -E '^(CUDA|NCCL)_' | sort; } \
@@ -144,7 +144,7 @@ build() {
   else
     built=$here
   fi
-  # What an earlier call has built of the same sources stays.
+  # An earlier call's build of the same sources stays.
   if [ -s "$built/built" ] && [ "$(cat "$built/built")" = "$(cat "$built/VERSION" "$built/sources" | cksum)" ]; then
     say "build: as it is"
     return

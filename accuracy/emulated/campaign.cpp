@@ -33,7 +33,7 @@ class CampaignBuilder {
   int nodes() const { return shape_.nodes; }
   int per_node() const { return shape_.ranks_per_node; }
 
-  // What each rank sends each other one, all at once.
+  // Adds an exchange in which each rank sends `bytes(from, to)` to each other one, all at once.
   void exchange(const std::function<std::int64_t(int from, int to)>& bytes) { exchange("world", bytes); }
   void send(std::int64_t bytes, int sender, int receiver) {
     exchange([=](int from, int to) { return from == sender && to == receiver ? bytes : 0; });
@@ -46,7 +46,7 @@ class CampaignBuilder {
   void pairwise(const std::function<std::int64_t(int from)>& bytes);
   // all_reduce, reduce_scatter or all_gather of `bytes` by a ring, in whole blocks.
   void reduce(OpClass op_class, const std::string& group, std::int64_t bytes);
-  // What follows runs beside what came before.
+  // Operations that are added from here on run beside those before.
   void on_second_stream() { stream_ = 1; }
 
   Program program(const std::string& name);  // checked
@@ -125,7 +125,7 @@ Program CampaignBuilder::program(const std::string& name) {
   return program_;
 }
 
-// What rank r sends to each other one, as a share of the size argument.
+// Returns the share of the size argument that rank r sends to each other one.
 double skew(int rank) {
   constexpr std::array kWeights = {2.0, 0.5, 1.0, 1.5, 0.25, 1.0, 0.75, 1.0};
   return kWeights[static_cast<std::size_t>(rank) % kWeights.size()];

@@ -21,9 +21,9 @@ struct NodeShape {
   bool operator==(const NodeShape&) const = default;
 };
 
-// How an item of the campaign is judged. guard: not at all, its times say what the links really carry; nic_bound and
-// fast_or_mixed: predicted / observed - 1 must lie in the band of that kind; fault: the same under a slow NIC;
-// reported: printed alone.
+// The way in which an item of the campaign is judged. guard: not at all, its times say what the links really carry;
+// nic_bound and fast_or_mixed: predicted / observed - 1 must lie in the band of that kind; fault: the same under a slow
+// NIC; reported: printed alone.
 enum class JudgedAs { guard, nic_bound, fast_or_mixed, fault, reported };
 
 // The name of a kind, and its band. The band is not symmetric, because the model does not include the work of the CPU
@@ -47,12 +47,12 @@ struct CampaignItem {
 
 std::vector<std::string> campaign_names();  // of every item that campaign_program() knows
 
-// What the ranks do under that name, as a Program of one iteration without compute; `bytes` is the size argument
-// (docs/emulated.md lists what each item does with it). Items between nodes need two nodes, items inside a node two
-// ranks on it. Errors (Failure::input): an unknown name (lists the known ones), a shape that is too small.
+// Returns the work of the ranks under that name, as a Program of one iteration without compute; `bytes` is the size
+// argument (docs/emulated.md lists what each item does with it). Items between nodes need two nodes, items inside a
+// node two ranks on it. Errors (Failure::input): an unknown name (lists the known ones), a shape that is too small.
 Program campaign_program(std::string_view name, std::int64_t bytes, const NodeShape& shape);
 
-// What the two tiers really carry: two sizes point to point on each.
+// Items that show the rates of the two tiers: two sizes point to point on each.
 std::vector<CampaignItem> guard_items(const NodeShape& shape);
 // The judged items, and skewed pairwise exchange, which is only reported.
 std::vector<CampaignItem> gated_items(const NodeShape& shape);

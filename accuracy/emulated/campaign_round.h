@@ -27,7 +27,7 @@ struct CampaignRow {
   bool holds() const { return band_of(judged).holds(error()); }
 };
 
-// What one tier carries beyond its start-up: bytes over time between two sizes.
+// The rate that one tier carries beyond its start-up: bytes over time between two sizes.
 struct TierRate {
   std::string tier;    // "fast", "NIC"
   Bandwidth expected;  // payload_rate() of its shaper
@@ -36,15 +36,15 @@ struct TierRate {
   bool holds() const;
 };
 
-// What the machine's processors did between two looks, as shares of their time: an emulated cluster on a busy machine
-// is slower than its shapers.
+// The work of the machine's processors between two looks, as shares of their time: an emulated cluster on a busy
+// machine is slower than its shapers.
 struct CpuShares {
   double busy = 0;
   double stolen = 0;   // by other virtual machines
   double softirq = 0;  // carrying packets
 };
 
-// What validate-emulated found.
+// The findings of validate-emulated.
 struct CampaignReport {
   std::string unfit;      // why it could not be judged here; then the rest is empty but for the rates
   EmulatedShape shape;    // as it was built
@@ -63,11 +63,11 @@ std::vector<CampaignRow> rows_of(const CampaignItem& item, const Timeline& predi
 
 bool all_hold(const std::vector<CampaignRow>& rows);
 
-// Of the items of guard_items(), in their order, as observed.
+// Returns the observed rates, from the items of guard_items() in their order.
 std::vector<TierRate> tier_rates(const std::vector<CampaignItem>& items, const std::vector<Timeline>& observed,
                                  const EmulatedShape& shape);
 
-// Why nothing can be judged with such rates; "" when it can.
+// Returns why nothing can be judged with such rates; "" when it can.
 std::string unfit_text(const std::vector<TierRate>& rates);
 
 // The sentence that every report of the emulated cluster carries.
@@ -94,7 +94,7 @@ struct CarriedRates {
 };
 CarriedRates carried_rates(const EmulatedShape& shape, const std::function<bool()>& interrupted);
 
-// What a report says of a share below 1, with the rates as they are; "" for 1.
+// Returns a report's words on a share below 1, with the rates as they are; "" for 1.
 std::string rate_share_text(double share, const EmulatedShape& shape);
 
 // Three repeats of every item, five more of those outside their band; `predicted` in the order of the items.

@@ -66,7 +66,7 @@ ProgramOutput run_program(const std::string& command, const std::string& input) 
   const int status = shell_status(line);
   if (status < 0) throw run_error("cannot start " + command, "");
   const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  // Ctrl-C reaches the programs that this one has started, too. What ended by it has not failed.
+  // Ctrl-C reaches the programs that this one has started, too. A program that ended by it has not failed.
   if (caught_signal() != 0 && (!is_stopped || code > 128)) throw Interrupted{};
   return {code, files.text("out"), files.text("err")};
 }

@@ -34,8 +34,8 @@ void enter_network(const std::string& name);
 // The same while `work` runs, which gets the name; when it fails the thread stays there: its cluster is lost.
 void inside_network(const std::string& name, const std::function<void(const std::string& name)>& work);
 
-// Why this process may not build an emulated cluster here, in words for the user; "" when it may. Tries it in a process
-// of its own.
+// Returns why this process may not build an emulated cluster here, in words for the user; "" when it may. Tries it in a
+// process of its own.
 std::string emulation_obstacle();
 
 // Real network namespaces with shaped links, joined by bridges like a cluster of nodes with a fast switch inside and

@@ -83,7 +83,7 @@ std::vector<Program> drawn_programs(const PreparedCase& prepared, int iterations
   return all;
 }
 
-// Of expected batches the ids are drawn, and the sizes of every iteration are theirs. In a pipeline, whose iterations
+// The ids of expected batches are drawn, and the sizes of every iteration are theirs. In a pipeline, whose iterations
 // cannot have sizes of their own, ids are made to fit those that are expected.
 std::vector<Program> programs_of(const PreparedCase& prepared, int iterations) {
   if (is_drawn(prepared.item)) return drawn_programs(prepared, iterations);
@@ -91,7 +91,7 @@ std::vector<Program> programs_of(const PreparedCase& prepared, int iterations) {
   return works_ahead(program) ? std::vector<Program>{program} : with_drawn_sizes_of(program, iterations);
 }
 
-// How many iterations of a case are kept.
+// Returns how many iterations of a case are kept.
 int kept_of(const Case& item, double predicted_ms, const ScenarioRoundOptions& options) {
   const double to_fill = std::ceil(options.at_least.ms() / predicted_ms);
   if (is_drawn(item) || !(to_fill > options.iterations)) return options.iterations;

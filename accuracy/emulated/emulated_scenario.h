@@ -27,7 +27,7 @@ struct ScenarioRoundOptions {
   std::optional<Beside> beside = {};
 };
 
-// How far a prediction of one case is off what was observed, percent: 100 (predicted - observed) / observed.
+// The errors of the prediction of one case, percent: 100 (predicted - observed) / observed.
 struct CaseMiss {
   std::string case_name;
   ComparedTime iteration;
@@ -41,7 +41,7 @@ struct CaseMiss {
 };
 CaseMiss miss_of(const TimelineComparison& comparison);
 
-// How the iterations of drawn batches differ, ms. Both sides have the same batches.
+// The spread of the iterations of drawn batches, ms. Both sides have the same batches.
 struct DrawnTimes {
   IterationSpread predicted, observed;
   std::size_t iterations = 0;
@@ -66,30 +66,30 @@ struct ScenarioRound {
   bool holds() const { return outside.empty() && predicted_order == observed_order; }
 };
 
-// Of a case is judged: its iteration against the median observed; the mean bytes that each rank sends and receives in
-// an iteration against those that the ranks counted; and, by the least observed, for noise only lengthens, each
-// collective that takes so long alone, without waiting, and shares its tier with no other.
+// A case is judged by its iteration, against the median observed; by the mean bytes that each rank sends and receives
+// in an iteration, against those that the ranks counted; and by each collective that takes so long alone, without
+// waiting, and shares its tier with no other, against the least observed, for noise only lengthens.
 inline constexpr double kIterationTolerancePct = 8;
 inline constexpr double kBytesTolerancePct = 1;
 inline constexpr double kCollectiveTolerancePct = 12;
 inline constexpr double kJudgedCollectiveMs = 50;
-// Of drawn batches the iteration, the bytes and, where so many iterations were run, their 95th percentile. That wants
-// an idle machine: one late iteration of 50 moves it.
+// A case of drawn batches is judged by the iteration, the bytes and, where so many iterations were run, their 95th
+// percentile. That wants an idle machine: one late iteration of 50 moves it.
 inline constexpr double kTailTolerancePct = 10;
 inline constexpr std::size_t kLeastForTail = 40;
 
 // Times compute on this machine, predicts every case, builds its cluster of namespaces in this process, runs the same
-// Programs there, compares. Of expected batches the ranks exchange the ids that they draw, so that sizes vary about the
-// expected ones; drawn batches are the same on both sides, iteration by iteration, and `warmup` is then that of the
-// simulation. A NIC that the cluster file has at a lower rate is slow there, too. Where this machine does not carry the
-// rates of the cluster, both sides have a half or a quarter of them. Errors: Failure::input
-// for a cluster that namespaces cannot stand for; those of run_study; Failure::run when a rank fails; Interrupted.
+// Programs there, compares. In cases of expected batches the ranks exchange the ids that they draw, so that sizes vary
+// about the expected ones; drawn batches are the same on both sides, iteration by iteration, and `warmup` is then that
+// of the simulation. A NIC that the cluster file has at a lower rate is slow there, too. Where this machine does not
+// carry the rates of the cluster, both sides have a half or a quarter of them. Errors: Failure::input for a cluster
+// that namespaces cannot stand for; those of run_study; Failure::run when a rank fails; Interrupted.
 ScenarioRound validate_emulated_scenario(Scenario scenario, ScenarioRoundOptions options);
 
 // Shape and shapers that give the cluster's payload rates. Errors: Failure::input naming what cannot be emulated.
 EmulatedShape shape_of(const ClusterSpec& spec);
 
-// What of one case is judged, and what misses its tolerance.
+// The figures of one case that are judged, and those that miss their tolerance.
 struct Verdict {
   std::vector<std::string> judged, outside;
 };
@@ -97,7 +97,7 @@ std::string bytes_text(const CaseMiss::OfRank& worst);
 Verdict verdict_of(const TimelineComparison& comparison, const Timeline& predicted);
 Verdict verdict_of(const TimelineComparison& comparison, const DrawnTimes& drawn);
 
-// Whether some other collective runs on the same rank and tier at the same time; `op`: index into Timeline::ops.
+// True when some other collective runs on the same rank and tier at the same time; `op`: index into Timeline::ops.
 bool shares_its_tier(const Timeline& timeline, int op);
 
 // The micro-benchmark on as many processes of this machine as there are ranks, all at once, as the ranks of an emulated

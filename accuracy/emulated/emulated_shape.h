@@ -29,8 +29,8 @@ inline constexpr int kFastMtu = 9000, kNicMtu = 1500;
 inline constexpr int kFastBurst = 10500, kNicBurst = 1600;
 inline constexpr int kMostEmulatedRanks = 64;
 
-// What is left of a shaper's rate for payload: MTU less 52 bytes of headers (IP 20, TCP 20, time stamps 12), over MTU
-// plus 14 of the frame.
+// Returns the rate that a shaper leaves for payload: MTU less 52 bytes of headers (IP 20, TCP 20, time stamps 12), over
+// MTU plus 14 of the frame.
 Bandwidth payload_rate(Bandwidth shaped, int mtu);
 
 // Errors (Failure::input, at the argument's name): too many or too few ranks, rates outside 1 Mbit/s to 10 Gbit/s.
@@ -50,8 +50,8 @@ std::string make_rank_shapers(const EmulatedShape& shape);                 // tc
 std::string make_switch_shapers(const EmulatedShape& shape);               // tc -n emu-sw, receive ports
 std::string change_nic_shaper(const std::string& device, Bandwidth rate);  // tc, live
 
-// Whether the kernel has what was asked for, by what `tc` and `ip` print. Each returns what is wrong, or "".
-// Errors: Failure::run when one of them cannot be run.
+// Check that the kernel has what was asked for, by what `tc` and `ip` print. Each returns what is wrong, or "". Errors:
+// Failure::run when one of them cannot be run.
 std::string wrong_rank_shapers(const EmulatedShape& shape, int rank);  // transmit ports
 std::string wrong_switch_shapers(const EmulatedShape& shape);          // receive ports
 std::string wrong_routes(const EmulatedShape& shape, int rank);        // one to each other rank of the node

@@ -11,7 +11,7 @@
 namespace shardsim {
 namespace {
 
-// Of one collective: does it use links inside nodes, and between them?
+// True for the links that one collective uses: those inside nodes, those between them.
 struct Tiers {
   bool fast = false, nic = false;
   bool meets(const Tiers& other) const { return (fast && other.fast) || (nic && other.nic); }
@@ -45,7 +45,8 @@ bool shares_its_tier(const Timeline& timeline, const ComparedOperation& row) {
   return false;
 }
 
-// Of all calls of that name, without waiting: what a rank that is late makes of a small collective is no transfer.
+// Returns the time of all calls of that name, without waiting: what a rank that is late makes of a small collective is
+// no transfer.
 double alone_ms(const Timeline& timeline, const std::string& name) {
   double ms = 0;
   for (const auto& op : timeline.ops) ms += op.name == name ? op.alone_us * 1e-3 : 0;

@@ -22,7 +22,7 @@ std::vector<Timeline> as_rank(const std::vector<ProgramRun>& runs, const Execute
   return timelines;
 }
 
-// What a rank leaves in its file: its Timelines (of rank 0 alone they hold something), or why it failed.
+// Runs one rank, which leaves in its file its Timelines (of rank 0 alone they hold something), or why it failed.
 int run_rank(const TemporaryFolder& files, const std::vector<ProgramRun>& runs, const ExecuteOptions& options,
              int rank) {
   const std::string own = std::to_string(rank);

@@ -74,8 +74,8 @@ double copy_us() {
   return median(samples);
 }
 
-// How many times as long as its processor time something takes while every rank computes. Single operations do not
-// show it: most are shorter than a turn of the scheduler, so that few of them wait for one.
+// Returns how many times as long as its processor time something takes while every rank computes. Single operations do
+// not show it: most are shorter than a turn of the scheduler, so that few of them wait for one.
 double turns() {
   const double began = monotonic_seconds(), processor_began = processor_seconds();
   while (monotonic_seconds() - began < kTurnsSeconds) continue;

@@ -32,7 +32,7 @@ class TemporaryFolder {
   std::filesystem::path folder_;
 };
 
-// What a program that was run to its end left behind.
+// The output of a program that was run to its end.
 struct ProgramOutput {
   int code = 0;  // 128 + N when signal N ended it, 127 when it could not be started
   std::string out, err;

@@ -92,7 +92,7 @@ void widen(std::optional<FitRange>& range, const MeasuredRow& row, std::string_v
   range->ranks_to = std::max(range->ranks_to, ranks);
 }
 
-// What the rows of a part cover, those that judge the fit included.
+// Sets the range that the rows of a part cover, those that judge the fit included.
 void set_range(ClusterSpec& spec, const CollectiveCalibration& part) {
   std::optional<FitRange> range;
   for (const auto* const rows : {&part.used, &part.unused})
@@ -227,7 +227,7 @@ class Calibrator {
     overheads_of(made_.spec, part.kind, part.across_nodes).held_out = held_out_calls(rows);
   }
 
-  // Of each collective its own values, then those of several.
+  // Notes the values of each collective, then those of several.
   void note_values() {
     for (const CollectiveCalibration& part : parts_)
       note_changed(

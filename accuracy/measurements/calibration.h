@@ -34,19 +34,19 @@ struct ErrorsBeforeAndAfter {
   bool is_better() const;  // in the same way
 };
 
-// What became of one collective within a node, or across nodes.
+// The outcome for one collective within a node, or across nodes.
 struct CollectiveCalibration {
   CollectiveKind kind = CollectiveKind::all_reduce;
   bool across_nodes = false;
   std::vector<MeasuredRow> used, unused;
-  // Of rows that a fit left out: the unused ones, or where all are used each by a fit to the other four fifths.
+  // Errors on rows that a fit left out: the unused ones, or where all are used each by a fit to the other four fifths.
   ErrorsBeforeAndAfter below_1mib, from_1mib;
   ErrorsBeforeAndAfter on_used;
   bool rates_alone = false;  // what is taken are efficiencies: with starts and fills the fit was worse on rows left out
   bool is_taken = false;     // else the fit is no better on the rows left out, and the cluster keeps its constants
 
   bool is_judged() const { return below_1mib.after.rows + from_1mib.after.rows > 0; }
-  // Whether the fit predicts the rows left out worse than the cluster did before, in either band of sizes.
+  // True when the fit predicts the rows left out worse than the cluster did before, in either band of sizes.
   bool is_worse() const;
   // The error that the file states: the median of the rows left out from 1 MiB up, of all when none is so large;
   // nothing where none was left out.
@@ -63,7 +63,7 @@ struct Calibration {
   int incomplete = 0;                              // rows without a size or a time, left out
 
   bool took_any() const;
-  // Which fits predict the rows left out worse than before, with both errors: a clause, "" where none does.
+  // Returns which fits predict the rows left out worse than before, with both errors: a clause, "" where none does.
   std::string worse_text() const;
 };
 

@@ -18,7 +18,7 @@ constexpr double kStartOfNone = 1e-6, kFillOfNone = 0.25e-6;  // priors of what 
 // Costs may be off by a factor of e or more, efficiencies by some percent, the rate of a channel by a third.
 constexpr double kCostSpread = 1, kEfficiencySpread = 0.15, kChannelSpread = 0.3;
 
-// What a key is called, its unit, what the prior is where it says 0, and what it may be.
+// The name of a key, its unit, the prior where the file says 0, and the most that it may be.
 struct KeyEntry {
   const char* name;
   const char* unit;
@@ -63,7 +63,7 @@ double& number_of(ClusterSpec& spec, const CalibratedNumber& number) {
   }
 }
 
-// What the rows of one kind can tell, added to the list.
+// Adds the parameters that the rows of one kind can tell.
 void add_kind(std::vector<CalibratedParameter>& list, CollectiveKind kind, const std::vector<MeasuredRow>& rows,
               const ClusterSpec& spec) {
   std::set<bool> reaches;  // across nodes?

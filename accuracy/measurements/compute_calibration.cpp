@@ -138,8 +138,8 @@ class ComputeFit {
   }
 
  private:
-  // What the rows say without a fit: the best rates that any of them reached, half of the least time as overhead, and
-  // half of the least time per lookup of an update for its sort.
+  // Returns what the rows say without a fit: the best rates that any of them reached, half of the least time as
+  // overhead, and half of the least time per lookup of an update for its sort.
   std::vector<double> start_of_rows() const {
     double least = HUGE_VAL, sort = HUGE_VAL, bytes = 0, lookups = 0, of_peak = 0;
     for (const EmbeddingRow& row : fit_) {
@@ -257,7 +257,7 @@ void keep_peaks(ComputeCalibration& calibration, const GpuSpec& before, const Gp
   }
 }
 
-// Of the kinds that enough rows judge.
+// Returns the errors of the kinds that enough rows judge.
 HeldOutWork held_out_work(const std::vector<ComputeErrors>& errors) {
   HeldOutWork work;
   for (const ComputeErrors& one : errors) {
@@ -269,7 +269,7 @@ HeldOutWork held_out_work(const std::vector<ComputeErrors>& errors) {
   return work;
 }
 
-// What the rows cover, those that judge the fit included.
+// Returns the range that the rows cover, those that judge the fit included.
 WorkRange range_of(const ComputeRows& rows) {
   WorkRange range;
   for (const EmbeddingRow& row : rows) {

@@ -17,7 +17,7 @@ namespace {
 constexpr double kPercent = 100;
 constexpr std::int64_t kMostRanks = 1 << 20;  // more is a slip of the pen, and would fill the memory
 
-// How the groups of a row lie on the cluster: `slots` groups side by side on the same nodes.
+// The layout of a row's groups on the cluster: `slots` groups side by side on the same nodes.
 struct Lay {
   int nodes, gpus, slots, groups;
   int total_nodes() const { return nodes * ((groups + slots - 1) / slots); }

@@ -13,7 +13,7 @@
 
 namespace shardsim {
 
-// Which constants a prediction uses beside public specifications (cluster key `fits`).
+// The constants that a prediction uses beside public specifications (cluster key `fits`).
 enum class FitsUsed {
   none,
   open_data,   // fitted to the open measurements, none of them of this system
@@ -21,7 +21,7 @@ enum class FitsUsed {
   calibrated,  // fitted to other rows of the same system
 };
 
-// What that is called in JSON, in a cell, after the name of the system.
+// Its name in JSON and in a cell, and the phrase after the name of the system.
 struct FitsWords {
   const char *key, *cell, *phrase;
 };
@@ -65,7 +65,7 @@ struct WeighedError {
   double weight = 1;
 };
 
-// How far a set of predictions is off. Nothing when the set is empty.
+// The errors of a set of predictions. Nothing when the set is empty.
 struct ErrorFigures {
   int rows = 0;
   std::optional<double> median_abs_pct, mean_abs_pct, p95_abs_pct;

@@ -18,7 +18,7 @@ struct SystemFigures {
   BandFigures figures;
 };
 
-// What `collective compare` has to say of a set of measurements.
+// The result of `collective compare` for a set of measurements.
 struct Judgement {
   std::string measurements, map;                                // paths as given
   std::vector<JudgedRow> rows;                                  // in the order of the measurements
@@ -40,7 +40,7 @@ struct Judgement {
 Judgement judgement_of(const std::vector<MeasuredRow>& rows, const SystemMap& map, const LeftOutFits& fits,
                        const std::string& measurements);
 
-// How well rows are predicted by clusters that were calibrated on a few other rows of the same systems.
+// The errors of predictions by clusters that were calibrated on a few other rows of the same systems.
 struct CalibratedJudgement {
   struct Pair {  // a system and one of its collectives
     std::string system;
@@ -58,7 +58,7 @@ struct CalibratedJudgement {
 CalibratedJudgement calibrated_judgement(const std::vector<MeasuredRow>& rows, const SystemMap& map,
                                          const LeftOutFits& fits, const std::string& measurements);
 
-// Which rows were used and who has none left, in sentences.
+// Returns in sentences which rows were used and who has none left.
 std::string calibration_summary(const CalibratedJudgement& calibrated);
 
 // The result of `collective compare` as JSON (docs/formats/comparisons.md, shardsim.collective_comparison/1). A figure
@@ -69,7 +69,7 @@ std::string judgement_json(const Judgement& judgement);
 // calls, measured_us, predicted_us, error_pct, algorithm, protocol, bottleneck, out_of_model.
 std::string predictions_csv(const Judgement& judgement);
 
-// What `collective compare` has to say: the figures per system, collective and size band, the figures over all systems,
+// The document of `collective compare`: the figures per system, collective and size band, the figures over all systems,
 // a sentence that sums them up. A page also has a chart of predicted against measured times for each system
 // (plots/predicted_vs_measured.vg.json).
 Document judgement_document(const Judgement& judgement, Medium medium);

@@ -8,7 +8,7 @@
 namespace shardsim {
 namespace {
 
-// What the project set out to reach: median error from 1 MiB up, without calibration.
+// The target of the project: median error from 1 MiB up, without calibration.
 constexpr double kBoundOverall = 10;
 
 std::optional<double> target_of(CollectiveKind kind) {
@@ -108,7 +108,7 @@ Sheet overheads_sheet() {
   return sheet;
 }
 
-// What the project set out to reach with at most four rows of each collective: median error on the others.
+// The target of the project with at most four rows of each collective: median error on the others.
 constexpr double kBoundExchange = 5;  // all_reduce and all_to_all from 1 MiB up
 constexpr double kBoundOthers = 8;
 constexpr double kGoalBelow1MiB = 15;

@@ -215,7 +215,7 @@ class Chooser {
     return found;
   }
 
-  // Of each wanted size the nearest row; no size twice.
+  // Takes the nearest row of each wanted size; no size twice.
   void take(const Positions& from, const std::vector<double>& wanted) {
     std::set<double> taken;
     for (double target : wanted) {

@@ -11,8 +11,9 @@
 
 namespace shardsim {
 
-// Which of the rows of one system and collective a calibration may use, by a rule that looks at nodes and sizes alone,
-// never at times: at most `most` positions in `rows`, ascending. All rows are complete, with nodes and GPUs known.
+// Returns the rows of one system and collective that a calibration may use, by a rule that looks at nodes and sizes
+// alone, never at times: at most `most` positions in `rows`, ascending. All rows are complete, with nodes and GPUs
+// known.
 //
 // In the largest group (nodes x GPUs) the sizes nearest to: the smallest, `most` - 2 spread evenly in the logarithm
 // from 4 to 32 MiB, the largest; where the smallest is 1 MiB or more, `most` spread evenly in the logarithm. With rows
@@ -38,7 +39,7 @@ struct CalibratedNumber {
   bool operator==(const CalibratedNumber&) const = default;
 };
 
-// What is fitted: numbers that a common factor scales, times the prior's values.
+// One fitted factor: the numbers that it scales in common, times the prior's values.
 struct CalibratedParameter {
   std::vector<CalibratedNumber> numbers;
   double spread = 1;  // standard deviation of the prior, of the factor's logarithm
@@ -54,11 +55,12 @@ void set_number(ClusterSpec& spec, const CalibratedNumber& number, const std::st
 ClusterSpec scaled(const ClusterSpec& prior, const std::vector<CalibratedParameter>& parameters,
                    const std::vector<double>& logarithms);
 
-// What may explain rows of these kinds: start, fill, share of the latency and efficiency of each kind and reach; the
-// rate of a channel is common to all. A cost per peer only where the rows differ in their peers.
+// The parameters that may explain rows of these kinds: start, fill, share of the latency and efficiency of each kind
+// and reach; the rate of a channel is common to all. There is a cost per peer only where the rows differ in their
+// peers.
 std::vector<CalibratedParameter> parameters_of(const std::vector<MeasuredRow>& rows, const ClusterSpec& spec);
 
-// Whether NCCL's own model times the kind: then `start` adds to its latency, else it holds the latency too.
+// True when NCCL's own model times the kind: then `start` adds to its latency, else it holds the latency too.
 bool timed_by_nccl(CollectiveKind kind, const ClusterSpec& spec);
 
 // The launch overhead moved into every start that it is added to, so that starts can be told apart; and the part that
@@ -66,7 +68,7 @@ bool timed_by_nccl(CollectiveKind kind, const ClusterSpec& spec);
 ClusterSpec with_launch_in_starts(ClusterSpec spec);
 ClusterSpec with_common_launch(ClusterSpec spec, Seconds most);
 
-// What a fit may change: everything, or efficiencies alone, which large calls show and small ones hardly feel.
+// The numbers that a fit may change: all, or efficiencies alone, which large calls show and small ones hardly feel.
 enum class FitScope { all, rates };
 
 struct OverheadFit {

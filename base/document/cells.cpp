@@ -18,7 +18,7 @@ constexpr double kLargest = 9e15;  // every whole double below fits std::int64_t
 std::string fixed(double value, int places) {
   if (!std::isfinite(value) || std::abs(value) >= kLargest) return "-";
   std::string text = fmt::format("{:.{}f}", value, places);
-  // What rounds to zero has no sign: "-0.0" makes readers look for a difference.
+  // A number that rounds to zero gets no sign: "-0.0" makes readers look for a difference.
   if (text.front() == '-' && text.find_first_not_of("-0.") == std::string::npos) text.erase(0, 1);
   return text;
 }

@@ -71,7 +71,7 @@ struct NoteList {
   std::string lead;  // before each note on a terminal, e.g. "Note: "
 };
 
-// What stands under one heading. On a terminal a blank line leads it.
+// A heading with the blocks under it. On a terminal a blank line precedes it.
 struct Section {
   using Block = std::variant<Paragraph, NoteList, Sheet, Chart, Section>;
   enum class Heading {
@@ -87,11 +87,11 @@ struct Section {
   bool side_by_side = false;  // its charts are small and share lines
 };
 
-// What a document is made for. A terminal gets what fits on a screen, with the answer at the end. A page begins with
-// the answer, and also gets the charts and everything else.
+// The medium that a document is made for. A terminal gets only as much as fits on a screen, with the answer at the end.
+// A page begins with the answer, and also gets the charts and everything else.
 enum class Medium { terminal, page };
 
-// What people get to read, whatever it is shown on. Text is escaped by whoever renders it.
+// A text for people, for any medium. The renderer escapes its text.
 struct Document {
   std::string title;   // may be empty on a terminal
   std::string origin;  // below the title of a page: files, seed, version

@@ -19,7 +19,7 @@ bool has_unit(const std::string& column) {
   return std::ranges::any_of(kUnits, [&](const auto& each) { return column.ends_with(each.first); });
 }
 
-// Of a column with a unit: without exponent, for a time of 1e-13 ms is what rounding left of 0.
+// Formats a value that has a unit without an exponent, because a time of 1e-13 ms is a rounded 0.
 std::string number_in_unit(double value) {
   std::string text = fixed(value, 9);
   text.erase(text.find_last_not_of('0') + 1);

@@ -99,7 +99,7 @@ Sheet without_minor(const Sheet& whole, int width, std::vector<std::string>& lef
   return whole;
 }
 
-// What stands beside a name gives way first, then the name, which has a line of its own to go to, then all.
+// Narrows plain text columns first, then names (a name can take a line of its own), then every column.
 void fit(const Sheet& sheet, int width, std::vector<int>& widths) {
   const auto is_name = [](const Sheet::Column& column) { return column.name; };
   if (std::ranges::any_of(sheet.columns, is_name)) {
@@ -150,7 +150,7 @@ bool all_differ(const ShownTexts& texts) {
   return shown.size() == texts.size();
 }
 
-// How many bytes all texts that are too long begin with alike.
+// Returns the length in bytes of the prefix that all texts wider than `width` share.
 std::size_t common_start(const ShownTexts& texts, int width) {
   const std::string* first = nullptr;
   std::size_t common = 0;

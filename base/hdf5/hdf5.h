@@ -8,7 +8,8 @@
 
 namespace shardsim {
 
-// What a number means, as the attributes `units` ("ms", "B", "1" for counts) and `long_name`; empty ones are left out.
+// The meaning of a number, as the attributes `units` ("ms", "B", "1" for counts) and `long_name`; empty ones are left
+// out.
 struct Hdf5Meaning {
   std::string units;
   std::string long_name;

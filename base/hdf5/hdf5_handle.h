@@ -30,8 +30,8 @@ class Hdf5Handle {
 // HDF5 prints its error stack on stderr unless told otherwise. Forgets what lacked_memory() knows.
 void silence_hdf5();
 
-// Whether a call of HDF5 failed for memory since silence_hdf5(). What fails after it, or seems to be missing, is no
-// sign of a damaged file or of a fault of ours.
+// True when a call of HDF5 has failed for lack of memory since silence_hdf5(). A later failure, or data that seems to
+// be missing, is then no sign of a damaged file or of a fault of ours.
 bool lacked_memory();
 
 // The cause of the last failed HDF5 call, in its own words: the innermost line of its error stack.

@@ -38,7 +38,7 @@ std::string taken(char* start) {
   return text;
 }
 
-// Whether values of a type in a file may be read as the values of ours.
+// True when values of a type in a file may be read as values of the C++ type of the first argument.
 bool holds(double, hid_t type) {
   return H5Tget_class(type) == H5T_FLOAT;
 }
@@ -55,8 +55,8 @@ void refuse_what_is_outside() {
   H5PLset_loading_state(0);
 }
 
-// What a dataset keeps outside of the file, or maps from elsewhere, where HDF5's library follows it wherever it leads;
-// "" where it has its values itself.
+// Says how a dataset keeps its values outside the file; "" when it holds them itself. HDF5's library would follow such
+// references wherever they lead.
 std::string kept_elsewhere(hid_t set) {
   const Hdf5Handle how(H5Dget_create_plist(set), H5Pclose);
   if (H5Pget_layout(how) == H5D_VIRTUAL) return "is a virtual dataset, whose values are others'";
@@ -157,7 +157,8 @@ herr_t keep_first(unsigned depth, const H5E_error2_t* error, void* text) {
   return 0;
 }
 
-// Whether memory was lacking: HDF5 names the resource, and zlib cannot begin without memory alone.
+// Sets `lacked` when an error means that memory was lacking: HDF5 names the resource, and zlib's inflateInit() fails
+// for nothing else.
 herr_t look_for_memory(unsigned, const H5E_error2_t* error, void* lacked) {
   const std::string_view text = error->desc == nullptr ? "" : error->desc;
   const bool resource =

@@ -67,7 +67,7 @@ std::vector<std::string> values_for(const Form& form) {
   return {};
 }
 
-// What to try where a reader takes a value without saying as what.
+// Values to try where a reader takes a value without saying in which form.
 const std::vector<std::string>& values_of_no_form() {
   static const std::vector<std::string> kValues{
       "true",
@@ -122,7 +122,8 @@ class Explorer {
   }
 
  private:
-  // Whether the reader takes the tree, perhaps with keys that it lacks.
+  // Gives the tree to the reader and repairs it where keys are missing. Returns true when the reader takes it in the
+  // end.
   bool attempt(Tree tree, int repairs) {
     if (left_-- <= 0) return false;
     record_what_is_asked(tree);
@@ -202,7 +203,7 @@ class Explorer {
     if (!try_once(without_it, [&] { return without(root, spot, key.name); })) try_another(root, map, spot, key);
   }
 
-  // Of some keys one must be there, whichever it is.
+  // Replaces the key by another one that the reader asked for: some readers need any one of several keys.
   void try_another(const Tree& root, const Tree& map, const Spot& spot, const Asked::Key& key) {
     const Tree rest = without(root, spot, key.name);
     for (const Asked::Key& other : map.asked->keys) {
@@ -216,7 +217,7 @@ class Explorer {
     }
   }
 
-  // Whether that has ever been taken.
+  // Tries an edit until the reader has taken it once or refused it kMostFailures times; returns true when it was taken.
   template <typename Make>
   bool try_once(const std::string& what, const Make& make) {
     int& failures = failures_[what];  // above the most where one was taken
@@ -229,7 +230,7 @@ class Explorer {
     return failures > kMostFailures;
   }
 
-  // What to write at a key: values that are there already are not tried as another map or list.
+  // The values to try at a key. A map or list that is there already is not replaced by another one.
   std::vector<std::string> values_at(const Spot& spot, const Asked::Key& key, const Tree* present) const {
     std::vector<std::string> values;
     if (const auto own = inquiry_.values.find(key.name); own != inquiry_.values.end()) return own->second;

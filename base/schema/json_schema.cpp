@@ -136,7 +136,7 @@ class SchemaWriter {
     return found == parts_.end() ? kUnseen : found->second;
   }
 
-  // What a part that is laid over another one (`over`) requires is in the other one.
+  // Refers to the definition of a part. With `over` the part is laid over another one, which has the required keys.
   Json reference(const std::string& part, bool over) {
     const std::string name = definition_name(part) + (over ? "_over_base" : "");
     wanted_.insert({name, {part, over}});
@@ -282,7 +282,7 @@ class SchemaWriter {
     return schema;
   }
 
-  // What is referred to, and what that refers to.
+  // All definitions that the schema refers to, directly or through other definitions.
   Json definitions() {
     std::map<std::string, Json> all;
     for (bool more = true; more;) {

@@ -101,7 +101,7 @@ int power_beyond(const Bounds& bounds) {
   return bounds.without_most && std::pow(10.0, power) == bounds.most ? power : power + 1;
 }
 
-// What a number must not begin with.
+// Lookaheads that refuse numbers outside of the bounds.
 std::string within(const Bounds& bounds) {
   std::string pattern;
   if (bounds.least >= 0) pattern += "(?!-[0-9.]*[1-9])";

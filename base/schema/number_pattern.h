@@ -7,9 +7,9 @@
 
 namespace shardsim {
 
-// Regular expressions (ECMA, as JSON Schema has them) of texts that are numbers within bounds. They never refuse what
-// lies within. What lies outside they refuse for its sign, for being zero, for its order of magnitude, and for any
-// distance from bounds that are whole numbers, if it has no exponent.
+// Regular expressions (ECMA, as JSON Schema has them) of texts that are numbers within bounds. They never refuse a
+// number within the bounds. They refuse one outside for its sign, for being zero and for its order of magnitude. If the
+// bounds are whole numbers and it has no exponent, they refuse it however near it is.
 
 // A plain number; `sign`: one may stand in front.
 std::string number_pattern(const Bounds& bounds, bool sign);

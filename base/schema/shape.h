@@ -10,7 +10,8 @@
 
 namespace shardsim {
 
-// What readers take at one place of their files, gathered from the records (base/tree/asked.h) of many values there.
+// The forms and keys that readers take at one place of their files, gathered from the records (base/tree/asked.h) of
+// many values there.
 struct Shape {
   struct Key;
 

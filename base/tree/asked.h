@@ -11,7 +11,7 @@
 
 namespace shardsim {
 
-// What a value of a file may be written as, as the reader that takes it understands it.
+// The form in which a reader takes a value of a file.
 struct Form {
   enum class Kind {
     text,
@@ -80,8 +80,8 @@ void note_part(const Tree& tree, const std::string& part, const std::vector<std:
                const std::string& name_key = "name");
 void note_closed(const Tree& map, const std::vector<std::string>& known);  // that a reader refuses all other keys
 
-// What a reader says of a key when it asks for it: `sourced`, the value may be a sourced one; `required`, that, and the
-// key must be there; `required_plain`, it must be there and be no sourced value.
+// The demands of a reader on a key that it asks for. `sourced`: the value may be a sourced one. `required`: the same,
+// and the key must be there. `required_plain`: the key must be there, and its value must not be a sourced one.
 enum class Need { none, sourced, required, required_plain };
 void note_key(const Tree& map, std::string_view key, const std::optional<Form>& form = {}, Need need = Need::none);
 

@@ -18,7 +18,7 @@ constexpr TreeLimits kLimits{.depth = 64,
                              .keys_per_map = 1'000'000,
                              .remedy = "Give a smaller file: of fewer tables, shards or operations"};
 
-// How far the parser has read.
+// The position that the parser has reached.
 struct Progress {
   int line = 1;
   char last = ' ';
@@ -52,8 +52,8 @@ struct JsonFault {
   std::string wrong, remedy;
 };
 
-// What the parser objects to, in a sentence for people: its own names its states and its types. `token` is what it read
-// last.
+// The parser's objection in words for people; its own message names its internal states and types. `token`: the last
+// one that the parser read.
 JsonFault fault_of(std::string_view said, const std::string& token) {
   const auto has = [&](std::string_view part) { return said.find(part) != said.npos; };
   if (has("number overflow")) return {"the number " + excerpt(token) + " is too large", "Write a smaller one"};

@@ -14,7 +14,7 @@ Tree parse_json(std::string_view text, const std::string& source);
 
 Tree read_json_file(const std::string& path);
 
-// Whether a document of ours holds no more values than parse_json() takes, to within a few brackets.
+// True when a document of ours holds no more values than parse_json() takes, to within a few brackets.
 bool has_readable_length(std::string_view text);
 
 }  // namespace shardsim

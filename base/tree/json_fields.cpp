@@ -123,7 +123,7 @@ std::string JsonReader::path_of(std::string_view name) const {
   return reader_.path().empty() ? std::string(name) : fmt::format("{}.{}", reader_.path(), name);
 }
 
-// What is wrong further inside has a name of its own.
+// Adds the path of the member to an error about its scalar value. An error further inside already names its place.
 Error JsonReader::told_with_name(std::string_view name, const Tree& tree, const Error& error) const {
   return tree.kind == Tree::Kind::scalar ? named_error(error, path_of(name)) : error;
 }

@@ -54,7 +54,7 @@ class JsonWriter {
   JsonSlot slot(std::string_view name) const { return map_[name]; }
   Place place() const { return {}; }
   Place place_of(std::string_view) const { return {}; }
-  // Whether the form holds that name: when it is written, whether `wanted`.
+  // True when the form holds that name; a writer writes it when `wanted`.
   bool there(std::string_view, bool wanted) const { return wanted; }
 
   void operator()(const auto&...) {}
@@ -145,8 +145,8 @@ class JsonWriter {
   JsonSlot map_;
 };
 
-// Reads the named members of a value from a map. Errors: Failure::input at the value's place. Of numbers below 0 only
-// -1 is read, where an `int` may be none.
+// Reads the named members of a value from a map. Errors: Failure::input at the value's place. The only number below 0
+// that is read is -1, for an `int` that may be none.
 class JsonReader {
  public:
   static constexpr bool kReads = true;
@@ -185,7 +185,7 @@ class JsonReader {
   void nullable(std::string_view name, std::optional<double>& value) {
     if (member(name).kind != Tree::Kind::null) field(name, value);
   }
-  // What may be absent, which then means `absent`.
+  // Reads a member that may be absent, which means the value `absent`.
   template <typename Value>
   void take(std::string_view name, Value& value, bool = false, const Value& absent = {}) {
     if (has(name)) return field(name, value);

@@ -27,7 +27,7 @@ double number_of(Bytes bytes) {
   return static_cast<double>(bytes.count);
 }
 
-// What `parse` reads, unless it is out of the bounds.
+// A reader by `parse` that refuses values outside the bounds.
 template <typename Value>
 LeafReader<Value> bounded(const Form& form, const char* expected, Value (*parse)(std::string_view, const Place&),
                           const std::string& advice = "") {

@@ -16,9 +16,9 @@ namespace shardsim {
 // The scalar text of a tree, or an input error saying what was expected ("a whole number", ...).
 const std::string& scalar_text(const Tree& tree, std::string_view expected);
 
-// How one scalar of a file is read, be it the value of a key (MapReader::get) or an item of a list. It notes in the
-// tree's record what it accepts (`form`), so that a schema says what the reader checks. Errors of reading are
-// Failure::input at the scalar's place.
+// Reads one scalar of a file, either the value of a key (MapReader::get) or an item of a list. It notes in the tree's
+// record what it accepts (`form`), so that a schema says what the reader checks. Errors of reading are Failure::input
+// at the scalar's place.
 template <typename Value>
 struct LeafReader {
   Form form;
@@ -38,7 +38,7 @@ LeafReader<double> share_leaf(const Bounds& bounds = Bounds::from(0).to(1), cons
 LeafReader<Bytes> bytes_leaf(const Bounds& bounds = Bounds::from(0), const std::string& advice = "");
 LeafReader<Bytes> signed_bytes_leaf();
 LeafReader<double> percent_leaf(const Bounds& bounds = {});
-// What no machine has is refused: over 10^6 s, outside 1 KB/s to 10^18 B/s, 10^3 to 10^24 FLOP/s.
+// They refuse values that no machine has: over 10^6 s, outside 1 KB/s to 10^18 B/s, outside 10^3 to 10^24 FLOP/s.
 LeafReader<Seconds> time_leaf();
 LeafReader<Bandwidth> rate_leaf();
 LeafReader<Flops> flops_leaf();

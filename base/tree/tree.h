@@ -12,8 +12,8 @@ namespace shardsim {
 
 struct Asked;
 
-// What a configuration file says before anyone knows what it means: scalars (as text), lists and maps, each with its
-// place. YAML and JSON files and --set arguments all become Trees, so that every reader reports places alike.
+// The content of a configuration file before it is interpreted: scalars (as text), lists and maps, each with its place.
+// YAML and JSON files and --set arguments all become Trees, so that every reader reports places alike.
 struct Tree {
   enum class Kind { null, scalar, list, map };
 

@@ -10,7 +10,7 @@
 
 namespace shardsim {
 
-// What one document may hold; over a limit is bad input, so that no file exhausts memory or the stack.
+// The limits of one document. Exceeding one is bad input, so that no file exhausts memory or the stack.
 struct TreeLimits {
   std::size_t depth = 64;
   std::size_t values = 1'000'000;

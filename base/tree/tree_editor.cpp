@@ -8,7 +8,7 @@
 
 namespace shardsim {
 
-// What of a dotted path is still to be walked, the whole of it for messages, and where it has led so far.
+// A walk along a dotted path: the parts that are left, the whole path for messages, and the place reached so far.
 struct TreeEditor::Walk {
   std::span<const std::string> parts;
   std::string_view path;

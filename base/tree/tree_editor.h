@@ -11,9 +11,9 @@
 
 namespace shardsim {
 
-// Edits of one tree, one after the other, each newer than all that was there before. What the tree holds is looked at
-// once and not for every edit, so that thousands of edits of thousands of tables take no longer than one of each.
-// Nobody else changes the tree meanwhile, and it outlives the editor.
+// Edits of one tree, one after the other, each newer than all that was there before. The tree is looked at once and not
+// for every edit, so that thousands of edits of thousands of tables take no longer than one of each. Nobody else
+// changes the tree meanwhile, and it outlives the editor.
 class TreeEditor {
  public:
   explicit TreeEditor(Tree& root) : root_(&root) {}

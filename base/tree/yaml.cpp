@@ -181,8 +181,8 @@ void refuse_token_flood(std::string_view text, const std::string& source, const 
   }
 }
 
-// Whether a text in quotes begins here and the quote does not close. What YAML allows in front, an anchor or a tag, has
-// no quotes.
+// True when a text in quotes begins here and its quote does not close. The anchor or tag that YAML allows in front of
+// it contains no quotes.
 bool is_unclosed(std::string_view text) {
   while (!text.empty() &&
          (text[0] == '&' || text[0] == '!' || std::isspace(static_cast<unsigned char>(text[0])) != 0)) {
@@ -210,7 +210,7 @@ void refuse_unclosed(const TreeHandler& handler, std::string_view text) {
   throw input_error(handler.place(*mark), "the quote of a text is not closed", "Close it where the text ends");
 }
 
-// What yaml-cpp objects to, in a sentence for people: its own are those of its grammar.
+// yaml-cpp's objection in words for people; its own messages speak of its grammar.
 std::string yaml_fault(std::string_view said) {
   namespace Msg = YAML::ErrorMsg;
   static const std::pair<std::string_view, const char*> kFaults[] = {

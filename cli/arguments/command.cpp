@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kHelpColumn = 27;
 constexpr int kHelpWidth = 100;
 
-// What is declared on the left, what it means on the right, or below where the left is too long.
+// One line of help: the argument on the left, its meaning on the right, or below if the left is too long.
 std::string help_line(const std::string& left, const std::string& help) {
   const std::string lines = wrapped(help, kHelpWidth, std::string(kHelpColumn, ' '));
   return left.size() + 2 <= kHelpColumn ? left + lines.substr(left.size()) : left + "\n" + lines;

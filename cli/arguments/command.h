@@ -30,7 +30,7 @@ struct Positional {
   std::vector<std::string> choices{};
 };
 
-// What every command gets beside its arguments.
+// The context that every command gets in addition to its arguments.
 struct Terminal {
   bool stderr_is_terminal = false;
   bool colour = false;  // on stdout; NO_COLOR, TERM=dumb and pipes switch it off

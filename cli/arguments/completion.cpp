@@ -31,7 +31,7 @@ std::string words_of(const Command& command) {
   return join(words, " ");
 }
 
-// What the words of each command are, by the command's name.
+// The words that complete each command, by the command's name.
 std::string word_cases(const Command& command) {
   std::string text = fmt::format("    {}) words={} ;;\n", quoted(command.name), quoted(words_of(command)));
   for (const Command& part : command.parts) text += word_cases(part);
@@ -45,7 +45,8 @@ std::string part_cases(const Command& command) {
   return text;
 }
 
-// What may follow an option that takes a value; nothing, and so a file name, where it is not one of a few.
+// The values that may follow each option that takes one; none, which completes as a file name, where any value is
+// allowed.
 std::string value_cases(const Command& command) {
   std::string text;
   for (const Option& option : command.options) {

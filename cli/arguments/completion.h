@@ -10,8 +10,8 @@ namespace shardsim {
 // Shells that a program can complete its words for.
 std::vector<std::string> completed_shells();
 
-// What `shell` (one of these) reads to complete the words of the program: commands, options, and values that are one of
-// a few. Everything else completes as file names.
+// The script with which `shell` (one of these) completes the words of the program: commands, options, and values that
+// are one of a few. Everything else completes as file names.
 std::string completion(const Command& program, const std::string& shell);
 
 }  // namespace shardsim

@@ -8,7 +8,7 @@
 
 namespace shardsim {
 
-// What the programs that measure, shardsim-validate and shardsim-microbench, ask of their arguments alike.
+// Checks of arguments that both programs that measure share: shardsim-validate and shardsim-microbench.
 
 // Refuses those of these options that are given with an empty value: a variable of a script that was not set would
 // count as an option that was left out. Errors: Failure::input at the option.

@@ -10,7 +10,7 @@
 
 namespace shardsim {
 
-// How a program speaks to the terminal, is stopped and ends: what the three programs share beside their arguments.
+// Terminal output, interruption and exit codes, which the three programs share.
 
 // Exit code: a figure is outside what was asked or promised.
 inline constexpr int kOutsideTolerance = static_cast<int>(Failure::tolerance);
@@ -31,7 +31,8 @@ int report_error(int code, const std::string& message);
 // too.
 int guarded(const std::function<int()>& body);
 
-// Whether the streams are terminals, how wide, with colour or not; `interrupted` asks caught_signal().
+// Finds out whether the streams are terminals, their width, and whether they get colour; `interrupted` asks
+// caught_signal().
 Terminal look_at_terminal();
 
 // One line on stderr that is overwritten, at most ten times a second; nothing at all when not `enabled`.

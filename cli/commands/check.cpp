@@ -31,10 +31,10 @@ namespace shardsim {
 namespace {
 
 using Findings = std::vector<std::string>;
-// What is worth knowing of a file that is right, each with the cases that it holds for.
+// Notes on a file without faults, each with the cases that it holds for.
 using NotesOfCases = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
-// What a file turned out to be, and what is wrong with it.
+// The kind of a file, and the faults in it.
 struct Checked {
   std::string kind;
   std::string summary{};

@@ -29,7 +29,8 @@ ClusterSpec with_sorted_sources(ClusterSpec spec) {
   return spec;
 }
 
-// What is written must read back as what was found, and make a cluster.
+// Proves that the text reads back as the same spec and makes a cluster. Errors: Failure::run when it reads back
+// differently.
 void prove(const std::string& text, const ClusterSpec& spec) {
   ClusterSpec again = read_cluster(parse_yaml(text, spec.name + ".yaml"));
   if (!(with_sorted_sources(again) == with_sorted_sources(spec)))
@@ -89,7 +90,8 @@ int export_platform(const Arguments& given, const Terminal&) {
   return 0;
 }
 
-// What --set says, with or without "cluster." in front. Errors: Failure::input; a path that is given in both forms.
+// The changes that --set makes, whose paths may begin with "cluster.". Errors: Failure::input; a path that is given in
+// both forms.
 Overrides cluster_changes(const Arguments& given) {
   constexpr std::string_view kHead = "cluster.";
   Overrides changes;

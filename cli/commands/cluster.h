@@ -9,16 +9,16 @@
 
 namespace shardsim {
 
-// What the commands that show, make or ask clusters have in common.
+// Functions that the commands for showing, making and querying clusters share.
 
 // The cluster of that name or file at `place`, with --nodes, --fits and --set, and its fits applied.
 Cluster asked_cluster(const std::string& name, const Place& place, const Arguments& given);
 Option nodes_option();
 Option cluster_set_option();
 
-// What `cluster show` prints: summary, tiers with their widths, the matrix of path classes, what each GPU's ports
-// carry, NCCL's channels, what the file leaves open, every value that states its source (fitted ones marked), and what
-// one has to know beside times on it.
+// The text that `cluster show` prints: summary, tiers with their widths, the matrix of path classes, the rates of each
+// GPU's ports, NCCL's channels, the facts that the file leaves open, every value that states its source (fitted ones
+// marked), and the notes that qualify times on it.
 std::string cluster_text(const Cluster& cluster);
 
 // Writes a cluster file as deliver() does. It must read back as what was found, and make a cluster first.

@@ -39,7 +39,8 @@ std::optional<CsvTable> embedding_table(const std::string& path) {
   return is_embedding_table(table) ? std::optional(std::move(table)) : std::nullopt;
 }
 
-// What was fitted to the measurements of what, and the tables that are printed beside it.
+// The result of a fit: the cluster with the fitted values, the names of what was fitted and measured, and the tables
+// that are printed with it.
 struct Fitted {
   ClusterSpec spec;
   std::string what, subject;

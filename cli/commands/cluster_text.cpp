@@ -105,7 +105,7 @@ std::string channel_line(std::string_view reach, const NcclGraphs& graphs) {
                      graphs.source == GraphSource::stated ? "stated by the file" : "NCCL's search");
 }
 
-// Of whole nodes: what times the all-reduce and its kin.
+// NCCL's channels in one whole node and over all nodes; they set the times of the all-reduce and its kin.
 std::string channels(const Cluster& cluster) {
   const int per_node = cluster.ranks_per_node();
   if (cluster.spec().device == "cpu" || cluster.world_size() < 2) return "";
@@ -150,7 +150,7 @@ std::string range_text(const WorkRange& range) {
   return join(parts);
 }
 
-// What a fitted value holds for: the range of its map.
+// The range that a fitted value holds for: that of its map.
 std::string range_of(const SourcedValue& value, const ClusterSpec& spec) {
   const auto of = [](const auto& range) {
     return ", range: " + (range && !range_text(*range).empty() ? range_text(*range) : "every call: no range is stated");

@@ -9,7 +9,7 @@
 
 namespace shardsim {
 
-// What `shardsim collective predict` is asked: one kind, its groups, its sizes.
+// A request to `shardsim collective predict`: one kind, its groups, its sizes.
 struct CollectiveRequest {
   std::string label;  // as asked: "all_to_all_v" is told apart from "all_to_all"
   CollectiveKind kind = CollectiveKind::all_reduce;

@@ -74,7 +74,7 @@ std::string rail_name(std::size_t rail) {
   return "rail_" + std::to_string(rail);
 }
 
-// How many rails the table knows. Errors: a column of the sums is missing, or there is one that is nothing of the kind.
+// The number of rails in the table. Errors: a column of the sums is missing, or a column is neither a sum nor a rail.
 std::size_t rails_of(const CsvTable& table) {
   column_of(table, "rank");
   for (const Sum& sum : kSums) column_of(table, sum.name);

@@ -108,7 +108,7 @@ std::string groups_text(const CollectiveRequest& request) {
          (groups > 1 ? fmt::format(", {} such groups at once", groups) : "");
 }
 
-// Of the first size that would take less time with slower links.
+// Adds a note about the first size that would take less time with slower links.
 void note_slower_links(const CollectiveRequest& request, const Cluster& cluster, std::vector<std::string>& notes) {
   const SlowerLinks slower(cluster);
   for (const std::int64_t bytes : request.sizes) {

@@ -230,7 +230,7 @@ std::vector<Option> collective_request_options() {
       {"matrix", 0, "FILE.csv",
        "The bytes that each rank sends to each other one in all_to_all_v: a CSV file with the header source,0,1,... "
        "and one line per source. With --sizes the matrix is scaled so that the ranks send that much on average."},
-      {"skew", 0, "NAME", "How a rank's bytes of all_to_all_v are divided among the destinations.", "",
+      {"skew", 0, "NAME", "The division of a rank's bytes of all_to_all_v among the destinations.", "",
        Option::Times::at_most_once, skew_names()},
       {"loads", 0, "FILE.csv",
        "The bytes that each rank of all_to_all_v sends and receives in total, as a CSV file; it takes the place of "

@@ -97,7 +97,7 @@ torchrec::PlannerOptions options_of(const Case& item) {
   return torchrec::read_planner_options(reader);
 }
 
-// What the planner of the case chose, with its own figures.
+// The plan that the planner of the case chose, with its own figures.
 PlanToExplain chosen_by_torchrec(const Case& item, torchrec::PlannerOptions options, std::uint64_t seed,
                                  const PlanWatch& watch) {
   const auto memory = make_memory_model(item.memory_model);
@@ -185,7 +185,7 @@ PlanToExplain explained_plan_file(const std::string& path) {
   return explained;
 }
 
-// What nothing else on the page says: whose times these are, and how to get those of the simulation.
+// Says whose times the page shows, and how to get those of the simulation; nothing else on the page says so.
 std::string estimate_note(const Scenario& scenario, const Case& item, const Arguments& given) {
   const bool changed = given.has("set") || given.has("seed");
   return fmt::format(

@@ -70,7 +70,7 @@ Command list_command() {
   return {.name = "shardsim list",
           .summary = "list the names that a scenario can use: planners, clusters, workloads, models",
           .positionals = {{"KIND",
-                           "What to list.",
+                           "The kind of names to list.",
                            false,
                            {"planners", "compute-models", "memory-models", "collectives", "networks", "clusters",
                             "workloads", "software"}}},

@@ -47,21 +47,22 @@ int plan(const Arguments& given, const Terminal& terminal) {
 }  // namespace
 
 Command plan_command() {
-  return {.name = "shardsim plan",
-          .summary = "make the plan of a case and write it in TorchRec's JSON form",
-          .positionals = {{"SCENARIO", "A scenario file."}},
-          .options =
-              std::vector{case_option(),
-                          Option{"planner", 0, "NAME",
-                                 "Plan with this planner and its default options instead of the case's own planner."},
-                          Option{"objective", 0, "NAME",
-                                 "How the planner torchrec compares plans: by its own estimate (estimated, the "
-                                 "default) or by simulating them (simulated)."},
-                          output_file_option(), force_option()} +
-              scenario_options(),
-          .examples = {"shardsim plan scenarios/toy.yaml --case flexshard_3tier",
-                       "shardsim plan scenarios/flexshard.yaml --case rm1/flexshard_3tier -o out/plan.json"},
-          .run = plan};
+  return {
+      .name = "shardsim plan",
+      .summary = "make the plan of a case and write it in TorchRec's JSON form",
+      .positionals = {{"SCENARIO", "A scenario file."}},
+      .options =
+          std::vector{case_option(),
+                      Option{"planner", 0, "NAME",
+                             "Plan with this planner and its default options instead of the case's own planner."},
+                      Option{"objective", 0, "NAME",
+                             "The way in which the planner torchrec compares plans: by its own estimate (estimated, "
+                             "the default) or by simulating them (simulated)."},
+                      output_file_option(), force_option()} +
+          scenario_options(),
+      .examples = {"shardsim plan scenarios/toy.yaml --case flexshard_3tier",
+                   "shardsim plan scenarios/flexshard.yaml --case rm1/flexshard_3tier -o out/plan.json"},
+      .run = plan};
 }
 
 }  // namespace shardsim

@@ -102,7 +102,7 @@ Scenario with_unlimited(Scenario scenario, const Arguments& given) {
   return scenario;
 }
 
-// What -v adds on stderr.
+// Prints the lines that -v adds on stderr.
 void describe_runs(const StudyResult& study) {
   for (const CaseResult& result : study.cases) {
     say(fmt::format("info: {}: {} after {} iterations, {} spans", result.name,

@@ -21,7 +21,7 @@ Option force_in_folder_option();         // of commands that write a folder of r
 Option output_file_option();             // -o FILE, else standard output
 Option tolerance_option(const std::string& judged);
 
-// What --set, --seed, --torchrec-only, --memory-model and --case change. Errors: Failure::input at the argument.
+// The changes by --set, --seed, --torchrec-only, --memory-model and --case. Errors: Failure::input at the argument.
 Overrides overrides(const Arguments& given);
 // The PATH=VALUE of another option, as --set has them. Errors: Failure::input at the option; a path that is there.
 void add_settings(Overrides& changes, const Arguments& given, const std::string& option);
@@ -56,8 +56,8 @@ const Case& chosen_case(const Scenario& scenario, const Arguments& given);
 void deliver(const std::string& text, const Arguments& given);
 void deliver(const std::string& text, const Arguments& given, const ResultWriter& writer);
 
-// What the results of the scenario on the command line are called: its file's name without ending; "scenario" where
-// only dots are left ("...yaml"), which would lead out of the folder of results.
+// The name of the results of the scenario on the command line: its file's name without ending; "scenario" where only
+// dots are left ("...yaml"), which would lead out of the folder of results.
 std::string result_name(const Arguments& given);
 
 // The folder that -o names, or `standard`. Errors: -o - and an empty name; `command` is named there.

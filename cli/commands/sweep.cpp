@@ -50,7 +50,7 @@ std::string time_text(double seconds) {
   return fmt::format("{:.1f} h", seconds / 3600);
 }
 
-// How many points are done, how fast, and how long the rest takes.
+// Shows the number of points that are done, their rate, and the time that the rest takes.
 class SweepProgress {
  public:
   explicit SweepProgress(bool enabled) : progress_(enabled) {}
@@ -175,7 +175,8 @@ std::vector<std::string> task_command(const Arguments& given, const std::filesys
   return words;
 }
 
-// How many tasks of Slurm are asked for, also where nothing is left for them.
+// The number of Slurm tasks that --slurm asks for, also where nothing is left for them. Errors: Failure::input beside
+// --part, or under mpirun.
 std::optional<std::int64_t> slurm_tasks(const Arguments& given, bool under_mpi) {
   const auto tasks = given.count("slurm", 1, kMostParts);
   if (tasks && given.has("part"))

@@ -193,8 +193,8 @@ std::vector<Option> microbench_options() {
              {"rounds", 0, "N",
               "The number of passes over all points. A time is the median of the calls of all passes.", "1"},
              {"budget", 0, "SECONDS",
-              "Begin no further point after this number of seconds of this call. What is left out is named at the "
-              "end."},
+              "Begin no further point after this number of seconds of this call. The points that are left out are "
+              "named at the end."},
              {"threads", 0, "N",
               "The number of CPU threads: at most 4 for each processor of this machine, or 64 if that is more. Without "
               "this "

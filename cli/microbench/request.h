@@ -13,7 +13,7 @@
 
 namespace shardsim {
 
-// What is asked of shardsim-microbench.
+// The request to shardsim-microbench.
 struct Request {
   std::string output, csv;
   ResultWriter writer;  // of both

@@ -23,7 +23,7 @@ std::string utc_now() {
   return text;
 }
 
-// What no time was given for, by its kind: "12 tbe_fwd, 3 gemm".
+// The numbers of points that were left out, by kind: "12 tbe_fwd, 3 gemm".
 std::string left_out_text(const MeasuredSet& set) {
   std::vector<std::pair<std::string_view, int>> kinds;
   for (const BenchPoint& point : set.left_out) {
@@ -61,8 +61,8 @@ std::vector<BenchPoint> points_of(const Request& request, std::int64_t memory) {
   return request.warm ? warm_points(std::move(points)) : points;
 }
 
-// What the measurements of one journal have in common beside the device. Not what ends a sweep early, nor what judges
-// it: these may be others in the next call.
+// The settings that all measurements of one journal share besides the device. The options that end a sweep early or
+// judge it are left out: they may be others in the next call.
 std::string sweep_text(const Request& request) {
   const MicrobenchOptions& options = request.options;
   const std::string points = !request.grid.empty() ? "grid " + request.grid

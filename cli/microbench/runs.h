@@ -5,7 +5,7 @@
 
 namespace shardsim {
 
-// What shardsim-microbench does, once asked; the exit code of each.
+// The runs of shardsim-microbench; each returns the exit code.
 
 // Times the points of a sweep or a grid and writes them.
 int run_sweep(const Request& request, const Terminal& terminal);

@@ -7,7 +7,7 @@ namespace shardsim {
 
 class Rendezvous;
 
-// What NCCL says of its choices when every call of the sweep is made once, before anything is timed. NCCL reads the
+// Returns NCCL's log of its choices when every call of the sweep is made once, before anything is timed. NCCL reads the
 // variables of its log once in a process, and then writes a line for every call: in the process that measures, these
 // lines would be timed with the calls. So every rank starts this program anew, with --untimed, and rank 0's log is
 // read. Collective; everything is unknown where a rank cannot start it or NCCL fails in it. Errors (Failure::run): the

@@ -41,7 +41,8 @@ void tell_of_strangers(const Rendezvous& rendezvous) {
                   counted(static_cast<std::size_t>(rendezvous.strangers()), "connection")));
 }
 
-// What breaks outside of the run itself is told to the other ranks as its cause, too: else this one just dies.
+// Tells the other ranks an error outside the run itself as the cause of their end; without that this rank would just
+// die.
 [[noreturn]] void fail_all(Rendezvous& rendezvous, const Error& error) {
   rendezvous.fail(error.what(), "");
   throw run_error(rendezvous.failure(), "");

@@ -8,8 +8,8 @@
 
 namespace shardsim {
 
-// What becomes of what the ranks of this process measured: where it is, and what is said of that. Any thread may call.
-// The source and the request must outlive it.
+// Saves the measurements of the ranks of this process, and says where they are. Any thread may call. The source and the
+// request must outlive it.
 class KeptMeasurement {
  public:
   // `has_root`: rank 0 is in this process.

@@ -18,7 +18,8 @@ int free_local_port() {
   return local_address(listen_on({"127.0.0.1", 0})).port;
 }
 
-// Whether the launcher, if there is one, started a process for each rank. Errors: nor for each node.
+// True when a launcher started a process for each rank; false for one per node, or without a launcher. Errors: another
+// number of processes.
 bool one_per_rank(const Launch& launch, const Program& program) {
   const int world = program.world_size;
   const bool per_node =

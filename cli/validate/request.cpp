@@ -36,7 +36,7 @@ std::string beside(const std::string& path, const std::string& what) {
   return own.string();
 }
 
-// What holds for the ranks of one kind of device alone.
+// Refuses options that have no effect on ranks of this kind of device.
 void refuse_idle_options(const Arguments& given, const MachineEntry& machine) {
   if (machine.name != "cuda" && given.has("priority"))
     throw input_error(Arguments::place("priority"), "the streams of a CPU rank are threads, which have no priority",
@@ -111,7 +111,7 @@ std::vector<Option> validate_options() {
   return {{"output", 'o', "FILE", timeline_kinds()},
           {"device", 0, "NAME", device_names_help(), std::string(machines().front().name)},
           {"transport", 0, "NAME",
-           "How the ranks exchange data. Without this option it is the first transport of the device."},
+           "The transport by which the ranks exchange data. Without this option it is the first one of the device."},
           {"warmup", 0, "N", "The number of iterations that run first and are not counted.", "50"},
           {"iterations", 0, "N", "The number of iterations that are counted.", "20"},
           {"apart", 0, "", "Wait for the end of each iteration, and start the next one at the same time on all ranks."},

@@ -11,18 +11,18 @@
 
 namespace shardsim {
 
-// A file or folder of results that is asked for. What is incomplete does not take the place of what was there before:
-// that may have taken hours, and be whole.
+// A file or folder of results that is asked for. An incomplete result does not replace an earlier one, which may have
+// taken hours and be complete.
 struct ResultPath {
   std::string path;    // "": none
   bool stays = false;  // it was there before
 
-  // Where a rank's result goes: beside the path of rank 0, "seen.timeline.rank3.json" for "seen.timeline.json". Of the
-  // other ranks one writes only where rank 0 has died.
+  // The path of a rank's result: beside that of rank 0, "seen.timeline.rank3.json" for "seen.timeline.json". Another
+  // rank writes its result only if rank 0 has died.
   std::string of(int rank, bool complete) const;
 };
 
-// What is asked of shardsim-validate.
+// The request to shardsim-validate.
 struct ValidateRequest {
   std::string program;             // the file, or the scenario
   ResultPath output;               // the observed timeline; not written with --check-data

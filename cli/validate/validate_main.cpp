@@ -16,7 +16,8 @@ using namespace shardsim;
 
 constexpr double kWorthSaying = 5;  // seconds of an operation
 
-// What a GPU does in a second may take a processor days, in which nobody hears anything.
+// Refuses operations that would take a rank too long: the work of a GPU in one second may take a processor days,
+// without a sign of life.
 void check_patience(const MachineEntry& machine, const ValidateSource& source, const ValidateRequest& request,
                     const Place& place) {
   if (machine.longest == nullptr) return;
@@ -25,7 +26,7 @@ void check_patience(const MachineEntry& machine, const ValidateSource& source, c
   if (longest.seconds > kWorthSaying) say("note: " + to_text(longest));
 }
 
-// What no rank can execute is told once, before any is started.
+// Refuses a program that no rank can execute, once and before any rank is started.
 void check_executable(const ValidateSource& source, const ValidateRequest& request) {
   ProgramPlaces places;
   places.program = {request.program};

@@ -13,7 +13,7 @@ namespace shardsim {
 // The largest `sigma` of log_normal: beyond, one row takes all accesses and exp(sigma^2 / 2) nears overflow.
 inline constexpr double kMostAccessSigma = 20;
 
-// How an access distribution is written in a workload file (docs/formats/workload.md, "access distributions").
+// An access distribution as a workload file writes it (docs/formats/workload.md, "access distributions").
 struct AccessSpec {
   std::string family = "uniform";
   double s = 0, q = 0, c = 0;  // zipf, zipf_mandelbrot (c = 0: not absolute)
@@ -65,7 +65,7 @@ class AccessDistribution {
   // 1 - (1 - p/S)^draws over its rows, S the interval's sum. Within 1e-3 of the sum; exact where p is constant.
   double expected_distinct(std::uint64_t first, std::uint64_t end, double draws) const;
 
-  // Whether it is a copy of the other one. For two that were made separately it is false, even if they are equal.
+  // True for copies of one distribution; false for two that were made separately, even if they are equal.
   bool operator==(const AccessDistribution&) const = default;
 
   class Family;  // one per family name

@@ -15,7 +15,7 @@ namespace {
 constexpr int kHashRounds = 4;
 
 // One pass of a balanced Feistel network over numbers of 2 * half_bits bits.
-std::uint64_t feistel(std::uint64_t i, int half_bits, std::uint64_t key) {
+inline std::uint64_t feistel(std::uint64_t i, int half_bits, std::uint64_t key) {
   const std::uint64_t mask = (std::uint64_t{1} << half_bits) - 1;
   std::uint64_t left = i >> half_bits;
   std::uint64_t right = i & mask;
@@ -62,61 +62,71 @@ std::uint64_t walk(std::uint64_t i, std::uint64_t n, std::uint64_t key, const Pa
 }
 
 // The rounds of feistel() looked up: a round depends on half of the bits alone, so of many numbers most ask what
-// another one has asked before.
+// another one has asked before. In two bytes an entry where halves are that short, which a processor's nearest cache
+// then holds.
+template <typename Half>
 class RoundTables {
  public:
   RoundTables(int half_bits, std::uint64_t key)
       : half_bits_(half_bits), mask_((std::uint64_t{1} << half_bits) - 1), added_(kHashRounds << half_bits) {
     for (std::uint64_t at = 0; at < added_.size(); ++at) {
-      added_[at] = static_cast<std::uint32_t>(mix(at & mask_, key + (at >> half_bits) * kGolden) & mask_);
+      added_[at] = static_cast<Half>(mix(at & mask_, key + (at >> half_bits) * kGolden) & mask_);
     }
   }
 
-  std::uint64_t pass(std::uint64_t i) const {
-    std::uint64_t left = i >> half_bits_, right = i & mask_;
-    const std::uint32_t* of_round = added_.data();
-    for (int round = 0; round < kHashRounds; ++round, of_round += mask_ + 1) {
-      const std::uint64_t next = left ^ of_round[right];
-      left = right;
-      right = next;
-    }
-    return (left << half_bits_) | right;
+  // One pass. It holds all by value: what a caller writes is none of it, so that it stays in registers.
+  auto pass() const {
+    const std::uint64_t rows = mask_ + 1;
+    const Half* const a = added_.data();
+    return [bits = half_bits_, mask = mask_, a, b = a + rows, c = a + 2 * rows, d = a + 3 * rows](std::uint64_t i) {
+      const std::uint64_t first = (i >> bits) ^ a[i & mask];
+      const std::uint64_t second = (i & mask) ^ b[first];
+      const std::uint64_t third = first ^ c[second];
+      return third << bits | (second ^ d[third]);
+    };
   }
 
  private:
+  static_assert(kHashRounds == 4);
   int half_bits_;
   std::uint64_t mask_;
-  std::vector<std::uint32_t> added_;  // [round][right half], to the left one by exclusive or
+  std::vector<Half> added_;  // [round][right half], to the left one by exclusive or
 };
 
-// How many numbers walk together: a processor's cache holds them.
+// The numbers that walk together: a processor's cache holds so many.
 constexpr std::size_t kTogether = 4096;
 
 // walk() of each of at most kTogether numbers: pass by pass, so that a processor works on several numbers at a time.
-// How many passes one takes is not foreseen, so no branch asks it.
+// The number of passes that one takes is unpredictable, so no branch depends on it.
 template <typename Pass>
-void walk_together(std::span<std::uint64_t> part, std::uint64_t n, const Pass& pass) {
-  std::array<std::uint32_t, kTogether> outside;
-  std::iota(outside.begin(), outside.begin() + static_cast<std::ptrdiff_t>(part.size()), 0U);
-  for (std::size_t left = part.size(); left > 0;) {
+void walk_together(std::span<std::uint64_t> part, std::uint64_t n, const Pass pass) {
+  std::array<std::uint16_t, kTogether> outside;
+  const auto pass_each = [&](std::size_t count, const auto& place) {
     std::size_t still = 0;
-    for (std::size_t i = 0; i < left; ++i) {
-      const std::uint32_t at = outside[i];
-      part[at] = pass(part[at]);
-      outside[still] = at;
-      still += part[at] >= n ? 1 : 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t at = place(i);
+      const std::uint64_t passed = pass(part[at]);
+      part[at] = passed;
+      outside[still] = static_cast<std::uint16_t>(at);
+      still += passed >= n ? 1 : 0;
     }
-    left = still;
-  }
+    return still;
+  };
+  std::size_t left = pass_each(part.size(), [](std::size_t i) { return i; });
+  while (left > 0) left = pass_each(left, [&](std::size_t i) { return std::size_t{outside[i]}; });
 }
 
 // Calls `work` with the pass that is fastest for `count` numbers.
 template <typename Work>
 void with_pass(std::uint64_t count, std::uint64_t n, std::uint64_t key, const Work& work) {
   const int half_bits = half_bits_of(n);
-  if (count < std::uint64_t{1} << half_bits) return work([&](std::uint64_t i) { return feistel(i, half_bits, key); });
-  const RoundTables rounds(half_bits, key);
-  work([&](std::uint64_t i) { return rounds.pass(i); });
+  if (count < std::uint64_t{1} << half_bits) return work([=](std::uint64_t i) { return feistel(i, half_bits, key); });
+  if (half_bits <= 16) {
+    const RoundTables<std::uint16_t> rounds(half_bits, key);
+    return work(rounds.pass());
+  }
+  const RoundTables<std::uint32_t> rounds(half_bits, key);
+  work(rounds.pass());
 }
 
 }  // namespace

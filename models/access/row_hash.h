@@ -9,7 +9,7 @@
 
 namespace shardsim {
 
-// How a popularity position becomes a row id, a shard and a row of that shard: hash "feistel_splitmix/1"
+// Maps a popularity position to a row id, a shard and a row of that shard: hash "feistel_splitmix/1"
 // (docs/formats/plan.md). A hash spreads the hot rows evenly, as the FlexShard paper assumes of its shards.
 
 // The key of one table's permutation. Salt 1: row ids; salt 2 + t: owners inside tier t (0, 1, 2 ...).

@@ -8,8 +8,8 @@
 
 namespace shardsim {
 
-// What each member of a group sends to each other one, in whole units (a row, an id). Row = source, column =
-// destination, by position in the group. The own chunk is included, as NCCL counts.
+// The amounts that each member of a group sends to each other one, in whole units (a row, an id). Row = source, column
+// = destination, by position in the group. The own chunk is included, as NCCL counts.
 struct ByteMatrix {
   enum class Kind { even, by_destination, by_source, dense };
   Kind kind = Kind::even;
@@ -27,7 +27,8 @@ struct ByteMatrix {
   }
   std::int64_t bytes_sent(int source, int members) const;  // row sum, own chunk included
   std::int64_t bytes_received(int destination, int members) const;
-  // Of all members at once: a dense matrix is read once, the others cost what the group is large.
+  // The sums of all members at once. A dense matrix is read once; the cost of other kinds is linear in the size of the
+  // group.
   std::vector<std::int64_t> all_sent(int members) const;
   std::vector<std::int64_t> all_received(int members) const;
 

@@ -56,8 +56,8 @@ int channels_per_remote_peer(const GroupShape& shape, const Cluster& cluster);
 // The same as a rate: most that one rank sends to one rank of another node, in bytes per second.
 Bandwidth remote_pair_rate(const GroupShape& shape, const Cluster& cluster);
 
-// Whether bytes for another rail leave by a GPU of their node that has that rail's NIC (PXN): as the cluster file says,
-// else wherever NVLinks and GPUDirect are.
+// True when bytes for another rail leave by a GPU of their node that has that rail's NIC (PXN): as the cluster file
+// says, else wherever NVLinks and GPUDirect are.
 bool uses_pxn(const Cluster& cluster);
 
 // The member of a rank's node whose NIC takes the rank's bytes for a rail (a NIC's place in its node): the rank itself

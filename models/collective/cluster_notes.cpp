@@ -1,5 +1,5 @@
-// What a reader must know of a cluster beside its predicted times: constants that nobody fitted, fits without a range,
-// keys without effect.
+// Notes that qualify the predicted times of a cluster: constants that nobody fitted, fits without a range, keys without
+// effect.
 
 #include <fmt/format.h>
 
@@ -15,9 +15,8 @@
 namespace shardsim {
 namespace {
 
-// What is known of the networks between nodes. `missed`: of a network that no accuracy is claimed for, what its times
-// are made of and how far published ones are from them, each system judged by constants of the other one (from 1 MiB
-// up, medians; docs/accuracy.md).
+// A network between nodes. `missed`, where no accuracy is claimed for it: the origin of its times and how far published
+// ones are from them, each system judged by constants of the other one (from 1 MiB up, medians; docs/accuracy.md).
 struct Transport {
   std::string_view key, name;
   bool calibrated;
@@ -121,8 +120,8 @@ bool timed_by_nccl(const ClusterSpec& spec, const std::string& kind, const Overh
   return spec.device != "cpu" && !is_peer_to_peer(*collective_kind_named(kind)) && !reaches.across_nodes.nic_efficiency;
 }
 
-// Whether the latency of links is part of a start: not of NCCL's constants, nor of a fitted start, but for the calls
-// that the fit does not hold for.
+// True when the latency of links is part of a call's start. It is not with NCCL's constants, nor with a fitted start,
+// except for calls that the fit does not hold for.
 bool counts_latency(const ClusterSpec& spec, const std::string& kind, const OverheadPair& reaches, bool across) {
   if (timed_by_nccl(spec, kind, reaches)) return false;
   const OverheadSpec& reach = across ? reaches.across_nodes : reaches.in_node;
@@ -190,7 +189,7 @@ void add_idle_overheads(const ClusterSpec& spec, std::vector<std::string>& keys)
   }
 }
 
-// What is about NCCL and GPUs, where no NCCL times the collectives.
+// Notes the keys about NCCL and GPUs that have no effect where NCCL's model does not time the collectives.
 void note_without_nccl(const ClusterSpec& spec, std::vector<std::string>& notes) {
   std::vector<std::string> keys;
   const bool cpus = spec.device == "cpu";

@@ -16,14 +16,14 @@ int nics_of_port(const ClusterSpec& spec) {
   return std::max(1, spec.nics->per_gpu);
 }
 
-// Of two limits, of which 0 is none.
+// The lower of two limits, where 0 means no limit.
 Bandwidth lower(Bandwidth a, Bandwidth b) {
   if (a.bytes_per_second <= 0 || b.bytes_per_second <= 0) return std::max(a, b);
   return std::min(a, b);
 }
 
-// What the channels can fill of one NIC port. Fewer channels than NICs leave NICs idle (they carry no load), so only
-// the NICs in use count.
+// The rate at which the channels can fill one NIC port. Fewer channels than NICs leave NICs idle (they carry no load),
+// so only the NICs in use count.
 Bandwidth filled_by_graph(const Cluster& cluster) {
   const ClusterSpec& spec = cluster.spec();
   const auto& graph = spec.graph_multi_node;
@@ -63,8 +63,8 @@ std::string outside(const FitRange& range, const CallShape& call, const ClusterS
   return "";
 }
 
-// Whether a calibration measured such calls in groups of another size alone. Its constants are those of the NICs and of
-// NCCL on them: they do not become the public defaults where there are more nodes, or fewer.
+// True when a calibration measured such calls only in groups of another size. Its constants are those of the NICs and
+// of NCCL on them: they do not become the public defaults where there are more nodes, or fewer.
 bool is_extrapolated(const OverheadSpec& stated, const CallShape& call, const ClusterSpec& spec) {
   if (!call.group.across_nodes() || !stated.held_out || !stated.holds_for) return false;
   CallShape measured = call;

@@ -67,7 +67,7 @@ void check_group(CollectiveKind kind, const std::vector<int>& ranks, const Clust
 // the table). Errors: unknown name; an algorithm that cannot do this kind.
 CollectiveLoads expand_collective(const CollectiveCall& call, const Cluster& cluster, std::string_view algorithm);
 
-// How the members of a group lie on the cluster.
+// The distribution of a group's members over the nodes of the cluster.
 struct GroupShape {
   int members = 0;
   int nodes = 0;  // nodes touched
@@ -77,7 +77,7 @@ struct GroupShape {
 };
 GroupShape group_shape(const std::vector<int>& ranks, const Cluster& cluster);
 
-// What decides which of a cluster's overheads a call takes.
+// The properties of a call that decide which of the cluster's overheads it takes.
 struct CallShape {
   CollectiveKind kind = CollectiveKind::all_to_all;
   GroupShape group;
@@ -95,8 +95,8 @@ Seconds start_time(const CallShape& call, Seconds latency, const Cluster& cluste
 OverheadSpec overhead_of(const CallShape& call, const Cluster& cluster);
 OverheadSpec overhead_of(const CallShape& call, const ClusterSpec& spec);
 
-// Whether the cluster states which share of the NICs' rate such calls reach across nodes. Then these calls are timed by
-// their loads on links, also inside a node, and not by NCCL's own model, which has no such share.
+// True when the cluster states which share of the NICs' rate such calls reach across nodes. Then these calls are timed
+// by their loads on links, also inside a node, and not by NCCL's own model, which has no such share.
 bool timed_by_loads(const CallShape& call, const Cluster& cluster);
 
 // Why the values that were fitted for the kind and reach of a call are not used for it: "1024 ranks (fitted for 32)";
@@ -118,8 +118,8 @@ Seconds overhead_start(const OverheadSpec& overhead, const GroupShape& shape);
 // fill sooner and cost more each.
 Seconds pipeline_fill(const OverheadSpec& overhead, const CollectiveLoads& loads, const Cluster& cluster);
 
-// What a call gets of a NIC port: a share of the port's rate, and no more than what feeds the port or empties it moves.
-// The limit is a rate of its own: it stays what it is where a NIC is faster, or broken.
+// The part of a NIC port's rate that a call gets: a share of the rate, limited by the rate at which the port is fed or
+// emptied. The limit stays the same when a NIC is faster, or broken.
 struct NicShare {
   double share = 1;
   Bandwidth most;                   // 0: no limit
@@ -129,7 +129,7 @@ struct NicShare {
 // With PCIe slots of that rate, and at most the stated rate of one NIC.
 NicShare fed_by_slot(const ClusterSpec& spec, Bandwidth slot, std::optional<Bandwidth> nic_rate);
 
-// Of such a call on GPUs or CPU ranks that is timed by its loads.
+// The share for such a call on GPUs or CPU ranks, where its loads time it.
 NicShare nic_share(const CallShape& call, const Cluster& cluster);
 
 // Share of a NIC's line rate that such a call reaches; 1 inside a node.

@@ -14,7 +14,7 @@ inline constexpr std::array kAllCollectiveKinds = {CollectiveKind::all_to_all,  
                                                    CollectiveKind::reduce_scatter, CollectiveKind::all_gather,
                                                    CollectiveKind::broadcast,      CollectiveKind::send_recv};
 
-// Whether every rank sends to single others, with no schedule between them.
+// True when every rank sends to single other ranks, with no schedule between them.
 inline bool is_peer_to_peer(CollectiveKind kind) {
   return kind == CollectiveKind::all_to_all || kind == CollectiveKind::send_recv;
 }
@@ -25,7 +25,7 @@ std::string_view collective_kind_name(CollectiveKind kind);
 // all_to_all.
 std::optional<CollectiveKind> collective_kind_named(std::string_view name);
 
-// Whether such a name asks for an all_to_all of uneven bytes ("alltoallv", "all_to_all_v_perf").
+// True when the name asks for an all_to_all of uneven bytes ("alltoallv", "all_to_all_v_perf").
 bool names_uneven_exchange(std::string_view name);
 
 std::vector<std::string> collective_kind_names();  // ours, for messages

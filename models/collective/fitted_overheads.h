@@ -11,10 +11,10 @@
 
 namespace shardsim {
 
-// What NCCL's formula and pure flows leave out, fitted to public measurements per network and GPU generation. Nothing
-// here belongs to one system.
+// Overheads that NCCL's formula and pure flows leave out, fitted to public measurements per network and GPU generation.
+// No value belongs to one system.
 
-// One fitted row: what it says of a kind in one reach. Values that are absent stay as they are.
+// One fitted row: the values of some kinds in one reach. Values that are absent stay as they are.
 struct FittedOverhead {
   std::vector<std::string> kinds = {};  // as in the cluster key `overheads`
   bool across_nodes = false;
@@ -25,8 +25,8 @@ struct FittedOverhead {
   std::optional<Bandwidth> nics_from = {};
   std::optional<Seconds> start = {}, per_remote_peer = {}, fill = {};
   std::optional<double> efficiency = {}, nic_efficiency = {}, latency_share = {};
-  // What one NIC carries at most, whatever its line rate, because processors copy its bytes (TCP). It takes the place
-  // of a share of the line rate.
+  // The most that one NIC carries, whatever its line rate, because processors copy its bytes (TCP). It replaces a share
+  // of the line rate.
   std::optional<Bandwidth> nic_rate = {};
   std::optional<bool> plateau = {};
   std::vector<std::string> fitted_on = {};  // systems
@@ -53,7 +53,7 @@ ClusterSpec with_fits(ClusterSpec spec, const FitTable& table);
 // As the spec's own key `fits` says.
 ClusterSpec with_fits(ClusterSpec spec);
 
-// Whether the fits to published measurements of a network between nodes are good enough for an accuracy to be claimed:
+// True when the fits to published measurements of a network between nodes are good enough to claim an accuracy:
 // InfiniBand and RoCE. Slingshot and TCP have fits to two systems each, which differ widely.
 bool is_calibrated(std::string_view transport);
 

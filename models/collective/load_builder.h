@@ -9,7 +9,7 @@
 
 namespace shardsim {
 
-// What one rank exchanges with other nodes.
+// The bytes that one rank exchanges with other nodes.
 struct OffNodeBytes {
   double sent = 0, received = 0;
   std::vector<double> to_rails;  // of `sent`, by the destination's NIC; asked for with PXN alone
@@ -18,7 +18,7 @@ struct OffNodeBytes {
 // Sums the bytes that the transfers of one call put on each link, then turns the sums into loads.
 class LoadBuilder {
  public:
-  // Of a call of these ranks, at the efficiencies that such a call reaches.
+  // Builds the loads of a call of these ranks, at the efficiencies that such a call reaches.
   LoadBuilder(const std::vector<int>& ranks, const CallShape& call, const Cluster& cluster);
 
   // At these efficiencies of NICs and of the GPUs' ports.

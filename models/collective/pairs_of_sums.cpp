@@ -50,7 +50,8 @@ class Fill {
     return true;
   }
 
-  // What rows and columns lack, in proportion to both; now the sums hold, with a little from members to themselves.
+  // Adds the bytes that rows and columns still lack, in proportion to both. Then the sums hold, with a few bytes from
+  // members to themselves.
   void add_rest() {
     Numbers rows(n_), columns(n_);
     for (std::size_t i = 0; i < n_; ++i) {

@@ -8,7 +8,7 @@
 
 namespace shardsim {
 
-// What one member of an all-to-all sends and receives, where nobody knows the bytes of every pair.
+// The bytes that one member of an all-to-all sends and receives in sum, where the bytes of every pair are not known.
 struct RankBytes {
   std::int64_t sent_in_node = 0, received_in_node = 0;    // to and from the other members on its node
   std::int64_t sent_off_node = 0, received_off_node = 0;  // to and from all other nodes
@@ -23,10 +23,10 @@ inline double in_double(std::int64_t bytes) {
 // The all_to_all of these sums; the own chunk of a member is not known and left out.
 CallShape call_shape(const std::vector<int>& ranks, const std::vector<RankBytes>& bytes, const Cluster& cluster);
 
-// An all_to_all with these sums. Ports carry exactly these bytes. What the sums leave open is assumed to be as even as
-// they allow: the bytes of the pairs in a node (pairs_of_sums.h), of the NICs of the other nodes, and of the leaves.
-// `bytes`: one entry per member. Errors (Failure::input): as expand_collective() for ranks, as check_rank_bytes()
-// (rank_bytes_check.h) for sums that no bytes can have.
+// An all_to_all with these sums. Ports carry exactly these bytes. Where the sums leave the distribution open, it is as
+// even as they allow: the bytes of the pairs in a node (pairs_of_sums.h), of the NICs of the other nodes, and of the
+// leaves. `bytes`: one entry per member. Errors (Failure::input): as expand_collective() for ranks, as
+// check_rank_bytes() (rank_bytes_check.h) for sums that no bytes can have.
 CollectiveLoads expand_rank_bytes(const std::vector<int>& ranks, const std::vector<RankBytes>& bytes,
                                   const Cluster& cluster);
 

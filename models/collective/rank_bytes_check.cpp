@@ -9,7 +9,7 @@
 namespace shardsim {
 namespace {
 
-// What goes out of something and what comes into it.
+// A sum of bytes sent, and one of bytes received.
 struct Both {
   double sent = 0, received = 0;
 };

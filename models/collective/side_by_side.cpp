@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kSameTime = 1e-9;  // relative; closer ends are ends together
 
-// What is left of one load on its link.
+// The remainder of one load on its link.
 struct CappedShare {
   double start = 0;  // s
   double left = 0;   // occupancy

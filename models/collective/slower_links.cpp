@@ -28,7 +28,7 @@ std::string choice_text(const CollectiveLoads& loads) {
   return loads.protocol.empty() ? loads.algorithm : loads.algorithm + " with " + loads.protocol;
 }
 
-// What NCCL has here, and there.
+// Says which channels NCCL finds, or which algorithms it chooses, on the two clusters.
 std::string reason_text(const CollectiveCall& call, const Cluster& here, const CollectiveLoads& of_here,
                         const Cluster& there, const CollectiveLoads& of_there) {
   const std::string own = channels_text(call, here), other = channels_text(call, there);

@@ -11,7 +11,7 @@
 
 namespace shardsim {
 
-// What is known about the rows of a lookup or an update, as sums and means over all tables of the call; 0 means that a
+// Known figures about the rows of a lookup or an update, as sums and means over all tables of the call; 0 means that a
 // figure is not known.
 struct RowWork {
   double distinct = 0;         // different rows among the lookups
@@ -104,7 +104,8 @@ inline constexpr const char* kDefaultComputeModel = "roofline";
 // The name that the options state; without one, the default model's.
 std::string compute_model_name(const Tree& options);
 
-// Whether the rates of the cluster's `gpu` alone decide, as the model `roofline` has it: its fits and guesses count.
+// True for the model `roofline`, which takes its rates from the cluster's `gpu` alone, so that its fits and guesses
+// count.
 bool is_roofline(const Tree& options);
 
 // `asks_row_growth` of the entry that the options name; false if there is no such entry.

@@ -40,7 +40,7 @@ std::optional<EmbeddingRow::Kind> kind_of(const std::string& op) {
   return found == kKinds.end() ? std::nullopt : std::optional(found->second);
 }
 
-// What a column may hold: outside of it a number is a slip of the pen, and figures made of it are not finite.
+// The range of a column. A number outside is a slip of the pen, and figures computed from it are not finite.
 struct Range {
   double from = 0, to = 0;
   bool or_zero = false;

@@ -18,8 +18,7 @@ struct BagFeature {
 };
 
 // Drawn batches of one table: how many ids each feature has on each rank in each iteration, and which cell of the
-// table, an owner of a placement, each of them goes to. What is drawn depends on the table, the seed and the batch
-// alone.
+// table, an owner of a placement, each of them goes to. The draws depend on the table, the seed and the batch alone.
 class BatchDraws {
  public:
   // `ids`: those of one rank as expected, which lengths of the family `fixed` keep, split over the features. `world`:
@@ -34,8 +33,8 @@ class BatchDraws {
   // are given, every factor is 1, which gives the same distribution as lengths that are not common.
   std::int64_t ids(std::size_t feature, std::int64_t iteration, int rank, const FactorSums* factors = nullptr) const;
 
-  // Of `ids` ids of a feature and rank, how many go to each cell. `shares` of the cells, in the order of the plan's
-  // placements and their owners: (share of the placement) x (share of the owner); their sum is above 0.
+  // Returns how many of the `ids` ids of a feature and rank go to each cell. `shares` of the cells, in the order of the
+  // plan's placements and their owners: (share of the placement) x (share of the owner); their sum is above 0.
   std::vector<std::int64_t> cells(std::size_t feature, std::int64_t iteration, int rank, std::int64_t ids,
                                   const std::vector<double>& shares) const;
 

@@ -6,12 +6,12 @@
 
 namespace shardsim {
 
-// Whether the largest share is at most (1 + 1e-9) times the smallest one above 0: then everything is done as with even
-// shares.
+// True when the largest share is at most (1 + 1e-9) times the smallest one above 0: then everything is done as with
+// even shares.
 bool equal_shares(const std::vector<double>& shares);
 
-// How many ids of one placement each of m sources sends to each of k owners in one iteration, in whole numbers, without
-// a matrix: every row of it adds up to the ids of a source, exactly.
+// Numbers of ids of one placement that each of m sources sends to each of k owners in one iteration, without storing a
+// matrix. They are whole, and those of one source add up to its ids exactly.
 class IdCounts {
  public:
   enum class Rule {

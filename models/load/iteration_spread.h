@@ -4,7 +4,8 @@
 
 namespace shardsim {
 
-// How the iterations of drawn batches differ, in the unit of the values: `mean` is what the throughput follows from.
+// Spread of a figure over the iterations of drawn batches, in the unit of the values; the throughput follows from
+// `mean`.
 struct IterationSpread {
   double mean = 0, median = 0, p5 = 0, p95 = 0;
   double standard_error = 0;  // of the mean: spread / sqrt(number); 0 of a single one

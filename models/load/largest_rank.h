@@ -6,7 +6,7 @@
 
 namespace shardsim {
 
-// Of the largest of n independent standard normals: its mean and its mean square, by quadrature to 1e-9.
+// Mean and mean square of the largest of n independent standard normals, by quadrature to 1e-9.
 struct LargestNormal {
   double mean = 0, mean_square = 1;
 };

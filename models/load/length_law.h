@@ -16,7 +16,7 @@ namespace shardsim {
 inline constexpr double kMostLengthSigma = 5;
 inline constexpr double kLeastLengthSize = 0.01, kMostLengthSize = 1e9;
 
-// How the lengths of bags are written in a workload file (docs/formats/workload.md, "length_distribution").
+// The lengths of bags as a workload file writes them (docs/formats/workload.md, "length_distribution").
 struct LengthSpec {
   std::string family = "fixed";
   double size = 0;                 // negative_binomial: successes waited for
@@ -47,7 +47,7 @@ class LengthLaw {
   double probability(std::int64_t length) const;
   double inner_mean() const;  // log_normal: mean of what `most` cuts; of other families the mean
 
-  // Ids of `bags` bags together. Of the family `fixed` that is bags times the mean, rounded half up, and no draw.
+  // Ids of `bags` bags together. The family `fixed` draws nothing: bags times the mean, rounded half up.
   std::int64_t total(std::int64_t bags, const UniformStream& u) const;
   // Ids of one bag of each sample, whose means are stretched by factors of the given sums; needs `common`.
   std::int64_t total(const FactorSums& factors, const UniformStream& u) const;

@@ -8,7 +8,7 @@
 
 namespace shardsim {
 
-// How the load of a case is taken: map `load` of a scenario and of a case (docs/formats/scenario.md).
+// Options for the load of a case: map `load` of a scenario and of a case (docs/formats/scenario.md).
 struct LoadOptions {
   enum class RowShares { real, even };  // even: every owner of cut rows gets the same share of the lookups
   enum class Batches { expected, drawn };
@@ -25,9 +25,9 @@ struct LoadOptions {
   bool operator==(const LoadOptions&) const = default;
 };
 
-// What the map states on top of `before`, whose values what it leaves out keeps. `iterations` are 2 to 10,000; they and
-// `seed` belong to drawn batches and are refused beside expected ones; `placement` is refused beside even shares.
-// Errors: Failure::input with place.
+// Reads the map on top of `before`: keys that it leaves out keep their values from there. `iterations` are 2 to 10,000;
+// they and `seed` belong to drawn batches and are refused beside expected ones; `placement` is refused beside even
+// shares. Errors: Failure::input with place.
 LoadOptions read_load_options(MapReader reader, const LoadOptions& before = {});
 
 }  // namespace shardsim

@@ -7,9 +7,9 @@
 
 namespace shardsim {
 
-// How often the rows of one placement are looked up: p(x), the expected occurrences per sample of the row x positions
-// into it, as planned, or as observed: then the planned p is stretched between the given points to meet the observed
-// shares (ObservedAccess). Planned, p falls with x; observed, it may rise at a given point.
+// The lookups of the rows of one placement: p(x), the expected occurrences per sample of the row x positions into it.
+// As planned, p falls with x. As observed, the planned p is stretched between the given points to meet the observed
+// shares (ObservedAccess), and may rise at a given point.
 class RowLaw {
  public:
   // Positions [first, end) of the table, 0 <= first < end <= rows, else std::invalid_argument.
@@ -23,7 +23,8 @@ class RowLaw {
   double sum(std::uint64_t from, std::uint64_t to) const { return prefix(to) - prefix(from); }
   bool constant() const;     // whether p is the same for all rows
   bool whole_table() const;  // whether the placement has all rows of its table
-  // Whether every number is the same, as far as one can tell at once: of distributions that are copies.
+  // True when all numbers are equal and the distributions are copies of one; false for equal ones that were made
+  // separately.
   bool operator==(const RowLaw&) const = default;
 
   // Expected number of different rows of [from, to) that `draws` lookups of that interval meet, within 1e-3.

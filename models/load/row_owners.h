@@ -9,11 +9,10 @@
 
 namespace shardsim {
 
-// How the ids of a table's rows are numbered: by a seeded permutation, or id 0 the hottest row (ids sorted by
-// frequency).
+// The numbering of a table's rows: by a seeded permutation, or by falling frequency, with id 0 the hottest row.
 enum class RowOrder { random, popularity };
 
-// How the rows of a placement are cut over its owners. `blocks`: ids in blocks of ceil(n / k), as TorchRec cuts them
+// The cut of a placement's rows over its owners. `blocks`: ids in blocks of ceil(n / k), as TorchRec cuts them
 // (torchrec/distributed/sharding/rw_sharding.py), so the last owners may have fewer rows or none. `modulo`: id mod k,
 // as HugeCTR's keys. `hashed`: balanced blocks of a permutation of the placement's own, as tiers and flex are cut.
 enum class RowCut { hashed, blocks, modulo };
@@ -21,7 +20,7 @@ enum class RowCut { hashed, blocks, modulo };
 std::string_view name_of(RowOrder order);
 std::string_view name_of(RowCut cut);
 
-// What makes the permutations of a placement (docs/formats/plan.md, hash "feistel_splitmix/1").
+// The inputs of a placement's permutations (docs/formats/plan.md, hash "feistel_splitmix/1").
 struct RowHash {
   std::string table;
   std::uint64_t seed = 0;  // that of the plan
@@ -46,10 +45,10 @@ class RowOwners {
 
   std::uint64_t rows_of(int owner) const;
 
-  // Whether owner j holds the offsets from j h to (j + 1) h, h = block_rows(): all that depends on them is then in
-  // closed form.
+  // True when owner j holds the offsets from j h to (j + 1) h, h = block_rows(): everything that depends on them then
+  // has a closed form.
   bool popularity_blocks() const { return order_ == RowOrder::popularity && cut_ == RowCut::blocks; }
-  // Whether a hash places the rows; else the place of every offset follows from its number.
+  // True when a hash places the rows; else the place of every offset follows from its number.
   bool scattered() const { return order_ == RowOrder::random || cut_ == RowCut::hashed; }
   std::uint64_t block_rows() const { return (rows_ - 1) / static_cast<std::uint64_t>(owners_) + 1; }
 

@@ -44,7 +44,7 @@ std::uint64_t head_of(const RowLaw& law, const RowOwners& owners) {
   return smallest_head(std::min(n, kMostHeadRows), enough);
 }
 
-// Of how many first ids the companions are placed.
+// The number of first ids whose companions are placed.
 std::uint64_t lists_of(const RowLaw& law, int owners, int bag) {
   const auto enough = [&](std::uint64_t head) {
     return (owners - 1) * tail_variance(law, head) / bag <= kShareVariance ||

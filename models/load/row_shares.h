@@ -20,10 +20,10 @@ struct FirstIdBags {
   std::uint64_t companion(std::uint64_t position, int number, std::uint64_t rows) const;
 };
 
-// What each of the k owners of a placement gets of its lookups: shares of the accesses, and how many different rows
-// these meet. The hottest rows are placed one by one, the rest is spread by the rows that are left; popularity in
-// blocks is in closed form. At most 131,072 rows are placed, in about 15 ms; whoever asks often keeps the answer. A
-// placement that nobody looks up has shares in proportion to its rows.
+// The part of a placement's lookups that each of its k owners gets: shares of the accesses, and the number of different
+// rows that they meet. The hottest rows are placed one by one, and the rest is spread by the rows that are left;
+// popularity in blocks has a closed form. At most 131,072 rows are placed, in about 15 ms, so keep the object if you
+// ask often. A placement without lookups has shares in proportion to its rows.
 class RowShares {
  public:
   // `law` and `owners` of the same number of rows. `bags` of more than one id need a placement of all rows of the table
@@ -37,7 +37,7 @@ class RowShares {
   double max_over_mean() const;  // k times the largest share
   int hottest() const;           // the owner with the largest share; of several the first
 
-  // Whether the shares of the owners that have rows are the same within 1e-9: then loads are those of even shares.
+  // True when the shares of the owners that have rows are equal within 1e-9: then loads are those of even shares.
   bool equal() const;
 
   std::uint64_t head_rows() const { return head_.size(); }  // K: how many rows were placed one by one

@@ -13,7 +13,7 @@ struct DrawPoint {
   int world = 1;  // ranks
 };
 
-// What a stream of draws is for. Of feature f of a table: kLengthDraws + f, kOwnerDraws + f; sample factors have no
+// The uses of a stream of draws. Feature f of a table uses kLengthDraws + f and kOwnerDraws + f; sample factors have no
 // table (its name is empty).
 inline constexpr std::uint64_t kLengthDraws = 2000, kOwnerDraws = 3000, kFactorDraws = 4000;
 

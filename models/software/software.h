@@ -9,7 +9,7 @@
 
 namespace shardsim {
 
-// What trains the model: what its host does for every iteration before the GPU can work, and how its kernels differ
+// The training software: the host's work in every iteration before the GPU can work, and the differences of its kernels
 // from those of other software. Host times are those of a host with `host.time_factor` 1 (docs/formats/scenario.md,
 // Software). A time stated for an operator, a module or a table holds the launches of its kernels; all other kernels
 // take `launch` each.
@@ -21,21 +21,21 @@ struct Software {
   Seconds send_receive;  // of one send or one receive of an all_to_all; each peer has one of both
   // Part of the start of an all_to_all inside a node, as benchmarks measure it, that is its launch by their host.
   Seconds launch_in_start;
-  // What is one CUDA graph: nothing, each stretch of the dense part, or the whole iteration.
+  // The parts that are one CUDA graph: none, each stretch of the dense part, or the whole iteration.
   enum class Graph { none, dense, iteration } graph = Graph::none;
   Seconds graph_launch, graph_node;  // of a graph, and of each kernel in it besides
 
   Seconds operator_forward, operator_backward;  // of one operator of the dense part
-  // Of every sharded module and strategy (a fusion group of the Program).
+  // Host times of every sharded module and strategy (a fusion group of the Program).
   Seconds module_dist, module_call, module_output, module_backward;
   Seconds per_feature;  // of the input
   Seconds per_table;    // half of it at the lookup, half at the update; of the rank with most tables
   Seconds per_sample;   // of a rank's batch: loading it
   Seconds fixed;        // of an iteration, whatever it is
-  // Whether the thread that launches kernels also waits at the points where a Program waits for the host; if not,
+  // True when the thread that launches kernels also waits at the points where a Program waits for the host; else
   // another thread waits there.
   bool blocking_waits = false;
-  // Whether the host continues with the next iteration while the GPU works on this one; if not, it waits for the end of
+  // True when the host continues with the next iteration while the GPU works on this one; else it waits for the end of
   // this one.
   bool runs_ahead = true;
   Seconds optimizer_sgd, optimizer_adagrad, optimizer_adam;  // of each tensor of parameters of the dense part

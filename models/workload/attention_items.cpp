@@ -11,8 +11,8 @@ double factor_variance(const Workload& workload) {
   return workload.sample_factor ? std::expm1(workload.sample_factor->sigma * workload.sample_factor->sigma) : 0;
 }
 
-// The items that a sample has of one table. What a bag varies by beyond a Poisson law grows with the square of its
-// mean, so a factor stretches it once more.
+// The items that a sample has of one table. The variance of a bag beyond that of a Poisson law grows with the square of
+// its mean, so a factor stretches it once more.
 Cumulants items_of_sample(const Table& table, double of_factor) {
   Cumulants sum;
   for (const Feature& feature : table.features) {

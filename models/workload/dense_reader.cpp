@@ -174,8 +174,8 @@ DenseAllReduce read_all_reduce(MapReader reader) {
   return all_reduce;
 }
 
-// What meets in the interaction: the vector of every feature that has one for each sample, pooled or of a sequence of
-// one item, and the output of the bottom layers.
+// The vectors that enter the interaction: that of every feature with one vector per sample (pooled, or a sequence of
+// one item), and the output of the bottom layers.
 struct InteractionInput {
   double vectors = 0, width = 0;  // how many, and their columns together
 

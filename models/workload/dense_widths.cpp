@@ -8,7 +8,7 @@
 namespace shardsim {
 namespace {
 
-// What meets above the bottom layers: the vectors of all features, and the output of these layers.
+// The vectors above the bottom layers: those of all features, and the output of these layers.
 struct Vectors {
   std::int64_t count = 0, columns = 0;
   std::int64_t bottom = 0;  // columns of the bottom layers' output, which are among them; 0: there are none

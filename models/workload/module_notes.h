@@ -10,7 +10,7 @@
 
 namespace shardsim {
 
-// What a workload leaves open of a model's modules, in sentences; "" where there is nothing to say.
+// Sentences about a model's modules that the workload leaves open; "" where there is nothing to say.
 
 // That the exchanges of pooled tables and of sequences run in the order of their modules, and which order is taken,
 // where the workload does not state it.

@@ -14,10 +14,10 @@ std::vector<std::string> words_of(RowOrder);
 std::vector<std::string> words_of(BagIds);
 std::vector<std::string> words_of(Dtype);
 
-// What a table is asked for, under the keys of workload files (docs/formats/workload.md, A table): kind, pooling,
-// features, average_length, length_distribution, row_order, bag_ids, index_dedup, access and runtime. All but kind and
-// access are written only where they differ from the default. The one list of these keys for whatever holds tables as
-// JSON. Reading refuses laws that are none.
+// The fields of a table that describe its lookups, under the keys of workload files (docs/formats/workload.md, A
+// table): kind, pooling, features, average_length, length_distribution, row_order, bag_ids, index_dedup, access and
+// runtime. All but kind and access are written only where they differ from the default. The one list of these keys for
+// whatever holds tables as JSON. Reading refuses laws that are none.
 void table_law_fields(JsonReader& map, Table& table);
 void table_law_fields(JsonWriter& map, Table& table);
 

@@ -89,7 +89,7 @@ ObservedAccess read_runtime(MapReader reader, const Table& table) {
   return observed;
 }
 
-// Whether each of the table's features says its own, so that the table's would be read and change nothing.
+// True when each of the table's features states its own pooling factor, so that the table's own would change nothing.
 bool all_state_pooling_factor(MapReader& reader) {
   if (!reader.has("features")) return false;
   return std::ranges::all_of(reader.list("features", Bounds::from(1)), [](const Tree& item) {

@@ -15,7 +15,7 @@ namespace shardsim {
 enum class Dtype { fp32, fp16, bf16, int8 };
 enum class TableKind { sequence, pooled };
 
-// Whether every id of a bag is drawn independently, or the first one determines the others (models/load/row_shares.h).
+// The ids of a bag: all drawn independently, or all determined by the first one (models/load/row_shares.h).
 enum class BagIds { independent, first_id };
 
 int dtype_bytes(Dtype dtype);
@@ -46,20 +46,20 @@ struct Table {
   BagIds bag_ids = BagIds::independent;
   bool index_dedup = false;  // sequence: each rank asks for an id once per batch, and copies its vector
   std::optional<ObservedAccess> runtime;
-  // What drawn placements of its rows are drawn by, the same whatever the table is called; "": its name.
+  // The key by which placements of its rows are drawn, the same whatever the table is called; "": its name.
   std::string row_key;
   Place place;  // of its entry in the file
 
   std::int64_t row_bytes() const { return dim * dtype_bytes(dtype); }
   AccessDistribution distribution() const { return {access, rows, average_length, place}; }
-  // Whether every sample has one vector for each feature: pooled tables, and sequences of one item.
+  // True when every sample has one vector for each feature: pooled tables, and sequences of one item.
   bool vector_per_feature() const;
   // The law of the lengths of one feature's bags. Errors as of LengthLaw, at the table's place.
   LengthLaw length_law(const Feature& feature) const { return {lengths, feature.pooling_factor, place}; }
   bool operator==(const Table& other) const;  // of what the file states: no places, no keys, no stated defaults
 };
 
-// By what the hash that places the table's rows knows it.
+// The key by which the hash that places the table's rows knows it.
 const std::string& row_key(const Table& table);
 
 // Attention of the items of a sample to each other: scores of pairs and their sums, nothing that is trained.
@@ -79,16 +79,16 @@ struct Attention {
   std::vector<Varying> varying;  // of `tables`
   double variance = 0;           // of the items of a sample
 
-  // Of a sample, per head: the mean over samples, and of a sample with so many items.
+  // Pairs of a sample, per head: the mean over samples, and those of a sample with so many items.
   double pairs() const { return causal ? (length * (length + 1) + variance) / 2 : length * length + variance; }
   double pairs_of(double items) const { return causal ? items * (items + 1) / 2 : items * items; }
-  // Of `samples` samples whose sequences have so many items in all, by table of the workload; as is expected of that.
+  // Expected pairs of `samples` samples whose sequences have so many items in all, by table of the workload.
   double pairs_of(double samples, const std::vector<double>& items_by_table) const;
   bool operator==(const Attention&) const = default;
 };
 
-// One product of the dense part: 2 in out FLOP per sample (or per item) forward, twice that backward. Of attention, 4
-// head_dim FLOP per head and pair, and 2.5 times that.
+// One product of the dense part: 2 in out FLOP per sample (or per item) forward, twice that backward. Attention takes 4
+// head_dim FLOP per head and pair forward, 2.5 times that backward.
 struct DenseLayer {
   std::string name;
   std::int64_t in = 0, out = 0, repeat = 1;
@@ -118,7 +118,7 @@ struct MeasuredRest {
   bool operator==(const MeasuredRest&) const = default;
 };
 
-// How the gradients of the dense part are added up over all ranks.
+// The all-reduce of the dense part's gradients over all ranks.
 struct DenseAllReduce {
   bool one_call = false;      // all of them in one, with those of replicated tables; false: bucket by bucket
   Dtype dtype = Dtype::fp32;  // on the wire
@@ -147,11 +147,10 @@ struct WireDtype {
 // default (pytorch/FBGEMM fbgemm_gpu/split_table_batched_embeddings_ops_training.py, output_dtype).
 Dtype wire_dtype(const std::optional<WireDtype>& stated, const Table& table);
 
-// Of the gradient of replicated rows, as PyTorch's DistributedDataParallel reduces it: that of the rows; fp32 where
-// these are integers, which have no gradient of their own.
+// Type of the gradient of replicated rows, as PyTorch's DistributedDataParallel reduces it: that of the rows; fp32
+// where these are integers, which have no gradient of their own.
 Dtype gradient_dtype(const Table& table);
 
-// Of the two kinds the other one.
 inline TableKind other_kind(TableKind kind) {
   return kind == TableKind::pooled ? TableKind::sequence : TableKind::pooled;
 }
@@ -173,9 +172,9 @@ struct Workload {
   // (splits, lengths, ids, weights and the wait of the host, as in TorchRec), or "auto", which is ids if all tables are
   // sequences and there is no pipeline, or if the rest of the iteration is measured, and otherwise full.
   std::string input_exchange = "auto";
-  // How partial sums of pooled row_wise tables get to the ranks of their samples: "reduce_scatter" over the world
-  // (TorchRec), or as HugeCTR does: "uniform", a vector from every owner, or "hierarchical", which adds them up in the
-  // node of the owners first (docs/lowering.md, "Partial sums").
+  // The exchange that brings partial sums of pooled row_wise tables to the ranks of their samples: "reduce_scatter"
+  // over the world (TorchRec), or as HugeCTR does: "uniform", a vector from every owner, or "hierarchical", which adds
+  // them up in the node of the owners first (docs/lowering.md, "Partial sums").
   std::string output_exchange = "reduce_scatter";
   // The optimizer passes over every row that is held, not over those alone that have a gradient.
   bool update_all_rows = false;

@@ -11,7 +11,7 @@ namespace shardsim {
 
 // The parts of read_workload, for its own files only. Errors: Failure::input with place.
 
-// What the workload says for the tables that do not say it themselves.
+// Values that the workload states for tables that do not state their own.
 struct TableDefaults {
   bool index_dedup = false;  // of sequences
 };

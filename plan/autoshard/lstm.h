@@ -24,7 +24,7 @@ class Lstm {
   // Uniform in +-1/sqrt(hidden): the default of PyTorch's LSTM.
   void initialise(std::span<Scalar> parameters, Rng& rng) const;
 
-  // What one layer leaves for its backward pass; gates are behind their functions.
+  // The values that one layer keeps for its backward pass; gates are kept after their activation functions.
   struct LayerPass {
     std::vector<Scalar> gates;                      // [steps x sequences x 4 hidden]
     std::vector<Scalar> cells, cell_tanh, outputs;  // [steps x sequences x hidden]

@@ -25,7 +25,7 @@ std::size_t size_feature() {
   return static_cast<std::size_t>(std::ranges::find(names, "size") - names.begin());
 }
 
-// What the cost model says of single tables.
+// The cost model's outputs for single tables.
 std::vector<float> single_costs(const PolicyNet<float>& net, std::span<const float> parameters,
                                 std::span<const float> values) {
   const ShardNet<float>& costs = net.costs();

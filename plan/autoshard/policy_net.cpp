@@ -13,7 +13,7 @@ void add_to(Scalar* to, const Scalar* from, int width) {
   for (int k = 0; k < width; ++k) to[k] += from[k];
 }
 
-// What a rank looks like to a policy: its own numbers behind those of the state, then both multiplied.
+// The policy's input for a rank: the numbers of the state, those of the rank, then their products.
 template <typename Scalar>
 void multiply(const Scalar* state, const Scalar* rank, int width, Scalar* to) {
   for (int k = 0; k < width; ++k) {

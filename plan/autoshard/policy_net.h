@@ -52,7 +52,7 @@ class PolicyNet {
     Outputs logits;                // logits.back(): [steps x ranks] after finish(), [count x ranks] after offer()
   };
 
-  // What does not depend on the choices: vectors of tables, the LSTM, values.
+  // Computes everything that does not depend on the choices: vectors of tables, the LSTM, values.
   void start(std::span<const Scalar> parameters, const Episodes<Scalar>& episodes, Pass& pass) const;
   // The logits of one step, from `loads` of that step and the sums so far.
   std::span<const Scalar> offer(std::span<const Scalar> parameters, const Episodes<Scalar>& episodes, int step,

@@ -9,8 +9,8 @@
 
 namespace shardsim {
 
-// How a policy is trained: AutoShard's values (KDD 2022, appendix B; train.py at e861ecb) where a comment says so, else
-// ours (plan/autoshard/README.md says why).
+// Options for the training of a policy: AutoShard's values (KDD 2022, appendix B; train.py at e861ecb) where a comment
+// says so, else ours (plan/autoshard/README.md says why).
 struct PolicyTraining {
   std::uint64_t seed = 1;
   int updates = 250;   // theirs: 125 (100,000 steps by 8 unrolls of 100)
@@ -23,8 +23,8 @@ struct PolicyTraining {
   std::vector<std::string> without;  // features that the net is not told: of feature_names(autoshard), or "bins"
 };
 
-// How far it is: after an update of `all`, with the mean reward of its episodes and the cost model's mean square error
-// (of labels over their mean).
+// Progress of a training after an update of `all`: the mean reward of its episodes, and the cost model's mean square
+// error (of labels over their mean).
 struct PolicyProgress {
   int update = 0, all = 0;
   double reward = 0, cost_error = 0;
@@ -38,7 +38,7 @@ using PolicyWatch = std::function<void(const PolicyProgress&)>;  // may throw to
 ShardingPolicy train_policy(const std::vector<ShardingTask>& tasks, const PolicyTraining& training,
                             const PolicyWatch& watch = {});
 
-// What a training begins with: all but the parameters. Errors: as above.
+// The policy that a training begins with: all but the parameters. Errors: as above.
 ShardingPolicy untrained_policy(const std::vector<ShardingTask>& tasks, const PolicyTraining& training);
 
 }  // namespace shardsim

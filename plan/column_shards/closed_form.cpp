@@ -8,7 +8,7 @@
 namespace shardsim {
 namespace {
 
-// What a kernel moves and looks up.
+// The bytes that a kernel moves, its lookups, and the host's seconds for it.
 struct Amounts {
   double hbm_bytes = 0, lookups = 0, host_seconds = 0;
   Amounts& operator+=(const Amounts& other) {
@@ -29,7 +29,7 @@ Amounts amounts_at(const LoadStep& step, std::size_t rank) {
   return {at_rank(step.hbm_bytes, rank), at_rank(step.lookups, rank), at_rank(step.host_seconds, rank)};
 }
 
-// What every rank does for a piece that rank 0 holds. In a world of one rank all is the owner's.
+// The work of every rank for a piece that rank 0 holds. In a world of one rank all work is the owner's.
 Amounts everywhere(const LoadStep& step, int world) {
   return world > 1 ? amounts_at(step, 1) : Amounts{};
 }
@@ -201,7 +201,8 @@ class ClosedFormPlans final : public PlanCosts {
       parts.sent.push_back({static_cast<std::size_t>(found - exchanges_.begin()), step.bytes_to.front()});
   }
 
-  // What owners alone do with the inputs (putting received ids in order) is taken as spread evenly: it is little.
+  // The owners' own work on the inputs (putting received ids in order) is spread evenly over the ranks, because it is
+  // little.
   void add_kernel(const LoadStep& step, Parts& parts) {
     Amounts amounts = everywhere(step, world_);
     if (step.phase == LoadStep::Phase::inputs) {

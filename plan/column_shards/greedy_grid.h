@@ -8,7 +8,7 @@
 
 namespace shardsim {
 
-// What a search did.
+// Counts of the work of a search.
 struct SearchCounts {
   std::int64_t searches = 0;     // lists of pieces for which the grid was tried
   std::int64_t passes = 0;       // of them, over the scales of the grid
@@ -34,7 +34,7 @@ class ShardMemory {
   };
 
   ShardMemory() : entries_(1U << 12U) {}
-  // Of `shard` with one piece more; null when it is new.
+  // Finds the entry of `shard` with one piece more; null when it is new.
   const Entry* find(std::uint32_t shard, int kind) const;
   // The number of the shard from now on; kUnknown when there are too many.
   std::uint32_t keep(std::uint32_t shard, int kind, double seconds);
@@ -119,7 +119,7 @@ class GreedyGrid {
   ShardMemory memory_;
   SearchCounts counts_;
 
-  // Of the pass. By rank:
+  // The state of a pass. By rank:
   std::vector<double> seconds_, bytes_, widths_, shard_seconds_;
   std::vector<std::uint32_t> shard_;
   std::vector<int> held_, summed_;  // pieces of the shard; those of them that `costs_` has added up

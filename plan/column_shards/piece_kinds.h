@@ -14,7 +14,7 @@ struct PieceRules {
   bool weights_only = false;  // memory: rows times columns, and nothing else (as the papers count)
 };
 
-// What tables must have in common to be one kind for a planner: all but the names of the table and its features.
+// The table without its name and those of its features. Tables that are equal without names are one kind for a planner.
 Table without_names(Table table);
 
 // The kinds of pieces that a search meets, each asked about once. Kinds of halves are made when they are first wanted.
@@ -37,7 +37,7 @@ class PieceKinds {
   Placement placement(std::size_t table, int kind, std::int64_t begin, int rank) const;
 
  private:
-  // What the constraints leave of a table's choices.
+  // A table's choices within the constraints.
   struct Allowed {
     Strategy strategy = Strategy::column_wise;
     bool splits = true;

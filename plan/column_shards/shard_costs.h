@@ -55,7 +55,7 @@ class PlanCosts {
   // returned for it, so the computation can stop early.
   virtual void seconds(std::span<const ShardedPieces> plans, std::span<const double> limits,
                        std::span<double> seconds) = 0;
-  // How many plans are best asked about at once.
+  // The number of plans that are best asked about at once.
   virtual std::size_t batch() const = 0;
 };
 

@@ -13,7 +13,7 @@
 
 namespace shardsim {
 
-// What the inputs of a net are centred on and divided by.
+// The means and deviations by which the inputs of a net are normalised.
 struct InputScale {
   std::vector<float> means, deviations;
   void apply(std::span<float> inputs) const;  // [samples x inputs]
@@ -50,7 +50,7 @@ struct ExchangeModel {
 // the forward one are 2 x ranks, of the backward one `ranks`.
 std::vector<DenseLayerShape> exchange_layers(int inputs, int ranks);
 
-// How many parameters the net of shards has: of a layout `measured` a FactorNet's, else a ShardNet's.
+// The number of parameters of the net of shards: a FactorNet's for the layout `measured`, else a ShardNet's.
 std::size_t shard_parameters(FeatureLayout layout);
 
 // All that a model file holds.

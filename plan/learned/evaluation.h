@@ -7,7 +7,7 @@
 
 namespace shardsim {
 
-// How far predictions are from labels, both in seconds; of no labels all are 0.
+// Errors of predictions against labels, both in seconds; all 0 when there are no labels.
 struct CostErrors {
   std::size_t labels = 0;
   double mean_ms = 0;          // of the labels

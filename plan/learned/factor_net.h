@@ -10,8 +10,8 @@
 
 namespace shardsim {
 
-// What a piece adds to its shard's sums, beside its features; features are logarithms and do not add up. Each in a unit
-// that makes a shard of some tables about 1.
+// The amounts that a piece adds to its shard's sums. Features are logarithms and do not add up. Each amount is in a
+// unit that makes a shard of some tables about 1.
 struct PieceAmounts {
   static constexpr int kCount = 4;
   enum : std::size_t { work, touched, lookups, pieces };
@@ -29,7 +29,7 @@ class FactorNet : public TablesAndHead<Scalar> {
 
   explicit FactorNet(int features);
 
-  // What one batch leaves for its backward pass.
+  // The values that one batch keeps for its backward pass.
   struct Pass {
     std::vector<Scalar> features;  // of the pieces of all its shards, one shard after the other
     std::vector<Scalar> times;     // [those pieces] w exp(f)

@@ -12,9 +12,9 @@
 
 namespace shardsim {
 
-// What fits of shards and of exchanges share.
+// Code that the fits of shards and of exchanges share.
 
-// Of a training, where nobody says otherwise.
+// The default steps of a training.
 struct FitSteps {
   double count = 0;
   int batch = 0;  // where labels are not few

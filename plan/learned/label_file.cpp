@@ -166,7 +166,7 @@ const std::vector<Tree>& label_list(MapReader& reader, const char* key, std::siz
                     "Label the file again");
 }
 
-// Whether two lists have a label at that place, which both must agree on.
+// True when both lists have a label at a position. Errors: only one of them has.
 bool has_label(const Tree& forward, const Tree& backward) {
   const bool none = forward.kind == Tree::Kind::null;
   if (none != (backward.kind == Tree::Kind::null))

@@ -17,7 +17,7 @@ std::string label_file_text(const LabelFile& file);
 // refuses them, a shard of a table or columns that are not there, lists of other lengths than the shards, labels that
 // are not finite, not above 0 or above an hour, labels without their provider or device.
 LabelFile read_label_file(const std::string& path);
-// Whether somebody is named who gave labels; single ones may still be missing.
+// True when the file names a provider of its labels; single labels may still be missing.
 bool is_labelled(const LabelFile& file);
 
 }  // namespace shardsim

@@ -19,9 +19,9 @@ struct ShardPiece {
 };
 using Shard = std::vector<ShardPiece>;
 
-// How shards are drawn from a pool of tables (NeuroShard section 3.1, gen_tasks.py and compute_bench.py at ec7ca74): a
-// number of pieces uniform in 1 ... max_tables, each a table with 4, 8, ... max_dim columns, with replacement; pieces
-// are drawn anew, their number kept, until their rows fit in max_bytes.
+// The law by which shards are drawn from a pool of tables (NeuroShard section 3.1, gen_tasks.py and compute_bench.py at
+// ec7ca74): a number of pieces uniform in 1 ... max_tables, each a table with 4, 8, ... max_dim columns, with
+// replacement; pieces are drawn anew, their number kept, until their rows fit in max_bytes.
 struct ShardLaw {
   std::int64_t count = 0;
   int max_tables = 15;

@@ -18,7 +18,7 @@ namespace detail {  // what LearnedCosts::Nets holds must have a name outside of
 
 constexpr int kLanes = 16;  // partial sums of a head, so that a compiler may use vectors of any width for the same bits
 
-// What a head does behind its first layer: biases, ReLU, the last layer, seconds.
+// The rest of a head after its first layer: biases, ReLU, the last layer, seconds.
 struct HeadEnd {
   alignas(64) std::array<float, CostVector::kWidth> biases{}, weights{};
   double mean = 0, deviation = 1;  // of the output, the last layer's bias in the mean

@@ -32,12 +32,13 @@ struct LabelSetting {
 // "closed_form on A100-SXM4-40GB (batch 65536, sgd, fp32)".
 std::string text_of(const LabelSetting& setting);
 
-// What a file must be about; empty texts and 0 ask for nothing.
+// The setting that a file must have; empty texts and 0 demand nothing.
 using ExpectedSetting = LabelSetting;
 
-// One or several tables as the nets see them. Of the layout `measured` the first four numbers of either half are what a
-// FactorNet sums. Else it is the first layer of either head, before its bias, applied to the table's
-// vector. That layer is linear, so vectors of tables add up to the vector of their shard, and a head costs 64 numbers.
+// One or several tables as the nets see them. With the layout `measured` the first four numbers of either half are the
+// amounts that a FactorNet sums. Otherwise each half is the first layer of a head, before its bias, applied to the
+// table's vector. That layer is linear, so vectors of tables add up to the vector of their shard, and a head costs 64
+// numbers.
 struct CostVector {
   static constexpr std::size_t kWidth = 64;
   alignas(64) std::array<float, 2 * kWidth> values{};  // of the forward head, then of the backward head
@@ -69,8 +70,8 @@ class LearnedCosts {
   CostVector vector_of(const TableStatistics& table, std::int64_t columns) const;
   // sum += vector, in a few nanoseconds; the order of additions decides the last bits.
   static void add(CostVector& sum, const CostVector& vector);
-  // Of the sum of a shard's vectors, some 30 ns, of the layout `measured` some 150. An empty shard (a vector of zeros)
-  // costs what the nets say of it; with the layout `measured` 0.
+  // Seconds of the shard whose vectors add up to `sum`. A call takes some 30 ns, with the layout `measured` some 150.
+  // An empty shard (a vector of zeros) costs what the nets predict for it; with the layout `measured` 0.
   ShardSeconds seconds_of(const CostVector& sum) const;
 
   // The exchanges of vectors on one node (NeuroShard, section 3.2), where the file has nets for so many ranks.

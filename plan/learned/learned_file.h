@@ -10,8 +10,8 @@
 
 namespace shardsim {
 
-// What files of learned parameters share: the attributes that say what was learned from what, and parameters whose
-// sizes and values are checked. docs/formats/learned_models.md, "Cost models" and "Policies".
+// The common part of files of learned parameters: the attributes that say what was learned from what, and parameters
+// whose sizes and values are checked. docs/formats/learned_models.md, "Cost models" and "Policies".
 
 // The attributes schema, provider, device, batch, optimizer, dtype and feature_layout.
 void write_setting(Hdf5Writer& file, const std::string& schema, const LabelSetting& setting, FeatureLayout layout);

@@ -42,7 +42,7 @@ class ShardNet : public TablesAndHead<Scalar> {
 
   explicit ShardNet(int features);
 
-  // What one batch leaves for its backward pass.
+  // The values that one batch keeps for its backward pass.
   struct Pass {
     std::vector<int> pieces;       // different ones, as they are first met
     std::vector<int> place_of;     // [all pieces] in `pieces`; -1: not in this batch

@@ -18,7 +18,7 @@ using CountBins = std::array<double, kCountBins>;
 // bin over expected distinct rows, in closed form over intervals of rows, within 0.01 a bin; all 0 without lookups.
 CountBins expected_count_bins(const AccessDistribution& access, double lookups);
 
-// What learned costs know of a table, its columns aside: those of a part of the columns are the same.
+// The figures of a table that learned costs use, without its columns: a part of the columns has the same figures.
 struct TableStatistics {
   double rows = 0;     // at least 100, as the papers' data have it; 100 where nothing is looked up
   double pooling = 0;  // mean lookups per sample
@@ -29,9 +29,9 @@ struct TableStatistics {
   bool operator==(const TableStatistics&) const = default;
 };
 
-// Of one lookup of `batch` samples (table-wise and column-wise: the batch of all ranks). Costs some tens of
-// microseconds, so ask once per table. Errors (Failure::input, at the table): a sequence, which has no pooling factor;
-// a table whose file does not state its access.
+// The figures of one lookup of `batch` samples (table-wise and column-wise: the batch of all ranks). A call takes some
+// tens of microseconds, so ask once per table. Errors (Failure::input, at the table): a sequence, which has no pooling
+// factor; a table whose file does not state its access.
 TableStatistics table_statistics(const Table& table, std::int64_t batch);
 
 // In which order a model takes which features.
@@ -48,9 +48,9 @@ const std::vector<std::string>& feature_names(FeatureLayout layout);
 // daochenzha/autoshard at e861ecb, gen_dlrm_data.py.)
 std::vector<float> table_features(const TableStatistics& table, std::int64_t columns, FeatureLayout layout);
 
-// Of so many columns of a table, what the layout `measured` adds up (PieceAmounts, plan/learned/factor_net.h): work
-// (lookups times one and their lines, in millions), bytes of the distinct rows (of 32 MiB), lookups (of 100,000), and
-// 1/8 for itself.
+// The amounts of so many columns of a table that the layout `measured` adds up (PieceAmounts,
+// plan/learned/factor_net.h): work (lookups times one and their lines, in millions), bytes of the distinct rows (of 32
+// MiB), lookups (of 100,000), and 1/8 for itself.
 std::array<float, 4> table_amounts(const TableStatistics& table, std::int64_t columns);
 
 }  // namespace shardsim

@@ -9,8 +9,8 @@
 
 namespace shardsim {
 
-// What the nets of shards have in common: a stack that each table of a shard goes through, and a head behind their sum.
-// Their parameters are one list, those of the tables' stack first.
+// The common structure of the nets of shards: a stack that each table of a shard goes through, and a head behind their
+// sum. Their parameters are one list, those of the tables' stack first.
 template <typename Scalar>
 class TablesAndHead {
  public:

@@ -10,8 +10,8 @@
 
 namespace shardsim {
 
-// How nets are fitted. The papers' recipe (Adam at 1e-3, batches of 512, 1,000 epochs) takes an hour of CPU for what
-// these values reach in half a minute (plan/learned/README.md): they are our choice.
+// Options for fitting nets. The values are our choice: the papers' recipe (Adam at 1e-3, batches of 512, 1,000 epochs)
+// takes an hour of CPU for the accuracy that these values reach in half a minute (plan/learned/README.md).
 struct TrainingOptions {
   std::uint64_t seed = 1;
   int epochs = 0;                 // 0: some 16,000 steps of shards, 32,000 of exchanges

@@ -232,7 +232,7 @@ void Flexshard::check_budget(double extra, double smallest, double base) const {
       fmt::format("The smallest {} that works is \"{:.0f} B\"", absolute ? "memory_limit" : "memory_budget", least));
 }
 
-// What the other planner places: pooled tables, and sequences that may not be cut into tiers.
+// The tables that the other planner places: pooled ones, and sequences that may not be cut into tiers.
 std::vector<int> Flexshard::others_of(const Workload& workload, const Constraints* constraints) const {
   std::vector<int> others;
   for (std::size_t i = 0; i < workload.tables.size(); ++i) {

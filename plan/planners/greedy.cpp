@@ -108,7 +108,7 @@ class Greedy : public Planner {
     std::vector<std::vector<int>> kinds_;  // by rank
   };
 
-  // Largest first. What every rank needs of memory for them is taken off `capacity`.
+  // The tables, largest first. The memory that they need on every rank is subtracted from `capacity`.
   std::vector<ScoredTable> sorted_tables(const Workload& workload, PieceKinds& kinds, double& capacity) const {
     std::vector<ScoredTable> tables;
     for (std::size_t table = 0; table < workload.tables.size(); ++table) {

@@ -11,8 +11,8 @@
 namespace shardsim {
 namespace {
 
-// What HugeCTR takes where its configuration says nothing (HugeCTR/src/parsers/create_embedding.cpp), but for the most
-// categories, which MLPerf's runs set to twice the batch.
+// HugeCTR's defaults (HugeCTR/src/parsers/create_embedding.cpp), except for kMostBatches: MLPerf's runs set the largest
+// number of frequent categories to twice the batch.
 constexpr double kMostRepeats = 0.01;
 constexpr Bandwidth kAllReduce{130e9}, kAllToAll{190e9};
 constexpr double kMostBatches = 2;
@@ -89,7 +89,7 @@ class HugectrHybrid : public Planner {
     return rounded > count(rows.all()) ? rounded - world : rounded;
   }
 
-  // Of all lookups.
+  // The share of all lookups that goes to the rows in front of the cut.
   static double share(const MergedRows& rows, const RowMark& cut) {
     double found = 0, all = 0;
     for (std::size_t table = 0; table < rows.tables(); ++table) {

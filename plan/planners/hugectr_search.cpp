@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kRounds = 20;
 
-// How many shards each table is cut into, and the order in which they are dealt.
+// The number of shards that each table is cut into, and the order in which they are dealt.
 class ShardOrder {
  public:
   ShardOrder(const std::vector<BucketTable>& tables, int buckets)
@@ -23,7 +23,7 @@ class ShardOrder {
   double lookups(std::size_t table) const { return tables_[table].lookups / shards_[table]; }  // of one shard
   double bytes(std::size_t table) const { return tables_[table].bytes / shards_[table]; }
 
-  // Of the first table that can be cut. False where none can be.
+  // Cuts the first table that can be cut; false where none can be.
   bool cut_first() {
     const auto found = std::ranges::find_if(order_, [&](std::size_t table) { return can_cut(table); });
     return found != order_.end() && cut(*found);

@@ -22,7 +22,7 @@ struct BucketPlan {
   double largest_cost = 0;                   // of a bucket, in lookups per sample
 };
 
-// What the search may use of each bucket, and of time.
+// The buckets that the search fills, and a check that may stop it.
 struct BucketLimits {
   int buckets = 1;
   double vector_cost = 0;  // of a shard, in lookups per sample
@@ -34,8 +34,8 @@ struct BucketLimits {
 // its table's, and `vector_cost` per shard. Every table starts as one shard. In each of 20 rounds shards by falling
 // lookups go to the cheapest bucket with room that has none of the table; then the first table in that order that can
 // be cut is cut into twice as many shards, or the table that found no room. The plan whose costliest bucket is cheapest
-// wins, of several the one found first; that of all tables in all buckets was found before the others. Of buckets with
-// equal costs the first one is taken. Nothing where no such plan fits.
+// wins, or the one found first among several; the plan with all tables in all buckets is found before the others. If
+// buckets cost the same, the first one is taken. Nothing where no such plan fits.
 std::optional<BucketPlan> search_buckets(const std::vector<BucketTable>& tables, const BucketLimits& limits);
 
 // Numbers of the values in rising order; the order of equal values is that of numpy.argsort with its default sort,

@@ -13,7 +13,8 @@
 namespace shardsim {
 namespace {
 
-// What holds for all tables. There may be as many parts as tables, and each gets a copy of this, but of its own tables.
+// The workload without its tables. There may be as many parts as tables, so each part gets a copy of this and its own
+// tables alone.
 Workload without_tables(Workload workload) {
   workload.tables.clear();
   workload.sources.clear();
@@ -32,7 +33,7 @@ Constraints constraints_of_part(const Constraints& constraints, const Workload& 
   return some;
 }
 
-// What the parts planned so far take: bytes of each rank, and of each node's host memory.
+// Memory that the parts planned so far take: bytes of each rank, and of each node's host memory.
 class TakenMemory {
  public:
   TakenMemory(const Cluster& cluster, const MemoryModel& model)
@@ -118,7 +119,7 @@ class PartsRun {
     return part.made->plan(own, cluster, context);
   }
 
-  // What the simulator is asked of the part's plans, it is asked of the whole workload's.
+  // Turns the questions to the simulator about the part's plans into questions about the whole workload's.
   void lift_simulator(PlannerContext& context, const PlanPart& part) const {
     if (context_.load) {
       context.load = [this, &part](const Placement& placement) { return context_.load(in_whole(placement, part)); };

@@ -134,6 +134,8 @@ class SearchRun {
                           "Change the constraints, or start from another plan");
       }
       starts_.push_back({"start", std::move(plan)});
+      say("only from the plan that 'start' names: plans of other planners were not tried, and one of them may be "
+          "faster");
       return;
     }
     for (const StartPlanner& start : start_planners()) {
@@ -262,7 +264,7 @@ class SearchRun {
     if (relief > 0) relieve(local, relief);
   }
 
-  // Whether what is left of the fullest rank's memory counts (lack_of_room).
+  // True when the fullest rank has less than half of its memory left, so that plans are compared by it (lack_of_room).
   bool is_tight(const LocalSearch& local) const {
     return local.fullest() > static_cast<double>(cluster_.memory_per_rank().count) / 2;
   }

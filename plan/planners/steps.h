@@ -7,7 +7,7 @@
 
 namespace shardsim {
 
-// What several planners do on the way to a plan.
+// Steps that several planners share.
 
 // All ranks as one list, and the ranks of each node as a list of their own.
 std::vector<std::vector<int>> world_group(const Cluster& cluster);

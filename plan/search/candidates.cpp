@@ -105,8 +105,8 @@ std::int64_t Candidates::lack_of_room(const Candidate& each) const {
   return std::max(each.over, -cluster_.memory_per_rank().count / 2);
 }
 
-// Of two plans that are nearly as fast the one that leaves more memory, then the faster one; where something else than
-// the plan decides the iteration, as the host may, the one with less work.
+// Among plans that are nearly as fast, the one that leaves more memory is better, then the faster one. Equally fast
+// ones, whose time something other than the plan decides (the host, for example), are compared by their work.
 bool Candidates::is_better(const Candidate& a, const Candidate& b) const {
   if (lack_of_room(a) != lack_of_room(b)) return lack_of_room(a) < lack_of_room(b);
   if (std::abs(*a.simulated - *b.simulated) > kSame * *b.simulated) return *a.simulated < *b.simulated;

@@ -9,7 +9,7 @@
 
 namespace shardsim::search {
 
-// Iterations this close are as good as equal: predictions are off by more. Of such plans the one that leaves most
+// Iterations this close count as equal, because predictions are off by more. Among such plans the one that leaves most
 // memory is taken.
 inline constexpr double kNearTie = 0.02;
 
@@ -24,7 +24,7 @@ struct Candidate {
   double seconds() const { return simulated.value_or(estimate); }
 };
 
-// Whether a plan fits by the memory model.
+// True when the plan fits by the memory model.
 bool has_room(const Plan& plan, const Workload& workload, const Cluster& cluster, const MemoryModel& memory);
 
 // The plans that a search found or began with, judged by simulation. The context needs an estimate, which stands for
@@ -44,12 +44,12 @@ class Candidates {
   // By how much the memory model has to be undercut, because a plan that would be the fastest needs more than a GPU has
   // at its peak; 0: none does.
   std::int64_t lacking_bytes() const;
-  // What the judged plan lacks that lacks least.
+  // The least bytes that any judged plan lacks.
   std::int64_t least_over() const;
 
   // Null: none.
   const Candidate* best_start() const;
-  // Of the plans that are nearly the fastest the best, no slower than any that the search started from; null: none fits
+  // The best of the plans that are nearly the fastest, no slower than any that the search started from; null: none fits
   // at its peak.
   const Candidate* best() const;
 

@@ -146,7 +146,7 @@ void ExchangeTimes::cross_links(const std::vector<double>& bytes, const PerByte&
   }
 }
 
-// What leaves, or enters, the leaf of a rank, over its links.
+// Seconds that the links of a rank's leaf take for the bytes that leave or enter it, whichever are more.
 double ExchangeTimes::leaf_seconds(const std::vector<double>& bytes, double per_byte, int rank) const {
   const int leaf = cluster_.leaf_of(cluster_.node_of(rank));
   double inside = 0, all = 0, ranks = 0;

@@ -10,8 +10,8 @@
 
 namespace shardsim::search {
 
-// How long collectives take when nothing else runs, for a search that asks many thousand times: the results of
-// shardsim's own models (models/collective/collective.h), computed once and kept in a form that is quick to evaluate.
+// Times of collectives when nothing else runs, for a search that asks many thousand times: the results of shardsim's
+// own models (models/collective/collective.h), computed once and kept in a form that is quick to evaluate.
 //
 // The loads of an all-to-all on links are linear in its bytes, and alike on all nodes: one call per GPU of a node gives
 // the bytes of every link of the destination's node and of any other node. Starts and efficiencies, which may depend on
@@ -25,14 +25,14 @@ class ExchangeTimes {
   // position of the group. Adds into nothing: `seconds` [rank] is overwritten.
   void all_to_all(const std::vector<double>& bytes, LoadStep::Reach reach, bool returns, std::vector<double>& seconds);
 
-  // How long the busiest NIC, and the busiest link inside a node, move bytes of a call: what other calls at the same
-  // time have to wait for.
+  // Times for which the busiest NIC, and the busiest link inside a node, move bytes of a call: other calls at the same
+  // time have to wait for them.
   struct Occupied {
     double nic = 0, local = 0;  // seconds
   };
   const Occupied& occupied() const { return occupied_by_call_; }  // of the last call asked for
 
-  // Of the other kinds, by one group of that reach. All groups run side by side.
+  // Seconds of a collective of another kind in one group of that reach. All groups run side by side.
   double reduction(CollectiveKind kind, LoadStep::Reach reach, double bytes);
 
  private:

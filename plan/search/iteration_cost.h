@@ -11,14 +11,14 @@
 
 namespace shardsim::search {
 
-// What a placement adds to one operation: an amount that all ranks (or positions of a group, or groups) have, and what
-// some have besides.
+// The work that a placement adds to one operation: an amount for all ranks (or positions of a group, or groups), and
+// extra amounts for some.
 struct Share {
   struct Amount {
     double hbm_bytes = 0, lookups = 0, host_seconds = 0;  // of a collective `hbm_bytes` are the bytes exchanged
   };
-  // What the indices of `extra` count. Of a placement on a rank or node of its own they are those that it would have on
-  // rank 0 or node 0.
+  // The units that the indices of `extra` count. For a placement on a rank or node of its own the indices are those
+  // that it would have on rank 0 or node 0.
   enum class Counts { ranks, nodes, other };
   int op = 0;
   Counts counts = Counts::ranks;
@@ -40,7 +40,8 @@ class IterationCost {
   IterationCost(IterationOutline outline, const Workload& workload, const Cluster& cluster,
                 const ComputeModel& compute);
 
-  // What the steps of a load add, in this outline. Errors: Failure::run for a step that the outline does not have.
+  // The shares that the steps of a load add, in this outline. Errors: Failure::run for a step that the outline does not
+  // have.
   std::vector<Share> shares_of(const PlacementLoad& load) const;
 
   void add(const std::vector<Share>& shares, const Shift& shift, int times);  // times: 1, or -1 to take away
@@ -55,23 +56,23 @@ class IterationCost {
     OutlineOp op;
     std::vector<int> after, after_previous;  // indices of nodes
     std::vector<int> waits, waits_previous;  // the same, of those that are there
-    // What it does; known once a placement adds to it.
+    // The kind of its work; known once a placement adds to it.
     bool known = false;
     LoadStep step;  // without amounts
     Share::Counts counts = Share::Counts::ranks;
     enum class Measured { no, lookup, update };
     Measured measured = Measured::no;
-    // What it is given.
+    // The work that it is given.
     int count = 0;  // placements
     Share::Amount all;
     std::vector<Share::Amount> extra;
     int extras = 0;
-    // What follows: seconds of each rank; of a collective from the last arrival on.
+    // Computed from these: seconds of each rank, for a collective from the last arrival on.
     bool stale = true;
     std::vector<double> seconds, ends, before;  // before: ends of the previous iteration
     double longest = 0;
-    // Of a collective: what it takes of the links, when its bytes begin to move, and how much later than alone others
-    // let it end.
+    // For a collective: the seconds that it occupies links, the time at which its bytes begin to move, and its delay by
+    // others.
     double nic = 0, local = 0, moving = 0, delay = 0;
   };
 

@@ -11,7 +11,8 @@ constexpr double kMoved = 1e-12;  // seconds: what rounding leaves of a transfer
 
 }  // namespace
 
-// What is not there lets those behind it wait for what it would wait for.
+// Resolves dependencies on operations that are not there: those behind such an operation wait for everything that it
+// would wait for.
 void IterationCost::connect() {
   connected_ = true;
   there_.clear();
@@ -57,7 +58,7 @@ double IterationCost::seconds() {
   return schedule(pipelined_ ? 2 : 1);
 }
 
-// Whether collectives of several groups can meet on links: those of one group run one after the other.
+// True when collectives of several groups can meet on links: those of one group run one after the other.
 bool IterationCost::meets() const {
   int stream = -1;
   for (const int id : there_) {

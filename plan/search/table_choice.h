@@ -11,7 +11,7 @@
 
 namespace shardsim::search {
 
-// What a placement adds to an iteration and to memory, counted for rank 0 or node 0 where it lies on one.
+// The work and memory that a piece adds, counted for rank 0 or node 0 where it lies on one rank or node.
 struct PieceLoad {
   std::vector<Share> shares;
   double memory_all = 0;                             // bytes on every rank
@@ -30,14 +30,14 @@ struct Piece {
   Shift shift(int per_node) const;
 };
 
-// Whether it can go to another rank by itself.
+// True when the piece can go to another rank by itself.
 bool moves_alone(const Piece& piece);
 
-// How one table is placed.
+// The placement of one table.
 using Choice = std::vector<Piece>;
 
-// What a search may do with the tables of a workload, and what that costs. Tables that are alike share what is known of
-// their pieces.
+// The choices that a search has for the tables of a workload, with their costs. Equal tables share the loads of their
+// pieces.
 class TableChoices {
  public:
   // Errors: Failure::input for constraints that leave a table no type or kernel.

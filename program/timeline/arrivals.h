@@ -17,17 +17,17 @@ class Arrivals {
  public:
   explicit Arrivals(const Timeline& timeline);
 
-  // When the collective of that span begins, us on the Timeline's clock; the span's own start for compute, and where
-  // the Timeline does not know the members.
+  // The time when the collective of that span begins, us on the Timeline's clock; the span's own start for compute, and
+  // where the Timeline does not know the members.
   double begin_us(std::size_t span) const { return timeline_.spans[last_[span]].start_us; }
 
   // The span of the member that arrives last (of several the lowest rank's); the span itself when it waits for nobody.
   std::size_t last(std::size_t span) const { return last_[span]; }
 
-  // What the last member of a collective, to which the span belongs, did while the others waited: of the ops that its
-  // rank ran one after the other up to the span, the one that took most of the time since the first member had arrived;
-  // if none ran in that time, the one that ended last. -1 when there was none. Before a single steady iteration runs
-  // its copy.
+  // The op that the last member of a collective, to which the span belongs, ran while the others waited: of the ops
+  // that its rank ran one after the other up to the span, the one that took most of the time since the first member had
+  // arrived; if none ran in that time, the one that ended last. -1 when there was none. Before a single steady
+  // iteration runs its copy.
   int op_waited_on(std::size_t last) const;
 
  private:
@@ -41,13 +41,13 @@ class Arrivals {
   void match_members();
   void find_period() const;
   const Ends& ends_of(int rank) const;
-  // Where the last of `ends` up to this time is, not counting `own`; its begin where there is none.
+  // Returns the position behind the last of `ends` up to this time, not counting `own`; the begin where there is none.
   Ends::const_iterator ended_by(const Ends& ends, double us, const Ended& own) const;
 
   const Timeline& timeline_;
   std::vector<std::size_t> last_;  // [span]
   std::vector<double> first_us_;   // [span], of last members: when the first member had arrived
-  // What somebody asked what was before needs: of the Timeline, and of the ranks that were asked for.
+  // Found at the first call of op_waited_on(): facts about the Timeline, and about the ranks that were asked for.
   mutable std::optional<RankSpans> of_ranks_;
   mutable double period_us_ = 0;
   mutable int copies_ = 0;       // of a single iteration, before it

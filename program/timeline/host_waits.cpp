@@ -13,7 +13,7 @@ namespace {
 constexpr double kHostMsPerUs = 1e-3;
 constexpr int kComputeStream = 0;
 
-// What one rank's host and compute stream do in the window.
+// The work of one rank's host and compute stream in the window.
 struct HostOfRank {
   std::vector<WindowPart> launches, compute;  // by time
   std::set<double> launch_ends_us;            // on the clock of the spans

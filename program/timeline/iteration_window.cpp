@@ -12,7 +12,7 @@ namespace {
 constexpr double kBarely = 1e-5;
 // A Timeline whose spans stretch over more periods than any pipeline is deep is not a steady iteration.
 constexpr double kMostPeriods = 16;
-// Of a period: parts shorter than this come from rounding.
+// Parts shorter than this share of a period come from rounding.
 constexpr double kSliver = 1e-9;
 
 double mean_ms(const std::vector<IterationWindow>& windows) {

@@ -32,7 +32,7 @@ struct IterationWindow {
 };
 std::vector<IterationWindow> iteration_windows(const Timeline& timeline);  // by rising iteration; none without spans
 
-// What of a span lies in a window, or of its copy in a neighbouring iteration.
+// The part of a span, or of its copy in a neighbouring iteration, that lies in a window.
 struct WindowPart {
   std::size_t span = 0;             // index into Timeline::spans
   double start_us = 0, end_us = 0;  // cut at the ends of the window

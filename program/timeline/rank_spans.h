@@ -9,7 +9,7 @@
 
 namespace shardsim {
 
-// Which spans of a Timeline are a rank's, in the order in which they are: what a list by rank would copy is only
+// The spans of a Timeline that are a rank's, in the order in which they are: what a list by rank would copy is only
 // numbered, for a Timeline of a large world has millions of them.
 class RankSpans {
  public:

@@ -36,7 +36,7 @@ struct Timeline {
     std::string protocol{};   // of NCCL: LL, LL128, Simple; "" where none is told apart
     bool operator==(const OpInfo&) const = default;
   };
-  // Where it was observed; all empty in a prediction.
+  // The machine and the software that it was observed on; all empty in a prediction.
   struct Measured {
     std::vector<std::string> hosts;  // [node]; no name holds a comma
     std::string device;              // "NVIDIA A100-SXM4-40GB", the CPU's name
@@ -69,13 +69,14 @@ struct Timeline {
 // The members of the rank set in the op's group that contains `rank`; empty if the Timeline does not state them.
 std::vector<int> group_of(const Timeline& timeline, const Timeline::OpInfo& op, int rank);
 
-// Whether an iteration may take so long; what took less than a femtosecond, or more than 11 days, was never measured.
+// True when an iteration may take so long; nothing that took less than a femtosecond, or more than 11 days, was ever
+// measured.
 bool is_iteration_ms(double ms);
 
 void sort_spans(Timeline& timeline);
 
-// What every reader refuses: an end before its start, a time that is not finite or impossible, a rank outside the world
-// or twice in a rank set, an op or stream outside its table, columns of unequal length.
+// The faults that every reader refuses: an end before its start, a time that is not finite or impossible, a rank
+// outside the world or twice in a rank set, an op or stream outside its table, columns of unequal length.
 struct TimelineFault {
   std::string text;  // what is wrong; "": nothing
   std::string part;  // of the file, as "spans/rank"

@@ -66,7 +66,7 @@ inline constexpr std::tuple kMeasuredFields = {
     Field{"clock_drift_us", &Timeline::Measured::clock_drift_us, "us", "of a node's clock in the run", false},
     Field{"more", &Timeline::Measured::more, "", "what else the machines say of themselves", false}};
 
-// What a field holds.
+// The type of the value that a field holds.
 template <typename Owner, typename Value>
 Value value_type(const Field<Owner, Value>&);
 template <typename AnyField>

@@ -163,7 +163,7 @@ class PartsByRank {
   std::vector<WindowPart> parts_;
 };
 
-// Whether two ranks do the same at the same times and wait as long: a sweep of one tells the figures of both, to the
+// True when two ranks do the same at the same times and wait as long: a sweep of one tells the figures of both, to the
 // bit. So it is on nodes that nothing tells apart, which are most of a large cluster.
 bool alike(const Timeline& timeline, const Arrivals& arrivals, std::span<const WindowPart> a,
            std::span<const WindowPart> b) {

@@ -50,7 +50,7 @@ struct NamedTime {
   WaitedFor waited_for{};
 
   double transfer_ms() const { return exposed_ms - waiting_ms; }
-  // Whether the waiting is worth words: from a hundredth of the iteration, and of what is exposed, on.
+  // True when the waiting is worth words: from a hundredth of the iteration, and of what is exposed, on.
   bool waits_tellingly(double iteration_ms) const;
 };
 std::vector<NamedTime> named_times(const Timeline& timeline);  // in order of first appearance among the ops

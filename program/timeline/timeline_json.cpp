@@ -21,8 +21,8 @@ using Places = std::map<std::string, Place>;  // as timeline_fault names parts
 
 constexpr const char* kRemedy = "The program that wrote the file has an error, or the file was changed";
 
-// The fields of one part under their names. What need not be there and is as it is by default is left out, or `all` is
-// written.
+// The fields of one part under their names. Optional fields with their default value are left out, unless `all` is
+// true.
 template <typename Part>
 void part_fields(auto& map, Part& part, const auto& fields, bool all, const std::string& prefix, Places& places) {
   const std::remove_const_t<Part> absent{};

@@ -22,7 +22,8 @@ void add_exchange(Timeline& timeline, const ByteMatrix& matrix, const std::vecto
   }
 }
 
-// What a member passes on to the next: 2 (n-1)/n of the buffer (all-reduce), (n-1)/n of the total, or all of it.
+// Returns the bytes that a member passes on to the next: 2 (n-1)/n of the buffer (all-reduce), (n-1)/n of the total, or
+// all of it.
 std::int64_t passed_on(const Op& op, std::int64_t bytes, std::int64_t members) {
   if (members < 2) return 0;
   if (op.op_class == OpClass::broadcast || op.op_class == OpClass::send_recv) return bytes;

@@ -15,7 +15,7 @@ struct GpuSpan {
 // The operations of some ranks that are not their hosts', as they ran.
 class GpuSpans {
  public:
-  // Of the ranks of these numbers.
+  // The ranks are those that have an entry in `of_ranks`, by number.
   GpuSpans(const PastRun& run, const PastSpans& spans, std::map<int, std::vector<std::vector<GpuSpan>>> of_ranks)
       : streams_(std::move(of_ranks)) {
     for (int iteration = 0; iteration < static_cast<int>(run.iterations.size()); ++iteration) {

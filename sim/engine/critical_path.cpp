@@ -57,7 +57,8 @@ class Walk {
   const Execution::Kept& kept() const { return *run_.iterations.back(); }
   double length() const { return kept().ended - kept().began; }
 
-  // Of several that end together the lowest rank's, and there the first operation.
+  // Returns the operation that ends the iteration; of several that end together, the first operation of the lowest
+  // rank.
   std::optional<PastNode> last_to_end(int iteration) const {
     if (iteration < 0) return std::nullopt;
     const Execution::Kept& of = *run_.iterations[static_cast<std::size_t>(iteration)];
@@ -123,8 +124,8 @@ class Walk {
     return load->occupancy / (cap > 0 ? std::min(cap, rate) : rate);
   }
 
-  // What ended last of all that the node waited for. Where nothing of that ended now, its rank had run ahead as far as
-  // it may, and the end of an iteration let it go on.
+  // Returns the last to end of all operations that the node waited for. Where none of them ended now, its rank had run
+  // ahead as far as it may, and the end of an iteration let it go on.
   std::optional<PastNode> cause_of(const PastNode& node) {
     std::optional<PastNode> latest;
     double end = -std::numeric_limits<double>::infinity();

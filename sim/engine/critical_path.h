@@ -16,9 +16,9 @@ struct PastRun {
   bool steady = false;                               // the last one is like those before and after it
 };
 
-// What sets the length of that iteration, and how much longer everything else could take. Found by walking back from an
-// operation to whichever of those that it waited for ended last: the one before it on its stream, its dependencies, in
-// a collective the member that arrived last.
+// Returns the operations that set the length of that iteration, and how much longer everything else could take. Found
+// by walking back from an operation to whichever of those that it waited for ended last: the one before it on its
+// stream, its dependencies, in a collective the member that arrived last.
 //
 // The walk begins at the operation that ends the iteration, which may be one for which nothing waits (the last update
 // of a step, whose rows the next step needs late). In a steady run, the path before that repeats itself in every

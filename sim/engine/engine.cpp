@@ -10,8 +10,8 @@
 namespace shardsim {
 namespace {
 
-// A Program executed until it is steady. Of the execution only its outcome stays: a large world's transfers and streams
-// take about as much memory as the Timeline that is made next.
+// A Program executed until it is steady. Only the outcome of the execution is kept: a large world's transfers and
+// streams take about as much memory as the Timeline that is made next.
 struct SteadyRun {
   SteadyRun(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works, NodeClasses like,
             Network& network, const EngineOptions& options, Execution::Keep keep = Execution::Keep::recent)
@@ -25,7 +25,7 @@ struct SteadyRun {
   Execution::Outcome outcome;
 };
 
-// What `find` finds on the way back through a run.
+// Returns the path that `find` finds on the way back through a run.
 CriticalPath path_of(const SteadyRun& run, const Program& program, const Cluster& cluster,
                      const std::vector<OpWork>& works, CriticalPath (*find)(const PastRun&)) {
   const IterationWorks same(works);

@@ -47,7 +47,7 @@ struct OpWork;
 SimulationResult simulate_works(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                                 Network& network, const EngineOptions& options);
 
-// What that simulation says of the steady iteration, but for what it takes long to find out.
+// The steady iteration of that simulation, without the figures that take long to find out.
 struct SteadyIteration {
   Seconds time;
   Utilisation busiest;
@@ -65,7 +65,7 @@ struct ComparedSimulation {
 ComparedSimulation simulate_on_both(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                                     Network& network, Network& other, const EngineOptions& options);
 
-// How long it takes, and nothing else.
+// Returns the length of the steady iteration, and nothing else.
 Seconds iteration_time(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                        Network& network, const EngineOptions& options);
 

@@ -6,8 +6,8 @@
 
 namespace shardsim {
 
-// Which of a group's rank sets each simulated rank is in, and at what position among the simulated ranks of the set.
-// All collectives of the group ask it: it is found out once.
+// The rank set of a group that each simulated rank is in, and its position among the simulated ranks of the set. It is
+// found out once, for all collectives of the group.
 class GroupMembers {
  public:
   // `calls`: of any collective of the group. `index_of_rank`: [rank] among the simulated ones, -1 where it is not

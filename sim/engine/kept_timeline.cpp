@@ -58,7 +58,7 @@ class Spread {
     for (int node = 0; node < cluster.nodes(); ++node) nodes_of_[classes.representative[node]].push_back(node);
   }
 
-  // What starts at one time on many nodes is put in order node by node.
+  // Spans that start at one time on many nodes are put in order node by node.
   std::vector<Span> of(const std::vector<RawSpan>& simulated) {
     std::size_t count = 0;
     for (const RawSpan& span : simulated) count += nodes_of_[cluster_.node_of(span.rank)].size();

@@ -20,7 +20,7 @@ Signature fold(Signature so_far, double next) {
   return fold(so_far, std::bit_cast<std::uint64_t>(next));
 }
 
-// What can be seen of each node and leaf without looking at its neighbours.
+// The properties that each node and leaf has by itself, without a look at its neighbours.
 class Signatures {
  public:
   Signatures(const std::vector<OpWork>& works, const Cluster& cluster)

@@ -75,7 +75,7 @@ OpWork collective_work(const Op& op, const Program& program, const Cluster& clus
   return work;
 }
 
-// Whether two collectives load the same links with the same bytes, as those of a model's like layers do.
+// True when two collectives load the same links with the same bytes, as those of a model's like layers do.
 bool same_calls(const Op& a, const Op& b) {
   return a.op_class == b.op_class && a.group == b.group && a.matrix == b.matrix && a.bytes == b.bytes &&
          a.bytes_by_set == b.bytes_by_set && a.launch_ns == b.launch_ns;

@@ -27,8 +27,8 @@ struct OpWork {
   bool is_collective() const { return !calls.empty(); }
 };
 
-// What the operations of a Program take in each iteration of a run: the same in all, or in each its own. Which rank
-// sets a collective has, and who takes part in what, is the same in all.
+// The work of a Program's operations in each iteration of a run: the same in all, or in each its own. The rank sets of
+// each collective, and the ranks that take part in each operation, are the same in all.
 class IterationWorks {
  public:
   IterationWorks(const std::vector<OpWork>& in_all) : kinds_{&in_all} {}  // NOLINT: a list of works is one for all

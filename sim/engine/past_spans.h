@@ -26,10 +26,10 @@ class PastSpans {
   const Span* find(const Node& node) const;  // null where it did not run, or is not known
   bool takes_part(int rank, int op) const { return before_[slot(rank, op)] != kNone; }
 
-  // What it may have waited for on its own rank: dependencies, then the operation before it on its stream. Of
-  // iterations that are not known, nothing.
+  // The operations that it may have waited for on its own rank: dependencies, then the operation before it on its
+  // stream. There are none of iterations that are not known.
   std::vector<Node> awaited(const Node& node) const;
-  // What follows on the stream, in the same iteration or the next one.
+  // The operation that follows on the stream, in the same iteration or the next one.
   Node next_on_stream(const Node& node) const;
 
   struct Call {
@@ -37,7 +37,7 @@ class PastSpans {
     const std::vector<int>* members;  // simulated ranks
   };
   Call call_of(int rank, int op) const;
-  // When the last member had arrived.
+  // The time when the last member had arrived.
   double begin(const Call& call, int op, int iteration) const;
   const OpWork& work(const Node& node) const;
 

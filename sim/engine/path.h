@@ -22,15 +22,16 @@ struct PathStep {
   bool operator==(const PathStep&) const = default;
 };
 
-// How much longer an operation could take in every iteration before iterations get longer, on the rank where that is
-// least. Exact where nothing is shared: two operations that share a link or a GPU also slow each other.
+// The time by which an operation could take longer in every iteration before iterations get longer, on the rank where
+// that is least. Exact where nothing is shared: two operations that share a link or a GPU also slow each other.
 struct OpSlack {
   double seconds = 0;  // 0 on the path; negative: the operation runs nowhere
   int rank = -1;
   bool operator==(const OpSlack&) const = default;
 };
 
-// What sets the length of an iteration (sim/engine/critical_path.h). The seconds of the steps add up to `seconds`.
+// The steps that set the length of an iteration (sim/engine/critical_path.h). The seconds of the steps add up to
+// `seconds`.
 struct CriticalPath {
   double seconds = 0;           // of the iteration that was looked at
   bool repeats = false;         // the steps are one turn of a way that every iteration takes

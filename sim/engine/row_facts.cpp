@@ -21,14 +21,14 @@ double bytes_of_row(const Op& lookup, std::size_t position) {
   return lookup.hbm_bytes.at(position) / (read + written);
 }
 
-// Of each different row: what is left of the update's traffic beside a gradient per lookup.
+// Returns the update's bytes per different row, less a gradient for each lookup.
 double bytes_of_update(const Op& update, std::size_t position, double gradient) {
   const double distinct = update.distinct_rows.at(position);
   if (!(distinct > 0)) return 0;
   return std::max(0.0, (update.hbm_bytes.at(position) - gradient * update.lookups.at(position)) / distinct);
 }
 
-// What an update in place moves beside rows (or sums as wide) and gradients.
+// Returns the bytes that an update in place moves beside rows (or sums as wide) and gradients.
 double bytes_beside(const Op& update, std::size_t position, double row, double gradient) {
   return std::max(0.0, update.hbm_bytes.at(position) - (2 * row + gradient) * update.lookups.at(position));
 }

@@ -8,8 +8,8 @@
 
 namespace shardsim {
 
-// What a Program states about the rows of its lookups and updates, beyond the amounts of the operation itself. A lookup
-// and the update of the same shards each state a part of it, so that one is completed from the other.
+// The facts that a Program states about the rows of its lookups and updates, beyond the amounts of the operation
+// itself. A lookup and the update of the same shards each state a part of it, so that one is completed from the other.
 class RowFacts {
  public:
   explicit RowFacts(const Program& program);

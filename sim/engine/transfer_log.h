@@ -6,8 +6,8 @@
 
 namespace shardsim {
 
-// What the transfers that move are for. Ids rise, so what is kept reaches from the oldest that still moves to the
-// newest.
+// The collective and the link of each transfer that moves. Ids rise, so the entries reach from the oldest transfer that
+// still moves to the newest.
 class TransferLog {
  public:
   struct Entry {

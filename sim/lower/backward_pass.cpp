@@ -29,7 +29,8 @@ void Lowering::backward(std::vector<int> forward) {
   optimizers();
 }
 
-// Of all groups, in reverse; what goes into the one all-reduce first.
+// Adds the gradients of all groups, the last group first; groups that go into the one all-reduce come before the
+// others.
 void Lowering::all_gradients() {
   for (const bool joined : {true, false}) {
     for (std::size_t index = groups_.size(); index-- > 0;) {
@@ -167,7 +168,7 @@ int Lowering::gradient_exchange(const FusionGroup& group, std::vector<int> after
   return gathered >= 0 ? gathered : crossed;
 }
 
-// What the owners do with gradients before the update: divide by the size of the group (pytorch/torchrec
+// Adds the owners' work on gradients before the update: they divide by the size of the group (pytorch/torchrec
 // torchrec/distributed/comm_ops.py), and put them in the order of the ids.
 std::vector<int> Lowering::settle(const FusionGroup& group, std::vector<int> after) {
   if (!full() || !shuffles() || !group.exchanges() || index_apart()) return after;
@@ -246,7 +247,7 @@ void Lowering::add_applies(const FusionGroup& group, GroupOps& ops) {
   }
 }
 
-// Of the dense part, then of rows whose gradients are summed apart.
+// Adds the optimizers of the dense part, then of rows whose gradients are summed apart.
 void Lowering::optimizers() {
   dense_optimizer();
   for (std::size_t index = groups_.size(); index-- > 0;) add_applies(groups_[index], ops_[index]);

@@ -14,7 +14,7 @@ void Lowering::put_optimizer_work(int id) {
   put_work(id, [&](const DenseStyle& style) { return optimizer_work(workload_, style.fused); });
 }
 
-// Of ranks whose sequences were drawn each has its own.
+// Each rank whose sequences were drawn has work of its own.
 void Lowering::put_work(int id, const std::function<DenseWork(const DenseStyle&)>& of_style) {
   if (software_ == nullptr) return;
   std::vector<DenseWork> of_ranks;

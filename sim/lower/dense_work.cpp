@@ -34,7 +34,7 @@ bool is_activated(const DensePart& dense, const DenseLayer& layer) {
   return layer.weights && !is_cross(dense, layer) && layer.out > 1;
 }
 
-// Of one rank's batch, per head.
+// Returns the pairs of items in one rank's batch, per head.
 double pairs_of_batch(const Workload& workload, const Attention& attention, const RankItems* items) {
   const auto samples = static_cast<double>(workload.batch_per_gpu);
   return items == nullptr ? samples * attention.pairs() : attention.pairs_of(samples, items->of_table);
@@ -70,7 +70,7 @@ class LayerWork {
     return work;
   }
 
-  // Of its weights, and of what it works on, but for `is_input`, which needs none.
+  // Returns the work for the gradients of its weights and of its input; with `is_input` there is none for the input.
   DenseWork backward(bool is_input) const {
     if (layer_.attention) return attention(kScoreGradientProducts);
     if (!layer_.weights) return dot(false);

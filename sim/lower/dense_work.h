@@ -10,8 +10,8 @@
 
 namespace shardsim {
 
-// What layers of the dense part do one by one, on one rank: products by their shapes, passes over what lies between
-// them, and what the host is asked for (docs/lowering.md, "The dense part, layer by layer").
+// The work of layers of the dense part, one by one, on one rank: products by their shapes, passes over what lies
+// between them, and what the host is asked for (docs/lowering.md, "The dense part, layer by layer").
 struct DenseWork {
   struct Product {
     double m = 0, n = 0, k = 0;
@@ -39,7 +39,7 @@ struct RankItems {
   std::vector<double> of_table;
 };
 
-// How the passes between products run: `fused` as HugeCTR and compilers do, or one operator each.
+// The way in which passes between products run: `fused` as HugeCTR and compilers do, or one operator each.
 struct DenseStyle {
   bool fused = true;
   double attention_share = 1;        // of the peak rate, that attention reaches
@@ -61,7 +61,7 @@ double parameter_tensors(const DensePart& dense);
 // Puts it into an operation: `of_ranks` is one for all, or one for each rank.
 void put_dense_work(Op& op, const std::vector<DenseWork>& of_ranks);
 
-// Whether the first layer works on data, which needs no gradient.
+// True when the first layer works on data, which needs no gradient.
 bool has_input_layer(const DensePart& dense);
 
 // FLOP of a layer, once, of one rank's batch.

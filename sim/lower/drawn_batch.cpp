@@ -29,7 +29,7 @@ std::vector<BagFeature> bag_features(const Table& table, std::int64_t batch, dou
   return features;
 }
 
-// Of the lookups of one placement, by owner; replicated on all ranks it is one cell.
+// Returns the shares of the lookups of one placement, by owner; rows that are replicated on all ranks are one cell.
 std::vector<double> cell_shares(const GroupMember& member) {
   if (member.placement->strategy == Strategy::data_parallel) return {1.0};
   std::vector<double> shares = member.shares_of_occurrences();

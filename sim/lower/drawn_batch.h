@@ -58,8 +58,8 @@ struct DrawnBatch {
   std::vector<RankItems> items;            // [rank]
 };
 
-// Draws batches for one plan. What a table's ids are depends on the table, the seed of the load and the iteration
-// alone; which owner each goes to also on how the plan cuts the table, but not on the order of its placements.
+// Draws batches for one plan. A table's ids depend on the table, the seed of the load and the iteration alone; the
+// owner of each id depends also on how the plan cuts the table, but not on the order of its placements.
 class BatchMaker {
  public:
   // `expected`: the Program of expected batches. All must outlive it. Errors (Failure::input at the table): more than

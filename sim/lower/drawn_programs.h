@@ -20,8 +20,9 @@ class DrawnPrograms {
 
   const Program& expected() const { return expected_; }
 
-  // What iteration `iteration` (0 or more) executes. In a pipeline an operation that works for a batch `batches_ahead`
-  // has the sizes of that one. Cheapest when asked in rising order: batches that later ones need, too, are kept.
+  // Returns the Program that iteration `iteration` (0 or more) executes. In a pipeline an operation that works for a
+  // batch `batches_ahead` has the sizes of that one. Cheapest when asked in rising order: batches that later ones need,
+  // too, are kept.
   Program at(std::int64_t iteration) const;
 
  private:

@@ -52,7 +52,7 @@ std::int64_t common_unit(const std::vector<GroupMember>& members, CarriedPart wh
 // Members of a group above which a Program holds no number for each pair.
 constexpr int kLargeGroup = 1024;
 
-// Where an owner of rows gets more than another: each member as it would be alone, summed up.
+// The matrix where one owner of rows gets more than another: the sum of what each member would send alone.
 class UnevenMatrix {
  public:
   UnevenMatrix(const std::vector<GroupMember>& members, int group_size, CarriedPart what)
@@ -89,7 +89,7 @@ class UnevenMatrix {
     return true;
   }
 
-  // What the first source sends to each position.
+  // Returns the units that the first source sends to each position.
   std::vector<std::int64_t> first_row(std::int64_t unit_bytes) const {
     std::vector<std::int64_t> units(size_, 0);
     for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -102,8 +102,8 @@ class UnevenMatrix {
     return units;
   }
 
-  // What every other source sends beyond the one before it: of each member and owner a number or two, where the cells
-  // are as many as there are sources.
+  // Adds the difference between every other source and the one before it: a number or two for each member and owner,
+  // where the matrix has as many cells as there are sources.
   void add_changes(ByteMatrix& matrix) const {
     for (std::size_t i = 0; i < members_.size(); ++i) {
       const std::int64_t factor = (members_[i].*what_).bytes / matrix.unit_bytes;

@@ -22,8 +22,8 @@ std::vector<int> Lowering::forward() {
   return top >= 0 ? std::vector<int>{top} : done;
 }
 
-// What a lookup waits for of its own iteration. Without a pipeline the host must have the sizes of all exchanges
-// before it launches the lookups.
+// Returns the operations of its own iteration that a lookup waits for. Without a pipeline the host must have the sizes
+// of all exchanges before it launches the lookups.
 std::vector<int> Lowering::before_lookup() const {
   if (index_ >= 0 && (!pipelined() || indices_in_line())) return {index_};
   if (!pipelined()) return full() ? std::vector<int>{ready()} : all_ids();

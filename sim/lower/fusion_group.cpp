@@ -102,7 +102,7 @@ class GroupMaker {
     });
   }
 
-  // How many of them each rank's own batch has.
+  // Returns the number of them in each rank's own batch.
   OwnAmount own(const GroupMember& member, CarriedPart what) const {
     if (drawn_counts(member, what) == nullptr) return OwnAmount::expected(static_cast<double>((member.*what).count));
     return OwnAmount::drawn(sent_by_rank(*drawn_counts(member, what)));
@@ -218,7 +218,7 @@ class GroupMaker {
     return bytes;
   }
 
-  // What passes through the memory of each rank on the way.
+  // Adds the bytes that pass through the memory of each rank on the way.
   void add_shuffled(const Matrices& ids, const Matrices& lengths, const Matrices& weights) {
     group_.owner_inputs.assign(world_, 0);
     group_.owner_bytes.assign(world_, 0);

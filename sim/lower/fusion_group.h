@@ -14,8 +14,8 @@
 
 namespace shardsim {
 
-// What an operation is for: its role, from which its class follows, and the fusion group that it works for (-1: all of
-// them, or none).
+// The purpose of an operation: its role, from which its class follows, and the fusion group that it works for (-1: all
+// of them, or none).
 struct Purpose {
   OpRole role = OpRole::none;
   int fusion = -1;
@@ -31,7 +31,7 @@ struct FusionGroup {
   std::string group;        // of its exchange of ids, as in Program::groups; "" when nothing is exchanged
   std::vector<int> shards;  // indices into Program::shards
   bool weighted = false;    // ids have weights
-  // Of pooled row_wise tables, how their partial sums travel (Workload::output_exchange).
+  // The way in which partial sums of pooled row_wise tables travel (Workload::output_exchange).
   enum class PartialSums { reduce_scatter, uniform, hierarchical } partial_sums = PartialSums::reduce_scatter;
 
   Purpose as(OpRole role) const { return {role, index}; }
@@ -48,19 +48,20 @@ struct FusionGroup {
   }
   // Who gets partial sums, of several owners or nodes, adds them up.
   bool sums_received() const { return exchanges() && partial_sums != PartialSums::reduce_scatter; }
-  // Where its output is exchanged, or its partial sums are added up: as a group, and in names.
+  // The ranks among which its output is exchanged, or its partial sums are added up: as a group, and in names.
   bool within_nodes() const { return strategy == Strategy::flex || crosses(); }
   std::string reducing_group() const { return within_nodes() ? "node" : "world"; }
   std::string reach() const { return within_nodes() ? "intra_node_" : "global_"; }
   // The pass that puts its vectors in the order of the batch.
   std::string order_pass() const { return !pooled() && in_rows(strategy) ? "unbucketize" : "concat_permute"; }
 
-  // What its exchanges move, source -> owner by position in the group. Lengths and weights, which go before and after
-  // the ids, where the exchange of input is full. What comes back after a lookup is a transpose.
+  // The matrices that its exchanges move, source -> owner by position in the group. Lengths and weights, which go
+  // before and after the ids, where the exchange of input is full. The matrix of what comes back after a lookup is a
+  // transpose.
   MatrixUse ids, lengths, weights, rows, gradients, cross_rows, cross_gradients;
 
-  // Where it reduces: reduce_scatter of partial sums forward, all_gather of gradients backward, one size per rank set
-  // of `group` (row_wise, flex) or of the node group (table_row_wise, grid_shard).
+  // Where it reduces, the bytes of the reduce_scatter of partial sums forward and of the all_gather of gradients
+  // backward, one size per rank set of `group` (row_wise, flex) or of the node group (table_row_wise, grid_shard).
   std::vector<std::int64_t> scattered_bytes, gathered_bytes;
 
   std::vector<LookupPart> parts;

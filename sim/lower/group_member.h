@@ -23,7 +23,7 @@ struct GroupMember {
   AccessDistribution access;
   std::int64_t row_bytes = 0;  // of its columns
 
-  // What an exchange carries from each source: how many, and the bytes of one on the wire.
+  // The items that an exchange carries from each source: their number, and the bytes of one on the wire.
   struct Carried {
     std::int64_t count = 0, bytes = 0;
   };
@@ -36,9 +36,9 @@ struct GroupMember {
   // index_dedup: the shares of the owners in one rank's different ids, as far as `uneven` tells owners apart.
   std::vector<double> shares_of_different{};
 
-  // What its owners get of the lookups; nothing where every owner with rows gets as many.
+  // The shares of its owners in the lookups; null where every owner with rows gets as many.
   std::shared_ptr<const RowShares> uneven{};
-  // What was drawn for it; none: the counts above are those of every rank.
+  // The counts that were drawn for it; null: the counts above are those of every rank.
   const DrawnPlacement* drawn = nullptr;
 
   bool pooled() const { return table->kind == TableKind::pooled; }
@@ -49,7 +49,7 @@ struct GroupMember {
     return shares_of_different.empty() ? shares_of_occurrences() : shares_of_different;
   }
   std::vector<double> shares_of_occurrences() const;
-  // Whether the holder at that position has rows: tables of few rows have holders without.
+  // True when the holder at that position has rows; tables of few rows have holders without.
   bool has_rows(int position) const;
 };
 
@@ -61,17 +61,18 @@ std::vector<int> owning_nodes(const GroupMember& member, int ranks_per_node);
 GroupMember make_member(int shard, const Placement& placement, const Workload& workload, const RowHash& hash,
                         const LoweringOptions& options, KnownShares& known);
 
-// How many of them each of `group_size` sources sends to each owner, by position in the holders' list.
+// Returns how many of the `of_one_source` items each of `group_size` sources sends to each owner, by position in the
+// holders' list.
 IdCounts counts_of(const GroupMember& member, std::int64_t of_one_source, int group_size);
 
 // Expected items of one rank's batch that fall into the placement's rows, rounded half up.
 std::int64_t items_per_rank(const Placement& placement, const Workload& workload, const AccessDistribution& access,
                             bool observed_payload);
 
-// Which of them it carries.
+// The kind of item that is carried, such as &GroupMember::forward.
 using CarriedPart = GroupMember::Carried GroupMember::*;
 
-// Of a drawn batch, how many of them each rank sends to each owner; none where they do not follow from the ids:
+// Returns how many of them each rank of a drawn batch sends to each owner; null where they do not follow from the ids:
 // lengths, and vectors of bags.
 const CellCounts* drawn_counts(const GroupMember& member, CarriedPart what);
 
@@ -83,11 +84,11 @@ ByteMatrix exchange_matrix(const std::vector<GroupMember>& members, int group_si
 // The same of a drawn batch, in the set of these ranks: dense.
 ByteMatrix drawn_matrix(const std::vector<GroupMember>& members, const std::vector<int>& set, CarriedPart what);
 
-// By node: vectors of all bags of a rank, to every node that holds the tables (docs/lowering.md, table_row_wise). What
-// a source on any node sends back to the node of the owner; the output is the transpose.
+// By node: vectors of all bags of a rank, to every node that holds the tables (docs/lowering.md, table_row_wise). It
+// has what a source on any node sends back to the node of the owner; the output is the transpose.
 ByteMatrix cross_matrix(const std::vector<GroupMember>& members, int nodes, int ranks_per_node, CarriedPart what);
 
-// Where the rows of a lookup live: in HBM, in host memory behind a cache in HBM, or in host memory alone.
+// The memory in which the rows of a lookup live: HBM, host memory behind a cache in HBM, or host memory alone.
 enum class RowMemory { hbm, cached, host };
 
 // One fused lookup of a fusion group, and what updates its rows: the tables of one weight type, pooling, weighting and

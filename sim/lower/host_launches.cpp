@@ -64,7 +64,7 @@ class HostLaunches {
     }
   }
 
-  // Whether the operation is captured in a graph.
+  // True when the operation is captured in a graph.
   bool is_captured(const Op& op) const {
     if (software_.graph == Software::Graph::iteration) return true;
     return software_.graph == Software::Graph::dense && is_dense_part(op.role);
@@ -124,8 +124,8 @@ class HostLaunches {
     program_.ops.push_back(std::move(op));
   }
 
-  // What the host still has to do for the operation before goes in front of what it does next; where other ranks take
-  // part, by itself.
+  // The rest of the host's work for the operation before goes in front of its next work; where other ranks take part,
+  // it is a launch by itself.
   void launch(const std::vector<int>& ranks, Seconds time) {
     if (behind_.value > 0 && ranks != ranks_) flush();
     const int id = add_launch(ranks, behind_ + time);
@@ -178,7 +178,7 @@ class HostLaunches {
     if (found != program_.ops.end()) ahead_of_ = {found->id};
   }
 
-  // What nothing else of the iteration waits for, of the batch that it trains.
+  // Returns the operations on the trained batch that nothing else of the iteration waits for.
   std::vector<int> last_ones() const {
     std::vector<bool> is_waited_for(program_.ops.size(), false);
     for (const Op& op : program_.ops)

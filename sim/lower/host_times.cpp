@@ -87,7 +87,7 @@ class HostTimeList {
       time.before = time.before + 0.5 * most_tables(op, program_) * software_.per_table;
   }
 
-  // Whether the time of a module or a table holds the launches of such operations.
+  // True when the time of a module or a table holds the launches of operations in this role.
   bool holds_launches(OpRole role) const {
     if (removes_duplicates(role)) return false;  // which the modules that were timed did not
     if (is_input(role)) return software_.module_dist.value > 0;
@@ -109,7 +109,7 @@ class HostTimeList {
     return found == work_.operators.end() ? 1 : found->second;
   }
 
-  // What is paid once per sharded module and strategy stands before the first of its operations of that kind.
+  // The time that is paid once per sharded module and strategy stands before the first of its operations of that kind.
   void add_modules() {
     const auto groups = static_cast<double>(program_.fusions.size());
     const Seconds input = groups * software_.module_dist + work_.features * software_.per_feature;

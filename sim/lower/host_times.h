@@ -9,7 +9,7 @@
 
 namespace shardsim {
 
-// What the host of a rank is asked for beside what stands in the Program.
+// The work of a rank's host beside what stands in the Program.
 struct HostWork {
   const Software* software = nullptr;
   double time_factor = 1;           // of its host times, as the cluster has it

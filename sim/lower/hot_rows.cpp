@@ -11,15 +11,6 @@ namespace {
 
 constexpr int kFewOwners = 256;  // what each of them gets is kept: 64 KB of all draws
 
-// Of each of the hottest rows, its share of the lookups beyond that of a row behind them.
-std::vector<double> excess_of(const RowLaw& law, std::uint64_t rows) {
-  const double behind = static_cast<double>(law.rows() - rows);
-  const double each_behind = behind > 0 ? law.sum(rows, law.rows()) / behind : 0;
-  std::vector<double> excess;
-  for (std::uint64_t row = 0; row < rows; ++row) excess.push_back((law.probability(row) - each_behind) / law.total());
-  return excess;
-}
-
 }  // namespace
 
 HotRows::HotRows(const RowLaw& law, int shards, std::function<RowOwners(int draw)> owners)
@@ -42,12 +33,24 @@ std::uint64_t HotRows::needed(double bytes, double variance) const {
   return rows();
 }
 
+const HotRows::Excess& HotRows::excess_of(std::uint64_t rows) const {
+  Excess& excess = excess_[rows];
+  if (!excess.of_row.empty()) return excess;
+  const double behind = static_cast<double>(law_.rows() - rows);
+  const double each_behind = behind > 0 ? law_.sum(rows, law_.rows()) / behind : 0;
+  excess.of_row.reserve(rows);
+  for (std::uint64_t row = 0; row < rows; ++row)
+    excess.of_row.push_back((law_.probability(row) - each_behind) / law_.total());
+  excess.all = std::accumulate(excess.of_row.begin(), excess.of_row.end(), 0.0);
+  return excess;
+}
+
 std::vector<double> HotRows::more_of(int draw, std::uint64_t rows) const {
-  const std::vector<double> excess = excess_of(law_, rows);
-  const double all = std::accumulate(excess.begin(), excess.end(), 0.0);
-  std::vector<double> more(static_cast<std::size_t>(shards_), -all / shards_);
+  const Excess& excess = excess_of(rows);
+  std::vector<double> more(static_cast<std::size_t>(shards_), -excess.all / shards_);
   const std::vector<std::int32_t> owners = owners_(draw).of_first(rows);
-  for (std::size_t row = 0; row < owners.size(); ++row) more[static_cast<std::size_t>(owners[row])] += excess[row];
+  for (std::size_t row = 0; row < owners.size(); ++row)
+    more[static_cast<std::size_t>(owners[row])] += excess.of_row[row];
   return more;
 }
 

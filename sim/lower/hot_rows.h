@@ -31,6 +31,12 @@ class HotRows {
   static constexpr std::uint64_t kMostPlaced = 4096;
 
  private:
+  // Of the hottest rows, the same in every draw: a power and a division for each of them.
+  struct Excess {
+    std::vector<double> of_row;  // its share of the lookups beyond that of a row behind them
+    double all = 0;
+  };
+  const Excess& excess_of(std::uint64_t rows) const;
   std::vector<double> more_of(int draw, std::uint64_t rows) const;
   double tail_variance_behind(int doublings) const;
 
@@ -38,6 +44,7 @@ class HotRows {
   int shards_;
   std::function<RowOwners(int draw)> owners_;
   mutable std::vector<double> tail_variances_;                                 // [n]: behind the first 2^n rows
+  mutable std::map<std::uint64_t, Excess> excess_;                             // by rows
   mutable std::map<std::pair<std::uint64_t, int>, std::vector<double>> more_;  // by rows and draw, of few owners
 };
 

@@ -13,7 +13,7 @@ constexpr double kIndexOfOwn = 24;  // bytes per id of the own batch: masked, se
 
 }  // namespace
 
-// Of the next batch, once its ids are there, on a stream beside the rest of this one.
+// Adds the indices of the next batch, once its ids are there, on a stream beside the rest of this one.
 void Lowering::hybrid_indices() {
   if (!hybrid()) return;
   OwnAmount ids;
@@ -51,9 +51,9 @@ int Lowering::exchange_owned(const FusionGroup& group, OpRole role, std::vector<
                       wire(group, back ? workload_.wire_backward : workload_.wire_forward), std::move(after));
 }
 
-// Of the passes that put received vectors into the input of the interaction, and their gradients out of it. In one node
-// the owners write the vectors there themselves, and read the gradients there; lookups of replicated rows do so
-// anywhere.
+// Returns the bytes of the passes that put received vectors into the input of the interaction, and their gradients out
+// of it. In one node the owners write the vectors there themselves, and read the gradients there; lookups of replicated
+// rows do so anywhere.
 OwnAmount Lowering::hybrid_bytes() const {
   OwnAmount bytes;
   if (on_one_node()) return bytes;

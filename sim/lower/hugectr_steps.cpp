@@ -100,7 +100,8 @@ void Lowering::add_indices() {
   }
 }
 
-// What hbm_bytes do not tell apart. `vector_bytes`: of the vectors that it writes, or of the gradients that it reads.
+// Sets the facts that hbm_bytes do not tell apart. `vector_bytes`: of the vectors that it writes, or of the gradients
+// that it reads.
 void Lowering::add_fact(Op& op, const LookupPart& part, const std::vector<double>& vector_bytes) const {
   if (!workload_.hugectr_rows()) return;
   op.indexed = index_apart();

@@ -186,8 +186,8 @@ void Lowering::connect_pipeline() {
   for (const int id : inputs_) follow(op_at(recat_), id);
 }
 
-// How far ahead of the trained batch each step works, in TorchRec's pipelines. With ids alone a pipeline moves their
-// exchange and nothing else.
+// Sets how far ahead of the trained batch each step works, in TorchRec's pipelines. With ids alone a pipeline moves
+// their exchange and nothing else.
 void Lowering::say_batches_ahead() {
   if (!pipelined()) return;
   const bool prefetch = workload_.pipeline == "prefetch_sparse_dist";

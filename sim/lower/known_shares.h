@@ -14,7 +14,7 @@
 
 namespace shardsim {
 
-// How a placement's rows are cut: tiers and flex rows by a hash, other rows as the options say.
+// Returns how a placement's rows are cut: tiers and flex rows by a hash, other rows as the options say.
 RowCut cut_of(const Placement& placement, const Table& table, const LoadOptions& options);
 
 // The bags of a table whose first id decides the others; those of one id elsewhere.
@@ -24,8 +24,8 @@ FirstIdBags first_id_bags(const Table& table, const RowHash& hash);
 // a table, and planners lower the same tables again and again.
 class KnownShares {
  public:
-  // Of the owners of one set of holders of the placement: `placement.shards()` of them. `observed`: with the table's
-  // `runtime`, where it has one.
+  // Returns the shares of the owners of one set of holders of the placement: `placement.shards()` of them. `observed`:
+  // with the table's `runtime`, where it has one.
   std::shared_ptr<const RowShares> of(const Placement& placement, const Table& table, RowCut cut, const RowHash& hash,
                                       bool observed);
 
@@ -41,7 +41,7 @@ class KnownShares {
   std::map<Key, std::shared_ptr<const HotRows>> hot_rows_;
   std::shared_ptr<RowCurves> curves_ = std::make_shared<RowCurves>();
 
-  // What tables of one kind have in common, of the last few kinds.
+  // The facts that tables of one kind have in common, for the last few kinds.
   struct Kind {
     AccessSpec access;
     double length = 0;  // of a sample, as stated
@@ -50,7 +50,7 @@ class KnownShares {
   std::deque<Kind> kinds_;
 };
 
-// Whether the result is the same as if every owner with rows had the same share of the lookups.
+// True when the result is the same as if every owner with rows had the same share of the lookups.
 bool even(const RowShares& shares, const Placement& placement);
 
 }  // namespace shardsim

@@ -16,7 +16,7 @@
 namespace shardsim {
 namespace {
 
-// Where the rows of a table lie, by its compute kernel.
+// The memory in which the rows of a table lie, by its compute kernel.
 constexpr std::array<std::pair<std::string_view, RowMemory>, 4> kMemories{{{"dense", RowMemory::hbm},
                                                                            {"fused", RowMemory::hbm},
                                                                            {"fused_uvm", RowMemory::host},
@@ -48,7 +48,7 @@ bool has_dense_gradient(const GroupMember& member) {
   return replicated(member.placement->strategy) || member.placement->compute_kernel == "dense";
 }
 
-// Whether the update is two operations, of which the second passes over all rows that are held.
+// True when the update is two operations, of which the second passes over all rows that are held.
 bool applies_apart(const GroupMember& member, const Workload& workload) {
   if (workload.update_all_rows && memory_of(member) != RowMemory::hbm)
     throw input_error(
@@ -97,7 +97,7 @@ double applied_rows(const Placement& placement, std::size_t shard) {
   return static_cast<double>(placement.shard_rows(own ? static_cast<int>(shard) : 0));
 }
 
-// Of a table whose bags follow from their first id: all rows as one owner has them.
+// Returns the shares of a table whose bags follow from their first id: all rows as one owner has them.
 RowShares one_owner(const GroupMember& member) {
   const std::uint64_t rows = member.placement->rows();
   const RowOwners owners(rows, 1, RowOrder::popularity, RowCut::blocks, {});
@@ -160,7 +160,7 @@ DrawnRows::Rows rows_of_shards(const GroupMember& member, const std::vector<doub
           in_proportion(cached ? missed_rows(member, draws) : 0, lookups, all)};
 }
 
-// What the row shards of one set of holders do in an iteration, all whom they serve together.
+// The amounts of the row shards of one set of holders in an iteration, for all ranks together that they serve.
 struct ShardAmounts {
   std::vector<double> lookups;  // [row shard]
   DrawnRows::Rows rows;
@@ -190,13 +190,13 @@ ShardAmounts drawn_amounts(const GroupMember& member, const std::vector<int>& so
   return amounts;
 }
 
-// Whether the row shard may have lookups. Of a drawn batch one with rows may, whatever was drawn.
+// True when the row shard may have lookups. In a drawn batch one with rows may, whatever was drawn.
 bool may_look_up(const GroupMember& member, const ShardAmounts& amounts, std::size_t shard) {
   if (member.drawn == nullptr) return amounts.lookups[shard] > 0;
   return member.placement->strategy == Strategy::data_parallel || member.shares()[shard] > 0;
 }
 
-// Whether the row shard writes a vector for every bag: one with rows does, also where no id falls to it.
+// True when the row shard writes a vector for every bag; one with rows does, also where no id falls to it.
 bool writes_bags(const GroupMember& member, const ShardAmounts& amounts, std::size_t shard) {
   const bool rows = member.uneven && member.items.count > 0 && member.uneven->rows_of(static_cast<int>(shard)) > 0;
   return rows || may_look_up(member, amounts, shard);

@@ -259,7 +259,7 @@ void Lowering::connect_iterations() {
   if (copy_ >= 0 && !pipelined()) op_at(copy_).after_previous = {last};
 }
 
-// Of the input of this batch, in the iteration before.
+// Returns the operations on the input of this batch that run in the iteration before.
 std::vector<int> Lowering::came_before(const GroupOps& ops) const {
   std::vector<int> ids = {ops.ids};
   const bool indexed = hybrid() && !indices_in_line();

@@ -24,8 +24,8 @@ struct LoweringOptions {
   LoadOptions load{};
   std::shared_ptr<KnownShares> known{};  // of earlier calls for the same tables; none: found anew
   bool row_growth = false;  // lookups say how their different rows grow (ComputeModelEntry::asks_row_growth)
-  // Which owners of cut rows hold which: as this draw has it (sim/lower/row_draws.h); none: by the names of tables and
-  // the seed that the load states, or else the plan.
+  // The draw that decides which owners of cut rows hold which (sim/lower/row_draws.h); none: the names of tables
+  // decide, and the seed that the load states, or else the plan.
   std::optional<int> row_draw{};
   const DrawnBatch* drawn = nullptr;   // sizes of this batch (sim/lower/drawn_programs.h); none: the expected ones
   const Software* software = nullptr;  // whose host launches all of it, and whose kernels are counted; none: no host

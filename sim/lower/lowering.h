@@ -172,7 +172,7 @@ class Lowering {
   bool shuffles() const { return !workload_.dense.measured; }  // passes over vectors; a measured rest holds them
   bool exchanges() const;
   OwnAmount tier_bytes() const;  // of tier_merge and tier_split_gradient; with ids alone they order the vectors of all
-  // Of the dense part, as in Op.
+  // The precision of the dense part, as Op has it.
   std::string precision() const { return workload_.dense.precision == "fp32" ? "" : workload_.dense.precision; }
   // The label of an exchange: the type of its first table's vectors.
   std::string wire(const FusionGroup& group, const std::optional<WireDtype>& stated) const;
@@ -198,7 +198,7 @@ class Lowering {
   int keep_ = -1, sort_ = -1;         // of HugeCTR's pipeline
   std::vector<int> splits_, inputs_;  // their exchanges
 
-  // Of the backward pass.
+  // The state of the backward pass.
   std::vector<DenseStep> steps_;
   std::vector<PerRank> step_flops_;  // [step]
   std::size_t step_ = 0;

@@ -8,9 +8,9 @@
 
 namespace shardsim {
 
-// What the batches of the ranks bring to a step: one number where it is the same on all ranks, else one each. Whether
-// the step exists must not depend on what was drawn: so an amount of drawn batches says, too, whether it can be above
-// 0.
+// The amounts that the batches of the ranks bring to a step: one number where it is the same on all ranks, else one
+// each. Whether the step exists must not depend on what was drawn: so an amount of drawn batches says, too, whether it
+// can be above 0.
 struct OwnAmount {
   PerRank of;
   bool any = false;  // above 0 on some rank, or in some other drawn batch

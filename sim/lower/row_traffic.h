@@ -5,7 +5,7 @@
 
 namespace shardsim {
 
-// What one rank reads and writes for the lookups of one placement (docs/lowering.md, "Bytes in device memory").
+// The reads and writes of one rank for the lookups of one placement (docs/lowering.md, "Bytes in device memory").
 struct RowTraffic {
   double row = 0, state = 0;         // bytes of a row, and of what the optimizer keeps of it
   double forward = 0, backward = 0;  // HugeCTR: bytes of a vector that is written, and of its gradient
@@ -15,7 +15,7 @@ struct RowTraffic {
   double touched_by_more = 0;        // different rows of kMoreIds as many lookups
 };
 
-// Which kernels do it.
+// The kernels that do it.
 enum class RowKernels { fused, per_table, hugectr, in_place };
 RowKernels row_kernels_of(const Workload& workload);
 

@@ -15,7 +15,7 @@ BytesByRank zeros(const Program& program) {
   return BytesByRank(static_cast<std::size_t>(program.world_size), 0);
 }
 
-// What each member of each rank set of the op's group has, by rank.
+// Returns the bytes of each member of each rank set of the op's group, by rank.
 template <class OfMember>
 BytesByRank by_member(const Program& program, const Op& op, OfMember of_member) {
   BytesByRank bytes = zeros(program);
@@ -77,7 +77,7 @@ BytesByRank half_of(const PerRank& moved) {
   return bytes;
 }
 
-// Of an all_gather a rank gives a chunk, of a reduce_scatter it gets one.
+// A rank gives a chunk to an all_gather, and gets one from a reduce_scatter.
 BytesByRank moved_by(const Program& program, const Op& exchange, bool given) {
   if (exchange.op_class == OpClass::all_to_all) {
     const int size = static_cast<int>(program.groups.at(exchange.group).front().size());  // of every set

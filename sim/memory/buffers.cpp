@@ -12,8 +12,8 @@
 namespace shardsim {
 namespace {
 
-// What an operation in this role writes of vectors and gradients; none: nothing of them that stays beside what it
-// reads.
+// Returns the part of memory for the vectors or gradients that an operation in this role writes; none: it writes none
+// that stay beside what it reads.
 std::optional<MemoryPart> part_written(OpRole role) {
   if (role == OpRole::sum_gradient) return MemoryPart::table_gradients;
   if (role < OpRole::lookup || role == OpRole::divide_gradient) return std::nullopt;
@@ -27,7 +27,8 @@ std::optional<MemoryPart> part_written(OpRole role) {
 // HugeCTR's index of a lookup: the row's place among the different ones, and the vector's (4 bytes each).
 constexpr double kRowIndexBytes = 8;
 
-// Whether it has vectors or gradients in hand: it reads those of the operations that it waits for.
+// True when an operation in this role has vectors or gradients in hand: it reads those of the operations that it waits
+// for.
 bool works_on_vectors(OpRole role) {
   return part_written(role) || role == OpRole::dense_forward || role == OpRole::dense_backward ||
          role == OpRole::divide_gradient || role == OpRole::sum_duplicates || role == OpRole::update ||
@@ -116,7 +117,7 @@ class BufferList {
     read(buffer, OpRole::prefetch_rows);
   }
 
-  // Where the vectors of each row's lookups lie, for the update.
+  // Adds the index of the vectors of each row's lookups, for the update.
   void add_index(const Op& index) {
     BytesByRank bytes;
     for (const double lookups : index.lookups.values) bytes.push_back(std::llround(kRowIndexBytes * lookups));
@@ -169,7 +170,7 @@ class BufferList {
     read(positions, OpRole::merge_tiers);
   }
 
-  // What is sent, of tables cut by rows once more in their buckets.
+  // Adds the input that is sent; that of tables cut by rows is there once more in their buckets.
   void add_permuted(const Op& pass) {
     const bool buckets = pass.role == OpRole::bucketize;
     BytesByRank bytes = half_of(pass.hbm_bytes);
@@ -203,8 +204,8 @@ class BufferList {
     if (!any(OpRole::permute_inputs)) add(MemoryPart::inputs, exchange.id, moved_by(program_, exchange, true));
   }
 
-  // What waits for the writer reads what it wrote; what works in place hands it on. The dense part reads vectors
-  // forward and, where they meet the interaction, backward. Gradients by tier stay until their exchange.
+  // An operation that waits for the writer reads what it wrote; one that works in place hands it on. The dense part
+  // reads vectors forward and, where they meet the interaction, backward. Gradients by tier stay until their exchange.
   void add_vectors(MemoryPart part, const Op& writer) {
     const bool by_tier = writer.role == OpRole::split_gradient_tiers;
     std::set<int> readers;
@@ -242,8 +243,8 @@ class BufferList {
            next.role == OpRole::dense_forward;
   }
 
-  // Whether a step reads gradients of the own batch as the dense part makes them: it is the first on their way. A step
-  // behind the split by tiers reads the tiers; what is in none of them comes from the dense part.
+  // True when a step reads gradients of the own batch as the dense part makes them: it is the first on their way. A
+  // step behind the split by tiers reads the tiers; what is in none of them comes from the dense part.
   bool needs_gradient(const Op& reader) const {
     if (reader.role == OpRole::sum_duplicates) return true;
     if (reader.role == OpRole::split_gradient_tiers || reader.role == OpRole::order_gradient) return true;
@@ -258,7 +259,7 @@ class BufferList {
            });
   }
 
-  // What the dense part makes, or the sums of its gradients by id.
+  // Returns the operation that makes these gradients: the one that sums them by id, or else the dense part.
   int gradient_writer(const Op& reader) const {
     const auto sums = [&](int before) { return op(before).role == OpRole::sum_duplicates; };
     const auto found = std::ranges::find_if(reader.after, sums);

@@ -10,7 +10,7 @@ namespace shardsim {
 // place one by one, and temporary memory of kernels.
 double dense_activation_bytes(const Workload& workload, bool bottom);
 
-// Whether the workload tells its layers: a measured rest, or parameters alone, say nothing of activations.
+// True when the workload tells its layers; a measured rest, or parameters alone, say nothing of activations.
 bool tells_dense_activations(const DensePart& dense);
 
 }  // namespace shardsim

@@ -10,14 +10,14 @@
 namespace shardsim {
 namespace {
 
-// What ends when another begins is gone before it: instants this much of an iteration apart are one.
+// A buffer that ends when another begins is gone before it: instants this much of an iteration apart are one.
 constexpr double kInstant = 1e-9;
 
 struct Lifetime {
   double start = 0, end = 0;
 };
 
-// When each operation ran, by rank and operation; start above end where it did not.
+// The time at which each operation ran, by rank and operation; start above end where it did not.
 class Times {
  public:
   Times(const Timeline& timeline, std::size_t ops)
@@ -81,8 +81,8 @@ class Peaks {
     return life;
   }
 
-  // Of this iteration's buffer and of those of the iterations around it what falls into one period. An operation that
-  // starts at an instant finds gone what ended there.
+  // Adds the part of this iteration's buffer, and of those of the iterations around it, that falls into one period. An
+  // operation that starts at an instant finds gone what ended there.
   void add(const Buffer& buffer, std::int64_t bytes, int rank) {
     const Lifetime& wrote = times_.of(rank, buffer.writer);
     if (wrote.start > wrote.end) return;
@@ -99,7 +99,7 @@ class Peaks {
     }
   }
 
-  // What was alive when the period began was made so by an operation that starts in it, too: that one counts.
+  // A buffer that was alive when the period began was made so by an operation that starts in it, too: that one counts.
   MemoryPeak highest(const MemoryAmounts& resident) const {
     MemoryPeak peak;
     peak.amounts = resident;

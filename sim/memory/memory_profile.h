@@ -14,7 +14,7 @@
 
 namespace shardsim {
 
-// What device memory holds (docs/lowering.md, "What device memory holds"). The first four stay for the whole run.
+// The parts of device memory (docs/lowering.md, "What device memory holds"). The first four stay for the whole run.
 enum class MemoryPart {
   tables,           // rows of embedding tables, of a cached table its cache
   optimizer,        // state of these rows
@@ -75,9 +75,9 @@ struct Buffer;
 MemoryProfile memory_profile(const Program& program, const std::vector<Buffer>& buffers, const Timeline& timeline,
                              const Plan& plan, const Workload& workload);
 
-// What stays in each rank's device memory between operations, by rank: rows and their optimizer states (fp32, beside
-// the rows; none of a table in host memory), caches of kCacheLoadFactor of the rows with (4 + 16 kCacheLoadFactor)
-// bytes of bookkeeping per row, dense parameters with their state.
+// Returns the bytes that stay in each rank's device memory between operations, by rank: rows and their optimizer states
+// (fp32, beside the rows; none of a table in host memory), caches of kCacheLoadFactor of the rows with (4 + 16
+// kCacheLoadFactor) bytes of bookkeeping per row, dense parameters with their state.
 std::vector<MemoryAmounts> resident_memory(const Plan& plan, const Workload& workload, int world_size);
 
 }  // namespace shardsim

@@ -8,7 +8,7 @@
 
 namespace shardsim {
 
-// How far off predictions of one class are. Errors are ln(observed / predicted). They are assumed to follow Student's t
+// The errors of predictions of one class. Errors are ln(observed / predicted). They are assumed to follow Student's t
 // distribution with 4 degrees of freedom around 0, which has heavy tails, times a scale. The mean absolute error of
 // this distribution equals the scale, so that no fit is needed. The errors of one system say little about another
 // system, so the scale of a class is the mean over its systems of their mean absolute errors, however many rows a
@@ -18,11 +18,12 @@ class ClassErrors {
  public:
   explicit ClassErrors(std::map<std::string, std::map<std::string, double>> sizes) : sizes_(std::move(sizes)) {}
 
-  // Of the rows that nothing was fitted to.
+  // Takes the rows that nothing was fitted to.
   explicit ClassErrors(const std::vector<Residual>& residuals);
 
-  // Of "a/b/c", from "a" down; classes nobody measured have the scale of the one above them. `left_out`: a system that
-  // must not judge itself; "": none. A class of which nothing at all is known has the scale of a guess.
+  // The scale of errors of class "a/b/c", found from "a" down; classes nobody measured have the scale of the one above
+  // them. `left_out`: a system that must not judge itself; "": none. A class of which nothing at all is known has the
+  // scale of a guess.
   double scale(const std::string& error_class, const std::string& left_out = "") const;
   int systems(const std::string& error_class, const std::string& left_out = "") const;
 
@@ -38,12 +39,11 @@ inline constexpr double kCoverage = 0.8;
 
 // The scale of a part of which nothing was published: within a factor of 1.5 in four cases of five.
 double guess_scale();
-// What a constant that is a guess adds to the scale of a part, which hangs on others too: a factor of 1.25 in four
-// cases of five.
+// The scale that a guessed constant adds to a part, which hangs on others too: a factor of 1.25 in four cases of five.
 double guessed_constant_scale();
 // Between which four errors in five lie: -x and +x, of an error of scale 1.
 double coverage_quantile();
-// Of one error: the chance that an error of scale 1 is at most `value`.
+// Returns the chance that an error of scale 1 is at most `value`.
 double error_chance(double value);
 
 }  // namespace shardsim

@@ -9,8 +9,8 @@
 
 namespace shardsim {
 
-// How often the intervals of one kind of predictions hold what was observed; each is judged by errors that leave its
-// own system out.
+// The share of the intervals of one kind of predictions that hold what was observed; each is judged by errors that
+// leave its own system out.
 struct CoverageFigures {
   std::string kind;  // "iterations", "collectives", or a class of them
   int rows = 0, systems = 0;
@@ -39,9 +39,9 @@ struct Coverage {
   std::array<ChanceBin, 3> bins;
 };
 
-// Of everything that the model knows. Pairs: published and emulated runs that differ in plan, cluster or number of
-// GPUs, with the same batch or the same batch per GPU, and by more than 5 % in the observed time; runs that differ in
-// nothing of this are averaged first.
+// The coverage of everything that the model knows. Pairs: published and emulated runs that differ in plan, cluster or
+// number of GPUs, with the same batch or the same batch per GPU, and by more than 5 % in the observed time; runs that
+// differ in nothing of this are averaged first.
 Coverage coverage_of(const ErrorModel& model);
 
 // The tables of docs/confidence.md.

@@ -30,7 +30,8 @@ std::string words_of(const SourcedValue* value) {
   return fmt::format("{} from {}", value->value, few ? join(value->fitted_on) : value->source);
 }
 
-// Of constants that both were measured for, or one of them; what both have from the same measurements is alike.
+// Returns the constants that were measured for both, or for one of them; constants that both have from the same
+// measurements are alike.
 std::vector<std::string> unlike_constants(const ComparedCluster& first, const ComparedCluster& second) {
   const auto of_first = constants_of(first), of_second = constants_of(second);
   std::vector<std::string> texts;

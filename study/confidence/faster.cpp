@@ -8,7 +8,7 @@
 namespace shardsim {
 namespace {
 
-// Whether nothing that we know tells them apart: two names of one plan.
+// True when nothing that we know tells them apart: two names of one plan.
 bool same_figures(double first_ms, const Interval& first, double second_ms, const Interval& second) {
   return first_ms == second_ms && first.parts == second.parts && first.setting.cluster == second.setting.cluster &&
          first.setting.software == second.setting.software && first.setting.version == second.setting.version;

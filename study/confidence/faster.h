@@ -4,17 +4,17 @@
 
 namespace shardsim {
 
-// How much the time of one and the same run varies when it is repeated, in ln(time): the mean deviation of the runs, as
-// it follows from their range, averaged over the rows of scenarios/accuracy/repeats.csv (5 or 10 runs each). A smaller
-// difference between two plans is not known, however much of their errors they share.
+// The variation of one and the same run when it is repeated, in ln(time): the mean deviation of the runs, as it follows
+// from their range, averaged over the rows of scenarios/accuracy/repeats.csv (5 or 10 runs each). A smaller difference
+// between two plans is not known, however much of their errors they share.
 inline constexpr double kRepeatScale = 0.0073;
 
-// Two iterations, and how sure their order is. What they share is left out: on one cluster the errors of a class of
-// operations are the same in both, so that only the difference of what they spend in it counts; the error that whole
-// iterations of a software have in addition to those of their parts counts to the degree to which the two consist of
-// different parts. On different clusters the errors of parts are independent. Where hot rows lie is the same for both:
-// what counts is how their difference varies from placement to placement. Both repeat with an error of their own,
-// unless the two are one plan.
+// Two iterations, and how sure their order is. The errors that they share are left out: on one cluster the errors of a
+// class of operations are the same in both, so that only the difference of what they spend in it counts; the error that
+// whole iterations of a software have in addition to those of their parts counts to the degree to which the two consist
+// of different parts. On different clusters the errors of parts are independent. The places of hot rows are the same
+// for both: what counts is how their difference varies from placement to placement. Both repeat with an error of their
+// own, unless the two are one plan.
 struct Difference {
   double log_ratio = 0;  // ln(second / first), predicted
   double scale = 0;      // of its error
@@ -22,7 +22,7 @@ struct Difference {
   double first_is_faster() const;  // chance, 0 to 1
   // The same of two that are known to differ by more than this, of ln(second / first); needs a scale above 0.
   double first_is_faster_by(double least) const;
-  // How much longer the first is expected to take than the second where it turns out slower, on average over all
+  // The time by which the first is expected to be longer than the second where it turns out slower, on average over all
   // outcomes; relative to the second.
   double expected_regret() const;
 };

@@ -18,13 +18,13 @@ struct UncertainPart {
   bool operator==(const UncertainPart&) const = default;
 };
 
-// What was drawn for an iteration.
+// The spread of an iteration over what was drawn for it.
 struct DrawnSpread {
   double batches = 0;                // relative standard error of a mean over drawn batches
   std::vector<double> placements{};  // as Interval::placements
 };
 
-// Where an iteration is likely to end up, and what that rests on (docs/confidence.md).
+// The range in which an iteration is likely to end up, and what that rests on (docs/confidence.md).
 struct Interval {
   double low_ms = 0, high_ms = 0;
   double coverage = kCoverage;       // the chance that it ends up between them
@@ -42,13 +42,13 @@ struct Interval {
   bool operator==(const Interval&) const = default;
 };
 
-// What published times say of our errors.
+// Our errors, as far as published times tell them.
 class ErrorModel {
  public:
   explicit ErrorModel(std::vector<Residual> residuals);
 
-  // Of an iteration of `ms`, whose parts add up to it, and of what is not known of it beside their errors.
-  // `left_out`: the system whose own iterations do not count; "": none.
+  // Returns the interval of an iteration of `ms`, whose parts add up to it; `spread`: what is not known of it beside
+  // their errors. `left_out`: the system whose own iterations do not count; "": none.
   Interval interval(double ms, const IterationSetting& setting, const std::vector<IterationPart>& parts,
                     const DrawnSpread& spread = {}, const std::string& left_out = "") const;
   // The same without words: `basis` and `outside` are empty.
@@ -71,7 +71,7 @@ class ErrorModel {
 // Relative scale of a sum of parts whose errors are independent between classes and the same within one.
 double composed_scale(const std::vector<UncertainPart>& parts, double total_ms);
 
-// What of a setting no published iteration has, each in words; empty when all of it was measured.
+// Returns the parts of a setting that no published iteration has, each in words; empty when all of it was measured.
 std::vector<std::string> outside_of(const IterationSetting& setting, const std::vector<Residual>& residuals,
                                     const std::string& left_out = "");
 

@@ -5,7 +5,7 @@
 
 namespace shardsim {
 
-// What a simulation says of an iteration to whoever judges how sure it is.
+// The figures of a simulated iteration for whoever judges how sure it is.
 struct JudgedIteration {
   double ms = 0;                      // of drawn batches the mean
   const Timeline& timeline;           // of drawn batches that of one of them
@@ -20,8 +20,8 @@ class IterationJudge {
 
   // `left_out` as for ErrorModel::interval().
   Interval interval(const Case& item, const JudgedIteration& iteration, const std::string& left_out = "") const;
-  // What two cases are compared by, and nothing that is only told: `basis` and `outside` are empty, and so are the
-  // words of the setting for the model and the plan. For those who ask thousands of times.
+  // Returns all that two cases are compared by, and no words: `basis` and `outside` are empty, and so are the words of
+  // the setting for the model and the plan. It is for those who ask thousands of times.
   Interval wordless_interval(const Case& item, const JudgedIteration& iteration) const;
 
   const ErrorModel& errors() const { return errors_; }

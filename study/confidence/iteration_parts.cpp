@@ -46,7 +46,7 @@ std::string plan_words(const Case& item) {
   return words;
 }
 
-// What host and loader take whatever the model is: versions of one software differ in it.
+// The times of host and loader, which are the same whatever the model is: versions of one software differ in them.
 std::string version_words(const Software& software) {
   return fmt::format("{:.4g} ms an iteration, {:.4g} us a sample", software.fixed.ms(), software.per_sample.us());
 }
@@ -55,14 +55,14 @@ bool is_guess(const SourcedValue& constant) {
   return !constant.fitted && constant.source.starts_with("guess");
 }
 
-// Which parts of an iteration hang on constants that are guesses.
+// The parts of an iteration that hang on constants that are guesses.
 struct Guesses {
   std::set<std::string, std::less<>> classes;  // "host", "kernel/lookup", "in_node", "across_nodes"
 
   bool has(std::string_view error_class) const { return classes.contains(error_class); }
 };
 
-// Of the GPU's kernels; copies are part of everything.
+// Adds guesses of the GPU's kernels; copies are part of everything.
 void add_kernel_guesses(Guesses& guesses, const Case& item, const GpuTable& gpus) {
   if (is_roofline(item.compute_model)) guesses.classes.insert({"kernel/lookup", "kernel/update", "kernel/product"});
   const bool by_kernels = compute_model_name(item.compute_model) == "gpu_kernels";
@@ -101,7 +101,7 @@ Guesses guesses_of(const Case& item, const GpuTable& gpus) {
   return guesses;
 }
 
-// Of an operation's first group.
+// Returns the shape of an operation's first group.
 GroupShape shape_of(const Timeline& timeline, const std::string& name) {
   const int per_node = std::max(1, timeline.ranks_per_node);
   const auto op = std::ranges::find(timeline.ops, name, &Timeline::OpInfo::name);
@@ -115,7 +115,8 @@ GroupShape shape_of(const Timeline& timeline, const std::string& name) {
   return {static_cast<int>(ranks.size()), static_cast<int>(nodes.size()), per_node, per_node};
 }
 
-// What a calibration of the cluster left out says of such calls, where its constants hold for them.
+// Returns the scale of the errors on such calls that a calibration of the cluster left out, where its constants hold
+// for them.
 std::optional<double> own_scale_of(const ClusterSpec& spec, const std::string& op_class, const GroupShape& group,
                                    std::int64_t bytes) {
   const std::optional<CollectiveKind> kind = collective_kind_named(op_class);
@@ -137,7 +138,7 @@ std::string compute_class(std::string_view op_class) {
   return op_class == "dense" ? "kernel/product" : "kernel/" + std::string(op_class);
 }
 
-// Of a call of the collective `name`: on the rank that moves most, in the mean over its calls.
+// Returns the bytes of a call of the collective `name`: on the rank that moves most, in the mean over its calls.
 std::int64_t call_bytes(const Timeline& timeline, const std::string& name) {
   std::vector<std::int64_t> bytes(static_cast<std::size_t>(timeline.world_size)), calls(bytes.size());
   for (const Span& span : timeline.spans) {

@@ -14,12 +14,12 @@ namespace shardsim {
 // counts.
 std::string collective_error_class(std::string_view kind, bool across, std::string_view transport, std::int64_t bytes);
 
-// What a simulated case ran on and with.
+// Returns the setting that a simulated case ran on and with.
 IterationSetting setting_of(const Case& item, int gpus);
 
-// What an iteration of `ms` is made of: what its critical path runs over, by the class of its errors. Waiting is not on
-// the path, but what is waited for is. The parts add up to `ms`; what of the path is no operation is spread over them.
-// `path`: path_times() of the iteration of `timeline`. A path that is not known is one part, of class "kernel".
+// Returns the parts of an iteration of `ms`: what its critical path runs over, by the class of its errors. Waiting is
+// not on the path, but what is waited for is. The parts add up to `ms`; what of the path is no operation is spread over
+// them. `path`: path_times() of the iteration of `timeline`. A path that is not known is one part, of class "kernel".
 std::vector<IterationPart> parts_of(const Case& item, double ms, const Timeline& timeline,
                                     const std::vector<PathTime>& path, const GpuTable& gpus);
 

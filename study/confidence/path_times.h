@@ -8,7 +8,7 @@
 
 namespace shardsim {
 
-// What the operations of one name add to an iteration.
+// The time that the operations of one name add to an iteration.
 struct PathTime {
   std::string operation;
   std::string op_class;  // as Timeline::OpInfo has it
@@ -16,9 +16,9 @@ struct PathTime {
   bool operator==(const PathTime&) const = default;
 };
 
-// What of the critical path operations of each name take, in the order of the Program. Of a host only the time in which
-// its GPU has nothing to do: what the GPU does meanwhile would take as long if the host were faster, so that time is
-// its. What of the path is no operation is left out.
+// Returns the time of the operations of each name on the critical path, in the order of the Program. For an operation
+// of a host, it is only the time in which its GPU has nothing to do: what the GPU does meanwhile would take as long if
+// the host were faster, so that time is its. The parts of the path that are no operation are left out.
 std::vector<PathTime> path_times(const Program& program, const CriticalPath& path);
 
 }  // namespace shardsim

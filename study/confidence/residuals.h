@@ -17,7 +17,7 @@ struct IterationPart {
   bool operator==(const IterationPart&) const = default;
 };
 
-// What an iteration ran on and with: those that have some of it in common have errors in common.
+// The hardware, software and model of an iteration: those that have some of it in common have errors in common.
 struct IterationSetting {
   std::string software;   // name of a preset; "none" where no host is simulated
   std::string version;    // what a case states of it that tells versions apart, in words; may be empty
@@ -47,7 +47,7 @@ struct Residual {
 
   bool is_iteration() const { return error_class.starts_with("iteration/"); }
   bool is_whole() const { return is_iteration() || error_class.starts_with("emulated/"); }  // an iteration anywhere
-  // Of a network that no fit is about: no accuracy is claimed there.
+  // True for a network that no fit is about: no accuracy is claimed there.
   bool out_of_model() const { return error_class.starts_with("foreign_collective/"); }
   double error() const;  // ln(observed / predicted): above 0, we predict too short
 };

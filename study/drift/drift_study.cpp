@@ -76,7 +76,8 @@ void grow_batch(Workload& workload, const DriftOptions& options, int day) {
   require_sizes(workload, options.batch_place, "batch", day);
 }
 
-// Of the accesses of a day a share `stays` goes where it went on day 0, and the others to any row: what each tier gets.
+// Sets the accesses of each tier: a share `stays` of a day's accesses goes where it went on day 0, and the others to
+// any row.
 void rotate(Table& table, const std::vector<Placement>& tiers, double stays) {
   const AccessDistribution rows = table.distribution();
   ObservedAccess observed;

@@ -6,7 +6,7 @@
 
 namespace shardsim {
 
-// When to make a new plan, as far as the days of a drift tell.
+// The advice on when to make a new plan, as far as the days of a drift tell.
 struct Resharding {
   // Days from one plan to the next with the least time lost per day: to plans that are old, and to moving and pausing.
   // A new plan is taken to age as that of day 0 did; what that one loses on day 0 already is not its age. None: within

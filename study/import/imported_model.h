@@ -62,7 +62,7 @@ Dtype imported_dtype(const std::string& text, const Place& place);
 // Refuses a model without tables, with over 100,000, and two tables of one name: Failure::input.
 void check_tables(const ImportedModel& model);
 
-// Whether a key is there and not null, as Python writes None.
+// True when a key is there and not null, as Python writes None.
 bool is_given(const Tree* tree);
 
 // A word in lower case, with "_" for blanks and hyphens.

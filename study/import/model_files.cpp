@@ -24,7 +24,7 @@ std::string comment_lines(const std::string& text) {
   return wrapped(printable(text), kCommentWidth, "# ");
 }
 
-// Of very many features what they have in common is said once, for the file has to be read, too.
+// Facts that very many features have in common are said once, for the file has to be read, too.
 bool shares_factor(const Table& table) {
   constexpr std::size_t kMany = 1000;
   const double factor = table.features.front().pooling_factor;
@@ -131,7 +131,7 @@ std::string indented_lines(const std::string& text, const std::string& by) {
   return result;
 }
 
-// How many nodes of how many GPUs the scenario states; 0: what the cluster says.
+// The number of nodes, and of GPUs on each, that the scenario states; 0: what the cluster says.
 struct StatedShape {
   std::int64_t nodes = 0, gpus = 0;
 };
@@ -180,8 +180,8 @@ std::string imported_scenario(const ImportedModel& model, const ImportSetting& s
                      imported_cluster(setting, stated_shape(model, setting)), compute, kHostLine, workload, plan);
 }
 
-// What is told of the file that was made, as told of the one that it is made from: the first is not written, and nobody
-// has seen it. It has one line for each table, in their order, and the place of that is the table's.
+// An error in the file that was made, told as one in the file that it is made from: the first is not written, and
+// nobody has seen it. It has one line for each table, in their order, and the place of that is the table's.
 Error told_of_source(const Error& error, const ImportedModel& model, const std::string& text) {
   const auto end = text.begin() + static_cast<std::ptrdiff_t>(text.find("tables:\n"));
   const auto table = error.place().line - 2 - std::count(text.begin(), end, '\n');

@@ -8,7 +8,7 @@
 
 namespace shardsim {
 
-// What a scenario says that no table does.
+// The statements of a scenario that no table makes.
 struct ImportSetting {
   std::string made_by;                // the command, for the first line of each file
   std::string cluster = "dgx_h100";   // as the scenario names it

@@ -50,7 +50,7 @@ char delimiter_of(std::string_view text) {
   return best;
 }
 
-// Where each known column stands; what nobody knows is left out and told, unless it looks like one that is misspelt.
+// The position of each known column; unknown ones are left out and told, unless they look like one that is misspelt.
 class Columns {
  public:
   Columns(const CsvTable& table, std::vector<std::string>& left_out) : table_(table) {

@@ -40,7 +40,7 @@ std::vector<double> numbers_of(const Tree& map, const char* key) {
   return numbers;
 }
 
-// What ParameterConstraints say of a table's lookups: one number for each of its features.
+// The statements of ParameterConstraints about a table's lookups: one number for each of its features.
 struct Lookups {
   const Tree* stated = nullptr;  // null: nothing
   std::vector<double> factors, poolings;
@@ -73,7 +73,7 @@ Lookups stated_lookups(const StatedConstraints& constraints, const std::string& 
   return lookups;
 }
 
-// Of configurations that were read already.
+// Adds the names of configurations that were read already.
 void add_config_names(const Tree& tables, std::vector<std::string>& names) {
   for (const auto& [module, list] : tables.fields) add_config_names(list, names);
   for (const Tree& config : tables.items) names.push_back(config.find("name")->scalar);

@@ -12,7 +12,7 @@ constexpr int kMostPlannedRanks = 64;
 constexpr std::size_t kMostPlannedTables = 64;
 constexpr double kTellingPlan = 0.01;  // of an iteration
 
-// What the planner is asked in another way, and how a reader asks it.
+// Another question to the planner, and how a reader asks it.
 struct OtherPlan {
   std::string how, remedy;
   Case item;

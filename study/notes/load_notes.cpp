@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <iterator>
+#include <limits>
 #include <optional>
 
 #include "base/statistics.h"
@@ -172,7 +173,10 @@ struct FullRank {
 
 FullRank full_rank(const RankLoads& loads, int rank) {
   const auto at = static_cast<std::size_t>(rank);
-  const auto lift = [&](const RankLoads::OfTable& of) { return of.lookups[at] - mean(of.lookups); };
+  const auto lift = [&](const RankLoads::OfTable& of) {
+    // The entry without a name holds all tables beyond those that are told apart: no advice is about it.
+    return of.table.empty() ? -std::numeric_limits<double>::infinity() : of.lookups[at] - mean(of.lookups);
+  };
   return {at, &*std::ranges::max_element(loads.tables, {}, lift)};
 }
 

@@ -24,7 +24,7 @@ bool is_asked(const CaseResult& result, const PreparedCase& prepared) {
          std::ranges::any_of(item.workload.tables, may_remove_duplicates);
 }
 
-// Of exchanges of sequences in this role, over all ranks.
+// Returns the bytes of exchanges of sequences in this role, over all ranks.
 double bytes_exchanged(const Program& program, OpRole role) {
   double bytes = 0;
   for (const Op& op : program.ops) {

@@ -20,14 +20,14 @@ namespace {
 constexpr double kRoundedItems = 1.5;  // items that rounding may take from a table in three tiers
 constexpr double kCertain = 1 - 1e-3;  // expected different rows are known to 1e-3
 
-// What every plan has: the dense part and the copy of the batch, of a rank at full speed. Seconds.
+// The times that every plan has: the dense part and the copy of the batch, of a rank at full speed. Seconds.
 struct GivenTimes {
   double top = 0, bottom = 0, optimizer = 0, copy = 0;
   double last_bucket = 0, buckets = 0;  // all-reduces of the dense part
   double rows = 0;                      // lookups and updates of a measured rest
 };
 
-// What the embeddings take at least, over all ranks.
+// The least work of the embeddings, over all ranks.
 struct LeastWork {
   double lookup = 0, update = 0;  // seconds at full speed
   double starts = 0;              // of kernels, on each rank
@@ -44,7 +44,7 @@ Plan replicated_plan(const Workload& workload, const Cluster& cluster) {
 }
 
 // With all tables replicated, without the reductions of their rows, which may be absurdly long, and without the host.
-// What is reduced in one call is so here, too, and the dense part runs the kernels of the case's software.
+// Parts that are reduced in one call are so here, too, and the dense part runs the kernels of the case's software.
 Program dense_program(const Case& item, const Cluster& cluster) {
   Workload workload = item.workload;
   workload.dense.all_reduce.one_call = false;
@@ -156,7 +156,7 @@ class TableBound {
 
  private:
   double batch() const { return static_cast<double>(workload_.batch_per_gpu); }
-  // Of one rank's batch, in the rows behind the first ones.
+  // Returns the different ids of one rank's batch, in the rows behind the first ones.
   double different_ids(std::uint64_t first) const {
     const double draws = batch() * access_.sum(first, table_.rows);
     return draws > 0 ? access_.expected_distinct(first, table_.rows, draws) : 0;
@@ -214,7 +214,7 @@ double rate_inwards(const Cluster& cluster) {
   return rate;
 }
 
-// Whether the embeddings' kernels take times that are sums of rates, which TableBound knows, one after the other.
+// True when the embeddings' kernels take times that are sums of rates, which TableBound knows, one after the other.
 bool counts_kernels(const Case& item) {
   return !item.workload.dense.measured && !item.workload.hugectr_rows() && is_roofline(item.compute_model);
 }

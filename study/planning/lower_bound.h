@@ -32,8 +32,8 @@ namespace shardsim {
 // Errors: those of lowering (Failure::input).
 Seconds lower_bound(const Case& item, const Cluster& cluster);
 
-// What the bound of this case leaves out, so that it may lie far below every plan, with the reason; "" where it counts
-// all that the list above has.
+// Returns the parts that the bound of this case leaves out, so that it may lie far below every plan, with the reason;
+// "" where it counts all that the list above has.
 std::string lower_bound_lacks(const Case& item);
 
 }  // namespace shardsim

@@ -20,7 +20,7 @@ bool is_always_there(const Op& op) {
   return is_given(op.role) && op.fusion < 0;
 }
 
-// Of the one all-reduce what every plan has: `plan` may replicate more than fits anywhere.
+// Leaves in the one all-reduce only what every plan has: `plan` may replicate more than fits anywhere.
 void leave_out_rows(Program& program, const DensePart& dense) {
   constexpr std::int64_t kFp32Bytes = 4;
   const std::int64_t elements = (dense.parameters.count + kFp32Bytes - 1) / kFp32Bytes;

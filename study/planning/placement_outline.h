@@ -12,10 +12,10 @@
 
 namespace shardsim {
 
-// What keeps apart the operations that placements add to: LoadStep::key. `program` is `plan` lowered.
+// Returns the key that keeps apart the operations that placements add to: LoadStep::key. `program` is `plan` lowered.
 std::string load_key(const Op& op, const Program& program, const Plan& plan, const Workload& workload);
 
-// How a Program is lowered that is only priced: without the launches of its host. `software` may be null.
+// Returns the options for a Program that is only priced: without the launches of its host. `software` may be null.
 LoweringOptions priced_options(bool overlap, const Software* software);
 
 // The operations of an iteration of the plan, without the amounts of its placements. `overlap` as for lower();

@@ -14,7 +14,7 @@ std::optional<double> iteration_of(const PlannerComparison& comparison, const st
   return found == comparison.planners.end() ? std::nullopt : found->fitting_ms();
 }
 
-// Whether all planners that solve anything solve this one.
+// True when all planners that solve anything solve this one.
 bool is_common(const PlannerComparison& comparison, const std::vector<PlannerTotal>& planners) {
   return std::ranges::all_of(planners, [&](const PlannerTotal& total) {
     return total.solved == 0 || iteration_of(comparison, total.planner);

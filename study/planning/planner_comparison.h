@@ -11,7 +11,7 @@ namespace shardsim {
 struct CaseResult;
 struct Scenario;
 
-// What a planner states of the plan that it made.
+// The figures that a planner states of the plan that it made.
 struct PlannerFigures {
   std::map<std::string, double> values;  // by name; "cost_ms": the time of an iteration that it minimised
   std::string trained_on;                // what labelled the data that its costs were learned from; "": nothing did
@@ -23,8 +23,8 @@ struct ComparedPlan {
   std::string planner;  // by which the comparison names it
   std::optional<double> iteration_ms =
       {};  // simulated; none: it made no plan, because nothing fits or it refuses the tables
-  // Of the fullest GPU, where it has a plan that does not fit: at the simulated peak, or by the memory model, which
-  // refuses a plan before it is simulated.
+  // The bytes over on the fullest GPU, where it has a plan that does not fit: at the simulated peak, or by the memory
+  // model, which refuses a plan before it is simulated.
   std::optional<std::int64_t> bytes_over = {};
   std::string reason = {};  // why it has none; "" where it has
   PlannerFigures figures = {};
@@ -48,12 +48,13 @@ struct PlannerComparison {
   std::string lower_bound_lacks;              // what that bound does not count; "" where it counts all
   std::vector<ComparedPlan> planners;         // in the scenario's order
 
-  // How many times as long as the bound a plan takes; none where one is not known, or the bound does not hold for it.
+  // Returns how many times as long as the bound a plan takes; none where one is not known, or the bound does not hold
+  // for it.
   std::optional<double> times_bound(const ComparedPlan& plan) const;
-  // Of the plans that fit; where none does, of all that were simulated; none where no planner has a plan.
+  // The best of the plans that fit; where none does, of all that were simulated; none where no planner has a plan.
   std::optional<double> best_ms() const;
   std::vector<std::string> without_options() const;  // the planners that need some
-  // Whether some planner's costs were learned from what judges it here.
+  // True when some planner's costs were learned from what judges it here.
   bool in_model() const;
   bool in_model(const ComparedPlan& plan) const { return plan.figures.trained_on == judged_by; }
 };

@@ -28,7 +28,7 @@ class PolicyCase {
   std::unique_ptr<Parts> parts_;
 };
 
-// How evenly one way of placing tables deals tasks: means over those that it solves.
+// The balance of one way of placing tables: means over the tasks that it solves.
 struct BalanceResult {
   std::string way;
   int solved = 0;

@@ -56,7 +56,7 @@ Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, con
 // Payloads: the batch's rows for the all-to-alls; 256 MiB for the all-reduces, whose payload the plan decides.
 PlannerBandwidths simulated_bandwidths(const Workload& workload, const Cluster& cluster);
 
-// What one placement adds to an iteration, as the lowering counts it. A few microseconds per rank of the world.
+// Returns what one placement adds to an iteration, as the lowering counts it. A few microseconds per rank of the world.
 PlacementLoad placement_load(const Placement& placement, const Workload& workload, const Cluster& cluster,
                              const LoweringOptions& options = {});
 
@@ -69,8 +69,8 @@ Program make_program(const Case& item, const Cluster& cluster, const Plan& plan,
                      bool observed_payload, std::shared_ptr<KnownShares> known = nullptr,
                      std::optional<int> row_draw = {});
 
-// What an iteration of the plan takes in each draw of where its rows may lie, as RowDraws::log_times() has it; of
-// expected batches, also where the case's are drawn. `typical_ms`: of the typical draw, where that is known.
+// Returns the time of an iteration of the plan in each draw of where its rows may lie, as RowDraws::log_times() has it;
+// of expected batches, also where the case's are drawn. `typical_ms`: of the typical draw, where that is known.
 std::vector<double> placement_log_times(const Case& item, const Cluster& cluster, const Plan& plan,
                                         std::optional<double> typical_ms = {});
 

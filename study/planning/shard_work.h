@@ -9,7 +9,7 @@
 
 namespace shardsim {
 
-// What the fused lookups and updates of a shard ask of a device, in the lowering's own numbers.
+// The work that the fused lookups and updates of a shard ask of a device, in the lowering's own numbers.
 class ShardWork {
  public:
   // Takes the lookups and updates of one more placement.

@@ -69,7 +69,7 @@ std::vector<Part> parts_of(const CaseResult& item) {
     scale_to(compute, mean.compute_ms);
     scale_to(exposed, mean.exposed_ms);
   }
-  // Of drawn batches the parts are those of one iteration, which is not the mean one.
+  // The parts of a case of drawn batches are those of one iteration, which is not the mean one.
   const double whole = item.drawn ? item.timeline.iteration_ms : item.iteration_ms;
   const double idle = std::max(0.0, whole - sum_of(compute) - sum_of(exposed));
   compute.insert(compute.end(), exposed.begin(), exposed.end());

@@ -18,8 +18,8 @@ constexpr std::size_t kTimelineCases = 6;
 constexpr std::size_t kSpansPerTimeline = 1500;
 constexpr std::size_t kParetoCharts = 8;
 
-// What a published time is drawn as: an operation that computes by its class, kernels by what they do, and the rest is
-// of collectives.
+// Returns the class as which a published time is drawn: an operation that computes by its class, kernels by what they
+// do, and the rest is of collectives.
 std::string class_of_quantity(const CaseResult& item, std::string_view quantity) {
   if (quantity == "iteration") return "iteration";
   if (quantity == "kernels:embedding") return "lookup";

@@ -30,16 +30,16 @@ DataSet comparison_points(const StudyResult& study);
 // Columns: case, source, group, published_ms, predicted_ms, error_pct, role.
 DataSet iteration_points(const StudyResult& study);
 
-// What an iteration is made of: compute classes, of each collective the exposed transfer and the exposed waiting for
-// other ranks, the rest as "idle". The parts of a case add up to its iteration. Columns: case, part, class, order,
-// time_ms.
+// The parts of an iteration: compute classes, of each collective the exposed transfer and the exposed waiting for other
+// ranks, the rest as "idle". The parts of a case add up to its iteration. Columns: case, part, class, order, time_ms.
 DataSet breakdown_parts(const StudyResult& study);
 
 // The classes from the inside of such a bar outwards: compute, then transfers, waiting inside collectives, the rest.
 const std::vector<std::string>& stack_order();
 
-// The critical path of each case in the same columns: its operations, of which collectives do not wait. What is no
-// operation of the GPU counts as "idle". The parts of a case add up to the iteration whose path it is.
+// The critical path of each case in the same columns: its operations, of which collectives do not wait. The rest of the
+// path, which is no operation of the GPU, counts as "idle". The parts of a case add up to the iteration whose path it
+// is.
 DataSet path_parts(const StudyResult& study);
 
 // Lookups of each rank where rows are uneven. Columns: case, rank, times_mean, table (that adds most to the rank, of
@@ -49,7 +49,7 @@ DataSet path_parts(const StudyResult& study);
 // median_times_mean; a rank by itself where the case has none.
 DataSet rank_load_strips(const StudyResult& study);
 
-// Whether some case has too many ranks to draw each: neighbours stand together then, those that look up equally many
+// True when some case has too many ranks to draw each: neighbours stand together then, those that look up equally many
 // rows where that is enough, else blocks of equal length.
 bool has_rank_blocks(const StudyResult& study);
 bool has_rank_blocks(std::size_t ranks);
@@ -62,8 +62,8 @@ DataSet drawn_iterations(const StudyResult& study);
 // share_pct.
 DataSet memory_bars(const StudyResult& study);
 
-// What the fullest GPU holds at its simulated high-water mark, and by the memory model. Columns: case, what (simulated,
-// memory model), part (memory_profile.h; of a model: tables, optimizer, cache, buffers), order, size_gib,
+// The memory of the fullest GPU at its simulated high-water mark, and by the memory model. Columns: case, what
+// (simulated, memory model), part (memory_profile.h; of a model: tables, optimizer, cache, buffers), order, size_gib,
 // capacity_gib.
 DataSet memory_at_peak(const StudyResult& study);
 

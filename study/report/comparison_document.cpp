@@ -141,7 +141,7 @@ Sheet ranks_sheet(const TimelineComparison& comparison, std::size_t most) {
   return sheet;
 }
 
-// Of a large world often few ranks are traced, and nobody knows how the others did.
+// Often few ranks of a large world are traced, and nobody knows how the others did.
 std::string traced_text(const TimelineComparison& comparison) {
   const std::size_t traced = comparison.ranks.size();
   if (traced >= static_cast<std::size_t>(comparison.world_size)) return "";
@@ -170,7 +170,7 @@ std::string comparison_summary(const TimelineComparison& comparison) {
   return text;
 }
 
-// What the sides are called, by the first case; as a rule where there is none.
+// Returns the names of the sides, by the first case; as a rule where there is none.
 TimelineComparison sides_of(const ComparisonReport& report) {
   return report.cases.empty() ? TimelineComparison{} : report.cases.front().comparison;
 }

@@ -16,7 +16,7 @@ namespace shardsim {
 //   operation or iteration).
 std::vector<Chart> comparison_charts(const ComparedCase& item, const std::string& id);
 
-// What stands above the tables, then a section per case: its tables, its summary, its notes.
+// The text above the tables, then a section per case: its tables, its summary, its notes.
 Document comparison_document(const ComparisonReport& report, Medium medium);
 
 // The same on a terminal of `width` columns.

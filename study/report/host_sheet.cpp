@@ -35,7 +35,7 @@ Sheet host_sheet(const std::vector<const CaseResult*>& cases, int places) {
   return sheet;
 }
 
-// What the table of many leaves out.
+// Returns a text about the cases that the table of many leaves out.
 std::string others_text(std::size_t hosts, std::size_t waiting, std::size_t shown) {
   std::string text;
   if (waiting > shown) text = fmt::format("{} more cases wait less; they are in the report. ", waiting - shown);

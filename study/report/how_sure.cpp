@@ -65,7 +65,7 @@ NoteList grouped_notes(const StudyResult& study, const auto& texts_of) {
   return list;
 }
 
-// What of an iteration depends on where its hot rows lie.
+// Notes on how an iteration depends on where its hot rows lie.
 NoteList placement_notes(const StudyResult& study) {
   NoteList list;
   for (const CaseResult& item : study.cases) {
@@ -107,7 +107,7 @@ ComparedCluster compared_cluster(const StudyResult& study, const CaseResult& ite
   return cluster;
 }
 
-// Of clusters that a workload is run on.
+// Notes on the evidence for the clusters that a workload is run on.
 NoteList evidence_notes(const StudyResult& study) {
   std::map<std::string, std::vector<ComparedCluster>> clusters;
   for (const CaseResult& item : study.cases)

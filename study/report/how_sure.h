@@ -9,18 +9,18 @@ namespace shardsim {
 std::string interval_cell(const Interval& interval);
 // In per cent, "93.2", but at most "> 99.9", because the tails of the error distribution are not known that far out.
 std::string chance_cell(double chance);
-// Of per cent, "0.56", "< 0.05".
+// A cell of per cent, "0.56", "< 0.05".
 std::string regret_cell(double percent);
 // To follow the header of its column.
 inline constexpr const char* kIntervalLegend =
     ": the range that contains the real iteration in four of five cases, judging by the errors of earlier predictions "
     "of published times.";
-// What of a case nobody has measured, in a sentence; "" where all of it was.
+// Returns the parts of a case that nobody has measured, in a sentence; "" where all of it was.
 std::string outside_sentence(const std::vector<std::string>& outside);
 
-// How sure the figures are: the chance that the fastest plan of each choice is faster than each of the others and what
-// choosing it may cost, what the intervals rest on, and what of the cases nobody has measured. A terminal shows some of
-// many.
+// The section on how sure the figures are: the chance that the fastest plan of each choice is faster than each of the
+// others and what choosing it may cost, what the intervals rest on, and what of the cases nobody has measured. A
+// terminal shows some of many.
 Section how_sure_section(const StudyResult& study, Medium medium);
 
 // "It is faster than row_wise with a chance of 97 %; choosing it costs 0.1 % on average." of the choice that the

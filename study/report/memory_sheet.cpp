@@ -35,7 +35,7 @@ std::string heading_of(const CaseResult& item) {
                      operation_at(item, peak));
 }
 
-// What the memory model says of a part; "" where it tells nothing apart. What it has of buffers is one number.
+// Returns the memory model's number for a part; "" where it tells nothing apart. Its buffers are one number.
 std::string estimated(const PlacementMemory& estimate, MemoryPart part) {
   if (part == MemoryPart::tables) {
     return mib(estimate.static_bytes - estimate.optimizer_bytes - estimate.cache_bytes);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kFewComparisons = 4;  // which a terminal shows planner by planner
 
-// Which columns have something to tell.
+// The columns that have something to tell.
 struct Told {
   bool bound = false, cost = false;
 
@@ -101,7 +101,7 @@ std::string distinct(const StudyResult& study, Of of) {
   return join({words.begin(), words.end()});
 }
 
-// What the planners of all comparisons were trained on, and what judged them.
+// Returns what the planners of all comparisons were trained on, and what judged them.
 std::string judge_text(const StudyResult& study) {
   const std::string judges = distinct(study, [](const auto& each) { return each.judged_by; });
   std::string text = fmt::format("All plans are judged by simulation with the compute model {} and the network {}.",
@@ -123,7 +123,7 @@ std::string judge_text(const StudyResult& study) {
                     join({in_model.begin(), in_model.end()}));
 }
 
-// What the lower bounds leave out, and which plans they do not hold for.
+// Returns what the lower bounds leave out, and which plans they do not hold for.
 std::string bound_text(const StudyResult& study) {
   std::string text = " x bound: the iteration divided by a lower bound, below which no plan can be";
   std::set<std::string> lacks, host;
@@ -229,7 +229,7 @@ std::string totals_legend(const StudyResult& study, const PlannerTotals& totals)
              totals.common, totals.cases, pairs_text(totals));
 }
 
-// What of each plan is left when all have an option that is there for any of them.
+// Returns a text on the times of the plans when all have an option that is there for any of them.
 std::string deduplicated_text(const PlannerComparison& comparison, const StudyResult& study) {
   const std::vector<FairTime> times = fair_times(comparison, study);
   if (times.empty()) return "";

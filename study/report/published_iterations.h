@@ -23,10 +23,10 @@ struct IterationGroup {
 // more than a tenth as many other numbers are: then every quantity of a case stands below it instead.
 std::vector<IterationGroup> published_iterations(const StudyResult& study);
 
-// Whether a published number is one of these, if they stand by source.
+// True when a published number is one of these, if they stand by source.
 bool of_sources(const Comparison& comparison);
 
-// Whether some published number of the study is as the test says.
+// True when some published number of the study is as the test says.
 template <class Test>
 bool any_comparison(const StudyResult& study, Test test) {
   return std::ranges::any_of(study.cases,

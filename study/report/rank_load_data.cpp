@@ -63,7 +63,7 @@ struct LoadStrip {
     add_marks(row, {rank, rank}, rank);
     return row;
   }
-  // Whether the block has the rank that looks up most, and the one that the others wait for.
+  // Adds whether the block has the rank that looks up most, and the one that the others wait for.
   void add_marks(std::vector<DataSet::Cell>& row, const RankBlock& block, std::size_t fullest) const {
     const CollectivePart* const waiting = item.why ? longest_waiting(*item.why) : nullptr;
     const bool waited = waiting != nullptr && static_cast<std::size_t>(waiting->rank) >= block.first &&

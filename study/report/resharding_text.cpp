@@ -25,7 +25,7 @@ std::string start_text(const DriftDay& first) {
                      first.best, fixed(first.best_ms, 3), fixed(first.frozen_ms, 3));
 }
 
-// How often, and when at the latest.
+// Returns how often to re-shard, and when at the latest.
 std::string when_text(const Resharding& found, const DriftOptions& options) {
   const auto& every = found.every_days;
   const auto& full = found.out_of_memory_day;
@@ -63,7 +63,7 @@ std::string cost_text(const DriftDay& day, const DriftOptions& options) {
                                : ", and no pause of training is counted (drift.pause)");
 }
 
-// What is lost by not doing it, and whether that is more than the model's errors.
+// Returns the time that is lost by not doing it, and whether that is more than the model's errors.
 std::string keeping_text(const DriftResult& result, const DriftDay& last) {
   if (!(last.saved_s > 0)) return "";
   return fmt::format(

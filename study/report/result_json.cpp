@@ -31,7 +31,7 @@ std::size_t ranks_in_classes(const Tree& item) {
   return count;
 }
 
-// How many numbers the lists below `tree` have, for a world of so many ranks.
+// Returns how many numbers the lists below `tree` have, for a world of so many ranks.
 std::size_t listed_numbers(const Tree& tree, std::size_t world) {
   std::size_t count = 0;
   for (const auto& [key, value] : tree.fields) {

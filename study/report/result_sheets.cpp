@@ -316,7 +316,7 @@ std::size_t few_cases(const StudyResult& study) {
 
 constexpr std::size_t kFewWaits = 6;  // collectives of which it is said whom they wait for
 
-// Of the `most` fastest of each workload.
+// The collectives of the `most` fastest cases of each workload.
 Sheet collectives_sheet(const StudyResult& study, std::size_t most) {
   Sheet sheet;
   sheet.columns = {{"collective", false}, {"calls"},      {"alone ms"},  {"in run ms"},

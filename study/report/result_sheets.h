@@ -18,8 +18,8 @@ struct WorkloadCases {
 };
 std::vector<WorkloadCases> by_workload(const StudyResult& study);  // workloads in the scenario's order
 
-// Whether the cases differ in their plans alone: as many GPUs of the same cluster, and the same batch. Else their times
-// are no choice between plans.
+// True when the cases differ in their plans alone: as many GPUs of the same cluster, and the same batch. Else their
+// times are no choice between plans.
 bool is_one_choice(const WorkloadCases& group);
 
 // The case that this one's speed is measured against: the one that it names (`relative_to`), else one that another case
@@ -27,7 +27,7 @@ bool is_one_choice(const WorkloadCases& group);
 // and where none is named and the cases differ in more than their plans.
 const CaseResult* measured_against(const CaseResult& item, const WorkloadCases& group, const StudyResult& study);
 
-// How many times as many samples per second as that case.
+// Returns how many times as many samples per second the case has as that one.
 std::optional<double> speed_of(const CaseResult& item, const WorkloadCases& group, const StudyResult& study);
 
 // The case's name without the part that its workload's heading already says ("rm1/row_wise" -> "row_wise").
@@ -46,7 +46,8 @@ double longest_iteration_ms(const StudyResult& study);
 
 // A table has no rows, and a section no blocks, where there is nothing to tell. A legend says what columns mean.
 
-// Under a heading per workload. Of very many cases a terminal shows their names whole and fewer figures of each.
+// Under a heading per workload. If there are very many cases, a terminal shows their names whole and fewer figures of
+// each.
 Sheet cases_sheet(const StudyResult& study, Medium medium);
 std::string cases_legend(const StudyResult& study, Medium medium);
 // The planners of each case that lists several, fastest first; why some have no plan stands below. A terminal shows few
@@ -60,19 +61,19 @@ std::vector<const ComparedPlan*> fastest_first(const PlannerComparison& comparis
 std::string reserve_text(const StudyResult& study);
 // "fits", "2.10 GiB over" or "no plan".
 std::string memory_outcome(const ComparedPlan& plan);
-// Whether, in some case, the costs of a planner were learned from the model that judges it.
+// True when, in some case, the costs of a planner were learned from the model that judges it.
 bool any_in_model(const StudyResult& study);
-// Which planner is best, in a sentence or two; "" where none are compared.
+// Says in a sentence or two which planner is best; "" where none are compared.
 std::string planners_sentence(const StudyResult& study);
-// Whether so many cases list planners, and none has a plan of its own, that a terminal shows the totals alone.
+// True when so many cases list planners, and none has a plan of its own, that a terminal shows the totals alone.
 bool is_large_comparison(const StudyResult& study);
 Section jobs_section(const StudyResult& study);  // under a heading per fabric
-// What the hosts do, where cases state software, in the order of the tables; of many cases those that wait, the worst
-// first, of which a terminal shows some.
+// The work of the hosts, where cases state software, in the order of the tables; of many cases those that wait, the
+// worst first, of which a terminal shows some.
 Section host_section(const StudyResult& study, Medium medium);
-// Of each case with a known path why it takes what it takes; of many cases in a sentence each. For a page.
+// Says for each case with a known path why it takes what it takes; of many cases in a sentence each. For a page.
 Section why_section(const StudyResult& study);
-// How the iterations of drawn batches differ, under a heading per case. A page says it of each collective, too.
+// The spread of the iterations of drawn batches, under a heading per case. A page says it of each collective, too.
 Section drawn_section(const StudyResult& study, Medium medium);
 // Under a heading per case. Below, for collectives of whose exposed time a large part is waiting, the rank that they
 // wait for.
@@ -81,7 +82,7 @@ Section collectives_section(const StudyResult& study, Medium medium);
 std::string waiting_text(const NamedTime& time, int places);
 Section published_section(const StudyResult& study, Medium medium);  // under a heading per case
 
-// Of each case whose ranks are too many to draw each: the ranks that look up equally many rows. For a page.
+// The ranks that look up equally many rows, for each case whose ranks are too many to draw each. For a page.
 Section load_classes_section(const StudyResult& study);
 
 // Per case, what the fullest GPU holds at its high-water mark, part by part, beside the memory model's figures for it.
@@ -91,8 +92,8 @@ Section memory_section(const StudyResult& study);
 // how far the predictions are from what was published.
 std::string summary_text(const StudyResult& study);
 
-// Which cases hold more at their simulated peak than a GPU has, though the memory model lets them pass; "" when none
-// does, or their models are asked for no buffers.
+// Says which cases hold more at their simulated peak than a GPU has, though the memory model lets them pass; "" when
+// none does, or their models are asked for no buffers.
 std::string memory_warning(const StudyResult& study);
 
 // That TorchRec cannot run the fastest plans, what of them it does not have, and the remedy; "" where it can.
@@ -111,7 +112,7 @@ std::string some_names(const std::vector<std::string>& names);
 // TorchRec's estimates beside the simulation: correlation and regret of one group, in a sentence or two.
 std::string cross_check_text(const CrossCheck& check, const StudyResult& study);
 
-// Which terms would bring the orders together; "" when they are alike.
+// Says which terms would bring the orders together; "" when they are alike.
 std::string missing_text(const CrossCheck& check);
 
 // The plans whose places differ most: estimate and simulation with their places, and the largest missing term.

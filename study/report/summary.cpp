@@ -116,7 +116,7 @@ std::string jobs_sentence(const StudyResult& study) {
   return parts.empty() ? "" : "Side by side on one fabric, " + join(parts, "; ") + ".";
 }
 
-// What the fullest GPU of a case holds, in shares of its memory.
+// The memory in use on the fullest GPU of a case, in shares of its memory.
 struct Fullness {
   double model = 0;                 // by the memory model
   std::optional<double> simulated;  // at the simulated high-water mark

@@ -38,7 +38,7 @@ std::string value_text(const SweepDimension& dimension, std::size_t value) {
   return join(texts);
 }
 
-// Of a cell's points that of most samples per second, of equal ones the first.
+// Returns the point of a cell that has most samples per second, of equal ones the first.
 std::size_t best_of(const SweepResult& result, const std::vector<std::size_t>& points) {
   return *std::ranges::max_element(
       points, {}, [&](std::size_t point) { return result.ok(point) ? result.at(point).samples_per_s : -1; });
@@ -53,7 +53,7 @@ std::string sure_text(const SweepResult& result, const std::vector<std::size_t>&
                      regret_cell(choice->regret_pct));
 }
 
-// What names a line of the chart of scaling: all but the size of the machine.
+// Returns the dimensions that name a line of the chart of scaling: all but the size of the machine.
 std::vector<std::size_t> line_dimensions(const SweepResult& result) {
   std::vector<std::size_t> named = all_dimensions(*result.sweep);
   std::erase_if(named, [&](std::size_t d) {

@@ -11,7 +11,7 @@ namespace shardsim {
 // the file; fewer where there are fewer.
 std::vector<std::size_t> drawn_dimensions(const Sweep& sweep);
 
-// Of each pair of their values the point of most samples per second. Columns: x_axis, x, x_order, y_axis, y, y_order
+// The point of most samples per second for each pair of their values. Columns: x_axis, x, x_order, y_axis, y, y_order
 // (y: "" with one axis), samples_per_s (0 without a result), iteration_ms, limited_by, best (values of the other axes;
 // "" where there are none), within (the interval of iteration_ms; "" without one), sure (how sure it is that the best
 // is the best, in words; "" where nothing else is there).

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -11,6 +12,7 @@
 #include <set>
 #include <span>
 #include <tuple>
+#include <utility>
 
 #include "base/document/cells.h"
 #include "base/files.h"
@@ -32,7 +34,7 @@ namespace {
 
 constexpr std::size_t kBestOnTerminal = 10, kBestOnPage = 50, kFailuresShown = 20;
 
-// What a point has less of than those after it.
+// Returns the figure by which points are sorted, the least first.
 double sorting_figure(const SweepResult& result, std::size_t point, SweepOrder order) {
   const PointResult& here = result.at(point);
   switch (order) {
@@ -207,8 +209,8 @@ std::string peak_warning(const SweepResult& result, const std::vector<std::size_
                                        : fmt::format("; the fastest that fits has {}.", named_values(result, *fits)));
 }
 
-// What the point that stands first, and that of most samples per second, keep in host memory: their GPUs are too few
-// for the model, which no other column of the table shows.
+// Says what the point that stands first, and that of most samples per second, keep in host memory: their GPUs are too
+// few for the model, which no other column of the table shows.
 std::string host_warning(const SweepResult& result, const std::vector<std::size_t>& fastest, std::size_t first) {
   std::vector<std::string> texts;
   for (const std::size_t point : std::set<std::size_t>{fastest.front(), first}) {
@@ -262,7 +264,7 @@ Sheet choices_sheet(const SweepResult& result, std::size_t shown) {
   return sheet;
 }
 
-// What of the points nobody has measured, each once, with the number of points.
+// Notes on the parts of the points that nobody has measured, each once, with the number of points.
 NoteList outside_notes(const SweepResult& result) {
   const std::vector<Residual> residuals = shipped_residuals();
   using Setting = std::tuple<std::string, std::string, std::string, int>;
@@ -283,7 +285,7 @@ NoteList outside_notes(const SweepResult& result) {
   return list;
 }
 
-// Of the clusters of these points; two of one name are told apart by their NICs.
+// Notes on the evidence for the clusters of these points; two of one name are told apart by their NICs.
 NoteList evidence_notes(const SweepResult& result, const std::vector<std::size_t>& points) {
   PointCases cases(*result.sweep);
   std::vector<ComparedCluster> clusters;
@@ -311,7 +313,7 @@ bool differ_in_clusters_alone(const Sweep& sweep, std::size_t a, std::size_t b) 
   return true;
 }
 
-// Of points in order the first of each cluster, `most` at most.
+// Returns the first point of each cluster, of points in order, `most` at most.
 std::vector<std::size_t> first_of_clusters(const Sweep& sweep, const std::vector<std::size_t>& points,
                                            std::size_t most) {
   std::set<std::vector<std::size_t>> known;
@@ -366,7 +368,7 @@ Sheet machines_sheet(const SweepResult& result, const std::vector<std::size_t>& 
   return sheet;
 }
 
-// Of points whose files are gone by now there is none.
+// Empty for points whose files are gone by now.
 Sheet machines_of_known(const SweepResult& result, const std::vector<std::size_t>& points, ComparedBy figure) {
   try {
     return machines_sheet(result, points, figure);
@@ -389,7 +391,7 @@ void add_machines(Section& section, const SweepResult& result, SweepOrder order,
       std::move(sheet)));
 }
 
-// Of points that differ in their clusters alone, and come out equal.
+// Notes on points that differ in their clusters alone, and come out equal.
 NoteList alike_notes(const SweepResult& result, const std::vector<std::size_t>& points) {
   std::vector<TimeOnCluster> times;
   for (const std::size_t point : points) {
@@ -408,6 +410,15 @@ NoteList alike_notes(const SweepResult& result, const std::vector<std::size_t>& 
   return list;
 }
 
+// A section of a single section is that one, for no heading stands above another without a word between them.
+Section without_bare_heading(Section section) {
+  if (section.blocks.size() != 1 || !std::holds_alternative<Section>(section.blocks.front())) return section;
+  Section only = std::move(std::get<Section>(section.blocks.front()));
+  only.remark = std::exchange(only.heading, section.heading);
+  only.remark.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(only.remark.front())));
+  return only;
+}
+
 Section sweep_how_sure(const SweepResult& result, const std::vector<std::size_t>& points, bool page, SweepOrder order) {
   const std::size_t all = result.plans.choices.size();
   const std::size_t shown = std::min(all, page ? kBestOnPage : kBestOnTerminal);
@@ -421,10 +432,10 @@ Section sweep_how_sure(const SweepResult& result, const std::vector<std::size_t>
     if (!notes.notes.empty()) section.blocks.emplace_back(std::move(notes));
   if (NoteList outside = outside_notes(result); !outside.notes.empty()) section.blocks.emplace_back(std::move(outside));
   add_machines(section, result, order, page);
-  return section;
+  return without_bare_heading(std::move(section));
 }
 
-// Of a point whose files are gone by now the numbers stand without notes.
+// The numbers of a point whose files are gone by now stand without notes.
 std::vector<std::string> notes_of(PointCases& cases, std::size_t point) {
   try {
     return notes_for(Asker::sweep, {cases.at(point)});
@@ -433,7 +444,7 @@ std::vector<std::string> notes_of(PointCases& cases, std::size_t point) {
   }
 }
 
-// Whether an axis is about the cluster alone, by dimension.
+// Returns whether an axis is about the cluster alone, by dimension.
 std::vector<bool> cluster_dimensions(const Sweep& sweep) {
   std::vector<bool> result;
   for (const SweepDimension& dimension : sweep.dimensions)
@@ -449,8 +460,8 @@ bool differ_in_cluster_alone(const Sweep& sweep, const std::vector<bool>& of_clu
   return a != b;
 }
 
-// Of points that beat others on hardware that is nowhere slower (study/result/hardware.h): each with the first such
-// one.
+// Notes on points that beat others on hardware that is nowhere slower (study/result/hardware.h): each with the first
+// such one.
 NoteList order_notes(const SweepResult& result, const std::vector<std::size_t>& points) {
   const std::vector<bool> of_cluster = cluster_dimensions(*result.sweep);
   NoteList list;
@@ -485,7 +496,7 @@ NoteList order_notes_of_known(const SweepResult& result, const std::vector<std::
   }
 }
 
-// Of all points whose plans keep rows in host memory.
+// Notes on all points whose plans keep rows in host memory.
 NoteList host_notes(const SweepResult& result) {
   std::int64_t most = 0;
   std::size_t points = 0;
@@ -505,6 +516,33 @@ NoteList host_notes(const SweepResult& result) {
   return list;
 }
 
+// The points with plans that TorchRec does not have, and the fastest of the others, where there is one.
+NoteList torchrec_notes(const SweepResult& result) {
+  std::size_t beyond = 0;
+  std::optional<std::size_t> fastest;
+  const PointResult* first = nullptr;
+  for (std::size_t point = 0; point < result.results.size(); ++point) {
+    const PointResult& each = result.at(point);
+    if (each.outcome != PointResult::Outcome::ok) continue;
+    if (!each.beyond_torchrec.empty()) {
+      if (beyond++ == 0) first = &each;
+    } else if (!each.runs_out_of_memory() && (!fastest || each.samples_per_s > result.at(*fastest).samples_per_s)) {
+      fastest = point;
+    }
+  }
+  if (first == nullptr) return {};
+  std::string text = fmt::format(
+      "TorchRec cannot run these plans (beyond_torchrec in sweep.csv), the first because it has {}; with "
+      "--torchrec-only, planners keep to what TorchRec has.",
+      first->beyond_torchrec);
+  if (fastest)
+    text += fmt::format(" Among the points that it can run, {} has the most samples per second.",
+                        named_values(result, *fastest));
+  NoteList list;
+  list.notes.push_back({std::move(text), fmt::format("{} of {} points", beyond, result.results.size())});
+  return list;
+}
+
 // The points whose notes are counted, those that are shown first: all, unless there are so many that reading them again
 // takes longer than is worth.
 std::vector<std::size_t> noted_points(const SweepResult& result, const std::vector<std::size_t>& shown) {
@@ -518,7 +556,7 @@ std::vector<std::size_t> noted_points(const SweepResult& result, const std::vect
   return points;
 }
 
-// What has to be known of the clusters and the compute models, each sentence once with the number of points.
+// The facts to know about the clusters and the compute models, each sentence once with the number of points.
 Section setting_section(const SweepResult& result, const std::vector<std::size_t>& shown) {
   const std::vector<std::size_t> points = noted_points(result, shown);
   const bool all = points.size() == result.results.size();
@@ -543,12 +581,13 @@ Section setting_section(const SweepResult& result, const std::vector<std::size_t
   }
   for (auto& note : order_notes_of_known(result, shown).notes) list.notes.push_back(std::move(note));
   for (auto& note : host_notes(result).notes) list.notes.push_back(std::move(note));
+  for (auto& note : torchrec_notes(result).notes) list.notes.push_back(std::move(note));
   Section section{"Notes", {}};
   if (!list.notes.empty()) section.blocks.emplace_back(std::move(list));
   return section;
 }
 
-// What failed, alike messages together.
+// The points that failed, alike messages together.
 Section failures_section(const SweepResult& result) {
   std::map<std::string, std::vector<std::size_t>> by_message;
   for (std::size_t point = 0; point < result.results.size(); ++point)

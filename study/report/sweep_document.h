@@ -8,20 +8,20 @@
 
 namespace shardsim {
 
-// What the points that are shown come first by: most samples per second, shortest iteration, least cost of a million
-// samples, least memory at the simulated peak.
+// The figure by which the points that are shown come first: most samples per second, shortest iteration, least cost of
+// a million samples, least memory at the simulated peak.
 enum class SweepOrder { samples, iteration, cost, memory };
 
 // Their words, in that order.
 const std::vector<std::string>& sweep_order_words();
 SweepOrder sweep_order(const std::string& word);
 
-// Why points cannot be sorted by this: by cost where none has a price, or prices have several currencies. "" where they
-// can.
+// Returns why points cannot be sorted by this: by cost where none has a price, or prices have several currencies. ""
+// where they can.
 std::string order_fault(const SweepResult& result, SweepOrder order);
 
-// What people get to read of a sweep: how many points, the first of them, what failed; on a page the heat map of two
-// axes, the best per cell, the Pareto front and how it scales besides.
+// The document of a sweep: how many points, the first of them, what failed; on a page the heat map of two axes, the
+// best per cell, the Pareto front and how it scales besides.
 Document sweep_document(const SweepResult& result, Medium medium, SweepOrder order = SweepOrder::samples);
 
 // As text for a terminal, and as report.html.

@@ -37,7 +37,7 @@ int shown_ranks(const Timeline& timeline, std::size_t streams) {
   return std::max(1, std::min({node, kRanks, by_lanes, std::max(1, timeline.world_size)}));
 }
 
-// What lies in a window takes no more of a Timeline than its spans.
+// The parts that lie in a window need no more of a Timeline than its spans.
 Timeline spans_of_first(const Timeline& timeline, int ranks) {
   Timeline first;
   std::ranges::copy_if(timeline.spans, std::back_inserter(first.spans),

@@ -54,7 +54,7 @@ struct CrossCheck {
 // in the same place in both orders.
 std::vector<CrossCheck> cross_checks(const StudyResult& study, std::size_t worst);
 
-// Which term is missing, as a sentence made of its figures.
+// Says in a sentence made of its figures which term is missing.
 std::string explanation(const ExplainedPlan& plan, const StudyResult& study);
 
 }  // namespace shardsim

@@ -9,7 +9,7 @@
 
 namespace shardsim {
 
-// What a case whose batches are drawn says besides: how its iterations differ.
+// Further figures of a case whose batches are drawn: how its iterations differ.
 struct DrawnFigures {
   std::uint64_t seed = 1;
   int kept = 0;                                    // number, from 0, of the iteration whose Timeline the result has

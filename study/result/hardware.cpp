@@ -37,7 +37,7 @@ void level_links(ClusterSpec& slower, const ClusterSpec& other) {
   slower.fabric.oversubscription = std::min(slower.fabric.oversubscription, other.fabric.oversubscription);
 }
 
-// Whether every fault of `other` is one of `slower`.
+// True when every fault of `other` is one of `slower`.
 bool has_all_faults(const ClusterSpec& slower, const ClusterSpec& other) {
   return std::ranges::all_of(other.faults, [&](const FaultSpec& fault) {
     return std::ranges::find(slower.faults, fault) != slower.faults.end();
@@ -71,8 +71,8 @@ Times times_on(const Timeline& timeline, int rank) {
   return times;
 }
 
-// How long two operations run at once in every iteration, ms: a Timeline holds one turn, of which the iterations before
-// and behind are copies.
+// Returns how long two operations run at once in every iteration, ms: a Timeline holds one turn, of which the
+// iterations before and behind are copies.
 double beside_ms(const Times& times, const std::string& a, const std::string& b, double period_us) {
   double us = 0;
   if (!times.contains(a) || !times.contains(b)) return 0;
@@ -88,7 +88,7 @@ bool is_collective(const Timeline& timeline, const std::string& name) {
   return op != timeline.ops.end() && !op->group.empty();
 }
 
-// Of all calls of that name, without contention.
+// Returns the time of all calls of that name, without contention, ms.
 double alone_ms(const Timeline& timeline, const std::string& name) {
   double us = 0;
   for (const Timeline::OpInfo& op : timeline.ops)

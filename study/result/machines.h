@@ -16,9 +16,9 @@ struct MachineOrder {
   bool operator==(const MachineOrder&) const = default;
 };
 
-// Of each workload on several clusters, or numbers of GPUs, every machine with the next slower one, the fastest first.
-// No chance is stated where the faster one has the slower hardware (withhold_chances() says why), nor for jobs side by
-// side and plans that do not fit.
+// Returns for each workload on several clusters, or numbers of GPUs, every machine with the next slower one, the
+// fastest first. No chance is stated where the faster one has the slower hardware (withhold_chances() says why), nor
+// for jobs side by side and plans that do not fit.
 std::vector<MachineOrder> machine_orders(const StudyResult& study, const Scenario& scenario);
 
 }  // namespace shardsim

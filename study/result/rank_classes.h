@@ -41,8 +41,8 @@ class RankClasses {
   std::vector<int> first_;    // [class] lowest rank, rising
 };
 
-// Whether there are many ranks, and the lists that name them or have a number for each are so long in a result that it
-// says once what is alike.
+// True when there are many ranks, and the lists that name them or have a number for each are so long in a result that
+// it says once what is alike.
 bool is_large(const CaseResult& result);
 
 // None where it is not large. A list that differs from rank to rank tells no ranks apart: it stays a list.

@@ -65,7 +65,7 @@ double asked_once(const Program& program, const Program::Shard& shard, double sh
   return ids > 0 ? lookups_of_set(program, shard) / ids * chance_to_meet(share, ids) : 0;
 }
 
-// Of bags that follow from their first id, the first ids alone are counted: the others are spread over the table.
+// Where bags follow from their first id, the first ids alone are counted: the others are spread over the table.
 std::optional<HotRow> hottest_row(const Program& program, double mean_lookups) {
   std::optional<HotRow> hottest;
   for (const Program::Shard& shard : program.shards) {

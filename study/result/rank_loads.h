@@ -18,7 +18,7 @@ struct HotRow {
   bool operator==(const HotRow&) const = default;
 };
 
-// What the ranks look up in one iteration, and which table makes the fullest of them full.
+// The lookups of the ranks in one iteration, and the table that makes the fullest of them full.
 struct RankLoads {
   // Lookups of one table, or of all others in one.
   struct OfTable {
@@ -36,7 +36,7 @@ struct RankLoads {
   double times_mean() const;  // lookups of the fullest rank over those of the mean one
 };
 
-// Of any plan.
+// Returns the loads of any plan.
 RankLoads loads_of(const Program& program);
 
 // The same; nothing where every owner of rows gets as many lookups as the others that hold rows of the table.

@@ -51,7 +51,7 @@ struct ParetoFigure {
   ParetoPoint a, b, c, d;
 };
 
-// What a case that is one of several jobs on a fabric says besides.
+// Further figures of a case that is one of several jobs on a fabric.
 struct JobFigures {
   std::string fabric;  // the case that lists the jobs
   std::vector<int> nodes;
@@ -60,11 +60,11 @@ struct JobFigures {
   int measured = 0;     // iterations beside the others, whose mean is CaseResult::iteration_ms
   double shortest_ms = 0, longest_ms = 0;
 
-  // How much longer an iteration takes beside the others.
+  // Returns by how much an iteration is longer beside the others.
   double slowdown_pct(double iteration_ms) const { return 100 * (iteration_ms / alone_ms - 1); }
 };
 
-// What a case says of its hosts, where it states software: of the rank that waits for its host longest.
+// The figures of a case's hosts, where it states software: of the rank that waits for its host longest.
 struct HostFigures {
   std::string software;
   int rank = 0;
@@ -72,7 +72,7 @@ struct HostFigures {
   std::string with_graph{};  // Software::with_graph
 };
 
-// What published numbers of another payload are compared with.
+// The times that published numbers of another payload are compared with.
 struct AtPayload {
   double iteration_ms = 0;
   std::vector<NamedTime> times;  // of its operations, without `waited_for`

@@ -63,7 +63,7 @@ void fields(Visitor& visit, MaybeConst<RankTimes> auto& times) {
   visit(times.compute_ms, times.comm_ms, times.exposed_ms, times.waiting_ms);
 }
 
-// What result.json tells of the operations of one name that compute.
+// The figures in result.json of the operations of one name that compute.
 struct ComputeTime {
   std::string name, op_class;
   double span_ms = 0;
@@ -166,8 +166,8 @@ void fields(Visitor& visit, MaybeConst<PlacementMemory> auto& memory) {
   visit.field("buffer_bytes", memory.dynamic_bytes);
 }
 
-// What result.json tells of a MemoryProfile: the marks of all ranks, and of the fullest one what makes it, beside the
-// memory model's figures for that rank.
+// The figures in result.json of a MemoryProfile: the marks of all ranks, and of the fullest one what makes it, beside
+// the memory model's figures for that rank.
 struct HighWater {
   std::vector<std::int64_t> per_rank_bytes;
   std::size_t rank = 0;
@@ -194,7 +194,7 @@ void fields(Visitor& visit, MaybeConst<HighWater> auto& high, const RankClasses&
 }
 
 std::optional<HighWater> high_water_of(const CaseResult& result);  // nothing where the profile is not known
-// Of ranks other than the fullest the sum alone is known then; it stands as `tables`. The operation becomes the only
+// Only the sum is known then for ranks other than the fullest; it stands as `tables`. The operation becomes the only
 // one that the Timeline knows.
 void set_high_water(CaseResult& result, const HighWater& high);
 
@@ -240,7 +240,7 @@ void fields(Visitor& visit, MaybeConst<EstimatedCase> auto& checked) {
     inner.field("contention", removed.uncontended);
     inner.field("overlap", removed.serial);
     inner.field("start_ups", removed.without_starts);
-    // Of work without waiting result.json has the sum alone, which stands as `other` when it is read.
+    // The sum alone of work without waiting is in result.json, and stands as `other` when it is read.
     inner.view(
         "uneven_loads", removed.even, [](const WorkTimes& work) { return work.total(); },
         [](WorkTimes& work, double ms) { work = {.other = ms}; });
@@ -390,7 +390,7 @@ void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
   visit(result.pareto, result.timeline, result.at_observed_payload, result.path, result.why);
 }
 
-// Of a study's cross-check. Cases stand in result.json by their names.
+// The fields of a study's cross-check. Cases stand in result.json by their names.
 template <typename Visitor>
 void check_fields(Visitor& visit, MaybeConst<CrossCheck> auto& check, MaybeConst<StudyResult> auto& study) {
   visit.field("workload", check.workload);

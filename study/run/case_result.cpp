@@ -140,7 +140,8 @@ constexpr const char* kThroughputGain = "throughput_gain";
 constexpr const char* kMemorySaved = "memory_saved";
 constexpr std::string_view kKernelsPrefix = "kernels:";
 
-// Of the operations of one name: a collective's calls count as if alone, those that compute as they ran.
+// Returns the time of the operations of one name: a collective's calls count as if alone, those that compute as they
+// ran.
 std::optional<double> time_ms(const std::vector<NamedTime>& times, std::string_view name, double NamedTime::*of) {
   const auto time = std::ranges::find(times, name, &NamedTime::name);
   return time == times.end() ? std::nullopt : std::optional((*time).*of);
@@ -158,7 +159,7 @@ std::optional<double> of_strategy(const CaseResult& result, const std::string& q
   return sum;
 }
 
-// What no compute hides, on the mean rank.
+// Returns the time of collectives that no compute hides, on the mean rank.
 double exposed_collectives_ms(const std::vector<NamedTime>& times) {
   double sum = 0;
   for (const NamedTime& time : times) sum += time.exposed_ms;
@@ -187,7 +188,7 @@ std::optional<double> relative_error(std::optional<double> predicted, double val
   return 100 * (*predicted - value) / value;
 }
 
-// Of the iteration that is predicted.
+// Returns the fitted share of the iteration that is predicted, in percent.
 double fitted_share_pct(const Published& published, const CaseResult& result, const KernelParts& parts) {
   double ms = 0;
   for (const std::string& part : published.fitted_in) {

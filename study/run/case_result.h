@@ -13,7 +13,7 @@
 
 namespace shardsim {
 
-// What the worker of a case does: simulates it, at the observed payload too where its workload states one, and
+// The work of a case's worker: it simulates the case, at the observed payload too where its workload states one, and
 // says all that can be said without other cases. `pareto`: with the figures of the replicated rows of its tables.
 CaseResult simulated_case(const PreparedCase& prepared, bool pareto);
 
@@ -24,7 +24,7 @@ CaseResult described_case(const PreparedCase& prepared, SimulationResult simulat
 // `parts`, which are asked for where times of kernels are published.
 std::vector<Comparison> compared_with_published(const CaseResult& result, const std::vector<Published>& published,
                                                 const std::function<KernelParts()>& parts = {});
-// What is published of a case beside `base`, the one that it is relative to; added when both are there: the gain, by
+// Adds the published numbers of a case beside `base`, the one that it is relative to, when both are there: the gain, by
 // samples per second, so that it means the same between cases of different batches, and the memory saved.
 void compare_with_base(CaseResult& result, const CaseResult& base);
 
@@ -47,7 +47,7 @@ std::vector<JobSimulation> simulated_side_by_side(const std::vector<const Prepar
 // A sentence that says which iteration is shown where only one can be shown.
 std::string shared_fabric_text(int measured, double mean_ms, double kept_ms);
 
-// What the worker of a fabric does: simulates the jobs side by side, and computes for each what simulated_case computes
+// The work of a fabric's worker: it simulates the jobs side by side, and computes for each what simulated_case computes
 // for a case, except the time that the job takes alone. `pareto`: by job.
 std::vector<CaseResult> simulated_jobs(const JobGroup& group, const std::vector<bool>& pareto);
 

@@ -17,7 +17,7 @@
 namespace shardsim {
 namespace {
 
-// Of this process and of its children that have ended.
+// Returns the processor time of this process and of its children that have ended.
 double cpu_seconds() {
   double seconds = 0;
   for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
@@ -86,7 +86,7 @@ std::string judge_of(const Case& item) {
   return compute_model_name(item.compute_model) + (file == nullptr ? "" : " " + file->scalar);
 }
 
-// Whether `all` names a planner that some option has to tell what to do.
+// True when `all` names a planner that some option has to tell what to do.
 bool needs_options(const Case& item) {
   if (!item.compared->unasked) return false;
   try {

@@ -9,7 +9,7 @@
 
 namespace shardsim {
 
-// What the worker of one of several planners says.
+// The outcome of one of several planners, which its worker sends.
 struct PlannerOutcome {
   std::optional<CaseResult> result;        // none: the planner made no plan
   std::string reason;                      // why
@@ -28,8 +28,8 @@ void fields(Visitor& visit, MaybeConst<PlannerOutcome> auto& outcome) {
 // Adds what a planner said of its choice, but for what the case's notes say already.
 void add_planner_notes(CaseResult& result, const std::vector<std::string>& lines);
 
-// What the worker does: makes the plan, which the others of the comparison do elsewhere at the same time, and simulates
-// it. `cluster` is that of the comparison; `pareto` as for simulated_case.
+// The work of that worker: it makes the plan, which the others of the comparison do elsewhere at the same time, and
+// simulates it. `cluster` is that of the comparison; `pareto` as for simulated_case.
 PlannerOutcome planned_and_simulated(const Scenario& scenario, const Case& item, std::shared_ptr<const Cluster> cluster,
                                      bool pareto);
 

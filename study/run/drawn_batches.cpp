@@ -71,7 +71,7 @@ LoweringOptions placed_options(const PreparedCase& prepared, bool observed_paylo
                           prepared.cluster.world_size());
 }
 
-// One chain of a case. What an iteration takes is kept of each, its Program, whose matrices are large, of none.
+// One chain of a case. The work of each iteration is kept, but not its Program, whose matrices are large.
 class DrawnRun {
  public:
   DrawnRun(const PreparedCase& prepared, bool observed_payload)

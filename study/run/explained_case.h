@@ -8,7 +8,7 @@
 
 namespace shardsim {
 
-// What `shardsim why` says of a case.
+// The answer of `shardsim why` for a case.
 struct ExplainedCase {
   Why why;
   std::optional<Help> help;  // where it was asked for

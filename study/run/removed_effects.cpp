@@ -5,7 +5,8 @@
 namespace shardsim {
 namespace {
 
-// The cluster with kernels that start at once. What the compute model `measured` read of a start is in its curves.
+// The cluster with kernels that start at once. A start that the compute model `measured` has read is part of its
+// curves.
 Cluster without_kernel_starts(const Cluster& cluster) {
   ClusterSpec spec = cluster.spec();
   spec.gpu.kernel_overhead = {0};
@@ -18,7 +19,7 @@ double seconds_on(const LinkLoad& load, const Cluster& cluster) {
   return load.occupancy / (cap > 0 ? std::min(cap, rate) : rate);
 }
 
-// Of the loads on these links, or on any.
+// Returns the seconds of the slowest of the loads on these links, or on any.
 double slowest(const CollectiveLoads& loads, const std::vector<LinkId>* links, const Cluster& cluster) {
   double seconds = 0;
   for (const LinkLoad& load : loads.loads) {

@@ -71,8 +71,8 @@ Prepared prepare(const Scenario& scenario, const PlanWatch& watch) {
   return prepared;
 }
 
-// What a simulation costs, roughly and in no unit: how many operations ranks execute. Of a plan that is not made yet,
-// as of one placement for each table.
+// Relative cost of a simulation, in no unit: the operations that ranks execute. A plan that is not made yet is taken to
+// have one placement for each table.
 double weight_of(const Case& item, const Cluster& cluster, const Plan* plan) {
   const std::size_t tables = item.workload.tables.size();
   const std::size_t placements = plan == nullptr ? tables : plan->placements.size();
@@ -97,7 +97,7 @@ class StudyTasks {
     }
     std::set<std::string> drawn;  // the Figures 3 and 5 of a workload come with the first case that uses it
     for (const Case& item : scenario.cases) {
-      // Of compared planners it is not known yet which has a plan.
+      // It is not known yet which of the compared planners has a plan.
       pareto_.push_back(item.compared || drawn.insert(item.workload.name).second);
     }
   }
@@ -131,7 +131,7 @@ class StudyTasks {
             [this, index](std::string_view bytes) { results_[index] = unpacked<CaseResult>(bytes); }};
   }
 
-  // Of one planner of several: what goes wrong there is its own.
+  // The task of one planner of several: what goes wrong there is its own.
   WorkerTask planner_task(std::size_t index) {
     const Case& item = scenario_.cases[index];
     const std::shared_ptr<const Cluster>& cluster = prepared_.cases[index].cluster;
@@ -200,7 +200,7 @@ void add_intervals(StudyResult& study, const Scenario& scenario) {
   }
 }
 
-// What needs more than one case. Those without a plan are not among the study's.
+// Adds the figures that need more than one case. Those without a plan are not among the study's.
 void compare_cases(StudyResult& study, const Scenario& scenario) {
   for (std::size_t index = 0; index < study.cases.size(); ++index) {
     const std::string& name = study.cases[index].relative_to;

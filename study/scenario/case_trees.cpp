@@ -103,7 +103,7 @@ void CaseBuilder::add(const CaseTree& built) {
   if (!fabric.jobs.empty()) trees_.fabrics.push_back(std::move(fabric));
 }
 
-// Whether --planners leaves nothing between this case and an earlier one, which then stands for both.
+// True when --planners leaves nothing between this case and an earlier one, which then stands for both.
 bool CaseBuilder::joins_another(const CaseTree& tree) {
   if (overrides_.planners.empty() || !is_changed(tree.name)) return false;
   const auto same = std::ranges::find(replanned_, tree.keys, &CaseTree::keys);
@@ -151,7 +151,7 @@ std::vector<Tree> CaseBuilder::case_items() const {
   return cases->items;
 }
 
-// Whether the command line changes this case; its --case may name a job in it.
+// True when the command line changes this case; its --case may name a job in it.
 bool CaseBuilder::is_changed(const std::string& name) const {
   const std::vector<std::string>& only = overrides_.only_cases;
   return only.empty() || scenario_.find("cases") == nullptr ||

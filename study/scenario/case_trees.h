@@ -23,8 +23,8 @@ struct CaseTree {
   bool again = false;    // equal to the case before it except for name and planner; `keys` then has only `planner`
 };
 
-// What names may be made of; scenario.cpp has what else a name must not be: have over 16 parts, or over 128 letters in
-// one, or an empty part, "." or "..".
+// The letters that names may be made of; scenario.cpp has what else a name must not be: have over 16 parts, or over 128
+// letters in one, or an empty part, "." or "..".
 inline constexpr TextRule kJobNameRule{"abcdefghijklmnopqrstuvwxyz0123456789_.-/", Bounds::from(1).to(256),
                                        "is no name of a job",
                                        "At most 16 parts of a-z, 0-9, '_', '.' and '-' joined by '/'",

@@ -23,7 +23,7 @@ struct Entry {
   bool unasked = false;
 };
 
-// What an entry is called by is no option of its planner.
+// The label of an entry is no option of its planner.
 Entry labelled_entry(Tree options, std::size_t index) {
   MapReader reader(options, fmt::format("planners.{}", index));
   const std::string name = reader.text("name");
@@ -73,7 +73,7 @@ std::vector<Entry> listed_entries(const Tree& list) {
   return all;
 }
 
-// What all names begin with, in whole parts between "/"; "" where they share none.
+// The beginning that all names share, in whole parts between "/"; "" where they share none.
 std::string common_start(const std::vector<std::string>& names) {
   std::vector<std::string> common = split(names.front(), '/');
   for (const std::string& name : names) {
@@ -90,7 +90,7 @@ std::string workload_name(const CaseTree& tree) {
   return name == nullptr ? "" : name->scalar;
 }
 
-// Whether a case outside the group has that name, or lies inside it.
+// True when a case outside the group has that name, or lies inside it.
 bool is_taken(const std::string& name, const std::string& group, const std::vector<CaseTree>& cases) {
   return std::ranges::any_of(cases, [&](const CaseTree& tree) {
     const bool other = !tree.compared || tree.compared->group != group;

@@ -28,7 +28,7 @@ struct DriftOptions {
 // Errors (Failure::input, with place): unknown keys, no day, nothing that changes, shares outside their range.
 DriftOptions read_drift(const Tree& map);
 
-// What the scenario that is run says, with --set; null where it says nothing.
+// Returns the drift of the scenario that is run, with --set; null where it states none.
 Tree drift_tree(const Scenario& scenario, const Overrides& overrides);
 
 }  // namespace shardsim

@@ -35,8 +35,8 @@ class IncludeChain {
   std::size_t count_ = 0;
 };
 
-// What of the command line holds for the cases of an included file: all but the title, the cross-check and changes of
-// single cases by number, which mean the file that is run.
+// Returns the part of the command line that holds for the cases of an included file: all but the title, the cross-check
+// and changes of single cases by number, which mean the file that is run.
 Overrides overrides_of_included(const Overrides& overrides);
 
 // The cases of the files that a scenario at `path` includes, in their order, each as its own file has it. Errors: as

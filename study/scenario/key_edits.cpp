@@ -13,7 +13,7 @@ void erase(Tree& tree, std::string_view key) {
   std::erase_if(tree.fields, [key](const auto& field) { return field.first == key; });
 }
 
-// Where a plan comes from is said by one of them.
+// One of these says where a plan comes from.
 constexpr const char* kPlanKeys[] = {"planner", "planners", "plan"};
 
 }  // namespace

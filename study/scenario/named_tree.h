@@ -19,7 +19,7 @@ struct LoadedTrees {
   std::map<std::string, Tree> workloads;
 };
 
-// Where the files that a tree names are looked for.
+// The folder in which the files that a tree names are looked for.
 struct TreeOrigin {
   const std::string& folder;
   LoadedTrees& loaded;
@@ -39,10 +39,10 @@ constexpr std::size_t kMostValues = 10'000'000;
 
 std::size_t size_of(const Tree& tree);  // values in it, itself included
 
-// Whether this key holds a shipped name or a file that is loaded: `cluster`, `workload`.
+// True when this key holds a shipped name or a file that is loaded: `cluster`, `workload`.
 bool is_named(std::string_view key);
 
-// Whether this option of a planner names a file: a plan, one to start from, a policy, costs.
+// True when this option of a planner names a file: a plan, one to start from, a policy, costs.
 bool names_planner_file(std::string_view key);
 
 // The value of a key of a scenario, a case or a job with file names as the current folder sees them; clusters and

@@ -112,7 +112,7 @@ double read_steady(MapReader& reader) {
       "steady", real_leaf(Bounds::above(0).below(1), "it is a relative difference, for example 1e-6"), 1e-6);
 }
 
-// Whether the case is simulated at the observed payload, too, where its workload states one.
+// Returns whether the case is simulated at the observed payload, too, where its workload states one.
 bool read_payload(MapReader& reader, const Workload& workload) {
   const bool both = reader.choice("payload", {"both", "planned"}, "both") == "both";
   if (!both || !reader.has("payload") || workload.has_runtime()) return both;

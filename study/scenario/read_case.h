@@ -25,15 +25,15 @@ void validate_planner(const Case& item);
 // as a count, coverage and throughput_gain in %. Errors: Failure::input.
 std::vector<Published> read_published(const Tree& list);
 
-// Where a map of a planner names planners for some of the tables (`tables` of per_table, `pooled` of FlexShard), they
-// as maps with `name`; each with the planner itself in front. Empty for null.
+// Returns the planners that a map of a planner names for some of the tables (`tables` of per_table, `pooled` of
+// FlexShard), as maps with `name`; each with the planner itself in front. Empty for null.
 std::vector<Tree*> planners_within(Tree& planner);
 std::vector<const Tree*> planners_within(const Tree& planner);
 
 // TorchRec's rules of memory (`variant`, `rules`, `run_embedding_at_peak_memory`) are options of its planner and of its
-// memory model. What one of the two says holds for both, so that a plan is judged as it was made; also of a planner
-// that another one asks for some tables. Does nothing where either is another one, or null. Errors (Failure::input):
-// both say it, and not the same.
+// memory model. An option that one of the two states holds for both, so that a plan is judged as it was made; also of a
+// planner that another one asks for some tables. Does nothing where either is another one, or null. Errors
+// (Failure::input): both say it, and not the same.
 void share_torchrec_rules(Tree& planner, Tree& memory_model);
 
 // The scenario's key `cross_check`. Errors: Failure::input for unknown keys and impossible values.

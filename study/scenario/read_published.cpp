@@ -99,7 +99,7 @@ double read_value(MapReader& reader, const std::string& unit, const std::string&
                     "Leave it out: an error cannot be given in percent of zero");
 }
 
-// What a share of an iteration may be told of.
+// Returns the parts of an iteration that may have a fitted share.
 std::vector<std::string> fitted_part_names() {
   std::vector<std::string> names{"host"};
   for (const std::string& quantity : quantity_names())

@@ -63,7 +63,7 @@ bool is_name_part(const std::string& part) {
   return good && !part.empty() && part.size() <= 128 && part != "." && part != "..";
 }
 
-// What a case's own group of timeline.h5 and its folder of traces hold.
+// True for the parts of a case's own group of timeline.h5 and of its folder of traces.
 bool is_part_of_result(const std::string& part) {
   static const std::set<std::string> kGroups{"summary", "rank",         "spans", "op",      "stream",
                                              "group",   "group_member", "flow",  "measured"};
@@ -82,7 +82,7 @@ void check_outer_cases(const Case& item, const std::set<std::string>& names) {
   }
 }
 
-// Where the case got its name: what the command line names is not the file's fault.
+// Returns the place where the case got its name: a name from the command line is not the file's fault.
 const Place& named_at(const Case& item) {
   return item.name_place.source.empty() ? item.place : item.name_place;
 }
@@ -169,7 +169,7 @@ void refuse_weight(std::size_t weight, const Place& place, std::size_t cases) {
       fmt::format("Run fewer cases of so many tables: at most {} numbers", kMostTableWeight));
 }
 
-// What `copies` says, and 1 where it says no number: whoever reads the table says so.
+// Returns the number that `copies` says, and 1 where it says no number: whoever reads the table says so.
 std::size_t stated_copies(const Tree& table) {
   const Tree* const copies = table.find("copies");
   if (copies == nullptr || copies->kind != Tree::Kind::scalar) return 1;
@@ -193,7 +193,7 @@ std::size_t least_weight(const CaseTree& tree) {
   return weight;
 }
 
-// A case that is another one again has the tables of that. What is too much for a single case its reader says.
+// A case that is another one again has the tables of that. The reader of a single case says what is too much for it.
 void refuse_weights(const std::vector<CaseTree>& trees) {
   std::size_t weight = 0, last = 0;
   for (std::size_t i = 0; i < trees.size(); ++i) {
@@ -212,7 +212,7 @@ bool is_same_place(const Tree* a, const Tree* b) {
   return a != nullptr && b != nullptr && a->place == b->place;
 }
 
-// Whether both state the same workload at the same place of the same file. A schema wants to know of every value what
+// True when both state the same workload at the same place of the same file. A schema wants to know of every value what
 // its reader asks.
 bool has_workload_of(const CaseTree& tree, const CaseTree& before) {
   const Tree* const workload = tree.keys.find("workload");

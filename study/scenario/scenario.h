@@ -20,7 +20,8 @@ namespace shardsim {
 
 inline constexpr std::string_view kOperationPrefix = "operation:";  // of a quantity: the name of an operation follows
 
-// Whether constants or distributions were chosen by a published number, so that a small error proves little.
+// The role of a published number: constants or distributions may have been chosen by it, so that a small error proves
+// little.
 enum class PublishedRole { predicted, partly_fitted, fitted };
 std::vector<std::string> words_of(PublishedRole);
 
@@ -31,15 +32,15 @@ struct Published {
   double value = 0;      // in `unit`
   std::string unit;      // "ms", "rows", "%", "GiB"
   PublishedRole role = PublishedRole::predicted;
-  // Of a partly fitted one: what of the iteration has constants that were chosen with this number in view: "host" (the
-  // time in which the GPU waits for the host), "kernels:attention" ...
+  // For a partly fitted one, the parts of the iteration whose constants were chosen with this number in view: "host"
+  // (the time in which the GPU waits for the host), "kernels:attention" ...
   std::vector<std::string> fitted_in;
   bool seen_before = false;  // whether the number was known when the model that predicts it was made
   std::string source;
   bool at_observed_payload = false;
   bool derived = false;
   std::string note;
-  // Whether it says how good predictions are.
+  // True when it says how good predictions are.
   bool judged() const { return role == PublishedRole::predicted; }
   bool operator==(const Published&) const = default;
 };
@@ -115,7 +116,7 @@ struct Scenario {
   void keep(const std::function<bool(const Case&)>& wanted);
 };
 
-// What the command line changes.
+// The changes that the command line makes.
 struct Overrides {
   std::vector<std::pair<std::string, std::string>> set;  // --set PATH=VALUE
   std::optional<std::uint64_t> seed;

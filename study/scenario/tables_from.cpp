@@ -91,8 +91,8 @@ struct Changes {
   const Tree* kind = nullptr;
 };
 
-// A pooled table as a sequence: as many items, each with a vector of its own. What is said of its features stays, and
-// reading the table refuses what a sequence cannot have.
+// A pooled table as a sequence: as many items, each with a vector of its own. The statements about its features stay,
+// and reading the table refuses what a sequence cannot have.
 void make_sequence(Tree& table, const Tree& kind) {
   const Tree* const old = table.find("kind");
   if (old == nullptr || old->kind != Tree::Kind::scalar || old->scalar == kind.scalar) return;

@@ -8,7 +8,7 @@
 
 namespace shardsim {
 
-// What the tasks of a scenario have in common, beside the law that they were drawn by.
+// The setting that the tasks of a scenario have in common, beside the law that they were drawn by.
 struct TaskSetting {
   std::string made_by;  // the command line, for the file's first line
   std::string title;

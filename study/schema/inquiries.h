@@ -4,7 +4,7 @@
 
 namespace shardsim {
 
-// What to ask of the readers of each noun that a scenario is made of. The root of each specimen is that noun.
+// The questions to the readers of each noun that a scenario is made of. The root of each specimen is that noun.
 Inquiry cluster_inquiry();
 Inquiry workload_inquiry();
 Inquiry plan_inquiry();

@@ -99,7 +99,7 @@ SpecimenValues workload_values() {
 
 namespace {
 
-// What a planner cannot do without, for those of which the name is not enough.
+// The options that a planner cannot do without, for those of which the name is not enough.
 std::string needed_options(std::string_view planner) {
   if (planner == "per_table") return ", tables: {'*': greedy}";
   if (planner == "autoshard")

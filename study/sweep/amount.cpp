@@ -29,7 +29,8 @@ constexpr std::array<UnitKind, 5> kUnitKinds = {
       [](std::string_view text, const Place& place) { return parse_flops(text, place).per_second; }},
      {Amount::Kind::plain, parse_percent}}};
 
-// What one of this unit is. Sizes of less than a byte are none, so a thousand of them are asked for.
+// Finds the kind of the unit, and the value of one of it. Sizes of less than a byte are none, so a thousand of them are
+// asked for.
 bool find_unit_kind(Amount& amount) {
   for (const UnitKind& each : kUnitKinds) {
     try {

@@ -24,7 +24,7 @@ struct Axis {
   Place place;       // of its values in the file
   std::vector<AxisValue> values;
 
-  // Whether it changes the cluster in more than its size and its price.
+  // True when it changes the cluster in more than its size and its price.
   bool tells_machines() const;
 };
 

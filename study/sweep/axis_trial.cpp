@@ -59,7 +59,8 @@ class AxisTrial {
     return failed;
   }
 
-  // Why no point that has the value can be read; nothing where one can, or no point has it. Some points stand for all.
+  // Returns why no point that has the value can be read; nothing where one can, or no point has it. Some points stand
+  // for all.
   std::optional<Error> fault(const TriedValue& tried, Error why) {
     bool has_points = false;
     for (const std::size_t point : points_with(tried)) {
@@ -72,7 +73,7 @@ class AxisTrial {
     return why;
   }
 
-  // Whether the place is in the value itself or in a file that it names. Elsewhere it is not the value that is wrong
+  // True when the place is in the value itself or in a file that it names. Elsewhere it is not the value that is wrong
   // but how it meets others, as a batch that the number of GPUs does not divide: such a point fails by itself.
   bool is_of(const TriedValue& tried, const Place& place) const {
     const std::vector<Axis>& axes = sweep_.dimensions[tried.dimension].axes;
@@ -81,7 +82,7 @@ class AxisTrial {
     });
   }
 
-  // What is wrong with a value, at its place in the sweep also where something that the value changes says so.
+  // Tells what is wrong with a value, at its place in the sweep also where something that the value changes says so.
   Error told(const TriedValue& tried, const Error& fault) const {
     const Axis& axis = sweep_.dimensions[tried.dimension].axes.front();
     if (is_of(tried, fault.place()) || fault.place().source == axis.place.source) return fault;
@@ -179,7 +180,7 @@ std::map<TriedValue, Error> failures_of(const ValueNumbers& numbers, AxisTrial& 
   return failed;
 }
 
-// Of a dimension of which so many values were read.
+// Returns the errors on a dimension of which so many values were read.
 std::vector<Error> wrong_on(std::size_t dimension, std::size_t values, const std::map<TriedValue, Error>& failed,
                             AxisTrial& trial) {
   std::vector<Error> own, all;

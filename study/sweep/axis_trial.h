@@ -11,7 +11,7 @@ namespace shardsim {
 // Errors: Failure::input, as its first value has it.
 void refuse_hopeless_axes(const Sweep& sweep);
 
-// What is wrong with values of axes that no point of the sweep can be read with: unknown words, missing units. One
+// Returns the errors in values of axes that no point of the sweep can be read with: unknown words, missing units. One
 // error (Failure::input) for each, at its place, in the order of the axes, and one for an axis of which no value can be
 // read; at most kMostWrongValues. Every value of a list is read once, of a range or a draw its first and its last, up
 // to kMostTriedValues in all.

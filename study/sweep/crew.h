@@ -11,13 +11,13 @@
 
 namespace shardsim {
 
-// What a member of a crew does: simulates one point and gives its PointResult, packed.
+// The task of a member of a crew: it simulates one point and gives its PointResult, packed.
 using PointTask = std::function<std::string(std::uint32_t point)>;
 
 // Processes that simulate points for this one, wherever they run. Members have numbers from 0.
 class Crew {
  public:
-  // What a member has to say.
+  // The message of a member.
   struct Answer {
     int member = 0;
     bool gone = false;    // it ended; `bytes` says how

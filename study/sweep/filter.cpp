@@ -155,7 +155,7 @@ class FilterParser {
   int depth_ = 0, signs_ = 0;
 };
 
-// What a condition comes to at one point.
+// Computes whether a condition holds at one point.
 class FilterPoint {
  public:
   FilterPoint(const std::string& text, const Place& place, const NamedValues& values)

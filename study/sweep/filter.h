@@ -11,12 +11,12 @@
 
 namespace shardsim {
 
-// What a name stands for at one point: a number, or a text.
+// The value of a name at one point: a number, or a text.
 using FilterValue = std::variant<Amount, std::string>;
 // The value of a name at the point that is asked about; nothing for a name that nobody has.
 using NamedValues = std::function<std::optional<FilterValue>(const std::string& name)>;
 
-// How a condition may be written, but for parentheses that fit each other.
+// The form in which a condition may be written, but for parentheses that fit each other.
 Form condition_form();
 
 // A condition that points have to meet, as docs/formats/scenario.md has it: two sides with <, <=, >, >=, == or !=

@@ -15,8 +15,8 @@
 #include "sim/lower/row_draws.h"
 #include "study/scenario/scenario.h"
 
-// What a KeptPlan keeps, each together with all inputs from which it was made. `describe` says whether a case has the
-// same inputs, and so would make the same.
+// The parts that a KeptPlan keeps, each together with all inputs from which it was made. `describe` says whether a case
+// has the same inputs, and so would make the same.
 namespace shardsim::kept {
 
 // A cache of the results that were used last, each together with the inputs from which it was made.
@@ -68,8 +68,8 @@ struct Computed {
   std::vector<OpWork> works;  // collectives are empty
 };
 
-// All inputs, besides the plan, on which a Program depends. Of a cluster, the lowering uses only its shape and what
-// slows its hosts down.
+// All inputs, besides the plan, on which a Program depends. The lowering uses only a cluster's shape and what slows its
+// hosts down.
 struct LoweringInputs {
   Workload workload;
   int nodes = 0, gpus = 0;

@@ -20,7 +20,7 @@
 namespace shardsim {
 namespace {
 
-// What is kept takes some 100 MB at most of each kind, however large the worlds are.
+// The parts that are kept take some 100 MB at most of each kind, however large the worlds are.
 constexpr std::size_t kMostClusters = 64;
 constexpr int kMostClusterRanks = 1 << 15;   // of all Clusters together
 constexpr std::size_t kMostReductions = 16;  // of each Cluster
@@ -94,7 +94,7 @@ class KeptPlan::Store {
     return made;
   }
 
-  // Of the fullest rank, as whoever makes a plan checks it.
+  // Returns the bytes of the fullest rank, as whoever makes a plan checks it.
   std::int64_t checked_memory(const Case& item, const Cluster& cluster) const {
     try {
       check_plan(plan_, item.workload, cluster, item.place);

@@ -11,7 +11,7 @@
 
 namespace shardsim {
 
-// What one simulation says to somebody who compares thousands of them.
+// The figures of one simulation for somebody who compares thousands of them.
 struct PointFigures {
   double iteration_ms = 0;           // of drawn batches the mean
   Interval interval;                 // of iteration_ms, as IterationJudge::wordless_interval() has it
@@ -25,10 +25,10 @@ struct PointFigures {
 };
 
 // A plan that stays while clusters, batches and whatever else of a case changes: asked for case after case, it says of
-// each what `shardsim run` would say with this plan, to the last bit, and makes no process. What
-// two cases have in common is done once, whatever their order: the Cluster of a cluster file, the Program of a workload
-// on as many nodes, the shares of cut rows, the seconds of compute operations. Whether two cases have it in common is
-// told by comparing all that it is made of, not by what a sweep says that it changes.
+// each what `shardsim run` would say with this plan, to the last bit, and makes no process. Parts that two cases have
+// in common are made once, whatever the order of the cases: the Cluster of a cluster file, the Program of a workload on
+// as many nodes, the shares of cut rows, the seconds of compute operations. A comparison of all inputs of a part tells
+// whether two cases have it in common, not what a sweep says that it changes.
 class KeptPlan {
  public:
   KeptPlan(Plan plan, std::shared_ptr<const IterationJudge> judge);

@@ -102,7 +102,7 @@ class LocalMember {
     return bytes;
   }
 
-  // How a process that has closed its end ended.
+  // Returns how a process that has closed its end ended.
   std::string wait() {
     int status = 0;
     while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {

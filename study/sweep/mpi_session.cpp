@@ -26,7 +26,7 @@ constexpr double kAliveEverySeconds = 1, kSilentSeconds = 15;
 constexpr double kFirstSignSeconds = 600;  // it reads the scenario first, and so does rank 0
 constexpr const char* kMpiFile = "shardsim_mpi.so";
 
-// How many processes the launcher says it has started; 1 where there is none. Open MPI, MPICH and Slurm's PMI.
+// Returns how many processes the launcher says it has started; 1 where there is none. Open MPI, MPICH and Slurm's PMI.
 int launched_processes() {
   for (const char* const name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
     const char* const text = std::getenv(name);
@@ -115,7 +115,7 @@ class MpiCrew final : public Crew {
     bool gone = false;  // nothing more is expected of it
   };
 
-  // The rank that a message came from; 0 where there is none. What a rank says that was given up is heard by nobody.
+  // The rank that a message came from; 0 where there is none. Messages of a rank that was given up are heard by nobody.
   int heard_from(Tag tag, std::string& bytes) {
     for (int from = wire_.receive(tag, bytes); from > 0; from = wire_.receive(tag, bytes)) {
       Heard& heard = heard_[static_cast<std::size_t>(from - 1)];
@@ -151,7 +151,7 @@ class MpiCrew final : public Crew {
   Clock::time_point said_ = Clock::now();
 };
 
-// What a rank answers for one point: its child's result; when two children have died at it, that.
+// Returns a rank's answer for one point: its child's result; when two children have died at it, that.
 std::string answer_of(Crew& child, std::uint32_t point, const std::function<bool()>& stopped) {
   std::string bytes;
   CrewWatch watch;

@@ -56,8 +56,8 @@ void require_file(const Tree& file) {
                     "Check the path and its permissions");
 }
 
-// The files that a plan or a planner names are read when a point is simulated, or without the place that names them.
-// Whether they are there is known before: a plan, one to start from, a policy, costs.
+// The files that a plan or a planner names are read when a point is simulated, or without the place that names them. It
+// is known before whether they are there: a plan, one to start from, a policy, costs.
 void require_files_within(const Tree& options) {
   for (const auto& [key, value] : options.fields) {
     if (value.kind == Tree::Kind::scalar && names_planner_file(key)) require_file(value);

@@ -10,7 +10,7 @@
 
 namespace shardsim {
 
-// Whether an axis of this path says how a plan is made ("planner", "memory_model.name"), and not what for.
+// True when an axis of this path says how a plan is made ("planner", "memory_model.name"), and not what for.
 bool is_of_plan(const std::string& path);
 
 // The cases of a sweep's points. Points that differ in few paths share what is read of the others: a cluster or a
@@ -24,13 +24,13 @@ class PointCases {
   Case at(std::size_t point);
   // The case whose plan a point keeps where the sweep says so: the axes of planners alone have changed it.
   Case kept_case(std::size_t point);
-  // What tells such cases apart: points of one key keep one plan.
+  // Returns the key that tells such cases apart: points of one key keep one plan.
   std::vector<std::size_t> kept_key(std::size_t point) const;
 
   // The value on each dimension; none: as the base has it.
   using Coordinates = std::vector<std::optional<std::size_t>>;
   Coordinates all_of(std::size_t point) const;
-  // What is wrong with the case there (Failure::input); nothing where it can be read.
+  // Returns the fault of the case there (Failure::input); nothing where it can be read.
   std::optional<Error> failure_at(const Coordinates& at);
 
  private:
@@ -41,7 +41,7 @@ class PointCases {
   Case read(const Coordinates& at) { return read(at, edited(at)); }
   Case read(const Coordinates& at, const CaseTree& tree);  // named as the base, so that points that fail alike say so
   CaseTree edited(const Coordinates& at);                  // without its cluster and its workload
-  // Of these coordinates those on dimensions that change the part.
+  // Returns those of these coordinates that are on dimensions which change the part.
   Coordinates of_part(const Coordinates& at, Part part) const;
   void edit(CaseTree& tree, const Coordinates& at, Part part);
   const ClusterSpec& cluster_at(const Coordinates& at);

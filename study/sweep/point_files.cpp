@@ -118,7 +118,7 @@ std::string line_after(const std::string& text, std::string_view key) {
 
 constexpr std::string_view kFileKey = "file: ", kTitleKey = "title: ", kVersionKey = "version: ";
 
-// What decides the results begins with the version.
+// The part that decides the results begins with the version.
 std::string identity_in(const std::string& text) {
   const std::size_t begin = text.find(kVersionKey);
   return begin == std::string::npos ? "" : text.substr(begin);

@@ -28,7 +28,7 @@ class FolderLock {
   int file_;
 };
 
-// Where the finished points of a sweep and what belongs to them are kept.
+// The folder of the finished points of a sweep and of what belongs to them.
 std::filesystem::path points_folder(const std::filesystem::path& output);
 
 // The finished points of a sweep in its output folder, in the folder `points` there: `sweep.txt` says which sweep it
@@ -45,7 +45,7 @@ class PointFiles {
   // Errors: Failure::input naming a file with points of another sweep, or one that cannot be read.
   std::vector<std::optional<PointResult>> read() const;
 
-  // What is called like a file of points and is none of this version; read() leaves it out.
+  // Returns the files that are named like a file of points and are none of this version; read() leaves them out.
   std::vector<std::filesystem::path> unusable() const;
 
   const std::filesystem::path& folder() const { return folder_; }

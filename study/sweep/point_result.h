@@ -10,7 +10,7 @@
 
 namespace shardsim {
 
-// What a sweep keeps of the simulation of one point.
+// The result of the simulation of one point, as a sweep keeps it.
 struct PointResult {
   enum class Outcome : std::uint8_t {
     ok,
@@ -32,6 +32,7 @@ struct PointResult {
   bool buffers_counted = true;       // by the memory model
   std::int64_t host_bytes = 0;       // of rows in host memory, of the node that has most of them
   std::int64_t memory_capacity = 0;  // of a rank, less what is reserved
+  std::string beyond_torchrec;       // why TorchRec cannot run the plan (plan/torchrec_types.h); "" where it can
   std::string limited_by;            // the busiest link or rank, and its share of the iteration
   double limit_share = 0;
   std::optional<double> cost_per_hour;  // of all GPUs, where the cluster states a price
@@ -48,8 +49,8 @@ template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<PointResult> auto& result) {
   visit(result.point, result.outcome, result.message, result.world_size, result.batch_per_gpu, result.iteration_ms,
         result.interval, result.samples_per_s, result.memory_bytes, result.peak_bytes, result.buffers_counted,
-        result.host_bytes, result.memory_capacity, result.limited_by, result.limit_share, result.cost_per_hour,
-        result.currency, result.sweep);
+        result.host_bytes, result.memory_capacity, result.beyond_torchrec, result.limited_by, result.limit_share,
+        result.cost_per_hour, result.currency, result.sweep);
 }
 
 }  // namespace shardsim

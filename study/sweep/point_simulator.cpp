@@ -11,6 +11,7 @@
 #include "base/system_failure.h"
 #include "plan/check.h"
 #include "plan/memory_model.h"
+#include "plan/torchrec_types.h"
 #include "study/planning/plan_fields.h"
 #include "study/planning/prepared_case.h"
 
@@ -122,6 +123,7 @@ PointResult PointSimulator::simulated(std::size_t point) {
   result.buffers_counted = figures.buffers_counted;
   result.host_bytes = host_bytes_of(plan->plan(), item);
   result.memory_capacity = figures.memory_capacity;
+  result.beyond_torchrec = beyond_torchrec(plan->plan(), item.workload);
   result.limited_by = figures.limit.what;
   result.limit_share = figures.limit.share;
   if (item.cluster.cost_per_gpu_hour) result.cost_per_hour = *item.cluster.cost_per_gpu_hour * result.world_size;

@@ -12,7 +12,7 @@
 namespace shardsim {
 
 // Simulates the points of a sweep, one after the other in one process: each to the same bits as `shardsim run` of its
-// case. What goes wrong with a point is its result and no error.
+// case. A fault in a point is its result and no error.
 class PointSimulator {
  public:
   explicit PointSimulator(const Sweep& sweep)  // which outlives it

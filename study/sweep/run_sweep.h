@@ -34,7 +34,7 @@ struct SweepRun {
   std::function<void(const SweepResult&)> write;
 };
 
-// What became of a run.
+// The outcome of a run.
 struct SweepOutcome {
   std::size_t points = 0;               // that this run had to see to
   std::size_t earlier = 0;              // of them, those that were finished before
@@ -43,12 +43,13 @@ struct SweepOutcome {
 };
 
 // Simulates the points of a sweep that are not finished yet, and keeps each in the output folder as it comes
-// (PointFiles): whoever calls again goes on. Results come in the order of the axes, whoever finished them when.
-// Errors: those of PointFiles, PointWriter and hand_out(); Failure::run when another process is at work in the folder,
-// or a process that simulates has another sweep than this one; Interrupted. What was finished is kept on any of them.
+// (PointFiles): whoever calls again goes on. Results come in the order of the axes, whoever finished them when. Errors:
+// those of PointFiles, PointWriter and hand_out(); Failure::run when another process is at work in the folder, or a
+// process that simulates has another sweep than this one; Interrupted. The points that were finished are kept on any of
+// them.
 SweepOutcome run_sweep(const Sweep& sweep, const SweepRun& run);
 
-// How many points of a sweep are not finished yet. Errors: as run_sweep().
+// Returns how many points of a sweep are not finished yet. Errors: as run_sweep().
 std::size_t unfinished_points(const Sweep& sweep, const std::filesystem::path& output);
 
 }  // namespace shardsim

@@ -58,7 +58,7 @@ std::string one_line(std::string text) {
   return printable(text);
 }
 
-// What the tasks print is written by Slurm, which follows links.
+// The output of the tasks is written by Slurm, which follows links.
 void refuse_links(const SlurmJob& job) {
   std::error_code absent;
   for (int task = 0; task < job.tasks; ++task) {

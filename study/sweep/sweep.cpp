@@ -231,7 +231,7 @@ std::vector<const Axis*> all_axes(const Sweep& sweep) {
   return axes;
 }
 
-// What the case says beside its cluster's or its workload's base, and loses where an axis has this value.
+// Returns what the case states beside its cluster's or its workload's base, and loses where an axis has this value.
 std::set<std::string> lost_of_value(const Tree& before, const Tree& value, const std::string& key,
                                     const std::string& folder, const std::string& file) {
   try {
@@ -265,7 +265,7 @@ std::string file_checksum(const std::string& path) {
   return fmt::format("{} bytes, {:08x}", bytes, crc.checksum());
 }
 
-// What the files say that a value names: their paths alone do not tell whether they have changed.
+// Identifies the contents of the files that a value names: their paths alone do not tell whether they have changed.
 std::string files_identity(const Tree& tree) {
   std::set<std::string> files;
   add_files(tree, "", files);
@@ -284,7 +284,7 @@ Tree located_value(const Axis& axis, const Tree& value, const std::string& folde
   }
 }
 
-// What the values of an axis stand for that are names, each value once.
+// Identifies what the values of an axis stand for that are names, each value once.
 std::string named_by(const Axis& axis, const std::string& folder, LoadedTrees& loaded) {
   std::set<std::string> told;
   std::string text;

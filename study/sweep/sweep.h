@@ -29,13 +29,13 @@ struct Sweep {
   std::uint64_t product = 0;               // points before conditions leave some out
   std::vector<std::uint32_t> points;       // which of the product are left, in order
 
-  // Where point `point` (0 to points.size() - 1) lies on each dimension.
+  // Returns the coordinate of point `point` (0 to points.size() - 1) on each dimension.
   std::vector<std::size_t> coordinates(std::size_t point) const;
   // "8 x 16": the lengths of the dimensions, but of those with a single value.
   std::string shape() const;
 };
 
-// Which case, and how many points are allowed.
+// The case of a sweep, and the number of points that are allowed.
 struct SweepRequest {
   std::string only_case{};  // a name; "": as the file says, else its only one
   std::uint64_t most_points = kMostSweepPoints;
@@ -52,15 +52,15 @@ Sweep sweep_from_text(const std::string& text, const std::string& path, const Ov
 // The same of a text that is parsed already.
 Sweep sweep_from_tree(const Tree& tree, const std::string& text, const std::string& path, const Overrides& overrides,
                       const SweepRequest& request);
-// Of a scenario that has been read: its text is that of the file.
+// True when a scenario that has been read has a sweep; `scenario_text` is that of the file.
 bool has_sweep(const std::string& scenario_text, const std::string& path);
 
-// What the case says beside the base of its cluster or its workload and what an axis over these drops as it replaces
-// them as a whole, in sentences.
+// Returns in sentences what the case states beside the base of its cluster or its workload, and an axis over these
+// drops as it replaces them as a whole.
 std::vector<std::string> dropped_by_axes(const Sweep& sweep);
 
 // All that decides the results of a sweep but the program's version, as text: two sweeps of one text have equal
-// results. What the files say that the case and its axes name is part of it.
+// results. The contents of the files that the case and its axes name are part of it.
 std::string sweep_identity(const Sweep& sweep);
 // The same and the version in 64 bits, which every finished point carries: it tells the points of one sweep from those
 // of any other.

@@ -8,7 +8,7 @@
 namespace shardsim {
 namespace {
 
-// What a millisecond of the iteration counts.
+// Returns what a millisecond of the iteration counts.
 double weight_of(ComparedBy figure, const PointResult& result) {
   const double samples = static_cast<double>(result.world_size) * static_cast<double>(result.batch_per_gpu);
   switch (figure) {

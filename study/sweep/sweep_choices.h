@@ -9,12 +9,12 @@
 
 namespace shardsim {
 
-// How sure it is which of two points is the faster one: in the time of a sample, for points may differ in batch and
-// GPUs. Both have intervals.
+// Returns how sure it is which of two points is the faster one: in the time of a sample, for points may differ in batch
+// and GPUs. Both have intervals.
 Difference difference_between(const PointResult& first, const PointResult& second);
 
-// What two points may be compared by, less is better: the time of a sample, that of an iteration, or what a sample
-// costs. Both have intervals, and for costs a price in one currency.
+// The figures that two points may be compared by, less is better: the time of a sample, that of an iteration, or what a
+// sample costs. Both have intervals, and for costs a price in one currency.
 enum class ComparedBy { sample, iteration, cost };
 Difference difference_in(ComparedBy figure, const PointResult& first, const PointResult& second);
 
@@ -25,8 +25,8 @@ struct PointChoice {
   double regret_pct = 0;  // expected, of choosing the best against the one that it costs most against, in % of that
 };
 
-// Of those of these points that have a result; nothing where fewer than two have one. Of equal ones the first is the
-// best.
+// Chooses among those of these points that have a result; nothing where fewer than two have one. Among equal ones the
+// first is the best.
 std::optional<PointChoice> choice_among(const std::vector<PointResult>& results,
                                         const std::vector<std::size_t>& points);
 

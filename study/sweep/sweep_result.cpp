@@ -15,7 +15,7 @@ namespace {
 
 using Coordinates = std::vector<std::size_t>;
 
-// Whether the points that differ on this dimension alone have worlds of different sizes.
+// True when the points that differ on this dimension alone have worlds of different sizes.
 bool does_change_world(const SweepResult& result, std::size_t dimension) {
   std::map<Coordinates, int> worlds;  // by the other coordinates
   for (std::size_t point = 0; point < result.results.size(); ++point) {
@@ -32,7 +32,8 @@ double samples_per_gpu(const PointResult& result) {
   return result.samples_per_s / result.world_size;
 }
 
-// What an axis says of the machine beside its size: "{base: dgx_h100}" of {base: dgx_h100, label: big, nodes: 16}.
+// Returns the text of an axis about the machine beside its size: "{base: dgx_h100}" of {base: dgx_h100, label: big,
+// nodes: 16}.
 std::string machine_text(const Axis& axis, std::size_t value) {
   static const std::set<std::string, std::less<>> kNoMachine = {"nodes", "label", "cost_per_gpu_hour", "currency"};
   if (!axis.tells_machines()) return "";
@@ -44,8 +45,8 @@ std::string machine_text(const Axis& axis, std::size_t value) {
 
 using Machine = std::pair<Coordinates, std::vector<std::string>>;
 
-// What points have in common of which one scales to the other: all but the size of the machine, and what is zipped with
-// that.
+// Returns what two points have in common when one scales to the other: all but the size of the machine, and what is
+// zipped with that.
 Machine machine_of(const SweepResult& result, std::size_t point) {
   const Coordinates at = result.sweep->coordinates(point);
   Machine machine;
@@ -90,7 +91,7 @@ std::vector<std::optional<double>> scaling(const SweepResult& result) {
   return efficiency;
 }
 
-// What a point asks for, less is better. Points differ in batch, so that the time is that of a sample.
+// The demands of a point, less is better. Points differ in batch, so that the time is that of a sample.
 struct Asked {
   double time = 0, memory = 0, cost = 0;
   bool beats(const Asked& other) const {
@@ -258,6 +259,8 @@ std::vector<SweepColumn> sweep_columns(const SweepResult& result) {
               [&](std::size_t p) { return static_cast<double>(of(p).host_bytes) / kGiBytes; });
   add.numbers("memory_capacity_gib", "GiB", "of a GPU, less what is reserved",
               [&](std::size_t p) { return static_cast<double>(of(p).memory_capacity) / kGiBytes; });
+  add.texts("beyond_torchrec", "why TorchRec cannot run the plan; empty where it can",
+            [](const PointResult& each) { return each.beyond_torchrec; });
   add.texts("limited_by", "the busiest link or rank", [](const PointResult& each) { return each.limited_by; });
   add.numbers("limit_share", "1", "of the iteration that it is busy", [&](std::size_t p) { return of(p).limit_share; });
   const std::string currency = currency_unit(result);

@@ -16,9 +16,8 @@ struct SweepResult {
   const Sweep* sweep = nullptr;      // which outlives it
   std::vector<PointResult> results;  // by point
   std::vector<bool> changes_world;   // by dimension: points that differ on it alone have worlds of different sizes
-  // Of each point, samples per second and GPU over those of the smallest world of the same machine, with the same
-  // values on the axes that do not change the world; nothing where that machine has one size alone, or there is no
-  // result.
+  // Samples per second and GPU of each point over those of the smallest world of the same machine, with the same values
+  // on the axes that do not change the world; nothing where that machine has one size alone, or there is no result.
   std::vector<std::optional<double>> scaling_efficiency;
   std::vector<std::size_t> scaling_base;  // by point: of which point's samples that is; its own where there is none
   std::vector<bool> pareto;  // by point: no other one is as good in time, memory and cost and better in one
@@ -28,7 +27,8 @@ struct SweepResult {
   bool ok(std::size_t point) const { return results[point].outcome == PointResult::Outcome::ok; }
   // For a million samples, in the point's currency; nothing without a price or a result.
   std::optional<double> cost_per_million_samples(std::size_t point) const;
-  // Of all costs: "USD", or "" where none is stated; nothing where they differ, so that costs cannot be compared.
+  // The currency of all costs: "USD", or "" where none is stated; nothing where they differ, so that costs cannot be
+  // compared.
   std::optional<std::string> currency() const;
   std::size_t without_result() const;
 };

@@ -32,7 +32,7 @@ bool times_kernels(const Case& item) {
   return compute_model_name(item.compute_model) == "gpu_kernels";
 }
 
-// What the compute model takes of this GPU; the constants of its table where it has one.
+// Returns the compute model's constants of this GPU; those of its table where it has one.
 GpuConstants constants_of(const Case& item) {
   const std::string file = text_in(item.compute_model, "file"), named = text_in(item.compute_model, "gpu");
   GpuTable table = shipped_gpu_table();

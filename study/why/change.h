@@ -10,7 +10,8 @@
 
 namespace shardsim {
 
-// What one can change of a case while its plan stays: a rate of the machine, a cost, or how much there is to do.
+// The quantities that one can change of a case while its plan stays: a rate of the machine, a cost, or how much there
+// is to do.
 enum class Lever { nics, nvlink, hbm, flops, host, collective_starts, kernel_starts, batch, lookups };
 
 struct LeverWords {
@@ -44,10 +45,10 @@ struct ChangedCase {
 // one table.
 ChangedCase changed_case(const Case& item, const Change& change);
 
-// Whether the case has anything that the lever could move; a table has lookups always.
+// True when the case has anything that the lever could move; a table has lookups always.
 bool has_lever(const Case& item, Lever lever);
 
-// What a reader must know of such changes of this case, in sentences: values that stay as they were stated.
+// Returns in sentences what a reader must know of such changes of this case: values that stay as they were stated.
 std::vector<std::string> pinned_values(const Case& item);
 
 }  // namespace shardsim

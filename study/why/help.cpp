@@ -89,7 +89,7 @@ class Helper {
     remark_on(what_if.key, shorter);
   }
 
-  // What a supposition does not say.
+  // Adds a remark on what a supposition does not say.
   void remark_on(std::string_view key, double shorter) {
     if (shorter < kTellingSupposition) return;
     if (key == kFp16Vectors)

@@ -11,7 +11,7 @@
 
 namespace shardsim {
 
-// What would shorten the iterations of a case, its plan kept (docs/why.md).
+// The changes that would shorten the iterations of a case, its plan kept (docs/why.md).
 
 // By how much the iteration gets shorter when one lever moves: rates up, costs and amounts down.
 struct Elasticity {
@@ -47,7 +47,7 @@ struct Resimulated {
 // Errors: as of lowering and simulation.
 using Resimulate = std::function<Resimulated(const ChangedCase& changed)>;
 
-// `why`: of the case; its most expensive tables are levers, too, `tables` of them. What cannot be simulated changed is
+// `why`: of the case; its most expensive tables are levers, too, `tables` of them. A change that cannot be simulated is
 // left out, with a remark.
 Help help_for(const Case& item, const Why& why, const Resimulate& simulate, std::size_t tables = 3);
 

@@ -38,8 +38,8 @@ struct Expanded {
   std::vector<OpWork> works;
 };
 
-// Simulates a case again and again with one plan. What a change cannot touch is made once: the Program where only rates
-// change, and what is known of the tables' rows where it is lowered anew with the same tables.
+// Simulates a case again and again with one plan. The parts that a change cannot touch are made once: the Program where
+// only rates change, and what is known of the tables' rows where it is lowered anew with the same tables.
 class Resimulation {
  public:
   Resimulation(const PreparedCase& prepared, CriticalPath path) : prepared_(prepared), path_(std::move(path)) {
@@ -74,7 +74,7 @@ class Resimulation {
     return {std::move(cluster), std::move(program), std::move(works)};
   }
 
-  // What shares a link or the GPU loses as large a part of its time as before.
+  // A step that shares a link or the GPU loses as large a part of its time as before.
   double retraced_ms(const Expanded& after) {
     if (!before_) before_ = expand({prepared_.item, {}, false, 1});
     double seconds = 0;

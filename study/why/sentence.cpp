@@ -15,7 +15,7 @@ constexpr double kTellingPart = 0.08;     // of the iteration: what is worth a s
 constexpr double kTellingWaiting = 0.03;  // of the iteration
 constexpr double kMostlyOne = 0.6;        // of the work: one table's, and the others are not named
 
-// What a step is for, in the words of somebody who does not know its name.
+// Returns the purpose of a step, in the words of somebody who does not know its name.
 std::string purpose_of(const Op& op) {
   switch (op.role) {
     case OpRole::exchange_ids:

@@ -11,7 +11,7 @@ double sum(const std::vector<double>& values) {
   return total;
 }
 
-// What of a table's lookups an operation moves or touches, in bytes a lookup or a bag.
+// Returns the bytes that an operation moves or touches for each lookup or bag of a table.
 double bytes_each(const Op& op, const Program& program, const Program::Shard& shard, const Table& table) {
   if (exchanges_inputs(op.role)) return program.id_bytes;
   return static_cast<double>(shard.columns() * dtype_bytes(table.dtype));

@@ -7,10 +7,10 @@
 
 namespace shardsim {
 
-// Which tables an operation works for, and what part of its work each is: of a lookup, an update or another pass over
-// rows the bytes that the rank reads of each table's rows, of an exchange the bytes of all ranks. A fused operation has
-// a single time, including its start-up, which is divided in proportion to these parts. This is a convention and not a
-// measurement. Program: outlives it.
+// The tables that an operation works for, and the part of its work for each: of a lookup, an update or another pass
+// over rows the bytes that the rank reads of each table's rows, of an exchange the bytes of all ranks. A fused
+// operation has a single time, including its start-up, which is divided in proportion to these parts. This is a
+// convention and not a measurement. Program: outlives it.
 class TableShares {
  public:
   explicit TableShares(const Program& program) : program_(program) {}

@@ -8,8 +8,8 @@
 
 namespace shardsim {
 
-// A supposition: something costs nothing, is the same on all ranks, or is done in another way. What is free shows how
-// much of the iteration depends on its rate at most, the plan and the kernels kept.
+// A supposition: something costs nothing, is the same on all ranks, or is done in another way. A part that is free
+// shows how much of the iteration depends on its rate at most, the plan and the kernels kept.
 struct WhatIf {
   std::string_view key;   // "free_nics"
   std::string_view text;  // "if NICs were free"

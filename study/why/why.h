@@ -11,7 +11,7 @@
 
 namespace shardsim {
 
-// Where the time of an iteration goes, told by its critical path (docs/why.md). Milliseconds per iteration.
+// The parts of an iteration's time, told by its critical path (docs/why.md). Milliseconds per iteration.
 
 // The operations of one name on the path.
 struct PathPart {
@@ -27,15 +27,15 @@ struct PathPart {
   std::string beside{};    // the operation that it shares that link with longest; "": none
 };
 
-// What one table costs on the path: of fused operations by its part of their work (TableShares).
+// The cost of one table on the path: of fused operations by its part of their work (TableShares).
 struct TablePart {
   std::string table;
   double ms = 0;  // the sum of:
   double lookup_ms = 0, exchange_ms = 0, update_ms = 0, other_ms = 0;
 };
 
-// What collectives of one name cost on the path, beside what a run charges to them: transfer and waiting are means over
-// the ranks, of time in which nothing else computes.
+// The cost of collectives of one name on the path, beside what a run charges to them: transfer and waiting are means
+// over the ranks, of time in which nothing else computes.
 struct CollectivePart {
   std::string operation;
   double path_ms = 0;
@@ -45,7 +45,7 @@ struct CollectivePart {
   std::string table{};      // of which that is mostly; "" where it is of none
 };
 
-// How much longer an operation that is not on the path could take in every iteration.
+// The time by which an operation that is not on the path could take longer in every iteration.
 struct SlackPart {
   std::string operation;
   std::string op_class;

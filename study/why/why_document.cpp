@@ -24,7 +24,7 @@ class Cells {
   explicit Cells(const Why& why) : all_(why.iteration_ms), places_(decimals_for(all_)) {}
   std::string ms(double value) const { return fixed(value, places_); }
   std::string some_ms(double value) const { return value > 0 ? ms(value) : ""; }
-  // Of what has hardly any, so that it is not mistaken for what has none.
+  // The slack of a step that has hardly any, so that it is not mistaken for one that has none.
   std::string slack(double value) const {
     if (is_none(value)) return "0";
     const double least = std::pow(10.0, -places_);
@@ -40,7 +40,7 @@ class Cells {
   int places_;
 };
 
-// What of a part is not work of its own: where its bytes went, and what slowed it.
+// Returns a remark on a part beside its own work: where its bytes went, and what slowed it.
 std::string remark_of(const PathPart& part, const Cells& cells) {
   std::string text = part.over.empty() ? "" : fmt::format("over {}", part.over);
   if (part.slowed_ms <= 0) return text;

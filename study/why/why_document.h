@@ -8,7 +8,8 @@
 
 namespace shardsim {
 
-// What `shardsim why` says of a case, for a terminal or a page. `help`: what would make it shorter; null: nobody asked.
+// The document of `shardsim why` for a case, for a terminal or a page. `help`: what would make it shorter; null: nobody
+// asked.
 Document why_document(const Why& why, const Help* help, const std::string& case_name, Medium medium);
 
 // The sheets of it, which a report takes one by one. At most `most` rows; 0: all.

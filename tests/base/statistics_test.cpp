@@ -15,7 +15,7 @@ TEST_CASE("the median of an even number of samples is the mean of the two in the
   CHECK(median({4, 1, 3, 2}) == 2.5);
 }
 
-// Of 1, 2, 3, 4 the place of 0.1 is 0.3 and that of 0.9 is 2.7.
+// Among 1, 2, 3, 4 the place of 0.1 is 0.3 and that of 0.9 is 2.7.
 TEST_CASE("quantiles interpolate between neighbours, or take the nearest sample") {
   CHECK(quantile({}, 0.5) == 0);
   CHECK(quantile({4, 1, 3, 2}, 0) == 1);
@@ -43,7 +43,7 @@ TEST_CASE("the same order is 1, the reverse -1, whatever the spacing") {
   CHECK(kendall_tau_b(rising, falling) == doctest::Approx(-1));
 }
 
-// Ranks (1 2 3 4 5) and (2 1 4 3 5): squared differences 4, so 1 - 6 x 4 / (5 x 24) = 0.8. Of 10 pairs 2 are reversed:
+// Ranks (1 2 3 4 5) and (2 1 4 3 5): squared differences 4, so 1 - 6 x 4 / (5 x 24) = 0.8. 2 of 10 pairs are reversed:
 // (8 - 2) / 10 = 0.6.
 TEST_CASE("without ties, worked by hand") {
   const Values a = {1, 2, 3, 4, 5}, b = {2, 1, 4, 3, 5};

@@ -142,7 +142,7 @@ broken "s/nvlink:.*/$pairs\n  pcie: {p2p: false}/" 'bad.yaml:[0-9]+:[0-9]+: .*[0
 broken '/^  nics/d' 'bad.yaml:[0-9]+:[0-9]+: .*NIC'
 broken 's/nics: .*/nics: {per_gpu: 1, shared_by: 2, rate: "80 Gbit\/s"}/' 'bad.yaml:18:[0-9]+: '
 broken 's/nics: .*/&\n  faults: [{node: 5, nic: 0, rate_factor: 0.5}]/' 'bad.yaml:19:[0-9]+: .*node 5'
-# What is slowed by more than a million never ends.
+# A link that is slowed by more than a million never ends a transfer.
 broken 's/nics: .*/&\n  faults: [{node: 0, nic: 0, rate_factor: 1e-300}]/' 'bad.yaml:19:[0-9]+: .*1e-300'
 many=$(printf '{node: 0, nic: 0, rate_factor: 0.5},%.0s' $(seq 30))
 broken "s/nics: .*/&\\n  faults: [${many%,}]/" 'bad.yaml:19:[0-9]+: .*less than a millionth'

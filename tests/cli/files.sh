@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What commands may replace: each writes into the results of every other one, over files of the user's, over results that
-# were changed since, through links, and over what it reads. Nothing that a command reads or that another one wrote is lost.
+# The files that commands may replace. Each command writes into the results of every other one, over files of the user's, over
+# results that were changed since, through links, and over the files that it reads. Nothing that a command reads or that another
+# one wrote is lost.
 # Usage: files.sh SHARDSIM SOURCE_DIR
 set -euo pipefail
 shardsim=$(realpath "$1") source=$(realpath "$2")

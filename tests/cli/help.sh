@@ -21,7 +21,7 @@ run_examples() {
 }
 
 echo "-- help"
-# What the examples of compare read, beside what those of run write.
+# The files that the examples of compare read, in addition to those that the examples of run write.
 "$shardsim" run scenarios/toy.yaml -o out/toy --trace all -q >/dev/null
 for command in check sweep list plan explain lower compare convert cluster collective compute cost-model workload autoshard run; do
   run "$command" --help

@@ -103,7 +103,7 @@ jq '.tables["model.ebc"][0].feature_names = ["user_id", "user_id"]' imports/torc
 refuse 2 "twice.json:$(grep -n '"user_id"' twice.json | sed -n 2p | cut -d: -f1): table 'user' has two features called 'user_id'" import twice.json -o none
 csv 'name,rows,dim,features\na,1,8,f|g|f\n'
 refuse 2 "t.csv:2:7: table 'a' has two features called 'f'" import t.csv -o none
-# What only the reader of workloads knows is told of the file that was given, not of one that is not written.
+# An error that only the reader of workloads finds names the file that was given, not the one that is not written.
 jq '.tables["model.ebc"][1].embedding_dim = 1000000000000' imports/torchrec.json >wide.json
 refuse 2 "wide.json:$(grep -n '"name": "ads"' wide.json | cut -d: -f1): with table 'ads' the tables take" import wide.json -o none
 refuse 2 "wide.json:[0-9]+: with table 'ads' the tables take" import wide.json -o none.yaml

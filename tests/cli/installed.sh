@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What `cmake --install` and the Debian package hold runs from anywhere, without the source tree; manual pages are sound,
+# The programs of `cmake --install` and of the Debian package run from anywhere, without the source tree; manual pages are sound,
 # and shells complete words. Usage: installed.sh BUILD_DIR SOURCE_DIR
 set -euo pipefail
 build=$(realpath "$1") source=$(realpath "$2")

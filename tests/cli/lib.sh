@@ -27,7 +27,7 @@ without_mpi() {
   exit 77
 }
 
-# What hangs is given up after so many seconds: more than anything takes on a slow machine beside other work.
+# A command that hangs is given up after so many seconds: more than anything takes on a slow machine beside other work.
 patience=600
 
 # until_true COMMAND...: waits until the command succeeds; says so and fails where it does not within $patience seconds.
@@ -51,9 +51,9 @@ run() {
 # sums over all contents took most of the time of the tests that refuse much.
 files() { find . -path ./streams -prune -o -type f -printf '%p %s %i %C@ %m\n'; }
 
-# refuse CODE PATTERN ARGUMENT...: shardsim ends with this code, prints nothing on stdout and one line on stderr that
-# begins with `error: ` and matches the pattern (extended), and leaves no file behind. What is refused is so within a minute.
-# The shell looks at the message itself, for a process takes longer than that, and there are hundreds of messages.
+# refuse CODE PATTERN ARGUMENT...: shardsim ends with this code, prints nothing on stdout and one line on stderr that begins with
+# `error: ` and matches the pattern (extended), and leaves no file behind. A refusal takes less than a minute. The shell looks at
+# the message itself, for a process takes longer than that, and there are hundreds of messages.
 refuse() {
   local expected=$1 pattern=$2 before after message lines said
   shift 2

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Whether a plan fits is one answer, whoever is asked: run, plan, sweep, drift, and a comparison of planners.
+# All commands agree on whether a plan fits: run, plan, sweep, drift, and a comparison of planners.
 # Usage: memory_rule.sh SHARDSIM SOURCE_DIR
 set -euo pipefail
 shardsim=$(realpath "$1") source=$(realpath "$2")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# shardsim-microbench --collectives --device cuda on the stand-in for CUDA and NCCL: four ranks, two to a node. What is written is a
+# shardsim-microbench --collectives --device cuda on the stand-in for CUDA and NCCL: four ranks, two to a node. The output is a
 # log of nccl-tests that our reader takes; its times are those of no GPU. A rank that dies ends the others.
 # Usage: microbench_collectives_cuda.sh SHARDSIM-MICROBENCH-ON-THE-STAND-IN SHARDSIM SOURCE_DIR
 set -euo pipefail

@@ -97,7 +97,7 @@ run plan kept.yaml --planner random
 check "random keeps them: $(cat streams/err)" grep -q table_wise streams/out
 refuse 3 "no plan meets the constraints: table 'history' needs .* over its .* The smallest change that helps: allow " \
   run kept.yaml --set 'cluster.gpu.hbm=8 MB' --set workload.tables.history.rows=80000 -o none
-# What TorchRec has is a constraint while planning: search takes another plan, and does not fail afterwards.
+# The limits of TorchRec are a constraint while planning: search takes another plan, and does not fail afterwards.
 { head_of; echo 'planner: {name: search, evaluations: 2000}'; } >tiers.yaml
 tiers() { jq '[.plan[][] | select(has("tiers"))] | length' streams/out; }
 types() { jq -r '[.plan[][].sharding_type] | unique | join(" ")' streams/out; }

@@ -33,7 +33,7 @@ start_and_kill() {
   timeout "$patience" mpirun "$@" --oversubscribe --bind-to none -n 3 "$shardsim" sweep many.yaml -o "$folder" >streams/out 2>streams/err </dev/null &
   launcher=$!
   until_true grown "$folder"
-  # Of the processes that mpirun started the last one, which is no rank 0.
+  # The last of the processes that mpirun started is not rank 0.
   ranks=$(cat "/proc/$launcher/task/"*/children 2>/dev/null || true)
   mpirun_pid=$launcher
   [ "$(wc -w <<<"$ranks")" -gt 1 ] || { mpirun_pid=$(awk '{print $1}' <<<"$ranks"); ranks=$(cat "/proc/$mpirun_pid/task/"*/children); }

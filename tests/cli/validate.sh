@@ -140,7 +140,7 @@ jq '(.ops[] | select(.class == "update") | .optimizer) = "nope"' row_wise.json >
 refuse 2 'nope.json:[0-9]+: operation .*unknown optimizer "nope".*rowwise_adagrad' nope.json -o x.h5
 jq 'first(.ops[] | select(.class == "lookup")).hbm_bytes = 1e300' row_wise.json >huge.json
 refuse 2 'huge.json:[0-9]+: operation .*hbm_bytes is 1e\+300.*at most' huge.json -o x.h5
-# What cannot be written is told before the run, which would take hours.
+# A file that cannot be written is refused before the run, which would take hours.
 echo 'my notes' >blocked
 refuse 1 'blocked: cannot write it' row_wise.json -o x.h5 --trace blocked --iterations 1000000
 refuse 1 '/proc/x.h5: cannot write it' row_wise.json -o /proc/x.h5 --iterations 1000000
@@ -288,7 +288,7 @@ check "Ctrl-C ends with 130:$codes, $(cat streams/err)" [ "$codes" = ' 130' ]
 check "one line says so: $(cat streams/err)" [ "$(grep -c '^error: stopped' streams/err)" -eq 1 ]
 check "what was measured is on disk, marked incomplete" jq -e '.complete == false and (.spans.op | length) > 0' stopped.timeline.json
 
-# What is whole is not replaced by what is not; the file of the run before is whole here.
+# An incomplete result does not replace a complete one; the file of the run before is complete here.
 run_whole() { "$validate" row_wise.json --warmup 0 --iterations 2 -o whole.timeline.json --trace whole >streams/out 2>streams/err </dev/null; }
 run_whole || fail "$(cat streams/err)"
 before=$(cksum whole.timeline.json whole/*)

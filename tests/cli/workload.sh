@@ -23,7 +23,7 @@ refuse 2 'other.yaml: .*--force' workload sample pool -o other.yaml
 echo "-- tasks"
 tasks=(workload sample tasks)
 refuse 2 "table 'history' of the pool is a sequence" workload sample tasks toy_history --tasks 2 --min-tables 1 --max-tables 1 -o none.yaml
-# What the first line of a shipped file says made it, from where it lies.
+# The command that made a shipped file, as its first line states it.
 line=$(sed -n '1s/^# Made by: shardsim //p' "$scenarios/autoshard_tasks.yaml")
 mkdir shipped
 check "the shipped tasks of AutoShard say how they were made" [ -n "$line" ]

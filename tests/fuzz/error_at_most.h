@@ -4,7 +4,7 @@
 
 namespace shardsim::fuzz {
 
-// What a reader may do with any bytes: answer, or throw an Error.
+// Checks that a reader answers, or throws an Error, whatever the bytes.
 template <typename Body>
 void expect_error_at_most(Body body) {
   try {

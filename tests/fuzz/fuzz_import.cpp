@@ -1,5 +1,5 @@
-// Any bytes as a model of somebody else: a CSV of tables, or the JSON of TorchRec's configurations and plan. What is
-// read becomes files that are read back, or an Error.
+// Any bytes as a model of somebody else: a CSV of tables, or the JSON of TorchRec's configurations and plan. A model
+// that can be read becomes files that are read back, or an Error.
 #include <cstdint>
 #include <string_view>
 

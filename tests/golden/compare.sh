@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the command prints, byte for byte against the texts in this folder.
+# Compares the output of the command, byte for byte, with the texts in this folder.
 # Usage: compare.sh SHARDSIM SOURCE_DIR [--update]
 set -euo pipefail
 shardsim=$(realpath "$1") source=$(realpath "$2") update=${3:-}

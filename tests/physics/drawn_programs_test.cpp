@@ -103,7 +103,8 @@ std::vector<double> rows_read(const Program& program, int fusion) {
   return rows;
 }
 
-// Of a fusion group: what an owner looks up is what it was sent, and sequences of it go back to who asked.
+// Checks a fusion group: an owner looks up the ids that it was sent, and their sequences go back to the rank that
+// asked.
 void check_fusion(const Program& program, int fusion) {
   const Op* const ids = op_of(program, fusion, OpRole::exchange_ids);
   if (ids == nullptr) return;

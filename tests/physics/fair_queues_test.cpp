@@ -19,7 +19,7 @@ using namespace shardsim::physics;
 
 namespace {
 
-// Of an iteration; SimGrid's own times are exact to about that.
+// Relative to an iteration; SimGrid's own times are exact to about that.
 constexpr double kAlike = 1e-9;
 
 using SpanKey = std::tuple<int, int, int>;

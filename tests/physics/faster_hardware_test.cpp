@@ -80,7 +80,7 @@ Simulated simulated_on(const Program& program, const ClusterSpec& spec) {
   return result;
 }
 
-// What NCCL runs: its channels, algorithm and protocol.
+// NCCL's choice for a call: algorithm, protocol and channels.
 std::string choice(const CollectiveCall& call, const CollectiveLoads& loads, const Cluster& cluster) {
   const NcclGraphs graphs = nccl_setup(call.ranks, cluster).graphs;
   return fmt::format("{} {} {} {}", loads.algorithm, loads.protocol, graphs.ring.count, graphs.nvls.count);
@@ -93,7 +93,8 @@ bool same_choices(const Program& program, const Op& op, const OpWork& before, co
          choice(call, after.calls.front().loads, Cluster(fast));
 }
 
-// Whether no operation takes longer alone; checks that those that do are collectives for which NCCL chooses otherwise.
+// True when no operation takes longer alone; checks that those that do are collectives for which NCCL chooses
+// otherwise.
 bool none_slower(const Program& program, const Simulated& slow, const Simulated& fast, const ClusterSpec& slow_spec,
                  const ClusterSpec& fast_spec) {
   bool none = true;

@@ -17,8 +17,9 @@ using namespace shardsim::physics;
 
 namespace {
 
-// What the estimate does not hold of buffers (docs/lowering.md, "Beside TorchRec's estimate"). It holds, none: ids
-// and vectors looked up, once; sparse_dist: ids twice; prefetch_sparse_dist: three times, and more for caches.
+// Bytes of buffers that the estimate leaves out (docs/lowering.md, "Beside TorchRec's estimate"). The estimate holds,
+// for none: ids and vectors looked up, once; sparse_dist: ids twice; prefetch_sparse_dist: three times, and more for
+// caches.
 double buffer_terms(const RankNeeds& rank, const std::string& pipeline) {
   const Bytes64 sent = rank.sent + rank.bucketed;
   if (pipeline == "none") {
@@ -32,8 +33,8 @@ double buffer_terms(const RankNeeds& rank, const std::string& pipeline) {
          static_cast<double>(held) * rank.whole_ids;
 }
 
-// What is there at once, whatever overlaps: the ids with the vectors of a lookup, with gradients at their owner, or
-// with vectors and gradients of the own batch where the dense part meets them.
+// Bytes that are there at once, whatever overlaps: the ids with the vectors of a lookup, with gradients at their owner,
+// or with vectors and gradients of the own batch where the dense part meets them.
 Bytes64 least(const RankNeeds& rank) {
   Bytes64 largest = rank.ordered + rank.own_looked_up + rank.gradients() + rank.dense_gradients + rank.activations;
   for (const auto& group : rank.of_group) largest = std::max(largest, group.second);

@@ -75,7 +75,7 @@ TEST_CASE("a lookup reads rows, writes vectors as they travel, and 20 bytes of k
   CHECK(lookup.row_bytes.at(0) == kRow);
   CHECK(lookup.vector_bytes.at(0) == kVector);
   CHECK(stream_of(program, lookup) == "compute");
-  // What is exchanged is looked up first: replicated rows are, beside its exchange.
+  // Rows that are exchanged are looked up first; replicated rows follow, beside that exchange.
   CHECK(lookup.id < only(program, OpRole::lookup, "lookup_data_parallel").id);
 }
 

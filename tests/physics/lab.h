@@ -24,20 +24,22 @@
 #include "study/run/study.h"
 #include "study/scenario/scenario.h"
 
-// What physics tests are made of: programs simulated in processes of their own (SimGrid allows one engine per process),
+// Tools of the physics tests: programs simulated in processes of their own (SimGrid allows one engine per process),
 // shipped scenarios, and byte counts taken pair by pair.
 namespace shardsim::physics {
 
-// What `work` returns, run in a process of its own. SimGrid is loaded before the first of them: its sixty libraries
-// take longer to load than most programs to simulate. Where it cannot be loaded, who asks for it is told.
+// Returns the result of `work`, run in a process of its own. SimGrid is loaded before the first of them: its sixty
+// libraries take longer to load than most programs to simulate. If it cannot be loaded, the code that asks for it gets
+// the reason.
 inline std::string in_process(const std::function<std::string()>& work) {
   static std::string why;
   [[maybe_unused]] static const Module simgrid = load_module("shardsim_simgrid.so", "shardsim_simgrid_run", why);
   return run_in_workers({{"physics", work}}, {})[0];
 }
 
-// What `work` returns, which simulates a Program on that network. `fair_queues`, where each of its transfers loads one
-// link, is our own and needs no process of its own, whose start takes longer than most simulations here.
+// Returns the result of `work`, which simulates a Program on that network. `fair_queues`, where each of its transfers
+// loads one link, is our own and needs no process of its own, which would take longer to start than most simulations
+// here take.
 inline std::string on_network(const std::string& network, const std::function<std::string()>& work) {
   return network == "fair_queues" ? work() : in_process(work);
 }
@@ -184,8 +186,7 @@ inline PairBytes pair_bytes(const Program& program, const Op& op, const ByteMatr
   return bytes;
 }
 
-// What an all_to_all carries, by the fusion group and the role that it has: "rw_ids", "flex_rows",
-// "pooled_gs_cross_grads".
+// The content of an all_to_all, by its fusion group and role: "rw_ids", "flex_rows", "pooled_gs_cross_grads".
 inline std::string carried(const Program& program, const Op& op) {
   if (op.fusion < 0) return "";
   const std::string name = program.fusions[static_cast<std::size_t>(op.fusion)].name;

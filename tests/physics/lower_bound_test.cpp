@@ -199,7 +199,8 @@ TEST_CASE("small tables are replicated rather than exchanged, and the bound know
         0.2 * simulated_ms(planned("{name: table_wise}", workload, cluster), workload, cluster, "closed_form"));
 }
 
-// What its kernels do on several streams is left out; gradients of replicated rows travel in the type of the one call.
+// The work of its kernels on several streams is left out; gradients of replicated rows travel in the type of the one
+// call.
 TEST_CASE("no plan is faster than the lower bound with HugeCTR's kernels and pipeline, either") {
   const Cluster cluster(cluster_spec("dgx_a100_80gb.yaml", 2));
   for (const char* const table : {"copies: 6, rows: 1000000, dim: 128, pooling_factor: 20",

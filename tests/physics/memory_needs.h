@@ -9,8 +9,8 @@
 
 #include "tests/physics/random_plans.h"
 
-// What each rank's memory holds of a plan, worked out from workload and plan by the rules of docs/lowering.md ("What
-// device memory holds"), without a Program.
+// The bytes that a plan needs in each rank's memory, worked out from workload and plan by the rules of docs/lowering.md
+// ("What device memory holds"), without a Program.
 namespace shardsim::physics {
 
 using Bytes64 = std::int64_t;
@@ -91,7 +91,7 @@ class Needs {
   }
 
  private:
-  // What plain layers work on, in fp32.
+  // Bytes of the inputs of plain layers, in fp32.
   Bytes64 activations() const {
     Bytes64 numbers = 0;
     for (const DenseLayer& layer : workload_.dense.layers) numbers += layer.repeat * layer.in * workload_.batch_per_gpu;
@@ -160,7 +160,7 @@ class Needs {
     if (placement.compute_kernel == "dense") rank.table_gradients += rows * row;
   }
 
-  // Of a row shard as TorchRec cuts them: blocks of ceil(rows / shards).
+  // Rows of a shard as TorchRec cuts them: blocks of ceil(rows / shards).
   static Bytes64 block_rows(Bytes64 rows, Bytes64 shards, Bytes64 position) {
     const Bytes64 block = (rows + shards - 1) / shards;
     return std::max<Bytes64>(0, std::min(block, rows - block * position));
@@ -184,7 +184,7 @@ class Needs {
     if (placement.compute_kernel == "fused_uvm_caching") rank.resident_term += (held - estimated) * (4 + 16 * kCached);
   }
 
-  // What a shard gets from all ranks, and what it makes of it.
+  // Adds the ids that a shard gets from all ranks, and the vectors that it makes of them.
   void add_served(RankNeeds& rank, const Placement& placement, const Asked& asked, Bytes64 row, Bytes64 position,
                   const std::string& group) const {
     const bool pooled = workload_.tables[static_cast<std::size_t>(placement.table)].kind == TableKind::pooled;

@@ -8,8 +8,8 @@
 
 namespace shardsim::placement_load_test {
 
-// What placements add to an iteration, one by one, beside the operations of the whole plan's Program: the sums agree
-// step by step, but for what a Program rounds to whole bytes once for all.
+// Compares the work that placements add to an iteration, one by one, with the operations of the whole plan's Program:
+// the sums agree step by step, but for the rounding to whole bytes, which a Program does once for all.
 
 using namespace shardsim::physics;
 
@@ -41,7 +41,7 @@ std::map<std::string, Amounts> summed_loads(const RandomPlan& made) {
   return sums;
 }
 
-// Of the matrix of an exchange, what one source sends.
+// The bytes that one source of an exchange sends, by its matrix.
 double from_one_source(const Op& op, const Program& program) {
   ByteMatrix matrix = resolve_matrix(program, op.matrix);
   matrix.transposed = false;

@@ -49,7 +49,7 @@ inline std::vector<int> ranks_of_node(const Cluster& cluster, int node) {
   return ranks;
 }
 
-// Whether TorchRec's blocks of ceil(rows / shards) rows leave no shard empty.
+// True when TorchRec's blocks of ceil(rows / shards) rows leave no shard empty.
 inline bool no_empty_block(std::uint64_t rows, std::uint64_t shards) {
   const std::uint64_t block = (rows + shards - 1) / shards;
   return (rows + block - 1) / block == shards;

@@ -9,8 +9,8 @@
 
 namespace shardsim::row_shares_test {
 
-// What uneven rows do to a Program: lookups, different rows and exchanges follow the shares of the owners, the rest
-// stays what it is. The numbers of two tables were checked by their source against 4,000 drawn batches.
+// The effect of uneven rows on a Program: lookups, different rows and exchanges follow the shares of the owners, and
+// the rest stays the same. The numbers of two tables were checked by their source against 4,000 drawn batches.
 
 using namespace shardsim::physics;
 

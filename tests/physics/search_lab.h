@@ -8,7 +8,7 @@
 #include "study/planning/placement_outline.h"
 #include "tests/physics/lab.h"
 
-// What planner search is given in a study, with the closed form as the judge.
+// The context that planner search gets in a study, with the closed form as the judge.
 namespace shardsim::physics {
 
 class SearchLab {

@@ -302,7 +302,7 @@ TEST_CASE("sequences of several tiers, and every pipeline, can be searched") {
   }
 }
 
-// What comes and goes leaves nothing behind.
+// Tables that are added and taken away again leave no trace in the cost.
 TEST_CASE("the search's own cost is near what is simulated") {
   double sum = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {

@@ -35,7 +35,7 @@ std::string prefix_of(const EstimatedShard& shard) {
   return (shard.pooled() ? "pooled_" : "") + names.at(shard.type);
 }
 
-// What the collectives of one module and type are to carry. Empty: there is no such collective.
+// The amounts that the collectives of one module and type must carry. Empty: there is no such collective.
 struct Due {
   Counts ids_received, rows_sent;  // [rank]
   Counts partial_sums;             // by rank set: what is reduced

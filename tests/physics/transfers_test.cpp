@@ -10,8 +10,8 @@
 
 namespace shardsim::transfers_test {
 
-// What every Network promises (sim/engine/network.h), on the network itself. Expected times are bytes over rate, by
-// hand.
+// The promises of every Network (sim/engine/network.h), checked on the network itself. Expected times are bytes over
+// rate, by hand.
 
 using namespace shardsim::physics;
 

@@ -87,8 +87,8 @@ class HandCompute final : public ComputeModel {
   Seconds seconds(const ComputeWork& work, const GpuSpec&) const override { return {1e-6 + 1e-12 * work.hbm_bytes}; }
 };
 
-// What one placement adds, much simplified: every holder reads and updates its share of the batch's elements and
-// exchanges them with every rank.
+// The load that one placement adds, much simplified: every holder reads and updates its share of the batch's elements
+// and exchanges them with every rank.
 inline PlacementLoad hand_load(const Placement& placement, const Workload& workload, const Cluster& cluster) {
   const Table& table = workload.tables[static_cast<std::size_t>(placement.table)];
   std::vector<double> elements(static_cast<std::size_t>(cluster.world_size()), 0.0);

@@ -7,7 +7,7 @@
 
 namespace shardsim {
 
-// What FlexShard's optimal cut makes least, computed apart from the planner.
+// The times whose sum FlexShard's optimal cut minimises, computed apart from the planner.
 
 // Time of the four collectives of a tiered table, seconds per iteration, both directions (equations of Table 3).
 struct TierTimes {

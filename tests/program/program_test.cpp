@@ -17,7 +17,7 @@ Program toy() {
   return read_program_file(SHARDSIM_SOURCE_DIR "/tests/program/data/toy_program.json");
 }
 
-// What check_program says of the toy program after `spoil`; "" when it is content.
+// The error of check_program for the toy program after `spoil`; "" when there is none.
 std::string complaint(const std::function<void(Program&)>& spoil) {
   Program program = toy();
   spoil(program);

@@ -1,5 +1,5 @@
 """The JSON Schemas of `shardsim schema` take every shipped file, and refuse it once a key is misspelled or a value is of
-another kind, or a wrong one of its own kind. What they refuse, the program refuses, too; what they take, it does not
+another kind, or a wrong one of its own kind. The program refuses all data that they refuse; data that they take, it does not
 refuse for one value alone. Usage: check_schemas.py SHARDSIM SOURCE_DIR"""
 
 import pathlib

@@ -65,7 +65,7 @@ def changed(data, way, change):
 
 
 def is_free(kind, place):
-    """Whether the last part of the place is a key of the user's own."""
+    """True when the last part of the place is a key of the user's own."""
     if len(place) < 2 or place[-1] == "*":
         return place[-1] == "*"
     if kind == "plan" and len(place) in (2, 3) and place[0] == "plan":

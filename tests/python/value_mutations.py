@@ -19,7 +19,7 @@ MOST_BYTES = 13000  # of a file: the larger ones say nothing new, and cost secon
 SLOW = {"mlperf_dcnv2", "nvidia_synthetic", "pool_4x8", "published_iterations", "sixty_tables", "torchrec_crosscheck",
         "torchrec_synthetic"}  # scenarios whose planners search for seconds before `check` takes them
 
-# What no schema can know: by place, and by what the program says of the value there.
+# Rules that no schema can know: by place, and by the program's message about the value there.
 BEYOND = [
     (r"(.*\.)?(base|workload|cluster|file|include\.\*)", "", "which files there are"),
     (r".*\.(relative_to|case|tables|where|distributed\.\*)", "", "how the file calls its cases and tables"),
@@ -116,7 +116,7 @@ class Program:
         shutil.copytree(source / "scenarios", self.folder / "scenarios")
 
     def refusal(self, path, data):
-        """What the program says where it refuses the data; None where it takes them."""
+        """The message of the program when it refuses the data; None when it takes them."""
         beside = self.folder / "scenarios" / path.parent.name / f"mutated_{path.name}"
         if not beside.parent.is_dir():
             beside = self.folder / "scenarios" / beside.name

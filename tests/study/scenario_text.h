@@ -15,7 +15,7 @@ inline Scenario read(const std::string& text, const Overrides& overrides = {}) {
   return scenario_from_text(text, kFolder + "test.yaml", overrides);
 }
 
-// What the reader refuses the text with, on one line; "" when it takes it.
+// The reader's error for the text, on one line; "" when it takes the text.
 inline std::string scenario_error(const std::string& text, const Overrides& overrides = {}) {
   try {
     read(text, overrides);

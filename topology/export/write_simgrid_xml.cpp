@@ -37,7 +37,7 @@ Direction direction_of(const std::string& name) {
   return split_pair(name);
 }
 
-// How each link of the cluster is named in the platform.
+// The names of the cluster's links in the platform.
 class LinkNames {
  public:
   explicit LinkNames(const Cluster& cluster) : cluster_(cluster) {

@@ -52,7 +52,8 @@ LocalWays ways_between(const ClusterSpec& spec, const NodeGraph& graph, int from
 
 using Paths = std::vector<std::vector<LocalWays>>;
 
-// What the directed NVLinks of a mesh can carry, and what the linked pairs put on them, in chunks of an all-to-all.
+// The capacities of the directed NVLinks of a mesh, relative to the fastest one, and the loads that the linked pairs
+// put on them, in chunks of an all-to-all.
 struct MeshLoads {
   std::vector<double> capacity, load;
   std::map<std::pair<Vertex, Vertex>, std::size_t> index;

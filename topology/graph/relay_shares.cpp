@@ -43,7 +43,7 @@ class Tableau {
     return *best < -kZero ? static_cast<std::size_t>(best - gains.begin()) : column_name_.size();
   }
 
-  // Of equally tight rows the one of the first variable, which keeps the method from going round in circles.
+  // Returns the tightest row. The row of the first variable wins a tie, which keeps the method from cycling.
   std::size_t leaving(std::size_t column) const {
     std::size_t tightest = row_name_.size();
     double least = 0;

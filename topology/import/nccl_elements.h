@@ -49,7 +49,7 @@ std::optional<int> link_generation(const XmlElement& pci);
 // Lanes; 0 means 16, nothing when absent or empty. Errors: no number of lanes that a slot has.
 std::optional<int> link_lanes(const XmlElement& pci);
 
-// What single elements of NCCL's topology mean.
+// The meaning of single elements of NCCL's topology.
 
 // Class codes of the PCI-SIG, their first two bytes.
 enum PciClass : std::uint64_t {
@@ -86,7 +86,8 @@ std::string transport_of(const std::string& name, std::uint64_t pci_class);
 // `speed` is in Mbit/s; nothing when absent or not above 0. Errors (Failure::input): over 1 Pbit/s.
 std::optional<Bandwidth> net_rate(const XmlElement& net);
 
-// Of the link between a GPU and its Grace CPU, one direction; nothing without <c2c>. Errors: a count or rate below 1.
+// Rate of the link between a GPU and its Grace CPU, one direction; nothing without <c2c>. Errors: a count or rate below
+// 1.
 std::optional<Bandwidth> c2c_rate(const XmlElement& gpu);
 
 // Refuses elements that NCCL does not write, below any element. Attributes that it does not write are only counted:

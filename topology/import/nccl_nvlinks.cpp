@@ -50,7 +50,7 @@ int peer_of(const XmlElement& link, std::size_t own, const std::vector<BusId>& i
 
 using Counts = std::vector<std::vector<int>>;
 
-// What one GPU says of its links, added up by target.
+// Adds up the NVLinks that one GPU lists, by target.
 void count_links(const XmlElement& gpu, std::size_t own, const std::vector<BusId>& ids, Counts& counts,
                  NodeInventory& node) {
   for (const XmlElement& link : gpu.children) {

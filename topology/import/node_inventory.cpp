@@ -16,7 +16,7 @@
 namespace shardsim {
 namespace {
 
-// What NCCL takes for a NIC that states no speed (NVIDIA/nccl src/graph/topo.cc).
+// The rate that NCCL assumes for a NIC that states no speed (NVIDIA/nccl src/graph/topo.cc).
 constexpr Bandwidth kUnstatedNic{10e9 / 8};
 constexpr const char* kAssumedModel = "A100-SXM4-40GB";
 constexpr const char* kNameModel = "Name it: --gpu MODEL";

@@ -10,8 +10,8 @@
 
 namespace shardsim {
 
-// What an importer found in a description of one node that somebody else wrote, before it becomes a cluster file.
-// Whatever the description does not say stays empty, and is listed in the `open` of the cluster made of it.
+// The hardware that an importer found in the description of one node by another tool, before it becomes a cluster file.
+// A field that the description leaves out stays empty, and is listed in the `open` of the cluster made of it.
 struct NodeInventory {
   struct Gpu {
     std::string name;  // bus id, or "GPU3"
@@ -44,7 +44,7 @@ struct NodeInventory {
   std::vector<std::string> notes;  // for `open`
 };
 
-// What the command line adds to a description.
+// The settings that the command line adds to a description.
 struct ImportOptions {
   std::string name = "imported";          // of the cluster: a-z, 0-9 and _
   std::string gpu_model;                  // "" when not given
@@ -64,7 +64,7 @@ std::string cluster_name_of(const std::string& path);
 
 // A topology as NCCL dumps it (NCCL_TOPO_DUMP_FILE) or takes it (NCCL_TOPO_FILE): NVIDIA/nccl src/graph/xml.cc.
 // Complete dumps give GPUs, NVLinks, NICs and the PCIe tree. Skeletons without <gpu> give the PCIe tree with its GPU
-// and NIC slots; what they lack is in the notes. Of several hosts the first is read.
+// and NIC slots; what they lack is in the notes. If there are several hosts, the first one is read.
 // A PCIe switch and each NUMA node become one of ours; links between PCIe switches (<pcilink>) and to CPUs (NVLink of
 // POWER) are noted and left out.
 // Errors (Failure::input, with line): malformed XML, another document than a topology, unknown elements, missing or

@@ -176,7 +176,7 @@ class Importer {
     }
   }
 
-  // What most GPUs have; the lower of two that are equally frequent.
+  // Returns the value that most GPUs have; the lowest of equally frequent ones; nothing when no GPU has one.
   template <typename Read>
   std::optional<int> commonest(const std::string& what, Read read_slot) {
     std::map<int, int> count_of;

@@ -15,7 +15,7 @@
 namespace shardsim {
 namespace {
 
-// What a cell says of the PCIe way between two devices, near to far.
+// The PCIe path between two devices that a cell states, near to far.
 enum class Way { pix, pxb, host, sys, hidden };
 
 struct Cell {

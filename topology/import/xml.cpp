@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMostNesting = 64;
 
-// What is wrong, where Expat's own words need a hint.
+// The fault in a document, in clearer words where Expat's own need a hint.
 std::string fault_of(XML_Error code) {
   switch (code) {
     case XML_ERROR_NO_ELEMENTS:

@@ -14,7 +14,7 @@
 
 namespace shardsim {
 
-// What a cluster file says, key by key (docs/formats/cluster.md). Defaults are those of the document.
+// The content of a cluster file, key by key (docs/formats/cluster.md). Defaults are those of the document.
 
 // The operations that the fitted values of a GPU hold for: those that the measurements behind them cover.
 struct WorkRange {
@@ -25,7 +25,7 @@ struct WorkRange {
   bool operator==(const WorkRange&) const = default;
 };
 
-// How far a calibration's predictions were off on operations that it left out, by kind, as in HeldOutCalls.
+// Errors of a calibration's predictions on operations that it left out, by kind, as in HeldOutCalls.
 struct HeldOutWork {
   std::optional<double> lookup, update, product;
   bool operator==(const HeldOutWork&) const = default;
@@ -80,8 +80,8 @@ struct FitRange {
   bool operator==(const FitRange&) const = default;
 };
 
-// How far a calibration's predictions were off on calls that it left out: scales of ln(measured / predicted), by the
-// size of a call. Absent: no call of that size was left out.
+// Errors of a calibration's predictions on calls that it left out: scales of ln(measured / predicted), by the size of a
+// call. Absent: no call of that size was left out.
 struct HeldOutCalls {
   int rows = 0;
   std::optional<double> below_64kib, from_64kib, from_1mib, from_64mib;
@@ -168,7 +168,7 @@ struct P2pSpec {
   bool operator==(const P2pSpec&) const = default;
 };
 
-// What NCCL's formula and pure flows leave out, per collective kind and reach.
+// Corrections for what NCCL's formula and pure flows leave out, for one collective kind and reach.
 struct OverheadSpec {
   Seconds start;
   Seconds per_remote_peer;
@@ -197,8 +197,8 @@ struct FaultSpec {
   bool operator==(const FaultSpec&) const = default;
 };
 
-// What the file states and where, by dotted path ("nvlink", "nics.latency", "faults.0"): two clusters that say the same
-// in different places are equal.
+// The keys that the file states and their places, by dotted path ("nvlink", "nics.latency", "faults.0"). Two clusters
+// that say the same in different places are equal.
 struct SpecPlaces {
   std::map<std::string, Place> by_path;
   std::set<std::string> changed;      // paths that --set or a file above the one that names the cluster states
@@ -216,7 +216,7 @@ struct ClusterSpec {
   std::vector<std::string> open;  // what public information leaves open
   int nodes = 1;                  // NVLink domains where these span hosts (topology/spec/domain.h), else hosts
   int gpus_per_host = 0;          // of such a domain; 0: a node is a host
-  // What a GPU with its part of the node and of the network costs, in any currency; no effect on times.
+  // Price of a GPU hour with the GPU's part of the node and of the network, in any currency; no effect on times.
   std::optional<double> cost_per_gpu_hour;
   std::string currency;  // of that price: "USD"; "" where the file does not say
   std::string device = "cuda";
@@ -243,7 +243,7 @@ struct ClusterSpec {
 // concluded from another one which --set or a file further up has changed since (a channel table and the NICs' rate).
 ClusterSpec read_cluster(const Tree& tree);
 
-// What docs/formats/cluster.md gives a kind's reach of which a file states nothing.
+// The overhead of a kind and reach for which a cluster file states nothing (docs/formats/cluster.md).
 OverheadSpec default_overhead(const std::string& kind, bool across_nodes);
 
 // The cluster as the text of a cluster file (docs/formats/cluster.md), every key written out, none left to a default
@@ -271,8 +271,8 @@ int capability_number(const std::string& compute_capability);
 
 // One direction of a GPU's or NIC's PCIe slot: lanes x rate / 80, as NCCL counts (NVIDIA/nccl src/graph/topo.cc).
 Bandwidth pcie_rate(const PcieSpec& pcie);
-// What the lanes signal, one direction, after line coding (8b/10b to generation 2, 128b/130b from 3; PCI-SIG): 31.5
-// GB/s for x16 of generation 4, where NCCL reckons with 24.
+// The signalling rate of the lanes, one direction, after line coding (8b/10b to generation 2, 128b/130b from 3;
+// PCI-SIG): 31.5 GB/s for x16 of generation 4, where NCCL assumes 24.
 Bandwidth pcie_line_rate(const PcieSpec& pcie);
 
 // Between two CPU sockets, one direction: what the file says, or NCCL's figure for that CPU.

@@ -27,7 +27,7 @@ void check_size(const ClusterSpec& spec) {
   }
 }
 
-// What counts within a host in the file, and would count within a domain.
+// Refuses keys that the file states per host but that would count per domain.
 void refuse_per_host(const ClusterSpec& spec, int hosts) {
   if (spec.graph_one_node || spec.graph_multi_node) {
     throw input_error(spec.places.of("graph"), "the channels of NCCL cannot be stated for a domain over several hosts",

@@ -67,7 +67,7 @@ Bytes usual_reserve(const GpuSpec& gpu) {
   return {std::min(kReservedBytes, static_cast<std::int64_t>(kReservedShare * hbm))};
 }
 
-// Of the product where its whole name is known, else of the family.
+// Takes the defaults of the product if its whole name is known, else those of its family.
 void take_model_defaults(GpuSpec& gpu) {
   gpu.l2_bandwidth = gpu.copy_bandwidth;
   for (const ModelDefaults& family : kModels) {

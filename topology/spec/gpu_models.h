@@ -9,7 +9,7 @@ namespace shardsim {
 
 struct GpuSpec;
 
-// What a data sheet says of a GPU model: what no dump of a node's topology holds.
+// The data sheet of a GPU model, which no dump of a node's topology holds.
 struct GpuModel {
   std::string_view name;
   int capability;        // 80 for 8.0

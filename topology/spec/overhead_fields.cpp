@@ -135,8 +135,8 @@ void range_fields(SpecFields& fields, FitRange& range) {
   }
 }
 
-// What the document gives a kind that the file does not mention. 60 us: the smallest all-to-all messages of two public
-// A100 systems; 5 us per remote peer: between InfiniBand (3 to 9) and Slingshot (11 to 12); 0.90: the middle of the
+// The overhead of a kind that the file does not mention. 60 us: the smallest all-to-all messages of two public A100
+// systems; 5 us per remote peer: between InfiniBand (3 to 9) and Slingshot (11 to 12); 0.90: the middle of the
 // published 0.80 to 0.98, a guess.
 OverheadSpec default_overhead(const std::string& kind, bool across_nodes) {
   OverheadSpec overhead;

@@ -35,7 +35,7 @@ void slot_fields(SpecFields& fields, PcieSpec& pcie) {
   pcie.lanes = std::stoi(lanes);
 }
 
-// What a tree has named so far.
+// The switches, GPUs and NICs that a PCIe tree has named so far.
 struct Named {
   std::set<std::string> switches;
   std::set<int> gpus, nics;

@@ -11,7 +11,7 @@
 namespace shardsim {
 namespace {
 
-// What is counted from 0 to size - 1.
+// A set of members that are numbered 0 to size - 1, with the words for it in messages.
 struct Members {
   int size = 0;
   const char* noun = "rank";

@@ -50,10 +50,10 @@ class SpecWriter {
   std::string text_;
 };
 
-// One map of a cluster file that is being read or written. What a map holds is declared once, by a function that calls
-// one member per key in the order of the file: `need` for a key that must be there, `take` for one that may be absent
-// (the value then keeps what it has, its default) and so on. Reading marks keys as known and throws input errors with
-// place; writing puts them all.
+// One map of a cluster file that is being read or written. The keys of a map are declared once, by a function that
+// calls one member per key in the order of the file: `need` for a key that must be there, `take` for one that may be
+// absent (the value then keeps what it has, its default) and so on. Reading marks keys as known and throws input errors
+// with place; writing puts them all.
 class SpecFields {
  public:
   explicit SpecFields(MapReader& reader) : reader_(&reader) {}

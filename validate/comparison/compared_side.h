@@ -12,13 +12,13 @@
 
 namespace shardsim {
 
-// What operations of one name and class are called; all_to_all_v counts as all_to_all.
+// The name and class of operations; all_to_all_v counts as all_to_all.
 struct OperationName {
   std::string name, op_class;
   auto operator<=>(const OperationName&) const = default;
 };
 
-// How long each rank runs the operations of each name in each kept iteration.
+// The time that each rank spends in the operations of each name in each kept iteration.
 class OperationTimes {
  public:
   explicit OperationTimes(const Timeline& timeline);
@@ -48,7 +48,7 @@ class OperationTimes {
 struct ComparedSide {
   explicit ComparedSide(const Timeline& of);
 
-  // Of a single iteration the Timeline knows more than its spans: when the iteration before ended.
+  // The Timeline of a single iteration has more than its spans: the end of the iteration before.
   std::vector<double> iterations_ms() const;
   std::vector<double> rank_ms(std::size_t rank, double (*figure)(const RankTimes&)) const;
   // A figure of the rank that has most exposed time in a window.

@@ -22,8 +22,8 @@ inline constexpr double kJudgedShare = 0.01;
 // Rows matched by class are not: their class is.
 bool is_judged(const ComparedOperation& operation, bool is_class);
 
-// What is outside the tolerance, a phrase each ("iteration +12.3 %"): iteration, classes, collectives, and operations
-// of one side alone that take the share above. Empty: all within.
+// Returns the figures outside the tolerance, a phrase each ("iteration +12.3 %"): iteration, classes, collectives, and
+// operations of one side alone that take the share above. Empty: all within.
 std::vector<std::string> outside_tolerance(const TimelineComparison& comparison, double tolerance_pct);
 
 struct ComparedCase {
@@ -38,7 +38,7 @@ struct ComparisonReport {
   std::vector<ComparedCase> cases;
   std::vector<std::string> only_predicted, only_observed;  // cases without a partner
 
-  // What is outside the tolerance, "CASE: iteration +12.3 %"; empty without a tolerance.
+  // Returns the figures outside the tolerance, "CASE: iteration +12.3 %"; empty without a tolerance.
   std::vector<std::string> outside() const;
 };
 

@@ -8,7 +8,7 @@
 
 namespace shardsim {
 
-// How far an observation differs from itself: it says nothing of errors that are smaller.
+// The spread of an observation, below which it says nothing of errors.
 struct ObservedSpread {
   // From the shortest to the longest iteration, in percent of the median; none: fewer than two iterations.
   std::optional<double> iterations_pct;

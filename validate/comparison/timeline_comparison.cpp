@@ -227,7 +227,7 @@ void require_spans(const Timeline& timeline, const Place& place, const std::stri
       timeline.complete ? "Run it again" : "The run ended before its first measured iteration: run it again");
 }
 
-// What is kept of every rank in every iteration.
+// The most rank iterations for which figures are kept.
 constexpr std::int64_t kMostRankIterations = 20'000'000;
 
 void require_moderate_size(const Timeline& timeline, const Place& place) {

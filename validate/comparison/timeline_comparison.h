@@ -70,11 +70,11 @@ struct ComparedRank {
   std::optional<Moved> sent, received;
 };
 
-// What is said of one case.
+// The comparison of one case.
 struct TimelineComparison {
   std::string case_name, observed_case;
-  // What either side is, from its file: "predicted" or "observed"; of two that are the same "first" and "second". The
-  // members below are called by the side on which they stand, the first being called predicted.
+  // The kind of either side, from its file: "predicted" or "observed"; of two that are the same "first" and "second".
+  // The members below are called by the side on which they stand, the first being called predicted.
   std::string first = "predicted", second = "observed";
   int world_size = 0;
   int iterations = 0;  // observed ones that were used
@@ -101,7 +101,7 @@ struct ComparedPair {
   Place predicted, observed;
 };
 
-// Neither side is asked which of them is real. Of an incomplete observation the last iteration is left out, with a
+// Neither side is asked which of them is real. The last iteration of an incomplete observation is left out, with a
 // note. Errors (Failure::input, naming the file): no span, worlds of different size, no operation class on both sides.
 TimelineComparison compare_timelines(const Timeline& predicted, const Timeline& observed, const ComparedPair& of);
 

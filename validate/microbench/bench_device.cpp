@@ -9,7 +9,8 @@ namespace {
 constexpr int kLimitRuns = 7;
 constexpr std::int64_t kMostStreamed = std::int64_t{1} << 30;
 
-// Where a part may begin in memory that was made for several: where an allocation may, and vectors of a GPU's loads do.
+// A part of memory that was made for several begins at a multiple of this, as an allocation may, and vectors of a GPU's
+// loads do.
 constexpr std::int64_t kAlignment = 256;
 std::int64_t aligned(std::int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;

@@ -27,13 +27,13 @@ struct DeviceFacts {
   std::int64_t memory_bytes = 0;  // that points may use
   std::int64_t cache_bytes = 0;   // last level: L2 of a GPU, L3 of a CPU
   bool library_products = true;   // matrix products by a library that people use, not by a kernel that stands in
-  // What else is known, for the file alone: compute_capability, sm_count, driver, cuda_runtime, sm_clock_MHz ...
+  // Further facts, for the file alone: compute_capability, sm_count, driver, cuda_runtime, sm_clock_MHz ...
   std::vector<std::pair<std::string, std::string>> more;
 };
 
-// What the micro-benchmark times: one GPU, or the threads of one CPU process. It is told a point, and then runs it as
-// often as asked. Everything is allocated and filled in prepare(); run_us() allocates nothing.
-// Tables are filled with small values (|x| < 1), gradients too; what they are does not matter for the time.
+// The device that the micro-benchmark times: one GPU, or the threads of one CPU process. It is told a point, and then
+// runs it as often as asked. Everything is allocated and filled in prepare(); run_us() allocates nothing. Tables are
+// filled with small values (|x| < 1), gradients too; what they are does not matter for the time.
 class BenchDevice {
  public:
   virtual ~BenchDevice() = default;
@@ -42,8 +42,8 @@ class BenchDevice {
     return point.op < BenchOp::sort && !point.weighted;
   }  // other points are left out
 
-  // Whether copies of a point's memory keep calls apart (Rotation). A CPU's cores have caches of their own, whose sizes
-  // and order of replacement nobody states: there the caches are flushed.
+  // True when copies of a point's memory keep calls apart (Rotation). A CPU's cores have caches of their own, whose
+  // sizes and order of replacement nobody states: there the caches are flushed.
   virtual bool rotates() const { return false; }
 
   // Replaces the point before it and frees its memory first. `copies` of all that a call reads and writes: every call
@@ -73,13 +73,13 @@ class BenchDevice {
   };
   BenchDevice(DeviceFacts facts, Limits limits) : facts_(std::move(facts)), limits_(limits) {}
 
-  // What each device supplies. Memory comes zeroed; sizes of what is read and copied are whole cache lines.
+  // Each device supplies these. Memory comes zeroed; sizes of what is read and copied are whole cache lines.
   virtual DeviceMemory memory(std::int64_t bytes, const char* what) = 0;
   virtual void upload(void* to, const void* from, std::int64_t bytes) = 0;
   virtual void fill(ElementType type, std::int64_t elements, void* values) = 0;
   virtual void release() { copies_.assign(1, {}); }
   virtual void made_ready() {}  // the point is in memory
-  // Of so many calls together, one after the other.
+  // Returns the time of so many calls together, one after the other.
   virtual double timed_us(int calls, const std::function<void()>& call) = 0;
   virtual void do_nothing() = 0;
   virtual void copy(void* to, const void* from, std::int64_t bytes) = 0;
@@ -143,7 +143,7 @@ struct BenchDeviceEntry {
 
 std::span<const BenchDeviceEntry> bench_devices();  // alphabetical; "cuda" only where it was built
 
-// What the devices of the table are made by. threads: of the CPU, 0 for one per processor.
+// The makers of the devices in the table. threads: of the CPU, 0 for one per processor.
 std::unique_ptr<BenchDevice> make_cpu_bench_device(int threads);
 // One thread of the CPU whose times are processor time: what others do while it waits for its turn does not count.
 std::unique_ptr<BenchDevice> make_cpu_bench_device_by_processor_time();

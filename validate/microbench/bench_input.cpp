@@ -70,7 +70,7 @@ void draw_table(const BenchPoint& point, const BenchPoint::TableShape& table, st
     indices.push_back(static_cast<std::int64_t>(permute(static_cast<std::uint64_t>(zipf.draw(rng)), rows, seed)));
 }
 
-// How often each row of a table is met, counted where the row was first seen.
+// Counts how often each row of a table is met, at the place where the row was first seen.
 void count_accesses(const BenchPoint& point, BenchInput& input) {
   const auto most_rows = std::ranges::max(point.tables, {}, &BenchPoint::TableShape::rows).rows;
   std::vector<std::uint32_t> met(static_cast<std::size_t>(most_rows));

@@ -32,7 +32,8 @@ struct BenchInput {
   std::vector<std::int64_t> indices;
   std::vector<std::int64_t> offsets;   // [tables x batch + 1]
   std::vector<std::int64_t> distinct;  // [tables]: different rows
-  // Of the distinct rows, the shares met once, twice, 3-4, 5-8 ... 16385-32768 times in this batch, and more often.
+  // The shares of the distinct rows that were met once, twice, 3-4, 5-8 ... 16385-32768 times in this batch, and more
+  // often.
   std::vector<double> access_histogram;  // [17], over all tables
 };
 

@@ -27,16 +27,16 @@ std::string_view element_name(ElementType type);          // "fp32", "fp16", "bf
 std::string_view precision_name(Precision precision);     // "fp32", "tf32", "bf16", "fp16"
 std::string_view optimizer_name(RowOptimizer optimizer);  // as workload files have it; "none"
 
-// How indices are drawn: every row alike, or by Zipf's law over the popularity position, positions spread over the
-// table by a seeded permutation so that hot rows are not neighbours.
+// The law by which indices are drawn: every row alike, or by Zipf's law over the popularity position, positions spread
+// over the table by a seeded permutation so that hot rows are not neighbours.
 struct IndexLaw {
   double zipf = 0;  // exponent; 0: uniform
   bool operator==(const IndexLaw&) const = default;
   std::string text() const;  // "uniform", "zipf 1.05"
 };
 
-// What a data set says of a point's sizes, as the texts of its columns (docs/formats/measurements.md):
-// "mixed" where tables differ; gemm and sort: rows k, dim n, batch m; copies have none.
+// The sizes of a point as the texts of a data set's columns (docs/formats/measurements.md): "mixed" where tables
+// differ; gemm and sort: rows k, dim n, batch m; copies have none.
 struct PointColumns {
   std::string tables, rows, dim, batch, pooling, dtype;
 };

@@ -15,8 +15,8 @@ namespace shardsim {
 
 class Rendezvous;
 
-// What has been measured of a sweep of collectives: every rank knows which rows there are, so that all make the same
-// calls, and rank 0 keeps them in the journal beside its output.
+// The rows of a sweep of collectives that have been measured: every rank knows which rows there are, so that all make
+// the same calls, and rank 0 keeps them in the journal beside its output.
 class CollectiveRows {
  public:
   // `what` says what is measured, as Journal has it, but for the machines. `opened`: called on rank 0 when the journal

@@ -28,7 +28,7 @@ constexpr std::int64_t kCacheIfUnknown = std::int64_t{32} << 20;
 constexpr std::int64_t kMostCacheOfAmd = std::int64_t{96} << 20;  // that the cores of one complex share
 constexpr std::int64_t kMemoryIfUnknown = std::int64_t{2} << 30;
 
-// What follows `key` and its colon in a file of /proc; "" when it is not there.
+// The text behind `key` and its colon in a file of /proc; "" when it is not there.
 std::string value_in(const char* file, const std::string& key) {
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);) {
@@ -74,8 +74,8 @@ DeviceFacts cpu_facts(int threads) {
   return facts;
 }
 
-// What a call frees stays with the process, as a trainer's allocator keeps it: else an update's lists come from the
-// system again, page by page, in some calls and not in others.
+// Memory that a call frees stays with the process, as a trainer's allocator keeps it: else an update's lists come from
+// the system again, page by page, in some calls and not in others.
 void keep_freed_memory() {
 #ifdef __GLIBC__
   mallopt(M_MMAP_MAX, 0);

@@ -186,7 +186,7 @@ class CudaBenchDevice final : public BenchDevice {
                 "a copy to the host");
   }
 
-  // What a call writes between its kernels is its copy's own, too.
+  // The memory that a call writes between its kernels is its copy's own, too.
   void make_workspaces(std::int64_t lookups, std::int64_t dim) {
     workspaces_.reserve(copies());
     while (workspaces_.size() < copies()) workspaces_.emplace_back(lookups, dim);

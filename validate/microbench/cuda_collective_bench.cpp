@@ -131,7 +131,7 @@ std::vector<std::string> hosts_of(Rendezvous& rendezvous) {
   return hosts;
 }
 
-// What the times depend on, as comments that readers pass over.
+// Returns the circumstances that the times depend on, as comments that readers pass over.
 std::string comments(Rendezvous& rendezvous, int device, const ExecuteOptions& options) {
   const Timeline::Measured facts = gpu_facts(device);
   Facts more = gpu_state(pci_address(device));
@@ -144,7 +144,7 @@ std::string comments(Rendezvous& rendezvous, int device, const ExecuteOptions& o
   return text;
 }
 
-// What the rows of one journal have in common on this rank.
+// The device and the NCCL that the rows of one journal have in common on this rank.
 std::string device_text(int device) {
   const Timeline::Measured facts = gpu_facts(device);
   return facts.device + " at " + pci_address(device) + ", NCCL " + facts.nccl;

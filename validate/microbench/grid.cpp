@@ -12,7 +12,7 @@ struct Batch {
   std::int64_t pooling, bags;
 };
 
-// What the axes of a grid hold. Tables are far above any cache, and hold more rows than a batch looks up.
+// The values on the axes of a grid. Tables are far above any cache, and hold more rows than a batch looks up.
 struct GridAxes {
   std::int64_t rows;
   std::vector<std::int64_t> dims;
@@ -130,7 +130,7 @@ class Grid {
   std::vector<BenchPoint> points_;
 };
 
-// What compute models read comes first, then what says how far the rest is from it.
+// Points that compute models read come first, then those that say how far the rest is from them.
 std::vector<BenchPoint> whole_grid(GridAxes axes) {
   Grid grid(std::move(axes));
   grid.lookups(ElementType::fp32, 0);

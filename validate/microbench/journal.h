@@ -11,9 +11,9 @@ namespace shardsim {
 
 struct DeviceFacts;
 
-// What has been measured so far, line by line in the file OUTPUT.journal, so that nothing that ends the process takes
-// it: a line is on the disk when add() returns. The journal goes when the output is whole. While one lives, no other
-// process has it.
+// The measurements so far, line by line in the file OUTPUT.journal, so that nothing that ends the process takes them: a
+// line is on the disk when add() returns. The journal goes when the output is whole. While one lives, no other process
+// has it.
 class Journal {
  public:
   // Opens or begins it. `what` says in parts with "; " between what is measured, how and on what: a journal that holds
@@ -56,7 +56,7 @@ Error no_line_of(const Journal::Line& line);
 // "VERSION; on HOST; DEVICE", the parts of `what` that all journals of this program have: times of two machines, GPUs
 // or versions are never mixed.
 std::string journal_origin(const std::string& device);
-// What tells this device from others: its name, its threads, its place in the machine.
+// The text that tells this device from others: its name, its threads, its place in the machine.
 std::string device_identity(const DeviceFacts& facts);
 
 }  // namespace shardsim

@@ -47,7 +47,7 @@ bool stopped(const MicrobenchWatch& watch) {
 constexpr double kTimedUs = 100;
 constexpr double kMostCalls = 16;
 
-// How many calls of a rotating point lie between two events, by the shortest of those before.
+// Returns how many calls of a rotating point lie between two events, by the shortest of those before.
 int calls_together(double call_us) {
   return static_cast<int>(std::clamp(std::ceil(kTimedUs / call_us), 1.0, kMostCalls));
 }
@@ -73,7 +73,7 @@ void repeat(BenchDevice& device, const MicrobenchOptions& options, const Microbe
   }
 }
 
-// What the indices of a point depend on: not the width of its rows, their type or what is done with them.
+// The facts that the indices of a point depend on: not the width of its rows, their type or what is done with them.
 std::string drawn_text(const BenchPoint& point) {
   std::string text =
       fmt::format("{} {} {} {} {}", point.op == BenchOp::sort, point.law.text(), point.batch, point.m, point.k);

@@ -22,7 +22,7 @@ class Rendezvous;
 struct ExecuteOptions;
 struct Launch;
 
-// What repeated times come to; quantiles interpolate linearly between neighbours. Empty input gives zeros.
+// The statistics of repeated times; quantiles interpolate linearly between neighbours. Empty input gives zeros.
 struct SampleStatistics {
   double median = 0, p10 = 0, p90 = 0, min = 0;
   double spread() const { return median > 0 ? (p90 - p10) / median : 0; }
@@ -43,7 +43,7 @@ struct MicrobenchOptions {
   double budget_seconds = 0;  // no point begins after so long; 0: none is left out
 };
 
-// What a device can do at most, by its own measure.
+// The limits of a device, by its own measure.
 struct DeviceLimits {
   double copy_bandwidth = 0, cache_bandwidth = 0;  // bytes/s
   double launch_floor_us = 0;
@@ -61,8 +61,8 @@ struct MeasuredPoint {
   std::vector<double> access_histogram;  // [17], see BenchInput
 };
 
-// How the pooled lookup of rows of 256 bytes from a table far above the caches compares with a streaming read of the
-// bytes it moves (rows, indices, offsets, output), by the same threads in the same run.
+// The pooled lookup of rows of 256 bytes from a table far above the caches, compared with a streaming read of the bytes
+// it moves (rows, indices, offsets, output), by the same threads in the same run.
 struct StreamRatio {
   double lookup_us = 0, stream_us = 0;
   double value() const { return stream_us > 0 ? lookup_us / stream_us : 0; }
@@ -89,7 +89,7 @@ struct MicrobenchWatch {
   std::function<void(int round, std::size_t point, const MeasuredPoint& visit)> measured;  // in this call
 };
 
-// What an earlier process measured of the same points, and is not measured again.
+// The measurements of an earlier process on the same points, which are not made again.
 struct MeasuredBefore {
   std::optional<DeviceLimits> limits;                           // before the first point
   std::map<std::pair<int, std::size_t>, MeasuredPoint> visits;  // by round and number of the point
@@ -116,7 +116,7 @@ std::string measured_json(const MeasuredSet& set);
 // (docs/formats/measurements.md): axes point, sample, bin, table and fact. Written whole or not at all.
 void save_measured_hdf5(const MeasuredSet& set, const std::filesystem::path& path);
 
-// Which points a sweep runs. All are drawn from the seed alone, and leave out what needs more than `memory` bytes.
+// The points that a sweep runs. All are drawn from the seed alone, and leave out what needs more than `memory` bytes.
 
 // A few dozen small points of every kind, enough to fit a roofline: a minute on two cores.
 std::vector<BenchPoint> quick_sweep(std::int64_t memory);
@@ -133,7 +133,7 @@ std::vector<BenchPoint> full_sweep(std::int64_t memory, std::uint64_t seed, cons
 // The grid by which a GPU is known, the most useful points first: pooled lookups and updates of one table of 4 million
 // rows (dims 16 to 512, pooling 1 to 100, even and by Zipf's law, fp32 and fp16, every optimizer), gathers, sorts,
 // products in four precisions, copies. `size`: full, small (to try a program) or probe (a few points of the full grid,
-// for a profiler). Whether a device can do a point, and has the memory, is asked by who runs it. Errors: another size.
+// for a profiler). The caller asks whether a device can do a point, and has the memory. Errors: another size.
 std::vector<BenchPoint> grid_sweep(const std::string& size, const Place& place);
 
 // The same points, every one warm: with what its own calls leave in the caches. None comes twice.

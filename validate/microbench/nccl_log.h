@@ -8,7 +8,7 @@
 
 namespace shardsim {
 
-// What NCCL chose for one call, as its log says. "" and 0: what this version of NCCL does not say.
+// The choice of NCCL for one call, as its log says. "" and 0: what this version of NCCL does not say.
 struct NcclChoice {
   std::string collective;  // "AllReduce"; "" before NCCL 2.22 or so
   std::int64_t bytes = 0;
@@ -18,15 +18,15 @@ struct NcclChoice {
   bool operator==(const NcclChoice&) const = default;
 };
 
-// What the log of one process says of choices. NCCL takes no such choice for sends and receives, of which an all-to-all
-// is made; the log says only how many channels there are for them.
+// The choices that the log of one process states. NCCL takes no such choice for sends and receives, of which an
+// all-to-all is made; the log says only how many channels there are for them.
 struct NcclLog {
   std::vector<NcclChoice> choices;  // in their order
   int p2p_channels = 0, p2p_channels_per_peer = 0;
   bool operator==(const NcclLog&) const = default;
 };
 
-// Of a log by NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,TUNING of the first rank of a communicator; the others log no
+// Reads a log by NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,TUNING of the first rank of a communicator; the others log no
 // choices. Reads what NCCL has printed since 2.19 (2023), before which there is no such line. Whatever it does not
 // know, it passes over: another version's log leaves choices unknown and is no error.
 NcclLog read_nccl_log(std::string_view text);

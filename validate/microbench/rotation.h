@@ -10,7 +10,7 @@ namespace shardsim {
 
 class BenchDevice;
 
-// What the last-level cache holds when a call begins: its own rows, the rows of calls on other copies of the same
+// The contents of the last-level cache when a call begins: its own rows, the rows of calls on other copies of the same
 // point, or what a flush leaves there.
 enum class CacheState { warm, rotated, flushed };
 std::string_view cache_state_name(CacheState state);  // "warm", "rotated", "flushed"
@@ -20,10 +20,10 @@ std::string_view cache_state_name(CacheState state);  // "warm", "rotated", "flu
 // because of it.
 std::int64_t touched_bytes(const BenchPoint& point, const BenchInput& input);
 
-// How calls of a point are kept from finding their own rows in the last-level cache. Copies of all that a call reads
-// and writes are used in turn, so many that the calls between two uses of one copy touch at least twice the cache:
-// copies = 1 + 2 x cache / touched, rounded up. Calls can then lie back to back, as those of an iteration do, where
-// a flush would have to come between any two of them.
+// The way in which calls of a point are kept from finding their own rows in the last-level cache. Copies of all that a
+// call reads and writes are used in turn, so many that the calls between two uses of one copy touch at least twice the
+// cache: copies = 1 + 2 x cache / touched, rounded up. Calls can then lie back to back, as those of an iteration do,
+// where a flush would have to come between any two of them.
 struct Rotation {
   CacheState state = CacheState::flushed;
   int copies = 1;

@@ -16,16 +16,16 @@ namespace shardsim {
 // Times of the lookups and updates of shards (docs/formats/measurements.md, shards and their labels), for costs that
 // are learned.
 
-// What a device is timed on: lookup and update of a shard's pieces in one call each, whose ids are drawn from the
-// tables' access distributions. Bag b of a table has the ids from floor(b L) to floor((b + 1) L), L its mean items per
-// sample. Pieces of one table have the same ids, in all shards of a set; each `call` has others.
-// Errors (Failure::input, at the table): rows or an optimizer that the kernels do not know.
+// The point that a device is timed on: lookup and update of a shard's pieces in one call each, whose ids are drawn from
+// the tables' access distributions. Bag b of a table has the ids from floor(b L) to floor((b + 1) L), L its mean items
+// per sample. Pieces of one table have the same ids, in all shards of a set; each `call` has others. Errors
+// (Failure::input, at the table): rows or an optimizer that the kernels do not know.
 BenchPoint shard_point(const ShardSet& set, std::size_t shard);
 BenchInput draw_shard_input(const ShardSet& set, std::size_t shard, std::uint64_t seed, int call);
 
-// A label is the least time of all calls, for all that disturbs a machine makes calls longer, and none shorter
-// (Chen, Revels: Robust benchmarking in noisy environments, 2016). What disturbs one often lasts longer than a few
-// calls: hence visits, a pass over all shards between two of them.
+// A label is the least time of all calls, for all that disturbs a machine makes calls longer, and none shorter (Chen,
+// Revels: Robust benchmarking in noisy environments, 2016). A disturbance often lasts longer than a few calls: hence
+// visits, a pass over all shards between two of them.
 struct ShardOptions {
   std::uint64_t seed = 1;  // of the ids
   int visits = 3;          // of every shard
@@ -35,7 +35,7 @@ struct ShardOptions {
   bool warm = false;       // no flush between the calls
 };
 
-// How often a shard was visited, and the least seconds so far.
+// The visits of a shard so far, and the least seconds.
 struct VisitedShard {
   int visits = 0;
   ShardSeconds least = {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};

@@ -90,7 +90,7 @@ BenchPoint centre() {
   return point_of(BenchOp::update, {}, RowOptimizer::rowwise_adagrad);
 }
 
-// What a sweep varies: some values, and how a point takes one of them.
+// An axis that a sweep varies: some values, and how a point takes one of them.
 struct Axis {
   std::size_t values;
   std::function<void(BenchPoint&, std::size_t value)> set;

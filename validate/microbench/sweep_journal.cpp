@@ -8,7 +8,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What `read` makes of the line; whatever it misses there makes it no line of this measurement.
+// Returns what `read` makes of the line; whatever it misses there makes it no line of this measurement.
 template <typename Read>
 auto read_line(const Journal::Line& line, const Read& read) {
   try {

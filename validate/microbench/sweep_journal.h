@@ -17,11 +17,11 @@ class SweepJournal {
   // Opens or begins it. Errors: those of Journal; a first line that is not that of a sweep.
   SweepJournal(const std::filesystem::path& output, const std::string& what);
 
-  // The memory by which the points of the sweep were chosen when it began; `now` where it begins now. What is free
+  // The memory by which the points of the sweep were chosen when it began; `now` where it begins now. Free memory
   // differs from call to call, and the points have to be the same ones.
   std::int64_t memory(std::int64_t now);
 
-  // What it holds of these points. Errors (Failure::input, at the line): what is no line of their sweep.
+  // Returns its measurements of these points. Errors (Failure::input, at the line): what is no line of their sweep.
   MeasuredBefore before(std::span<const BenchPoint> points) const;
 
   void begun(const DeviceLimits& limits);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What ncu counted, by kernel: calls, bytes from and to DRAM, and their rate. Usage: dram.sh ncu.csv
+# Prints the counts of ncu by kernel: calls, bytes from and to DRAM, and their rate. Usage: dram.sh ncu.csv
 set -euo pipefail
 grep -E '^"' "$1" | awk '
   function bytes(unit) { return unit ~ /^G/ ? 1e9 : unit ~ /^M/ ? 1e6 : unit ~ /^K|^k/ ? 1e3 : 1 }

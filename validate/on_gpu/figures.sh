@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What measured.csv comes to, a line per figure: how much of the copy bandwidth lookups and updates of 512 bytes and more reach,
-# how fast sorts and products are. Usage: figures.sh measured.csv
+# Prints the figures of measured.csv, one a line: how much of the copy bandwidth lookups and updates of 512 bytes and
+# more reach, how fast sorts and products are. Usage: figures.sh measured.csv
 set -euo pipefail
 # Cells in quotes hold commas; none of the columns read here does.
 sed -E 's/"[^"]*"/quoted/g' "$1" | awk -F, '

@@ -90,7 +90,7 @@ run_torch() {
     -o "$OUT/torch.csv" ${SMALL:+--small} || stop "PyTorch's part failed"
 }
 
-# What each kernel reads from and writes to DRAM, of one call of some points.
+# Counts the bytes that each kernel reads from and writes to DRAM, in one call of some points.
 run_ncu() {
   local metrics=dram__bytes_read.sum,dram__bytes_write.sum,gpu__time_duration.sum
   command -v ncu > /dev/null || missing ncu "ncu is not in the PATH"

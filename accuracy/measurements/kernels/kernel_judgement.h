@@ -32,7 +32,7 @@ struct KernelFigures {
   BandFigures predicted, fitted;
 };
 
-// What `compute compare` has to say. Every row weighs the same.
+// The result of `compute compare`. Every row weighs the same.
 struct KernelJudgement {
   std::string measurements, map, model;  // paths as given, the name of the compute model
   std::string constants;                 // files that those of the GPUs come from

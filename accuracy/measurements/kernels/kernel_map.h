@@ -8,7 +8,7 @@
 
 namespace shardsim {
 
-// What is known of rows beside what they say themselves (docs/formats/comparisons.md, map of kernel rows).
+// Facts about rows beside those that they state themselves (docs/formats/comparisons.md, map of kernel rows).
 struct KernelMap {
   struct Rule {
     std::string source, op, software, gpu_cell, quality;  // each is contained in the row's cell

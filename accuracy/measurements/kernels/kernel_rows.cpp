@@ -17,7 +17,7 @@ namespace {
 
 using RowKind = EmbeddingRow::Kind;
 
-// How the operation of a row begins, what it is, and why it is no kernel that is predicted.
+// The beginning of a row's operation, its kind and sizes, and the reason why it is no kernel that is predicted.
 struct OpEntry {
   const char* word;
   KernelKind kind;

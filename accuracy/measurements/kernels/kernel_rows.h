@@ -27,7 +27,7 @@ struct KernelRow {
 
   double operand_bytes() const;  // rows of all lookups, pairs, operands of a product, bytes copied
   std::string shape() const;     // for people
-  // What the kernels ask of a device, one after the other.
+  // The work that the kernels ask of a device, one after the other.
   std::vector<ComputeWork> works() const;
 };
 

@@ -76,7 +76,7 @@ void Measurements::append(Measurements more) {
 }
 
 std::optional<CollectiveKind> find_collective_kind(std::string_view name) {
-  // What each pair of an uneven exchange sent cannot be told from one size.
+  // One size does not tell how much each pair of an uneven exchange sent.
   return names_uneven_exchange(name) ? std::nullopt : collective_kind_named(name);
 }
 

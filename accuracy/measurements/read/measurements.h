@@ -30,7 +30,7 @@ struct MeasuredRow {
 
   bool is_complete() const { return bytes && time; }  // a statement may lack one of the two
   bool is_of_one_gpu() const { return nodes == 1 && gpus_per_node == 1; }
-  // What the row does not say of nodes and GPUs is as given.
+  // Fills in nodes and GPUs that the row does not state.
   void fill_in(int usual_nodes, int usual_gpus) {
     if (nodes == 0) nodes = usual_nodes;
     if (gpus_per_node == 0) gpus_per_node = usual_gpus;
@@ -45,7 +45,7 @@ struct Measurements {
   void append(Measurements more);
 };
 
-// What the user says of a run of nccl-tests whose output does not say it.
+// The user's statements about a run of nccl-tests whose output does not make them.
 struct RunHints {
   std::string system;                  // "": the file's name without its ending
   std::optional<CollectiveKind> kind;  // the last resort: used where neither output nor file name says it
@@ -75,7 +75,7 @@ Measurements read_measurements(const std::string& path, const RunHints& hints);
 // The files of a folder whose names end so, in order of their names. Errors (Failure::input): none does.
 std::vector<std::string> files_ending(const std::string& folder, const std::vector<std::string>& endings);
 
-// What one nccl-tests program says of itself before its results.
+// The statements of one nccl-tests program before its results.
 struct RunSetting {
   std::string system;
   std::optional<CollectiveKind> kind;   // by the output, else by the file's name

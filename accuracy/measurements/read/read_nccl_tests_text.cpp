@@ -21,7 +21,8 @@ bool is_digits(const std::string& word) {
   return !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// Which word of a row is which. Type, redop and root may be missing or blank, so what follows them counts from the end.
+// The position of each word of a row. Type, redop and root may be missing or blank, so what follows them counts from
+// the end.
 struct Layout {
   std::size_t leading = 0;   // columns before the first time
   std::size_t trailing = 0;  // words from the first time on

@@ -12,7 +12,7 @@
 
 namespace shardsim {
 
-// What a measured system is in our terms.
+// A measured system in our terms.
 struct MappedSystem {
   std::string label;                 // as the measurements write it, but with "_" for "-", as keys are read
   std::string cluster;               // shipped name or path, for reports
@@ -48,7 +48,7 @@ struct SystemMap {
 SystemMap read_system_map(const std::string& path);
 SystemMap system_map_from_tree(const Tree& tree, const std::string& path);
 
-// What the fit to the open measurements comes to without one of its systems: that system is judged by it, so that no
+// The fits to the open measurements, each without one of their systems: that system is judged by that fit, so that no
 // figure of it went into its own prediction.
 struct LeftOutFits {
   std::vector<std::pair<std::string, FitTable>> without;  // by system label

@@ -63,8 +63,9 @@ bool is_near(const ExchangeSeconds& a, const ExchangeSeconds& b) {
   return is_near(a.forward.front(), b.forward.front()) && is_near(a.backward.front(), b.backward.front());
 }
 
-// Labels that an interrupted run left at the output; nothing of another drawing, provider or device is taken. Whether
-// there were any: they go on in the file that takes the place of theirs.
+// Takes the labels that an interrupted run left at the output, and counts that file as not read, because the new file
+// keeps them. Returns false when there is no such file. Errors: Failure::input for labels of another drawing, provider
+// or device.
 template <typename Set>
 bool resume(Set& set, const Arguments& given, const auto& items) {
   const std::string output = given.text("output");

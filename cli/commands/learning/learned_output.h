@@ -8,8 +8,8 @@
 
 namespace shardsim {
 
-// Whether -o may name the file where the HDF5 file of a training is written, which is told before hours of it.
-// Errors: Failure::input for standard output and for the file that is read; those of check_result().
+// Refuses a file of -o that the HDF5 file of a training may not be written to, before hours of training. Errors:
+// Failure::input for standard output and for the file that is read; those of check_result().
 inline void check_learned_output(const Arguments& given) {
   const std::string path = given.text("output");
   if (path == "-")

@@ -18,7 +18,7 @@ namespace shardsim {
 
 using FamilyPointer = std::shared_ptr<const AccessDistribution::Family>;
 
-// What every maker gets; `place` is for its errors (Failure::input), which report parameters outside their range.
+// The input of every maker; `place` is for its errors (Failure::input), which report parameters outside their range.
 struct FamilyInput {
   const AccessSpec& spec;
   std::uint64_t rows;
@@ -37,7 +37,8 @@ class EqualRuns : public AccessDistribution::Family {
   }
 
  protected:
-  // Of rows from `first` on; `mass_before` is the sum of the values of the rows before it. The first run begins at 0.
+  // Begins a run of rows of equal value at `first`; `mass_before` is the sum of the values of the rows before it. The
+  // first run begins at 0.
   void begin_run(std::uint64_t first, double value, double mass_before) {
     runs_.push_back({first, value, mass_before});
   }

@@ -93,7 +93,7 @@ bool has_schedule(const CollectiveEntry& entry, const Cluster& cluster) {
   return entry.expand != expand_nccl;
 }
 
-// Of the algorithms that are timed by their loads.
+// The loads of the fastest algorithm among those that are timed by their loads.
 CollectiveLoads fastest(const CollectiveCall& call, const Cluster& cluster) {
   CollectiveLoads best;
   Seconds shortest{-1};

@@ -123,7 +123,8 @@ class Exchange {
     return count;
   }
 
-  // Of a matrix by destination a pair moves bytes if the destination gets any, whoever the source is.
+  // True when the peer alone decides whether a pair moves bytes: in a matrix by destination, the destination gets bytes
+  // from every source or from none.
   bool peer_decides(bool sending) const {
     return call_.matrix->kind == ByteMatrix::Kind::by_destination && sending != call_.matrix->transposed;
   }

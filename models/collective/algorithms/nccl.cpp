@@ -54,7 +54,7 @@ std::vector<LinkLoad> bounded(std::vector<LinkLoad> loads, std::int64_t bytes, c
   return loads;
 }
 
-// What of NCCL's latency the cluster says shows as time.
+// The part of NCCL's latency that shows as time, by the cluster's latency_share.
 Seconds shown_latency(const NcclTime& chosen, const OverheadSpec& overhead) {
   const double raised = overhead.plateau ? 1 : 1 / chosen.plateau;
   return overhead.latency_share * (chosen.protocol == NcclProtocol::simple ? raised : 1) * chosen.latency;

@@ -7,8 +7,8 @@ struct PortBytes {
   double out = 0, in = 0;
 };
 
-// What a GPU's port carries besides what it carries as a head: it gives its whole buffer to the switch's reduction, and
-// takes the whole result of the switch's multicast.
+// Bytes that the port of every GPU carries, head or not: it gives its whole buffer to the switch's reduction, and takes
+// the whole result of the switch's multicast.
 PortBytes of_member(CollectiveKind kind, double bytes) {
   return {kind == CollectiveKind::all_gather ? 0 : bytes, kind == CollectiveKind::reduce_scatter ? 0 : bytes};
 }

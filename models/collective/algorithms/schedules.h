@@ -6,8 +6,9 @@
 
 namespace shardsim {
 
-// What the schedules of a reduction put on the links. `nodes`: members_by_node() of the call, two ranks or more.
-// `channels`: over several nodes; 0: as channels_across() finds them. Latencies of the hops go to the builder.
+// The next functions add the bytes that the schedules of a reduction put on the links, and the latencies of the hops,
+// to the builder. `nodes`: members_by_node() of the call, two ranks or more. `channels`: over several nodes; 0: as
+// channels_across() finds them.
 
 // Rings through all ranks: every hop carries 2 (n-1)/n of an all_reduce, (n-1)/n of a gathered or scattered total, all
 // of a broadcast (but no hop leads to its root).
@@ -21,7 +22,7 @@ void add_double_tree(const CollectiveCall& call, const std::vector<NodeMembers>&
 // Its part between the nodes: each channel's first rank of every node, [node][channel].
 void add_tree_over_nodes(const std::vector<std::vector<NodeChannel>>& nodes, double bytes, LoadBuilder& builder);
 
-// What in-network reduction takes instead: each node's first rank of a channel sends its part to the switches once and
+// The same part by in-network reduction: each node's first rank of a channel sends its part to the switches once and
 // takes the result once, as in a round over the nodes.
 void add_round_over_nodes(const std::vector<std::vector<NodeChannel>>& nodes, double bytes, LoadBuilder& builder);
 

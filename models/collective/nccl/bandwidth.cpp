@@ -109,7 +109,8 @@ class BusBandwidth {
   int channels_;  // that bound LL128
 };
 
-// Of algorithm bandwidth to bus bandwidth. NCCL leaves all_gather and reduce_scatter by anything but rings unconverted.
+// Ratio of algorithm bandwidth to bus bandwidth. NCCL does not convert all_gather and reduce_scatter by anything but
+// rings.
 double algorithm_share(CollectiveKind kind, NcclAlgorithm algorithm, int ranks) {
   const double by_steps = static_cast<double>(ranks) / nccl_steps(kind, ranks);
   if (algorithm == NcclAlgorithm::ring) return by_steps;

@@ -42,9 +42,10 @@ struct NcclTime {
   int channels = 0;   // of the algorithm's graph
 };
 
-// What NCCL would choose: the least time; of equals the first in the order Tree, Ring, CollnetDirect, CollnetChain,
-// NVLS, NVLSTree, PAT and LL, LL128, Simple. `bytes` as nccl-tests counts them: the buffer of a rank for all_reduce and
-// broadcast, the gathered or scattered total for the others. All zero for fewer than two ranks or no bytes.
+// The time of the algorithm and protocol that NCCL would choose: the least one; ties go to the first in the order Tree,
+// Ring, CollnetDirect, CollnetChain, NVLS, NVLSTree, PAT and LL, LL128, Simple. `bytes` as nccl-tests counts them: the
+// buffer of a rank for all_reduce and broadcast, the gathered or scattered total for the others. All zero for fewer
+// than two ranks or no bytes.
 NcclTime nccl_time(CollectiveKind kind, std::int64_t bytes, const NcclSetup& setup);
 
 // By that algorithm and protocol alone, as with NCCL_ALGO and NCCL_PROTO; nothing where NCCL would not run it.
@@ -54,7 +55,7 @@ std::optional<NcclTime> nccl_time_by(NcclAlgorithm algorithm, NcclProtocol proto
 // The parts of NCCL's estimate for one kind, algorithm and protocol (NVIDIA/nccl src/graph/tuning.cc,
 // ncclTopoTuneModel), for a group of two ranks or more.
 
-// Whether NCCL may choose it, with its default settings.
+// True when NCCL may choose the algorithm and protocol with its default settings.
 bool nccl_allows(CollectiveKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup);
 
 // us, before the plateau of rings.

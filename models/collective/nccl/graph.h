@@ -17,7 +17,7 @@ struct NcclChannels {
   bool operator==(const NcclChannels&) const = default;
 };
 
-// What bounds the rings of a group on one of its nodes. GB/s, one direction.
+// The bandwidths that bound the rings of a group on one of its nodes. GB/s, one direction.
 struct RingLimits {
   double widest = 0;           // GPU to NIC path over several nodes, GPU to GPU path on one
   double gpu_total = 0;        // of all NVLinks of a GPU, or its PCIe port if that is more
@@ -35,7 +35,7 @@ NcclChannels search_channels(const RingLimits& limits, int capability, NcclEra e
 // Only from sm90, and none for fewer than two heads.
 NcclChannels nvls_channels(int heads, const RingLimits& limits, int capability, NcclEra era);
 
-// How a communicator lies on the cluster. Nodes count as alike: like the one with the fewest ranks, as NCCL keeps the
+// The ranks of a communicator by node. All nodes are treated like the one with the fewest ranks, as NCCL keeps the
 // fewest channels that any rank found.
 struct NcclGroup {
   int ranks = 0;

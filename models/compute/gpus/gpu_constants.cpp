@@ -113,7 +113,7 @@ const GpuConstants& named_gpu(const GpuTable& table, const std::string& name, co
   throw input_error(place, "unknown GPU " + excerpt(name), known_names_hint(name, table.names()));
 }
 
-// What the entry states of sources replaces what the one it is like had of the same keys.
+// The sources that an entry states replace those of the same keys in the entry that its `like` names.
 void merge_sources(std::vector<SourcedValue>& all, std::vector<SourcedValue> own) {
   for (SourcedValue& value : own) {
     std::erase_if(all, [&](const SourcedValue& old) { return old.path == value.path; });

@@ -9,8 +9,8 @@
 
 namespace shardsim {
 
-// What kernels reach on one kind of GPU: the numbers that the compute model gpu_kernels asks for beside the rates of
-// the data sheet. Each says in the file where it comes from (docs/formats/measurements.md, GPUs).
+// Rates and times that kernels reach on one kind of GPU: the numbers that the compute model gpu_kernels asks for beside
+// the rates of the data sheet. Each says in the file where it comes from (docs/formats/measurements.md, GPUs).
 struct GpuConstants {
   std::string name;                // of the product
   std::vector<std::string> words;  // all of them in a GPU's name make it this one

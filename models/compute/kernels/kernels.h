@@ -11,10 +11,9 @@ namespace shardsim {
 // Row reads of a lookup that reach DRAM: each different row once where all of them fit into L2 or nothing is known of
 // how rows come back; else the reads that miss, and never fewer than there are different rows.
 //
-// How rows come back is told by two numbers, the different rows U and their growth h = d ln U / d ln n. They are those
-// of a mixture: some lookups go to a few rows that stay in L2, c go evenly to E rows, with h = y / (e^y - 1), y = c /
-// E, and U = E (1 - e^-y). For even access this is exact. Of the latter an L2 of X rows keeps X / E (Che's
-// approximation).
+// Two numbers describe the reuse of rows: the different rows U and their growth h = d ln U / d ln n. They are those of
+// a mixture: some lookups go to a few rows that stay in L2, c go evenly to E rows, with h = y / (e^y - 1), y = c / E,
+// and U = E (1 - e^-y). For even access this is exact. An L2 of X rows keeps X / E of the E rows (Che's approximation).
 double dram_row_reads(double lookups, const RowWork& rows, double cache_bytes);
 
 // The growth of even access: `lookups` to `rows` rows.

@@ -115,7 +115,7 @@ Seconds in_place_update(const ComputeWork& work, const GpuConstants& gpu) {
   return added + kPassKernels * gpu.kernel_fixed + Seconds{work.rows.passed_bytes / copy};
 }
 
-// Of keys that number all rows.
+// The sort of keys that number all rows.
 SortWork sort_of(const ComputeWork& work) {
   SortWork sort = work.sort;
   if (work.rows.table_rows > 1) sort.key_bits = static_cast<int>(std::ceil(std::log2(work.rows.table_rows)));

@@ -80,7 +80,7 @@ class Measured final : public ComputeModel {
     return on(found->second, work, "an update with optimizer " + name);
   }
 
-  // Of a precision that nobody measured: that of fp32, of which every set has some.
+  // The curve of a precision, or that of fp32 if the precision was not measured: every set has fp32.
   const MeasuredCurve& product_curve(const std::string& precision) const {
     for (const std::string& name : {precision, std::string("fp32")}) {
       const auto found = products_.find(name);

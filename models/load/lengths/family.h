@@ -26,7 +26,7 @@ inline constexpr std::int64_t kSingleBags = 256;
 
 using LengthFamily = std::shared_ptr<const LengthLaw::Family>;
 
-// What every maker gets; the mean is finite and above 0. `place` is for errors about parameters (Failure::input).
+// The input of every maker; the mean is finite and above 0. `place` is for errors about parameters (Failure::input).
 struct LengthInput {
   const LengthSpec& spec;
   double mean;

@@ -37,7 +37,7 @@ struct CutLogNormal {
     return (grown + cut) / below(z);
   }
 
-  // Of a length whose Z is at most z: those of Y, and what rounding adds to the variance.
+  // Cumulants of a length whose Z is at most z: those of Y, with the variance that rounding adds.
   Cumulants cumulants(double z) const {
     const double m1 = moment(1, z), m2 = moment(2, z), m3 = moment(3, z);
     const double square = m2 - m1 * m1, cube = m3 - 3 * m1 * m2 + 2 * m1 * m1 * m1;

@@ -29,8 +29,8 @@ double lookup_share(int bin) {
   return PoolFacts::kLookupShare.at(static_cast<std::size_t>(bin)) / sum_of(PoolFacts::kLookupShare);
 }
 
-// Of the whole pool: as printed, and where that is 0.000 so that the lookups fit a log-uniform law inside the bin. The
-// open last bin takes the lookups that are left.
+// Shares of the distinct rows in the whole pool: as printed, and where 0.000 is printed, such that the lookups fit a
+// log-uniform law inside the bin. The open last bin takes the lookups that are left.
 ReuseBins pool_bins() {
   const ReuseBins& means = mean_counts();
   ReuseBins shares = PoolFacts::kDistinctShare;

@@ -12,11 +12,11 @@ constexpr int kExpectationRounds = 600;        // of expectation maximisation
 constexpr std::int64_t kMostPerDistinct = 12;  // rows that may be met, for each that is
 constexpr double kHot = 64;                    // lookups from which a row's count hardly varies
 
-// Met never, then in each of the bins: what a row may be.
+// The fates of a row, in this order: never met, then met as often as each of the bins says.
 constexpr int kFates = kReuseBins + 1;
 using Fates = std::array<double, kFates>;
 
-// Of a row whose count is Poisson with this mean.
+// Probabilities of the fates of a row whose count is Poisson with this mean.
 Fates fates_at(double rate) {
   Fates fates{};
   if (rate > 700) {  // e^-rate underflows; the count is near its mean
@@ -79,7 +79,7 @@ std::vector<double> most_likely(const Grid& grid, const Fates& wanted) {
   return rows;
 }
 
-// What is left for the rows of small rates once the hot ones are whole rows.
+// The distinct rows and lookups that are left for rows of small rates once the hot ones are whole rows.
 struct Left {
   double distinct = 0, lookups = 0;
 };

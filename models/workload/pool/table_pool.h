@@ -14,7 +14,7 @@ namespace shardsim {
 inline constexpr int kReuseBins = 17;
 using ReuseBins = std::array<double, kReuseBins>;
 
-// What is published of the pool: AutoShard (Zha et al., KDD 2022), table 1, and locality_stats.txt of
+// Published facts about the pool: AutoShard (Zha et al., KDD 2022), table 1, and locality_stats.txt of
 // facebookresearch/dlrm_datasets, embedding_bag/2021, fbgemm_t856_bs65536.pt. No list of its tables is public.
 struct PoolFacts {
   static constexpr int kTables = 856;
@@ -50,7 +50,7 @@ std::string pool_to_yaml(const std::vector<PoolTable>& pool, std::uint64_t seed)
 
 // Its parts.
 
-// How often the rows of one bin are met, on average, where the figures of the whole pool hold.
+// Mean number of times that the rows of one bin are met, by the figures of the whole pool.
 const ReuseBins& mean_counts();
 
 // Fills `bins` of every table: the shares of the whole pool, tilted by exp(theta x bin) until they say the table's

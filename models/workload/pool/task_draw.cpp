@@ -52,7 +52,7 @@ void check_law(const std::vector<Table>& pool, const TaskLaw& law) {
                "Ask for fewer with --max-tables, or let a task have one twice");
 }
 
-// What all tasks of one call share.
+// State that all tasks of one call share.
 struct DrawsSoFar {
   std::int64_t drawn = 0;          // tables
   std::set<std::size_t> possible;  // numbers of tables for which tasks can be found
@@ -117,8 +117,9 @@ class TaskDraw {
     return sum / static_cast<double>(pool_.size()) / dims;
   }
 
-  // Logarithm of what the probability that a drawing fits is at most: P(sum <= B) <= e^(rB) E[e^(-rX)]^T for any r > 0
-  // (Chernoff); without replacement it is no larger (Hoeffding 1963, theorem 4). Of larger r the powers would be lost.
+  // Logarithm of an upper bound on the probability that a drawing fits: P(sum <= B) <= e^(rB) E[e^(-rX)]^T for any r >
+  // 0 (Chernoff); without replacement it is no larger (Hoeffding 1963, theorem 4). For larger r the powers would
+  // underflow.
   double log_chance(std::size_t tables) const {
     constexpr double kMostTimes = 512, kMostRate = 1 << 17;
     const int dims = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(law_.most_dim / law_.least_dim)));

@@ -9,8 +9,8 @@
 
 namespace shardsim {
 
-// How tasks are drawn of a pool of tables: those of NeuroShard (Zha et al., MLSys 2023, appendix B;
-// daochenzha/neuroshard at ec7ca74, gen_tasks.py), and with `replace` off those of AutoShard (daochenzha/autoshard at
+// The law by which tasks are drawn from a pool of tables: that of NeuroShard (Zha et al., MLSys 2023, appendix B;
+// daochenzha/neuroshard at ec7ca74, gen_tasks.py), and with `replace` off that of AutoShard (daochenzha/autoshard at
 // e861ecb, gen_tasks.py). A task has a number of tables, even over least to most; its tables are even over the pool,
 // its dims over least_dim, 2 least_dim ... most_dim; tables and dims are drawn anew, together, until the weights fit.
 struct TaskLaw {

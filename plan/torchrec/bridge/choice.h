@@ -14,13 +14,13 @@ struct Choice {
 };
 
 // Runs the planner. With objective simulated the candidates of best estimates are simulated (context.simulate) and the
-// fastest is chosen; where the two disagree is told to context.note. The figure cost_ms is the rating of the chosen
-// plan. What context.constraints allow is merged into the planner's own constraints. Errors: Failure::infeasible
-// without a plan; Failure::input for what the constraints do not allow, or without a simulator.
+// fastest is chosen; context.note is told where the two disagree. The figure cost_ms is the rating of the chosen plan.
+// context.constraints are merged into the planner's own constraints. Errors: Failure::infeasible without a plan;
+// Failure::input for what the constraints do not allow, or without a simulator.
 Choice choose_plan(const PlannerOptions& options, const Workload& workload, const Cluster& cluster,
                    const PlannerContext& context);
 
-// What is left for the tables of a request. Errors: Failure::infeasible when nothing is.
+// The storage that reservations leave for the tables of a request. Errors: Failure::infeasible when nothing is left.
 Reservation reservation_of(const PlannerRequest& request);
 
 // The error of a planner in the project's words.

@@ -13,7 +13,8 @@ Optimizer optimizer_of(const std::string& name) {
   return name == "lamb" ? Optimizer::lamb : Optimizer::rowwise_adagrad;
 }
 
-// What nobody states stays unstated: TorchRec's planner then counts the rows' own type, though its lookups return fp32.
+// A wire type that the workload does not state stays unstated: TorchRec's planner then counts the rows' own type,
+// though its lookups return fp32.
 void add_wires(TableSpec& spec, const Workload& workload) {
   if (!workload.wire_forward && !workload.wire_backward) return;
   const auto bytes = [&](const std::optional<WireDtype>& wire) {

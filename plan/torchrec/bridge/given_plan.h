@@ -34,7 +34,7 @@ RunResult given_run(const Plan& plan, const Workload& workload, const PlannerReq
 Plan plan_of(const std::vector<ShardingOption>& options, const Assignment& assignment, const SearchSpace& space,
              const std::vector<std::size_t>& order, std::uint64_t seed);
 
-// What TorchRec's planner says of one iteration of a plan, taken apart as a simulation can be.
+// The estimate of TorchRec's planner for one iteration of a plan, in the parts that a simulation has.
 struct IterationEstimate {
   // Milliseconds by what they pay for; added up they are Perf::total but for rounding.
   struct Parts {

@@ -35,7 +35,7 @@ EstimateSettings settings_for(const Workload& workload, EstimateSettings setting
 // NVLink (else PCIe) inside a host, the NICs' rate per GPU between hosts.
 Topology topology_of(const Cluster& cluster);
 
-// What a scenario may say to a table, or to all others as "*".
+// The constraints that a scenario may state for a table, or as "*" for all others.
 struct ConstraintOptions {
   TableConstraints allowed;
   std::optional<std::int64_t> min_partition;
@@ -76,7 +76,7 @@ std::vector<ComputeKernel> read_compute_kernels(MapReader& reader);
 // Its map `topology` alone.
 TopologyOptions read_topology_options(MapReader reader);
 
-// The options with what else a scenario allows each table; null: everything. Of types and kernels that both name, those
+// The options narrowed to what a scenario allows each table; null: everything. Where both name types or kernels, those
 // in both are left; the wider min_partition holds. Errors: Failure::input where nothing is left, or both state another
 // cache_load_factor.
 PlannerOptions with_constraints(PlannerOptions options, const Constraints* constraints, const Workload& workload);

@@ -7,7 +7,7 @@
 namespace shardsim::torchrec {
 namespace {
 
-// What both allow; one that names nothing allows everything.
+// The values that both lists allow; an empty list allows everything.
 template <typename Value>
 std::vector<Value> in_both(const std::vector<Value>& own, const std::vector<Value>& other) {
   if (own.empty() || other.empty()) return own.empty() ? other : own;

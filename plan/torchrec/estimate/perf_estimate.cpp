@@ -17,7 +17,7 @@ constexpr double kWeightedKernelFactor = 1.1;
 constexpr double kFullBlock = 128, kHalfBlock = 64, kLeastBlock = 32;  // columns that a warp works on
 constexpr double kHalfBlockPenalty = 1.15, kQuarterBlockPenalty = 1.75;
 
-// What all types share.
+// The terms of the estimate that all sharding types share.
 struct Terms {
   const TableSpec& table;
   const Topology& topology;

@@ -9,7 +9,7 @@ namespace shardsim::torchrec {
 
 inline constexpr double kIdBytes = 8;  // of an id, and of a length, as the planner counts them
 
-// What one rank's batch asks of a table.
+// The ids and bags that one rank's batch asks of a table.
 struct BatchLoad {
   double inputs = 0;  // X: ids, over all features
   double bags = 0;    // Y: bags, over all features
@@ -29,8 +29,8 @@ struct BufferBytes {
 BufferBytes buffer_bytes(const TableSpec& table, const BatchLoad& load, ShardingType type, const Topology& topology,
                          std::int64_t rows, std::int64_t cols, double element_bytes);
 
-// Bytes of one shard, taken apart (EmbeddingStorageEstimator of shard_estimators.py). What a cached shard holds in HBM
-// and in DDR counts its optimizer twice: on the cached share and on the whole.
+// Bytes of one shard, taken apart (EmbeddingStorageEstimator of shard_estimators.py). A cached shard's optimizer counts
+// twice: for the cached share in HBM, and for the whole in DDR.
 struct ShardStorage {
   Storage tensor, optimizer;
   std::int64_t cache_aux = 0;          // hbm
@@ -61,7 +61,7 @@ std::int64_t tensor_bytes(std::int64_t storage, Wide shard_elements, Wide table_
 double optimizer_multiplier(Optimizer optimizer, std::int64_t table_columns);
 std::int64_t optimizer_bytes(std::int64_t tensor, Optimizer optimizer, std::int64_t table_columns);
 std::int64_t cache_aux_bytes(std::int64_t rows, double load_factor);
-// What the pipeline keeps of input and output buffers on an accelerator.
+// The bytes of input and output buffers that the pipeline keeps on an accelerator.
 std::int64_t pipeline_bytes(const EstimateSettings& settings, std::int64_t input, std::int64_t output, bool cached,
                             std::optional<double> prefetch_passes);
 double storage_load_factor(const TableSpec& table);  // 0.2 where none, or 0, is given

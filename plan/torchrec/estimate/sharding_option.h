@@ -26,8 +26,9 @@ struct ShardRun {
   std::int64_t col_offset_of(int i) const { return col_offset + i * col_step; }
 };
 
-// How the sharding type cuts the table, in shard order, with sizes and offsets alone (torchrec/distributed/
-// sharding_plan.py). Errors: PlannerError (other) for a table without rows, or buckets that do not divide it.
+// The shards into which the sharding type cuts the table, in shard order, with sizes and offsets alone
+// (torchrec/distributed/ sharding_plan.py). Errors: PlannerError (other) for a table without rows, or buckets that do
+// not divide it.
 std::vector<ShardRun> cut_table(const TableSpec& table, ShardingType type, const Topology& topology,
                                 const Rules& rules);
 
@@ -53,8 +54,8 @@ struct ShardingOption {
   std::optional<double> load_factor;  // of the table's cache parameters
   std::vector<ShardRun> runs;
 
-  // Of a plan that knows more than TorchRec: a replicated flex table or tier, which stands here as table_row_wise on
-  // every node; part of a table.
+  // For plans beyond TorchRec. `flex`: a replicated flex table or tier, which stands here as table_row_wise on every
+  // node. `tier`: part of a table's rows.
   bool flex = false;
   std::optional<RowTier> tier;
 

@@ -9,7 +9,7 @@
 
 namespace shardsim::torchrec {
 
-// How uneven a load lies over ranks (planner/stats.py). The values are first scaled to sum 1.
+// The imbalance of a load over ranks (planner/stats.py). The values are first scaled to sum 1.
 struct Imbalance {
   double total_variation = 0;  // largest distance of a share from 1/k; TorchRec's is a maximum, not half a sum
   double total_distance = 0;   // sum of the distances
@@ -23,7 +23,8 @@ struct Imbalance {
 // `values` not empty, not negative, with a sum above 0.
 Imbalance imbalance(const std::vector<double>& values);
 
-// What TorchRec's planner prints of a run (planner/stats.py), as numbers. Bytes and milliseconds are not rounded yet.
+// The figures that TorchRec's planner prints about a run (planner/stats.py). Bytes and milliseconds are not rounded
+// yet.
 
 struct RankStatistics {
   Storage sparse, used;                // of the shards; with the reservations
@@ -86,11 +87,11 @@ struct Statistics {
   double sum_of_maxima() const;
 };
 
-// Of a run without tables: no rows. `run` and `settings` outlive it.
+// The statistics of a run; a run without tables has no rows. `run` and `settings` must outlive the result.
 Statistics statistics_of(const RunResult& run, const RunSettings& settings);
 
-// What TorchRec prints of the ranks and of the plan as a whole, 100 columns wide, in words of our own. Ranks with equal
-// figures share a line.
+// The figures that TorchRec prints about the ranks and the plan as a whole, 100 columns wide, in words of our own.
+// Ranks with equal figures share a line.
 std::string statistics_text(const Statistics& statistics);
 
 // The same as one JSON object, numbers rounded as they are printed.

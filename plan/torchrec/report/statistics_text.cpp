@@ -63,7 +63,7 @@ std::vector<std::string> imbalance_row(const char* what, const Imbalance& of, co
   return {what, cell(of.total_variation), cell(of.total_distance), cell(of.chi()), cell(of.kl()), most};
 }
 
-// How uneven the ranks are.
+// Adds a table of how uneven the load of the ranks is.
 void add_imbalance(std::string& text, const Statistics& of) {
   std::vector<std::vector<std::string>> rows = {
       {"Imbalance of", "total variation", "total distance", "chi divergence", "KL divergence", "most over mean"}};

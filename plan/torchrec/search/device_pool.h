@@ -11,7 +11,7 @@
 
 namespace shardsim::torchrec {
 
-// What is left of every rank while shards find their places, and how much work each has.
+// The storage that every rank has left while shards are placed, and the work that it has.
 class DevicePool {
  public:
   // `hbm_per_device`: device memory of every rank, instead of the topology's.

@@ -53,7 +53,7 @@ struct RunSettings {
   std::function<void()> check_stop;  // called before every proposal; may throw; may be empty
 };
 
-// What a run of EmbeddingShardingPlanner found (planner/planners.py).
+// The result of a run of EmbeddingShardingPlanner (planner/planners.py).
 struct RunResult {
   SearchSpace space;
   Reservation reservation;

@@ -32,7 +32,7 @@ class RunningSums {
   explicit RunningSums(Judge is_hopeless) : is_hopeless_(std::move(is_hopeless)) {}
 
   void follow(const Proposal& proposal) {
-    // What rounding has left in the sums goes when they are made anew, after as many changes as there are options.
+    // After as many changes as there are options the sums are computed anew, which clears the rounding errors in them.
     if (proposal.size() != last_.size() || changes_ >= proposal.size()) return start(proposal);
     constexpr std::size_t kBlock = 512;  // options that are compared at once, as bytes
     for (std::size_t begin = 0; begin < proposal.size(); begin += kBlock) {

@@ -29,7 +29,7 @@ std::vector<Proposal> options_by_table(const Proposal& options);
 // Ascending by the slowest shard (use_depth) or by the sum over shards; equal ones keep their order.
 void sort_by_score(Proposal& options, bool use_depth);
 
-// What a user allows a table; an empty list allows what is usual.
+// The choices that a user allows a table; an empty list allows the usual ones.
 struct TableConstraints {
   std::vector<ShardingType> sharding_types;
   std::vector<ComputeKernel> compute_kernels;
@@ -37,7 +37,7 @@ struct TableConstraints {
   Place place;  // where they were written; may be empty
 };
 
-// What a sharder offers instead of TorchRec's own lists; data_parallel always has the dense kernel.
+// The lists that a sharder offers instead of TorchRec's own; data_parallel always has the dense kernel.
 struct SharderLists {
   std::optional<std::vector<ShardingType>> types;
   std::optional<std::vector<ComputeKernel>> kernels;

@@ -35,7 +35,7 @@ std::string_view at(const std::array<std::string_view, N>& names, Enum value) {
   return names.at(static_cast<std::size_t>(value));
 }
 
-// What the name stands for, by its position in the list of names.
+// Returns the enumerator at the name's position in the list of names.
 template <typename Enum, std::size_t N>
 Enum parse(const std::array<std::string_view, N>& names, std::string_view name, const char* what, const Place& place) {
   for (std::size_t i = 0; i < N; ++i) {

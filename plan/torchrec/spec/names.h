@@ -61,7 +61,7 @@ bool cached(ComputeKernel kernel);          // part of the table in HBM, all of 
 bool quantized(ComputeKernel kernel);       // of an inference sharder
 bool key_value_like(ComputeKernel kernel);  // key_value and the virtual tables: HBM is a first-level cache
 
-// What TorchRec calls a PlannerError, by its type. Whoever asks for a plan turns it into an Error of the project.
+// The types of TorchRec's PlannerError. The code that asks for a plan turns it into an Error of the project.
 enum class PlannerFailure { insufficient_storage, strict_constraints, other };
 
 class PlannerError : public std::runtime_error {

@@ -28,7 +28,7 @@ struct WireBytes {
   double forward = 0, backward = 0;
 };
 
-// What is known of a cached table's accesses.
+// Known statistics of a cached table's accesses.
 struct CacheStatistics {
   double expected_lookups = 0;  // per global batch
   double cacheability = 0;
@@ -69,7 +69,7 @@ struct TableSpec {
   }
 };
 
-// What holds for all tables of a planner run.
+// The settings for all tables of a planner run.
 struct EstimateSettings {
   double batch_size = 512;  // per rank
   Pipeline pipeline = Pipeline::none;

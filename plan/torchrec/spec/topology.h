@@ -64,7 +64,7 @@ inline constexpr std::int64_t kHbmCap = 32 * kGiB;
 inline constexpr std::int64_t kDdrCap = 128 * kGiB;
 inline constexpr double kCachingRatio = 0.2;  // of all cached kernels, where the user gives none
 
-// What TorchRec's planner knows of a machine: ranks, capacities, five bandwidths. It knows no latency.
+// The machine as TorchRec's planner knows it: ranks, capacities, five bandwidths. It knows no latency.
 struct Topology {
   int world_size = 1;
   int local_world_size = 1;  // ranks per host
@@ -85,7 +85,7 @@ struct Topology {
 // Every rank with the same capacity; on a cpu no HBM.
 void set_capacity(Topology& topology, std::int64_t hbm, std::int64_t ddr);
 
-// Of all ranks together, 2^62 bytes at most.
+// Capacity of all ranks together, 2^62 bytes at most.
 Storage capacity_of(const Topology& topology);
 
 enum class CollectiveKind { all_to_all, all_reduce, all_gather, reduce_scatter };

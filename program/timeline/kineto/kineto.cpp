@@ -150,7 +150,7 @@ class TraceWriter {
 
   static std::int64_t whole_us_below(std::int64_t ns) { return ns >= 0 ? ns / 1000 : -((999 - ns) / 1000); }
 
-  // Of the window of one period, which begins at 0.
+  // The end of the window of one period, which begins at 0.
   std::int64_t window_end_us() const { return whole_us_below(rounded_ns(windows_.front().ms() * 1e3) + 999); }
 
   // One step per kept iteration, from its first launch to that of the next.
@@ -189,7 +189,7 @@ class TraceWriter {
   }
 
   void write_step(int number, std::int64_t begin_us, std::int64_t end_us) {
-    // How long the iteration is to the last digit; the step lies on whole microseconds.
+    // "iteration ms" has the exact length of the iteration, since the step lies on whole microseconds.
     const bool known = windows_.size() == 1 && number == windows_.front().iteration && timeline_.iteration_ms > 0;
     event(fmt::format(R"("ph": "X", "cat": "user_annotation", "name": "ProfilerStep#{0}", "pid": {1}, "tid": {1}, )"
                       R"("ts": {2}, "dur": {3}, "args": {{"Ev Idx": {0}{4}}})",
@@ -225,7 +225,7 @@ class TraceWriter {
                       quoted(op.op_class), neighbour_args(slice)));
   }
 
-  // What belongs to another iteration than the step's, and the rest of what began before the step.
+  // Arguments that mark work of another iteration than the step's, and the rest of work that began before the step.
   static std::string neighbour_args(const Slice& slice) {
     std::string args = slice.ahead != 0 ? fmt::format(R"(, "iterations ahead": {})", slice.ahead) : "";
     return args + (slice.continued ? R"(, "continued": 1)" : "");

@@ -18,7 +18,7 @@ std::string kineto_trace(const Timeline& timeline, int rank, const std::string& 
 void write_kineto_traces(const std::filesystem::path& folder, const Timeline& timeline, const std::string& case_name,
                          bool whole_us);
 
-// What was observed, and what of it is worth saying.
+// An observed Timeline, and the notes that its reader should see.
 struct ObservedTraces {
   Timeline timeline;
   std::vector<std::string> notes;

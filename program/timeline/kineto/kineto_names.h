@@ -8,7 +8,7 @@
 
 namespace shardsim {
 
-// What the names in traces of PyTorch (Kineto) mean to us.
+// The meaning of the names in traces of PyTorch (Kineto).
 
 // A communication kernel: NCCL's (ncclKernel_..., since 2.19 ncclDevKernel_...) and RCCL's, which share the names.
 bool is_communication_kernel(std::string_view kernel);
@@ -24,7 +24,7 @@ std::string collective_class(std::string_view name);
 std::string compute_class(std::string_view kernel);
 
 // A type of elements: as OpInfo::dtype has it ("" when it is none of ours), as PyTorch's profiler and as NCCL's kernels
-// write it (c10 ScalarType; NVIDIA/nccl src/device/generate.py). What is not known counts as bytes.
+// write it (c10 ScalarType; NVIDIA/nccl src/device/generate.py). An unknown type counts as bytes.
 struct TraceElement {
   std::string_view dtype, torch, kernel;
   std::int64_t bytes = 1;
@@ -32,7 +32,7 @@ struct TraceElement {
 TraceElement element_of_torch(std::string_view torch_name);
 TraceElement element_of_dtype(std::string_view dtype);
 
-// What a collective of ours is called in a trace: the argument "Collective name" (torch/csrc/distributed/c10d/
+// The name of one of our collectives in a trace: the argument "Collective name" (torch/csrc/distributed/c10d/
 // ProcessGroupNCCL.cpp), and the kernel, as NCCL 2.19 and later name theirs: ncclDevKernel_, the kind, what is summed,
 // algorithm and protocol, those that were chosen. Readers know communication by that first word alone
 // (facebookresearch/HolisticTraceAnalysis, hta/common/types.py). Compute keeps its own name.

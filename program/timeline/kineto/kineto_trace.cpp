@@ -21,7 +21,7 @@ namespace shardsim {
 namespace {
 
 constexpr std::size_t kDepth = 64;
-// Of a clock: later than the year 2250 from 1970 on, and doubles still tell microseconds apart.
+// The latest time of a clock: after the year 2250 when counted from 1970, and doubles still tell microseconds apart.
 constexpr double kMostClockUs = 9e15;
 constexpr std::uint64_t kMostNanoseconds = std::uint64_t{1} << 62;
 constexpr std::string_view kStep = "ProfilerStep#";
@@ -149,7 +149,7 @@ void add_event(KinetoTrace& trace, TraceEvent& event) {
                            std::move(event.collective)});
 }
 
-// nlohmann's events. What a value means depends on where it stands.
+// nlohmann's events. The meaning of a value depends on where it stands.
 class TraceHandler : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit TraceHandler(KinetoTrace& trace) : trace_(trace) {}

@@ -23,7 +23,7 @@ struct JobRun {
   std::function<void(const Program& program, const Cluster& cluster, std::vector<OpWork>& works)> edit{};
 };
 
-// What a job does beside the others. iteration_ms of its Timeline is the mean over the measured iterations
+// The simulation of one job beside the others. iteration_ms of its Timeline is the mean over the measured iterations
 // (JobWindow); its spans are those of the iteration nearest to that mean among the last ones.
 struct JobSimulation {
   SimulationResult simulation;  // busiest: of the links it uses, all jobs' bytes on them counted

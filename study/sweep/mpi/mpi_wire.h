@@ -1,13 +1,13 @@
 #pragma once
 
-// What a sweep needs of MPI, as functions whose types do not mention MPI. They are in a separate file
+// The functions of MPI that a sweep needs, with types that do not mention MPI. They are in a separate file
 // (shardsim_mpi.so), which is loaded only if mpirun started the program, so that the program also runs on machines
 // without MPI. All functions return 0, or an error code of MPI, which `text_of` turns into words.
 extern "C" {
 struct ShardsimMpiWire {
   int (*start)(int* rank, int* size);
   int (*send)(int to, int tag, const void* bytes, int count);
-  // Whether a message of this tag is there: `from` is its sender, or -1.
+  // Tells whether a message of this tag is there: `from` is its sender, or -1.
   int (*look)(int tag, int* from, int* count);
   int (*receive)(int from, int tag, void* bytes, int count);
   int (*end)(void);

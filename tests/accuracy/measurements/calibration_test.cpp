@@ -59,7 +59,7 @@ Calibration calibrated(const ClusterSpec& prior, const std::vector<MeasuredRow>&
   return calibrate(prior, rows, {most, false, "m.csv"});
 }
 
-// Of a shipped file of measurements the rows of a system and collective, in steps of four from 1 KiB to 1 GiB.
+// The rows of a system and collective in a shipped file of measurements, in steps of four from 1 KiB to 1 GiB.
 std::vector<MeasuredRow> open_rows(const char* file, const char* system, CollectiveKind kind) {
   std::vector<MeasuredRow> found;
   const std::string folder = SHARDSIM_SOURCE_DIR "/scenarios/measurements/open/";
@@ -73,8 +73,8 @@ std::vector<MeasuredRow> open_rows(const char* file, const char* system, Collect
   return found;
 }
 
-// What somebody measures who follows the manual: nccl-tests on one node and on two, as two public systems of the same
-// hardware published it.
+// The measurements of a user who follows the manual: nccl-tests on one node and on two, as two public systems of the
+// same hardware published them.
 std::vector<MeasuredRow> one_and_two_nodes(CollectiveKind kind) {
   std::vector<MeasuredRow> rows =
       open_rows("superbench_a100_1node.csv", "Azure ND A100 v4, one node (SuperBench test fixture)", kind);

@@ -61,7 +61,7 @@ TEST_CASE("names that are cut stay apart, whatever tells them apart") {
         Names{"experime~4_lr_low", "experime~_lr_high"});
   CHECK(first_column({"one_plan_of_many_named_row", "two_plan_of_many_named_row", "short"}) ==
         Names{"one_plan~amed_row", "two_plan~amed_row", "short            "});
-  // What differs stands in the middle of a long name: another part of it is left out, or what all begin with.
+  // The difference is in the middle of long names: another part of them is left out, or the start that all share.
   for (const Names& alike :
        {Names{"experiment_A_2026_row_wise", "experiment_B_2026_row_wise"},
         Names{"a_very_long_beginning_1_and_a_very_long_end", "a_very_long_beginning_2_and_a_very_long_end"},
@@ -104,7 +104,7 @@ TEST_CASE("a line without room for all columns does without the minor ones, and 
   // A name that has a line of its own anyway costs no column.
   sheet.rows.push_back({{std::string(60, 'x'), "3.6", "12.5", "80", "node0/nic1/out"}});
   CHECK(sheet_text(sheet, 51, false).find("wider") == std::string::npos);
-  // What is piped is not folded, and nobody has to guess what was cut.
+  // Piped text is not folded, and nothing is cut.
   const std::string piped = document_text({"", "", {sheet}}, kNoTerminal, false);
   CHECK(piped.find(std::string(60, 'x') + "  3.6  12.5  80  node0/nic1/out\n") != std::string::npos);
 }

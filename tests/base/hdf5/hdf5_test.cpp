@@ -190,7 +190,7 @@ TEST_CASE("a file of others has no checksum, and is read where that is allowed")
   CHECK_THROWS_AS(Hdf5Reader(folder / "x.h5", Hdf5Origin::shardsim), Error);
 }
 
-// What reading a dataset of a file that `make` fills says.
+// The message of reading a dataset of a file that `make` fills; "" when it can be read.
 std::string refusal(const fs::path& path, const std::function<void(hid_t)>& make, bool texts = false) {
   const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   make(file);
@@ -237,7 +237,7 @@ TEST_CASE("values that a file keeps elsewhere are refused: it could name any fil
   CHECK(refusal(path, external_link).find("/set is missing") != std::string::npos);
 }
 
-// What a set of 56 values says that is stored in such chunks by such filters.
+// The message of reading a set of 56 values that is stored in such chunks by such filters.
 std::string stored(const fs::path& path, hsize_t chunk, const std::function<void(hid_t)>& filters,
                    hsize_t length = 56) {
   return refusal(path, [&](hid_t file) {

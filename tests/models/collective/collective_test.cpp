@@ -108,7 +108,7 @@ TEST_CASE("a fit holds for the sizes, groups and wirings that it states; the pub
   CHECK(outside_fit({CollectiveKind::all_to_all, {16, 2, 8, 8}, 2'000'000}, cluster) == "16 ranks (fitted for 32)");
 }
 
-// What was measured on 32 GPUs holds for 16 and for 8 of them, one of each node, and for twice as many nodes.
+// A fit to measurements on 32 GPUs holds for 16 of them, for one GPU of each node, and for twice as many nodes.
 TEST_CASE("a calibrated fit is extrapolated to groups of another size, and its errors grow") {
   std::string yaml = fitted_for_32("switch");
   const std::string range = "holds_for: {bytes_from: \"1 MB\"";

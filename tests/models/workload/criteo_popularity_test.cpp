@@ -110,7 +110,7 @@ TEST_CASE("distinct first ids of a batch, within 2 % of another computation") {
   }
 }
 
-// Of 55,296 samples: bags of 100 ids meet 842 thousand rows of table 20, bags of 27 meet 420 thousand of table 21, by
+// In 55,296 samples bags of 100 ids meet 842 thousand rows of table 20, bags of 27 meet 420 thousand of table 21, by
 // the same computation.
 TEST_CASE("distinct rows of whole bags that follow from their first id, within 2 % of another computation") {
   const Workload workload = popular_model("mlperf_dcnv2");

@@ -33,7 +33,7 @@ TEST_CASE("where none is stated, any usual interaction will do") {
   for (const int in : {32, 24, 14, 6}) CHECK(note(in, "{kind: none}") == "");
   CHECK(has(note(100, "{kind: none}"),
             "side by side the 4 vectors below it have 32, and an interaction dot of them gives 14 (6 products"));
-  // What becomes of the items of a history is not known.
+  // The use of a history's items is not known.
   CHECK(note(100, "{kind: none}", "kind: sequence, average_length: 20") == "");
 }
 

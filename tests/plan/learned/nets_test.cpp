@@ -103,7 +103,7 @@ TEST_CASE("factor net: worked by hand") {
   set.pieces = {1, 0, 0, 1};
   set.amounts = {3, 1, 1, 1, 5, 1, 3, 1};
   set.add(std::vector<int>{0, 1, 1});
-  // Of the tables' hidden numbers the first is the first feature, and its logarithmic factor log 2 times that; the head
+  // The first of the tables' hidden numbers is the first feature, and its logarithmic factor log 2 times that; the head
   // adds half of the logarithm of all lookups.
   std::vector<double> parameters(net.parameter_count());
   parameters[0] = 1;

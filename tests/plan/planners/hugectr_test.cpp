@@ -42,7 +42,7 @@ Plan plan_of(const nlohmann::json& entry, const Workload& workload, double ratio
   return plan;
 }
 
-// Of the GPUs, or of the nodes of `of` GPUs, which must then hold shards of the same tables.
+// The buckets of the GPUs, or of the nodes of `of` GPUs, which must then hold shards of the same tables.
 Buckets buckets_of(const Plan& plan, std::size_t count, int of) {
   Buckets buckets(count);
   for (const Placement& placement : plan.placements) {
@@ -88,7 +88,7 @@ std::vector<std::vector<double>> shard_lookups(const Buckets& buckets, const nlo
   return sorted(std::move(all));
 }
 
-// Of one GPU of each bucket.
+// Gigabytes of one GPU of each bucket, in rising order.
 std::vector<double> memory_gb(const Buckets& buckets, const nlohmann::json& data, int of) {
   std::map<int, int> shards;
   for (const auto& bucket : buckets) {

@@ -276,7 +276,7 @@ long most_taken() {
   return used.ru_maxrss >> 10;
 }
 
-// What a file of such spans is refused with, and how much more memory that takes than good files did, in MiB.
+// The message that refuses a file of such spans, and the memory in MiB that this takes beyond that of good files.
 std::pair<std::string, long> refusal_of_spans(hsize_t length, H5D_alloc_time_t written) {
   const TemporaryFolder folder("timeline");
   SmallFile{}.write(folder / "x.h5");

@@ -44,7 +44,7 @@ TEST_CASE("dense work: the products have the FLOP of the layers") {
   double steps = 0;
   for (const DenseStep& step : dense_backward_steps(workload)) steps += step.flops;
   CHECK(flops_of(whole_backward(workload, {})) == steps);
-  // Of the first layer's input, which is data, no gradient: one product less than two for each of four layers.
+  // The first layer's input is data and has no gradient: one product less than two for each of four layers.
   CHECK(whole_backward(workload, {}).products.size() == 7);
 }
 
@@ -164,7 +164,7 @@ TEST_CASE("attention costs the mean square of the lengths: of geometric ones abo
   CHECK(flops_of(backward) == doctest::Approx(2.5 * flops_of(forward)));
 }
 
-// Of n items in b geometric sequences all ways to share them are as likely: E L^2 = n/b + 2 n (n - 1) / (b (b + 1)).
+// All ways to share n items among b geometric sequences are equally likely: E L^2 = n/b + 2 n (n - 1) / (b (b + 1)).
 TEST_CASE("attention of a drawn batch costs what its items make likely") {
   const Workload workload = attending("{family: geometric}", "false");
   const auto pairs = [&](double items) {

@@ -41,7 +41,8 @@ RowDraws draws_of(const Workload& workload, const LoweringOptions& options = {})
   return {row_wise(workload), workload, 8, options};
 }
 
-// Of the fullest rank over the mean one, from the shares of the owners themselves, whose rows are placed one by one.
+// Load of the fullest rank over the mean one, from the shares of the owners themselves, whose rows are placed one by
+// one.
 double fullest_times_mean(const Workload& workload, int draw) {
   std::vector<double> load(8, 0.0);
   for (const Table& table : workload.tables) {

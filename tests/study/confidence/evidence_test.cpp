@@ -49,7 +49,7 @@ TEST_CASE("like evidence is not worth a word") {
   const auto h100 = cluster("h", {constant(kNics, "0.967", {"cluster01"})});
   CHECK(unlike_evidence({b200, h100}).empty());
   CHECK(unlike_evidence({b200}).empty());
-  // Of one node, nothing that is said of calls across nodes counts; nor does what is said of kernels.
+  // Evidence about calls across nodes does not count for one node, nor does evidence about kernels.
   CHECK(unlike_evidence({{"a", false, {}}, {"b", false, {constant(kNics, "0.9", {"x"})}}}).empty());
   CHECK(unlike_evidence({cluster("a", {}), cluster("b", {constant("gpu.copy_bandwidth", "1 GB/s", {"x"})})}).empty());
 }

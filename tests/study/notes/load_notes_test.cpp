@@ -66,7 +66,7 @@ TEST_CASE("a row that no cut divides is named, with what it costs any cut and wh
       has(Skewed(pooled(1.2), Strategy::table_row_wise).notes(), "over 4 ranks can bring the fullest rank below 1.52"));
 }
 
-// Of an iteration of 10 ms in which 2 ms are waiting.
+// The critical path of an iteration of 10 ms, of which `ms` are waiting.
 Why waiting_for(int rank, double ms = 2) {
   Why why;
   why.iteration_ms = 10;

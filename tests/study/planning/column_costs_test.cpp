@@ -1,4 +1,4 @@
-// What neuroshard and greedy take a plan to cost is what the closed-form simulation of it says: they use the lowering's
+// The costs that neuroshard and greedy expect of a plan equal its closed-form simulation: they use the lowering's
 // numbers, each kernel over the sum of a rank's pieces.
 #include <doctest/doctest.h>
 #include <fmt/format.h>

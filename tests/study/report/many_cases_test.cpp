@@ -1,4 +1,4 @@
-// What a terminal tells of more cases than anybody reads one by one.
+// The report on a terminal of more cases than anybody reads one by one.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -80,7 +80,7 @@ TEST_CASE("the page answers first: summary, charts, then tables") {
   CHECK(holds(page, "which relay rule"));
 }
 
-// Of 65,536 ranks rank 777 looks up more than all others, which differ by a little from rank to rank.
+// A world of 65,536 ranks in which rank 777 looks up more than all others, which differ a little from rank to rank.
 StudyResult large_world() {
   StudyResult study = sample::one_case(8);
   RankLoads loads;

@@ -97,6 +97,17 @@ TEST_CASE("a point with rows in host memory is marked, named and counted") {
   CHECK(sweep_table(Sample().result, 1000, false).find("host") == std::string::npos);
 }
 
+TEST_CASE("plans that TorchRec cannot run are counted, with the fastest point that it can") {
+  Sample sample;
+  for (PointResult& each : sample.result.results) each.memory_capacity = std::int64_t{2} << 30;
+  sample.result.results[10].beyond_torchrec = "tiers of rows (history)";  // the fastest
+  const std::string text = sweep_table(sample.result, 1000, false);
+  CAPTURE(text);
+  CHECK(text.find("the first because it has tiers of rows (history)") != std::string::npos);
+  CHECK(text.find("1 of 12 points") != std::string::npos);
+  CHECK(text.find("Among the points that it can run, planner b, nodes 2, batch_per_gpu 16") != std::string::npos);
+}
+
 TEST_CASE("all charts of a sweep fill their specifications, and the page escapes what failed") {
   const Sample sample;
   const std::vector<Chart> charts = sweep_charts(sample.result);

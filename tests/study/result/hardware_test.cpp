@@ -65,7 +65,7 @@ TEST_CASE("hardware is slower if something of it is and nothing is faster") {
 }
 
 TEST_CASE("what makes an iteration longer names the two operations that share links longer") {
-  // Of 10 ms of the exchange the input runs beside 3 ms; of 8 ms beside none.
+  // The input runs beside 3 of the exchange's 10 ms in the longer case, and beside none of its 8 ms in the shorter one.
   const CaseResult longer = overlapping(12, 10, 7, 11), shorter = overlapping(11, 8, 8, 11);
   CHECK(overlap_sentence(longer, shorter) ==
         "exchange takes 2 ms more of the critical path there, because input runs beside it for 3 ms more on rank 0 and "

@@ -47,7 +47,7 @@ TEST_CASE("a value that meets others badly is not wrong: it is tried beside them
               {"test.yaml:6:71:"});
   // A plan that does not fit is not bad input.
   CHECK(wrong("  axes: {cluster.gpu.hbm: [1 KiB, 16 GiB]}\n").empty());
-  // What fails beside the case as it is, is right beside the second value of another axis.
+  // A value that fails beside the case as it is may be right beside the second value of another axis.
   CHECK(wrong("  axes: {workload.input_exchange: [ids, none], workload.pipeline: [none, sparse_dist]}\n",
               "schema: shardsim.scenario/1\ncluster: toy_2x4\nworkload: {base: toy_history, tables: [{name: t, rows: "
               "100, dim: 4, kind: pooled}]}\nplanner: {name: row_wise}\n")

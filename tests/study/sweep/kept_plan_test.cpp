@@ -35,7 +35,7 @@ std::shared_ptr<const IterationJudge> judge() {
   return shipped;
 }
 
-// What `shardsim run` says of the case with this plan, from nothing.
+// The figures of `shardsim run` for the case with this plan, computed from nothing.
 PointFigures run_figures(const Case& item, const Plan& plan) {
   const Scenario scenario;
   const PreparedCase prepared(scenario, item, cluster_of(item), plan);

@@ -26,7 +26,7 @@ Sweep sweep_of(std::uint32_t points) {
   return sweep;
 }
 
-// Of the sweep of so many points.
+// The result of a point in the sweep of so many points.
 PointResult result_of(std::uint32_t point, std::uint32_t points) {
   PointResult result;
   result.point = point;

@@ -100,6 +100,15 @@ TEST_CASE("rows in host memory have a column beside the memory of the GPUs") {
   CHECK(std::get<std::vector<double>>(column(sweep_columns(result), "host_gib").values) == std::vector<double>{3, 0});
 }
 
+TEST_CASE("a plan that TorchRec cannot run says why, in a column") {
+  const Sweep sweep = sweep_over({axis_of("x", {"1", "2"})});
+  PointResult tiers = point_of(8, 1);
+  tiers.beyond_torchrec = "tiers of rows (history)";
+  const SweepResult result = result_of(sweep, {tiers, point_of(8, 2)});
+  CHECK(std::get<std::vector<std::string>>(column(sweep_columns(result), "beyond_torchrec").values) ==
+        std::vector<std::string>{"tiers of rows (history)", ""});
+}
+
 TEST_CASE("the front has what no other point beats, equals too, and nothing without a result") {
   const Sweep sweep = sweep_over({axis_of("x", {"1", "2", "3", "4", "5", "6"})});
   PointResult failed = point_of(8, 1e9, 0);

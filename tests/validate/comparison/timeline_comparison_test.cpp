@@ -109,7 +109,7 @@ TEST_CASE("a collective that runs beside the next iteration's compute is hidden 
   CHECK(windows[0].end_us == 130);
   CHECK(windows[1].begin_us == 130);
   const auto ranks = window_rank_times(timeline, windows);
-  // Of 60..130 compute covers 100..130.
+  // Compute covers 100..130 of 60..130.
   CHECK(ranks[0][0].exposed_ms == doctest::Approx(0.040));
   CHECK(ranks[0][0].compute_ms == doctest::Approx(0.090));
   CHECK(ranks[1][0].exposed_ms == doctest::Approx(0.040));

@@ -29,7 +29,6 @@ Program one_table(Strategy strategy) {
                        "1}}\n"));
 }
 
-// What the ranks of a run say; "" when their data equals the single process.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define SHARDSIM_SANITIZED 1
@@ -45,6 +44,7 @@ std::vector<const char*> pipelines() {
 #endif
 }
 
+// The differences and errors of the ranks of a run; "" when their data equals that of the single process.
 std::string checked(const Program& program, int iterations, std::int64_t bytes = std::int64_t{1} << 29) {
   std::string all;
   ExecuteOptions options;
@@ -57,7 +57,7 @@ std::string checked(const Program& program, int iterations, std::int64_t bytes =
   return all;
 }
 
-// What fusions_of says of a program after `spoil`.
+// The error of fusions_of for a program after `spoil`.
 std::string complaint(Program program, const std::function<void(Program&)>& spoil) {
   spoil(program);
   try {

@@ -58,7 +58,7 @@ inline std::vector<std::string> on_threads(const std::vector<int>& ranks, const 
   return errors;
 }
 
-// All ranks of a world meet, run `body` and leave. What they threw, by rank.
+// Lets all ranks of a world meet, run `body` and leave. Returns the messages that they threw, by rank.
 inline std::vector<std::string> in_world(int world_size, const std::function<void(Rendezvous&)>& body) {
   const int port = free_port();
   std::vector<int> ranks;

@@ -48,7 +48,8 @@ inline const std::string kTwoDims =
     "  - {name: a, rows: 1000, dim: 64, kind: sequence, average_length: 5, access: {family: zipf, s: 1}}\n"
     "  - {name: b, rows: 600, dim: 96, kind: sequence, average_length: 3, access: {family: zipf, s: 0.8}}\n";
 
-// Of different widths, with two features, with bags of a fourth of a batch or weights (a lookup of its own).
+// Tables of different widths, one with two features, and features with bags of a fourth of a batch or with weights (a
+// lookup of their own).
 inline const std::string kPooledTables =
     "  - {name: a, rows: 1000, dim: 64, kind: pooled, pooling_factor: 3, access: {family: zipf, s: 1}}\n"
     "  - {name: b, rows: 600, dim: 96, kind: pooled, pooling_factor: 2, access: {family: zipf, s: 0.8}}\n"

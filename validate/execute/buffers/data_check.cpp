@@ -101,7 +101,7 @@ struct Reference::State {
     turn = 0;
   }
 
-  // What looking at one row more costs.
+  // Returns the bytes that a look at one more row costs.
   double row_cost(const Fusion& fusion) const {
     std::int64_t widest = 0;
     for (const int shard : fusion.shards) widest = std::max(widest, program().shard(shard).columns());
@@ -122,7 +122,7 @@ struct Reference::State {
     make_unique(vectors.numbers);
   }
 
-  // Of what all ranks ask this one for in the first iteration, by a hash of the row.
+  // Chooses rows that any rank asks this one for in the first iteration, by a hash of the row.
   void choose_touched(const Fusion& fusion, double bytes) {
     std::int64_t ids = 0;
     for (const std::int64_t count : id_counts(now(), fusion, only_rank, true)) ids += count;
@@ -207,7 +207,7 @@ struct Reference::State {
     }
   }
 
-  // Of a shard's first bag.
+  // Returns the number of each shard's first vector, that of its first bag.
   std::map<int, std::int64_t> first_vectors(const Fusion& fusion) const {
     std::map<int, std::int64_t> firsts;
     std::int64_t first = 0;

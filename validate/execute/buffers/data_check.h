@@ -12,9 +12,9 @@
 
 namespace shardsim {
 
-// What a single process comes to after `iterations` iterations, with plain SGD of learning rate 1: the tables, and the
-// rows or pooled vectors that every rank gathered in the last one. Pooled vectors are sums, of weighted features and of
-// mean pooling too: what weighs them is no part of the Program.
+// The state that a single process reaches after `iterations` iterations, with plain SGD of learning rate 1: the tables,
+// and the rows or pooled vectors that every rank gathered in the last one. Pooled vectors are sums, of weighted
+// features and of mean pooling too: what weighs them is no part of the Program.
 //
 // Iteration k = 0, 1, 2 ... looks up the ids of batch k mod IterationPrograms::batches(), in a pipeline too (there
 // their exchange runs in iteration k - 1, and those of batch 0 are there from the start). All lookups of an iteration
@@ -29,8 +29,8 @@ class Reference {
  public:
   // All rows, and the vectors of all ranks.
   explicit Reference(const IterationPrograms& programs);
-  // What one rank needs to check its own data: vectors that it gathers in the last of `iterations`, and rows that it
-  // holds, some that other ranks ask for and some that perhaps no rank asks for. All of them if they fit into about
+  // The data that one rank needs to check its own: vectors that it gathers in the last of `iterations`, and rows that
+  // it holds, some that other ranks ask for and some that perhaps no rank asks for. All of them if they fit into about
   // `bytes`; otherwise as many as fit, evenly spread.
   Reference(const IterationPrograms& programs, int rank, int iterations, std::int64_t bytes);
 

@@ -29,7 +29,7 @@ void check_sequence(const Program& program, const Fusion& fusion, const Place& p
   }
 }
 
-// Where the ids of each source lie on the wire, by the parts of the rank's rows.
+// The places of each source's ids on the wire, by the parts of the rank's rows.
 class WireIds {
  public:
   WireIds(const Program& program, const Fusion& fusion, const RankRows& rows, int rank)
@@ -160,8 +160,8 @@ class BufferPlan {
     }
   }
 
-  // What `sum` adds up or collects (-1: nothing), and what goes over an exchange, to this rank's sources or (`back`)
-  // from them. The kernels write `served` elements, and the wire may take fewer bytes or more.
+  // Returns the bytes that `sum` adds up or collects (-1: nothing), and those that go over an exchange, to this rank's
+  // sources or (`back`) from them. The kernels write `served` elements, and the wire may take fewer bytes or more.
   LookupBuffers::Sizes sizes(int sum, int exchange, std::int64_t served, std::int64_t element, bool back) const {
     LookupBuffers::Sizes bytes;
     bytes.served = served * element;

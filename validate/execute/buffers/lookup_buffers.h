@@ -17,12 +17,12 @@ namespace shardsim {
 // The kernels' type of a table's elements. Errors (Failure::input at `place`): int8, which has no kernel.
 ElementType element_type(Dtype dtype, const Place& place);
 
-// What an operation's optimizer asks of the kernels; in a check of the data always plain SGD of learning rate 1.
+// The kernels' settings for an operation's optimizer; in a check of the data always plain SGD of learning rate 1.
 // Errors (Failure::input at `place`): one that the executor has no kernel for.
 OptimizerSettings optimizer_settings(const std::string& optimizer, bool check_data, const Place& place);
-// One call of the embedding kernels. Of pooled lookups: a block of the rank's chunks (pooled_layout.h), for all sources
-// at once. Its bags lie source after source, in the order of sources_of; its vectors, [bags][dim], are the block in
-// each chunk. A sequence lookup is one call, which copies the row of every id as it is.
+// One call of the embedding kernels. A call of a pooled lookup is a block of the rank's chunks (pooled_layout.h), for
+// all sources at once. Its bags lie source after source, in the order of sources_of; its vectors, [bags][dim], are the
+// block in each chunk. A sequence lookup is one call, which copies the row of every id as it is.
 struct LookupCall {
   std::size_t part = 0;               // which of the fusion's lookups makes it
   bool on_host = false;               // reads and updates rows in the memory of the host
@@ -34,16 +34,16 @@ struct LookupCall {
   std::int64_t ids = 0;
 };
 
-// What one rank arranges for one fusion: calls, ids and sizes of buffers, the same for a CPU rank and a GPU. Chunks of
-// exchanges lie back to back by position in the exchange group. A "vector" is a row of a sequence lookup, or the sum of
-// a bag.
+// The calls, ids and sizes of buffers that one rank arranges for one fusion, the same for a CPU rank and a GPU. Chunks
+// of exchanges lie back to back by position in the exchange group. A "vector" is a row of a sequence lookup, or the sum
+// of a bag.
 //
 //   ids asked (exchange of ids) -> ids served, put in the order of the calls -> lookup -> vectors served
 //     (reduce_scatter, which leaves the own chunk; all_to_all) -> vectors returned
 //   gradients of those (all_to_all; all_gather) -> gradients of the vectors served -> update
 //
 // Without an exchange ids served, vectors returned and their gradients are those of the own batch. Where sums end in
-// the own chunk, what is returned is that chunk of the vectors served, and so with gradients.
+// the own chunk, that chunk of the vectors served is what is returned, and so with gradients.
 struct LookupBuffers {
   Fusion fusion;
   RankRows rows;
@@ -75,22 +75,22 @@ struct LookupBuffers {
   bool exchanges() const { return fusion.ids >= 0; }
   // One block fills whole chunks: the kernels write and read the buffers of the wire themselves.
   bool direct() const { return calls.size() == 1; }
-  // Whether a part's gradients are summed into dense ones before they are applied, as those of replicated rows are.
+  // True when a part's gradients are summed into dense ones before they are applied, as those of replicated rows are.
   bool sums(std::size_t part) const { return fusion.parts[part].apply >= 0; }
   std::int64_t largest_call() const;  // elements of vectors, of all sources
 };
 
-// Of every fusion that the Program has, in the order of fusions_of. Errors (Failure::input naming the operation): rows
-// of different widths in one sequence lookup, int8 rows; what fusions_of refuses.
+// Returns the buffers of every fusion that the Program has, in the order of fusions_of. Errors (Failure::input naming
+// the operation): rows of different widths in one sequence lookup, int8 rows; what fusions_of refuses.
 std::vector<LookupBuffers> lookup_buffers(const Program& program, const ProgramPlaces& places, int rank);
 
-// Of several Programs that are alike but for their sizes: [fusion][Program].
+// Returns the buffers for several Programs that are alike but for their sizes: [fusion][Program].
 std::vector<std::vector<LookupBuffers>> lookup_buffers(const IterationPrograms& programs, int rank);
 
 // The buffers among them to which most vectors are returned. Those of another Program are a first part of them.
 const LookupBuffers& most_returned(const std::vector<LookupBuffers>& turns);
 
-// Of each part: what the operation that updates its rows asks for; plain SGD where there is none.
+// Returns for each part the settings of the operation that updates its rows; plain SGD where there is none.
 std::vector<OptimizerSettings> part_settings(const Program& program, const LookupBuffers& buffers, bool check_data);
 
 std::int64_t elements_of(const std::vector<ReturnedVectors>& returned);

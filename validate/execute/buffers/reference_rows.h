@@ -6,7 +6,7 @@
 
 #include "validate/execute/buffers/data_check.h"
 
-// What a Reference holds of rows and vectors.
+// The rows and vectors that a Reference holds.
 namespace shardsim {
 
 // One piece of a shard: the chosen of its rows, and what the iteration adds up for them. Copies on several ranks are
@@ -19,7 +19,7 @@ struct ReferencePiece {
   std::vector<float> rows, sums;
   std::vector<std::int64_t> reads;  // of each chosen row in this iteration
 
-  // Where a row is among the chosen ones; -1: it is none.
+  // Returns the position of a row among the chosen ones; -1: it is none.
   std::int64_t place(std::int64_t local) const {
     if (chosen.all) return local;
     const auto found = std::ranges::lower_bound(chosen.numbers, local);

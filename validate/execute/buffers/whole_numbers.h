@@ -16,8 +16,8 @@ namespace shardsim {
 // fill them one after the other, and the column of the table: the top four bits of mix(mix(piece_key, (row + 1) G),
 // (column + 1) G), less 8: in [-8, 8).
 float first_value(std::uint64_t piece_key, std::uint64_t local_row, std::int64_t column);
-// Of a piece of a shard, the same for all columns of its rows and all copies: FNV-1a of the table's name, mixed with
-// (first row + 1) G and (piece + 1) G.
+// The key of a piece of a shard, the same for all columns of its rows and all copies: FNV-1a of the table's name, mixed
+// with (first row + 1) G and (piece + 1) G.
 std::uint64_t piece_key(const Program& program, int shard, int piece);
 
 // Gradient of the rank's i-th requested row (in the order of IdBatch::ids), or of its i-th vector of a pooled lookup

@@ -109,7 +109,7 @@ class CudaMachine : public Machine {
   RankOps& ops() override { return *ops_; }
 
  private:
-  // What the arithmetic of bytes() leaves out: NCCL, cuBLASLt, and what CUDA rounds up.
+  // Notes the memory that the arithmetic of bytes() leaves out: NCCL, cuBLASLt, and what CUDA rounds up.
   void note_memory() {
     constexpr double kMiB = 1 << 20;
     Facts more = gpu_state(pci_address(device_));
@@ -166,7 +166,7 @@ class CudaMachine : public Machine {
     throw_if_failed();
   }
 
-  // What broke the GPU breaks NCCL, too, which may be first to say so: then the GPU's own word counts.
+  // A fault that broke the GPU breaks NCCL, too, which may be first to say so: then the GPU's own word counts.
   void throw_if_failed() {
     if (stopped_) throw run_error("stopped", "");
     if (!nccl_failed_) return;
@@ -175,7 +175,7 @@ class CudaMachine : public Machine {
     throw run_error(nccl_fault_, "Run again with NCCL_DEBUG=WARN in the environment to see why");
   }
 
-  // Errors leave with the rank and what was under way. What the GPU says after the first of them does not matter.
+  // Errors leave with the rank and what was under way. The GPU's errors after the first of them do not matter.
   template <typename Body>
   void run_guarded(const Body& body) {
     launching_ = true;

@@ -85,8 +85,9 @@ class CudaStreamQueue {
   cuda::Stream stream(int index) const { return streams_[index]; }
 
   void begin();  // of a run: nothing is under way, and nothing of a run before counts
-  // Makes the operation's stream wait for what it depends on. Between them comes the launch itself. Of what is not kept
-  // the end alone is recorded, and only where another stream, or the count of what is under way, needs it.
+  // Makes the operation's stream wait for what it depends on. Between them comes the launch itself. An operation whose
+  // span is not kept has its end alone recorded, and only where another stream, or the count of what is under way,
+  // needs it.
   void open(const Op& op, int iteration, bool kept);
   void close(const Op& op);
 

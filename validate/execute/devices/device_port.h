@@ -56,7 +56,7 @@ class DevicePort {
 
   // Memory for at least so many bytes, in whole floats of that value. Not for timed parts, as the next four.
   virtual DeviceMemory memory(std::int64_t bytes, const char* what, float value = 0) = 0;
-  // Of the host, where the device's kernels and copies reach it without a stop on the way; zeros.
+  // Memory of the host, where the device's kernels and copies reach it without a stop on the way; zeros.
   virtual DeviceMemory host_memory(std::int64_t bytes, const char* what) = 0;
   virtual void upload(void* to, const void* from, std::int64_t bytes) = 0;
   virtual void download(void* to, const void* from, std::int64_t bytes) = 0;

@@ -42,7 +42,7 @@ const RankRows::Part* part_holding(const RankRows& rows, int shard) {
   return found == rows.parts.end() ? nullptr : &*found;
 }
 
-// Where the vectors of the own batch are, and the element at which they begin.
+// Returns the memory that holds the vectors of the own batch, and the element at which they begin.
 std::pair<const DeviceMemory*, std::int64_t> own_part(const LookupBuffers::Sizes& sizes, const DeviceMemory& returned,
                                                       const DeviceMemory& served) {
   if (sizes.returned > 0) return {&returned, 0};

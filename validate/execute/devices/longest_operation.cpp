@@ -49,7 +49,8 @@ double byte_rate() {
   return 2.0 * static_cast<double>(kCopied) / seconds;
 }
 
-// What a rank computes, and moves through memory, in an operation (RankOps and FusedLookup have the same).
+// The FLOP of a rank in an operation, and the bytes that it moves through memory (RankOps and FusedLookup have the
+// same).
 struct RankWork {
   double flops = 0, bytes = 0;
 };
@@ -79,7 +80,7 @@ RankWork work_on(const Program& program, const Op& op, std::size_t position) {
   return {flops_on(op, position), op.hbm_bytes.at(position)};
 }
 
-// How fast this machine is, measured where it is asked for first.
+// The speed of this machine, measured where it is asked for first.
 class Speed {
  public:
   explicit Speed(int threads) : threads_(threads) {}
@@ -102,7 +103,7 @@ class Speed {
   double flops_ = 0, bytes_ = 0;  // per second; 0: not measured yet
 };
 
-// Of the rank that takes longest, of those that have numbers of their own.
+// Returns the operation on the slowest of the ranks that have numbers of their own.
 LongestOperation longest_rank(const Program& program, const Op& op, Speed& speed) {
   LongestOperation longest;
   std::size_t count = 1;
@@ -151,7 +152,7 @@ std::string amount_text(double amount, const char* unit) {
                         : fmt::format("{:.3g} G{}", amount * 1e-9, unit);
 }
 
-// What is large enough to take the time.
+// The amounts that are large enough to take the time.
 std::string work_text(const LongestOperation& of) {
   std::vector<std::string> parts;
   if (of.flops >= kWorthTiming) parts.push_back(amount_text(of.flops, "FLOP"));

@@ -43,9 +43,9 @@ class Machine {
 
   virtual std::string doing() const = 0;         // the operations under way, for messages; from any thread
   virtual Timeline::Measured facts() const = 0;  // device, versions, transport; neither hosts nor clocks
-  // How far the times of spans may be off this host's clock, in us.
+  // The most that the times of spans may be off this host's clock, in us.
   virtual double clock_residual_us() const { return 0; }
-  // Whether spans cost time: iterations without them are then measured, too.
+  // True when spans cost time: iterations without them are then measured, too.
   virtual bool observing_costs() const { return false; }
   virtual std::int64_t bytes() const = 0;  // of device memory that its operations hold; 0 before prepare()
 
@@ -67,21 +67,21 @@ struct MachineEntry {
                                    const MachineOptions& options);
   // Refuses what this machine does not execute of a Program that others do, before a rank starts. Null: nothing.
   void (*check)(const Program& program, const ProgramPlaces& places) = nullptr;
-  // Which compute operation takes longest, and how long. Null: none takes a time worth telling before.
+  // Returns the compute operation that takes longest, and its time. Null: none takes a time worth telling before.
   LongestOperation (*longest)(const Program& program, int threads) = nullptr;
 };
 
 std::span<const MachineEntry> machines();  // alphabetical; "cuda" only where it was built
 
-// What the machines of the table are made by (cpu.cpp, cuda.cpp).
+// The makers of the machines in the table (cpu.cpp, cuda.cpp).
 std::unique_ptr<Machine> make_cpu_machine(const IterationPrograms& programs, Rendezvous& rendezvous,
                                           const MachineOptions& options);
 std::unique_ptr<Machine> make_cuda_machine(const IterationPrograms& programs, Rendezvous& rendezvous,
                                            const MachineOptions& options);
 
-// What the kernels of a GPU do not take (kernels/cuda_embedding.h), told before a rank starts.
-// Errors (Failure::input naming the lookup): rows of more than 12,288 columns, 2^31 or more lookups of one rank;
-// pooled: more than 65,535 shards in one lookup, 2^32 or more bags of one rank.
+// Refuses a Program that the kernels of a GPU do not take (kernels/cuda_embedding.h), before a rank starts. Errors
+// (Failure::input naming the lookup): rows of more than 12,288 columns, 2^31 or more lookups of one rank; pooled: more
+// than 65,535 shards in one lookup, 2^32 or more bags of one rank.
 void check_gpu_limits(const Program& program, const ProgramPlaces& places);
 
 // Bytes that the rows of its tables alone take of a rank's GPU: it needs more, but never less.

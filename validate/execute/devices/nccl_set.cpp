@@ -38,7 +38,7 @@ ncclUniqueId from_text(const std::string& text, const std::string& doing) {
   return id;
 }
 
-// What the thread that connects leaves behind. Shared, because a thread that hangs in NCCL outlives who waits for it.
+// The result of the thread that connects. Shared, because a thread that hangs in NCCL outlives who waits for it.
 struct Connection {
   ncclComm_t communicator = nullptr;
   ncclResult_t result = ncclSuccess;

@@ -76,7 +76,7 @@ Action RankOps::working(int id, int rank) {
 
 namespace {
 
-// Of products of side x side x side matrices.
+// Returns the side of the square matrices whose product takes about `flops`.
 std::int64_t side_of(double flops, const DevicePort::DenseLimits& limits) {
   const auto side = static_cast<std::int64_t>(std::cbrt(flops / 2) / 64) * 64;
   return std::clamp(side, limits.least_side, limits.most_side);

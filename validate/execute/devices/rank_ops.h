@@ -8,8 +8,8 @@
 
 namespace shardsim {
 
-// What every operation of one rank does on its device, and the data of its lookups. The Machine decides when and where
-// operations run.
+// The operations of one rank on its device, and the data of its lookups. The Machine decides when and where operations
+// run.
 class RankOps {
  public:
   // Takes all memory. Errors (Failure::run) say for which operation of which rank.
@@ -35,7 +35,7 @@ class RankOps {
   void load_gradients(int lookup_op, const ValueAt& value) { with(lookup_op).load_gradients(value); }
 
  private:
-  // What stands for the dense operations of one stream: matrices to multiply, of each type, and bytes to copy.
+  // The stand-in for the dense operations of one stream: matrices to multiply, of each type, and bytes to copy.
   struct Matrices {
     DeviceMemory a, b, c;
   };
@@ -51,7 +51,7 @@ class RankOps {
   Action moving(int op, int rank);
   Action working(int op, int rank);
   Action working(const Op& op, const Products& products, double bytes);
-  // What passes between host memory and the device: a copy of inputs, rows that a cache misses, or the word of the GPU
+  // A passage between host memory and the device: a copy of inputs, rows that a cache misses, or the word of the GPU
   // that a host waits for.
   Action crossing(const Op& op, double bytes, int rank);
   DeviceMemory scattered(std::int64_t rows);

@@ -11,7 +11,8 @@
 
 namespace shardsim {
 
-// Which operations of one rank have ended in which iteration; threads of its streams wait here for what they depend on.
+// The operations of one rank that have ended, and in which iteration; threads of its streams wait here for what they
+// depend on.
 class StreamOrder {
  public:
   StreamOrder(const Program& program, int rank)

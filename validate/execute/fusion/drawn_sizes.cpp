@@ -21,7 +21,7 @@ class DrawnSizes {
     }
   }
 
-  // What goes from owners to those who asked moves them the other way round.
+  // Exchanges from owners back to those who asked have the same sizes the other way round.
   void put() {
     put_matrix(fusion_.ids, false);
     put_matrix(fusion_.output, true);

@@ -12,7 +12,7 @@ namespace shardsim {
 // has itself, stay as they are.
 Program with_drawn_sizes(const Program& program, int batch);
 
-// Of the batches 0, 1, 2 ...: what as many iterations execute.
+// Returns the Programs for the batches 0, 1, 2 ..., as many as there are iterations.
 std::vector<Program> with_drawn_sizes_of(const Program& program, int iterations);
 
 }  // namespace shardsim

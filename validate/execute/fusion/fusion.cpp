@@ -81,7 +81,7 @@ class FusionReader {
     }
   }
 
-  // What all lookups of its group share.
+  // The operations that all lookups of its group share.
   Fusion group_of(const Op& lookup) const {
     Fusion fusion;
     fusion.pooled = lookup.pooled;
@@ -110,7 +110,7 @@ class FusionReader {
     return ids.batches_ahead > lookup.batches_ahead;
   }
 
-  // What updates the rows of a lookup; none in an iteration without a backward pass.
+  // The operations that update the rows of a lookup; none in an iteration without a backward pass.
   Fusion::Part part_of(const Op& lookup) {
     Fusion::Part part;
     part.lookup = lookup.id;

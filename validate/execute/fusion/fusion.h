@@ -37,9 +37,9 @@ struct Fusion {
   bool operator==(const Fusion&) const = default;
 };
 
-// What the executor runs as one, in the order of the lookups: a fusion group of the Program with the operations that
-// have their roles in it. Lookups of sequences, and pooled ones that share no exchange and no reduction of gradients,
-// are one each.
+// The parts that the executor runs as one, in the order of the lookups: a fusion group of the Program with the
+// operations that have their roles in it. Lookups of sequences, and pooled ones that share no exchange and no reduction
+// of gradients, are one each.
 // - ids_came_before: iteration k exchanges the ids of iteration k + 1 (Op::batches_ahead), and the lookup names the
 //   exchange in after_previous.
 // - scatter and output: of rows that are cut, partial sums are added up first, then taken to the ranks that the sum did

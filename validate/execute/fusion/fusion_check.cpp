@@ -96,7 +96,7 @@ class FusionCheck {
     }
   }
 
-  // What an id on the wire counts: rows of the rank, or of one of its pieces where bags are looked up.
+  // An id on the wire counts rows of the rank, or of one of its pieces where bags are looked up.
   void check_width(const RankRows& held, int rank) const {
     if (program_.id_bytes == 8) return;
     std::int64_t rows = fusion_.pooled ? 0 : held.rows;

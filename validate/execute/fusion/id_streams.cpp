@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t kDrawSalt = 1000;  // of the keys that draw: beyond those of row ids and tiers
 
-// What one rank asks of one owner's part, in the order drawn, and how many it must be.
+// The ids that one rank asks of one owner's part, in the order drawn, and how many they must be.
 struct Bucket {
   std::size_t owner = 0;
   std::int64_t first = 0;  // id of the part's first row

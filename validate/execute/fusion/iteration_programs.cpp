@@ -39,7 +39,7 @@ void refuse_launches(const Program& program) {
                     "Lower the case again without 'software'");
 }
 
-// Ranks draw ids to counts that the Program states. How many of them are different is known as a mean alone, which no
+// Ranks draw ids to counts that the Program states. The number of different ones is known as a mean alone, which no
 // draw meets, and the exchanges have fixed sizes.
 void refuse_deduplication(const Program& program) {
   const auto found = std::ranges::find_if(program.tables, &Table::index_dedup);

@@ -7,7 +7,7 @@
 
 namespace shardsim {
 
-// What a run executes. Several Programs are alike but for their sizes: iteration k = 0, 1, 2 ... executes number k
+// The Programs that a run executes. Several are alike but for their sizes: iteration k = 0, 1, 2 ... executes number k
 // modulo their count, with a batch of ids of its own. One alone is executed in every iteration, with
 // Program::index_batches batches that take turns. Refers to the Programs.
 class IterationPrograms {
@@ -18,7 +18,7 @@ class IterationPrograms {
   const Program& first() const { return all_.front(); }
   std::size_t size() const { return all_.size(); }
   const Program& operator[](std::size_t turn) const { return all_[turn]; }
-  // Which of them an iteration executes; -1 is the one before the first, of a pipeline.
+  // Returns the number of the Program that an iteration executes; -1 is the one before the first, of a pipeline.
   std::size_t turn(int iteration) const { return iteration < 0 ? 0 : static_cast<std::size_t>(iteration) % size(); }
   int batches() const { return size() > 1 ? static_cast<int>(size()) : first().index_batches; }
 

@@ -12,15 +12,15 @@ namespace shardsim {
 // up, as the lowering counts vectors. Bags lie feature after feature.
 std::int64_t bags_per_rank(const Program& program, const Table& table);
 
-// How many ids each bag of one rank has among the `ids` that the rank asks of piece `piece` (of `pieces`) of the
-// table's rows: [bags_per_rank], in sum `ids`. Features share the ids in proportion to pooling_factor x bags, by
+// Returns how many ids each bag of one rank has among the `ids` that the rank asks of piece `piece` (of `pieces`) of
+// the table's rows: [bags_per_rank], in sum `ids`. Features share the ids in proportion to pooling_factor x bags, by
 // largest remainder. Inside a feature with m ids and n bags, bag j begins at id floor(j m / n + piece / pieces): so the
 // pieces of a row-wise table give the bags their extra ids in turn, and over all pieces of m ids each a bag has what an
 // even split of pieces x m ids has (Hermite's identity).
 std::vector<std::int64_t> bag_lengths(const Program& program, const Table& table, std::int64_t ids, int piece,
                                       int pieces);
 
-// What a rank sends back to one source of bags: its chunk of vectors. Shards of one lookup whose tables have equally
+// The chunk of vectors that a rank sends back to one source of bags. Shards of one lookup whose tables have equally
 // many bags lie together, as one call of the kernels writes them: [bags][sum of dims], and one such block after the
 // other, in the order in which their first shards stand in the lookups. Elements, not bytes.
 struct VectorChunk {
@@ -46,7 +46,7 @@ VectorChunk chunk_of(const Program& program, const Fusion& fusion, int rank);
 // for a rank outside.
 std::vector<int> sources_of(const Program& program, const Fusion& fusion, int rank);
 
-// Where the vectors of a shard are in what a rank gets back: bag b at first + b stride, `dim` elements.
+// The place of a shard's vectors in those that a rank gets back: bag b at first + b stride, `dim` elements.
 struct ReturnedVectors {
   int shard = 0;
   std::int64_t first = 0, stride = 0, bags = 0, dim = 0;

@@ -30,7 +30,7 @@ struct RankRows {
 
 RankRows rank_rows(const Program& program, const Fusion& fusion, int rank);
 
-// Whether the rows of a fusion's lookup lie in host memory (TorchRec's kernel fused_uvm): its operation moves
+// True when the rows of a fusion's lookup lie in host memory (TorchRec's kernel fused_uvm): its operation moves
 // host_bytes.
 bool on_host(const Program& program, const Fusion::Part& part);
 
@@ -40,12 +40,12 @@ int row_shards(const Program::Shard& shard);
 std::int64_t row_shard_rows(const Program::Shard& shard, int position);
 int row_shard_of(const Program::Shard& shard, int rank);  // the piece that the rank holds; -1: none
 
-// Where the row at `position` of the popularity order lives (docs/formats/plan.md, hash "feistel_splitmix/1"): its
-// piece, and its row there. The position is in [row_begin, row_end). A shard in the order of row ids holds its whole
-// table.
+// Returns where the row at `position` of the popularity order lives (docs/formats/plan.md, hash "feistel_splitmix/1"):
+// its piece, and its row there. The position is in [row_begin, row_end). A shard in the order of row ids holds its
+// whole table.
 RowOwner row_owner(const Program& program, const Program::Shard& shard, std::uint64_t position);
 
-// Where one rank sits in a collective: the rank set that holds it and its position there.
+// The seat of one rank in a collective: the rank set that holds it and its position there.
 struct Seat {
   std::vector<int> ranks;
   int position = 0;

@@ -71,7 +71,8 @@ SHARDSIM_VECTOR_CLONES void sum_range(const BagRange<Brain>& range) {
   sum_bags(range);
 }
 
-// Where part `part` of `parts` begins, counted over the bags of all tables: parts are equal in bags plus indices.
+// Returns the first bag of part `part` of `parts`, counted over the bags of all tables: parts are equal in bags plus
+// indices.
 std::int64_t first_bag(std::span<const std::int64_t> offsets, int part, int parts) {
   const auto bags = static_cast<std::int64_t>(offsets.size()) - 1;
   const std::int64_t wanted = (offsets[bags] - offsets[0] + bags) * part / parts;

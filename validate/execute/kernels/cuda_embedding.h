@@ -15,7 +15,7 @@ namespace shardsim::cuda {
 // Sizes are within the limits given: devices/gpu_limits.cpp refuses others before. Errors: Failure::run when a launch
 // fails.
 
-// What the kernels need to know of one table of a batch.
+// The facts that the kernels need of one table of a batch.
 struct TableView {
   std::int64_t rows = 0, dim = 0;
   std::int64_t begin = 0;          // first element, of the arena
@@ -69,7 +69,7 @@ void gather_rows(std::int64_t row_bytes, const void* arena, const std::int64_t* 
 
 constexpr std::int64_t kLongRun = 256;  // lookups of one row beyond which they are summed in parts
 
-// What sorting and summing `indices` gradients of up to `dim` columns takes, allocated once.
+// The memory for sorting and summing `indices` gradients of up to `dim` columns, allocated once.
 struct UpdateWorkspace {
   // indices below 2^31; dim at most 12,288: a row of fp32 sums in the 48 KiB that every GPU gives a block.
   UpdateWorkspace(std::int64_t indices, std::int64_t dim);

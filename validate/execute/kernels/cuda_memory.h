@@ -11,8 +11,8 @@ using Stream = cudaStream_t;
 
 // Errors: Failure::run with CUDA's own text. `doing`: what was under way ("lookup_row_wise").
 void check(cudaError_t code, const std::string& doing);
-// How many GPUs there are. Errors: Failure::run with the reason where CUDA can use none, such as a driver that is older
-// than the toolkit; `who` begins the message ("rank 3: ").
+// Returns the number of GPUs. Errors: Failure::run with the reason where CUDA can use none, such as a driver that is
+// older than the toolkit; `who` begins the message ("rank 3: ").
 int device_count(const std::string& who = "");
 void check_launch(const std::string& doing);  // of the kernel launch just made
 

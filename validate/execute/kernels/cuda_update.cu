@@ -30,7 +30,7 @@ struct Gradients {
   }
 };
 
-// What the kernels of an update share.
+// The arguments that the kernels of an update share.
 template <typename T>
 struct Update {
   Runs runs;

@@ -9,7 +9,7 @@
 
 namespace shardsim::cuda {
 
-// What a GPU does besides embeddings. All launched on `stream`, nothing allocated or waited for.
+// The work of a GPU besides embeddings. All launched on `stream`, nothing allocated or waited for.
 
 void pass(std::int64_t nanoseconds, Stream stream);  // occupies the stream, and one multiprocessor's corner, so long
 void do_nothing(Stream stream);                      // an empty kernel: the launch floor
@@ -48,7 +48,7 @@ class Gemm {
 class BusyWork {
  public:
   BusyWork();
-  // How long a product takes is measured with the GPU to itself; not for timed parts.
+  // Measures how long a product takes, with the GPU to itself; not for timed parts.
   void prepare(Stream stream);
   // Whole products, and the rest of the time, less than one of them, on one multiprocessor.
   void run(std::int64_t nanoseconds, Stream stream);

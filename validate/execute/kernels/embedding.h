@@ -17,7 +17,7 @@ inline int element_bytes(ElementType type) {
   return type == ElementType::fp32 ? 4 : 2;
 }
 
-// Of a matrix product: tf32 multiplies fp32 with ten bits of mantissa; sums are fp32 in all of them.
+// The precision of a matrix product: tf32 multiplies fp32 with ten bits of mantissa; sums are fp32 in all of them.
 enum class Precision { fp32, tf32, bf16, fp16 };
 inline ElementType elements_of(Precision precision) {
   if (precision == Precision::bf16) return ElementType::bf16;

@@ -26,7 +26,7 @@ Error all_taken(const Launch& launch) {
                    "Set MASTER_PORT to a free port, the same on every rank, or give --port");
 }
 
-// Where MASTER_ADDR is on this host, so that other networks of it are not offered the port.
+// Returns the address of MASTER_ADDR on this host, so that other networks of it are not offered the port.
 std::string address_to_listen_at(const Launch& launch) {
   constexpr const char* kHowToSetAddress = "Set MASTER_ADDR to a name or an IPv4 address of the host of rank 0";
   std::string why;
@@ -119,7 +119,7 @@ class Door {
     poll(wanted.data(), wanted.size(), std::min(kTickMs, milliseconds_until(deadline_)));
   }
 
-  // So many at a time that those who are there are heard in between, however many knock. What a rank says first has
+  // So many at a time that those who are there are heard in between, however many knock. The first words of a rank have
   // come with its connection, as a rule: only then is it weighed who has to make room.
   void take_newcomers() {
     for (std::size_t taken = 0; taken < kMostNewcomers / 2; ++taken) {

@@ -11,8 +11,8 @@ namespace shardsim {
 // "rank 3", "ranks 1, 2 and 5", "ranks 0 to 7 and 12": ranks for a message, each once.
 std::string rank_list(std::vector<int> ranks);
 
-// Why a run failed, out of what is noticed in its last moments: one dead rank makes others report broken connections.
-// Deaths count before reports, and of reports the first.
+// The cause for which a run failed, out of what is noticed in its last moments: one dead rank makes others report
+// broken connections. Deaths count before reports, and of reports the first.
 class FailureCause {
  public:
   // "during X", "after X" or "": what the rank was last known to do.

@@ -13,8 +13,8 @@
 
 namespace shardsim {
 
-// What goes over the connections of a rendezvous: frames of a magic, a kind, a length and a text. In the byte order of
-// the machine; all ranks of a run have the same one.
+// The frames on the connections of a rendezvous: a magic, a kind, a length and a text, in the byte order of the
+// machine; all ranks of a run have the same one.
 enum class FrameKind : std::uint32_t {
   hello,         // rank -> 0: rank, world size and name of the run
   accepted,      // 0 -> rank: you are in; the others are awaited
@@ -46,13 +46,14 @@ class FrameReader {
  public:
   explicit FrameReader(std::size_t longest) : longest_(longest) {}
   void set_longest(std::size_t bytes) { longest_ = bytes; }
-  // How many bytes may be fed before next() has to be asked: never more than a frame's of the longest text are kept.
+  // The number of bytes that may be fed before next() has to be asked: never more than a frame's of the longest text
+  // are kept.
   std::size_t room() const;
   void feed(const char* data, std::size_t bytes) { buffer_.append(data, bytes); }
   // The next whole frame. Sets garbled() at bytes that are no frame, or one with a longer text; then gives none.
   std::optional<Frame> next();
   bool garbled() const { return garbled_; }
-  // What is wrong with the bytes that made it garbled.
+  // The fault of the bytes that made it garbled.
   const std::string& complaint() const { return complaint_; }
 
  private:

@@ -34,7 +34,7 @@ Handshake::Handshake(std::string_view key, bool caller) : key_(key), caller_(cal
 Handshake::State Handshake::go_on(const Descriptor& socket) {
   while (state_ == State::under_way && send_waiting(socket) && receive(socket)) {
   }
-  // What proves this end goes out before the end is believed to be done.
+  // The proof of this end goes out before the end is believed to be done.
   if (state_ == State::proven && !send_waiting(socket)) return State::under_way;
   return state_;
 }

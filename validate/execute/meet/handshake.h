@@ -10,7 +10,7 @@ namespace shardsim {
 
 // The two ends of a new connection prove to each other that they know a key, before either says or believes anything
 // else: the caller sends a nonce, the other end one of its own and a keyed hash over both, the caller its keyed hash
-// over both. What each of them has to say has a fixed length (40, 72 and 32 bytes), so a stranger makes nobody store
+// over both. The messages of the two ends have fixed lengths (40, 72 and 32 bytes), so a stranger makes nobody store
 // more. It says who is there, and encrypts nothing.
 //
 // It never blocks, so that one thread can have any number of them under way.

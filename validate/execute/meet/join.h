@@ -10,7 +10,7 @@
 
 namespace shardsim {
 
-// How the ranks of a run find each other: rank 0 opens a door at MASTER_ADDR, and the others visit it. Each connection
+// The meeting of the ranks of a run: rank 0 opens a door at MASTER_ADDR, and the others visit it. Each connection
 // begins with a handshake (meet/handshake.h), so a stranger takes nobody's place and holds up nobody.
 struct Joined {
   std::vector<std::unique_ptr<FrameLink>> links;  // by rank: of rank 0 to all others, of a rank to rank 0; else null
@@ -29,7 +29,7 @@ Joined join_ranks(const Launch& launch, double limit_s);
 Joined open_door(const Launch& launch, double limit_s);
 Joined visit_door(const Launch& launch, double limit_s);
 
-// What they share.
+// The two sides share these.
 
 // Launch::master_port, then the others where rank 0 may be.
 std::vector<int> ports_of(const Launch& launch);

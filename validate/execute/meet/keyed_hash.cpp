@@ -52,7 +52,7 @@ void absorb(HashState& state, std::string_view block) {
   for (std::size_t i = 0; i < state.size(); ++i) state[i] += change[i];
 }
 
-// What follows the text: a one bit, zeros, and the text's length in bits, up to a whole block.
+// The padding after the text: a one bit, zeros, and the text's length in bits, up to a whole block.
 std::string padding(std::size_t bytes) {
   std::string text(1, '\x80');
   text.append((2 * kBlockBytes - 9 - bytes % kBlockBytes) % kBlockBytes, '\0');

@@ -130,7 +130,7 @@ struct Variables {
   }
 };
 
-// What a launcher calls the numbers that every one of them has.
+// The names that a launcher gives to the numbers which every launcher has.
 struct Names {
   const char *rank, *world, *local_rank, *local_size;
 };
@@ -177,7 +177,7 @@ std::vector<int> ports_beside(int port) {
   return ports;
 }
 
-// All ranks read the same variables, so they agree on the ports without a word. What a run of torchrun is called may be
+// All ranks read the same variables, so they agree on the ports without a word. The name of a run of torchrun may be
 // the same for all of them ("none"); with the port that it was given no two runs on a host are called alike.
 void avoid_agent(const Variables& variables, Launch& launch) {
   const char* const id = variables.text("TORCHELASTIC_RUN_ID");

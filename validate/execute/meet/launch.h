@@ -19,12 +19,12 @@ struct Launch {
   std::string master_host = "127.0.0.1";  // where rank 0 listens
   int master_port = 29400;
   std::string launcher{};  // "torchrun", "Open MPI", "Slurm"; "" when nothing was set: this process is alone
-  // Where rank 0 listens in turn when master_port is taken; the others look there, too.
+  // The ports at which rank 0 listens in turn when master_port is taken; the others look there, too.
   std::vector<int> other_ports{};
-  // What the launcher calls the run: ranks of two runs do not join each other. "" where it has no name.
+  // The launcher's name for the run: ranks of two runs do not join each other. "" where it has no name.
   std::string run{};
-  // What the ranks of the run know and strangers do not (meet/secret.h). "": none, which is enough where rank 0 listens
-  // at a loopback address.
+  // The secret that the ranks of the run know and strangers do not (meet/secret.h). "": none, which is enough where
+  // rank 0 listens at a loopback address.
   std::string secret{};
 
   bool operator==(const Launch&) const = default;

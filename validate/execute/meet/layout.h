@@ -5,15 +5,15 @@
 
 namespace shardsim {
 
-// Where a rank runs.
+// The place where a rank runs.
 struct RankSeat {
   std::string node;  // equal for ranks of one node, and of no other: node_identity()
   std::string gpu;   // equal for ranks of one GPU: its UUID
   std::string host;  // its name, for messages
 };
 
-// What tells nodes apart: NCCL_HOSTID where it is set, by which NCCL itself does; else the boot of the kernel, which
-// containers of one node share although each may have a host name of its own.
+// The name that tells nodes apart: NCCL_HOSTID where it is set, by which NCCL itself does; else the boot of the kernel,
+// which containers of one node share although each may have a host name of its own.
 std::string node_identity();
 
 std::string host_name();  // of this machine, for messages and files

@@ -28,8 +28,8 @@ struct RendezvousLimits {
   std::string clock;          // whose clock this is; "": clock_identity()
 };
 
-// Where the ranks of a run meet: a star of TCP connections to rank 0 that carries small messages outside the timed
-// parts, and that notices when a rank has gone. Not for bulk data.
+// The meeting point of the ranks of a run: a star of TCP connections to rank 0 that carries small messages outside the
+// timed parts, and that notices when a rank has gone. Not for bulk data.
 //
 // A rank that ends without leave(), calls fail(), or is not heard of within a limit (RendezvousLimits) fails the run:
 // every other rank's pending and later calls throw Error (Failure::run) with one message that names the rank and what
@@ -56,9 +56,9 @@ class Rendezvous {
   int strangers() const { return strangers_; }
   void turned_away(int connections) { strangers_ += connections; }
 
-  // How long the text of one rank may be in the calls below, from now on; kShortText before the first call of this.
-  // What is longer fails the run, and is never stored. All ranks must set the same length, and then make a call with
-  // short texts before one of them sends a longer one, so that every rank is prepared for it.
+  // Sets the longest text of one rank in the calls below, from now on; kShortText before the first call of this. A
+  // longer one fails the run, and is never stored. All ranks must set the same length, and then make a call with short
+  // texts before one of them sends a longer one, so that every rank is prepared for it.
   void allow(std::size_t text_bytes);
 
   // Collective: every rank calls these in the same order. `what` says in messages what was going on.
@@ -78,12 +78,13 @@ class Rendezvous {
   // A rank that cannot go on: tells the others why. `doing` names the operation. Callable from any thread. Returns once
   // failure() is settled, at most 2 s: what broke here may be the death of another rank, which then is the reason.
   void fail(std::string_view why, std::string_view doing);
-  // Why the run failed ("rank 3 died during global_all_to_all"), or "" while all is well. From any thread.
+  // Returns why the run failed ("rank 3 died during global_all_to_all"), or "" while all is well. From any thread.
   std::string failure() const;
   // Each is called once, from a thread of the rendezvous, when the run has failed (also when it already has); used to
   // stop wires and kernels. Must not outlive what it touches.
   void on_failure(std::function<void(const std::string& why)> react);
-  // What this rank is doing, for the others' messages should it die. Cheap: told to the others up to 5 times a second.
+  // Says what this rank is doing, for the others' messages should it die. Cheap: told to the others up to 5 times a
+  // second.
   void doing(std::string_view operation);
 
   // After a failure: hands this rank's text to rank 0, which gets those that arrive within `limit_s`; the others get

@@ -7,7 +7,7 @@
 #include "validate/execute/meet/failure_cause.h"
 #include "validate/execute/meet/rendezvous.h"
 
-// What the watch thread of a Rendezvous does.
+// The work of a Rendezvous's watch thread.
 namespace shardsim {
 namespace {
 
@@ -44,7 +44,7 @@ void Rendezvous::hear(int rank) {
   if (link.closed()) lost(rank);
 }
 
-// What a rank sends that no rank would send is a reason of its own, not the rank's death.
+// Bytes that no rank would send are a reason of their own, not the rank's death.
 void Rendezvous::distrust(int rank) {
   const std::lock_guard lock(mutex_);
   if (!over_ && failure_.empty()) cause_.reported(report_text(rank, "it sent " + links_[rank]->complaint(), ""));

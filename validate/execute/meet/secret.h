@@ -7,10 +7,10 @@
 
 namespace shardsim {
 
-// What the ranks of a run know and strangers do not.
+// The secret that the ranks of a run know and strangers do not.
 
 inline constexpr const char* kSecretVariable = "SHARDSIM_SECRET";
-// What a user is told who has to make one.
+// The advice to a user who has to make one.
 inline constexpr const char* kSecretRemedy =
     "Set the same one for every rank, export SHARDSIM_SECRET=$(head -c 32 /dev/urandom | base64) before the launcher "
     "starts them, or give --secret-file";
@@ -19,8 +19,8 @@ inline constexpr const char* kSecretRemedy =
 // more than 4096.
 std::string checked_secret(std::string_view text, const Place& place);
 
-// Of a file, best of mode 0600. Errors (Failure::input, naming the file): not there, not readable, not a regular file,
-// open to every user of the machine, and those of checked_secret.
+// Returns the secret in a file, best of mode 0600. Errors (Failure::input, naming the file): not there, not readable,
+// not a regular file, open to every user of the machine, and those of checked_secret.
 std::string secret_of_file(const std::string& path);
 
 // 32 bytes that nobody can foretell. Errors (Failure::run): the machine gives none.

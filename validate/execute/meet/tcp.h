@@ -62,8 +62,8 @@ Descriptor accept_from(const Descriptor& listener);
 // can happen if nobody listens on an ephemeral port, counts as refused.
 Descriptor connect_to(const Address& address, TimePoint deadline, int& error);
 
-// How many descriptors a process needs for the ranks that it runs of a world, with so many sockets between each pair of
-// them: connections to each other and to rank 0, what wakes their threads, and some to spare.
+// Returns how many descriptors a process needs for the ranks that it runs of a world, with so many sockets between each
+// pair of them: connections to each other and to rank 0, what wakes their threads, and some to spare.
 std::int64_t socket_descriptors(int world_size, int ranks_here, bool root, int channels);
 
 // Lets the process open so many descriptors: raises its own limit where the system allows it. Errors (Failure::run): it

@@ -33,7 +33,7 @@ void check_world(const Program& program, const Rendezvous& rendezvous) {
                     "Start one process per rank, or lower the case for that many");
 }
 
-// What must be the same on every rank, as one line each.
+// The terms that must be the same on every rank, as one line each.
 std::string terms_of(const IterationPrograms& programs, const ExecuteOptions& options) {
   const MachineOptions& machine = options.machine;
   std::string text;

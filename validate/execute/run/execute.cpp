@@ -21,7 +21,7 @@ std::vector<RankReport> reports_of(const std::vector<std::string>& texts, int wo
   return reports;
 }
 
-// What was measured before the failure reaches the disk, marked incomplete.
+// The measurements before the failure reach the disk, marked incomplete.
 void save_remains(RankRun& run, const IterationPrograms& programs, Rendezvous& rendezvous, Pace pace,
                   const std::function<void(const Timeline&)>& save) {
   const std::vector<std::string> texts = rendezvous.salvage(run.report().to_text());

@@ -19,12 +19,13 @@ struct ExecuteOptions {
   int warmup = 50;
   int iterations = 20;
   bool apart = false;  // every iteration starts alone, synchronised, as collective benchmarks do; else back to back
-  // Of check_data: what the single process may hold of rows and vectors, in bytes; more are judged by a sample.
+  // In a check of the data, the bytes of rows and vectors that the single process may hold; more are judged by a
+  // sample.
   std::int64_t check_bytes = std::int64_t{1} << 29;
   // Ends the process, with the reason the run failed for; called where a failed run hangs, since kernels of a GPU that
   // wait for a lost peer, and drivers, can keep a thread for ever. Not set: the caller hangs with them.
   std::function<void(const std::string& why)> give_up;
-  // Whether this process was told to stop. Not set: it never is.
+  // True when this process was told to stop. Not set: it never is.
   std::function<bool()> stopped;
 };
 

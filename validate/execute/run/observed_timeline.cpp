@@ -68,7 +68,7 @@ void add_facts(Timeline& timeline, const std::vector<RankReport>& reports) {
   timeline.measured.more = merged_facts(more);
 }
 
-// What the ranks counted, a mean over the iterations. Each byte sent is one received.
+// Adds the bytes that the ranks counted, a mean over the iterations. Each byte sent is one received.
 void add_counted(Timeline& timeline, const std::vector<RankReport>& reports) {
   const auto world = static_cast<std::size_t>(timeline.world_size);
   const auto silent = [&](const RankReport& report) { return report.sent.size() != world; };

@@ -9,7 +9,7 @@
 
 namespace shardsim {
 
-// What one rank has to tell of a run, and the Timeline that those of all ranks make.
+// The report of one rank on a run, and the Timeline that those of all ranks make.
 struct RankReport {
   std::vector<Span> spans;         // us of rank 0's clock
   std::vector<std::int64_t> sent;  // [rank] bytes sent to each in the kept iterations; empty: not counted

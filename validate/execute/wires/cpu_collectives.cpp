@@ -58,7 +58,7 @@ std::vector<PeerStep> peer_order(const std::vector<int>& ranks, int position, in
 
 namespace {
 
-// Where each position's chunk begins, and the end of the last.
+// Returns where each position's chunk begins, and the end of the last.
 std::vector<std::size_t> offsets_of(int members, const auto& bytes_of) {
   std::vector<std::size_t> offsets(static_cast<std::size_t>(members) + 1, 0);
   for (int p = 0; p < members; ++p) offsets[p + 1] = offsets[p] + static_cast<std::size_t>(bytes_of(p));

@@ -117,7 +117,7 @@ void in_pieces(std::size_t bytes, Act act) {
   for (std::size_t at = 0; at < bytes; at += kPiece) act(at, static_cast<int>(std::min(kPiece, bytes - at)));
 }
 
-// What is different for every process, on this host and on others.
+// A name that is different for every process, on this host and on others.
 std::string process_name() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;

@@ -118,7 +118,8 @@ class Pairs {
     poll(wanted.data(), wanted.size(), std::min(kTickMs, milliseconds_until(deadline_)));
   }
 
-  // False when nobody waits. Of too many the one goes that has waited longest without a word; a peer speaks at once.
+  // False when nobody waits. If there are too many, the one goes that has waited longest without a word; a peer speaks
+  // at once.
   bool take_caller(const Descriptor& listener) {
     Descriptor socket = accept_from(listener);
     if (!socket.open() && (errno == EMFILE || errno == ENFILE)) throw system_failure({errno, std::system_category()});

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kChunk = 256 << 10;  // bytes of one send or recv, so that peers take turns
 constexpr int kStuckMs = 60'000;           // without a byte from or to anybody
 
-// What is left of one send or receive.
+// The rest of one send or receive.
 struct Piece {
   int peer = 0;
   int fd = -1;

@@ -65,7 +65,8 @@ class Uniform : public Proposer {
   std::size_t next_ = 0;
 };
 
-// Of each table the fastest option with a cache, or held in device memory where that takes less; else the fastest.
+// Proposes for each table the fastest option with a cache, or the same table held in device memory where that takes
+// less; the fastest option where none has a cache.
 class Offload : public Proposer {
  public:
   Offload(const SearchSpace& space, const Topology& topology, const EstimateSettings& settings) {

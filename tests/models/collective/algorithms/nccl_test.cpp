@@ -155,7 +155,7 @@ TEST_CASE("a broadcast sends the buffer over every hop but those to its root") {
   const CollectiveLoads loads = world_loads(cluster, kGiB, CollectiveKind::broadcast);
   CHECK(loads.algorithm == "Ring");
   CHECK(bytes_on(loads, link_named(cluster, "node0/gpu1/nvlink_in")) >= doctest::Approx(7.0 / 8 * kGiB));
-  // Of the eight channels one leaves the node by the root's NIC, handed to it by the last rank of its chain (PXN).
+  // One of the eight channels leaves the node by the root's NIC, handed to it by the last rank of its chain (PXN).
   double into_root = 0;
   for (LinkId link : cluster.links_of(0))
     if (cluster.links()[link].kind == LinkKind::nvlink_in) into_root += bytes_on(loads, link);

@@ -68,7 +68,7 @@ TEST_CASE("no collective beats its slowest port") {
   }
 }
 
-// What any algorithm must move at least: n - 1 of n parts of a gathered or scattered buffer reach or leave each rank.
+// The least that any algorithm must move: n - 1 of n parts of a gathered or scattered buffer reach or leave each rank.
 TEST_CASE("no collective moves fewer bytes than its result needs") {
   for (const auto& yaml : {two_tier(4), toy_2x4(), cube_mesh(2), one_gpu_nodes(5)}) {
     const Cluster cluster = cluster_from(yaml);

@@ -82,7 +82,7 @@ AccessDistribution case_access(const Json& access, std::uint64_t rows);
 RowOrder order_named(const std::string& name);
 RowCut cut_named(const std::string& name);
 
-// Of "1..2000": as many of the first as `work` seeds of `each` placed rows allow, 8 at least.
+// The first seeds of a range such as "1..2000": as many as `work` allows for `each` placed rows, at least 8.
 std::vector<std::uint64_t> seeds_of(const std::string& range, double each);
 
 // Reads family, size, sigma, most, low, high, lengths and shares.

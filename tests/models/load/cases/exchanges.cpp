@@ -38,7 +38,7 @@ struct Group {
   std::vector<Held> tables;
 };
 
-// What each position of the group has to do.
+// The load of each position of the group.
 struct Loads {
   Cells cells;
   std::vector<std::int64_t> lookups;

@@ -31,7 +31,8 @@ Differences check_largest(const Sample& totals, const std::string& ranks, double
   return apart("e_max_over_mean." + ranks, wanted, largest.mean() / mean, 4 * largest.mean_error() / mean);
 }
 
-// How far the drawn totals' distribution function is from `level` at the stated quantile, where it may jump over it.
+// The distance of the drawn totals' distribution function from `level` at the stated quantile; 0 where it jumps over
+// it.
 double distance_at(const std::vector<double>& sorted, double quantile, double level) {
   const auto n = static_cast<double>(sorted.size());
   const double below = static_cast<double>(std::ranges::lower_bound(sorted, quantile) - sorted.begin()) / n;
@@ -127,7 +128,7 @@ Differences check_log_normal_maximum(const LoadCase& item) {
     append(found, check_largest(totals, std::to_string(ranks), fields.real("e_max_over_mean"), all));
     const Json got = {{"with_skewness_term", largest_total(law.cumulants(), bags, static_cast<int>(ranks))},
                       {"normal", largest_total({mean, law.cumulants().variance, 0}, bags, static_cast<int>(ranks))}};
-    // Of the two approximations, which come without a tolerance, the file's moments leave out the longest bags.
+    // The two approximations come without a tolerance, and the file's moments leave out the longest bags.
     append(found, differences(only(cell, {"with_skewness_term"}), got, 1e-3));
     append(found, differences(only(cell, {"normal"}), got, 1e-5));
   }

@@ -12,7 +12,7 @@
 namespace shardsim::table_pool_test {
 namespace {
 
-// How often each of `rows` is met when it has an expected count: bins of those that are met, and their lookups.
+// Rows that are met, by bin, and their lookups, when each row has an expected count.
 struct MetRows {
   double distinct = 0;
   ReuseBins rows{}, lookups{};

@@ -76,8 +76,8 @@ Json trace_of(const Timeline& timeline, int rank, bool whole_us = false) {
   return Json::parse(kineto_trace(timeline, rank, "rm1/row_wise", whole_us));
 }
 
-// What Holistic Trace Analysis needs of a trace (docs/formats/traces_and_reports.md, Kineto: writer rules), without it
-// at hand.
+// Checks what Holistic Trace Analysis needs of a trace (docs/formats/traces_and_reports.md, Kineto: writer rules),
+// without running it.
 TEST_CASE("a trace has all that Holistic Trace Analysis needs") {
   for (bool whole_us : {false, true}) {
     const std::string text = kineto_trace(sample_timeline(), 1, "rm1/row_wise", whole_us);

@@ -202,7 +202,7 @@ TEST_CASE("a piece starts with its own rows, whatever its columns and copies") {
 
 namespace {
 
-// What a rank's own reference has to say is what that of everything says of the same rows and vectors.
+// Checks that a rank's own reference agrees with the reference of everything on the same rows and vectors.
 void check_sample(const Program& program, int rank, std::int64_t bytes, bool expect_all) {
   constexpr int kIterations = 3;
   Reference all(program), some(program, rank, kIterations, bytes);

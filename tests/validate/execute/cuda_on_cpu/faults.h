@@ -4,7 +4,7 @@
 
 namespace shardsim::on_cpu {
 
-// What goes wrong on purpose in this process, numbers counting from 0 in the order of launches; -1: nothing.
+// Faults on purpose in this process. Numbers count from 0 in the order of launches; -1: no fault.
 struct Faults {
   enum class When { before, in, after };
   int dies_at = -1;  // collective at which the process is killed: when it is launched, half done on its stream, or done

@@ -56,7 +56,7 @@ struct Place {
   }
 };
 
-// What a thread runs on, until it ends.
+// The stack and context on which a thread of a block runs until it ends.
 struct Fiber {
   Place place;
   std::unique_ptr<char[]> stack = std::make_unique_for_overwrite<char[]>(kStack);

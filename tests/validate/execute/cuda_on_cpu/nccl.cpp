@@ -41,7 +41,7 @@ struct Call {
   std::size_t bytes;
 };
 
-// Of the group that is open in this thread.
+// The calls of the group that is open in this thread.
 struct OpenGroup {
   std::vector<Call> calls;
   cudaStream_t stream = nullptr;
@@ -152,7 +152,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* communicator, int members, ncclU
   all.push_back(std::move(made));
   return ncclSuccess;
 }
-// What breaks the GPU breaks NCCL, too.
+// A fault that breaks the GPU breaks NCCL, too.
 ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t* result) {
   *result = shardsim::on_cpu::broken() == cudaSuccess ? communicator->result.load() : ncclSystemError;
   return ncclSuccess;

@@ -32,8 +32,7 @@ std::size_t used() {
   return sum;
 }
 
-// What is freed stays with the process: to take it from the system again, page by page, takes longer than all that is
-// done with it.
+// Keeps freed memory in the process: taking it from the system again, page by page, takes longer than all work on it.
 void keep_freed_memory() {
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, INT_MAX);

@@ -7,7 +7,7 @@
 
 namespace shardsim::on_cpu {
 
-// What this process asked of CUDA so far, where a result does not show it. Launching thread only.
+// The calls of this process to CUDA so far that no result shows. Launching thread only.
 struct Seen {
   std::vector<int> priorities;      // of the streams, in the order in which they were made
   int events = 0;                   // made

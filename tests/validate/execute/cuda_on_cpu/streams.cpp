@@ -29,7 +29,7 @@ std::condition_variable& changed() {
   return of_all;
 }
 
-// How often an event was recorded, and which of its records has happened last, and when.
+// The number of times that an event was recorded, the last of its records that has happened, and its time.
 struct EventState {
   long recorded = 0, happened = 0;
   Time time;
@@ -168,7 +168,7 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   *greatest = -5;
   return broken();
 }
-// What was given to the stream is done; so a stream that hangs keeps this waiting.
+// Waits until the stream has done all its work, so a stream that hangs keeps this waiting.
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   {
     const std::lock_guard lock(mutex());

@@ -1,4 +1,4 @@
-// What the machine and the micro-benchmark ask of CUDA, where no result shows it (cuda_on_cpu/README.md).
+// Checks the calls of the machine and the micro-benchmark to CUDA that no result shows (cuda_on_cpu/README.md).
 #include <fmt/format.h>
 #include <stdlib.h>
 

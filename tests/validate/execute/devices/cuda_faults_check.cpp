@@ -1,7 +1,7 @@
-// What the CUDA machine leaves of a run that fails, on the stand-in (cuda_on_cpu/README.md): a rank that dies before,
-// in and after each collective of a program with three communicators, a GPU that is too small, refuses a launch or
-// breaks, an NCCL that fails, hangs in a call or does not let go. Every rank that is left must end by itself, say the
-// first cause, and what was measured must be saved.
+// Checks what the CUDA machine leaves of a run that fails, on the stand-in (cuda_on_cpu/README.md): a rank that dies
+// before, in and after each collective of a program with three communicators, a GPU that is too small, refuses a launch
+// or breaks, an NCCL that fails, hangs in a call or does not let go. Every rank that is left must end by itself, say
+// the first cause, and the measurements must be saved.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 

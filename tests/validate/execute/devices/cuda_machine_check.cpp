@@ -13,7 +13,7 @@ using namespace shardsim;
 
 namespace {
 
-// What one rank finds; as a process it ends with it.
+// Runs one rank and returns its exit code: 0 when its data is right.
 int run_rank(const Program& program, int rank, int port) {
   try {
     const std::unique_ptr<Rendezvous> rendezvous =

@@ -24,7 +24,7 @@ ByteMatrix& matrix_of(Program& program, const std::string& name) {
   return program.matrices.at(static_cast<std::size_t>(index_named(program.matrices, name))).bytes;
 }
 
-// What fusions_of says of the toy program after `spoil`.
+// The error of fusions_of for the toy program after `spoil`.
 std::string complaint(const std::function<void(Program&)>& spoil) {
   Program program = sample::toy_program();
   spoil(program);

@@ -45,8 +45,8 @@ struct Training {
     return trained;
   }
 
-  // How many weights and states are not what they should be. Gradients below 1, at most some 400 of one row: sums and
-  // steps in fp32 stay within 1e-5 of the double result; storing adds half a unit in the last place of the type.
+  // The number of weights and states that are wrong. Gradients below 1, at most some 400 of one row: sums and steps in
+  // fp32 stay within 1e-5 of the double result; storing adds half a unit in the last place of the type.
   int wrong(const reference::Trained& expected) const {
     int count = 0;
     for (std::int64_t i = 0; i < batch.elements; ++i) {

@@ -111,7 +111,8 @@ std::string busy_fault_once(std::int64_t nanoseconds) {
   return took.count() >= 0.5 * static_cast<double>(nanoseconds) ? "" : "lasted " + std::to_string(took.count()) + " ns";
 }
 
-// Of five: what else runs on the machine lengthens the products that are timed, and so shortens the duration.
+// The fault of the last of up to five attempts; "" when one succeeds. Other work on the machine lengthens the products
+// that are timed, and so shortens the duration.
 std::string busy_fault(std::int64_t nanoseconds) {
   std::string fault;
   for (int attempt = 0; attempt < 5; ++attempt) {

@@ -12,7 +12,7 @@
 
 namespace shardsim::reference {
 
-// What the embedding kernels of any device have to come to: plain loops in double precision, written from the
+// The results that the embedding kernels of any device must reach: plain loops in double precision, written from the
 // definitions in validate/execute/kernels/*.h and sharing no code with them. Plain C++, no other library.
 
 // IEEE binary16 and bfloat16 by their definitions: sign, exponent, mantissa.

@@ -15,7 +15,7 @@ std::vector<int> first(int count) {
   return ranks;
 }
 
-// Of one position of the group: how it sends to each other one.
+// For each position of the group, the order in which it sends to the other ones.
 std::vector<std::vector<PeerStep>> all_orders(const std::vector<int>& ranks, int ranks_per_node) {
   std::vector<std::vector<PeerStep>> orders;
   for (int position = 0; position < static_cast<int>(ranks.size()); ++position)

@@ -33,7 +33,7 @@ T __ldcg(const T* from) {
   return *from;
 }
 
-// Of the fiber that is running.
+// Indices and dimensions of the fiber that is running.
 extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 void __syncthreads();

@@ -1,6 +1,7 @@
 #include "accuracy/measurements/least_squares.h"
 
-#include <numeric>
+#include <Eigen/Cholesky>
+#include <iterator>
 
 namespace shardsim {
 namespace {
@@ -12,67 +13,50 @@ constexpr double kMostDamping = 1e8;
 constexpr double kDampingFactor = 4;
 constexpr double kEnough = 1e-9;  // relative gain of a step that is not worth another one
 
-using Values = std::vector<double>;
-using Matrix = std::vector<Values>;
-
-double dot(const Values& a, const Values& b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+Eigen::Map<const Eigen::VectorXd> vector_of(const std::vector<double>& values) {
+  return {values.data(), std::ssize(values)};
 }
 
-// Of the residuals, by parameter.
-Matrix slopes_at(const Residuals& residuals, const Values& at) {
-  Matrix slopes;
+// Of the residuals, a column for each parameter.
+Eigen::MatrixXd slopes_at(const Residuals& residuals, const std::vector<double>& at) {
+  Eigen::MatrixXd slopes;
   for (std::size_t i = 0; i < at.size(); ++i) {
-    Values up = at, down = at;
+    std::vector<double> up = at, down = at;
     up[i] += kStep;
     down[i] -= kStep;
-    Values& slope = slopes.emplace_back(residuals(up));
-    const Values below = residuals(down);
-    for (std::size_t row = 0; row < slope.size(); ++row) slope[row] = (slope[row] - below[row]) / (2 * kStep);
+    const std::vector<double> above = residuals(up), below = residuals(down);
+    if (i == 0) slopes.resize(std::ssize(above), std::ssize(at));
+    slopes.col(static_cast<Eigen::Index>(i)) = (vector_of(above) - vector_of(below)) / (2 * kStep);
   }
   return slopes;
 }
 
-// Where a damped step from `at` leads, by elimination; empty when the equations have no solution.
-Values stepped(const Matrix& slopes, const Values& off, Values at, double damping) {
-  const std::size_t n = at.size();
-  Matrix normal(n, Values(n));
-  Values step(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j < n; ++j) normal[i][j] = dot(slopes[i], slopes[j]);
-    normal[i][i] *= 1 + damping;
-    step[i] = -dot(slopes[i], off);
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    if (!(normal[i][i] > 0)) return {};
-    for (std::size_t j = i + 1; j < n; ++j) {
-      const double part = normal[j][i] / normal[i][i];
-      for (std::size_t k = i; k < n; ++k) normal[j][k] -= part * normal[i][k];
-      step[j] -= part * step[i];
-    }
-  }
-  for (std::size_t i = n; i-- > 0;) {
-    for (std::size_t k = i + 1; k < n; ++k) step[i] -= normal[i][k] * step[k];
-    step[i] /= normal[i][i];
-    at[i] += step[i];
-  }
+// Where a damped step from `at` leads; empty when the equations have no solution.
+std::vector<double> stepped(const Eigen::MatrixXd& slopes, const std::vector<double>& off, std::vector<double> at,
+                            double damping) {
+  Eigen::MatrixXd normal = slopes.transpose() * slopes;
+  normal.diagonal() *= 1 + damping;
+  const Eigen::LLT<Eigen::MatrixXd> factors(normal);
+  if (factors.info() != Eigen::Success) return {};
+  const Eigen::VectorXd step = factors.solve(slopes.transpose() * vector_of(off));
+  for (std::size_t i = 0; i < at.size(); ++i) at[i] -= step[static_cast<Eigen::Index>(i)];
   return at;
 }
 
 }  // namespace
 
 double half_square_sum(const std::vector<double>& residuals) {
-  return dot(residuals, residuals) / 2;
+  return vector_of(residuals).squaredNorm() / 2;
 }
 
 std::vector<double> least_squares(const Residuals& residuals, std::vector<double> start) {
   double damping = kFirstDamping;
   for (int step = 0; step < kMostSteps && !start.empty(); ++step) {
-    const Values off = residuals(start);
-    const Matrix slopes = slopes_at(residuals, start);
+    const std::vector<double> off = residuals(start);
+    const Eigen::MatrixXd slopes = slopes_at(residuals, start);
     const double before = half_square_sum(off);
     double after = before;
-    Values next;
+    std::vector<double> next;
     // Leaves in `damping` what helped.
     while (damping < kMostDamping) {
       next = stepped(slopes, off, start, damping);

@@ -13,7 +13,8 @@ double half_square_sum(const std::vector<double>& residuals);
 
 // The parameters near `start` with the least sum of squared residuals, by damped Gauss-Newton steps with numeric
 // derivatives (Levenberg and Marquardt): the damping grows until a step helps. The same bits on every run. If no step
-// improves the sum, the result is `start`.
+// improves the sum, the result is `start`. Eigen solves the equations of a step; docs/architecture.md says why its own
+// LevenbergMarquardt does not choose the steps.
 std::vector<double> least_squares(const Residuals& residuals, std::vector<double> start);
 
 }  // namespace shardsim

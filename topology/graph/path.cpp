@@ -1,5 +1,8 @@
 #include <algorithm>
 #include <array>
+#include <boost/graph/breadth_first_search.hpp>
+#include <boost/graph/filtered_graph.hpp>
+#include <functional>
 #include <limits>
 
 #include "topology/graph/graph.h"
@@ -69,19 +72,15 @@ PathClass pcie_class(const NodeGraph& graph, const std::vector<Vertex>& vertices
 
 // For each vertex the one before it on the way from `from`; fewest hops, then lowest vertices.
 std::vector<Vertex> search_pcie(const NodeGraph& graph, Vertex from) {
+  using EdgeId = boost::graph_traits<NodeGraph>::edge_descriptor;
+  const std::function<bool(EdgeId)> may_pass = [&](EdgeId edge) {
+    const Vertex here = boost::source(edge, graph);
+    return graph[edge].kind != EdgeKind::nvlink && (here == from || passes_on(graph, here));
+  };
   std::vector<Vertex> before(boost::num_vertices(graph), kNone);
-  std::vector<Vertex> queue = {from};
   before[from] = from;
-  for (std::size_t next = 0; next < queue.size(); ++next) {
-    const Vertex here = queue[next];
-    if (here != from && !passes_on(graph, here)) continue;
-    for (const auto& edge : boost::make_iterator_range(boost::out_edges(here, graph))) {
-      const Vertex there = boost::target(edge, graph);
-      if (graph[edge].kind == EdgeKind::nvlink || before[there] != kNone) continue;
-      before[there] = here;
-      queue.push_back(there);
-    }
-  }
+  const auto note = boost::make_bfs_visitor(boost::record_predecessors(before.data(), boost::on_tree_edge()));
+  boost::breadth_first_search(boost::make_filtered_graph(graph, may_pass), from, boost::visitor(note));
   return before;
 }
 

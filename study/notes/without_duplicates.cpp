@@ -47,6 +47,11 @@ double times_fewer(double before, double after) {
   return after > 0 ? before / after : 1;
 }
 
+// "1.8", and "1.02" where a digit behind the point would say "1.0 times fewer".
+std::string times_text(double times) {
+  return times < 1.095 ? fmt::format("{:.2f}", times) : fmt::format("{:.2g}", times);
+}
+
 }  // namespace
 
 std::optional<WithoutDuplicates> without_duplicates(const CaseResult& result, const PreparedCase& prepared) {
@@ -69,9 +74,9 @@ Notes duplicates_note(const Known& known) {
   if (saved < kTellingSaving) return {};
   return {fmt::format(
       "An id that a rank's batch has twice is exchanged twice. With 'index_dedup: true' in the workload, an option of "
-      "TorchRec's sequence modules, sequences exchange {:.2g} times fewer ids and {:.2g} times fewer bytes of vectors "
+      "TorchRec's sequence modules, sequences exchange {} times fewer ids and {} times fewer bytes of vectors "
       "and gradients: the iteration takes {:.4g} ms with this plan, {:.2g} % less.",
-      without.fewer_ids, without.fewer_bytes, without.iteration_ms, 100 * saved)};
+      times_text(without.fewer_ids), times_text(without.fewer_bytes), without.iteration_ms, 100 * saved)};
 }
 
 }  // namespace shardsim

@@ -23,7 +23,7 @@ std::string ms_text(double value) {
 constexpr std::size_t kSpotRanksWidth = 48;
 
 void add_labelled(std::string& text, const std::string& label, const std::string& value) {
-  text += fmt::format("{:<32}{}\n", label, value);
+  text += fmt::format("{:<31} {}\n", label, value);
 }
 
 std::string on_ranks(const std::vector<int>& ranks) {

@@ -126,12 +126,19 @@ struct Tried {
   double load = 0, log_time = 0;
 };
 
-// Between the two that are tried around it, and beyond the last one as steep as before it.
+// Lies between the two that are tried around it. Beyond the outer ones it goes on as steeply as between the last two,
+// but grows with the load, and at most in proportion: a time is made of its load in part only, and where a load says
+// little of the time, a line through two that are nearly equal leads anywhere.
 double interpolated(const std::array<Tried, 3>& tried, double load) {
   const std::size_t from = load < tried[1].load ? 0 : 1;
   const Tried &a = tried[from], &b = tried[from + 1];
   const double width = b.load - a.load;
-  return width > 0 ? a.log_time + (b.log_time - a.log_time) * (load - a.load) / width : b.log_time;
+  if (width <= 0) return b.log_time;
+  const Tried& end = load < a.load ? a : b;
+  const double slope = (b.log_time - a.log_time) / width;
+  const bool beyond = load < a.load || load > b.load;
+  if (beyond && (slope < 0 || slope > 1)) return end.log_time + std::clamp(slope, 0.0, 1.0) * (load - end.load);
+  return a.log_time + (b.log_time - a.log_time) * (load - a.load) / width;
 }
 
 }  // namespace

@@ -42,7 +42,8 @@ class RowDraws {
   int at_quantile(double share) const;
 
   // [draw] ln of the time of an iteration, over that of the typical draw. `time`, in any unit, is asked for three
-  // draws, the typical one and those that a tenth of the draws are below and above; the others follow from their loads.
+  // draws, the typical one and those that a tenth of the draws are below and above; the others follow from their loads,
+  // beyond these three at most in proportion.
   // In worlds of more than kMostTried ranks none is tried: times are taken to follow the loads, of which they are made
   // in part only, so that they differ by no more than told. Empty where the loads differ by less than kLeastRowSpread.
   std::vector<double> log_times(const std::function<double(int draw)>& time) const;

@@ -127,6 +127,23 @@ TEST_CASE("three draws are tried, and the others follow from their loads") {
   }
 }
 
+TEST_CASE("where a load says little of the time, no draw is far from those that were tried") {
+  const RowDraws draws = draws_of(three_tables());
+  const std::vector<double> loads = draws.loads();
+  const double low = loads[static_cast<std::size_t>(draws.at_quantile(0.1) - 1)];
+  // A tenth longer at the lower load, and at the higher one three times as long: steeper than any load explains.
+  const std::vector<double> times = draws.log_times([&](int draw) {
+    if (draw == draws.typical()) return 1.0;
+    return loads[static_cast<std::size_t>(draw - 1)] <= low ? 1.1 : 3.0;
+  });
+  for (std::size_t draw = 0; draw < times.size(); ++draw) {
+    CAPTURE(draw);
+    CHECK(times[draw] >= -1e-12);
+    CHECK(times[draw] <= std::log(3.0) + loads[draw]);
+    if (loads[draw] < low) CHECK(times[draw] == doctest::Approx(std::log(1.1)));
+  }
+}
+
 TEST_CASE("draws that differ by less than repeated runs are not tried") {
   const RowDraws draws = draws_of(three_tables("a", "b", 0.3));
   REQUIRE(draws.spread() < kLeastRowSpread);

@@ -312,6 +312,25 @@ std::string Calibration::worse_text() const {
   return join(texts);
 }
 
+namespace {
+
+// Predicted over measured by more than a factor of four, or by less than a quarter.
+bool is_absurd(const ErrorFigures& errors) {
+  constexpr double kFourTimes = 300, kAQuarter = -75;
+  return errors.rows > 0 && (*errors.median_abs_pct > kFourTimes || *errors.signed_pct < kAQuarter);
+}
+
+}  // namespace
+
+std::string Calibration::absurd_text() const {
+  std::vector<std::string> texts;
+  for (const CollectiveCalibration& one : collectives)
+    for (const auto& [band, errors] : {std::pair{"below 1 MiB", &one.below_1mib}, {"from 1 MiB", &one.from_1mib}})
+      if (is_absurd(errors->after))
+        texts.push_back(fmt::format("{} {} by {} %", one.name(), band, percent(errors->after.median_abs_pct)));
+  return join(texts);
+}
+
 std::optional<double> CollectiveCalibration::stated_error_pct() const {
   return from_1mib.after.rows > 0 ? from_1mib.after.median_abs_pct : below_1mib.after.median_abs_pct;
 }

@@ -65,6 +65,9 @@ struct Calibration {
   bool took_any() const;
   // Returns which fits predict the rows left out worse than before, with both errors: a clause, "" where none does.
   std::string worse_text() const;
+  // Returns which fits miss the times by more than a factor of four in the median, which a wrong unit does: a clause,
+  // "" where none does.
+  std::string absurd_text() const;
 };
 
 // Fits overheads and efficiencies of a cluster to measured rows of one system, each collective within a node and across

@@ -65,6 +65,16 @@ Fitted fitted_compute(const Arguments& given, const CsvTable& table) {
   return {made.spec, "compute", made.gpu, calibration_document(made)};
 }
 
+// Times in another unit are off by a factor of a thousand, which a fit follows as far as it may.
+void refuse_absurd(const Calibration& made, const Arguments& given) {
+  const std::string absurd = made.absurd_text();
+  if (absurd.empty()) return;
+  const std::string text = "the fit misses the measured times by more than a factor of four: " + absurd;
+  if (given.has("force")) return say("warning: " + text);
+  throw input_error({given.text("measurements")}, text,
+                    "Check the units of times and sizes, and the cluster; --force writes the fit all the same");
+}
+
 void refuse_worse(const Calibration& made, const Arguments& given) {
   const std::string worse = made.worse_text();
   if (!made.took_any())
@@ -91,6 +101,7 @@ Fitted fitted_collectives(const Arguments& given) {
   const std::vector<MeasuredRow> rows = rows_of_system(measurements.rows, given.text("system"), path);
   if (rows.empty()) throw input_error({path}, "the file holds no measured row", "Give a file with at least two");
   const Calibration made = calibrate(prior_of(given, rows.front().system), rows, options);
+  refuse_absurd(made, given);
   refuse_worse(made, given);
   return {made.spec, "overheads", made.system, calibration_document(made)};
 }

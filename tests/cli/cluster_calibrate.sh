@@ -36,6 +36,26 @@ check "and the tables elsewhere" grep -q 'rows fitted' streams/err
 run "${mesh[@]}" --rows 8 -o my_mesh.yaml
 check "fewer rows on request" grep -q '^all_reduce in a node: 8 of 18 rows fitted (1x8 1 KiB, ' streams/out
 
+echo "-- times in another unit"
+python3 - "$open/v100_hybrid_cube_mesh.csv" <<'P'
+import csv, sys
+
+rows = list(csv.DictReader(open(sys.argv[1])))
+times = [name for name in rows[0] if name.endswith("_us")]
+for row in rows:
+    for name in times:
+        if row[name]:
+            row[name] = float(row[name]) / 1000
+    row["algbw_GB_per_s"] = row["busbw_GB_per_s"] = ""
+with open("in_ms.csv", "w", newline="") as file:
+    table = csv.DictWriter(file, rows[0])
+    table.writeheader()
+    table.writerows(rows)
+P
+refuse 2 'in_ms.csv: the fit misses the measured times by more than a factor of four: .*Check the units' \
+  cluster calibrate --cluster dgx1_v100 --measurements in_ms.csv -o in_ms.yaml
+check "and no file is written" [ ! -e in_ms.yaml ]
+
 echo "-- nccl-tests on one node and on two"
 # rows NODES SYSTEM FILE: all_reduce in steps of four from 1 KiB to 1 GiB, the first run of each.
 measured() {

@@ -134,6 +134,12 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
   return fmt::format("{}", fmt::join(parts, separator));
 }
 
+std::string first_names(const std::vector<std::string>& names, std::size_t shown) {
+  if (names.size() <= shown) return join(names);
+  const auto end = names.begin() + static_cast<std::ptrdiff_t>(shown);
+  return fmt::format("{} and {} more", join({names.begin(), end}), names.size() - shown);
+}
+
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
   std::size_t begin = 0;

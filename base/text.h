@@ -11,6 +11,9 @@ namespace shardsim {
 // "a, b, c".
 std::string join(const std::vector<std::string>& parts, std::string_view separator = ", ");
 
+// "a, b and 3 more": the first `shown` names and how many others there are; all of them where there are no others.
+std::string first_names(const std::vector<std::string>& names, std::size_t shown);
+
 // Parts between separators; "a//b" has an empty part.
 std::vector<std::string> split(std::string_view text, char separator);
 

@@ -26,12 +26,7 @@ bool is_beyond_torchrec(const Placement& placement, const Table& table) {
 
 namespace {
 
-// "a, b, c and 2 more".
-std::string few_tables(const std::vector<std::string>& names) {
-  constexpr std::size_t kShown = 3;
-  if (names.size() <= kShown) return join(names);
-  return fmt::format("{} and {} more", join({names.begin(), names.begin() + kShown}), names.size() - kShown);
-}
+constexpr std::size_t kShown = 3;  // tables
 
 void add_once(std::vector<std::string>& names, const std::string& name) {
   if (names.empty() || names.back() != name) names.push_back(name);
@@ -50,10 +45,10 @@ std::string beyond_torchrec(const Plan& plan, const Workload& workload) {
     add_once(tier ? tiers : others, table.name);
     if (!tier) types.emplace(strategy_name(placement.strategy));
   }
-  std::string text = tiers.empty() ? "" : fmt::format("tiers of rows ({})", few_tables(tiers));
+  std::string text = tiers.empty() ? "" : fmt::format("tiers of rows ({})", first_names(tiers, kShown));
   if (others.empty()) return text;
   return text + fmt::format("{}sequences that are {} ({})", text.empty() ? "" : ", and ",
-                            join({types.begin(), types.end()}, " or "), few_tables(others));
+                            join({types.begin(), types.end()}, " or "), first_names(others, kShown));
 }
 
 }  // namespace shardsim

@@ -280,6 +280,24 @@ class Calibrator {
   Calibration made_;
 };
 
+// Predicted over measured by more than a factor of four, or by less than a quarter.
+bool is_absurd(const ErrorFigures& errors) {
+  constexpr double kFourTimes = 300, kAQuarter = -75;
+  return errors.rows > 0 && (*errors.median_abs_pct > kFourTimes || *errors.signed_pct < kAQuarter);
+}
+
+// `text` of "all_reduce across nodes below 1 MiB" and its errors, of each band of sizes; joined, without empty ones.
+template <typename Text>
+std::string clause_of_bands(const std::vector<CollectiveCalibration>& collectives, const Text& text) {
+  std::vector<std::string> texts;
+  for (const CollectiveCalibration& one : collectives) {
+    texts.push_back(text(one.name() + " below 1 MiB", one.below_1mib));
+    texts.push_back(text(one.name() + " from 1 MiB", one.from_1mib));
+  }
+  std::erase(texts, "");
+  return join(texts);
+}
+
 }  // namespace
 
 bool ErrorsBeforeAndAfter::is_worse() const {
@@ -303,32 +321,18 @@ bool Calibration::took_any() const {
 }
 
 std::string Calibration::worse_text() const {
-  std::vector<std::string> texts;
-  for (const CollectiveCalibration& one : collectives)
-    for (const auto& [band, errors] : {std::pair{"below 1 MiB", &one.below_1mib}, {"from 1 MiB", &one.from_1mib}})
-      if (errors->is_worse())
-        texts.push_back(fmt::format("{} {} {} instead of {} %", one.name(), band, percent(errors->after.median_abs_pct),
-                                    percent(errors->before.median_abs_pct)));
-  return join(texts);
+  return clause_of_bands(collectives, [](const std::string& band, const ErrorsBeforeAndAfter& errors) {
+    if (!errors.is_worse()) return std::string();
+    return fmt::format("{} {} instead of {} %", band, percent(errors.after.median_abs_pct),
+                       percent(errors.before.median_abs_pct));
+  });
 }
-
-namespace {
-
-// Predicted over measured by more than a factor of four, or by less than a quarter.
-bool is_absurd(const ErrorFigures& errors) {
-  constexpr double kFourTimes = 300, kAQuarter = -75;
-  return errors.rows > 0 && (*errors.median_abs_pct > kFourTimes || *errors.signed_pct < kAQuarter);
-}
-
-}  // namespace
 
 std::string Calibration::absurd_text() const {
-  std::vector<std::string> texts;
-  for (const CollectiveCalibration& one : collectives)
-    for (const auto& [band, errors] : {std::pair{"below 1 MiB", &one.below_1mib}, {"from 1 MiB", &one.from_1mib}})
-      if (is_absurd(errors->after))
-        texts.push_back(fmt::format("{} {} by {} %", one.name(), band, percent(errors->after.median_abs_pct)));
-  return join(texts);
+  return clause_of_bands(collectives, [](const std::string& band, const ErrorsBeforeAndAfter& errors) {
+    if (!is_absurd(errors.after)) return std::string();
+    return fmt::format("{} by {} %", band, percent(errors.after.median_abs_pct));
+  });
 }
 
 std::optional<double> CollectiveCalibration::stated_error_pct() const {

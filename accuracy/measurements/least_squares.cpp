@@ -17,7 +17,7 @@ Eigen::Map<const Eigen::VectorXd> vector_of(const std::vector<double>& values) {
   return {values.data(), std::ssize(values)};
 }
 
-// Of the residuals, a column for each parameter.
+// Returns the slopes of the residuals, a column for each parameter.
 Eigen::MatrixXd slopes_at(const Residuals& residuals, const std::vector<double>& at) {
   Eigen::MatrixXd slopes;
   for (std::size_t i = 0; i < at.size(); ++i) {

@@ -77,14 +77,6 @@ std::vector<std::string> fqns_of(const Json& unsized) {
   return names;
 }
 
-// "a, b, c and 6 more".
-std::string some_names(std::vector<std::string> names) {
-  constexpr std::size_t kShown = 3;
-  const std::string more = names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : "";
-  names.resize(std::min(names.size(), kShown));
-  return printable(join(names)) + more;
-}
-
 bool plans_by_torchrec(const Case& item) {
   return item.plan_file.empty() && item.planner.find("name")->scalar == "torchrec";
 }
@@ -181,7 +173,8 @@ PlanToExplain explained_plan_file(const std::string& path) {
   explained.notes.push_back(fmt::format(
       "Not counted: {} ({}), whose size a plan file does not state. Explain the scenario that uses the plan to have {} "
       "counted.",
-      counted(count, "data_parallel table"), some_names(fqns_of(explained.unsized)), count == 1 ? "it" : "them"));
+      counted(count, "data_parallel table"), printable(first_names(fqns_of(explained.unsized), 3)),
+      count == 1 ? "it" : "them"));
   return explained;
 }
 

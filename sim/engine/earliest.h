@@ -98,7 +98,7 @@ class Earliest {
     first_fresh_ = 0;
   }
 
-  // Whether the list in front belongs there with its next event, too.
+  // True when the list in front belongs there with its next event, too.
   bool stays_first() const {
     const List& front = lists_.front();
     if (front.next + 1 == front.events.size()) return false;

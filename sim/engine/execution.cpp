@@ -94,7 +94,7 @@ void Execution::start_compute(int index, RankStreams::Next next) {
   update_computing(rank, *rank.place_of(next.op));
 }
 
-// What the host does is slowed by nothing that the GPU does.
+// No work of the GPU slows the host.
 double Execution::speed_of(const Rank& rank, const Op& op) const {
   const GpuSpec& gpu = cluster_.spec().gpu;
   if (op.op_class == OpClass::host) return 1;

@@ -24,7 +24,7 @@ class Execution {
   // stopped: iterations follow each other until the owner stops them; all: as many as the options say, even if they
   // become steady before that.
   enum class Until { steady, stopped, all };
-  // What is kept of the spans: those of the last few iterations, or none, for those who ask for its length alone.
+  // The spans that are kept: those of the last few iterations, or none, for those who ask for its length alone.
   enum class Keep { recent, none };
   Execution(const Program& program, const Cluster& cluster, IterationWorks works, const NodeClasses& classes,
             const EngineOptions& options, Until until = Until::steady, Keep keep = Keep::recent);
@@ -54,7 +54,7 @@ class Execution {
     bool steady = false;
     std::optional<double> change{};  // of `seconds` against the iteration before, relative; nothing after a single one
   };
-  // What a run leaves.
+  // The spans that a run leaves.
   struct Outcome {
     Kept kept;                // as kept()
     std::deque<Kept> recent;  // as recent()

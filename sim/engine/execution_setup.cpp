@@ -28,7 +28,7 @@ class RoutesByLink {
 
 }  // namespace
 
-// What an execution finds out once, before its first event.
+// An execution finds these out once, before its first event.
 
 Execution::Execution(const Program& program, const Cluster& cluster, IterationWorks works, const NodeClasses& classes,
                      const EngineOptions& options, Until until, Keep keep)

@@ -61,7 +61,7 @@ std::span<const NetworkEntry> networks();  // alphabetical
 // listed), unknown options.
 std::unique_ptr<Network> make_network(const Tree& options);
 
-// Whether a process can run such a network only once: whoever needs it again takes another process.
+// True when a process can run such a network only once: whoever needs it again takes another process.
 bool runs_once(const Tree& options);
 
 }  // namespace shardsim

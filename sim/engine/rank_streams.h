@@ -8,7 +8,7 @@
 
 namespace shardsim {
 
-// What one rank has still to do: its streams in order, and which operations have ended.
+// The work that one rank has still to do: its streams in order, and which operations have ended.
 class RankStreams {
  public:
   RankStreams(const Program& program, int iterations);  // at most so many
@@ -47,7 +47,7 @@ class RankStreams {
     int next = 0;
     int iteration = 0;
     bool busy = false;
-    // Of the operation at the head: until this one has ended nothing else about it need be asked.
+    // The operation that the head waits for: until it has ended nothing else about the head need be asked.
     Awaited awaited{};
   };
   bool has_ended(const Awaited& awaited) const { return awaited.op < 0 || ended_[awaited.op] >= awaited.iteration; }

@@ -31,7 +31,7 @@ class HotRows {
   static constexpr std::uint64_t kMostPlaced = 4096;
 
  private:
-  // Of the hottest rows, the same in every draw: a power and a division for each of them.
+  // The excess of the hottest rows, the same in every draw: a power and a division for each of them.
   struct Excess {
     std::vector<double> of_row;  // its share of the lookups beyond that of a row behind them
     double all = 0;

@@ -10,7 +10,7 @@
 namespace shardsim {
 namespace {
 
-// Of the load of a rank: what may be left to chance in rows that are not placed one by one.
+// The share of a rank's load that may be left to chance, in rows that are not placed one by one.
 constexpr double kLoadError = 5e-3;
 constexpr double kLowShare = 0.1;  // of the draws are below the lower one that is tried
 
@@ -51,7 +51,7 @@ class LoadDraws {
     add_fixed(placement, table, cut, bytes);
   }
 
-  // Of the batch of one rank.
+  // Returns the lookups of the batch of one rank.
   double lookups_of_rank(const HotRows& rows, const Table& table) const {
     const double lookups = rows.lookups_per_sample() * static_cast<double>(workload_.batch_per_gpu);
     return table.index_dedup ? rows.different(lookups) : lookups;
@@ -64,7 +64,7 @@ class LoadDraws {
     return table.row_order == RowOrder::random || cut == RowCut::hashed;
   }
 
-  // What ranks get of a placement whatever is drawn: of scattered rows the mean, of replicated ones what their own
+  // Adds what ranks get of a placement whatever is drawn: of scattered rows the mean, of replicated ones what their own
   // batch asks for.
   void add_fixed(const Placement& placement, const Table& table, RowCut cut, double bytes) {
     for (const std::vector<int>& set : placement.holders) {

@@ -26,10 +26,11 @@ inline constexpr int kMostTried = 256;
 // one by one are only as many of the hottest rows as that load is sensitive to.
 class RowDraws {
  public:
-  // Of a plan that has passed check_plan. `options`: whose load and shares count, and whose known shares are used.
+  // Draws for a plan that has passed check_plan. `options`: whose load and shares count, and whose known shares are
+  // used.
   RowDraws(const Plan& plan, const Workload& workload, int world_size, const LoweringOptions& options);
 
-  // Whether anything depends on the draw: rows that are cut by a hash, and looked up unequally often, and whose
+  // True when anything depends on the draw: rows that are cut by a hash, and looked up unequally often, and whose
   // placement the load does not fix.
   bool any() const { return !loads_.empty(); }
   // [draw] of the fullest rank, over the mean of all draws; empty where any() is false.

@@ -100,10 +100,7 @@ std::string assumed_of(const ImportedModel& model, const char* what, const std::
   if (names.empty()) return "";
   if (names.size() == model.tables.size()) return fmt::format("{} (every table).", sentence);
   constexpr std::size_t kShown = 5;
-  const std::size_t count = names.size();
-  names.resize(std::min(count, kShown));
-  return fmt::format("{} ({}: {}{}).", sentence, counted(count, "table"), join(names),
-                     count > kShown ? fmt::format(" and {} more", count - kShown) : "");
+  return fmt::format("{} ({}: {}).", sentence, counted(names.size(), "table"), first_names(names, kShown));
 }
 
 std::string workload_body(const ImportedModel& model, const ImportSetting& setting) {

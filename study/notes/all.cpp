@@ -6,7 +6,7 @@
 
 namespace shardsim {
 
-// Of the files beside this one.
+// The files beside this one define these.
 NoteMaker activations_note, allowance_note, bandwidths_note, better_plan_note, beyond_torchrec_note, cluster_note,
     collapse_note, compute_model_note, dense_widths_note, duplicates_note, even_rows_note, fit_reach_note,
     fused_sequences_note, host_rows_note, idle_caches_note, idle_cluster_keys_note, kernel_fit_note, lengths_note,

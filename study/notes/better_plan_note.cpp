@@ -50,10 +50,6 @@ OtherPlan with_slower_nics(const Case& item) {
   return plan;
 }
 
-double simulated_ms(const PreparedCase& prepared) {
-  return simulate_case(prepared, prepared.program(), prepared.item.network).timeline.iteration_ms;
-}
-
 // Milliseconds of an iteration of the case with that plan. Nothing where the planner has none, and where a harder case
 // takes longer with it than this one, as it should: every planner by estimates leaves a few per cent.
 std::optional<double> iteration_with(const OtherPlan& other, const PreparedCase& prepared, double own_ms) {
@@ -70,7 +66,7 @@ std::optional<double> iteration_with(const OtherPlan& other, const PreparedCase&
 
 }  // namespace
 
-// Of a case that a FlexShard planner planned: that another plan of the same planner is faster by the case's own
+// Says of a case that a FlexShard planner planned that another plan of the same planner is faster by the case's own
 // simulation. The planner weighs tiers by its estimate of the exchanges, so that with half the batch or on faster links
 // it may choose a slower plan. None where none is faster, and for worlds and models so large that making more plans is
 // felt.

@@ -1,4 +1,4 @@
-// What to know of the cluster and of the constants that were fitted.
+// Notes on the cluster and on the constants that were fitted.
 
 #include <fmt/format.h>
 

@@ -50,8 +50,8 @@ std::vector<Sounder> sounder_clusters(const ClusterSpec& own) {
 
 }  // namespace
 
-// Of a case on a cluster with faults or an oversubscribed fabric: that its Program would take longer without them. None
-// where it would not, and for worlds so large that a second simulation is felt.
+// Says of a case on a cluster with faults or an oversubscribed fabric that its Program would take longer without them.
+// None where it would not, and for worlds so large that a second simulation is felt.
 Notes sound_cluster_note(const Known& known) {
   const PreparedCase& prepared = *known.prepared;
   const CaseResult& result = *known.result;
@@ -69,8 +69,8 @@ Notes sound_cluster_note(const Known& known) {
   return notes;
 }
 
-// Of the first collective of the case that would be faster with slower links: what NCCL finds. None where there is
-// none.
+// Says what NCCL's search finds for the first collective of the case that would be faster with slower links. None where
+// there is no such collective.
 Notes slower_links_note(const Known& known) {
   const PreparedCase& prepared = *known.prepared;
   if (!is_small(prepared) || prepared.item.load.batches == LoadOptions::Batches::drawn) return {};

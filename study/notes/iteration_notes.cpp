@@ -1,4 +1,4 @@
-// What to know of the iteration that is shown.
+// Notes on the iteration that is shown.
 
 #include <fmt/format.h>
 
@@ -52,7 +52,7 @@ Notes uncontended_note(const Known& known) {
                   limit.what)};
 }
 
-// What is at stake: the exposed transfer of exchanges would take as many times longer as the fabric collapses.
+// States what is at stake: the exposed transfer of exchanges would take as many times longer as the fabric collapses.
 Notes collapse_note(const Known& known) {
   if (!known.item.cluster.fabric.collapse) return {};
   double ms = 0;

@@ -28,7 +28,7 @@ const Table& table_named(const Workload& workload, const std::string& name) {
   return *std::ranges::find(workload.tables, name, &Table::name);
 }
 
-// Whether the plan cuts the table in blocks of ids that are sorted by frequency, so that hot rows lie together.
+// True when the plan cuts the table in blocks of ids that are sorted by frequency, so that hot rows lie together.
 bool hot_blocks(const PreparedCase& prepared, const Table& table) {
   if (table.row_order != RowOrder::popularity) return false;
   return std::ranges::any_of(prepared.plan.placements, [&](const Placement& placement) {
@@ -67,8 +67,8 @@ class Advice {
   Advice(const PreparedCase& prepared, const RankLoads& loads, std::optional<double> now_ms)
       : prepared_(prepared), loads_(loads), now_ms_(now_ms) {}
 
-  // What keeps one rank from serving all lookups of the hot rows, which are `lookups` of the table now; "" where
-  // nothing is known to.
+  // Returns the advice that keeps one rank from serving all lookups of the hot rows, which are `lookups` of the table
+  // now; "" where none is known.
   std::string for_hot_rows(const Table& table, double lookups) const {
     if (is_searched(prepared_.item)) return " The planner search has already tried other ways to place it.";
     if (in_tiers(prepared_, table))
@@ -180,15 +180,12 @@ FullRank full_rank(const RankLoads& loads, int rank) {
   return {at, &*std::ranges::max_element(loads.tables, {}, lift)};
 }
 
-// Of several ranks that are as full, the one that the others wait for, if it is among them.
+// Returns the fullest rank; of several that are as full, the one that the others wait for, if it is among them.
 FullRank fullest_rank(const RankLoads& loads, const CollectivePart* waiting) {
   constexpr double kAsFull = 0.99;
   const auto lookups = [&](int rank) { return loads.lookups[static_cast<std::size_t>(rank)]; };
-  if (waiting != nullptr && lookups(waiting->rank) >= kAsFull * lookups(loads.fullest)) {
-    const FullRank waited = full_rank(loads, waiting->rank);
-    if (!waited.table->table.empty()) return waited;
-  }
-  return full_rank(loads, loads.fullest);
+  const bool as_full = waiting != nullptr && lookups(waiting->rank) >= kAsFull * lookups(loads.fullest);
+  return full_rank(loads, as_full ? waiting->rank : loads.fullest);
 }
 
 // ", 2.16 times the mean of that table": of the ranks that have some of it, which are often few.

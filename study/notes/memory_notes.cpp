@@ -30,7 +30,7 @@ std::string over_note(const CaseResult& result, const Cluster& cluster, std::int
       result.memory_profile.fullest(), gib(result.memory_profile.highest().bytes()), gib(over), room_text(cluster));
 }
 
-// What the GPUs of a plan hold at the peak of a simulated iteration, as `shardsim run` simulates it.
+// Returns the memory that the GPUs of a plan hold in a simulated iteration, as `shardsim run` simulates it.
 MemoryProfile simulated_memory(const PreparedCase& prepared) {
   const SimulationResult simulated = simulate_case(prepared, prepared.program(), prepared.item.network);
   return memory_profile(prepared.program(), simulated.timeline, prepared.plan, prepared.item.workload);
@@ -69,7 +69,7 @@ Notes memory_need_note(const Known& known) {
                       gib(need.by_model), peak_text(prepared, need))};
 }
 
-// What a plan keeps in host memory, and of how much where that is stated.
+// States the rows that a plan keeps in host memory, and the size of that memory where it is known.
 Notes host_rows_note(const Known& known) {
   const PreparedCase& prepared = *known.prepared;
   if (std::ranges::none_of(prepared.plan.placements, on_host)) return {};
@@ -105,7 +105,7 @@ Notes peak_note(const Known& known) {
       result.memory_profile.fullest(), gib(room), room_text(cluster))};
 }
 
-// What the peak cannot count.
+// Says that the peak lacks activations that nobody can count.
 Notes activations_note(const Known& known) {
   if (known.result->memory_profile.ranks.empty() || tells_dense_activations(known.item.workload.dense)) return {};
   return {

@@ -21,11 +21,6 @@ bool has_both_modules(const Workload& workload) {
   return std::ranges::any_of(workload.tables, [&](const Table& table) { return table.kind != workload.first_kind(); });
 }
 
-double iteration_with(const Case& item, const PreparedCase& prepared) {
-  const PreparedCase other(prepared.scenario, item, prepared.cluster, prepared.plan);
-  return simulate_case(other, other.program(), item.network).timeline.iteration_ms;
-}
-
 // How many sizes of vectors the sequences of each type have that exchange something.
 std::map<Strategy, std::set<std::int64_t>> exchanged_dims(const PreparedCase& prepared) {
   std::map<Strategy, std::set<std::int64_t>> dims;
@@ -37,7 +32,7 @@ std::map<Strategy, std::set<std::int64_t>> exchanged_dims(const PreparedCase& pr
   return dims;
 }
 
-// Of an all-to-all of next to nothing.
+// Returns the time of an all-to-all of next to nothing.
 double shortest_call_ms(const Cluster& cluster) {
   ByteMatrix even;
   even.units = {cluster.world_size()};
@@ -47,7 +42,7 @@ double shortest_call_ms(const Cluster& cluster) {
 
 }  // namespace
 
-// What the iteration would be with the other module, of pooled tables or of sequences, first in the forward pass: with
+// States the iteration with the other module, of pooled tables or of sequences, first in the forward pass: with
 // the same plan, simulated once more. None where that changes less than 3 %, where the workload has one module, and for
 // worlds so large that a second simulation is felt.
 Notes other_order_note(const Known& known) {
@@ -59,7 +54,8 @@ Notes other_order_note(const Known& known) {
     return {};
   Case item = prepared.item;
   item.workload.first_module = other_kind(workload.first_kind());
-  const double ms = iteration_with(item, prepared), change = ms / result.iteration_ms - 1;
+  const double ms = simulated_ms({prepared.scenario, item, prepared.cluster, prepared.plan}),
+               change = ms / result.iteration_ms - 1;
   if (std::abs(change) < kTellingModules) return {};
   return {fmt::format(
       "With the {} module first in the forward pass, an iteration would take {:.4g} ms, {:.2g} % {}, with the same "
@@ -70,8 +66,8 @@ Notes other_order_note(const Known& known) {
       kind_name(*item.workload.first_module))};
 }
 
-// Of a plan whose sequences of several dimensions are exchanged together, as TorchRec's modules are not: how many calls
-// of collectives more those would make, and how long these take at least.
+// Where sequences of several dimensions are exchanged together, as those of TorchRec's modules are not: states how many
+// calls of collectives more the modules would make, and how long these take at least.
 Notes fused_sequences_note(const Known& known) {
   const PreparedCase& prepared = *known.prepared;
   const Workload& workload = prepared.item.workload;

@@ -13,7 +13,7 @@ namespace shardsim {
 
 using Notes = std::vector<std::string>;  // sentences, each a note of its own
 
-// What is known of a case where notes on it are asked for.
+// The facts of a case that are known where notes on it are asked for.
 struct Known {
   const Case& item;
   const PreparedCase* prepared = nullptr;                 // with its cluster, its plan and its Program
@@ -32,8 +32,8 @@ enum class Asker {
   why,      // the case alone
 };
 
-// What a reader of the case's numbers must know beside them: the notes that are meant for `asker`, in the order of the
-// table. Errors: those of a plan that cannot be lowered or simulated, of `check` and `planned`.
+// Returns the notes that are meant for `asker`, which a reader of the case's numbers must know beside them, in the
+// order of the table. Errors: those of a plan that cannot be lowered or simulated, of `check` and `planned`.
 Notes notes_for(Asker asker, const Known& known);
 
 // Makes the sentences of one note; none, or "", where there is nothing to say.

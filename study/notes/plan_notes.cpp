@@ -1,4 +1,4 @@
-// What to know of the plan, and of what its planner or its file states to no effect.
+// Notes on the plan, and on keys of its planner or its file that have no effect.
 
 #include <fmt/format.h>
 
@@ -14,14 +14,7 @@
 namespace shardsim {
 namespace {
 
-// "a, b and 3 more".
-std::string some_tables(const std::vector<std::string>& names) {
-  constexpr std::size_t kShown = 3;
-  std::vector<std::string> shown(names.begin(),
-                                 names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kShown)));
-  const std::string more = names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : "";
-  return fmt::format("{}{}", fmt::join(shown, ", "), more);
-}
+constexpr std::size_t kShown = 3;  // tables
 
 // Names of the tables with a placement that `matches`.
 template <typename Matches>
@@ -74,7 +67,7 @@ bool weighs_by_the_paper(const Tree* planner) {
 
 }  // namespace
 
-// What TorchRec does not offer, or does not say.
+// Says what of the plan TorchRec does not offer, or leaves open.
 Notes own_lowering_note(const Known& known) {
   const Plan& plan = known.prepared->plan;
   const Workload& workload = known.item.workload;
@@ -87,7 +80,7 @@ Notes own_lowering_note(const Known& known) {
         "TorchRec's sequence modules do not have the sharding types table_row_wise, grid_shard and "
         "table_column_wise. Here they exchange rows directly, as row_wise and column_wise do (tables: {}). With "
         "--torchrec-only, planners take no such type.",
-        some_tables(unknown)));
+        first_names(unknown, kShown)));
   }
   const auto cached = tables_where(plan, workload, [](const Placement& placement, const Table&) {
     return placement.compute_kernel == "fused_uvm_caching";
@@ -96,7 +89,7 @@ Notes own_lowering_note(const Known& known) {
   notes.push_back(
       fmt::format("fused_uvm_caching is simulated with a cache that holds {} of a table's rows, the most popular ones "
                   "(tables: {}).",
-                  cache_sizes(plan), some_tables(cached)));
+                  cache_sizes(plan), first_names(cached, kShown)));
   return notes;
 }
 
@@ -129,7 +122,7 @@ Notes bandwidths_note(const Known& known) {
                   furthest.empty() ? "" : ": ", furthest)};
 }
 
-// What the options of TorchRec's planner say of the types of outputs has no effect.
+// The types of outputs that the options of TorchRec's planner state have no effect.
 Notes output_types_note(const Known& known) {
   const Case& item = known.item;
   const Tree* const name = item.planner.find("name");
@@ -147,7 +140,7 @@ Notes idle_caches_note(const Known& known) {
     tables.push_back(known.item.workload.tables[static_cast<std::size_t>(table)].name);
   return {fmt::format(
       "cache_params of the plan file have no effect on tables whose compute kernel has no cache (tables: {}).",
-      some_tables(tables))};
+      first_names(tables, kShown))};
 }
 
 Notes beyond_torchrec_note(const Known& known) {

@@ -61,12 +61,12 @@ std::optional<WithoutDuplicates> without_duplicates(const CaseResult& result, co
   const PreparedCase changed(prepared.scenario, item, Cluster(prepared.cluster), prepared.plan);
   const Program &before = prepared.program(), &after = changed.program();
   return WithoutDuplicates{
-      simulate_case(changed, after, item.network).timeline.iteration_ms,
+      simulated_ms(changed),
       times_fewer(bytes_exchanged(before, OpRole::exchange_ids), bytes_exchanged(after, OpRole::exchange_ids)),
       times_fewer(of_vectors(before), of_vectors(after))};
 }
 
-// What index_dedup would save, where that is telling.
+// States the time that index_dedup would save, where that is telling.
 Notes duplicates_note(const Known& known) {
   if (known.without_duplicates == nullptr) return {};
   const WithoutDuplicates& without = *known.without_duplicates;

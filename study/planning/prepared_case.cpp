@@ -281,6 +281,10 @@ double uncontended_ms(const PreparedCase& prepared) {
   });
 }
 
+double simulated_ms(const PreparedCase& prepared) {
+  return simulate_case(prepared, prepared.program(), prepared.item.network).timeline.iteration_ms;
+}
+
 SimulationResult simulate_case(const PreparedCase& prepared, const Program& program, const Tree& network) {
   return done_in_case(prepared.item, [&] {
     const auto compute = make_compute_model(prepared.item.compute_model);

@@ -116,6 +116,9 @@ class PreparedCase {
 // Milliseconds of an iteration when nothing is contended: the closed form. Errors: those of the simulation.
 double uncontended_ms(const PreparedCase& prepared);
 
+// Milliseconds of an iteration of the case, simulated on its own network. Errors: those of the simulation.
+double simulated_ms(const PreparedCase& prepared);
+
 // Runs a Program of the case on `network` (a map with `name`).
 SimulationResult simulate_case(const PreparedCase& prepared, const Program& program, const Tree& network);
 

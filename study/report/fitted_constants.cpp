@@ -108,7 +108,7 @@ std::string origin_of(const SharedConstants& group) {
 
 std::string few_owners(const std::vector<std::string>& owners) {
   if (owners.size() <= kFewOwners + 1) return join(owners);
-  return fmt::format("{} and {} more", join({owners.begin(), owners.begin() + kFewOwners}), owners.size() - kFewOwners);
+  return first_names(owners, kFewOwners);
 }
 
 Section constants_on_terminal(const std::vector<SharedConstants>& groups) {

@@ -34,8 +34,7 @@ std::string clusters_of(const WorkloadCases& group, Medium medium) {
     if (std::find(names.begin(), names.end(), item->cluster) == names.end()) names.push_back(item->cluster);
   }
   if (medium == Medium::page || names.size() <= kFewClusters + 1) return join(names);
-  return fmt::format("{} and {} more", join({names.begin(), names.begin() + kFewClusters}),
-                     names.size() - kFewClusters);
+  return first_names(names, kFewClusters);
 }
 
 std::string high_water(const CaseResult& item) {

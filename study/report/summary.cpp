@@ -254,7 +254,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>> notes_by_text(cons
 std::string some_names(const std::vector<std::string>& names) {
   constexpr std::size_t kMost = 12;
   if (names.size() <= kMost) return join(names);
-  return fmt::format("{} and {} more", join({names.begin(), names.begin() + kMost / 2}), names.size() - kMost / 2);
+  return first_names(names, kMost / 2);
 }
 
 }  // namespace shardsim

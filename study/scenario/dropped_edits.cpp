@@ -51,13 +51,6 @@ std::string leaf_text(const Leaf& leaf) {
 
 constexpr std::size_t kMostListed = 6;
 
-// "a, b", or the first ones and how many more there are.
-std::string listed(std::vector<std::string> all) {
-  const std::size_t more = all.size() > kMostListed ? all.size() - kMostListed : 0;
-  all.resize(all.size() - more);
-  return join(all) + (more > 0 ? fmt::format(" and {} more", more) : "");
-}
-
 // The key that a setting replaces as a whole; "" where it changes something else.
 std::string replaced_key(const std::string& path) {
   auto [head, rest] = split_head(path);
@@ -115,7 +108,7 @@ class DroppedEdits {
       all.push_back(fmt::format(
           "--set {} replaces the whole {} of {}; dropped with it: {}. Say again behind it what is to stay, for example "
           "--set {}.{}=VALUE",
-          path, key, listed(names), what, path, example));
+          path, key, first_names(names, kMostListed), what, path, example));
     }
   }
 
@@ -142,7 +135,7 @@ class DroppedEdits {
     std::vector<std::string> texts;
     for (const Leaf& leaf : leaves_of(was))
       if (std::ranges::find(lost, leaf.path) != lost.end()) texts.push_back(leaf_text(leaf));
-    return listed(texts);
+    return first_names(texts, kMostListed);
   }
 
   const std::string& path_;

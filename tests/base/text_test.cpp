@@ -78,6 +78,12 @@ TEST_CASE("plain text is well-formed UTF-8 without control characters") {
   CHECK_FALSE(is_plain_text(std::string_view("ab\0c", 4), at));
 }
 
+TEST_CASE("of many names the first ones stand for all") {
+  CHECK(first_names({}, 2).empty());
+  CHECK(first_names({"a", "b"}, 2) == "a, b");
+  CHECK(first_names({"a", "b", "c", "d"}, 2) == "a, b and 2 more");
+}
+
 TEST_CASE("thousands are marked") {
   CHECK(with_thousands(0) == "0");
   CHECK(with_thousands(999) == "999");

@@ -7,7 +7,7 @@
 
 namespace shardsim {
 
-// Of the files beside this one.
+// The files beside this one define these.
 FamilyMaker make_explicit, make_log_normal, make_piecewise_power_law, make_steps, make_uniform, make_zipf,
     make_zipf_mandelbrot;
 

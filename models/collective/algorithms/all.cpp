@@ -8,7 +8,7 @@
 
 namespace shardsim {
 
-// Of the files beside this one.
+// The files beside this one define these.
 CollectiveExpander expand_direct, expand_nccl, expand_ring, expand_tree, expand_two_level;
 
 namespace {

@@ -62,8 +62,8 @@ Seconds shown_latency(const NcclTime& chosen, const OverheadSpec& overhead) {
 
 }  // namespace
 
-// What NCCL's own cost model chooses, with its latency and bandwidth (all_reduce, reduce_scatter, all_gather,
-// broadcast); GPUs only.
+// The algorithm that NCCL's own cost model chooses, with its latency and bandwidth (all_reduce, reduce_scatter,
+// all_gather, broadcast); GPUs only.
 CollectiveLoads expand_nccl(const CollectiveCall& call, const Cluster& cluster) {
   if (cluster.spec().device == "cpu")
     throw input_error({"collective algorithm"}, "NCCL runs on GPUs, and this cluster has none", "Use auto, or ring");

@@ -11,7 +11,7 @@
 
 namespace shardsim {
 
-// Of the files beside this one.
+// The files beside this one define these.
 LengthMaker make_fixed_lengths, make_geometric_lengths, make_histogram_lengths, make_log_normal_lengths,
     make_negative_binomial_lengths, make_poisson_lengths, make_uniform_lengths;
 

@@ -169,7 +169,7 @@ std::size_t typical(const Execution& execution, const JobWindow::Measured& measu
   return *best;
 }
 
-// What set the length of that iteration, beside the other jobs.
+// Returns the operations that set the length of that iteration, beside the other jobs.
 CriticalPath path_of(const Lane& lane, std::size_t iteration) {
   const IterationWorks works(lane.works);
   PastRun past{lane.run.program, works, lane.classes, lane.run.cluster};

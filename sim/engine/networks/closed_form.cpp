@@ -41,7 +41,8 @@ class ClosedFormSession : public NetworkSession {
   }
 
  private:
-  // Of transfers that started one after the other and end together, as those on the like ports of a node do.
+  // The common end of transfers that started one after the other and end together, as those on the like ports of a node
+  // do.
   struct End {
     double when = 0;
     TransferId first = 0;

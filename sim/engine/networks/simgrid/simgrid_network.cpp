@@ -131,7 +131,7 @@ class SimgridSession : public NetworkSession {
   }
 
  private:
-  // Whether a transfer ended before `until`.
+  // True when a transfer ended before `until`.
   bool wait(Seconds until) {
     if (std::isinf(until.value)) {
       wake_->acquire();

@@ -144,12 +144,12 @@ Document judgement_document(const Judgement& judgement, Medium medium) {
   overall.style = Section::Heading::as_it_is;
   Document document;
   if (medium == Medium::terminal) {
-    document.blocks = {legend, std::move(systems), std::move(overall), Section{"", {summary}}};
+    document.blocks = {std::move(systems), std::move(overall), Section{"", {legend}}, Section{"", {summary}}};
     return document;
   }
   document.title = "Collectives: predicted against measured";
   document.origin = fmt::format("{}, map {}, shardsim {}", judgement.measurements, judgement.map, version());
-  document.blocks = {summary, legend, std::move(overall), charts_section(judgement), std::move(systems)};
+  document.blocks = {summary, std::move(overall), legend, charts_section(judgement), std::move(systems)};
   return document;
 }
 

@@ -101,8 +101,9 @@ struct Document {
   void add(Section section);
 };
 
-// A section with a table and what is to be said before it; without blocks when the table has no rows.
-Section table_section(std::string heading, std::string caption, Sheet sheet);
+// A section with a table, and below it a legend, for whoever has seen the numbers and wants to know what the columns
+// mean; without blocks when the table has no rows.
+Section table_section(std::string heading, std::string legend, Sheet sheet);
 
 // For a terminal: lines of at most `width` columns, at least 40, each ending in a line feed. `colour`: headings bold,
 // quiet rows faint; meaning never rests on colour alone. Charts are left out.

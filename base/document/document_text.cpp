@@ -386,11 +386,11 @@ void Document::add(Section section) {
   if (!section.blocks.empty()) blocks.emplace_back(std::move(section));
 }
 
-Section table_section(std::string heading, std::string caption, Sheet sheet) {
+Section table_section(std::string heading, std::string legend, Sheet sheet) {
   Section section{std::move(heading), {}};
   if (sheet.rows.empty()) return section;
-  if (!caption.empty()) section.blocks.emplace_back(Paragraph{std::move(caption), Paragraph::Role::caption});
   section.blocks.emplace_back(std::move(sheet));
+  if (!legend.empty()) section.blocks.emplace_back(Paragraph{std::move(legend), Paragraph::Role::caption});
   return section;
 }
 

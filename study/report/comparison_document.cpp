@@ -290,12 +290,12 @@ Document comparison_document(const ComparisonReport& report, Medium medium) {
     if (report.tolerance_pct) document.blocks.emplace_back(tolerance_verdict(report));
     if (!one) document.add(overview(report));
   }
-  document.blocks.emplace_back(Paragraph{legend_of_times(sides_of(report)), Role::caption});
   for (std::size_t i = 0; i < report.cases.size(); ++i) {
     Section section = case_section(report.cases[i], report, medium, fmt::format("case{}", i));
     section.folded = i > 0;
     document.add(std::move(section));
   }
+  document.add({"", {Paragraph{legend_of_times(sides_of(report)), Role::caption}}});
   document.add(notes_section(without_partner(report), ""));
   return document;
 }

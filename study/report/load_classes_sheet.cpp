@@ -92,8 +92,8 @@ Section load_classes_section(const StudyResult& study) {
       add_classes(sheet, item);
   Section section = table_section(
       "Which ranks look up equally many rows",
-      "In large worlds: how many rows a rank looks up in one iteration, and the ranks that do, the fullest "
-      "first; of many classes those of most lookups, of the median rank and of fewest. "
+      "In large worlds. lookups: the rows that a rank looks up in one iteration, the fullest ranks first; of many "
+      "classes those of most lookups, of the median rank and of fewest. "
       "\"0-56:8\" are ranks 0, 8, ... 56.",
       sheet);
   section.folded = true;

@@ -68,12 +68,12 @@ Section memory_section(const StudyResult& study) {
   for (const CaseResult& item : study.cases) {
     if (!item.memory_profile.ranks.empty()) add_memory(sheet, item);
   }
-  Section section =
-      table_section("Memory at its peak",
-                    "What the fullest GPU of each case holds at its simulated peak, and what the memory model counts "
-                    "for that GPU. A buffer counts from the start of the operation that writes it to the end of the "
-                    "last one that reads it.",
-                    sheet);
+  Section section = table_section(
+      "Memory at its peak",
+      "simulated: the memory that the fullest GPU of each case holds at its simulated peak. memory model: "
+      "the memory that the model counts for that GPU. A buffer counts from the start of the operation that "
+      "writes it to the end of the last one that reads it.",
+      sheet);
   section.folded = has_many_cases(study);
   return section;
 }

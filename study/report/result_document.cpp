@@ -32,7 +32,7 @@ Section cases_on_terminal(const StudyResult& study) {
   }
   Section section = cases_section(study, Medium::terminal);
   if (section.blocks.empty())
-    section.blocks = {Paragraph{cases_legend(study, Medium::terminal)}, cases_sheet(study, Medium::terminal)};
+    section.blocks = {cases_sheet(study, Medium::terminal), Paragraph{cases_legend(study, Medium::terminal)}};
   return section;
 }
 
@@ -61,8 +61,8 @@ Section cross_check_on_terminal(const StudyResult& study) {
   }
   const Sheet worst = worst_sheet(study);
   if (worst.rows.empty()) return section;
-  section.blocks.emplace_back(Paragraph{worst_legend()});
   section.blocks.emplace_back(worst);
+  section.blocks.emplace_back(Paragraph{worst_legend()});
   return section;
 }
 

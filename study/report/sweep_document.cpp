@@ -172,7 +172,7 @@ std::string points_legend(const SweepResult& result, bool page) {
                      " GiB: memory of the fullest GPU at its simulated peak.";
   if (std::ranges::any_of(result.results, &PointResult::runs_out_of_memory)) text += " over: more than a GPU has.";
   if (has_host_rows(result)) text += " +host: rows stand in the host memory of its nodes, too (host_gib in sweep.csv).";
-  if (has_cost(result)) text += " cost: of a million samples" + currency_legend(result);
+  if (has_cost(result)) text += " cost: the price of a million samples" + currency_legend(result);
   if (has_scaling(result)) {
     text +=
         " scaling: samples per second and GPU, in % of those of the smallest world of the same machine with the same "

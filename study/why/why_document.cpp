@@ -152,7 +152,7 @@ void add_help(Document& document, const Help& help) {
                                   elasticities_sheet(help));
   for (const std::string& remark : help.remarks) section.blocks.emplace_back(Paragraph{remark});
   document.add(std::move(section));
-  document.add(table_section("And if", "Simulated, the plan kept.", supposed_sheet(help)));
+  document.add(table_section("And if", "All of these are simulated, with the plan kept.", supposed_sheet(help)));
 }
 
 }  // namespace
@@ -193,8 +193,8 @@ Document why_document(const Why& why, const Help* help, const std::string& case_
   if (help != nullptr) add_help(document, *help);
   document.add(table_section("Critical path", path_legend(why, most), path_sheet(why, most)));
   document.add(table_section("Tables",
-                             "What each table costs on that path, in ms. Fused operations are divided among the tables "
-                             "by their parts of the work.",
+                             "ms: the cost of each table on the critical path. Fused operations are divided among the "
+                             "tables by their parts of the work.",
                              table_parts_sheet(why, most)));
   document.add(table_section("Collectives",
                              "on path: start and transfer on the path. transfer, waiting: as in the table of `shardsim "

@@ -154,7 +154,7 @@ Document kernel_document(const KernelJudgement& judgement, Medium medium) {
   kinds.style = Section::Heading::as_it_is;
   Document document;
   if (medium == Medium::terminal) {
-    document.blocks = {legend, std::move(gpus), std::move(kinds)};
+    document.blocks = {std::move(gpus), std::move(kinds), Section{"", {legend}}};
     document.add(out_section(judgement));
     document.blocks.emplace_back(Section{"", {summary}});
     return document;
@@ -162,7 +162,7 @@ Document kernel_document(const KernelJudgement& judgement, Medium medium) {
   document.title = "Kernels: predicted against measured";
   document.origin = fmt::format("{}, map {}, compute model {}, constants {}, shardsim {}", judgement.measurements,
                                 judgement.map, judgement.model, judgement.constants, version());
-  document.blocks = {summary, legend, std::move(kinds), kernel_charts(judgement), std::move(gpus)};
+  document.blocks = {summary, std::move(kinds), legend, kernel_charts(judgement), std::move(gpus)};
   document.add(table_section("Every row", "", every_row(judgement)));
   document.add(out_section(judgement));
   return document;

@@ -184,11 +184,11 @@ TEST_CASE("one document stands on a terminal, in Markdown and on a page") {
   document.add(silent);
   document.add(table_section("Empty", "Nothing.", {}));
   const std::string table = "  name    time ms\na\n  first       9.5\n  second    120.0\n";
-  CHECK(document_text(document, 80, false) == "Run\nAll is well: 3 ms.\n\nTIMES, slowest last\nIn ms.\n" + table +
-                                                  "\na_name\nNote: plan: it is <slow>\n\n" + table);
+  CHECK(document_text(document, 80, false) == "Run\nAll is well: 3 ms.\n\nTIMES, slowest last\n" + table +
+                                                  "In ms.\n\na_name\nNote: plan: it is <slow>\n\n" + table);
   const std::string markdown = "| name | time ms |\n| --- | --- |\n| **a** |  |\n| first | 9.5 |\n| second | 120.0 |\n";
-  CHECK(document_markdown(document, 2) == "# Run\n\nAll is well: 3 ms.\n\n## Times, slowest last\n\nIn ms.\n\n" +
-                                              markdown + "\n## a_name\n\n- **plan**: it is <slow>\n\n## Ranks\n\n" +
+  CHECK(document_markdown(document, 2) == "# Run\n\nAll is well: 3 ms.\n\n## Times, slowest last\n\n" + markdown +
+                                              "\nIn ms.\n\n## a_name\n\n- **plan**: it is <slow>\n\n## Ranks\n\n" +
                                               markdown);
   const std::string page = document_html(document, [](const Chart& chart) { return "[" + chart.id + "]"; });
   CHECK(page.find("<h1>Run</h1>") != std::string::npos);

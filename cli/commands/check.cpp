@@ -67,7 +67,7 @@ void check_case(const Case& item, const Scenario& scenario, const PlanWatch& wat
     check_program(prepared.program(), item.place);
     make_network(item.network);
     // The closed form is quick, and expands every collective as the simulation would.
-    simulate_case(prepared, prepared.program(), named_map("closed_form"));
+    simulate_case(prepared, *ResolvedCase::uncontended());
     add_notes(checked.notes, item.name, notes_for(Asker::check, {item, &prepared}));
   } catch (const Error& error) {
     if (checked.findings.empty() || error.failure() == Failure::input) checked.failure = error.failure();

@@ -173,12 +173,16 @@ int RowDraws::at_quantile(double share) const {
   return any() ? nearest(quantile(loads_, share)) : 1;
 }
 
+LoweringOptions RowDraws::placed(LoweringOptions options) const {
+  if (!options.load.placement && !options.row_draw) options.row_draw = typical();
+  return options;
+}
+
 LoweringOptions with_placed_rows(LoweringOptions options, const Plan& plan, const Workload& workload, int world_size) {
   if (options.load.placement || options.row_draw) return options;
   LoweringOptions planned = options;
   planned.observed_payload = false;  // what is observed of a plan does not move its rows
-  options.row_draw = RowDraws(plan, workload, world_size, planned).typical();
-  return options;
+  return RowDraws(plan, workload, world_size, planned).placed(std::move(options));
 }
 
 }  // namespace shardsim

@@ -40,6 +40,8 @@ class RowDraws {
   // Draws, for LoweringOptions::row_draw: of the load that is nearest to the mean; of the load that `share` of all
   // draws are below.
   int typical() const;
+  // `options` with the rows where they lie: as they say already, as the load fixes it, else as typically drawn.
+  LoweringOptions placed(LoweringOptions options) const;
   int at_quantile(double share) const;
 
   // [draw] ln of the time of an iteration, over that of the typical draw. `time`, in any unit, is asked for three
@@ -56,7 +58,7 @@ class RowDraws {
   std::vector<double> loads_;
 };
 
-// `options` with the rows where they lie: as they say already, as the load fixes it, else as typically drawn.
+// As RowDraws::placed(), of the draws of this plan.
 LoweringOptions with_placed_rows(LoweringOptions options, const Plan& plan, const Workload& workload, int world_size);
 
 }  // namespace shardsim

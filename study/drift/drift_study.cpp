@@ -98,26 +98,24 @@ struct DriftIteration {
   MemoryNeed memory;
 };
 
-MemoryNeed memory_need(const Case& item, const Cluster& cluster, const Plan& plan, const Program& program,
-                       const Timeline& timeline) {
-  const auto model = make_memory_model(item.memory_model);
-  return {std::ranges::max(memory_per_rank(plan, item.workload, cluster, *model)),
-          memory_profile(program, timeline, plan, item.workload).highest().bytes(), model->counts_buffers()};
+MemoryNeed memory_need(const PreparedCase& prepared, const Program& program, const Timeline& timeline) {
+  const Workload& workload = prepared.item.workload;
+  const MemoryModel& model = prepared.memory();
+  return {std::ranges::max(memory_per_rank(prepared.plan, workload, prepared.cluster, model)),
+          memory_profile(program, timeline, prepared.plan, workload).highest().bytes(), model.counts_buffers()};
 }
 
-DriftIteration drift_iteration(const Case& item, const Cluster& cluster, const Plan& plan, bool rotated,
-                               const IterationJudge& judge) {
+DriftIteration drift_iteration(const Case& item, const std::shared_ptr<const Cluster>& cluster, const Plan& plan,
+                               bool rotated, const IterationJudge& judge) {
   const Scenario scenario;
-  const Program program = make_program(item, cluster, plan, scenario, rotated);
-  const auto compute = make_compute_model(item.compute_model);
-  const auto works = expand_ops(program, cluster, *compute, item.algorithms);
-  const SteadyIteration iteration =
-      steady_iteration(program, cluster, works, *make_network(item.network), engine_options(item));
+  const PreparedCase prepared(scenario, item, cluster, plan);
+  const Program program = rotated ? prepared.observed_program() : prepared.program();
+  const SteadyIteration iteration = prepared.steady(program);
   const double ms = iteration.time.ms();
-  DrawnSpread spread{0, placement_log_times(item, cluster, plan, rotated ? std::nullopt : std::optional(ms))};
+  DrawnSpread spread{0, prepared.placement_log_times(rotated ? std::nullopt : std::optional(ms))};
   const std::vector<PathTime> path = path_times(program, iteration.path);
   return {ms, judge.wordless_interval(item, {ms, iteration.timeline, path, std::move(spread)}),
-          memory_need(item, cluster, plan, program, iteration.timeline)};
+          memory_need(prepared, program, iteration.timeline)};
 }
 
 // The share of a row that a rank holds.
@@ -170,7 +168,12 @@ class DayRun {
  public:
   DayRun(const Scenario& scenario, const Case& item, const DriftOptions& options, const Plan& first,
          const IterationJudge& judge, int day)
-      : scenario_(scenario), options_(options), judge_(judge), item_(item), cluster_(cluster_of(item)) {
+      : scenario_(scenario),
+        options_(options),
+        judge_(judge),
+        item_(item),
+        shared_cluster_(std::make_shared<const Cluster>(cluster_of(item))),
+        cluster_(*shared_cluster_) {
     result_.day = day;
     item_.workload = workload_on(item.workload, options, day);
     kept_ = kept_plan(first, item.workload, item_.workload);
@@ -183,13 +186,13 @@ class DayRun {
       Table& table = frozen.workload.tables[t];
       if (fits_pattern(table.name, options_.tables)) rotate(table, tiers_of_table(static_cast<int>(t)), stays_);
     }
-    const DriftIteration kept = drift_iteration(frozen, cluster_, kept_, frozen.workload.has_runtime(), judge_);
+    const DriftIteration kept = drift_iteration(frozen, shared_cluster_, kept_, frozen.workload.has_runtime(), judge_);
     result_.frozen_ms = kept.ms;
     result_.frozen_low_ms = kept.interval.low_ms;
     result_.frozen_high_ms = kept.interval.high_ms;
     result_.frozen_bytes = kept.memory.judged();
     result_.frozen_fits = has_room(kept);
-    if (result_.frozen_fits) offer("kept cuts", kept_, drift_iteration(item_, cluster_, kept_, false, judge_));
+    if (result_.frozen_fits) offer("kept cuts", kept_, drift_iteration(item_, shared_cluster_, kept_, false, judge_));
     try_planners();
     if (result_.frozen_fits && kept.ms < best_.ms * (1 - kNoise)) offer(kKeptPlan, kept_, kept);
     if (!result_.best_fits) return result_;
@@ -229,7 +232,7 @@ class DayRun {
       item_.planner = planner;
       try {
         Plan plan = make_plan(item_, cluster_, scenario_.seed, {});
-        const DriftIteration iteration = drift_iteration(item_, cluster_, plan, false, judge_);
+        const DriftIteration iteration = drift_iteration(item_, shared_cluster_, plan, false, judge_);
         offer(planner.find("name")->scalar, std::move(plan), iteration);
       } catch (const Error& error) {
         if (error.failure() != Failure::infeasible) throw;  // a day on which it has no plan
@@ -260,7 +263,8 @@ class DayRun {
   const DriftOptions& options_;
   const IterationJudge& judge_;
   Case item_;
-  Cluster cluster_;
+  std::shared_ptr<const Cluster> shared_cluster_;
+  const Cluster& cluster_;
   Plan kept_, best_plan_;
   double stays_ = 1;
   DriftIteration best_;

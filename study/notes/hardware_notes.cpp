@@ -17,11 +17,9 @@ constexpr double kTellingOrder = 1e-3;  // of an iteration
 
 // A second simulation of the Program, on a sound cluster, with what the sentence about it needs.
 CaseResult simulated_on(const Cluster& cluster, const PreparedCase& prepared) {
-  const Case& item = prepared.item;
   const Program& program = prepared.program();
-  const auto compute = make_compute_model(item.compute_model);
-  const auto network = make_network(item.network);
-  SimulationResult simulated = simulate(program, cluster, *compute, *network, engine_options(item));
+  const ResolvedCase sound(prepared.item, std::make_shared<const Cluster>(cluster));
+  SimulationResult simulated = sound.simulated(program, *sound.network());
   CaseResult result;
   result.timeline = std::move(simulated.timeline);
   result.iteration_ms = result.timeline.iteration_ms;

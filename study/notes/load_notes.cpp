@@ -89,9 +89,8 @@ class Advice {
         whole_table(index, table, Strategy::data_parallel, {all_ranks(prepared_.cluster.world_size())});
     const double shorter = shorter_pct({copies});
     if (shorter < kTelling) return "";
-    const PlacementMemory more = make_memory_model(prepared_.item.memory_model)
-                                     ->on_ranks(copies, prepared_.item.workload, prepared_.cluster)
-                                     .front();
+    const PlacementMemory more =
+        prepared_.memory().on_ranks(copies, prepared_.item.workload, prepared_.cluster).front();
     return fmt::format(
         " Replicating table '{}' (data_parallel) makes the iteration {:.0f} % shorter by the estimate without "
         "contention, and every rank has room for its {}. {}",
@@ -144,7 +143,7 @@ class Advice {
     const Case& item = prepared_.item;
     try {
       check_constraints(plan, item.workload, item.constraints, "the advice");
-      check_memory(plan, item.workload, prepared_.cluster, *make_memory_model(item.memory_model));
+      check_memory(plan, item.workload, prepared_.cluster, prepared_.memory());
       if (!now_ms_) now_ms_ = uncontended_ms(prepared_);
       return 100 * (1 - uncontended_ms(prepared_.with_plan(std::move(plan))) / *now_ms_);
     } catch (const Error&) {

@@ -32,7 +32,7 @@ std::string over_note(const CaseResult& result, const Cluster& cluster, std::int
 
 // Returns the memory that the GPUs of a plan hold in a simulated iteration, as `shardsim run` simulates it.
 MemoryProfile simulated_memory(const PreparedCase& prepared) {
-  const SimulationResult simulated = simulate_case(prepared, prepared.program(), prepared.item.network);
+  const SimulationResult simulated = simulate_case(prepared, *prepared.network());
   return memory_profile(prepared.program(), simulated.timeline, prepared.plan, prepared.item.workload);
 }
 
@@ -61,10 +61,10 @@ std::string room_text(const Cluster& cluster) {
 // A plan that fits by the memory model may still run out of memory.
 Notes memory_need_note(const Known& known) {
   const PreparedCase& prepared = *known.prepared;
-  const auto model = make_memory_model(prepared.item.memory_model);
+  const MemoryModel& model = prepared.memory();
   const std::vector<std::int64_t> bytes =
-      memory_per_rank(prepared.plan, prepared.item.workload, prepared.cluster, *model);
-  const MemoryNeed need{std::ranges::max(bytes), std::nullopt, model->counts_buffers()};
+      memory_per_rank(prepared.plan, prepared.item.workload, prepared.cluster, model);
+  const MemoryNeed need{std::ranges::max(bytes), std::nullopt, model.counts_buffers()};
   return {fmt::format("Of {}, the fullest holds {:.4g} GiB by the memory model, and {}.", room_text(prepared.cluster),
                       gib(need.by_model), peak_text(prepared, need))};
 }
@@ -73,9 +73,8 @@ Notes memory_need_note(const Known& known) {
 Notes host_rows_note(const Known& known) {
   const PreparedCase& prepared = *known.prepared;
   if (std::ranges::none_of(prepared.plan.placements, on_host)) return {};
-  const auto model = make_memory_model(prepared.item.memory_model);
   const std::vector<double> nodes =
-      host_memory_of_nodes(prepared.plan, prepared.item.workload, prepared.cluster, *model);
+      host_memory_of_nodes(prepared.plan, prepared.item.workload, prepared.cluster, prepared.memory());
   const auto fullest = std::ranges::max_element(nodes);
   if (fullest == nodes.end() || *fullest <= 0) return {};
   const std::string taken =

@@ -54,7 +54,7 @@ Notes other_order_note(const Known& known) {
     return {};
   Case item = prepared.item;
   item.workload.first_module = other_kind(workload.first_kind());
-  const double ms = simulated_ms({prepared.scenario, item, prepared.cluster, prepared.plan}),
+  const double ms = simulated_ms({prepared.scenario, item, prepared.shared_cluster(), prepared.plan}),
                change = ms / result.iteration_ms - 1;
   if (std::abs(change) < kTellingModules) return {};
   return {fmt::format(

@@ -58,7 +58,7 @@ std::optional<WithoutDuplicates> without_duplicates(const CaseResult& result, co
   if (!is_asked(result, prepared)) return std::nullopt;
   Case item = prepared.item;
   for (Table& table : item.workload.tables) table.index_dedup = table.kind == TableKind::sequence;
-  const PreparedCase changed(prepared.scenario, item, Cluster(prepared.cluster), prepared.plan);
+  const PreparedCase changed(prepared.scenario, item, prepared.shared_cluster(), prepared.plan);
   const Program &before = prepared.program(), &after = changed.program();
   return WithoutDuplicates{
       simulated_ms(changed),

@@ -48,42 +48,35 @@ void fields(auto& visit, MaybeConst<TrialFigures> auto& trial) {
   visit(trial.ms, trial.peak_bytes);
 }
 
-// Simulates one plan of a case after the other.
-struct PlanTrials {
-  const Case& item;
-  const Cluster& cluster;
-  std::shared_ptr<KnownShares> known = std::make_shared<KnownShares>();
+// For cases that do not outlive the caller's cluster.
+std::shared_ptr<const Cluster> lent(const Cluster& cluster) {
+  return {std::shared_ptr<void>(), &cluster};
+}
 
-  double iteration_ms(const Plan& plan, const Tree& network) const {
-    const Scenario scenario;  // its seed is all that a Program takes of it, and times do not depend on it
-    const Program program = make_program(item, cluster, plan, scenario, false, known);
-    const auto compute = make_compute_model(item.compute_model);
-    const std::vector<OpWork> works = expand_ops(program, cluster, *compute, item.algorithms);
-    return iteration_time(program, cluster, works, *make_network(network), engine_options(item)).ms();
-  }
-  TrialFigures trial(const Plan& plan) const {
-    const Scenario scenario;
-    const Program program = make_program(item, cluster, plan, scenario, false, known);
-    const auto compute = make_compute_model(item.compute_model);
-    const std::vector<OpWork> works = expand_ops(program, cluster, *compute, item.algorithms);
-    const SteadyIteration iteration =
-        steady_iteration(program, cluster, works, *make_network(item.network), engine_options(item));
-    return {iteration.time.ms(), memory_profile(program, iteration.timeline, plan, item.workload).highest().bytes()};
-  }
-  // With its rows as typically drawn for it alone: what is typical of all together, a planner does not know yet.
-  PlacementLoad load(const Placement& placement) const {
-    const LoweringOptions options{false, item.overlap, item.load, known};
-    const Plan alone{{placement}};
-    return placement_load(placement, item.workload, cluster,
-                          with_placed_rows(options, alone, item.workload, cluster.world_size()));
-  }
-};
+double iteration_ms(const PreparedCase& tried, Network& network) {
+  return tried.time(tried.program(), network).ms();
+}
+
+TrialFigures trial(const PreparedCase& tried) {
+  const SteadyIteration iteration = tried.steady(tried.program());
+  const MemoryProfile memory = memory_profile(tried.program(), iteration.timeline, tried.plan, tried.item.workload);
+  return {iteration.time.ms(), memory.highest().bytes()};
+}
+
+// With its rows as typically drawn for it alone: what is typical of all together, a planner does not know yet.
+PlacementLoad typical_load(const Placement& placement, const Case& item, const Cluster& cluster,
+                           const std::shared_ptr<KnownShares>& known) {
+  const LoweringOptions options{false, item.overlap, item.load, known};
+  const Plan alone{{placement}};
+  return placement_load(placement, item.workload, cluster,
+                        with_placed_rows(options, alone, item.workload, cluster.world_size()));
+}
 
 // In a process of its own, for SimGrid allows one engine in each.
 template <typename Of>
-auto simulated_apart(const PlanTrials& trials, const std::function<bool()>& interrupted, Of of) {
+auto simulated_apart(const Case& item, const std::function<bool()>& interrupted, Of of) {
   const auto simulated = [&] { return packed(of()); };
-  return unpacked<decltype(of())>(run_in_workers({{trials.item.name, simulated}}, {1, {}, interrupted}).front());
+  return unpacked<decltype(of())>(run_in_workers({{item.name, simulated}}, {1, {}, interrupted}).front());
 }
 
 constexpr std::size_t kMostTableRanks = 100'000'000;  // a plan lists the holders of every table: 4 bytes each and more
@@ -98,10 +91,6 @@ void require_reasonable_plan(const Case& item, const Cluster& cluster) {
 
 }  // namespace
 
-Cluster cluster_of(const Case& item) {
-  return item.job ? Cluster(item.cluster, item.job->nodes) : Cluster(item.cluster);
-}
-
 Error in_case(const Case& item, const Error& error) {
   if (!error.place().source.empty()) return error;
   const bool in_file = !item.plan_file.empty() && error.failure() == Failure::input;
@@ -113,33 +102,37 @@ Error in_case(const Case& item, const Error& error) {
 Plan unchecked_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {
   if (!item.plan_file.empty()) return read_plan_file(item.plan_file, item.workload, cluster);
   require_reasonable_plan(item, cluster);
-  const auto memory = make_memory_model(item.memory_model);
-  const auto compute = make_compute_model(item.compute_model);
-  const Tree closed_form = named_map("closed_form");
-  const PlanTrials trials{item, cluster};
-  PlannerContext context{*memory, seed, {}};
+  const Scenario scenario;  // its seed is all that a Program takes of it, and times do not depend on it
+  const PreparedCase unplanned(scenario, item, lent(cluster), {});
+  const MemoryModel& memory = unplanned.memory();
+  const auto known = std::make_shared<KnownShares>();
+  PlannerContext context{memory, seed, {}};
   context.simulated_bandwidths = [&] { return simulated_bandwidths(item.workload, cluster); };
   context.simulate = [&](const Plan& plan) {
-    const auto ms = [&] { return trials.iteration_ms(plan, item.network); };
-    return Seconds{simulated_apart(trials, watch.interrupted, ms) * 1e-3};
+    const PreparedCase tried = unplanned.with_plan(plan);
+    const auto ms = [&] { return iteration_ms(tried, *tried.network()); };
+    return Seconds{simulated_apart(item, watch.interrupted, ms) * 1e-3};
   };
   context.trial = [&](const Plan& plan) {
-    const TrialFigures trial = simulated_apart(trials, watch.interrupted, [&] { return trials.trial(plan); });
-    return PlanTrial{Seconds{trial.ms * 1e-3}, trial.peak_bytes};
+    const PreparedCase tried = unplanned.with_plan(plan);
+    const TrialFigures figures = simulated_apart(item, watch.interrupted, [&] { return trial(tried); });
+    return PlanTrial{Seconds{figures.ms * 1e-3}, figures.peak_bytes};
   };
   context.note = watch.note;
   context.check_stop = [&] { throw_if_interrupted(watch.interrupted); };
-  context.load = [&](const Placement& placement) { return trials.load(placement); };
-  context.compute = compute.get();
+  context.load = [&](const Placement& placement) { return typical_load(placement, item, cluster, known); };
+  context.compute = &unplanned.compute();
   context.outline = [&](const Plan& plan) {
-    return iteration_outline(plan, item.workload, cluster, *compute, item.overlap,
+    return iteration_outline(plan, item.workload, cluster, unplanned.compute(), item.overlap,
                              item.software ? &*item.software : nullptr);
   };
-  context.estimate = [&](const Plan& plan) { return Seconds{trials.iteration_ms(plan, closed_form) * 1e-3}; };
+  context.estimate = [&](const Plan& plan) {
+    return Seconds{iteration_ms(unplanned.with_plan(plan), *ResolvedCase::uncontended()) * 1e-3};
+  };
   context.figure = watch.figure;
   context.trained_on = watch.trained_on;
   if (!item.constraints.by_table.empty()) context.constraints = &item.constraints;
-  check_constraints_fit(item.constraints, item.workload, cluster, *memory);
+  check_constraints_fit(item.constraints, item.workload, cluster, memory);
   return make_planner(item.planner)->plan(item.workload, cluster, context);
 }
 
@@ -188,12 +181,10 @@ LoweringOptions lowering_options(const Case& item, bool observed_payload) {
   return options;
 }
 
-Program make_program(const Case& item, const Cluster& cluster, const Plan& plan, const Scenario& scenario,
-                     bool observed_payload, std::shared_ptr<KnownShares> known, std::optional<int> row_draw) {
-  LoweringOptions options = lowering_options(item, observed_payload);
-  options.known = std::move(known);
-  options.row_draw = row_draw;
-  options = with_placed_rows(std::move(options), plan, item.workload, cluster.world_size());
+namespace {
+
+Program lowered_case(const Case& item, const Cluster& cluster, const Plan& plan, const Scenario& scenario,
+                     const LoweringOptions& options) {
   Program program = lower(plan, item.workload, cluster, options);
   program.scenario = scenario.path;
   program.case_name = item.name;
@@ -201,96 +192,84 @@ Program make_program(const Case& item, const Cluster& cluster, const Plan& plan,
   return program;
 }
 
-namespace {
-
-std::vector<double> log_times_of(const RowDraws& draws, const Case& item, const Cluster& cluster, const Plan& plan,
-                                 std::optional<double> typical_ms, const std::shared_ptr<KnownShares>& known) {
-  const auto compute = make_compute_model(item.compute_model);
-  const auto network = make_network(runs_once(item.network) ? named_map("fair_queues") : item.network);
-  return draws.log_times([&](int draw) {
-    if (typical_ms && draw == draws.typical()) return *typical_ms;
-    const Program program = make_program(item, cluster, plan, Scenario{}, false, known, draw);
-    const std::vector<OpWork> works = expand_ops(program, cluster, *compute, item.algorithms);
-    return iteration_time(program, cluster, works, *network, engine_options(item)).ms();
-  });
-}
-
-RowDraws draws_of(const Case& item, const Cluster& cluster, const Plan& plan,
-                  const std::shared_ptr<KnownShares>& known) {
-  LoweringOptions options = lowering_options(item, false);
-  options.known = known;
-  return {plan, item.workload, cluster.world_size(), options};
-}
-
 }  // namespace
 
-std::vector<double> placement_log_times(const Case& item, const Cluster& cluster, const Plan& plan,
-                                        std::optional<double> typical_ms) {
-  const auto known = std::make_shared<KnownShares>();
-  return log_times_of(draws_of(item, cluster, plan, known), item, cluster, plan, typical_ms, known);
-}
-
-EngineOptions engine_options(const Case& item) {
-  return {item.iterations, item.steady, item.algorithms};
+Program make_program(const Case& item, const Cluster& cluster, const Plan& plan, const Scenario& scenario,
+                     bool observed_payload) {
+  return lowered_case(
+      item, cluster, plan, scenario,
+      with_placed_rows(lowering_options(item, observed_payload), plan, item.workload, cluster.world_size()));
 }
 
 PreparedCase::PreparedCase(const Scenario& of, const Case& one, Cluster on, Plan planned)
     : PreparedCase(of, one, std::make_shared<const Cluster>(std::move(on)), std::move(planned)) {}
 
 PreparedCase::PreparedCase(const Scenario& of, const Case& one, std::shared_ptr<const Cluster> on, Plan planned)
-    : scenario(of),
-      item(one),
-      shared_(std::move(on)),
-      cluster(*shared_),
+    : ResolvedCase(one, std::move(on)),
+      scenario(of),
       plan(std::move(planned)),
       known_(std::make_shared<KnownShares>()) {}
 
+PreparedCase::PreparedCase(const PreparedCase& like, Plan planned)
+    : ResolvedCase(like), scenario(like.scenario), plan(std::move(planned)), known_(like.known_) {}
+
 PreparedCase PreparedCase::with_plan(Plan planned) const {
-  PreparedCase other(scenario, item, shared_, std::move(planned));
-  other.known_ = known_;
-  return other;
+  return {*this, std::move(planned)};
+}
+
+PreparedCase PreparedCase::with_case(const Case& other) const {
+  PreparedCase changed(scenario, other, cluster_of(other), plan);
+  if (other.workload.tables == item.workload.tables) changed.known_ = known_;
+  return changed;
 }
 
 const Program& PreparedCase::program() const {
-  if (program_) return *program_;
-  const std::optional<int> draw = item.load.placement ? std::nullopt : std::optional(row_draws().typical());
-  program_ = make_program(item, cluster, plan, scenario, false, known_, draw);
+  if (!program_) program_ = lowered(placed_options(false));
   return *program_;
 }
 
+Program PreparedCase::observed_program() const {
+  return lowered(placed_options(true));
+}
+
+LoweringOptions PreparedCase::placed_options(bool observed_payload) const {
+  LoweringOptions options = lowering_options(item, observed_payload);
+  options.known = known_;
+  return row_draws().placed(std::move(options));
+}
+
 std::vector<double> PreparedCase::placement_log_times(std::optional<double> typical_ms) const {
-  return log_times_of(row_draws(), item, cluster, plan, typical_ms, known_);
+  const auto network = repeatable_network();
+  return row_draws().log_times([&](int draw) {
+    if (typical_ms && draw == row_draws().typical()) return *typical_ms;
+    LoweringOptions options = placed_options(false);
+    options.row_draw = draw;
+    return time(lowered(options), *network).ms();
+  });
+}
+
+Program PreparedCase::lowered(const LoweringOptions& options) const {
+  return lowered_case(item, cluster, plan, scenario, options);
 }
 
 const RowDraws& PreparedCase::row_draws() const {
-  if (!row_draws_) row_draws_ = draws_of(item, cluster, plan, known_);
-  return *row_draws_;
-}
-
-Program PreparedCase::observed_program() const {
-  return make_program(item, cluster, plan, scenario, true, known_);
+  if (row_draws_) return *row_draws_;
+  LoweringOptions options = lowering_options(item, false);
+  options.known = known_;
+  return row_draws_.emplace(plan, item.workload, cluster.world_size(), options);
 }
 
 double uncontended_ms(const PreparedCase& prepared) {
-  const Case& item = prepared.item;
-  return done_in_case(item, [&] {
-    const auto compute = make_compute_model(item.compute_model);
-    const std::vector<OpWork> works = expand_ops(prepared.program(), prepared.cluster, *compute, item.algorithms);
-    const auto network = make_network(named_map("closed_form"));
-    return iteration_time(prepared.program(), prepared.cluster, works, *network, engine_options(item)).ms();
-  });
+  return done_in_case(prepared.item,
+                      [&] { return prepared.time(prepared.program(), *ResolvedCase::uncontended()).ms(); });
 }
 
 double simulated_ms(const PreparedCase& prepared) {
-  return simulate_case(prepared, prepared.program(), prepared.item.network).timeline.iteration_ms;
+  return simulate_case(prepared, *prepared.network()).timeline.iteration_ms;
 }
 
-SimulationResult simulate_case(const PreparedCase& prepared, const Program& program, const Tree& network) {
-  return done_in_case(prepared.item, [&] {
-    const auto compute = make_compute_model(prepared.item.compute_model);
-    const auto engine = make_network(network);
-    return simulate(program, prepared.cluster, *compute, *engine, engine_options(prepared.item));
-  });
+SimulationResult simulate_case(const PreparedCase& prepared, Network& network) {
+  return done_in_case(prepared.item, [&] { return prepared.simulated(prepared.program(), network); });
 }
 
 }  // namespace shardsim

@@ -10,16 +10,11 @@
 #include "plan/placement_load.h"
 #include "plan/plan.h"
 #include "program/program.h"
-#include "sim/engine/engine.h"
 #include "sim/lower/lower.h"
 #include "sim/lower/row_draws.h"
-#include "study/scenario/scenario.h"
-#include "topology/graph/cluster.h"
+#include "study/planning/resolved_case.h"
 
 namespace shardsim {
-
-// The cluster that the case runs on: of a job, its part of the fabric.
-Cluster cluster_of(const Case& item);
 
 // Returns `error` unchanged if it has a place. Otherwise adds the name of the case, and the place of the case or, for
 // bad input, that of its plan file.
@@ -63,21 +58,12 @@ PlacementLoad placement_load(const Placement& placement, const Workload& workloa
 // As the case says, which has to outlive them; where its rows lie is not decided yet (with_placed_rows()).
 LoweringOptions lowering_options(const Case& item, bool observed_payload);
 
-// The Program of one case; `observed_payload` and `known` as for lower(). Rows lie as the case's load says, or as
-// typically drawn, or as `row_draw` has it.
+// The Program of one case; `observed_payload` as for lower(). Rows lie as the case's load says, or as typically drawn.
 Program make_program(const Case& item, const Cluster& cluster, const Plan& plan, const Scenario& scenario,
-                     bool observed_payload, std::shared_ptr<KnownShares> known = nullptr,
-                     std::optional<int> row_draw = {});
-
-// Returns the time of an iteration of the plan in each draw of where its rows may lie, as RowDraws::log_times() has it;
-// of expected batches, also where the case's are drawn. `typical_ms`: of the typical draw, where that is known.
-std::vector<double> placement_log_times(const Case& item, const Cluster& cluster, const Plan& plan,
-                                        std::optional<double> typical_ms = {});
-
-EngineOptions engine_options(const Case& item);
+                     bool observed_payload);
 
 // One case made ready: everything that is known before its simulation.
-class PreparedCase {
+class PreparedCase : public ResolvedCase {
  public:
   PreparedCase(const Scenario& of, const Case& one, Cluster on, Plan planned);
   // On a cluster that other cases share.
@@ -86,15 +72,11 @@ class PreparedCase {
   // The same case with another plan. It knows what this one found out about the rows of tables that stay where they
   // are, so that its Program costs less than the first one.
   PreparedCase with_plan(Plan planned) const;
+  // Another case, as a rule this one with a change, on its own cluster and with the same plan. It knows the same where
+  // it has the same tables.
+  PreparedCase with_case(const Case& other) const;
 
-  const Scenario& scenario;
-  const Case& item;
-
- private:
-  std::shared_ptr<const Cluster> shared_;
-
- public:
-  const Cluster& cluster;  // of a job: its part of the fabric
+  const Scenario& scenario;  // which has to outlive this, as the case has
   const Plan plan;
 
   // At the planned payload. Lowered when it is first asked for: in the worker of the case, so that the parent need not.
@@ -102,11 +84,18 @@ class PreparedCase {
   // At the observed payload, lowered anew for each caller.
   Program observed_program() const;
 
-  // As the function of this name.
+  // The options by which both are lowered, with the rows where they lie.
+  LoweringOptions placed_options(bool observed_payload) const;
+
+  // Returns the time of an iteration in each draw of where the plan's rows may lie, as RowDraws::log_times() has it; of
+  // expected batches, also where the case's are drawn. `typical_ms`: of the typical draw, where that is known.
   std::vector<double> placement_log_times(std::optional<double> typical_ms) const;
 
  private:
+  PreparedCase(const PreparedCase& like, Plan planned);
+
   const RowDraws& row_draws() const;
+  Program lowered(const LoweringOptions& options) const;
 
   mutable std::optional<Program> program_;
   mutable std::optional<RowDraws> row_draws_;
@@ -119,7 +108,7 @@ double uncontended_ms(const PreparedCase& prepared);
 // Milliseconds of an iteration of the case, simulated on its own network. Errors: those of the simulation.
 double simulated_ms(const PreparedCase& prepared);
 
-// Runs a Program of the case on `network` (a map with `name`).
-SimulationResult simulate_case(const PreparedCase& prepared, const Program& program, const Tree& network);
+// Simulates the case on `network`, with every figure. Errors: those of the simulation.
+SimulationResult simulate_case(const PreparedCase& prepared, Network& network);
 
 }  // namespace shardsim

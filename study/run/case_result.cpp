@@ -89,11 +89,10 @@ void add_simulation(CaseResult& result, const PreparedCase& prepared, Simulation
 
 void add_memory(CaseResult& result, const PreparedCase& prepared, MemoryProfile profile) {
   const Case& item = prepared.item;
-  const auto memory = make_memory_model(item.memory_model);
-  result.buffers_counted = memory->counts_buffers();
+  result.buffers_counted = prepared.memory().counts_buffers();
   result.memory_profile = std::move(profile);
   result.estimated_memory = memory_on_rank(prepared.plan, static_cast<int>(result.memory_profile.fullest()),
-                                           item.workload, prepared.cluster, *memory);
+                                           item.workload, prepared.cluster, prepared.memory());
 }
 
 void add_torchrec(CaseResult& result, const PreparedCase& prepared) {
@@ -103,7 +102,7 @@ void add_torchrec(CaseResult& result, const PreparedCase& prepared) {
   const auto request = torchrec::planner_request(options, item.workload, prepared.cluster);
   EstimatedCase checked;
   checked.estimate = torchrec::estimate_iteration(prepared.plan, item.workload, request);
-  checked.removed = remove_effects(prepared, prepared.scenario, result.estimate_iteration_ms);
+  checked.removed = remove_effects(prepared, result.estimate_iteration_ms);
   checked.effects = effects_between(checked.estimate, checked.removed, result.iteration_ms);
   result.torchrec = checked;
 }
@@ -119,11 +118,7 @@ AtPayload observed_run(const PreparedCase& prepared) {
     return {drawn.figures.iteration_ms.mean, named_times_alone(drawn.nearest.timeline)};
   }
   return done_in_case(item, [&]() -> AtPayload {
-    const Program program = prepared.observed_program();
-    const auto compute = make_compute_model(item.compute_model);
-    const std::vector<OpWork> works = expand_ops(program, prepared.cluster, *compute, item.algorithms);
-    const SteadyIteration steady =
-        steady_iteration(program, prepared.cluster, works, *make_network(item.network), engine_options(item));
+    const SteadyIteration steady = prepared.steady(prepared.observed_program());
     return {steady.timeline.iteration_ms, named_times_alone(steady.timeline)};
   });
 }
@@ -278,8 +273,7 @@ CaseResult described_case(const PreparedCase& prepared, SimulationResult simulat
   result.beyond_torchrec = beyond_torchrec(prepared.plan, item.workload);
   result.world_size = prepared.cluster.world_size();
   result.batch_per_gpu = item.workload.batch_per_gpu;
-  const auto memory = make_memory_model(item.memory_model);
-  result.memory_per_rank = memory_per_rank(prepared.plan, item.workload, prepared.cluster, *memory);
+  result.memory_per_rank = memory_per_rank(prepared.plan, item.workload, prepared.cluster, prepared.memory());
   result.memory_capacity = prepared.cluster.memory_per_rank().count;
   result.memory_reserved = prepared.cluster.spec().gpu.reserved.count;
   result.placements = summarise(prepared.plan, item.workload);
@@ -294,16 +288,6 @@ CaseResult described_case(const PreparedCase& prepared, SimulationResult simulat
 
 namespace {
 
-// On the network of the case, and without contention. The loads of all links are forgotten with it.
-ComparedSimulation simulated_on_both(const PreparedCase& prepared) {
-  const Case& item = prepared.item;
-  const auto compute = make_compute_model(item.compute_model);
-  const std::vector<OpWork> works = expand_ops(prepared.program(), prepared.cluster, *compute, item.algorithms);
-  const EngineOptions options = engine_options(item);
-  const auto uncontended = make_network(named_map("closed_form")), network = make_network(item.network);
-  return simulate_on_both(prepared.program(), prepared.cluster, works, *network, *uncontended, options);
-}
-
 CaseResult at_planned_payload(const PreparedCase& prepared, bool pareto) {
   const Case& item = prepared.item;
   if (draws_batches(item)) {
@@ -315,7 +299,7 @@ CaseResult at_planned_payload(const PreparedCase& prepared, bool pareto) {
     if (result.why) result.why->left_out.push_back(kept_iteration_text(*result.drawn, result.why->iteration_ms));
     return result;
   }
-  ComparedSimulation simulated = simulated_on_both(prepared);
+  ComparedSimulation simulated = prepared.simulated_beside_uncontended(prepared.program());
   return described_case(prepared, std::move(simulated.result), simulated.other.ms(), pareto);
 }
 

@@ -66,23 +66,17 @@ void raise(MemoryProfile& highest, const MemoryProfile& profile) {
   }
 }
 
-LoweringOptions placed_options(const PreparedCase& prepared, bool observed_payload) {
-  return with_placed_rows(lowering_options(prepared.item, observed_payload), prepared.plan, prepared.item.workload,
-                          prepared.cluster.world_size());
-}
-
 // One chain of a case. The work of each iteration is kept, but not its Program, whose matrices are large.
 class DrawnRun {
  public:
   DrawnRun(const PreparedCase& prepared, bool observed_payload)
       : prepared_(prepared),
-        programs_(prepared.plan, prepared.item.workload, prepared.cluster, placed_options(prepared, observed_payload)),
+        programs_(prepared.plan, prepared.item.workload, prepared.cluster, prepared.placed_options(observed_payload)),
         operations_(programs_.at(0)) {
-    const auto compute = make_compute_model(prepared.item.compute_model);
     const std::int64_t iterations = kIterationsBefore + prepared.item.load.iterations;
     for (std::int64_t iteration = 0; iteration < iterations; ++iteration) {
       const Program program = programs_.at(iteration);
-      works_.push_back(expand_ops(program, prepared.cluster, *compute, prepared.item.algorithms));
+      works_.push_back(prepared.works(program));
       if (iteration < kIterationsBefore) continue;
       buffers_.push_back(buffers_of(program, prepared.item.workload));
       values_["rank_loads.fullest_times_mean"].push_back(fullest_times_mean(program));
@@ -91,11 +85,12 @@ class DrawnRun {
 
   DrawnSimulation simulate() {
     DrawnSimulation done;
-    for (const double ms : iterations_ms(IterationChain(operations_, prepared_.cluster, works_, *closed_form()))) {
+    for (const double ms :
+         iterations_ms(IterationChain(operations_, prepared_.cluster, works_, *ResolvedCase::uncontended()))) {
       values_["estimate.iteration_ms"].push_back(ms);
     }
     done.estimate_ms = mean(values_["estimate.iteration_ms"]);
-    const auto network = make_network(prepared_.item.network);
+    const auto network = prepared_.network();
     const IterationChain chain(operations_, prepared_.cluster, works_, *network);
     done.figures.seed = prepared_.item.load.seed;
     done.figures.iterations_ms = iterations_ms(chain);
@@ -115,8 +110,6 @@ class DrawnRun {
   }
 
  private:
-  static std::unique_ptr<Network> closed_form() { return make_network(named_map("closed_form")); }
-
   double samples() const {
     return static_cast<double>(prepared_.cluster.world_size()) *
            static_cast<double>(prepared_.item.workload.batch_per_gpu);
@@ -156,16 +149,15 @@ class DrawnRun {
 
 double drawn_mean_ms(const PreparedCase& prepared, const WorksEdit& edit) {
   const Case& item = prepared.item;
-  const DrawnPrograms programs(prepared.plan, item.workload, prepared.cluster, placed_options(prepared, false));
+  const DrawnPrograms programs(prepared.plan, item.workload, prepared.cluster, prepared.placed_options(false));
   const Program operations = programs.at(0);
-  const auto compute = make_compute_model(item.compute_model);
   std::vector<std::vector<OpWork>> works;
   for (std::int64_t iteration = 0; iteration < kIterationsBefore + item.load.iterations; ++iteration) {
     const Program program = programs.at(iteration);
-    works.push_back(expand_ops(program, prepared.cluster, *compute, item.algorithms));
+    works.push_back(prepared.works(program));
     if (edit) edit(program, prepared.cluster, works.back());
   }
-  const auto network = make_network(item.network);
+  const auto network = prepared.network();
   const IterationChain chain(operations, prepared.cluster, works, *network);
   std::vector<double> ms;
   for (std::size_t i = kIterationsBefore; i < works.size(); ++i) ms.push_back(chain.seconds(i).ms());

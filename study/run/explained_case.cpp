@@ -33,7 +33,7 @@ std::optional<Help> help_where_possible(const Case& item, const Why& why, const 
 }
 
 ExplainedCase explained_plain(const PreparedCase& prepared, bool with_help) {
-  SimulationResult simulated = simulate_case(prepared, prepared.program(), prepared.item.network);
+  SimulationResult simulated = simulate_case(prepared, *prepared.network());
   ExplainedCase explained{why_of(prepared, simulated), std::nullopt};
   if (with_help)
     explained.help =
@@ -47,7 +47,7 @@ ExplainedCase explained_drawn(const PreparedCase& prepared, bool with_help) {
   ExplainedCase explained{why_of(prepared, drawn.nearest), std::nullopt};
   explained.why.left_out.push_back(kept_iteration_text(drawn.figures, explained.why.iteration_ms));
   const Resimulate simulate = [&prepared](const ChangedCase& changed) {
-    const PreparedCase other(prepared.scenario, changed.item, cluster_of(changed.item), prepared.plan);
+    const PreparedCase other = prepared.with_case(changed.item);
     return Resimulated{drawn_mean_ms(other, changed.edit), std::nullopt};
   };
   if (with_help) explained.help = help_where_possible(prepared.item, explained.why, simulate);

@@ -44,7 +44,7 @@ KernelParts KernelParts::of(const PreparedCase& prepared) {
   KernelParts parts;
   const Program& program = prepared.program();
   const GpuSpec& gpu = prepared.cluster.spec().gpu;
-  const auto compute = make_compute_model(prepared.item.compute_model);
+  const ComputeModel& compute = prepared.compute();
   const RowFacts facts(program);
   for (const Op& op : program.ops) {
     const std::vector<int> ranks = program.ranks_of(op);
@@ -54,11 +54,11 @@ KernelParts KernelParts::of(const PreparedCase& prepared) {
     ComputeWork work = work_of(op, position, prepared.cluster.spec());
     work.rows = facts.of(op).at(position);
     if (belongs_to_fusion(op.role) != Belonging::none) {
-      parts.embedding += compute->seconds(work, gpu).ms();
+      parts.embedding += compute.seconds(work, gpu).ms();
     } else if (!occupies_gpu(op.role)) {
-      parts.others += compute->seconds(work, gpu).ms();
+      parts.others += compute.seconds(work, gpu).ms();
     } else {
-      add_dense(parts, work, gpu, *compute);
+      add_dense(parts, work, gpu, compute);
     }
   }
   return parts;

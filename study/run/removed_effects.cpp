@@ -61,27 +61,22 @@ WorkTimes mean_work(const Program& program, const std::vector<OpWork>& works, co
   return times;
 }
 
-RemovedEffects remove_effects(const PreparedCase& prepared, const Scenario& scenario, double uncontended_ms) {
-  const Case& item = prepared.item;
-  const auto compute = make_compute_model(item.compute_model);
-  const auto run = [&](const Program& program, const std::vector<OpWork>& works) {
-    const auto alone = make_network(named_map("closed_form"));
-    return iteration_time(program, prepared.cluster, works, *alone, engine_options(item)).ms();
-  };
+RemovedEffects remove_effects(const PreparedCase& prepared, double alone_ms) {
   RemovedEffects removed;
-  removed.uncontended = uncontended_ms;
+  removed.uncontended = alone_ms;
 
-  Case in_line = item;
+  Case in_line = prepared.item;
   in_line.overlap = false;
-  const Program serial = make_program(in_line, prepared.cluster, prepared.plan, scenario, false);
-  removed.serial = run(serial, expand_ops(serial, prepared.cluster, *compute, item.algorithms));
+  const PreparedCase serial(prepared.scenario, in_line, prepared.shared_cluster(), prepared.plan);
+  removed.serial = uncontended_ms(serial);
 
-  std::vector<OpWork> works = expand_ops(serial, without_kernel_starts(prepared.cluster), *compute, item.algorithms);
+  const auto startless = std::make_shared<const Cluster>(without_kernel_starts(prepared.cluster));
+  std::vector<OpWork> works = ResolvedCase(in_line, startless).works(serial.program());
   for (OpWork& work : works) {
     for (OpWork::Call& call : work.calls) call.loads.start = {0};
   }
-  removed.without_starts = run(serial, works);
-  removed.even = mean_work(serial, works, prepared.cluster);
+  removed.without_starts = serial.time(serial.program(), works, *ResolvedCase::uncontended()).ms();
+  removed.even = mean_work(serial.program(), works, prepared.cluster);
   return removed;
 }
 

@@ -119,7 +119,7 @@ class KeptPlan::Store {
     options.row_draw = draw;
     std::optional<RowDraws> draws;
     if (!draw) draws.emplace(plan_, item.workload, cluster.world_size(), options);
-    if (!draw && !item.load.placement) options.row_draw = draws->typical();
+    if (draws) options = draws->placed(std::move(options));
     Program program = lower(plan_, item.workload, cluster, options);
     const double bytes = bytes_of(program);
     kept::Lowered& made = programs_.add(
@@ -139,13 +139,13 @@ class KeptPlan::Store {
     return shares_ = std::make_shared<KnownShares>();
   }
 
-  static const std::vector<OpWork>& compute_works(kept::Lowered& lowered, const Case& item, const Cluster& cluster) {
+  static const std::vector<OpWork>& compute_works(kept::Lowered& lowered, const ResolvedCase& resolved) {
+    const Case& item = resolved.item;
     kept::Recent<kept::Computed>& all = lowered.computed;
     if (const kept::Computed* known = all.find([&](const kept::Computed& each) { return each.inputs.describe(item); }))
       return known->works;
-    const auto model = make_compute_model(item.compute_model);
-    return all.add({kept::ComputeInputs::of(item), expand_compute(lowered.program, cluster, *model)}, kMostComputed)
-        .works;
+    std::vector<OpWork> works = expand_compute(lowered.program, resolved.cluster, resolved.compute());
+    return all.add({kept::ComputeInputs::of(item), std::move(works)}, kMostComputed).works;
   }
 
   static OpWork collective_work(const Op& op, const Program& program, const Case& item, kept::ReadyCluster& ready) {
@@ -160,32 +160,34 @@ class KeptPlan::Store {
 
   Simulated simulated(const Case& item, kept::ReadyCluster& ready) {
     if (item.load.batches == LoadOptions::Batches::drawn) return drawn(item, ready.cluster);
+    const ResolvedCase resolved(item, ready.cluster);
     kept::Lowered& of_case = lowered(item, *ready.cluster);
     const RowDraws draws = *of_case.draws;  // `of_case` is dropped when others are lowered
-    const SteadyIteration iteration = steady(of_case, item, ready);
+    const SteadyIteration iteration = steady(of_case, resolved, ready, *resolved.network());
     const std::int64_t peak =
         memory_profile(of_case.program, iteration.timeline, plan_, item.workload).highest().bytes();
     const double ms = iteration.time.ms();
     const std::vector<PathTime> path = path_times(of_case.program, iteration.path);
-    Case tried = item;
-    if (runs_once(item.network)) tried.network = named_map("fair_queues");  // this process has had it
+    const auto network = resolved.repeatable_network();
     DrawnSpread spread;
     spread.placements = draws.log_times([&](int draw) {
-      return draw == draws.typical() ? ms : steady(lowered(item, *ready.cluster, draw), tried, ready).time.ms();
+      return draw == draws.typical() ? ms
+                                     : steady(lowered(item, *ready.cluster, draw), resolved, ready, *network).time.ms();
     });
     return {ms, judge_->wordless_interval(item, {ms, iteration.timeline, path, std::move(spread)}), iteration.busiest,
             peak};
   }
 
-  SteadyIteration steady(kept::Lowered& of_case, const Case& item, kept::ReadyCluster& ready) {
-    const Cluster& cluster = *ready.cluster;
+  static SteadyIteration steady(kept::Lowered& of_case, const ResolvedCase& resolved, kept::ReadyCluster& ready,
+                                Network& network) {
+    const Case& item = resolved.item;
     of_case.program.case_name = item.name;  // for messages; cases of other names may share the Program
     const Program& program = of_case.program;
-    std::vector<OpWork> works = compute_works(of_case, item, cluster);
+    std::vector<OpWork> works = compute_works(of_case, resolved);
     for (std::size_t at = 0; at < works.size(); ++at) {
       if (program.ops[at].is_collective()) works[at] = collective_work(program.ops[at], program, item, ready);
     }
-    return steady_iteration(program, cluster, works, *make_network(item.network), engine_options(item));
+    return resolved.steady(program, works, network);
   }
 
   // Every batch has a Program of its own: nothing is kept.
@@ -198,7 +200,7 @@ class KeptPlan::Store {
     const JudgedIteration judged{mean.mean,
                                  simulation.nearest.timeline,
                                  path,
-                                 {mean.standard_error / mean.mean, placement_log_times(item, *cluster, plan_)}};
+                                 {mean.standard_error / mean.mean, prepared.placement_log_times({})}};
     return {mean.mean, judge_->wordless_interval(item, judged), simulation.nearest.busiest,
             simulation.memory.highest().bytes()};
   }

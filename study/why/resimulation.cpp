@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "sim/lower/known_shares.h"
 #include "study/why/help.h"
 
 namespace shardsim {
@@ -31,66 +30,50 @@ bool has_same_operations(const Program& one, const Program& other) {
   });
 }
 
-// A machine, and what the operations take on it.
+// A case that was changed, and the work of its operations. The Program is the original's where only rates change.
 struct Expanded {
-  Cluster cluster;
-  std::shared_ptr<const Program> program;
+  Expanded(const PreparedCase& original, const ChangedCase& changed)
+      : prepared(original.with_case(changed.item)),
+        program(changed.lowered_anew ? prepared.program() : original.program()),
+        works(prepared.works(program)) {
+    if (changed.edit) changed.edit(program, prepared.cluster, works);
+  }
+
+  const PreparedCase prepared;
+  const Program& program;
   std::vector<OpWork> works;
 };
 
-// Simulates a case again and again with one plan. The parts that a change cannot touch are made once: the Program where
-// only rates change, and what is known of the tables' rows where it is lowered anew with the same tables.
+// Simulates a case again and again with one plan.
 class Resimulation {
  public:
-  Resimulation(const PreparedCase& prepared, CriticalPath path) : prepared_(prepared), path_(std::move(path)) {
-    original_ = std::make_shared<Program>(prepared.program());
-    known_ = std::make_shared<KnownShares>();
-  }
+  Resimulation(const PreparedCase& prepared, CriticalPath path) : original_(prepared), path_(std::move(path)) {}
 
   Resimulated of(const ChangedCase& changed) {
-    Expanded expanded = expand(changed);
-    const auto network = make_network(changed.item.network);
+    const Expanded now(original_, changed);
     Resimulated result;
-    result.iteration_ms =
-        iteration_time(*expanded.program, expanded.cluster, expanded.works, *network, engine_options(changed.item))
-            .ms();
-    if (!path_.steps.empty() && has_same_operations(*expanded.program, *original_))
-      result.path_ms = retraced_ms(expanded);
+    result.iteration_ms = now.prepared.time(now.program, now.works, *now.prepared.network()).ms();
+    if (!path_.steps.empty() && has_same_operations(now.program, original_.program()))
+      result.path_ms = retraced_ms(now);
     return result;
   }
 
  private:
-  Expanded expand(const ChangedCase& changed) {
-    Cluster cluster = cluster_of(changed.item);
-    std::shared_ptr<const Program> program = original_;
-    if (changed.lowered_anew) {
-      const bool same_tables = changed.item.workload.tables == prepared_.item.workload.tables;
-      program = std::make_shared<Program>(make_program(changed.item, cluster, prepared_.plan, prepared_.scenario, false,
-                                                       same_tables ? known_ : nullptr));
-    }
-    const auto compute = make_compute_model(changed.item.compute_model);
-    std::vector<OpWork> works = expand_ops(*program, cluster, *compute, changed.item.algorithms);
-    if (changed.edit) changed.edit(*program, cluster, works);
-    return {std::move(cluster), std::move(program), std::move(works)};
-  }
-
   // A step that shares a link or the GPU loses as large a part of its time as before.
   double retraced_ms(const Expanded& after) {
-    if (!before_) before_ = expand({prepared_.item, {}, false, 1});
+    if (before_.empty()) before_ = original_.works(original_.program());
     double seconds = 0;
     for (const PathStep& step : path_.steps) {
-      const double old = nominal_seconds(step, before_->cluster, before_->works);
-      const double now = nominal_seconds(step, after.cluster, after.works);
+      const double old = nominal_seconds(step, original_.cluster, before_);
+      const double now = nominal_seconds(step, after.prepared.cluster, after.works);
       seconds += old > 0 ? step.seconds * now / old : step.seconds + now;
     }
     return seconds * 1e3;
   }
 
-  const PreparedCase& prepared_;
+  const PreparedCase& original_;
   const CriticalPath path_;
-  std::shared_ptr<const Program> original_;
-  std::shared_ptr<KnownShares> known_;
-  std::optional<Expanded> before_;
+  std::vector<OpWork> before_;  // the original's
 };
 
 }  // namespace

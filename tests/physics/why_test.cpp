@@ -64,7 +64,7 @@ void check_case(const Scenario& scenario, const Case& item) {
   }
   const bool drawn = item.load.batches == LoadOptions::Batches::drawn;
   const SimulationResult simulated =
-      drawn ? simulate_drawn(*prepared, false).nearest : simulate_case(*prepared, prepared->program(), item.network);
+      drawn ? simulate_drawn(*prepared, false).nearest : simulate_case(*prepared, *prepared->network());
   check_path(simulated);
   CHECK(off(simulated.path.seconds * 1e3, simulated.timeline.iteration_ms) < kSame);
 }
@@ -93,7 +93,7 @@ double simulated_anew(const Scenario& scenario, const Case& item, const Change& 
   Plan plan = make_plan(item, before, scenario.seed, {});
   const Case changed = changed_case(item, change).item;
   const PreparedCase prepared(scenario, changed, cluster_of(changed), std::move(plan));
-  return simulate_case(prepared, prepared.program(), changed.network).timeline.iteration_ms;
+  return simulate_case(prepared, *make_network(changed.network)).timeline.iteration_ms;
 }
 
 }  // namespace

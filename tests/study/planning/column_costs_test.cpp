@@ -52,7 +52,7 @@ Costed costed(const Scenario& scenario) {
   const Plan plan =
       make_plan(item, cluster, 1, {{}, {}, [&](const std::string& name, double value) { figures[name] = value; }});
   const PreparedCase prepared(scenario, item, cluster, plan);
-  return {figures.at("cost_ms"), simulate_case(prepared, prepared.program(), item.network).timeline.iteration_ms};
+  return {figures.at("cost_ms"), simulate_case(prepared, *prepared.network()).timeline.iteration_ms};
 }
 
 }  // namespace

@@ -3,14 +3,11 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <limits>
@@ -21,6 +18,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/child_process.h"
 #include "base/error.h"
 #include "base/read_files.h"
 #include "base/system_failure.h"
@@ -31,16 +29,6 @@ namespace {
 
 constexpr int kPollMilliseconds = 100;  // how soon an interrupt is noticed
 constexpr int kPipeBytes = 1 << 20;
-
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t wrote = ::write(fd, bytes.data(), bytes.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return false;  // the parent is gone
-    bytes.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-  return true;
-}
 
 std::string_view bytes_of(const std::size_t& number) {
   return {reinterpret_cast<const char*>(&number), sizeof number};
@@ -53,7 +41,7 @@ void send(int to, const std::string& bytes) {
   const std::size_t size = bytes.size() + reads.size() + sizeof size, of_reads = reads.size();
   for (const std::string_view part :
        {bytes_of(size), std::string_view(bytes), std::string_view(reads), bytes_of(of_reads)})
-    if (!write_all(to, part)) return;
+    if (!write_whole(to, part)) return;  // the parent is gone
 }
 
 // Sends the result, or the text of an Error; returns the exit code that says which: 0, or the Failure.
@@ -73,57 +61,29 @@ int work_and_tell(const WorkerTask& task, int to) {
   }
 }
 
-Error no_worker(const std::string& what, int error_number) {
-  return run_error(what + ": " + std::strerror(error_number),
-                   "Allow more processes (ulimit -u), open files (ulimit -n) and memory (ulimit -v)");
-}
-
 // One process under way and what it has sent so far. Destroyed early, the process is killed.
 class Worker {
  public:
-  Worker(std::size_t task, const WorkerTask& work) : task_(task) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) throw no_worker("cannot make a pipe", errno);
-    ::fcntl(ends[1], F_SETPIPE_SZ, kPipeBytes);  // fewer turns where results are long; without it, more
-    std::fflush(nullptr);
-    const pid_t parent = ::getpid();
-    process_ = ::fork();
-    const int failure = errno;
-    if (process_ == 0) child(ends[1], work, parent);
-    ::close(ends[1]);
-    from_ = ends[0];
-    if (process_ >= 0) return;
-    ::close(from_);  // no destructor runs after a constructor that threw
-    throw no_worker("cannot start a process", failure);
+  Worker(std::size_t task, const WorkerTask& work)
+      : task_(task), process_([&] { return live(work); }, ChildProcess::Interrupts::ignored) {
+    pipe_.close_write_end();
   }
-  ~Worker() {
-    if (from_ >= 0) ::close(from_);
-    if (process_ <= 0) return;
-    ::kill(process_, SIGKILL);
-    while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
-    }
-  }
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
 
   std::size_t task() const { return task_; }
-  int from() const { return from_; }
+  int from() const { return pipe_.read_end(); }
 
   // Reads what is there; true when the worker has closed its end.
   bool read_some() {
-    if (size_read_ < sizeof size_) return ended(::read(from_, size_bytes() + size_read_, sizeof size_ - size_read_));
+    if (size_read_ < sizeof size_) return ended(::read(from(), size_bytes() + size_read_, sizeof size_ - size_read_));
     if (sent_.empty()) sent_.resize(size_);
     char beyond = 0;  // nothing is due there but the end
     const bool whole = read_ == sent_.size();
-    return ended(::read(from_, whole ? &beyond : sent_.data() + read_, whole ? 1 : sent_.size() - read_));
+    return ended(::read(from(), whole ? &beyond : sent_.data() + read_, whole ? 1 : sent_.size() - read_));
   }
 
   // The result; throws what the worker threw, or that it died.
   std::string finish(const std::string& name) {
-    int status = 0;
-    while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
-    }
-    process_ = 0;
+    const int status = process_.wait();
     sent_.resize(read_);
     take_reads();
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::move(sent_);
@@ -151,18 +111,16 @@ class Worker {
     return got == 0;
   }
 
-  [[noreturn]] static void child(int to, const WorkerTask& work, pid_t parent) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);     // a killed parent cannot end its workers itself
-    if (::getppid() != parent) ::_exit(1);  // it died before that took effect
-    ::signal(SIGINT, SIG_IGN);              // the parent decides
-    ::signal(SIGTERM, SIG_DFL);
+  // In the child.
+  int live(const WorkerTask& work) const {
+    ::fcntl(pipe_.write_end(), F_SETPIPE_SZ, kPipeBytes);  // fewer turns where results are long; without it, more
     keep_freed_memory();
-    ::_exit(work_and_tell(work, to));  // no destructors of the parent's objects, no flushing of its streams
+    return work_and_tell(work, pipe_.write_end());
   }
 
   std::size_t task_;
-  pid_t process_ = 0;
-  int from_ = -1;
+  Pipe pipe_;
+  ChildProcess process_;
   std::size_t size_ = 0, size_read_ = 0;  // bytes that it sends, once all bytes of this number have come
   std::string sent_;
   std::size_t read_ = 0;  // bytes of it that have come

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "accuracy/emulated/campaign.h"
+#include "base/child_process.h"
 
 namespace shardsim {
 
@@ -48,10 +47,6 @@ class RankProcesses {
   // Each runs `body` with its rank and ends with the code that it returns; an Error that it throws is printed as one
   // line on stderr, code 1. Errors (Failure::run): a process cannot be started; those that were are killed.
   RankProcesses(int ranks, const std::function<int(int rank)>& body);
-  ~RankProcesses();  // kills and reaps what still runs
-  RankProcesses(const RankProcesses&) = delete;
-  RankProcesses& operator=(const RankProcesses&) = delete;
-
   struct Patience {
     double settle_s = 10;  // of the others, after the first failure, before SIGTERM
     double end_s = 2;      // after SIGTERM, before SIGKILL
@@ -63,11 +58,11 @@ class RankProcesses {
 
  private:
   using Clock = std::chrono::steady_clock;
-  void collect(bool block);
+  void collect();
   void signal_all(int number) const;
   void end_all(double grace_s);
 
-  std::vector<pid_t> processes_;  // by rank; 0: has ended
+  std::vector<ChildProcess> processes_;  // by rank
   int running_ = 0;
   int first_code_ = 0;
   Clock::time_point failed_at_;

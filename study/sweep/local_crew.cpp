@@ -1,15 +1,12 @@
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
-#include "base/error.h"
+#include "base/child_process.h"
 #include "study/sweep/crew.h"
 
 namespace shardsim {
@@ -17,76 +14,35 @@ namespace {
 
 constexpr int kLocalPollMs = 100;
 
-bool write_bytes(int file, const void* bytes, std::size_t count) {
-  const char* from = static_cast<const char*>(bytes);
-  while (count > 0) {
-    const ssize_t wrote = ::write(file, from, count);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return false;
-    from += wrote;
-    count -= static_cast<std::size_t>(wrote);
-  }
-  return true;
-}
-
-bool read_bytes(int file, void* bytes, std::size_t count) {
-  char* to = static_cast<char*>(bytes);
-  while (count > 0) {
-    const ssize_t got = ::read(file, to, count);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    to += got;
-    count -= static_cast<std::size_t>(got);
-  }
-  return true;
+std::string_view bytes_of(const std::uint32_t& number) {
+  return {reinterpret_cast<const char*>(&number), sizeof number};
 }
 
 // Points come in as four bytes each; an answer goes out as its length in four bytes and itself.
 void serve_points(const PointTask& task, int in, int out) {
-  for (std::uint32_t point = 0; read_bytes(in, &point, sizeof point);) {
+  for (std::uint32_t point = 0; read_whole(in, &point, sizeof point);) {
     const std::string answer = task(point);
     const auto length = static_cast<std::uint32_t>(answer.size());
-    if (!write_bytes(out, &length, sizeof length) || !write_bytes(out, answer.data(), answer.size())) return;
+    if (!write_whole(out, bytes_of(length)) || !write_whole(out, answer)) return;
   }
 }
 
 class LocalMember {
  public:
-  explicit LocalMember(const PointTask& task) {
-    int to[2], from[2];
-    if (::pipe2(to, O_CLOEXEC) != 0) throw failure("cannot make a pipe");
-    if (::pipe2(from, O_CLOEXEC) != 0) throw failure("cannot make a pipe");
-    std::fflush(nullptr);
-    const pid_t parent = ::getpid();
-    process_ = ::fork();
-    if (process_ == 0) {
-      ::close(to[1]);
-      ::close(from[0]);
-      child(task, to[0], from[1], parent);
-    }
-    ::close(to[0]);
-    ::close(from[1]);
-    to_ = to[1];
-    from_ = from[0];
-    if (process_ < 0) throw failure("cannot start a process");
+  explicit LocalMember(const PointTask& task)
+      : process_([&] { return live(task); }, ChildProcess::Interrupts::ignored) {
+    to_.close_read_end();
+    from_.close_write_end();
   }
-  ~LocalMember() {
-    ::close(to_);
-    ::close(from_);
-    if (process_ <= 0) return;
-    ::kill(process_, SIGKILL);
-    wait();
-  }
-  LocalMember(const LocalMember&) = delete;
-  LocalMember& operator=(const LocalMember&) = delete;
 
-  int from() const { return from_; }
-  void give(std::uint32_t point) { write_bytes(to_, &point, sizeof point); }  // one that is gone says so when read
+  int from() const { return from_.read_end(); }
+  // One that is gone says so when it is read.
+  void give(std::uint32_t point) { write_whole(to_.write_end(), bytes_of(point)); }
 
   // Reads what is there; false when it has closed its end.
   bool read_some() {
     char buffer[1 << 16];
-    const ssize_t got = ::read(from_, buffer, sizeof buffer);
+    const ssize_t got = ::read(from(), buffer, sizeof buffer);
     if (got < 0) return errno == EINTR || errno == EAGAIN;
     said_.append(buffer, static_cast<std::size_t>(got));
     return got > 0;
@@ -104,28 +60,22 @@ class LocalMember {
 
   // Returns how a process that has closed its end ended.
   std::string wait() {
-    int status = 0;
-    while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
-    }
-    process_ = 0;
+    const int status = process_.wait();
     return WIFSIGNALED(status) ? std::string("killed by ") + strsignal(WTERMSIG(status)) : "it ended by itself";
   }
 
  private:
-  static Error failure(const char* what) { return run_error(std::string(what) + ": " + std::strerror(errno), ""); }
-
-  [[noreturn]] static void child(const PointTask& task, int in, int out, pid_t parent) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);     // a killed parent cannot end it
-    if (::getppid() != parent) ::_exit(1);  // it died before that took effect
-    ::signal(SIGINT, SIG_IGN);              // the parent decides
-    ::signal(SIGTERM, SIG_DFL);
+  // In the child.
+  int live(const PointTask& task) {
+    to_.close_write_end();
+    from_.close_read_end();
     ::signal(SIGPIPE, SIG_IGN);
-    serve_points(task, in, out);
-    ::_exit(0);
+    serve_points(task, to_.read_end(), from_.write_end());
+    return 0;
   }
 
-  pid_t process_ = 0;
-  int to_ = -1, from_ = -1;
+  Pipe to_, from_;
+  ChildProcess process_;
   std::string said_;
 };
 

@@ -106,7 +106,7 @@ class BaseChain {
       throw input_error(place, fmt::format("the keys 'base' form a circle: {} is its own base", excerpt(path)),
                         "Remove one of the 'base' keys.");
     }
-    Tree tree = read_yaml_file(path);
+    Tree tree = read_once(path);
     MapReader(tree, "").choice("schema", {schema_of(kind_)});
     return merge(std::move(tree), fs::path(path).parent_path().string());
   }
@@ -143,6 +143,12 @@ class BaseChain {
       return source_of_tables(text_leaf(kNotEmpty)(name), folder, name.place);
     });
     from->first = "tables";
+  }
+
+  const Tree& read_once(const std::string& path) {
+    const auto known = loaded_.files.find(path);
+    return known != loaded_.files.end() ? known->second
+                                        : loaded_.files.emplace(path, read_yaml_file(path)).first->second;
   }
 
   const Tree& source_of_tables(const std::string& name, const std::string& folder, const Place& place) {

@@ -14,9 +14,11 @@ namespace shardsim {
 // or more than 8 of them.
 Tree whole_tree(const Tree& stated, const std::string& kind, const std::string& from);
 
-// Workloads that others took tables of, by path: hundreds of cases may take theirs of one large file.
+// Files that were read already, by the path that was asked for: hundreds of cases may name one and the same, or take
+// tables of a large one.
 struct LoadedTrees {
-  std::map<std::string, Tree> workloads;
+  std::map<std::string, Tree> files;      // as they are written
+  std::map<std::string, Tree> workloads;  // of which others took tables, made whole
 };
 
 // The folder in which the files that a tree names are looked for.

@@ -12,21 +12,21 @@ namespace {
 
 using cuda::DeviceBuffer;
 
-AccessSpec steps() {
+AccessSpec steps_law() {
   AccessSpec spec;
   spec.family = "steps";
   spec.steps = {{3, 4000}, {50, 40}, {900, 2}, {10'000, 0.0625}};
   return spec;
 }
 
-AccessSpec zipf(double exponent) {
+AccessSpec zipf_law(double exponent) {
   AccessSpec spec;
   spec.family = "zipf";
   spec.s = exponent;
   return spec;
 }
 
-AccessSpec log_normal() {
+AccessSpec log_normal_law() {
   AccessSpec spec;
   spec.family = "log_normal";
   spec.sigma = 3;
@@ -40,10 +40,10 @@ struct LawOfRows {
 
 // Tables of one row and of many, each row as often as any other and only a few of them ever.
 std::vector<LawOfRows> laws_of_rows() {
-  return {{"steps", {steps(), 50'000, 2.5}},
-          {"zipf 1.1", {zipf(1.1), 1'000'003, 3}},
-          {"zipf 0.6", {zipf(0.6), 4096, 0.25}},
-          {"log-normal", {log_normal(), 20'000, 7.3}},
+  return {{"steps", {steps_law(), 50'000, 2.5}},
+          {"zipf 1.1", {zipf_law(1.1), 1'000'003, 3}},
+          {"zipf 0.6", {zipf_law(0.6), 4096, 0.25}},
+          {"log-normal", {log_normal_law(), 20'000, 7.3}},
           {"uniform", {{}, 300, 1}},
           {"one row", {{}, 1, 4}}};
 }

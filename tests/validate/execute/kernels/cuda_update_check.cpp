@@ -13,7 +13,7 @@ using cuda::DeviceBuffer;
 constexpr RowOptimizer kOptimizers[] = {RowOptimizer::sgd, RowOptimizer::rowwise_adagrad, RowOptimizer::adagrad,
                                         RowOptimizer::adam};
 
-const char* optimizer_name(RowOptimizer optimizer) {
+const char* optimizer_text(RowOptimizer optimizer) {
   if (optimizer == RowOptimizer::adagrad) return "Adagrad";
   return optimizer == RowOptimizer::sgd ? "sgd" : optimizer == RowOptimizer::adam ? "adam" : "row-wise Adagrad";
 }
@@ -197,7 +197,7 @@ std::string hot_fault(const std::vector<std::int64_t>& lengths, std::int64_t dim
 void check_updates(CheckTally& tally) {
   for (const RowOptimizer optimizer : kOptimizers)
     for (const ElementType type : kElementTypes) {
-      const std::string with = std::string(", ") + optimizer_name(optimizer) + ", " + type_name(type);
+      const std::string with = std::string(", ") + optimizer_text(optimizer) + ", " + type_name(type);
       for (const std::vector<std::int64_t>& dims : dims_to_check()) {
         tally.record("pooled update" + with + ", " + dims_text(dims),
                      pooled_fault(aligned_batch(type, 4, dims), optimizer));

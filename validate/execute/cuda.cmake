@@ -8,6 +8,7 @@ endif()
 # The kernels, by nvcc. -Wpedantic is left out: what nvcc generates does not stand it.
 add_library(
   shardsim_cuda_kernels OBJECT
+  kernels/cuda_draw.cu
   kernels/cuda_lookup.cu
   kernels/cuda_sort.cu
   kernels/cuda_update.cu

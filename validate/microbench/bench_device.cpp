@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
+
 namespace shardsim {
 namespace {
 
@@ -16,6 +18,11 @@ std::int64_t aligned(std::int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
+DeviceMemory some_of(const DeviceMemory& kept, std::int64_t bytes) {
+  if (bytes > kept.bytes()) throw run_error("a point needs more memory than was kept for it", "");
+  return kept.part(0, bytes);
+}
+
 std::int64_t whole_lines(std::int64_t bytes) {
   return std::max(bytes / kCacheLine, std::int64_t{1}) * kCacheLine;
 }
@@ -23,6 +30,8 @@ std::int64_t whole_lines(std::int64_t bytes) {
 }  // namespace
 
 void BenchDevice::prepare(const BenchPoint& point, const BenchInput& input, int copies) {
+  kept_for_ = {};
+  kept_ = {};
   release();
   point_ = point;
   lookups_ = static_cast<std::int64_t>(input.indices.size());
@@ -40,7 +49,7 @@ void BenchDevice::prepare(const BenchPoint& point, const BenchInput& input, int 
     give_zeros(&Memory::out, point.m, "the target of a copy");
     if (point.op == BenchOp::copy) give_numbers(&Memory::a, point.m / 4);
   } else {
-    give_tables();
+    give_numbers(&Memory::arena, point.table_bytes() / element_bytes(point.type), point.type);
     give_values(&Memory::indices, input.indices, "indices");
     give_values(&Memory::offsets, input.offsets, "offsets");
     if (point.weighted) give_numbers(&Memory::weights, lookups_);
@@ -49,11 +58,6 @@ void BenchDevice::prepare(const BenchPoint& point, const BenchInput& input, int 
     give_numbers(&Memory::gradients, point.gradients());
   }
   made_ready();
-}
-
-void BenchDevice::give_ids(const BenchInput& input) {
-  for (const PointMemory& copy : copies_)
-    upload(copy.indices.as<void>(), input.indices.data(), static_cast<std::int64_t>(8 * input.indices.size()));
 }
 
 double BenchDevice::run_us(int calls) {
@@ -69,16 +73,62 @@ double BenchDevice::run_us(BenchOp half) {
   return timed_us(1, [&] { call(half); });
 }
 
-void BenchDevice::keep_tables(ElementType type, std::int64_t bytes) {
-  release();
+void BenchDevice::keep(const DrawnNeed& most, const std::vector<PositionDraw>& laws) {
+  kept_for_ = {};
   kept_ = {};
-  kept_ = filled_tables(type, bytes);
-  kept_type_ = type;
+  release();
+  kept_.arena = numbers(most.table_bytes / element_bytes(most.type), most.type);
+  kept_.state = memory(most.state_bytes, "optimizer states");
+  kept_.out = memory(most.output_bytes, "pooled rows");
+  kept_.gradients = numbers(most.gradients);
+  kept_.indices = memory(8 * most.lookups, "indices");
+  kept_.offsets = memory(8 * most.offsets, "offsets");
+  kept_for_ = most;
+  laws_ = &laws;
+}
+
+void BenchDevice::prepare_drawn(const BenchPoint& point, const DrawnIds& ids) {
+  release();
+  point_ = point;
+  drawn_ = ids;
+  lookups_ = ids.count;
+  current_ = 0;
+  PointMemory& all = copies_.front();
+  all.arena = some_of(kept_.arena, point.table_bytes());
+  all.state = some_of(kept_.state, point.state_bytes());
+  all.out = some_of(kept_.out, point.output_bytes());
+  all.gradients = some_of(kept_.gradients, 4 * point.gradients());
+  all.indices = some_of(kept_.indices, 8 * ids.count);
+  all.offsets = some_of(kept_.offsets, 8 * ids.offsets());
+  made_ready();
+  laws_changed();
+}
+
+void BenchDevice::begin_drawn(std::uint64_t salt, bool flushed) {
+  draw(salt);
+  run_halves(flushed);
+}
+
+void BenchDevice::draw(std::uint64_t salt) {
+  const BenchInput input = shardsim::draw(drawn_, *laws_, salt);
+  upload(of().indices.as<void>(), input.indices.data(), of().indices.bytes());
+  upload(of().offsets.as<void>(), input.offsets.data(), of().offsets.bytes());
+}
+
+void BenchDevice::run_halves(bool flushed) {
+  if (flushed) flush();
+  const double lookup_us = run_us(BenchOp::lookup);
+  if (flushed) flush();
+  halves_.push_back({lookup_us, run_us(BenchOp::update)});
 }
 
 void BenchDevice::flush() {
+  sweep(swept());
+}
+
+const DeviceMemory& BenchDevice::swept() {
   if (swept_.bytes() == 0) swept_ = memory(whole_lines(2 * facts_.cache_bytes), "the flush");
-  sweep(swept_);
+  return swept_;
 }
 
 double BenchDevice::copy_bandwidth() {
@@ -151,12 +201,6 @@ DeviceMemory BenchDevice::numbers(std::int64_t count, ElementType type) {
   return made;
 }
 
-DeviceMemory BenchDevice::filled_tables(ElementType type, std::int64_t bytes) {
-  DeviceMemory made = memory(bytes, "tables");
-  fill(type, bytes / element_bytes(type), made.as<void>());
-  return made;
-}
-
 // Hands every copy its part of what was made for all of them at once.
 void BenchDevice::deal(Member member, const DeviceMemory& all, std::int64_t bytes) {
   for (std::size_t copy = 0; copy < copies_.size(); ++copy)
@@ -185,13 +229,6 @@ void BenchDevice::give_values(Member member, const std::vector<std::int64_t>& va
   const auto bytes = static_cast<std::int64_t>(8 * values.size());
   give_zeros(member, bytes, what);
   for (const PointMemory& copy : copies_) upload((copy.*member).as<void>(), values.data(), bytes);
-}
-
-void BenchDevice::give_tables() {
-  const std::int64_t bytes = point_.table_bytes();
-  if (copies_.size() == 1 && point_.type == kept_type_ && bytes <= kept_.bytes())
-    return deal(&PointMemory::arena, kept_, bytes);
-  give_numbers(&PointMemory::arena, bytes / element_bytes(point_.type), point_.type);
 }
 
 }  // namespace shardsim

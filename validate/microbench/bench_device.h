@@ -12,6 +12,7 @@
 #include "validate/execute/devices/device_port.h"
 #include "validate/microbench/bench_input.h"
 #include "validate/microbench/bench_point.h"
+#include "validate/microbench/drawn_ids.h"
 
 namespace shardsim {
 
@@ -29,6 +30,11 @@ struct DeviceFacts {
   bool library_products = true;   // matrix products by a library that people use, not by a kernel that stands in
   // Further facts, for the file alone: compute_capability, sm_count, driver, cuda_runtime, sm_clock_MHz ...
   std::vector<std::pair<std::string, std::string>> more;
+};
+
+// The times of a lookup and of its update, us.
+struct HalfTimes {
+  double lookup_us = 0, update_us = 0;
 };
 
 // The device that the micro-benchmark times: one GPU, or the threads of one CPU process. It is told a point, and then
@@ -49,15 +55,24 @@ class BenchDevice {
   // Replaces the point before it and frees its memory first. `copies` of all that a call reads and writes: every call
   // uses the next one. Errors: Failure::run when they do not fit.
   void prepare(const BenchPoint& point, const BenchInput& input, int copies = 1);
-  // Other ids for the prepared point, as many: the next call finds in the caches what an iteration leaves there for the
-  // one after it, not its own rows.
-  void give_ids(const BenchInput& input);
   // The mean of `calls` calls of the prepared point, back to back: device time between two events, in us.
   double run_us(int calls = 1);
   double run_us(BenchOp half);  // of a prepared lookup_update: its lookup or its update alone
-  // Makes and fills memory for the tables of all points of this type to come that need no more bytes, once: filling
-  // takes longer than a call.
-  void keep_tables(ElementType type, std::int64_t bytes);
+
+  // Lookups with their updates whose ids are drawn anew for every call, so that a call finds in the caches what an
+  // iteration leaves there for the one after it, not its own rows.
+
+  // Makes and fills memory once for all points that are prepared to be drawn and that need no more, and takes the laws:
+  // filling takes longer than a call, as do allocations. `laws` stay where they are as long as points are drawn.
+  virtual void keep(const DrawnNeed& most, const std::vector<PositionDraw>& laws);
+  // Errors: Failure::run when it needs more than was kept.
+  void prepare_drawn(const BenchPoint& point, const DrawnIds& ids);
+  // Begins one call, the lookup and then the update, each with a flush before it unless warm. A GPU is still at it when
+  // this returns.
+  void begin_drawn(std::uint64_t salt, bool flushed);
+  // Waits for the calls that were begun, and returns their times.
+  virtual std::vector<HalfTimes> end_drawn() { return std::exchange(halves_, {}); }
+
   void flush();  // evicts the caches: touches at least 2 x cache_bytes, and waits until it is done
 
   // Limits of the device, each a few calls, the best of them; they replace the prepared point.
@@ -90,6 +105,10 @@ class BenchDevice {
   virtual void gather() = 0;
   virtual void scatter() = 0;
   virtual void gemm() = 0;
+  // One call's ids for the prepared point; here on the host. Then both halves, timed.
+  virtual void draw(std::uint64_t salt);
+  virtual void run_halves(bool flushed);
+  virtual void laws_changed() {}                          // the ids of a point are others
   virtual void sort() {}                                  // of devices that can
   virtual void copy_to_device(std::int64_t /*bytes*/) {}  // likewise, between the point's `out` and memory of the host
   virtual void copy_to_host(std::int64_t /*bytes*/) {}
@@ -101,9 +120,14 @@ class BenchDevice {
   const PointMemory& of() const { return copies_[current_]; }  // the call under way
   std::size_t current() const { return current_; }             // number of that copy
   std::size_t copies() const { return copies_.size(); }
+  const DeviceMemory& swept();  // that a flush goes over
 
   BenchPoint point_;
   std::int64_t lookups_ = 0;
+  DrawnNeed kept_for_;
+  DrawnIds drawn_;                                   // of a point that is prepared to be drawn
+  const std::vector<PositionDraw>* laws_ = nullptr;  // by the table's number
+  std::vector<HalfTimes> halves_;
 
  private:
   using Member = DeviceMemory PointMemory::*;
@@ -112,12 +136,10 @@ class BenchDevice {
   void next_copy() { current_ = (current_ + 1) % copies_.size(); }
   double best_us(const std::function<double()>& once) const;
   DeviceMemory numbers(std::int64_t count, ElementType type = ElementType::fp32);
-  DeviceMemory filled_tables(ElementType type, std::int64_t bytes);
   void deal(Member member, const DeviceMemory& all, std::int64_t bytes);
   void give_zeros(Member member, std::int64_t bytes, const char* what);
   void give_numbers(Member member, std::int64_t count, ElementType type = ElementType::fp32);
   void give_values(Member member, const std::vector<std::int64_t>& values, const char* what);
-  void give_tables();
   void repeat(Member member);
 
   DeviceFacts facts_;
@@ -125,8 +147,7 @@ class BenchDevice {
   std::vector<PointMemory> copies_ = std::vector<PointMemory>(1);
   std::size_t current_ = 0;
   DeviceMemory swept_;
-  DeviceMemory kept_;  // for tables, of the type below
-  ElementType kept_type_ = ElementType::fp32;
+  PointMemory kept_;  // for points whose ids are drawn
 };
 
 struct BenchDeviceEntry {

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <vector>
 
 #include "base/error.h"
 #include "validate/execute/devices/cuda_seat.h"
+#include "validate/execute/kernels/cuda_draw.h"
 #include "validate/execute/kernels/cuda_embedding.h"
 #include "validate/execute/kernels/cuda_work.h"
 #include "validate/microbench/bench_device.h"
@@ -85,9 +87,84 @@ DeviceFacts read_facts() {
   return facts;
 }
 
+// The time between two events of a stream.
+class Span {
+ public:
+  Span() {
+    cuda::check(cudaEventCreate(&begin_), "an event");
+    cuda::check(cudaEventCreate(&end_), "an event");
+  }
+  ~Span() {
+    cudaEventDestroy(begin_);
+    cudaEventDestroy(end_);
+  }
+  Span(const Span&) = delete;
+  Span& operator=(const Span&) = delete;
+
+  void begin(cuda::Stream stream) const { cuda::check(cudaEventRecord(begin_, stream), "timing"); }
+  void end(cuda::Stream stream) const { cuda::check(cudaEventRecord(end_, stream), "timing"); }
+  double us() const {
+    float milliseconds = 0;
+    cuda::check(cudaEventElapsedTime(&milliseconds, begin_, end_), "timing");
+    return static_cast<double>(milliseconds) * 1e3;
+  }
+
+ private:
+  cudaEvent_t begin_ = nullptr, end_ = nullptr;
+};
+
+struct HalfSpans {
+  Span lookup, update;
+};
+
+// Laws by which rows are drawn, in device memory.
+class DeviceLaws {
+ public:
+  explicit DeviceLaws(const std::vector<PositionDraw>& laws) {
+    std::vector<Stretch> stretches;
+    std::vector<std::uint32_t> guides;
+    for (const PositionDraw& law : laws) {
+      laws_.push_back({stretches.size(), law.mass()});
+      stretches.insert(stretches.end(), law.stretches().begin(), law.stretches().end());
+      guides.insert(guides.end(), law.guides().begin(), law.guides().end());
+    }
+    stretches_ = DeviceBuffer(stretches.size() * sizeof(Stretch), "the laws of tables");
+    stretches_.upload(stretches.data(), stretches_.bytes());
+    guides_ = DeviceBuffer(guides.size() * sizeof(std::uint32_t), "the laws of tables");
+    guides_.upload(guides.data(), guides_.bytes());
+  }
+
+  RowLaw of(int law) const {
+    const auto& [first, mass] = laws_.at(static_cast<std::size_t>(law));
+    return {stretches_.as<Stretch>() + first, guides_.as<std::uint32_t>() + law * (RowLaw::kGuides + 1), mass};
+  }
+
+ private:
+  struct Law {
+    std::size_t first_stretch;
+    double mass;
+  };
+  std::vector<Law> laws_;
+  DeviceBuffer stretches_, guides_;
+};
+
 class CudaBenchDevice final : public BenchDevice {
  public:
   CudaBenchDevice() : CudaBenchDevice(read_facts()) {}
+
+  void keep(const DrawnNeed& most, const std::vector<PositionDraw>& laws) override {
+    BenchDevice::keep(most, laws);
+    device_laws_.emplace(laws);
+    workspaces_.clear();
+    workspaces_.emplace_back(most.lookups, most.dim, most.tables);
+  }
+  std::vector<HalfTimes> end_drawn() override {
+    stopwatch_.wait();
+    std::vector<HalfTimes> times;
+    for (std::size_t i = 0; i < begun_; ++i) times.push_back({spans_[i].lookup.us(), spans_[i].update.us()});
+    begun_ = 0;
+    return times;
+  }
 
   // A product in another precision than fp32 is one of cuBLASLt alone.
   bool can(const BenchPoint& point) const override {
@@ -116,17 +193,17 @@ class CudaBenchDevice final : public BenchDevice {
   void release() override {
     BenchDevice::release();
     tables_.reset();
-    workspaces_.clear();
+    if (kept_for_.lookups == 0) workspaces_.clear();
     host_.reset();
   }
   void made_ready() override {
     if (point_.has_tables()) tables_.emplace(point_.table_batch());
-    if (point_.has_update()) make_workspaces(lookups_, tables_->largest_dim());
+    if (point_.has_update()) make_workspaces(lookups_, tables_->largest_dim(), tables_->tables());
     if (point_.op == BenchOp::gemm) {
       if (!gemm_) gemm_.emplace();
       gemm_->prepare(point_.precision, point_.m, point_.n, point_.k);
     }
-    if (point_.op == BenchOp::sort) make_workspaces(point_.m, 1);
+    if (point_.op == BenchOp::sort) make_workspaces(point_.m, 1, 1);
     if (point_.op > BenchOp::copy) host_.emplace(static_cast<std::size_t>(point_.m), "a copy");
     cuda::check(cudaDeviceSynchronize(), "preparing a point");
   }
@@ -142,11 +219,45 @@ class CudaBenchDevice final : public BenchDevice {
   }
   // Writes would leave a cache full of lines that the next call has to write back; reads after them do not.
   void sweep(const DeviceMemory& swept) override {
+    begin_sweep(swept);
+    stopwatch_.wait();
+  }
+  void begin_sweep(const DeviceMemory& swept) {
     cuda::check(cudaMemsetAsync(swept.as<void>(), 1, static_cast<std::size_t>(swept.bytes()), stream()),
                 "flushing the cache");
     cuda::read(swept.as<void>(), swept.bytes() / 16 * 16, 1, sink_.as<std::uint32_t>(), stream());
-    stopwatch_.wait();
   }
+
+  void laws_changed() override {
+    std::vector<cuda::DrawnTable> tables;
+    for (const DrawnIds::Table& table : drawn_.tables)
+      tables.push_back(
+          {device_laws_->of(table.law), table.rows, table.key, table.name, table.first, table.average_length});
+    drawn_tables_ = DeviceBuffer(tables.size() * sizeof(cuda::DrawnTable), "the laws of tables");
+    drawn_tables_.upload(tables.data(), drawn_tables_.bytes());
+    cuda::begin_bags(drawn_tables_.as<cuda::DrawnTable>(), drawn_count(), drawn_.bags, lookups_,
+                     of().offsets.as<std::int64_t>(), stream());
+  }
+  void draw(std::uint64_t salt) override {
+    cuda::draw_ids(drawn_tables_.as<cuda::DrawnTable>(), drawn_count(), lookups_, salt, of().indices.as<std::int64_t>(),
+                   stream());
+  }
+  // Nothing waits for the GPU: it gets the next call while it does this one, and is flushing while it gets what is
+  // timed.
+  void run_halves(bool flushed) override {
+    if (begun_ == spans_.size()) spans_.emplace_back();
+    HalfSpans& spans = spans_[begun_++];
+    begin_half(flushed, spans.lookup, [&] { lookup(); });
+    begin_half(flushed, spans.update, [&] { update(); });
+  }
+  void begin_half(bool flushed, const Span& span, const std::function<void()>& half) {
+    if (flushed) begin_sweep(swept());
+    if (!flushed) cuda::pass(kHeadStart, stream());
+    span.begin(stream());
+    half();
+    span.end(stream());
+  }
+  int drawn_count() const { return static_cast<int>(drawn_.tables.size()); }
 
   void lookup() override {
     cuda::pooled_lookup(*tables_, of().arena.as<void>(), indices(), of().offsets.as<std::int64_t>(),
@@ -187,9 +298,10 @@ class CudaBenchDevice final : public BenchDevice {
   }
 
   // The memory that a call writes between its kernels is its copy's own, too.
-  void make_workspaces(std::int64_t lookups, std::int64_t dim) {
+  void make_workspaces(std::int64_t lookups, std::int64_t dim, int tables) {
+    if (kept_for_.lookups > 0) return;  // the one of keep() is large enough
     workspaces_.reserve(copies());
-    while (workspaces_.size() < copies()) workspaces_.emplace_back(lookups, dim);
+    while (workspaces_.size() < copies()) workspaces_.emplace_back(lookups, dim, tables);
   }
   const cuda::UpdateWorkspace& workspace() const { return workspaces_[current()]; }
   cuda::Stream stream() const { return stopwatch_.stream(); }
@@ -199,6 +311,10 @@ class CudaBenchDevice final : public BenchDevice {
   DeviceBuffer sink_{16, "a sum"};
   std::optional<cuda::DeviceTables> tables_;
   std::vector<cuda::UpdateWorkspace> workspaces_;  // [copy]
+  std::optional<DeviceLaws> device_laws_;
+  DeviceBuffer drawn_tables_;
+  std::deque<HalfSpans> spans_;  // of calls whose ids are drawn; the first `begun_` are under way
+  std::size_t begun_ = 0;
   std::optional<cuda::Gemm> gemm_;
   std::optional<cuda::HostBuffer> host_;  // page-locked
 };

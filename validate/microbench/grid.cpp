@@ -12,11 +12,19 @@ struct Batch {
   std::int64_t pooling, bags;
 };
 
+// Tables that are alike in one call.
+struct Alike {
+  int tables;
+  BenchPoint::TableShape shape;
+  std::int64_t bags;
+};
+
 // The values on the axes of a grid. Tables are far above any cache, and hold more rows than a batch looks up.
 struct GridAxes {
   std::int64_t rows;
   std::vector<std::int64_t> dims;
   std::vector<Batch> batches;
+  std::vector<Alike> alike;
   std::vector<std::int64_t> rows_at_once;  // of gathers and their updates
   std::vector<std::int64_t> pairs;         // of sorts
   std::vector<std::array<std::int64_t, 3>> products;
@@ -28,7 +36,18 @@ GridAxes full_axes() {
   return {.rows = 4'000'000,
           .dims = {128, 64, 256, 32, 512, 16},
           .batches = {{30, 32768}, {1, 262144}, {10, 65536}, {100, 16384}},
-          .rows_at_once = {1 << 20, 1 << 16},
+          .alike = {{26, {1'000'000, 128, 1}, 4096},
+                    {60, {1'000'000, 32, 10}, 4096},
+                    {8, {1'000'000, 64, 20}, 16384},
+                    {60, {1'000'000, 8, 10}, 4096},
+                    {26, {1'000'000, 128, 1}, 512},
+                    {26, {1'000'000, 64, 1}, 65536},
+                    {60, {1'000'000, 32, 10}, 512},
+                    {40, {1'000'000, 64, 4}, 16384},
+                    {120, {100'000, 16, 5}, 2048},
+                    {60, {100'000, 128, 10}, 4096},
+                    {8, {4'000'000, 16, 20}, 65536}},
+          .rows_at_once = {1 << 20, 1 << 16, 1 << 12},
           .pairs = {1 << 22, 1 << 20, 1 << 18, 1 << 16, 1 << 24},
           .products = {{6912, 1024, 3456},
                        {6912, 1024, 1024},
@@ -49,6 +68,7 @@ GridAxes small_axes() {
   return {.rows = 2000,
           .dims = {64, 16},
           .batches = {{4, 16}},
+          .alike = {{3, {500, 32, 2}, 16}},
           .rows_at_once = {64},
           .pairs = {512},
           .products = {{16, 16, 16}},
@@ -78,6 +98,15 @@ class Grid {
       if (batch.pooling == 100) continue;  // their sums are those of 30
       for (const std::int64_t dim : axes_.dims) table(BenchOp::update, dim, batch, type, zipf, optimizer);
     }
+  }
+  // Lookups and updates of many tables, by one law.
+  void many_tables(double zipf) {
+    for (const Alike& alike : axes_.alike)
+      for (const BenchOp op : {BenchOp::lookup, BenchOp::update}) {
+        table(op, alike.shape.dim, {alike.shape.pooling, alike.bags}, ElementType::fp32, zipf,
+              op == BenchOp::update ? RowOptimizer::rowwise_adagrad : RowOptimizer::none);
+        points_.back().tables.assign(static_cast<std::size_t>(alike.tables), alike.shape);
+      }
   }
   void sequences() {
     for (const std::int64_t count : axes_.rows_at_once)
@@ -135,6 +164,8 @@ std::vector<BenchPoint> whole_grid(GridAxes axes) {
   Grid grid(std::move(axes));
   grid.lookups(ElementType::fp32, 0);
   grid.updates(RowOptimizer::rowwise_adagrad, ElementType::fp32, 0);
+  grid.many_tables(1.05);
+  grid.many_tables(0);
   grid.products();
   grid.sorts();
   grid.copies();

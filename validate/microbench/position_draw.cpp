@@ -1,35 +1,58 @@
 #include "validate/microbench/position_draw.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace shardsim {
 namespace {
 
-constexpr std::uint64_t kCuts = 4096;
+constexpr double kAlike = 0.995;      // least over largest probability in a stretch
+constexpr double kNegligible = 1e-9;  // of all accesses
+
+// Between the first position of a range and its last one, where popularity has fallen half as often.
+std::uint64_t middle_of(std::uint64_t first, std::uint64_t end) {
+  const double mean = std::sqrt((static_cast<double>(first) + 1) * static_cast<double>(end));
+  return std::clamp(static_cast<std::uint64_t>(mean), first + 1, end - 1);
+}
 
 }  // namespace
 
-PositionDraw::PositionDraw(const AccessDistribution& access) : access_(access) {
-  for (std::uint64_t i = 0; i <= kCuts; ++i) {
-    const double mass = access.total() * static_cast<double>(i) / static_cast<double>(kCuts);
-    const std::uint64_t position = access.position_at(mass);
-    cuts_.push_back({position, access.prefix(position), access.probability(position)});
-  }
-  for (std::size_t i = 0; i < kCuts; ++i)
-    if (cuts_[i].each != cuts_[i + 1].each) cuts_[i].each = 0;
+PositionDraw::PositionDraw(const AccessDistribution& access) : mass_(access.total()) {
+  cut(access, 0, access.rows());
+  set_guides();
 }
 
-std::uint64_t PositionDraw::draw(Rng& rng) const {
-  const double share = rng.uniform() * static_cast<double>(kCuts);
-  const auto at = static_cast<std::size_t>(share);
-  const Cut& cut = cuts_[at];
-  const std::uint64_t low = cut.position, high = cuts_[at + 1].position;
-  const double mass = access_.total() * share / static_cast<double>(kCuts);
-  if (cut.each > 0) {
-    const double beyond = std::max((mass - cut.before) / cut.each, 0.0);
-    return std::min(low + static_cast<std::uint64_t>(beyond), high);
+// The stretches of [first, end), in order. Popularity does not rise, so that a range is as even as its ends are.
+void PositionDraw::cut(const AccessDistribution& access, std::uint64_t first, std::uint64_t end) {
+  const double most = access.probability(first), least = access.probability(end - 1), sum = access.sum(first, end);
+  if (!(most > 0)) return;
+  const bool is_even = end - first == 1 || least >= kAlike * most || (least > 0 && sum <= kNegligible * mass_);
+  if (!is_even) {
+    const std::uint64_t middle = middle_of(first, end);
+    cut(access, first, middle);
+    return cut(access, middle, end);
   }
-  return access_.position_between(low, high, mass);
+  add({first, end - first, access.prefix(first), least == most ? most : sum / static_cast<double>(end - first)});
+}
+
+void PositionDraw::add(const Stretch& stretch) {
+  if (!stretches_.empty()) {
+    Stretch& last = stretches_.back();
+    if (last.each == stretch.each && last.first + last.positions == stretch.first) {
+      last.positions += stretch.positions;
+      return;
+    }
+  }
+  stretches_.push_back(stretch);
+}
+
+void PositionDraw::set_guides() {
+  std::uint32_t at = 0;
+  for (std::uint32_t i = 0; i <= RowLaw::kGuides; ++i) {
+    const double mass = mass_ * (static_cast<double>(i) / RowLaw::kGuides);
+    while (at + 1 < stretches_.size() && stretches_[at + 1].before <= mass) ++at;
+    guides_.push_back(at);
+  }
 }
 
 }  // namespace shardsim

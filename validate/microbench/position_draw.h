@@ -5,24 +5,32 @@
 
 #include "base/rng.h"
 #include "models/access/access_distribution.h"
+#include "validate/execute/kernels/row_law.h"
 
 namespace shardsim {
 
-// Draws popularity positions of a table, each by itself, with their probabilities: the inverse of the prefix sum, found
-// from a table of cut points, some 20 ns each where runs of rows are equally popular.
+// Draws popularity positions of a table, each by itself, with their probabilities: the inverse of the prefix sum, over
+// stretches of positions that are equally popular. Where popularity falls from row to row, as by Zipf's law, positions
+// whose probabilities differ by less than half a percent are taken as equal, and so are those that have a billionth of
+// the accesses together.
 class PositionDraw {
  public:
   explicit PositionDraw(const AccessDistribution& access);
-  std::uint64_t draw(Rng& rng) const;
+  std::uint64_t draw(Rng& rng) const { return law().position(rng.uniform()); }
+
+  const std::vector<Stretch>& stretches() const { return stretches_; }
+  const std::vector<std::uint32_t>& guides() const { return guides_; }
+  double mass() const { return mass_; }
+  RowLaw law() const { return {stretches_.data(), guides_.data(), mass_}; }
 
  private:
-  const AccessDistribution& access_;
-  struct Cut {
-    std::uint64_t position = 0;
-    double before = 0;  // prefix sum up to it
-    double each = 0;    // probability of it and of all up to the next cut; 0: they differ
-  };
-  std::vector<Cut> cuts_;  // at even steps of the whole mass
+  void cut(const AccessDistribution& access, std::uint64_t first, std::uint64_t end);
+  void add(const Stretch& stretch);
+  void set_guides();
+
+  double mass_;
+  std::vector<Stretch> stretches_;
+  std::vector<std::uint32_t> guides_;
 };
 
 }  // namespace shardsim

@@ -8,27 +8,11 @@
 
 #include "base/error.h"
 #include "models/access/row_hash.h"
-#include "validate/microbench/position_draw.h"
 
 namespace shardsim {
 namespace {
 
 constexpr std::uint64_t kIdSalt = 1000;  // of the keys that draw, as the executor's; and one more for each call
-
-// Ids of one table, and where its bags begin in them.
-void draw_piece(const ShardSet& set, const Table& table, std::uint64_t seed, int call, BenchInput& input) {
-  const AccessDistribution access = table.distribution();
-  const PositionDraw positions(access);
-  Rng rng(hash_key(table.name, seed, kIdSalt + static_cast<std::uint64_t>(call)));
-  const std::int64_t before = input.offsets.back();
-  for (std::int64_t bag = 1; bag <= set.batch; ++bag)
-    input.offsets.push_back(before +
-                            static_cast<std::int64_t>(std::floor(static_cast<double>(bag) * table.average_length)));
-  std::vector<std::uint64_t> ids(static_cast<std::size_t>(input.offsets.back() - before));
-  for (std::uint64_t& id : ids) id = positions.draw(rng);
-  permute_all(ids, table.rows, hash_key(table.name, seed, 1));
-  input.indices.insert(input.indices.end(), ids.begin(), ids.end());
-}
 
 ElementType element_of(const Table& table) {
   if (table.dtype == Dtype::fp32) return ElementType::fp32;
@@ -54,59 +38,51 @@ double seconds_after(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The bytes of the tables of the largest shard. Errors: one needs more than the device has.
-std::int64_t largest_tables(const BenchDevice& device, const ShardSet& set) {
-  std::int64_t tables = 0, beside = 0;
+// What the shards need, each figure at its largest. Errors: with one of them it is more than the device has.
+DrawnNeed need_of(const BenchDevice& device, const ShardSet& set, const ShardIds& ids) {
+  DrawnNeed need;
   for (std::size_t shard = 0; shard < set.shards.size(); ++shard) {
-    const BenchPoint point = shard_point(set, shard);
-    tables = std::max(tables, point.table_bytes());
-    beside = std::max(beside, point.need_bytes() - point.table_bytes());
-    if (tables + beside <= device.facts().memory_bytes) continue;
+    need.include(shard_point(set, shard), ids.of(shard));
+    if (need.bytes() <= device.facts().memory_bytes) continue;
     throw run_error(fmt::format("with shard {} {:.2f} GiB are needed, {} gives {:.2f} GiB", shard,
-                                static_cast<double>(tables + beside) / 0x1p30, device.facts().name,
+                                static_cast<double>(need.bytes()) / 0x1p30, device.facts().name,
                                 static_cast<double>(device.facts().memory_bytes) / 0x1p30),
                     "Draw smaller shards, or measure them on a larger device");
   }
-  return tables;
+  return need;
 }
 
 // One visit of a shard, every call with other ids.
 class ShardVisit {
  public:
-  ShardVisit(BenchDevice& device, const ShardSet& set, std::size_t shard, const ShardOptions& options, int first_call)
-      : device_(device), set_(set), shard_(shard), options_(options), next_(first_call) {
-    device_.prepare(shard_point(set, shard), draw());
-  }
+  ShardVisit(BenchDevice& device, const ShardIds& ids, const ShardOptions& options, int first_call)
+      : device_(device), ids_(ids), options_(options), next_(first_call) {}
 
+  // Of the prepared shard.
   ShardSeconds least(const std::function<bool()>& stop) {
     const auto start = std::chrono::steady_clock::now();
     const auto goes_on = [&] { return seconds_after(start) < options_.seconds && !(stop && stop()); };
-    for (int i = 0; i < options_.warmup && (i == 0 || goes_on()); ++i) call();
+    const int uncounted = begin(options_.warmup, goes_on);
+    begin(options_.repetitions, goes_on);
+    const std::vector<HalfTimes> times = device_.end_drawn();
     VisitedShard shard;
-    for (int i = 0; i < options_.repetitions && (i == 0 || goes_on()); ++i) shard.add(call());
+    for (std::size_t i = static_cast<std::size_t>(uncounted); i < times.size(); ++i)
+      shard.add({1e-6 * times[i].lookup_us, 1e-6 * times[i].update_us});
     return shard.least;
   }
 
  private:
-  BenchInput draw() { return draw_shard_input(set_, shard_, options_.seed, next_++); }
-
-  ShardSeconds call() {
-    if (calls_++ > 0) device_.give_ids(draw());
-    const double forward = timed_us(BenchOp::lookup), backward = timed_us(BenchOp::update);
-    return {1e-6 * forward, 1e-6 * backward};
-  }
-
-  double timed_us(BenchOp op) {
-    if (!options_.warm) device_.flush();
-    return device_.run_us(op);
+  // Begins calls, one at least where any are asked for; how many.
+  int begin(int calls, const std::function<bool()>& goes_on) {
+    int begun = 0;
+    for (; begun < calls && (begun == 0 || goes_on()); ++begun) device_.begin_drawn(ids_.salt(next_++), !options_.warm);
+    return begun;
   }
 
   BenchDevice& device_;
-  const ShardSet& set_;
-  std::size_t shard_;
+  const ShardIds& ids_;
   const ShardOptions& options_;
   int next_;  // whose ids are drawn next
-  int calls_ = 0;
 };
 
 // Shards without a label that have had fewer visits than that, in order.
@@ -133,15 +109,35 @@ BenchPoint shard_point(const ShardSet& set, std::size_t shard) {
   return point;
 }
 
-BenchInput draw_shard_input(const ShardSet& set, std::size_t shard, std::uint64_t seed, int call) {
-  BenchInput input;
-  input.offsets.push_back(0);
-  for (const ShardPiece& piece : set.shards.at(shard)) draw_piece(set, table_of(set, piece), seed, call, input);
-  return input;
+ShardIds::ShardIds(const ShardSet& set, std::uint64_t seed) : set_(set), seed_(seed) {
+  for (const Shard& shard : set.shards)
+    for (const ShardPiece& piece : shard) {
+      if (!law_of_.try_emplace(piece.table, static_cast<int>(laws_.size())).second) continue;
+      laws_.emplace_back(table_of(set, piece).distribution());
+    }
+}
+
+DrawnIds ShardIds::of(std::size_t shard) const {
+  DrawnIds ids;
+  ids.bags = set_.batch;
+  for (const ShardPiece& piece : set_.shards.at(shard)) {
+    const Table& table = table_of(set_, piece);
+    ids.add({.law = law_of_.at(piece.table),
+             .rows = table.rows,
+             .key = hash_key(table.name, seed_, 1),
+             .name = fnv1a(table.name),
+             .average_length = table.average_length});
+  }
+  return ids;
+}
+
+// With it, mix() of a table's name is hash_key() of the name, the seed and the call.
+std::uint64_t ShardIds::salt(int call) const {
+  return seed_ * kGolden + kIdSalt + static_cast<std::uint64_t>(call);
 }
 
 void check_shards(const BenchDevice& device, const ShardSet& set) {
-  largest_tables(device, set);
+  need_of(device, set, ShardIds(set, 0));
 }
 
 void VisitedShard::add(const ShardSeconds& visit) {
@@ -154,13 +150,15 @@ void measure_shards(BenchDevice& device, ShardSet& set, std::vector<VisitedShard
   set.labels.resize(set.shards.size());
   shards.resize(set.shards.size());
   if (set.shards.empty()) return;
-  device.keep_tables(shard_point(set, 0).type, largest_tables(device, set));
+  const ShardIds ids(set, options.seed);
+  device.keep(need_of(device, set, ids), ids.laws());
   const int calls = options.warmup + options.repetitions + 1;
   std::size_t done = 0;
   for (int visit = 1; visit <= options.visits; ++visit)
     for (const std::size_t shard : to_visit(set, shards, visit)) {
       if (watch.progress) watch.progress(done++, set.shards.size() * static_cast<std::size_t>(options.visits));
-      const ShardSeconds least = ShardVisit(device, set, shard, options, visit * calls).least(watch.stop);
+      device.prepare_drawn(shard_point(set, shard), ids.of(shard));
+      const ShardSeconds least = ShardVisit(device, ids, options, visit * calls).least(watch.stop);
       if (watch.stop && watch.stop()) return;  // fewer calls than were asked for make no visit
       shards[shard].add(least);
       if (watch.visited) watch.visited(shard, least);

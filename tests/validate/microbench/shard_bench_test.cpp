@@ -38,6 +38,11 @@ ShardSet small_set() {
   return set;
 }
 
+BenchInput drawn(const ShardSet& set, std::size_t shard, std::uint64_t seed, int call) {
+  const ShardIds ids(set, seed);
+  return draw(ids.of(shard), ids.laws(), ids.salt(call));
+}
+
 struct Folder {
   fs::path path = fs::temp_directory_path() / ("shardsim_shard_bench_test_" + std::to_string(getpid()));
   Folder() { fs::create_directories(path); }
@@ -69,6 +74,37 @@ TEST_CASE("positions come as often as the access distribution says") {
   }
 }
 
+TEST_CASE("steps of a law are stretches, and rows that nobody looks up are in none") {
+  AccessSpec spec;
+  spec.family = "steps";
+  spec.steps = {{3, 100}, {50, 4}, {200, 1}, {70'000, 0.0625}};
+  const PositionDraw positions(AccessDistribution(spec, 1'000'000, 7));
+  REQUIRE(positions.stretches().size() == 4);
+  std::uint64_t first = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(positions.stretches()[i].first == first);
+    CHECK(positions.stretches()[i].positions == spec.steps[i].rows);
+    first += spec.steps[i].rows;
+  }
+}
+
+TEST_CASE("stretches of a falling law are short enough, and few") {
+  AccessSpec spec;
+  spec.family = "zipf";
+  spec.s = 1.05;
+  const AccessDistribution access(spec, 40'000'000, 7);
+  const PositionDraw positions(access);
+  CHECK(positions.stretches().size() < 5000);
+  std::uint64_t first = 0;
+  for (const Stretch& stretch : positions.stretches()) {
+    REQUIRE(stretch.first == first);
+    first += stretch.positions;
+    CHECK(stretch.each >= 0.995 * access.probability(stretch.first));
+    CHECK(stretch.before == doctest::Approx(access.prefix(stretch.first)).epsilon(1e-12));
+  }
+  CHECK(first == access.rows());
+}
+
 TEST_CASE("tables begin at cache lines, whatever those before them end in") {
   ShardSet set = small_set();
   set.workload.tables[1].rows = 301;
@@ -81,18 +117,18 @@ TEST_CASE("tables begin at cache lines, whatever those before them end in") {
 
 TEST_CASE("bags have the table's mean length, and pieces of one table the same ids") {
   const ShardSet set = small_set();
-  const BenchInput input = draw_shard_input(set, 0, 7, 0);
+  const BenchInput input = drawn(set, 0, 7, 0);
   REQUIRE(input.offsets.size() == 129);
   CHECK(input.offsets[64] == 160);   // 64 x 2.5
   CHECK(input.offsets[128] == 176);  // and 64 x 0.25
   CHECK(input.offsets[1] == 2);
   CHECK(input.offsets[2] == 5);
   CHECK(input.indices.size() == 176);
-  const BenchInput twice = draw_shard_input(set, 2, 7, 0);
+  const BenchInput twice = drawn(set, 2, 7, 0);
   CHECK(std::equal(twice.indices.begin(), twice.indices.begin() + 160, twice.indices.begin() + 160));
   CHECK(std::equal(twice.indices.begin(), twice.indices.begin() + 160, input.indices.begin()));
-  CHECK(draw_shard_input(set, 0, 8, 0).indices != input.indices);
-  const BenchInput next = draw_shard_input(set, 0, 7, 1);  // of the next call: other ids, bags alike
+  CHECK(drawn(set, 0, 8, 0).indices != input.indices);
+  const BenchInput next = drawn(set, 0, 7, 1);  // of the next call: other ids, bags alike
   CHECK(next.indices != input.indices);
   CHECK(next.offsets == input.offsets);
   // Nine tenths of what is looked up are among ten rows.

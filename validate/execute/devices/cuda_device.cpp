@@ -39,6 +39,12 @@ std::int64_t largest_dim(const std::vector<LookupCall>& calls) {
   return largest;
 }
 
+int most_tables(const std::vector<LookupCall>& calls) {
+  int most = 1;
+  for (const LookupCall& call : calls) most = std::max(most, call.tables.tables());
+  return most;
+}
+
 // The calls of one fusion share a workspace: they run one after the other.
 class CudaCall : public DeviceCall {
  public:
@@ -120,7 +126,8 @@ class CudaDevice : public DevicePort {
   }
 
   std::vector<std::unique_ptr<DeviceCall>> prepare(const std::vector<LookupCall>& calls, std::int64_t& bytes) override {
-    const auto workspace = std::make_shared<cuda::UpdateWorkspace>(largest_count(calls), largest_dim(calls));
+    const auto workspace =
+        std::make_shared<cuda::UpdateWorkspace>(largest_count(calls), largest_dim(calls), most_tables(calls));
     bytes += static_cast<std::int64_t>(workspace->buffer.bytes());
     std::vector<std::unique_ptr<DeviceCall>> prepared;
     for (const LookupCall& call : calls) {

@@ -65,44 +65,57 @@ __device__ inline void add(const T* from, float (&sum)[count]) {
   for (int i = 0; i < count; ++i) sum[i] += values[i];
 }
 
-// Adds `width` elements of each of the rows [first, end) in order; row_at(i) says where those of row i are. Several are
-// loaded before the first is used.
+// The elements of a row as they were loaded: half as many registers for those of two bytes as their numbers would take.
 template <int width, typename RowAt>
-__device__ inline void add_rows(std::int64_t first, std::int64_t end, const RowAt& row_at, float (&sum)[width]) {
-  constexpr int kInFlight = 4;
-  for (; first + kInFlight <= end; first += kInFlight) {
-    float rows[kInFlight][width];
+struct Held {
+  using Element = std::remove_cv_t<std::remove_pointer_t<std::invoke_result_t<RowAt, int>>>;
+  Word<sizeof(Element) * width> word;
+
+  __device__ void load(const Element* from) { word = *reinterpret_cast<const decltype(word)*>(from); }
+  __device__ void add_to(float (&sum)[width]) const {
+    Element elements[width];
+    std::memcpy(elements, &word, sizeof(word));
 #pragma unroll
-    for (int k = 0; k < kInFlight; ++k) load<width>(row_at(first + k), rows[k]);
-#pragma unroll
-    for (int k = 0; k < kInFlight; ++k) {
-#pragma unroll
-      for (int i = 0; i < width; ++i) sum[i] += rows[k][i];
-    }
+    for (int i = 0; i < width; ++i) sum[i] += to_float(elements[i]);
   }
-  for (; first < end; ++first) add<width>(row_at(first), sum);
+  __device__ void add_to(float (&sum)[width], float weight) const {
+    Element elements[width];
+    std::memcpy(elements, &word, sizeof(word));
+#pragma unroll
+    for (int i = 0; i < width; ++i) sum[i] += weight * to_float(elements[i]);
+  }
+};
+
+// Adds `width` elements of each of the first `count` rows of a batch in order, or of all `most`; row_at(k) says where
+// those of row k are. All are asked for before the first is used.
+template <int most, int width, typename RowAt>
+__device__ inline void add_batch(int count, const RowAt& row_at, float (&sum)[width]) {
+  Held<width, RowAt> held[most];
+#pragma unroll
+  for (int k = 0; k < most; ++k) {
+    if (k < count) held[k].load(row_at(k));
+  }
+#pragma unroll
+  for (int k = 0; k < most; ++k) {
+    if (k < count) held[k].add_to(sum);
+  }
 }
 
-// The same, row i times weights[i].
-template <int width, typename RowAt>
-__device__ inline void add_weighted_rows(std::int64_t first, std::int64_t end, const RowAt& row_at,
-                                         const float* weights, float (&sum)[width]) {
-  constexpr int kInFlight = 4;
-  while (first < end) {
-    const int count = end - first < kInFlight ? static_cast<int>(end - first) : kInFlight;
-    float rows[kInFlight][width] = {}, weight[kInFlight] = {};
+// The same, row k times weight_at(k).
+template <int most, int width, typename RowAt, typename WeightAt>
+__device__ inline void add_weighted_batch(int count, const RowAt& row_at, const WeightAt& weight_at,
+                                          float (&sum)[width]) {
+  Held<width, RowAt> held[most];
+  float weights[most] = {};
 #pragma unroll
-    for (int k = 0; k < kInFlight; ++k) {
-      if (k >= count) break;
-      load<width>(row_at(first + k), rows[k]);
-      weight[k] = weights[first + k];
-    }
+  for (int k = 0; k < most; ++k) {
+    if (k >= count) continue;
+    held[k].load(row_at(k));
+    weights[k] = weight_at(k);
+  }
 #pragma unroll
-    for (int k = 0; k < kInFlight; ++k) {
-#pragma unroll
-      for (int i = 0; i < width; ++i) sum[i] += weight[k] * rows[k][i];
-    }
-    first += count;
+  for (int k = 0; k < most; ++k) {
+    if (k < count) held[k].add_to(sum, weights[k]);
   }
 }
 

@@ -6,11 +6,10 @@
 #include <string>
 
 #include "validate/execute/kernels/cuda_memory.h"
+#include "validate/execute/kernels/cuda_shape.h"
 #include "validate/execute/kernels/cuda_start.h"
 
 namespace shardsim::cuda {
-
-inline constexpr int kThreads = 256;  // per block
 
 struct Shape {
   std::int64_t blocks = 1;  // below 2^31
@@ -27,17 +26,6 @@ void launch(const char* what, void (*kernel)(Parameters...), const Shape& shape,
   const dim3 grid(static_cast<unsigned>(shape.blocks), static_cast<unsigned>(shape.layers));
   start(kernel, grid, shape.threads, shape.shared_bytes, stream, arguments...);
   check_launch(what);
-}
-
-inline std::int64_t blocks_for(std::int64_t items, std::int64_t per_block) {
-  return (items + per_block - 1) / per_block;
-}
-
-// Threads that share one row of `pieces` pieces: a power of two up to a warp.
-inline unsigned lanes_for(std::int64_t pieces) {
-  unsigned lanes = 1;
-  while (lanes < 32 && lanes < pieces) lanes *= 2;
-  return lanes;
 }
 
 // A block of rows of `lanes` threads.

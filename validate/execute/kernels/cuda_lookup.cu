@@ -1,5 +1,6 @@
 #include "validate/execute/kernels/cuda_elements.h"
 #include "validate/execute/kernels/cuda_embedding.h"
+#include "validate/execute/kernels/cuda_group.h"
 #include "validate/execute/kernels/cuda_launch.h"
 
 namespace shardsim::cuda {
@@ -20,28 +21,96 @@ __device__ void write_sum(const float (&sum)[width], float* out, bool aligned) {
   for (int i = 0; i < width; ++i) out[i] = sum[i];
 }
 
-// One row of threads per bag and table; layers of the grid are the tables of `list`.
-template <typename T, int width, bool weighted>
-__global__ void pooled_lookup_kernel(const TableView* tables, const int* list, std::int64_t bags, const T* arena,
-                                     const std::int64_t* indices, const std::int64_t* offsets, const float* weights,
-                                     float* out, std::int64_t pitch) {
-  const std::int64_t bag = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
-  if (bag >= bags) return;
-  const int t = list[blockIdx.y];
-  const TableView table = tables[t];
-  const std::int64_t first = offsets[t * bags + bag], end = offsets[t * bags + bag + 1];
-  float* const out_row = out + bag * pitch + table.column;
-  const bool aligned = (pitch | table.column) % 4 == 0;
-  for (std::int64_t c = static_cast<std::int64_t>(threadIdx.x) * width; c < table.dim; c += blockDim.x * width) {
-    float sum[width] = {};
-    const T* const columns = arena + table.begin + c;
-    const auto row_at = [&](std::int64_t i) { return columns + indices[i] * table.dim; };
-    if constexpr (weighted) {
-      add_weighted_rows<width>(first, end, row_at, weights, sum);
-    } else {
-      add_rows<width>(first, end, row_at, sum);
+constexpr int kInFlight = 8;  // rows that a thread waits for at a time
+
+// The rows of one bag, and what is asked of them.
+template <typename T>
+struct Bag {
+  const T* rows;  // of the table
+  int dim;
+  const std::int64_t* indices;  // [count]
+  const float* weights;         // [count], or null
+  int count;
+};
+
+// Adds the columns from c on of up to kInFlight rows, those of these indices.
+template <int width, bool weighted, typename T>
+__device__ void add_rows(const Bag<T>& bag, int c, int count, const std::int64_t (&indices)[kInFlight],
+                         const float (&weights)[kInFlight], float (&sum)[width]) {
+  const auto row_at = [&](int k) { return bag.rows + indices[k] * bag.dim + c; };
+  if constexpr (weighted) {
+    add_weighted_batch<kInFlight>(
+        count, row_at, [&](int k) { return weights[k]; }, sum);
+  } else {
+    add_batch<kInFlight>(count, row_at, sum);
+  }
+}
+
+// By a group of fewer threads than there are rows in flight: each reads all indices itself.
+template <int width, bool weighted, typename T>
+__device__ void add_bag_alone(const Bag<T>& bag, int c, float (&sum)[width]) {
+  for (int i = 0; i < bag.count; i += kInFlight) {
+    std::int64_t indices[kInFlight] = {};
+    float weights[kInFlight] = {};
+#pragma unroll
+    for (int k = 0; k < kInFlight; ++k) {
+      if (i + k >= bag.count) continue;
+      indices[k] = bag.indices[i + k];
+      if constexpr (weighted) weights[k] = bag.weights[i + k];
     }
-    write_sum<width>(sum, out_row + c, aligned);
+    add_rows<width, weighted>(bag, c, bag.count - i, indices, weights, sum);
+  }
+}
+
+// By a larger group: it reads as many indices as it has threads at once, and hands them round. All threads of a warp
+// call, those without columns too; most: indices of the largest bag of the warp.
+template <int width, bool weighted, typename T>
+__device__ void add_bag_together(const Bag<T>& bag, const Group& group, int most, int c, float (&sum)[width]) {
+  const int lanes = static_cast<int>(group.lanes), lane = static_cast<int>(group.lane);
+  for (int base = 0; base < most; base += lanes) {
+    const bool has_own = base + lane < bag.count;
+    const std::int64_t own = has_own ? bag.indices[base + lane] : 0;
+    const float own_weight = weighted && has_own ? bag.weights[base + lane] : 0;
+    for (int i = 0; i < lanes && base + i < most; i += kInFlight) {
+      std::int64_t indices[kInFlight];
+      float weights[kInFlight] = {};
+#pragma unroll
+      for (int k = 0; k < kInFlight; ++k) {
+        indices[k] = __shfl_sync(kWholeWarp, own, i + k, lanes);
+        if constexpr (weighted) weights[k] = __shfl_sync(kWholeWarp, own_weight, i + k, lanes);
+      }
+      add_rows<width, weighted>(bag, c, c < bag.dim ? bag.count - base - i : 0, indices, weights, sum);
+    }
+  }
+}
+
+// A group per bag and table.
+template <typename T, int width, bool weighted>
+__global__ void __launch_bounds__(kThreads, 3)
+    pooled_lookup_kernel(const TableView* tables, DeviceTables::List list, std::int64_t bags, const T* arena,
+                         const std::int64_t* all_indices, const std::int64_t* offsets, const float* weights, float* out,
+                         std::int64_t pitch) {
+  const int at = list.of_block(blockIdx.x), t = list.tables[at];
+  const TableView table = tables[t];
+  const Group group(lanes_of<width>(table.dim));
+  const std::int64_t number =
+      static_cast<std::int64_t>(blockIdx.x - list.blocks[at]) * (kThreads / group.lanes) + group.number;
+  const bool is_bag = number < bags;
+  const std::int64_t first = is_bag ? offsets[t * bags + number] : 0;
+  const int count = is_bag ? static_cast<int>(offsets[t * bags + number + 1] - first) : 0;
+  const Bag<T> bag{arena + table.begin, static_cast<int>(table.dim), all_indices + first,
+                   weighted ? weights + first : nullptr, count};
+  const int most = group.lanes < kInFlight ? 0 : warp_most(count);
+  const bool aligned = (pitch | table.column) % 4 == 0;
+  for (int base = 0; base < bag.dim; base += static_cast<int>(group.lanes) * width) {
+    const int c = base + static_cast<int>(group.lane) * width;
+    float sum[width] = {};
+    if (group.lanes >= kInFlight) {
+      add_bag_together<width, weighted>(bag, group, most, c, sum);
+    } else if (c < bag.dim) {
+      add_bag_alone<width, weighted>(bag, c, sum);
+    }
+    if (is_bag && c < bag.dim) write_sum<width>(sum, out + number * pitch + table.column + c, aligned);
   }
 }
 
@@ -50,10 +119,9 @@ void launch_list(const DeviceTables& tables, const DeviceTables::List& list, con
                  const std::int64_t* indices, const std::int64_t* offsets, const float* weights, float* out,
                  Stream stream) {
   if (list.count == 0 || tables.bags() == 0) return;
-  const dim3 block = row_block(lanes_for(blocks_for(list.largest_dim, width)));
   const auto kernel = weights != nullptr ? pooled_lookup_kernel<T, width, true> : pooled_lookup_kernel<T, width, false>;
-  launch("pooled lookup", kernel, {blocks_for(tables.bags(), block.y), list.count, block, 0}, stream, tables.views(),
-         list.tables, tables.bags(), static_cast<const T*>(arena), indices, offsets, weights, out, tables.output_dim());
+  launch("pooled lookup", kernel, {list.all_blocks}, stream, tables.views(), list, tables.bags(),
+         static_cast<const T*>(arena), indices, offsets, weights, out, tables.output_dim());
 }
 
 template <typename T>

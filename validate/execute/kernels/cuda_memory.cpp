@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "validate/execute/kernels/cuda_embedding.h"
+#include "validate/execute/kernels/cuda_shape.h"
 
 namespace shardsim::cuda {
 namespace {
@@ -150,34 +151,48 @@ void DeviceTables::place_tables(const TableBatch& tables) {
     output_dim_ += tables.dim[t];
     rows_ += tables.rows[t];
     elements += tables.rows[t] * tables.dim[t];
+    largest_dim_ = std::max(largest_dim_, tables.dim[t]);
   }
   views_ = DeviceBuffer(host_.size() * sizeof(TableView), "the list of tables");
   views_.upload(host_.data(), host_.size() * sizeof(TableView));
 }
 
-void DeviceTables::sort_by_alignment() {
-  const std::int64_t bytes = element_bytes(type_);
-  const auto in_vectors = [&](const TableView& table) {
-    return table.dim * bytes % kVectorBytes == 0 && table.begin * bytes % kVectorBytes == 0;
-  };
-  std::vector<int> aligned, others;
-  for (int t = 0; t < this->tables(); ++t) {
-    const bool whole = in_vectors(host_[t]);
-    (whole ? aligned : others).push_back(t);
-    List& list = whole ? in_vectors_ : in_elements_;
-    list.largest_dim = std::max(list.largest_dim, host_[t].dim);
+// The blocks of a lookup before each of these tables, and of all of them.
+std::vector<std::uint32_t> DeviceTables::blocks_of(const std::vector<int>& tables, int width) const {
+  std::vector<std::uint32_t> before{0};
+  for (const int t : tables) {
+    const unsigned lanes = lanes_for((host_[t].dim + width - 1) / width);
+    before.push_back(before.back() + static_cast<std::uint32_t>(blocks_for(bags_, kThreads / lanes)));
   }
-  in_vectors_.count = static_cast<int>(aligned.size());
-  in_elements_.count = static_cast<int>(others.size());
-  aligned.insert(aligned.end(), others.begin(), others.end());
-  lists_ = DeviceBuffer(aligned.size() * sizeof(int), "the list of tables");
-  lists_.upload(aligned.data(), aligned.size() * sizeof(int));
-  in_vectors_.tables = lists_.as<int>();
-  in_elements_.tables = lists_.as<int>() + in_vectors_.count;
+  return before;
 }
 
-std::int64_t DeviceTables::largest_dim() const {
-  return std::max(in_vectors_.largest_dim, in_elements_.largest_dim);
+void DeviceTables::sort_by_alignment() {
+  const std::int64_t bytes = element_bytes(type_);
+  std::vector<int> aligned, others;
+  for (int t = 0; t < this->tables(); ++t) {
+    const bool whole = host_[t].dim * bytes % kVectorBytes == 0 && host_[t].begin * bytes % kVectorBytes == 0;
+    (whole ? aligned : others).push_back(t);
+  }
+  std::vector<std::uint32_t> numbers;  // tables of both lists, then their blocks
+  numbers.insert(numbers.end(), aligned.begin(), aligned.end());
+  numbers.insert(numbers.end(), others.begin(), others.end());
+  const auto list_of = [&](const std::vector<int>& tables, int width, List& list) {
+    const std::vector<std::uint32_t> blocks = blocks_of(tables, width);
+    list.count = static_cast<int>(tables.size());
+    list.all_blocks = blocks.back();
+    const std::size_t at = numbers.size();
+    numbers.insert(numbers.end(), blocks.begin(), blocks.end());
+    return at;
+  };
+  const std::size_t of_vectors = list_of(aligned, static_cast<int>(kVectorBytes / bytes), in_vectors_);
+  const std::size_t of_elements = list_of(others, 1, in_elements_);
+  lists_ = DeviceBuffer(numbers.size() * sizeof(std::uint32_t), "the list of tables");
+  lists_.upload(numbers.data(), numbers.size() * sizeof(std::uint32_t));
+  in_vectors_.tables = lists_.as<int>();
+  in_elements_.tables = lists_.as<int>() + in_vectors_.count;
+  in_vectors_.blocks = lists_.as<std::uint32_t>() + of_vectors;
+  in_elements_.blocks = lists_.as<std::uint32_t>() + of_elements;
 }
 
 bool DeviceTables::four_columns() const {
@@ -202,19 +217,22 @@ struct Parts {
 
 }  // namespace
 
-UpdateWorkspace::UpdateWorkspace(std::int64_t most, std::int64_t columns) : indices(most), dim(columns) {
+UpdateWorkspace::UpdateWorkspace(std::int64_t most, std::int64_t columns, int most_tables)
+    : indices(most), dim(columns), tables(most_tables) {
   sort_bytes = sorting_bytes(indices);
-  const auto place = [&](Parts parts) {
-    parts.take(keys, indices);
-    parts.take(sorted_keys, indices);
-    parts.take(numbers, indices);
-    parts.take(values, indices);
-    parts.take(sorted_values, indices);
-    parts.take(starts, indices);
-    parts.take(runs, 1);
-    parts.take(partial_sums, 2 * ((indices + kLongRun - 1) / kLongRun) * dim);
-    parts.take(sort_memory, static_cast<std::int64_t>(sort_bytes));
-    return parts.used;
+  const auto place = [&](Parts memory) {
+    memory.take(keys, indices);
+    memory.take(sorted_keys, indices);
+    memory.take(numbers, indices);
+    memory.take(values, indices);
+    memory.take(sorted_values, indices);
+    memory.take(windows, tables + 1);
+    memory.take(parts, most_parts(indices));
+    memory.take(part_counts, 2);
+    memory.take(arrived, most_places(indices));
+    memory.take(partial_sums, most_places(indices) * dim);
+    memory.take(sort_memory, static_cast<std::int64_t>(sort_bytes));
+    return memory.used;
   };
   buffer = DeviceBuffer(place({}), "the workspace of updates");
   place({buffer.as<char>()});

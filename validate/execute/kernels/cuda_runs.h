@@ -3,30 +3,73 @@
 #include <cstdint>
 
 #include "validate/execute/kernels/cuda_embedding.h"
+#include "validate/execute/kernels/cuda_group.h"
 
 namespace shardsim::cuda {
 
-// Sorted lookups: runs of equal keys, each the gradients of one row. A run of more than kLongRun lookups is summed in
-// parts, one per tile of kLongRun positions; so that one very hot row does not hold up the rest.
-struct Runs {
+// Sorted lookups: runs of equal keys, each the gradients of one row. A warp takes a window of them at a time, and does
+// the runs that begin in it. A run of more than kLongRun lookups is left to whole blocks, in parts of at most
+// kLongPart, so that one very hot row does not hold up the rest.
+
+constexpr int kRoundsOfWindow = 4;  // as many runs as a warp's groups take at a time, so many times
+
+// Positions of a window where so many threads work on a row.
+__host__ __device__ inline int window_of(unsigned lanes) {
+  const unsigned positions = kWarp / lanes * kRoundsOfWindow;
+  return static_cast<int>(positions < kWarp ? positions : kWarp);
+}
+
+struct SortedLookups {
   const std::uint64_t* keys;
   const std::uint32_t* values;
-  const std::uint32_t* starts;
-  const std::uint32_t* number;  // of runs
+  std::int64_t count;
+
+  __device__ bool continues(std::int64_t position, std::uint64_t key) const {
+    return position < count && keys[position] == key;
+  }
+
+  // The position behind the run of a key that is known to reach `position`.
+  __device__ std::int64_t end_of_run(std::int64_t position, std::uint64_t key) const {
+    std::int64_t step = kLongRun;
+    for (; continues(position + step, key); step *= 2) position += step;
+    std::int64_t end = position + step;  // is behind it
+    while (end - position > 1) {
+      const std::int64_t middle = position + (end - position) / 2;
+      if (continues(middle, key)) {
+        position = middle;
+      } else {
+        end = middle;
+      }
+    }
+    return end;
+  }
+};
+
+// The tables of the sorted lookups, and the windows into which those of each are cut; null `tables`: there is only
+// `one`. Lookups of a table lie together, where its offsets say, for keys grow from table to table.
+struct WindowedTables {
+  const TableView* tables;
+  TableView one;
+  int count;
+  std::int64_t bags;            // per table
+  const std::int64_t* offsets;  // [count x bags + 1]
+  const std::int64_t* windows;  // [count + 1]: of the tables before
   std::int64_t lookups;
 
-  __device__ std::int64_t start(std::int64_t run) const { return starts[run]; }
-  __device__ std::int64_t end(std::int64_t run) const {
-    return run + 1 < static_cast<std::int64_t>(*number) ? static_cast<std::int64_t>(starts[run + 1]) : lookups;
+  template <int width>
+  __device__ std::int64_t all() const {
+    return tables != nullptr ? windows[count] : windows_for(lookups, window_of(lanes_of<width>(one.dim)));
   }
-  __device__ bool is_long(std::int64_t run) const { return end(run) - start(run) > kLongRun; }
+  __device__ static std::int64_t windows_for(std::int64_t positions, int window) {
+    return (positions + window - 1) / window;
+  }
 
-  // The run that holds a position.
-  __device__ std::int64_t at(std::int64_t position) const {
-    std::int64_t low = 0, high = *number;  // the answer is in [low, high)
+  // The last table whose windows begin at `window` or before.
+  __device__ int table_of(std::int64_t window) const {
+    int low = 0, high = count;
     while (high - low > 1) {
-      const std::int64_t middle = low + (high - low) / 2;
-      if (start(middle) <= position) {
+      const int middle = (low + high) / 2;
+      if (windows[middle] <= window) {
         low = middle;
       } else {
         high = middle;
@@ -34,20 +77,26 @@ struct Runs {
     }
     return low;
   }
+};
 
-  // The long run that began before position `first` of a tile and reaches into it; -1: there is none.
-  __device__ std::int64_t long_run_into(std::int64_t first) const {
-    if (first == 0 || keys[first] != keys[first - 1]) return -1;
-    const std::int64_t run = at(first);
-    return is_long(run) ? run : -1;
-  }
+// Where the long runs of an update are noted, and its parts' sums meet.
+struct LongRuns {
+  UpdateWorkspace::Part* parts;
+  std::uint32_t* counts;   // of parts, and of places for sums
+  std::uint32_t* arrived;  // [place]: parts of a run that are summed, at the first place of the run
+  float* sums;             // [place][dim]
+  std::int64_t dim;
 
-  // The long run that begins in the tile from position `first` on: it reaches beyond the tile, so there is one at most.
-  __device__ std::int64_t long_run_from(std::int64_t first) const {
-    const std::int64_t next = first + kLongRun;
-    if (next >= lookups || keys[next] != keys[next - 1]) return -1;
-    const std::int64_t run = at(next);
-    return start(run) >= first && is_long(run) ? run : -1;
+  __device__ void add(std::int64_t first, std::int64_t end) const {
+    const auto number = static_cast<std::uint32_t>((end - first + kLongPart - 1) / kLongPart);
+    const std::uint32_t at = atomicAdd(counts, number);
+    const std::uint32_t place = number > 1 ? atomicAdd(counts + 1, number) : 0;
+    if (number > 1) arrived[place] = 0;
+    for (std::uint32_t i = 0; i < number; ++i) {
+      const std::int64_t begin = first + i * kLongPart, next = begin + kLongPart;
+      parts[at + i] = {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(next < end ? next : end), place, i,
+                       number};
+    }
   }
 };
 

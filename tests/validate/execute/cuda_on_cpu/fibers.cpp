@@ -34,7 +34,8 @@ struct Meeting {
   unsigned members = 0;  // 0: all threads of the block that have not ended
   unsigned arrived = 0;
   unsigned round = 0;
-  float values[2][kWarp] = {};  // of even and odd rounds: who is early in the next one leaves what others still read
+  std::uint64_t values[2][kWarp] =
+      {};  // of even and odd rounds: who is early in the next one leaves what others still read
 };
 
 // Where a stack was left, or is to begin. swapcontext would ask the system for the mask of signals at every change,
@@ -225,13 +226,37 @@ void __syncwarp(unsigned mask) {
   shardsim::on_cpu::running->meet_warp(mask);
 }
 
-float __shfl_xor_sync(unsigned mask, float value, int offset, int width) {
+void __threadfence() {}  // threads of all blocks see each other's writes at once
+
+unsigned atomicAdd(unsigned* to, unsigned value) {
+  const unsigned before = *to;
+  *to += value;
+  return before;
+}
+
+unsigned shardsim_lane() {
+  return shardsim::on_cpu::running->lane();
+}
+
+std::uint64_t shardsim_shuffled(unsigned mask, std::uint64_t own, unsigned from) {
   shardsim::on_cpu::Blocks& block = *shardsim::on_cpu::running;
-  const unsigned lane = block.lane(), lanes = static_cast<unsigned>(width);
-  if ((mask >> lane & 1U) == 0) throw std::logic_error("a shuffle by a thread outside its mask");
+  if ((mask >> block.lane() & 1U) == 0) throw std::logic_error("a shuffle by a thread outside its mask");
+  if ((mask >> from & 1U) == 0) throw std::logic_error("a shuffle from a thread outside the mask");
   auto& meeting = block.meeting(mask);
-  float* const values = meeting.values[meeting.round % 2];
-  values[lane] = value;
+  std::uint64_t* const values = meeting.values[meeting.round % 2];
+  values[block.lane()] = own;
   block.meet(meeting);
-  return values[lane / lanes * lanes + ((lane % lanes) ^ static_cast<unsigned>(offset))];
+  return values[from];
+}
+
+unsigned __ballot_sync(unsigned mask, int holds) {
+  shardsim::on_cpu::Blocks& block = *shardsim::on_cpu::running;
+  auto& meeting = block.meeting(mask);
+  std::uint64_t* const values = meeting.values[meeting.round % 2];
+  values[block.lane()] = holds != 0 ? 1 : 0;
+  block.meet(meeting);
+  unsigned result = 0;
+  for (unsigned lane = 0; lane < 32; ++lane)
+    if ((mask >> lane & 1U) != 0 && values[lane] != 0) result |= 1U << lane;
+  return result;
 }

@@ -26,16 +26,4 @@ void sort_pairs(const std::uint64_t* keys, const std::uint32_t* values, std::int
   });
 }
 
-void sort_lookups(const std::uint64_t* keys, const std::uint32_t* values, std::int64_t count, int bits,
-                  const UpdateWorkspace& of, Stream stream) {
-  sort_pairs(keys, values, count, bits, of, stream);
-  on_cpu::enqueue(stream, [count, sorted_keys = of.sorted_keys, runs = of.runs, starts = of.starts] {
-    *runs = 0;
-    for (std::int64_t i = 0; i < count; ++i) {
-      if (i > 0 && sorted_keys[i] == sorted_keys[i - 1]) continue;
-      starts[(*runs)++] = static_cast<std::uint32_t>(i);
-    }
-  });
-}
-
 }  // namespace shardsim::cuda

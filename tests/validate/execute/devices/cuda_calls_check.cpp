@@ -13,6 +13,7 @@
 #include "tests/validate/execute/sample_programs.h"
 #include "validate/execute/devices/cuda_stream_queue.h"
 #include "validate/microbench/microbench.h"
+#include "validate/microbench/shard_bench.h"
 
 using namespace shardsim;
 using on_cpu::seen;
@@ -129,6 +130,33 @@ Fault every_kind_rotates() {
   return rotated > 0 ? "" : "none rotates";
 }
 
+// The sums and the gradients of shards of two tables, timed with ids that the device draws.
+Fault shards_are_labelled() {
+  ShardSet set;
+  set.workload.optimizer = "rowwise_adagrad";
+  for (const std::uint64_t rows : {1000U, 300U}) {
+    Table table;
+    table.name = fmt::format("of {}", rows);
+    table.rows = rows;
+    table.dim = 4;
+    table.kind = TableKind::pooled;
+    table.average_length = 2.5;
+    set.workload.tables.push_back(table);
+  }
+  set.batch = 64;
+  set.shards = {{{0, 8}, {1, 4}}, {{1, 16}}, {{0, 4}, {0, 8}}};
+  ShardOptions options;
+  options.visits = 2;
+  std::vector<std::size_t> visited;
+  const auto device = make_cuda_bench_device(0);
+  measure_shards(*device, set, {}, options,
+                 {{}, {}, [&](std::size_t shard, const ShardSeconds&) { visited.push_back(shard); }});
+  if (visited != std::vector<std::size_t>{0, 1, 2, 0, 1, 2}) return "not every shard was visited twice";
+  for (const std::optional<ShardSeconds>& label : set.labels)
+    if (!label || !(label->forward > 0) || !(label->backward > 0)) return "a label is missing";
+  return "";
+}
+
 bool holds(const std::string& what, const Fault& fault) {
   fmt::print("{}: {}\n", what, fault.empty() ? "as it should" : fault);
   return fault.empty();
@@ -144,5 +172,6 @@ int main() {
   all &= holds("calls use copies in turn", copies_take_turns());
   all &= holds("warm calls use the same memory", warm_calls_do_not());
   all &= holds("every kind of call", every_kind_rotates());
+  all &= holds("labels of shards", shards_are_labelled());
   return all ? 0 : 1;
 }

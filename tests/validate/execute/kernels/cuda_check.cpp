@@ -16,10 +16,10 @@ struct Group {
 };
 
 // "kernels" are all but the large tables, which are for no sanitizer.
-constexpr Group kGroups[] = {{"lookups", shardsim::check_lookups},   {"gathers", shardsim::check_gathers},
-                             {"updates", shardsim::check_updates},   {"hot_rows", shardsim::check_hot_rows},
-                             {"fill", shardsim::check_fill},         {"work", shardsim::check_work},
-                             {"large", shardsim::check_large_tables}};
+constexpr Group kGroups[] = {{"lookups", shardsim::check_lookups}, {"gathers", shardsim::check_gathers},
+                             {"updates", shardsim::check_updates}, {"hot_rows", shardsim::check_hot_rows},
+                             {"fill", shardsim::check_fill},       {"draws", shardsim::check_draws},
+                             {"work", shardsim::check_work},       {"large", shardsim::check_large_tables}};
 
 bool is_of(const Group& group, std::string_view asked) {
   return asked == group.name || asked == "all" || (asked == "kernels" && std::string_view(group.name) != "large");

@@ -23,8 +23,9 @@ inline std::vector<std::vector<std::int64_t>> dims_to_check() {
 }
 
 // A random batch whose tables begin at whole vectors, as those of a machine do.
-inline RandomBatch aligned_batch(ElementType type, std::uint64_t seed, const std::vector<std::int64_t>& dims) {
-  RandomBatch batch = random_batch(type, seed, dims);
+inline RandomBatch aligned_batch(ElementType type, std::uint64_t seed, const std::vector<std::int64_t>& dims,
+                                 std::uint64_t longest = 12) {
+  RandomBatch batch = random_batch(type, seed, dims, longest);
   Rng rng(seed + 99);
   batch.elements = 0;
   for (std::size_t t = 0; t < dims.size(); ++t) {
@@ -32,6 +33,20 @@ inline RandomBatch aligned_batch(ElementType type, std::uint64_t seed, const std
     batch.elements += (batch.tables.rows[t] * dims[t] + 15) / 8 * 8;
   }
   fill_arena(batch, rng);
+  return batch;
+}
+
+// The same without lookups of every second table.
+inline RandomBatch half_empty_batch(ElementType type, std::uint64_t seed, const std::vector<std::int64_t>& dims) {
+  RandomBatch batch = aligned_batch(type, seed, dims);
+  const std::vector<std::int64_t> indices = std::move(batch.indices), offsets = std::move(batch.offsets);
+  batch.indices.clear();
+  batch.offsets.assign(1, 0);
+  for (std::int64_t bag = 0; bag + 1 < static_cast<std::int64_t>(offsets.size()); ++bag) {
+    for (std::int64_t i = offsets[bag]; bag / batch.tables.bags % 2 == 1 && i < offsets[bag + 1]; ++i)
+      batch.indices.push_back(indices[i]);
+    batch.offsets.push_back(static_cast<std::int64_t>(batch.indices.size()));
+  }
   return batch;
 }
 

@@ -31,6 +31,8 @@ void check_updates(CheckTally& tally);
 // Runs of equal indices around the length from which they are summed in parts, up to all indices equal.
 void check_hot_rows(CheckTally& tally);
 void check_fill(CheckTally& tally);
+// Ids that the device draws: those of the host, with the loads and the number of different rows that their laws expect.
+void check_draws(CheckTally& tally);
 // Rows behind the 2^32nd element and behind 20 GB, where numbers of 32 bits would go wrong: gathered, pooled and
 // updated. Says which were left out because the GPU has less free memory.
 void check_large_tables(CheckTally& tally);

@@ -13,9 +13,9 @@ using cuda::DeviceBuffer;
 
 std::string differences(const std::vector<float>& got, const reference::PooledResult& expected) {
   for (std::size_t i = 0; i < got.size(); ++i) {
-    // A sum of n numbers is off by at most n 2^-24 of the sum of their absolute values; n is at most 12 here. A product
-    // with a weight below the least normal number is off by at most half of the least one, 2^-149.
-    if (std::abs(got[i] - expected.out[i]) <= 0x1p-20 * expected.magnitude[i] + 0x1p-146) continue;
+    // A sum of n numbers is off by at most n 2^-24 of the sum of their absolute values; n is at most 150 here. A
+    // product with a weight below the least normal number is off by at most half of the least one, 2^-149.
+    if (std::abs(got[i] - expected.out[i]) <= 0x1p-16 * expected.magnitude[i] + 0x1p-146) continue;
     return "element " + std::to_string(i) + " is " + std::to_string(got[i]) + ", not " +
            std::to_string(expected.out[i]);
   }
@@ -87,6 +87,8 @@ void check_lookups(CheckTally& tally) {
         tally.record(what + ", not aligned", lookup_fault(random_batch(type, seed, dims)));
         tally.record(what + ", weighted", lookup_fault(aligned_batch(type, seed, dims), true));
         tally.record(what + ", weighted, not aligned", lookup_fault(random_batch(type, seed, dims), true));
+        tally.record(what + ", long bags", lookup_fault(aligned_batch(type, seed, dims, 150)));
+        tally.record(what + ", long weighted bags", lookup_fault(aligned_batch(type, seed, dims, 150), true));
       }
 }
 

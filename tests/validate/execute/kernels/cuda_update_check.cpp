@@ -13,7 +13,7 @@ using cuda::DeviceBuffer;
 constexpr RowOptimizer kOptimizers[] = {RowOptimizer::sgd, RowOptimizer::rowwise_adagrad, RowOptimizer::adagrad,
                                         RowOptimizer::adam};
 
-const char* optimizer_name(RowOptimizer optimizer) {
+const char* optimizer_text(RowOptimizer optimizer) {
   if (optimizer == RowOptimizer::adagrad) return "Adagrad";
   return optimizer == RowOptimizer::sgd ? "sgd" : optimizer == RowOptimizer::adam ? "adam" : "row-wise Adagrad";
 }
@@ -55,7 +55,7 @@ struct Training {
 
   void update() {
     const cuda::DeviceTables tables(batch.tables);
-    const cuda::UpdateWorkspace workspace(lookups() + 3, tables.largest_dim());
+    const cuda::UpdateWorkspace workspace(lookups() + 3, tables.largest_dim(), tables.tables());
     cuda::update_pooled(tables, arena.data(), device_state.as<float>(), indices.as<std::int64_t>(), lookups(),
                         offsets.as<std::int64_t>(), gradients.as<float>(), settings, workspace, nullptr);
     cuda::check(cudaDeviceSynchronize(), "an update");
@@ -197,10 +197,12 @@ std::string hot_fault(const std::vector<std::int64_t>& lengths, std::int64_t dim
 void check_updates(CheckTally& tally) {
   for (const RowOptimizer optimizer : kOptimizers)
     for (const ElementType type : kElementTypes) {
-      const std::string with = std::string(", ") + optimizer_name(optimizer) + ", " + type_name(type);
+      const std::string with = std::string(", ") + optimizer_text(optimizer) + ", " + type_name(type);
       for (const std::vector<std::int64_t>& dims : dims_to_check()) {
         tally.record("pooled update" + with + ", " + dims_text(dims),
                      pooled_fault(aligned_batch(type, 4, dims), optimizer));
+        tally.record("pooled update, tables without lookups" + with + ", " + dims_text(dims),
+                     pooled_fault(half_empty_batch(type, 8, dims), optimizer));
         tally.record("pooled update, not aligned" + with + ", " + dims_text(dims),
                      pooled_fault(random_batch(type, 5, dims), optimizer));
       }
@@ -213,17 +215,19 @@ void check_updates(CheckTally& tally) {
 }
 
 void check_hot_rows(CheckTally& tally) {
+  // Around what a warp and a block sum, and around windows of warps.
   const std::vector<std::vector<std::int64_t>> runs{{1},
-                                                    {255, 1},
-                                                    {256, 1},
-                                                    {257, 1},
-                                                    {256, 256},
-                                                    {257, 257},
-                                                    {511, 2, 600},
-                                                    {1, 512, 1, 513, 300},
+                                                    {31, 1},
+                                                    {32, 1},
+                                                    {33, 1},
+                                                    {3, 32, 32},
+                                                    {1, 33, 33, 2},
+                                                    {63, 2, 64, 1, 65},
+                                                    {1023, 2, 1024, 1, 1025},
+                                                    {1, 2048, 1, 2049, 300},
                                                     {10000},
                                                     {3, 0, 5000, 1},
-                                                    {256, 3000, 256, 4000}};
+                                                    {32, 3000, 1024, 4000}};
   for (const std::vector<std::int64_t>& lengths : runs)
     for (const std::int64_t dim : {1, 4, 67, 128, 200}) {
       std::string what = "runs of";

@@ -37,9 +37,9 @@ inline void fill_arena(RandomBatch& batch, Rng& rng) {
   }
 }
 
-inline void draw_bag(RandomBatch& batch, Rng& rng, std::int64_t rows) {
+inline void draw_bag(RandomBatch& batch, Rng& rng, std::int64_t rows, std::uint64_t longest) {
   const std::uint64_t kind = rng.below(6);
-  const std::uint64_t length = kind < 2 ? 0 : rng.below(12);
+  const std::uint64_t length = kind < 2 ? 0 : rng.below(longest);
   const auto repeated = static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(rows)));
   for (std::uint64_t i = 0; i < length; ++i) {
     std::int64_t index = static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(rows)));
@@ -50,7 +50,8 @@ inline void draw_bag(RandomBatch& batch, Rng& rng, std::int64_t rows) {
   }
 }
 
-inline RandomBatch random_batch(ElementType type, std::uint64_t seed, std::vector<std::int64_t> dims = {4, 1, 67, 32}) {
+inline RandomBatch random_batch(ElementType type, std::uint64_t seed, std::vector<std::int64_t> dims = {4, 1, 67, 32},
+                                std::uint64_t longest = 12) {
   Rng rng(seed);
   RandomBatch batch;
   batch.tables.type = type;
@@ -66,7 +67,7 @@ inline RandomBatch random_batch(ElementType type, std::uint64_t seed, std::vecto
   batch.offsets.push_back(0);
   for (const std::int64_t rows : batch.tables.rows)
     for (std::int64_t bag = 0; bag < batch.tables.bags; ++bag) {
-      draw_bag(batch, rng, rows);
+      draw_bag(batch, rng, rows, longest);
       batch.offsets.push_back(static_cast<std::int64_t>(batch.indices.size()));
     }
   for (std::int64_t i = 0; i < batch.tables.bags * batch.tables.output_dim(); ++i)

@@ -1,0 +1,1 @@
+#include "validate/execute/kernels/cuda_draw.cu"

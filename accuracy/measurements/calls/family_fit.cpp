@@ -166,31 +166,38 @@ KernelFamily fitted_family(KernelFamily start, const std::vector<MeasuredCalls>&
   return start;
 }
 
+namespace {
+
+constexpr const char* kFamilyHead =
+    R"(# The kernels `{name}`: constants of gpu_kernels with `kernels: {name}` (docs/formats/measurements.md, kernels by table).
+# Written by `shardsim compute fit`: the numbers below `lookup` and `update` were fitted on the {rows} rows of {files} that
+# fit; the others judge (scenarios/measurements/README.md). A number of which no row speaks is that of the kernels that
+# the fit began with. least_lanes and row_alignment are the design of the kernels. l1 and l2_share were chosen from a few
+# values with rows that fit in view.
+schema: shardsim.kernels/1
+name: {name}
+gpu: {gpu}
+l1: {{value: "{l1} B", source: "guess: what is left of the 256 KB of an SM beside shared memory"}}
+l2_share: {{value: {l2_share}, source: "guess: what the lookups of one table find again"}}
+least_lanes: {lanes}
+row_alignment: {alignment}
+)";
+
+}  // namespace
+
 std::string family_text(const KernelFamily& family, const std::vector<MeasuredCalls>& files) {
-  KernelFamily shown = family;
   const std::size_t rows = fitting_calls(files).size();
-  std::string text = fmt::format(
-      "# The kernels `{}`: constants of gpu_kernels with `kernels: {}` (docs/formats/measurements.md, kernels by "
-      "table).\n"
-      "# Written by `shardsim compute fit`. Every number below `lookup` and `update` was fitted on the rows of {} that "
-      "fit,\n"
-      "# {} in all; the others judge (scenarios/measurements/README.md). l1, l2_share, least_lanes and row_alignment "
-      "were not\n"
-      "# fitted: lanes and alignment are the design of the kernels, and the shares of the caches were chosen from a "
-      "few values\n"
-      "# with those same rows in view.\n"
-      "schema: shardsim.kernels/1\nname: {}\ngpu: {}\n"
-      "l1: {{value: \"{} B\", source: \"guess: what is left of 256 KB of an SM beside shared memory\"}}\n"
-      "l2_share: {{value: {}, source: \"guess: of what the lookups of one table find again\"}}\nleast_lanes: "
-      "{}\nrow_alignment: {}\n",
-      family.name, family.name, names_of_files(files), rows, family.name, family.gpu, family.l1.count, family.l2_share,
-      family.least_lanes, family.row_alignment);
+  const std::string names = names_of_files(files);
+  std::string text =
+      fmt::format(kFamilyHead, fmt::arg("name", family.name), fmt::arg("rows", rows), fmt::arg("files", names),
+                  fmt::arg("gpu", family.gpu), fmt::arg("l1", family.l1.count), fmt::arg("l2_share", family.l2_share),
+                  fmt::arg("lanes", family.least_lanes), fmt::arg("alignment", family.row_alignment));
   std::string before;
-  visit_numbers(shown, [&](std::string_view part, const char* key, const auto& value) {
+  visit_numbers(family, [&](std::string_view part, const char* key, const auto& value) {
     if (part != before) text += fmt::format("{}:\n", part);
     before = part;
     text += fmt::format("  {}: {{value: {}, fitted: true, fitted_on: [{}], rows_used: {}, source: \"{} times\"}}\n",
-                        key, in_file(value), names_of_files(files), rows, part == "lookup" ? "forward" : "backward");
+                        key, in_file(value), names, rows, part == "lookup" ? "forward" : "backward");
   });
   return text;
 }

@@ -295,7 +295,7 @@ bool is_csv(const std::string& path) {
 }  // namespace
 
 bool is_call_file(const std::string& path) {
-  if (is_folder(path)) return false;
+  if (!is_file(path)) return false;  // nor what can be read only once
   if (path.ends_with(".json")) return true;
   if (!is_csv(path)) return false;
   const CsvTable table = parse_csv(read_file(path), path);

@@ -69,6 +69,7 @@ ComputeWork ShardWork::merged(ComputeWork::Kind kind) const {
     sum.hbm_bytes += work.hbm_bytes;
     sum.lookups += work.lookups;
     sum.optimizer = work.optimizer;
+    sum.sorted_update = sum.sorted_update || work.sorted_update;
     sum.tables.insert(sum.tables.end(), work.tables.begin(), work.tables.end());
   }
   return sum;

@@ -169,4 +169,4 @@ printf 'schema: shardsim.kernel_map/1\nout_of_model: [{reason: all}]\n' >map.yam
 refused 'map.yaml:2:.*the rule would cover every row' --map map.yaml
 printf 'schema: shardsim.gpus/1\ngpus: [{name: mine, like: V101}]\n' >bad.yaml
 refused 'bad.yaml:2:.*unknown GPU "V101".*V100-SXM2-16GB' --gpus bad.yaml
-finish 73
+finish 72

@@ -37,6 +37,7 @@ class GroupMaker {
         workload_(workload),
         row_growth_(options.row_growth),
         row_tables_(options.row_tables),
+        known_(options.known.get()),
         world_(cluster.world_size()),
         nodes_(cluster.nodes()),
         per_node_(cluster.ranks_per_node()),
@@ -49,7 +50,7 @@ class GroupMaker {
     const int sources = group_.strategy == Strategy::data_parallel ? 1 : size_;
     group_.parts =
         lookup_parts(members_, workload_, sources, world_,
-                     {workload_.full_input_exchange(), row_growth_ || workload_.hugectr_rows(), row_tables_});
+                     {workload_.full_input_exchange(), row_growth_ || workload_.hugectr_rows(), row_tables_, known_});
     for (const GroupMember& member : members_) add(member);
     if (group_.sums_received()) add_partial_sums();
     add_replicas();
@@ -263,6 +264,7 @@ class GroupMaker {
   const std::vector<GroupMember>& members_;
   const Workload& workload_;
   bool row_growth_, row_tables_;
+  KnownShares* known_;
   int world_, nodes_, per_node_, size_;
 };
 

@@ -134,9 +134,10 @@ struct LookupPart {
 std::shared_ptr<const DrawnRows> drawn_rows(const GroupMember& member, const std::vector<double>& owners, double draws);
 
 struct PartRules {
-  bool by_dtype = false;  // tables of different types are looked up apart
-  bool growth = false;    // how different rows grow with the lookups is asked for
-  bool tables = false;    // what each table does is asked for
+  bool by_dtype = false;         // tables of different types are looked up apart
+  bool growth = false;           // how different rows grow with the lookups is asked for
+  bool tables = false;           // what each table does is asked for
+  KnownShares* known = nullptr;  // of earlier calls for the same tables; none: found anew
 };
 
 // The parts of a group. `group_size`: ranks whose ids a holder serves, 1 for data_parallel.

@@ -215,6 +215,7 @@ class MemberAdder {
         gradient_(dense_gradient_bytes(member, workload)),
         kernels_(row_kernels_of(workload)) {
     by_table_ = rules.tables;
+    known_ = rules.known;
     if (rules.growth) growth_ = growth_by_more(member, static_cast<double>(member.occurrences) * sources);
   }
 
@@ -274,7 +275,8 @@ class MemberAdder {
     const Placement& placement = *member_.placement;
     const double lookups = std::accumulate(amounts_.lookups.begin(), amounts_.lookups.end(), 0.0);
     const std::vector<double>& touched = amounts_.rows.touched;
-    RowReuse reuse = row_reuse(member_.access, placement.row_begin, placement.row_end, lookups);
+    RowReuse reuse = known_ == nullptr ? row_reuse(member_.access, placement.row_begin, placement.row_end, lookups)
+                                       : known_->reuse(placement, *member_.table, member_.access, lookups);
     reuse.distinct = std::accumulate(touched.begin(), touched.end(), 0.0);
     for (double& missed : reuse.missed) missed = std::max(missed, reuse.distinct);
     return reuse;
@@ -285,6 +287,7 @@ class MemberAdder {
   int sources_;
   ShardAmounts amounts_{};
   bool by_table_ = false;
+  KnownShares* known_ = nullptr;
   double bags_, state_;
   double gradient_;    // bytes of a row's, where it is dense
   double growth_ = 0;  // of the different rows, by kMoreIds as many lookups; 0: nobody asked

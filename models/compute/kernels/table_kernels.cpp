@@ -142,6 +142,12 @@ class LookupLaw {
     return law_.bag_start.value + length * (row + law_.ids.value / call_.lanes);
   }
 
+  // Bytes of others that leave L2 as the call fills it. A short call hides them behind its own latency.
+  double evicted(double bytes) const {
+    const double held = count_of(law_.written_back), filled = bytes * bytes;
+    return filled > 0 ? held * filled / (filled + held * held) : 0;
+  }
+
   // Tables run one after the other; what is left of the longest bag when all others are done comes on top, in part.
   double together(const std::vector<LookupPart>& parts) const {
     const double memory = law_.memory.bytes_per_second;
@@ -151,7 +157,7 @@ class LookupLaw {
       work += parts[i].seconds + parts[i].bytes / memory;
       bytes += parts[i].bytes;
     }
-    work += std::min(bytes, count_of(law_.written_back)) / memory;
+    work += evicted(bytes) / memory;
     const double drain = std::max(law_.drain, 1.0);
     return std::pow(std::pow(work, drain) + std::pow(left, drain), 1 / drain);
   }

@@ -95,18 +95,19 @@ TEST_CASE("FBGEMM's calls on the H200, on which nothing was fitted, follow from 
   for (const CallFigures& figures : judgement.by_set) CHECK(figures.fitted.rows == 0);
   check_bounds(judgement, {{"a_b8192", kForward, 5, 15},
                            {"a_b8192", kBackward, 5, 15},
-                           {"executor300_b4096", kForward, 5.1, 15},
+                           {"executor300_b4096", kForward, 5.2, 15},
                            {"executor300_b4096", kBackward, 5, 15}});
 }
 
 TEST_CASE("tables that are alike, and sequences, are predicted by the same numbers") {
-  check_bounds(judged(calls_of("fbgemm/grid_h100.csv"), "fbgemm"), {{"grid pooled", kForward, 9, 20},
+  check_bounds(judged(calls_of("fbgemm/grid_h100.csv"), "fbgemm"), {{"grid pooled", kForward, 7, 20},
                                                                     {"grid pooled", kBackward, 6, 20},
-                                                                    {"grid sequence", kForward, 20, 20},
-                                                                    {"grid sequence", kBackward, 12, 20}});
-  check_bounds(judged(calls_of("fbgemm/grid_h200.csv"), "fbgemm"), {{"grid pooled", kForward, 6, 20},
-                                                                    {"grid pooled", kBackward, 8, 32},
-                                                                    {"grid sequence", kForward, 14, 20},
+                                                                    {"grid sequence", kForward, 16, 20},
+                                                                    {"grid sequence", kBackward, 10, 20}});
+  // Small updates waited for the host here.
+  check_bounds(judged(calls_of("fbgemm/grid_h200.csv"), "fbgemm"), {{"grid pooled", kForward, 8, 20},
+                                                                    {"grid pooled", kBackward, 7, 32},
+                                                                    {"grid sequence", kForward, 7, 20},
                                                                     {"grid sequence", kBackward, 7, 20}});
 }
 

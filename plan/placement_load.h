@@ -21,6 +21,7 @@ struct LoadStep {
   // Compute: amounts by rank of the world, or one number that holds for every rank.
   ComputeWork work;  // its kind, optimizer and rules alone; the amounts are those below
   std::vector<double> hbm_bytes, lookups, host_seconds;
+  std::vector<TableWork> tables = {};  // of the first rank; none: nobody asked
 
   // A collective, where there is a kind.
   std::optional<CollectiveKind> collective = {};

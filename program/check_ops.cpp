@@ -228,6 +228,7 @@ void ProgramChecker::check_compute(const Op& op) const {
 
 void ProgramChecker::check_row_facts(const Op& op) const {
   check_per_rank(op, op.distinct_growth, "distinct_growth", kMostGrowth);
+  check_tables(op);
   check_per_rank(op, op.row_bytes, "row_bytes", kMostBytesOfOp);
   check_per_rank(op, op.vector_bytes, "vector_bytes", kMostBytesOfOp);
   if (op.indexed && op.op_class == OpClass::dense) {
@@ -260,6 +261,22 @@ void ProgramChecker::check_kernels(const Op& op) const {
       fail_op(op, "a product has a share outside 0 to 1", "Write 0 to 1.");
     if (product.count >= 1 && product.count <= kMostKernels) continue;
     fail_op(op, fmt::format("it has a product {} times", product.count), fmt::format("Write 1 to {}.", kMostKernels));
+  }
+}
+
+void ProgramChecker::check_tables(const Op& op) const {
+  if (op.tables.empty()) return;
+  if (op.op_class != OpClass::lookup) fail_op(op, "it has by_shard and is no lookup", "Leave 'by_shard' out.");
+  if (op.tables.size() != op.shards.size())
+    fail_op(op, fmt::format("by_shard has {} entries for {} shards", op.tables.size(), op.shards.size()),
+            "Write one for each shard, in their order.");
+  for (const OpTable& table : op.tables) {
+    const RowReuse& reuse = table.reuse;
+    check_per_rank(op, table.lookups, "by_shard.lookups", kMostRowsOfOp);
+    PerRank figures{{table.bags, reuse.lookups, reuse.distinct, reuse.long_lookups, reuse.long_rows, reuse.long_pieces,
+                     reuse.largest}};
+    figures.values.insert(figures.values.end(), reuse.missed.begin(), reuse.missed.end());
+    for (const double figure : figures.values) check_per_rank(op, PerRank{{figure}}, "by_shard", kMostRowsOfOp);
   }
 }
 

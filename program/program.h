@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/access/row_reuse.h"
 #include "models/collective/byte_matrix.h"
 #include "models/load/row_owners.h"
 #include "models/workload/workload.h"
@@ -40,6 +41,14 @@ struct OpProduct {
   int count = 1;
   double share = 0;  // of the peak rate, whatever their shape; 0: their shape decides
   bool operator==(const OpProduct&) const = default;
+};
+
+// What a fused lookup, and the update of the same shards, do for one of them.
+struct OpTable {
+  double bags = 0;  // of ids, of all ranks that a holder serves
+  PerRank lookups;  // of each rank
+  RowReuse reuse;   // of the lookups of all holders of one copy of its rows
+  bool operator==(const OpTable&) const = default;
 };
 
 // One operation on all its ranks. A symmetric plan is written only once, so 1,024 ranks need no more operations than 8.
@@ -82,6 +91,8 @@ struct Op {
   // Bytes of a row that is read, and of a vector that a lookup writes and an update reads a gradient of; means over the
   // tables. 0: both are as wide, and hbm_bytes say how wide.
   PerRank row_bytes, vector_bytes;
+  // lookup: of its shards one by one, in their order; none: nobody asked (LoweringOptions::row_tables).
+  std::vector<OpTable> tables;
   // HugeCTR's: a lookup goes by pointers that a kernel of its own writes, an update finds its keys sorted by an
   // operation index_rows.
   bool indexed = false;

@@ -79,6 +79,7 @@ class ProgramChecker {
   void check_host(const Op& op) const;
   void check_compute(const Op& op) const;
   void check_row_facts(const Op& op) const;
+  void check_tables(const Op& op) const;
   void check_kernels(const Op& op) const;
   // Ids of the operations of a fusion group, by what they do with its rows.
   struct FusionOps {

@@ -269,6 +269,8 @@ class ProgramFile {
     map.take("optimizer", op.optimizer);
     per_rank(map, "distinct_rows", op.distinct_rows, op.op_class == OpClass::update);
     per_rank(map, "distinct_growth", op.distinct_growth, false);
+    map.list(
+        "by_shard", op.tables, [](auto& inner, auto& each) { table_of_op(inner, each); }, false);
     per_rank(map, "row_bytes", op.row_bytes, false);
     per_rank(map, "vector_bytes", op.vector_bytes, false);
     map.take("indexed", op.indexed);
@@ -282,6 +284,27 @@ class ProgramFile {
     map.list(
         "products", op.products, [](auto& inner, auto& each) { product(inner, each); }, false);
     map.take("fixed_ns", op.fixed_ns);
+  }
+
+  static void table_of_op(auto& map, OpTable& table) {
+    map.field("bags", table.bags);
+    per_rank(map, "lookups", table.lookups, true);
+    map.field("of_lookups", table.reuse.lookups);
+    map.field("distinct", table.reuse.distinct);
+    map.field("long_lookups", table.reuse.long_lookups);
+    map.field("long_rows", table.reuse.long_rows);
+    map.field("long_pieces", table.reuse.long_pieces);
+    map.field("largest", table.reuse.largest);
+    missed(map, table.reuse);
+  }
+
+  static void missed(auto& map, RowReuse& reuse) {
+    std::vector<double> misses(reuse.missed.begin(), reuse.missed.end());
+    map.field("missed", misses);
+    if (misses.size() != reuse.missed.size())
+      throw input_error(map.place_of("missed"), fmt::format("'missed' has {} numbers", misses.size()),
+                        fmt::format("Write {}, of caches of 4, 16, 64 ... rows.", reuse.missed.size()));
+    std::ranges::copy(misses, reuse.missed.begin());
   }
 
   static void product(auto& map, OpProduct& product) {

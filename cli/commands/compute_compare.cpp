@@ -2,13 +2,16 @@
 
 #include <filesystem>
 
+#include "accuracy/measurements/calls/measured_calls.h"
 #include "accuracy/measurements/kernels/kernel_judgement.h"
 #include "base/files.h"
 #include "base/result_folder.h"
 #include "base/text.h"
 #include "cli/commands/all.h"
 #include "cli/commands/cluster.h"
+#include "cli/commands/compute_calls.h"
 #include "cli/commands/shared.h"
+#include "models/compute/gpus/kernel_family.h"
 #include "study/report/page.h"
 
 namespace shardsim {
@@ -40,6 +43,11 @@ KernelQuestion kernel_question(const Arguments& given) {
 }
 
 int compare_kernels(const Arguments& given, const Terminal& terminal) {
+  if (is_call_file(given.text("measurements"))) return compare_calls(given, terminal);
+  for (const char* const option : {"workload", "kernels"})
+    if (given.has(option))
+      throw input_error(Arguments::place(option), "the option is of fused calls, and this table is of single kernels",
+                        "Leave it out");
   const std::optional<double> most = tolerance(given);
   const std::filesystem::path folder =
       output_folder(given, "compare", std::filesystem::path("out") / "compute_compare");
@@ -83,6 +91,13 @@ Command compute_compare_command() {
                "Predict with the GPU of this cluster, and only the rows that were measured on such a GPU."}} +
           needing("cluster", {cluster_set_option()}) +
           std::vector<Option>{
+              {"workload", 0, "NAME|FILE",
+               "The workload whose tables the rows name, where a table has a column shard "
+               "(docs/formats/measurements.md, "
+               "fused calls)."},
+              {"kernels", 0, "NAME",
+               "Whose kernels the compute model gpu_kernels predicts for fused calls; without this option fbgemm.", "",
+               Option::Times::at_most_once, kernel_names()},
               {"map", 0, "FILE",
                "A file that says on which GPU rows were measured whose source does not name it, and which rows are "
                "not judged. Without this option, the one for the shipped published rows is taken."},
@@ -94,7 +109,9 @@ Command compute_compare_command() {
               {"json", 0, "", "Print the comparison as one JSON document instead of tables."}},
       .examples = {"shardsim compute compare --measurements scenarios/measurements/kernels -o out/compute_compare",
                    "shardsim compute compare --measurements scenarios/measurements/kernels/embedding.csv "
-                   "--compute-model roofline --json"},
+                   "--compute-model roofline --json",
+                   "shardsim compute compare --measurements scenarios/measurements/fbgemm/shards_h200.csv --workload "
+                   "metasyn_856"},
       .run = compare_kernels};
 }
 
@@ -102,10 +119,10 @@ Command compute_compare_command() {
 
 Command compute_command() {
   return {.name = "shardsim compute",
-          .summary = "compare predicted with measured times of kernels",
+          .summary = "compare predicted with measured times of kernels, and fit constants to them",
           .examples = {"shardsim compute compare --measurements scenarios/measurements/kernels -o out/compute_compare",
                        "shardsim compute compare --measurements scenarios/measurements/kernels --cluster dgx1_v100"},
-          .parts = {compute_compare_command()}};
+          .parts = {compute_compare_command(), compute_fit_command()}};
 }
 
 }  // namespace shardsim

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/tree/map_reader.h"
+#include "models/access/row_reuse.h"
 #include "topology/spec/cluster_spec.h"
 
 namespace shardsim {
@@ -27,6 +28,21 @@ struct RowWork {
   bool is_warm = false;     // the batch is that of the call before: rows that fit into L2 lie there
   bool in_place = false;    // update: every lookup adds to its row by itself (older kernels), none is sorted
   double passed_bytes = 0;  // in place: read and written in order before and after, as sums that start at 0
+};
+
+// The part of one table in a fused lookup or update, on one rank: what sums over tables cannot say.
+struct TableWork {
+  double rows = 0;     // held, met or not
+  double columns = 0;  // held
+  double row_bytes = 0;
+  bool pooled = true;
+  double bags = 0;     // of ids: a pooled table writes a vector for each, a sequence one for every lookup
+  double lookups = 0;  // of the rank; the figures of `reuse` are of as many or, of all owners of cut rows, of more
+  RowReuse reuse;
+
+  // The part of the figures of `reuse` that falls to the rank.
+  double share() const { return reuse.lookups > 0 ? lookups / reuse.lookups : 0; }
+  double vectors() const { return pooled ? bags : lookups; }
 };
 
 // A matrix product (m x k) (k x n); 0 where only its FLOP are known.
@@ -60,7 +76,8 @@ struct ComputeWork {
   bool sorted_update = false;      // update: exact, sorted (several kernels)
   bool indexed = false;  // a lookup by pointers that a kernel of its own wrote; an update whose keys a sort has sorted
   RowWork rows;          // lookup, update
-  ProductWork product;   // dense
+  std::vector<TableWork> tables;     // lookup, update: one by one in the order of the call; none: not known
+  ProductWork product;               // dense
   std::vector<ProductRun> products;  // dense: all of its products one by one; none: not known
   double kernels = 0;  // dense, sort: beside products and the sort; 0: not known, one of a dense operation
   SortWork sort;       // sort
@@ -110,5 +127,9 @@ bool is_roofline(const Tree& options);
 
 // `asks_row_growth` of the entry that the options name; false if there is no such entry.
 bool asks_row_growth(const Tree& options);
+
+// True when the options name kernels whose laws go table by table, so that ComputeWork::tables changes what they
+// answer.
+bool asks_tables(const Tree& options);
 
 }  // namespace shardsim

@@ -41,6 +41,7 @@ OpWork compute_work(const Op& op, const Program& program, const RowFacts& facts,
     const int rank = ranks[position];
     ComputeWork asked = work_of(op, position, cluster.spec());
     asked.rows = rows.at(position);
+    asked.tables = rows.tables_at(position);
     const Seconds nominal = compute.seconds(asked, cluster.spec().gpu);
     work.seconds[rank] = op.op_class == OpClass::host ? nominal.value : nominal.value / cluster.compute_factor(rank);
     work.alone = std::max(work.alone, Seconds{work.seconds[rank]});

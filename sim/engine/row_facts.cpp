@@ -33,6 +33,11 @@ double bytes_beside(const Op& update, std::size_t position, double row, double g
   return std::max(0.0, update.hbm_bytes.at(position) - (2 * row + gradient) * update.lookups.at(position));
 }
 
+// Those of one rank: of shards in rows the largest.
+double held_rows(const Program::Shard& shard) {
+  return static_cast<double>(in_rows(shard.strategy) ? shard.shard_rows(0) : shard.rows());
+}
+
 }  // namespace
 
 RowFacts::RowFacts(const Program& program) : program_(program) {
@@ -53,6 +58,7 @@ RowFacts::OfOp RowFacts::of(const Op& op) const {
   const auto [lookup, update] = found->second;
   if (lookup == nullptr || update == nullptr || lookup->ranks != update->ranks || op.ranks != lookup->ranks)
     return facts;
+  facts.program_ = &program_;
   facts.lookup_ = lookup;
   facts.update_ = update;
   facts.is_update_ = op.op_class == OpClass::update;
@@ -82,13 +88,28 @@ RowWork RowFacts::OfOp::at(std::size_t position) const {
   return rows;
 }
 
-// Those of one rank: of shards in rows the largest.
+std::vector<TableWork> RowFacts::OfOp::tables_at(std::size_t position) const {
+  std::vector<TableWork> tables;
+  if (lookup_ == nullptr) return tables;
+  for (std::size_t i = 0; i < lookup_->tables.size(); ++i) {
+    const OpTable& stated = lookup_->tables[i];
+    if (!(stated.lookups.at(position) > 0)) continue;
+    const int shard = lookup_->shards[i];
+    TableWork& table = tables.emplace_back();
+    table.rows = held_rows(program_->shard(shard));
+    table.columns = static_cast<double>(program_->shard(shard).columns());
+    table.row_bytes = table.columns * dtype_bytes(program_->table_of(shard).dtype);
+    table.pooled = lookup_->pooled;
+    table.bags = stated.bags;
+    table.lookups = stated.lookups.at(position);
+    table.reuse = stated.reuse;
+  }
+  return tables;
+}
+
 double RowFacts::table_rows(const Op& op) const {
   double rows = 0;
-  for (const int index : op.shards) {
-    const Program::Shard& shard = program_.shard(index);
-    rows += static_cast<double>(in_rows(shard.strategy) ? shard.shard_rows(0) : shard.rows());
-  }
+  for (const int index : op.shards) rows += held_rows(program_.shard(index));
   return rows;
 }
 

@@ -19,9 +19,12 @@ class RowFacts {
   class OfOp {
    public:
     RowWork at(std::size_t position) const;
+    // What each table does there that has lookups; none: the lookup does not say.
+    std::vector<TableWork> tables_at(std::size_t position) const;
 
    private:
     friend class RowFacts;
+    const Program* program_ = nullptr;
     const Op* lookup_ = nullptr;
     const Op* update_ = nullptr;
     bool is_update_ = false;  // whose vectors are gradients

@@ -42,6 +42,7 @@ int Lowering::add_lookup(const FusionGroup& group, const LookupPart& part, int o
   op.hbm_bytes.values = part.of_ranks(part.lookup_bytes);
   op.host_bytes.values = part.of_ranks(part.lookup_host);
   op.distinct_growth.values = part.growth();
+  op.tables = part.tables_of_ranks();
   add_fact(op, part, part.vector_bytes);
   return op.id;
 }

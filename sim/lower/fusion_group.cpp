@@ -30,12 +30,14 @@ constexpr StrategyOrder kOrder[] = {
 class GroupMaker {
  public:
   GroupMaker(Program& program, FusionGroup& group, const std::vector<GroupMember>& members, const Workload& workload,
-             const Cluster& cluster, bool row_growth)
+             const Cluster& cluster, const LoweringOptions& options)
       : program_(program),
         group_(group),
         members_(members),
         workload_(workload),
-        row_growth_(row_growth),
+        row_growth_(options.row_growth),
+        row_tables_(options.row_tables),
+        known_(options.known.get()),
         world_(cluster.world_size()),
         nodes_(cluster.nodes()),
         per_node_(cluster.ranks_per_node()),
@@ -46,8 +48,9 @@ class GroupMaker {
     if (group_.strategy != Strategy::data_parallel && size_ > 1)
       group_.group = group_.strategy == Strategy::flex ? "node" : "world";
     const int sources = group_.strategy == Strategy::data_parallel ? 1 : size_;
-    group_.parts = lookup_parts(members_, workload_, sources, world_,
-                                {workload_.full_input_exchange(), row_growth_ || workload_.hugectr_rows()});
+    group_.parts =
+        lookup_parts(members_, workload_, sources, world_,
+                     {workload_.full_input_exchange(), row_growth_ || workload_.hugectr_rows(), row_tables_, known_});
     for (const GroupMember& member : members_) add(member);
     if (group_.sums_received()) add_partial_sums();
     add_replicas();
@@ -260,7 +263,8 @@ class GroupMaker {
   FusionGroup& group_;
   const std::vector<GroupMember>& members_;
   const Workload& workload_;
-  bool row_growth_;
+  bool row_growth_, row_tables_;
+  KnownShares* known_;
   int world_, nodes_, per_node_, size_;
 };
 
@@ -343,7 +347,7 @@ std::vector<FusionGroup> fuse(Program& program, const Plan& plan, const Workload
       for (const GroupMember& member : members) group.shards.push_back(member.shard);
       const std::string name = (kind == TableKind::pooled ? "pooled_" : "") + std::string(order.name);
       program.fusions.push_back({name, kind, group.shards});
-      GroupMaker(program, group, members, workload, cluster, options.row_growth).make();
+      GroupMaker(program, group, members, workload, cluster, options).make();
     }
   }
   return groups;

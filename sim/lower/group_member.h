@@ -10,6 +10,7 @@
 #include "models/load/row_shares.h"
 #include "models/workload/workload.h"
 #include "plan/plan.h"
+#include "program/program.h"
 #include "sim/lower/drawn_batch.h"
 #include "sim/lower/lower.h"
 
@@ -113,11 +114,15 @@ struct LookupPart {
   std::vector<double> apply_bytes;    // dense_gradient: the optimizer's pass over all rows held
   std::vector<double> applied_rows;
   std::vector<double> more_rows;  // expected different rows of kMoreIds as many lookups; all 0: nobody asked
+  // Of each of `shards`, by rank of the world; none: nobody asked.
+  std::vector<OpTable> tables;
   // HugeCTR: bytes of the rows read, of the vectors written, and of the gradients of these.
   std::vector<double> row_bytes, vector_bytes, vector_gradient_bytes;
 
   // The numbers of one of these, of `ranks` alone.
   std::vector<double> of_ranks(const std::vector<double>& of_all) const;
+  // The tables with the lookups of `ranks` alone.
+  std::vector<OpTable> tables_of_ranks() const;
   // d ln of the different rows / d ln of the lookups, of `ranks` alone; 0 where nobody asked.
   std::vector<double> growth() const;
   // Mean bytes of one of `count`, of `ranks` alone; 0 where there is none.
@@ -129,8 +134,10 @@ struct LookupPart {
 std::shared_ptr<const DrawnRows> drawn_rows(const GroupMember& member, const std::vector<double>& owners, double draws);
 
 struct PartRules {
-  bool by_dtype = false;  // tables of different types are looked up apart
-  bool growth = false;    // how different rows grow with the lookups is asked for
+  bool by_dtype = false;         // tables of different types are looked up apart
+  bool growth = false;           // how different rows grow with the lookups is asked for
+  bool tables = false;           // what each table does is asked for
+  KnownShares* known = nullptr;  // of earlier calls for the same tables; none: found anew
 };
 
 // The parts of a group. `group_size`: ranks whose ids a holder serves, 1 for data_parallel.

@@ -45,6 +45,14 @@ std::shared_ptr<const HotRows> KnownShares::hot_rows(const Placement& placement,
   return known = std::make_shared<const HotRows>(law, placement.shards(), owners);
 }
 
+const RowReuse& KnownShares::reuse(const Placement& placement, const Table& table, const AccessDistribution& access,
+                                   double lookups) {
+  const auto [known, is_new] =
+      reuse_.try_emplace({table.name, placement.row_begin, placement.row_end, access.total(), lookups});
+  if (is_new) known->second = row_reuse(access, placement.row_begin, placement.row_end, lookups);
+  return known->second;
+}
+
 AccessDistribution KnownShares::distribution(const Table& table) {
   const auto alike = [&](const Kind& kind) {
     return kind.distribution.rows() == table.rows && kind.length == table.average_length && kind.access == table.access;

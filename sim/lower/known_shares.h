@@ -6,6 +6,7 @@
 #include <string>
 #include <tuple>
 
+#include "models/access/row_reuse.h"
 #include "models/load/load_options.h"
 #include "models/load/row_shares.h"
 #include "models/workload/workload.h"
@@ -32,6 +33,10 @@ class KnownShares {
   // The hottest rows of the placement, the `tier`-th of its table, with its planned law.
   std::shared_ptr<const HotRows> hot_rows(const Placement& placement, const Table& table, RowCut cut, int tier);
 
+  // The figures of `lookups` lookups of the placement's rows, which `access` is the law of: some 100 us, kept.
+  const RowReuse& reuse(const Placement& placement, const Table& table, const AccessDistribution& access,
+                        double lookups);
+
   // As Table::distribution(), a copy for tables of one kind.
   AccessDistribution distribution(const Table& table);
 
@@ -39,6 +44,9 @@ class KnownShares {
   using Key = std::tuple<std::string, std::string, std::uint64_t, std::uint64_t, int, RowCut, std::uint64_t, int, bool>;
   std::map<Key, std::shared_ptr<const RowShares>> known_;
   std::map<Key, std::shared_ptr<const HotRows>> hot_rows_;
+  // Name of the table, its rows, lookups of a sample and of all; the law may be that of `runtime`.
+  using ReuseKey = std::tuple<std::string, std::uint64_t, std::uint64_t, double, double>;
+  std::map<ReuseKey, RowReuse> reuse_;
   std::shared_ptr<RowCurves> curves_ = std::make_shared<RowCurves>();
 
   // The facts that tables of one kind have in common, for the last few kinds.

@@ -205,7 +205,8 @@ bool writes_bags(const GroupMember& member, const ShardAmounts& amounts, std::si
 // The row shards of one placement on the ranks that hold them.
 class MemberAdder {
  public:
-  MemberAdder(LookupPart& part, const GroupMember& member, const Workload& workload, int sources, bool growth)
+  MemberAdder(LookupPart& part, const GroupMember& member, const Workload& workload, int sources,
+              const PartRules& rules)
       : part_(part),
         member_(member),
         sources_(sources),
@@ -213,13 +214,16 @@ class MemberAdder {
         state_(static_cast<double>(optimizer_row_bytes(workload.optimizer, member.placement->columns()))),
         gradient_(dense_gradient_bytes(member, workload)),
         kernels_(row_kernels_of(workload)) {
-    if (growth) growth_ = growth_by_more(member, static_cast<double>(member.occurrences) * sources);
+    by_table_ = rules.tables;
+    known_ = rules.known;
+    if (rules.growth) growth_ = growth_by_more(member, static_cast<double>(member.occurrences) * sources);
   }
 
   void add_all(int world) {
     const Placement& placement = *member_.placement;
     const bool own = placement.strategy == Strategy::data_parallel;
     if (member_.drawn == nullptr) amounts_ = shard_amounts(member_, sources_, cached());
+    if (by_table_) part_.tables.emplace_back().lookups.values.assign(static_cast<std::size_t>(world), 0.0);
     for (int rank = 0; own && rank < world; ++rank) {
       if (member_.drawn != nullptr) amounts_ = drawn_amounts(member_, {rank}, cached());
       add(rank, 0);
@@ -247,6 +251,7 @@ class MemberAdder {
     of.missed = amounts_.rows.missed[shard];
     of.touched_by_more = growth_ * of.touched;
     part_.asked[rank] = part_.asked[rank] || may_look_up(member_, amounts_, shard);
+    if (by_table_) add_to_table(rank, shard);
     if (member_.pooled()) {
       of.vectors = writes_bags(member_, amounts_, shard) ? bags_ : 0;
       part_.bags[rank] += of.vectors;
@@ -256,10 +261,33 @@ class MemberAdder {
       add_apply(part_, of, rank, applied_rows(*member_.placement, shard), has_dense_gradient(member_), kernels_);
   }
 
+  void add_to_table(int rank, std::size_t shard) {
+    OpTable& table = part_.tables.back();
+    table.lookups.values[static_cast<std::size_t>(rank)] += amounts_.lookups[shard];
+    if (table.reuse.lookups > 0) return;
+    const std::int64_t bags = member_.pooled() ? member_.forward.count : member_.lengths.count;
+    table.bags = static_cast<double>(bags) * sources_;
+    table.reuse = reuse_of_all();
+  }
+
+  // Of the lookups of one set of holders; the different rows are those that the update touches.
+  RowReuse reuse_of_all() const {
+    const Placement& placement = *member_.placement;
+    const double lookups = std::accumulate(amounts_.lookups.begin(), amounts_.lookups.end(), 0.0);
+    const std::vector<double>& touched = amounts_.rows.touched;
+    RowReuse reuse = known_ == nullptr ? row_reuse(member_.access, placement.row_begin, placement.row_end, lookups)
+                                       : known_->reuse(placement, *member_.table, member_.access, lookups);
+    reuse.distinct = std::accumulate(touched.begin(), touched.end(), 0.0);
+    for (double& missed : reuse.missed) missed = std::max(missed, reuse.distinct);
+    return reuse;
+  }
+
   LookupPart& part_;
   const GroupMember& member_;
   int sources_;
   ShardAmounts amounts_{};
+  bool by_table_ = false;
+  KnownShares* known_ = nullptr;
   double bags_, state_;
   double gradient_;    // bytes of a row's, where it is dense
   double growth_ = 0;  // of the different rows, by kMoreIds as many lookups; 0: nobody asked
@@ -292,6 +320,12 @@ std::vector<double> LookupPart::of_ranks(const std::vector<double>& of_all) cons
   if (ranks.empty() || of_all.size() == 1) return of_all;
   std::vector<double> of_these;
   for (const int rank : ranks) of_these.push_back(of_all[rank]);
+  return of_these;
+}
+
+std::vector<OpTable> LookupPart::tables_of_ranks() const {
+  std::vector<OpTable> of_these = tables;
+  for (OpTable& table : of_these) table.lookups.values = of_ranks(table.lookups.values);
   return of_these;
 }
 
@@ -347,12 +381,13 @@ std::vector<LookupPart> lookup_parts(const std::vector<GroupMember>& members, co
     }
     LookupPart& part = parts[entry->second];
     part.shards.push_back(member.shard);
-    MemberAdder(part, member, workload, group_size, rules.growth).add_all(world);
+    MemberAdder(part, member, workload, group_size, rules).add_all(world);
   }
   for (LookupPart& part : parts) {
     if (by_table) part.ranks = holders_of(part);
     if (part.ranks.empty()) {
       for (auto* column : columns(part)) collapse(*column);
+      for (OpTable& table : part.tables) collapse(table.lookups.values);
     }
   }
   return parts;

@@ -24,6 +24,7 @@ struct LoweringOptions {
   LoadOptions load{};
   std::shared_ptr<KnownShares> known{};  // of earlier calls for the same tables; none: found anew
   bool row_growth = false;  // lookups say how their different rows grow (ComputeModelEntry::asks_row_growth)
+  bool row_tables = false;  // lookups say what each table does (asks_tables())
   // The draw that decides which owners of cut rows hold which (sim/lower/row_draws.h); none: the names of tables
   // decide, and the seed that the load states, or else the plan.
   std::optional<int> row_draw{};

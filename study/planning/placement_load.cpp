@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "sim/engine/op_work.h"
+#include "sim/engine/row_facts.h"
 #include "sim/lower/lower.h"
 #include "study/planning/placement_outline.h"
 #include "study/planning/prepared_case.h"
@@ -75,8 +76,9 @@ void collapse_equal(std::vector<double>& amounts) {
   if (std::ranges::adjacent_find(amounts, std::not_equal_to<>()) == amounts.end()) amounts.resize(1);
 }
 
-void add_compute(const Op& op, const Program& program, const ClusterSpec& spec, LoadStep& step) {
+void add_compute(const Op& op, const Program& program, const RowFacts& facts, const ClusterSpec& spec, LoadStep& step) {
   const std::vector<int> ranks = program.ranks_of(op);
+  if (!ranks.empty() && ranks.front() == 0) step.tables = facts.of(op).tables_at(0);
   for (std::vector<double>* amounts : {&step.hbm_bytes, &step.lookups, &step.host_seconds}) {
     amounts->assign(program.world_size, 0.0);
   }
@@ -115,6 +117,7 @@ PlacementLoad placement_load(const Placement& placement, const Workload& workloa
   plan.placements.front().table = 0;
   const Workload around = workload_around(placement, workload);
   const Program program = lower(plan, around, cluster, options);
+  const RowFacts facts(program);
   PlacementLoad load;
   for (const Op& op : program.ops) {
     if (is_dense(op.role) || op.role == OpRole::wait_for_splits) continue;
@@ -124,7 +127,7 @@ PlacementLoad placement_load(const Placement& placement, const Workload& workloa
     if (op.is_collective()) {
       add_collective(op, program, step);
     } else {
-      add_compute(op, program, cluster.spec(), step);
+      add_compute(op, program, facts, cluster.spec(), step);
     }
   }
   return load;

@@ -177,6 +177,7 @@ PlannerBandwidths simulated_bandwidths(const Workload& workload, const Cluster& 
 LoweringOptions lowering_options(const Case& item, bool observed_payload) {
   LoweringOptions options{observed_payload, item.overlap, item.load};
   options.row_growth = asks_row_growth(item.compute_model);
+  options.row_tables = asks_tables(item.compute_model);
   if (item.software) options.software = &*item.software;
   return options;
 }

@@ -46,6 +46,7 @@ void ShardWork::add(const PlacementLoad& load) {
     ComputeWork& work = ops_.try_emplace(step.key, step.work).first->second;
     work.hbm_bytes += of_first_rank(step.hbm_bytes);
     work.lookups += of_first_rank(step.lookups);
+    work.tables.insert(work.tables.end(), step.tables.begin(), step.tables.end());
     work.host_link = work.host_link + Seconds{of_first_rank(step.host_seconds)};
     work.sorted_update = work.kind == ComputeWork::Kind::update && work.lookups > 0;
   }
@@ -67,12 +68,15 @@ ComputeWork ShardWork::merged(ComputeWork::Kind kind) const {
     if (work.kind != kind) continue;
     sum.hbm_bytes += work.hbm_bytes;
     sum.lookups += work.lookups;
+    sum.optimizer = work.optimizer;
+    sum.sorted_update = sum.sorted_update || work.sorted_update;
+    sum.tables.insert(sum.tables.end(), work.tables.begin(), work.tables.end());
   }
   return sum;
 }
 
-ShardWorks::ShardWorks(const Workload& workload, std::int64_t batch, const Cluster& cluster)
-    : workload_(workload), cluster_(cluster) {
+ShardWorks::ShardWorks(const Workload& workload, std::int64_t batch, const Cluster& cluster, bool by_table)
+    : workload_(workload), cluster_(cluster), by_table_(by_table) {
   workload_.batch_per_gpu = share_of(batch, cluster.world_size());
 }
 
@@ -87,7 +91,10 @@ const PlacementLoad& ShardWorks::load_of(const ShardPiece& piece) {
   if (!is_new) return found->second;
   Table& table = workload_.tables.at(static_cast<std::size_t>(piece.table));
   table.dim = piece.columns;
-  found->second = placement_load(whole_table(piece.table, table, Strategy::table_wise, {{0}}), workload_, cluster_);
+  LoweringOptions options;
+  options.row_tables = by_table_;
+  found->second =
+      placement_load(whole_table(piece.table, table, Strategy::table_wise, {{0}}), workload_, cluster_, options);
   return found->second;
 }
 

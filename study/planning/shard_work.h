@@ -25,10 +25,11 @@ class ShardWork {
 };
 
 // The work of shards whose tables serve `batch` samples, on the first rank of a cluster. Pieces are lowered once.
+// `by_table`: with what each table does, which compute models that go table by table ask for (asks_tables()).
 // Errors (Failure::input): a batch that the ranks of the cluster cannot share evenly.
 class ShardWorks {
  public:
-  ShardWorks(const Workload& workload, std::int64_t batch, const Cluster& cluster);
+  ShardWorks(const Workload& workload, std::int64_t batch, const Cluster& cluster, bool by_table = false);
   ShardWork of(const Shard& shard);
 
  private:
@@ -36,6 +37,7 @@ class ShardWorks {
 
   Workload workload_;
   const Cluster& cluster_;
+  bool by_table_;
   std::map<ShardPiece, PlacementLoad> loads_;
 };
 

@@ -53,6 +53,7 @@ KernelParts KernelParts::of(const PreparedCase& prepared) {
     const auto position = static_cast<std::size_t>(at - ranks.begin());
     ComputeWork work = work_of(op, position, prepared.cluster.spec());
     work.rows = facts.of(op).at(position);
+    work.tables = facts.of(op).tables_at(position);
     if (belongs_to_fusion(op.role) != Belonging::none) {
       parts.embedding += compute.seconds(work, gpu).ms();
     } else if (!occupies_gpu(op.role)) {

@@ -74,7 +74,7 @@ struct LoweringInputs {
   Workload workload;
   int nodes = 0, gpus = 0;
   double host_time_factor = 1;
-  bool overlap = true, row_growth = false;
+  bool overlap = true, row_growth = false, row_tables = false;
   LoadOptions load;
   std::optional<Software> software;
 
@@ -85,14 +85,15 @@ struct LoweringInputs {
             item.cluster.host.time_factor,
             item.overlap,
             asks_row_growth(item.compute_model),
+            asks_tables(item.compute_model),
             item.load,
             item.software};
   }
   bool describe(const Case& item) const {
     return nodes == item.cluster.nodes && gpus == item.cluster.gpu.count &&
            host_time_factor == item.cluster.host.time_factor && overlap == item.overlap &&
-           row_growth == asks_row_growth(item.compute_model) && load == item.load && software == item.software &&
-           workload == item.workload;
+           row_growth == asks_row_growth(item.compute_model) && row_tables == asks_tables(item.compute_model) &&
+           load == item.load && software == item.software && workload == item.workload;
   }
 };
 

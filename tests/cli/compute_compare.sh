@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# shardsim compute compare, end to end: the published kernels, the figures under their names, exit codes, and one clear
+# shardsim compute compare and fit, end to end: the published kernels, fused calls, the figures under their names, exit codes, and one clear
 # line for what cannot be compared. Usage: compute_compare.sh SHARDSIM SOURCE_DIR
 set -euo pipefail
 shardsim=$(realpath "$1") source=$(realpath "$2")
@@ -53,6 +53,60 @@ compare --json --gpus mine.yaml
 check "half of the copy rate takes longer" [ "$of_shipped" != "$(grep predicted_us streams/out)" ]
 check "the JSON names the file" grep -q '"constants": "scenarios/gpus/kernels.yaml, mine.yaml"' streams/out
 rm -rf out
+
+echo "-- fused calls of FBGEMM"
+calls=$source/scenarios/measurements/fbgemm/shards_h200.csv
+head -n 13 "$calls" >calls.csv
+run compute compare --measurements calls.csv --workload metasyn_856 --json -o out
+check "they are compared: $(cat streams/err)" [ "$code" -eq 0 ]
+check "stdout is the file" cmp -s streams/out out/comparison.json
+for key in median_abs_error_pct p90_abs_error_pct worst_abs_error_pct signed_error_pct; do
+  check "figures have $key" grep -qE "\"$key\": -?[0-9.]+,?$" streams/out
+done
+check "every row is there" [ "$(wc -l <out/predictions.csv)" -eq 13 ]
+# The second row as a scenario: `run` says the same of its tables.
+shard=$(sed -n 3p calls.csv | cut -d, -f4)
+{
+  printf 'schema: shardsim.scenario/1\ntitle: one shard\ncluster: {base: %s, nodes: 1, gpu: {count: 1}}\n' "$source/scenarios/clusters/dgx_h200.yaml"
+  printf 'compute_model: {name: gpu_kernels, kernels: fbgemm}\nplanner: {name: row_wise}\ncases:\n  - name: one\n'
+  printf '    workload:\n      name: one\n      batch_per_gpu: %s\n      optimizer: {name: rowwise_adagrad}\n      tables:\n' "$(sed -n 3p calls.csv | cut -d, -f3)"
+  for part in $shard; do
+    grep -E "^  - \{name: t${part%:*}," "$source/scenarios/workloads/metasyn_856.yaml" | sed -E "s/dim: [0-9]+/dim: ${part#*:}/; s/^/      /"
+  done
+} >shard.yaml
+run run shard.yaml -o one
+check "the shard runs: $(head -n 1 streams/err)" [ "$code" -eq 0 ]
+of_run() { python3 -c "
+import json
+for step in json.load(open('one/result.json'))['cases'][0]['compute']:
+    if step['name'] == '$1_row_wise': print('%.3f' % (1e3 * step['total_ms']))"; }
+# A shape has a comma of its own.
+of_compare() { sed -n 3p out/predictions.csv | awk -F, -v column="$1" '{printf "%.3f\n", $column}'; }
+near() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0 && (a - b) ^ 2 <= (1e-3 * b) ^ 2) }'; }
+check "run and compare say the same of the lookup: $(of_run lookup), $(of_compare 6)" near "$(of_run lookup)" "$(of_compare 6)"
+check "and of the update: $(of_run update), $(of_compare 9)" near "$(of_run update)" "$(of_compare 9)"
+run compute compare --measurements calls.csv --workload metasyn_856 --compute-model roofline -o out
+check "another model predicts them, too" grep -q 'predicted by roofline' streams/out
+run compute compare --measurements calls.csv --workload metasyn_856 --tolerance 0.001% -o out
+check "outside the tolerance is 4, not $code" [ "$code" -eq 4 ]
+refuse 2 'calls.csv:1: the rows name tables of a workload. Name it with --workload' compute compare --measurements calls.csv -o out
+refuse 2 'argument --workload: .*nowhere' compute compare --measurements calls.csv --workload nowhere -o out
+refuse 2 'cluster has A100' compute compare --measurements calls.csv --workload metasyn_856 --cluster dgx_a100_40gb -o out
+refuse 2 'kernels' compute compare --measurements calls.csv --workload metasyn_856 --kernels torch -o out
+sed '1s/set/sets/' calls.csv >wrong.csv
+refuse 2 'wrong.csv:1: column set is missing' compute compare --measurements wrong.csv --workload metasyn_856 -o out
+sed '1s/$/,more/; 2,$s/$/,1/' calls.csv >wrong.csv
+refuse 2 'wrong.csv:1:.*unknown column "more"' compute compare --measurements wrong.csv --workload metasyn_856 -o out
+sed -E 's/^(        - \{name: [a-z0-9]+, rows: [0-9]+, dim: )[0-9]+/\16/; s/^(      +- \{name: [a-z0-9]+, rows: [0-9]+, dim: )[0-9]+/\16/' shard.yaml >odd.yaml
+refuse 2 'the kernels fbgemm look up whole groups of 4 columns, but a table has 6' run odd.yaml -o one
+sed 's/kernels: fbgemm/kernels: torch/' shard.yaml >odd.yaml
+refuse 2 'odd.yaml:4:.*kernels.*fbgemm' run odd.yaml -o one
+run compute fit --kernels fbgemm --workload metasyn_856 --measurements "$source/scenarios/measurements/fbgemm/grid_h100.csv" -o fitted.yaml
+check "constants are fitted: $(cat streams/err)" [ "$code" -eq 0 ]
+check "and say on what" grep -q 'fitted_on: \[fbgemm/grid_h100.csv\]' fitted.yaml
+refuse 2 'argument --measurements: there is nothing to fit to' compute fit --kernels fbgemm -o fitted2.yaml
+refuse 2 'grid_h200.csv: the rows are of H200' compute fit --kernels fbgemm --measurements "$source/scenarios/measurements/fbgemm/grid_h200.csv" -o fitted2.yaml
+rm -rf out one calls.csv wrong.csv shard.yaml odd.yaml fitted.yaml
 
 echo "-- tolerance"
 compare
@@ -109,8 +163,10 @@ rows ''
 refused 'k.csv:1: column gpu is missing'
 columns=${columns/quality,/quality,gpu,}
 rows "$good"
+refused 'the option is of fused calls' --workload metasyn_856
+refused 'the option is of fused calls' --kernels fbgemm
 printf 'schema: shardsim.kernel_map/1\nout_of_model: [{reason: all}]\n' >map.yaml
 refused 'map.yaml:2:.*the rule would cover every row' --map map.yaml
 printf 'schema: shardsim.gpus/1\ngpus: [{name: mine, like: V101}]\n' >bad.yaml
 refused 'bad.yaml:2:.*unknown GPU "V101".*V100-SXM2-16GB' --gpus bad.yaml
-finish 38
+finish 72

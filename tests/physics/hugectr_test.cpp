@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "models/compute/kernels/kernels.h"
+#include "sim/engine/row_facts.h"
 #include "sim/memory/buffers.h"
 #include "tests/physics/lab.h"
 #include "tests/physics/two_tables.h"
@@ -214,6 +215,31 @@ TEST_CASE("how different rows grow follows from the access laws, and changes not
   CHECK(lookup.distinct_growth.at(0) == doctest::Approx(even_growth(768 * 1.05, 1000)).epsilon(0.01));
   CHECK(lookup.distinct_growth.at(5) == doctest::Approx(even_growth(512 * 1.05, 600)).epsilon(0.01));
   CHECK(lookup.distinct_growth.at(2) == 0);
+  CHECK(simulated(usual, toy_cluster()).iteration_ms == simulated(told, toy_cluster()).iteration_ms);
+}
+
+TEST_CASE("what each table does is stated where it is asked for, and changes nothing of the roofline") {
+  const Workload workload = three_tables("", "");
+  LoweringOptions options = even_rows();
+  const Program usual = lowered_tables(workload, options);
+  options.row_tables = true;
+  const Program told = lowered_tables(workload, options);
+  CHECK(only(usual, OpRole::lookup, "lookup_row_wise").tables.empty());
+  const Op& lookup = only(told, OpRole::lookup, "lookup_row_wise");
+  REQUIRE(lookup.tables.size() == lookup.shards.size());
+  for (std::size_t rank = 0; rank < 8; ++rank) {
+    double lookups = 0;
+    for (const OpTable& table : lookup.tables) lookups += table.lookups.at(rank);
+    CHECK(lookups == doctest::Approx(lookup.lookups.at(rank)));
+  }
+  const RowFacts facts(told);
+  double distinct = 0;
+  for (const TableWork& table : facts.of(lookup).tables_at(0)) {
+    CHECK(table.share() > 0);
+    CHECK(table.share() <= 1);
+    distinct += table.share() * table.reuse.distinct;
+  }
+  CHECK(distinct == doctest::Approx(facts.of(lookup).at(0).distinct).epsilon(0.01));
   CHECK(simulated(usual, toy_cluster()).iteration_ms == simulated(told, toy_cluster()).iteration_ms);
 }
 

@@ -176,6 +176,12 @@ TEST_CASE("nothing of a rich program is lost on the way through a file") {
   program.ops[4].ranks = program.ops[11].ranks = {1, 6, 2};
   program.ops[2].bags.values = {32};
   program.ops[2].distinct_growth.values = {0.5};
+  for (std::size_t i = 0; i < program.ops[2].shards.size(); ++i) {
+    OpTable& told = program.ops[2].tables.emplace_back();
+    told.bags = 32;
+    told.lookups.values = {1, 2, 3, 4, 5, 6, 7, 8.5};
+    told.reuse = {36.5, 30, 4, 0.5, 0.75, 3, {36, 35, 34, 33, 32, 31, 30, 30, 30, 30, 30, 30}};
+  }
   program.ops[2].row_bytes.values = {256};
   program.ops[2].vector_bytes.values = {128, 0, 128, 0, 128, 0, 128, 0};
   program.ops[2].indexed = true;
@@ -280,6 +286,21 @@ TEST_CASE("what is sorted, and in how many kernels, is a number of either") {
   CHECK(says(error_of(lookup("\"kernels\": 99999999999")), "kernels"));
   CHECK(says(error_of(lookup("\"row_bytes\": [1, 2]")), "2 numbers for 8 ranks"));
   CHECK(says(error_of(lookup("\"distinct_growth\": -1")), "distinct_growth is negative"));
+}
+
+TEST_CASE("what each shard of a lookup does is whole, and not negative") {
+  const auto by_shard = [](const std::string& figures, const std::string& missed = "0,0,0,0,0,0,0,0,0,0,0,0") {
+    return spoiled("\"pooled\": false",
+                   "\"pooled\": false, \"by_shard\": [{" + figures + ", \"missed\": [" + missed + "]}]");
+  };
+  const std::string good =
+      "\"bags\": 1, \"lookups\": 2, \"of_lookups\": 2, \"distinct\": 1, \"long_lookups\": 0, \"long_rows\": 0, "
+      "\"long_pieces\": 0, \"largest\": 1";
+  CHECK(says(error_of(by_shard(good, "1, 2")), "'missed' has 2 numbers"));
+  CHECK(says(error_of(by_shard(good + ", \"of\": 1")), "of"));
+  std::string negative = good;
+  negative.replace(negative.find("\"distinct\": 1"), 13, "\"distinct\": -1");
+  CHECK_FALSE(error_of(by_shard(negative)).empty());
 }
 
 TEST_CASE("every strategy is written by its own name") {

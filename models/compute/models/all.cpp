@@ -3,6 +3,7 @@
 
 #include "base/tree/map_reader.h"
 #include "models/compute/compute_model.h"
+#include "models/compute/gpus/kernel_family.h"
 
 namespace shardsim {
 
@@ -37,6 +38,11 @@ bool asks_row_growth(const Tree& options) {
   const auto models = compute_models();
   const auto found = std::ranges::find(models, compute_model_name(options), &ComputeModelEntry::name);
   return found != models.end() && found->asks_row_growth;
+}
+
+bool asks_tables(const Tree& options) {
+  const Tree* const kernels = options.find("kernels");
+  return compute_model_name(options) == "gpu_kernels" && kernels != nullptr && kernels->scalar != kHugectrKernels;
 }
 
 }  // namespace shardsim

@@ -1,38 +1,75 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "models/compute/kernels/kernels.h"
+#include "models/compute/kernels/table_kernels.h"
 
 namespace shardsim {
 namespace {
 
+constexpr int kColumnsOfLane = 4;  // that a thread of the kernels by table moves at once
+
 class GpuKernels final : public ComputeModel {
  public:
   GpuKernels(Place place, GpuTable table, std::string name, double in_situ, double update_factor,
-             std::optional<Seconds> kernel_fixed)
+             std::optional<Seconds> kernel_fixed, std::optional<KernelFamily> family)
       : place_(std::move(place)),
         table_(std::move(table)),
         name_(std::move(name)),
         in_situ_(in_situ),
         update_factor_(update_factor),
-        kernel_fixed_(kernel_fixed) {}
+        kernel_fixed_(kernel_fixed),
+        family_(std::move(family)) {}
 
   Seconds seconds(const ComputeWork& work, const GpuSpec& spec) const override {
     if (work.fixed.value > 0) return work.fixed;
     const GpuConstants& gpu = constants_of(spec);
     if (work.kind == ComputeWork::Kind::sort) return sort_and_passes(work, gpu);
-    if (work.lookups > 0 && work.kind == ComputeWork::Kind::lookup) return lookup_time(work, gpu);
-    if (work.lookups > 0 && work.kind == ComputeWork::Kind::update) return update_factor_ * update_time(work, gpu);
+    if (work.lookups > 0 && work.kind == ComputeWork::Kind::lookup) return row_lookup(work, gpu);
+    if (work.lookups > 0 && work.kind == ComputeWork::Kind::update) return update_factor_ * row_update(work, gpu);
     return dense_time(work, spec, gpu);
   }
 
  private:
+  // Rows on the host, calls of which only sums are known, and steps of HugeCTR's own have the laws by sums.
+  bool goes_by_tables(const ComputeWork& work) const {
+    const bool of_hugectr = work.indexed || work.rows.in_place;
+    return family_ && !work.tables.empty() && !of_hugectr && !(work.host_link.value > 0);
+  }
+
+  Seconds row_lookup(const ComputeWork& work, const GpuConstants& gpu) const {
+    if (!goes_by_tables(work)) return lookup_time(work, gpu);
+    check_columns(work);
+    return tables_lookup_time(work.tables, carried_, gpu);
+  }
+
+  Seconds row_update(const ComputeWork& work, const GpuConstants& gpu) const {
+    if (!goes_by_tables(work)) return update_time(work, gpu);
+    return tables_update_time(work.tables, work.optimizer, carried_, gpu);
+  }
+
+  void check_columns(const ComputeWork& work) const {
+    for (const TableWork& table : work.tables) {
+      if (std::fmod(table.columns, kColumnsOfLane) == 0) continue;
+      throw input_error(place_,
+                        fmt::format("the kernels {} look up whole groups of {} columns, but a table has {}",
+                                    family_->name, kColumnsOfLane, table.columns),
+                        "Take a dim that is a multiple of 4 for every table and column shard, as FBGEMM asks for");
+    }
+  }
+
   // Those of the GPU asked about last are kept: planners ask about one GPU a million times.
   const GpuConstants& constants_of(const GpuSpec& spec) const {
-    if (!last_ || last_->first != spec) last_.emplace(spec, found_for(spec));
+    if (!last_ || last_->first != spec) {
+      last_.emplace(spec, found_for(spec));
+      if (family_) carried_ = carried_to(*family_, last_->second, reference());
+    }
     return last_->second;
   }
 
@@ -47,6 +84,15 @@ class GpuKernels final : public ComputeModel {
                       known_names_hint(name, table_.names()) +
                           " Name one of them as `gpu` of the compute model, give a table with `file`, or take the "
                           "compute model roofline");
+  }
+
+  // The GPU that the numbers of the family are of.
+  const GpuConstants& reference() const {
+    if (const GpuConstants* const found = table_.find(family_->gpu)) return *found;
+    throw input_error(place_,
+                      fmt::format("the kernels {} were fitted on the GPU {}, of which there are no constants",
+                                  family_->name, excerpt(family_->gpu)),
+                      known_names_hint(family_->gpu, table_.names()));
   }
 
   static Seconds sort_and_passes(const ComputeWork& work, const GpuConstants& gpu) {
@@ -90,6 +136,8 @@ class GpuKernels final : public ComputeModel {
   std::string name_;
   double in_situ_, update_factor_;
   std::optional<Seconds> kernel_fixed_;
+  std::optional<KernelFamily> family_;  // none: laws by sums over tables
+  mutable KernelFamily carried_;        // to the GPU asked about last
   mutable std::optional<std::pair<GpuSpec, GpuConstants>> last_;
 };
 
@@ -98,7 +146,8 @@ class GpuKernels final : public ComputeModel {
 // Kernels as they are on each GPU (models/compute/kernels/, models/compute/gpus/). Options: `gpu`, the name of the GPU
 // whose constants are taken instead of those of the cluster's model; `file`, a table of GPUs on top of the shipped one;
 // `in_situ` (1), the part of a product's rate that is left in a running iteration; `kernel_fixed`, start and end of a
-// kernel, instead of the GPU's; `update_factor` (1 or more), by which updates of rows are slower than one fused kernel.
+// kernel, instead of the GPU's; `update_factor` (1 or more), by which updates of rows are slower than one fused kernel;
+// `kernels` (hugectr), whose lookups and updates they are, as kernel_names() has them.
 // Errors (Failure::input): as read_gpu_table(); a cluster whose GPU no entry fits, when it is asked.
 std::unique_ptr<ComputeModel> make_gpu_kernels(MapReader& options) {
   GpuTable table = shipped_gpu_table();
@@ -111,8 +160,11 @@ std::unique_ptr<ComputeModel> make_gpu_kernels(MapReader& options) {
       "update_factor", real_leaf(Bounds::from(1), "1 means as fast as one fused kernel, 2 twice its time"), 1);
   std::optional<Seconds> kernel_fixed;
   if (options.has("kernel_fixed")) kernel_fixed = options.time("kernel_fixed");
+  std::optional<KernelFamily> family;
+  const std::string kernels = options.choice("kernels", kernel_names(), kHugectrKernels);
+  if (kernels != kHugectrKernels) family = shipped_kernel_family(kernels, options.place_of("kernels"));
   return std::make_unique<GpuKernels>(options.place_of("name"), std::move(table), name, in_situ, update_factor,
-                                      kernel_fixed);
+                                      kernel_fixed, std::move(family));
 }
 
 }  // namespace shardsim

@@ -1,0 +1,279 @@
+#include "models/compute/kernels/table_kernels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace shardsim {
+namespace {
+
+constexpr int kWarp = 32;                 // lanes of a whole warp
+constexpr double kLaneColumns = 4;        // that a lane moves at once
+constexpr double kGroupColumns = 128;     // that 32 lanes move at once
+constexpr std::int64_t kDramLine = 64;    // bytes that a read of memory moves at least
+constexpr std::int64_t kCacheLine = 128;  // bytes of L1 and L2
+constexpr double kIdBytes = 8;            // of an id, and of the place of a bag
+constexpr int kVectorElement = 4;         // bytes: vectors and their gradients are fp32
+constexpr int kPhases =
+    8;  // of rows behind each other, after which those of 16 bytes or more begin as the first one does
+
+double count_of(Bytes bytes) {
+  return static_cast<double>(bytes.count);
+}
+
+// The facts of a call that all its tables share.
+struct Call {
+  int lanes = kWarp;
+  double warps = 1;  // of a group, as a part of one; more where it loops over columns
+
+  Call(const std::vector<TableWork>& tables, int least_lanes, double more_columns) {
+    double widest = 0;
+    for (const TableWork& table : tables) widest = std::max(widest, table.columns);
+    lanes = group_lanes(widest, least_lanes);
+    const double loops = std::max(1.0, std::ceil(widest / kGroupColumns));
+    warps = lanes / static_cast<double>(kWarp) * (1 + more_columns * (loops - 1));
+  }
+
+  // The chance that one of the groups of a warp waits, each of which does with chance `one`: all wait for it.
+  double some_waits(double one) const { return 1 - std::pow(1 - one, kWarp / lanes); }
+};
+
+std::int64_t whole(double bytes) {
+  return static_cast<std::int64_t>(bytes);
+}
+
+std::int64_t bytes_of_vector(const TableWork& table) {
+  return whole(table.columns) * kVectorElement;
+}
+
+// Walks over the tables of a call as they lie in memory and in the vectors of a sample.
+struct Offsets {
+  std::int64_t rows = 0, vector = 0;  // bytes before the table's
+
+  void pass(const TableWork& table, int alignment) {
+    rows += (whole(table.rows * table.row_bytes) + alignment - 1) / alignment * alignment;
+    vector += bytes_of_vector(table);
+  }
+};
+
+std::int64_t vector_stride(const std::vector<TableWork>& tables) {
+  std::int64_t bytes = 0;
+  for (const TableWork& table : tables) bytes += bytes_of_vector(table);
+  return bytes;
+}
+
+// As touched_bytes(), where `stride` bytes lie from the beginning of one to that of the next; lines are powers of two.
+double touched_with_stride(std::int64_t bytes, std::int64_t offset, std::int64_t stride, std::int64_t line) {
+  std::int64_t lines = 0;
+  for (int phase = 0; phase < kPhases; ++phase, offset += stride)
+    lines += ((offset & (line - 1)) + bytes + line - 1) / line;
+  return static_cast<double>(lines * line) / kPhases;
+}
+
+// Bytes of a vector in the output, whose lines hold vectors of several tables; those of a sequence lie alone.
+double vector_bytes(const TableWork& table, std::int64_t offset, std::int64_t stride, std::int64_t line) {
+  const std::int64_t bytes = bytes_of_vector(table);
+  if (!table.pooled || stride == bytes) return static_cast<double>(bytes);
+  return touched_with_stride(bytes, offset, stride, line);
+}
+
+// What one table adds to a lookup.
+struct LookupPart {
+  double seconds = 0;  // of its work, all groups together
+  double bytes = 0;    // of memory
+  double chain = 0;    // s, of one of its bags
+};
+
+class LookupLaw {
+ public:
+  LookupLaw(const std::vector<TableWork>& tables, const KernelFamily& family, const GpuConstants& gpu)
+      : tables_(tables),
+        family_(family),
+        law_(family.lookup),
+        call_(tables, family.least_lanes, law_.more_columns),
+        groups_(law_.groups_of_sm * gpu.sm_count),
+        l2_(family.l2_share * count_of(gpu.l2)) {}
+
+  double seconds() const {
+    const std::int64_t stride = vector_stride(tables_);
+    std::vector<LookupPart> parts;
+    Offsets offsets;
+    for (const TableWork& table : tables_) {
+      parts.push_back(part_of(table, offsets, stride));
+      offsets.pass(table, family_.row_alignment);
+    }
+    return law_.start.value + together(parts);
+  }
+
+ private:
+  LookupPart part_of(const TableWork& table, const Offsets& offsets, std::int64_t stride) const {
+    const double lookups = std::max(table.lookups, 1e-9), share = table.share();
+    const double line = touched_bytes(whole(table.row_bytes), offsets.rows, kCacheLine);
+    const double from_dram = misses(table, l2_ / line), from_l2 = std::max(hot_misses(table, line), from_dram);
+    const double dram = call_.some_waits(std::min(share * from_dram / lookups, 1.0));
+    const double l2 = call_.some_waits(std::min(share * from_l2 / lookups, 1.0));
+    LookupPart part;
+    part.chain = chain(table, l2, dram);
+    part.bytes = share * from_dram * touched_bytes(whole(table.row_bytes), offsets.rows, kDramLine) +
+                 table.vectors() * vector_bytes(table, offsets.vector, stride, kCacheLine) +
+                 kIdBytes * (table.lookups + table.bags);
+    part.seconds = table.bags * call_.warps * part.chain / groups_ +
+                   table.lookups * call_.warps * law_.row_issue.value + table.vectors() * law_.vector_issue.value +
+                   share * from_l2 * line / law_.cache.bytes_per_second;
+    return part;
+  }
+
+  // Lookups that miss L2, of all owners together; each holds its part of the rows in a cache of its own.
+  static double misses(const TableWork& table, double cached_rows) {
+    const double share = table.share();
+    return share > 0 ? table.reuse.missed_by(cached_rows / share) : 0;
+  }
+
+  // The same of L1, which every SM has: each row that lies there was read before, by whomever.
+  double hot_misses(const TableWork& table, double line) const {
+    const double rows = count_of(family_.l1) / line, share = table.share();
+    return share > 0 && rows < share * table.reuse.distinct ? misses(table, rows) : 0;
+  }
+
+  double chain(const TableWork& table, double l2, double dram) const {
+    const double length = table.bags > 0 ? table.lookups / table.bags : 0;
+    const double row = table.pooled ? law_.row_from_l2.value * l2 + law_.row_from_dram.value * dram
+                                    : law_.sequence_row.value + law_.sequence_dram.value * dram;
+    return law_.bag_start.value + length * (row + law_.ids.value / call_.lanes);
+  }
+
+  // Bytes of others that leave L2 as the call fills it. A short call hides them behind its own latency.
+  double evicted(double bytes) const {
+    const double held = count_of(law_.written_back), filled = bytes * bytes;
+    return filled > 0 ? held * filled / (filled + held * held) : 0;
+  }
+
+  // Tables run one after the other; what is left of the longest bag when all others are done comes on top, in part.
+  double together(const std::vector<LookupPart>& parts) const {
+    const double memory = law_.memory.bytes_per_second;
+    double work = 0, bytes = 0, left = 0;
+    for (std::size_t i = parts.size(); i-- > 0;) {
+      left = std::max(left, parts[i].chain - work);
+      work += parts[i].seconds + parts[i].bytes / memory;
+      bytes += parts[i].bytes;
+    }
+    work += evicted(bytes) / memory;
+    const double drain = std::max(law_.drain, 1.0);
+    return std::pow(std::pow(work, drain) + std::pow(left, drain), 1 / drain);
+  }
+
+  const std::vector<TableWork>& tables_;
+  const KernelFamily& family_;
+  const KernelFamily::Lookup& law_;
+  Call call_;
+  double groups_, l2_;
+};
+
+}  // namespace
+
+int group_lanes(double columns, int least) {
+  const int wanted = columns <= 8 * kLaneColumns ? 8 : columns <= 16 * kLaneColumns ? 16 : kWarp;
+  return std::max(wanted, least);
+}
+
+double touched_bytes(std::int64_t bytes, std::int64_t offset, std::int64_t line) {
+  return touched_with_stride(bytes, offset, bytes, line);
+}
+
+Seconds tables_lookup_time(const std::vector<TableWork>& tables, const KernelFamily& family, const GpuConstants& gpu) {
+  return {LookupLaw(tables, family, gpu).seconds()};
+}
+
+namespace {
+
+constexpr int kPassBits = 8;       // of a key that a pass of the sort looks at
+constexpr double kIdsOfStep = 32;  // of a bag that a warp numbers at once
+
+// Bytes read and written of what the optimizer keeps of each different row.
+double state_traffic(const TableWork& table, const std::string& optimizer) {
+  if (optimizer == "rowwise_adagrad") return static_cast<double>(2 * kDramLine);
+  const std::int64_t lines = (bytes_of_vector(table) + kDramLine - 1) / kDramLine;
+  const auto row = static_cast<double>(2 * kDramLine * lines);
+  if (optimizer == "adagrad") return row;
+  return optimizer == "adam" || optimizer == "lamb" ? 2 * row : 0;
+}
+
+int key_bits(const std::vector<TableWork>& tables) {
+  double rows = 0;
+  for (const TableWork& table : tables) rows += table.rows;
+  return rows > 1 ? static_cast<int>(std::floor(std::log2(rows))) + 1 : 1;
+}
+
+class UpdateLaw {
+ public:
+  UpdateLaw(const std::vector<TableWork>& tables, const std::string& optimizer, const KernelFamily& family,
+            const GpuConstants& gpu)
+      : tables_(tables),
+        optimizer_(optimizer),
+        family_(family),
+        law_(family.update),
+        call_(tables, family.least_lanes, law_.more_columns),
+        l2_(family.l2_share * count_of(gpu.l2)) {}
+
+  double seconds() const {
+    const std::int64_t stride = vector_stride(tables_);
+    double rows = 0, lookups = 0, longest_bag = 0, longest_piece = 0;
+    Offsets offsets;
+    for (const TableWork& table : tables_) {
+      rows += table_seconds(table, offsets, stride);
+      offsets.pass(table, family_.row_alignment);
+      lookups += table.lookups;
+      if (table.bags > 0) longest_bag = std::max(longest_bag, std::ceil(table.lookups / table.bags / kIdsOfStep));
+      longest_piece = std::max(longest_piece, std::min<double>(table.reuse.largest, kLongestPiece));
+    }
+    return law_.start.value + sort_seconds(lookups) + longest_bag * law_.longest_bag.value +
+           longest_piece * law_.longest_piece.value + rows;
+  }
+
+ private:
+  double sort_seconds(double pairs) const {
+    const int passes = (key_bits(tables_) + kPassBits - 1) / kPassBits;
+    return passes * (law_.sort_pass.value + pairs * law_.pass_pair.value) + pairs * law_.pair.value;
+  }
+
+  double table_seconds(const TableWork& table, const Offsets& offsets, std::int64_t stride) const {
+    const RowReuse& reuse = table.reuse;
+    const double share = table.share(), distinct = share * reuse.distinct;
+    const double short_rows = std::max(distinct - share * reuse.long_rows, 0.0);
+    const double short_lookups = std::max(table.lookups - share * reuse.long_lookups, 0.0);
+    const double by_lanes =
+        short_rows * law_.row_lanes.value + short_lookups * law_.gradient.value +
+        share * (reuse.long_pieces * law_.piece.value + reuse.long_lookups * law_.piece_gradient.value);
+    const double row =
+        2 * touched_bytes(whole(table.row_bytes), offsets.rows, kDramLine) + state_traffic(table, optimizer_);
+    const double bytes = gradient_bytes(table, offsets.vector, stride) + distinct * row;
+    return law_.table.value + table.bags * law_.bag.value + short_rows * law_.row.value + call_.warps * by_lanes +
+           bytes / law_.memory.bytes_per_second +
+           table.lookups * table.columns * kVectorElement / law_.cache.bytes_per_second;
+  }
+
+  // Each gradient of a vector comes from memory once, and again for further lookups as far as L2 does not hold them
+  // all.
+  double gradient_bytes(const TableWork& table, std::int64_t offset, std::int64_t stride) const {
+    const double one = vector_bytes(table, offset, stride, kDramLine);
+    const double met = std::min(table.vectors(), table.lookups);
+    const double kept = std::min(1.0, l2_ / std::max(met * one, 1.0));
+    return met * one + (table.lookups - met) * one * (1 - kept);
+  }
+
+  const std::vector<TableWork>& tables_;
+  const std::string& optimizer_;
+  const KernelFamily& family_;
+  const KernelFamily::Update& law_;
+  Call call_;
+  double l2_;
+};
+
+}  // namespace
+
+Seconds tables_update_time(const std::vector<TableWork>& tables, const std::string& optimizer,
+                           const KernelFamily& family, const GpuConstants& gpu) {
+  return {UpdateLaw(tables, optimizer, family, gpu).seconds()};
+}
+
+}  // namespace shardsim

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/schema/shape.h"
+#include "base/schema/part.h"
 #include "base/tree/tree.h"
 
 namespace shardsim {

@@ -34,12 +34,6 @@ void read_any_scenario(const Tree& tree) {
 
 }  // namespace
 
-Inquiry cluster_inquiry() {
-  return {.read = [](const Tree& tree) { read_cluster(whole_file(tree, "clusters", "shardsim.cluster/1")); },
-          .specimens = parsed(cluster_specimens()),
-          .values = cluster_values()};
-}
-
 Inquiry workload_inquiry() {
   return {.read = [](const Tree& tree) { read_workload(whole_file(tree, "workloads", "shardsim.workload/1"), ""); },
           .specimens = parsed(workload_specimens()),

@@ -5,7 +5,6 @@
 namespace shardsim {
 
 // The questions to the readers of each noun that a scenario is made of. The root of each specimen is that noun.
-Inquiry cluster_inquiry();
 Inquiry workload_inquiry();
 Inquiry plan_inquiry();
 Inquiry scenario_inquiry();

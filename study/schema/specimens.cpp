@@ -9,17 +9,6 @@
 namespace shardsim {
 namespace {
 
-// Without the closing brace, so that more keys can follow.
-constexpr const char* kGpu =
-    "gpu: {model: toy, count: 4, compute_capability: '8.0', hbm: 16 GiB, hbm_bandwidth: 1000 GB/s, sm_count: 100, "
-    "flops: {fp32: 10 TFLOP/s}}";
-constexpr const char* kNics = "nics: {per_gpu: 1, rate: 80 Gbit/s}";
-constexpr const char* kSwitch = "nvlink: {kind: switch, links_per_gpu: 1, per_link: 100 GB/s}";
-
-std::string cluster_with(const std::string& more) {
-  return std::string("{schema: shardsim.cluster/1, name: toy, nodes: 2, ") + kGpu + ", " + more + "}";
-}
-
 std::string workload_with(const std::string& more) {
   return "{schema: shardsim.workload/1, name: toy, batch_per_gpu: 32, " + more + "}";
 }
@@ -37,37 +26,6 @@ constexpr const char* kTables =
     "{name: b, rows: 1000, dim: 8, kind: sequence, average_length: 4}]";
 
 }  // namespace
-
-std::vector<std::string> cluster_specimens() {
-  const std::string both = std::string(kSwitch) + ", " + kNics;
-  return {cluster_with(both),
-          cluster_with(std::string("nvlink: {kind: mesh, links: [[0, 1, 1], [1, 2, 1], [2, 3, 1], [0, 3, 1]], "
-                                   "links_per_gpu: 2, per_link: 25 GB/s}, ") +
-                       kNics),
-          cluster_with(std::string("nvlink: {kind: none}, ") + kNics),
-          cluster_with(both + ", pcie: {tree: [{switch: s0, parent: '0', gpus: [0, 1], nics: [0, 1]}, "
-                              "{switch: s1, parent: '1', gpus: [2, 3], nics: [2, 3]}]}"),
-          cluster_with(both + ", fabric: {kind: fat_tree}"),
-          cluster_with(both + ", faults: [{node: 0, gpu: 1, rate_factor: 0.5}, {node: 0, nic: 1, rate_factor: 0.5}]"),
-          cluster_with(both + ", graph: {one_node: {channels: 1, bw_intra: 10 GB/s, rings: [[0, 1, 2, 3]]}, "
-                              "multi_node: {channels: 1, bw_intra: 10 GB/s, bw_inter: 10 GB/s}}"),
-          "{schema: shardsim.cluster/1, base: toy_2x4}"};
-}
-
-SpecimenValues cluster_values() {
-  return {{"base", {"toy_2x4"}},
-          {"compute_capability", {"'8.0'"}},
-          {"flops", {"10 TFLOP/s", "{fp32: 10 TFLOP/s}"}},
-          {"links", {"[[0, 1, 1], [1, 2, 1], [2, 3, 1], [0, 3, 1]]"}},
-          {"rings", {"[[0, 1, 2, 3]]"}},
-          {"lanes", {"16"}},
-          {"generation", {"4"}},
-          {"reserved", {"1 GiB", "0.1"}},
-          {"one_node", {"search"}},
-          {"multi_node", {"search"}},
-          {"nic_efficiency", {"graph", "0.5"}},
-          {"domain", {"8"}}};
-}
 
 std::vector<std::string> workload_specimens() {
   const std::string tables = kTables;

@@ -10,9 +10,6 @@ namespace shardsim {
 // exploring the readers adds them (base/schema/explore.h). `values` are what those keys hold that no reader can guess.
 using SpecimenValues = std::map<std::string, std::vector<std::string>>;
 
-std::vector<std::string> cluster_specimens();
-SpecimenValues cluster_values();
-
 std::vector<std::string> workload_specimens();
 SpecimenValues workload_values();
 

@@ -9,8 +9,8 @@
 #include "accuracy/measurements/held_out.h"
 #include "accuracy/measurements/overhead_fit.h"
 #include "base/document/cells.h"
+#include "base/fields/exact_text.h"
 #include "base/text.h"
-#include "topology/spec/exact_text.h"
 
 namespace shardsim {
 namespace {

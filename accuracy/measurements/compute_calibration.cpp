@@ -7,11 +7,11 @@
 #include "accuracy/measurements/calibration.h"
 #include "accuracy/measurements/held_out.h"
 #include "accuracy/measurements/least_squares.h"
+#include "base/fields/exact_text.h"
 #include "base/statistics.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "models/compute/compute_model.h"
-#include "topology/spec/exact_text.h"
 
 namespace shardsim {
 namespace {

@@ -110,6 +110,12 @@ std::string definition_name(std::string part) {
   return part;
 }
 
+Json exactly_one_of(const std::vector<std::string>& keys) {
+  Json each = Json::array();
+  for (const std::string& key : keys) each.push_back({{"required", Json::array({key})}});
+  return {{"oneOf", each}};
+}
+
 class SchemaWriter {
  public:
   explicit SchemaWriter(const Parts& parts) : parts_(parts) {}
@@ -203,9 +209,12 @@ class SchemaWriter {
     for (const Shape::Key& key : shape.keys) {
       if (shape.closed && !key.allowed) continue;
       schema["properties"][key.name] = field(key, over);
+      if (!key.help.empty()) schema["properties"][key.name]["description"] = key.help;
       if (!over && shape.maps > 0 && key.required_in == shape.maps) required.push_back(key.name);
     }
     if (!required.empty()) schema["type"] = "object", schema["required"] = required;
+    if (!over)
+      for (const std::vector<std::string>& keys : shape.one_of) schema["allOf"].push_back(exactly_one_of(keys));
     if (shape.closed) schema["additionalProperties"] = false;
     if (!shape.by_name && !shape.free.empty())
       schema["additionalProperties"] = value("entry", shape.free.front(), over);

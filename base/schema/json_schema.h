@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/schema/shape.h"
+#include "base/schema/part.h"
 
 namespace shardsim {
 

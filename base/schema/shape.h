@@ -1,12 +1,10 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "base/tree/asked.h"
-#include "base/tree/tree.h"
 
 namespace shardsim {
 
@@ -15,12 +13,13 @@ namespace shardsim {
 struct Shape {
   struct Key;
 
-  std::vector<Form> forms;  // none: no reader said anything, so that everything may stand here
-  bool by_name = false;     // a map whose keys a reader asks for by name
-  bool closed = false;      // and which refuses all others
-  std::vector<Key> keys;    // in the order in which they were first asked for
-  std::size_t maps = 0;     // that a reader went through to the end, each of them whole
-  std::vector<Shape> item;  // of a list; none or one
+  std::vector<Form> forms;                       // none: no reader said anything, so that everything may stand here
+  bool by_name = false;                          // a map whose keys a reader asks for by name
+  bool closed = false;                           // and which refuses all others
+  std::vector<Key> keys;                         // in the order in which they were first asked for
+  std::vector<std::vector<std::string>> one_of;  // of each group of keys exactly one is there
+  std::size_t maps = 0;                          // that a reader went through to the end, each of them whole
+  std::vector<Shape> item;                       // of a list; none or one
   std::vector<Shape> free;  // the values of a map whose keys are anybody's: patterns or names of tables; none or one
   std::string part;         // where not empty: as Parts says under this name
 
@@ -38,28 +37,8 @@ struct Shape::Key {
   bool sourced = false;         // its value may be written as {value: ..., source: ...}
   std::size_t required_in = 0;  // of the maps that were read to the end: in all of them, and it is a required key
   Shape shape;
+  std::string usual, help;  // its default as reference pages write it, and its meaning; empty where no one said
 };
-
-// A kind of map that occurs in several places, such as a planner or a cluster. If it has `names`, its other keys depend
-// on the value of one key: `by_name` then has a shape for each value, and `shape` is for maps without that key.
-struct Part {
-  std::string name_key;
-  std::vector<std::string> names;
-  std::map<std::string, Shape> by_name;
-  Shape shape;
-  bool needs_name = true;
-
-  // Such a map may have a `base`, which states what it leaves out.
-  bool has_base() const;
-};
-
-using Parts = std::map<std::string, Part>;
-
-// The part that says what a sourced value has beside its value.
-inline constexpr const char* kSourcedPart = "sourced value";
-
-// Adds to `shape` what the records of `tree`, a whole file or part, say. `accepted`: the reader took it.
-void gather(const Tree& tree, bool accepted, Shape& shape, Parts& parts);
 
 // The key of a shape, or null.
 const Shape::Key* find_key(const Shape& shape, const std::string& name);

@@ -19,12 +19,6 @@ namespace shardsim {
 // `fields(visitor, value)` that argument lookup finds (base/packed.h explains the visitors); a JsonWriter puts them
 // into a map, a JsonReader takes them from one.
 
-// An enum that is written as a word has `words_of(Enum)`, in the order of its enumerators.
-template <typename Value>
-concept Worded = requires(Value value) {
-  { words_of(value) } -> std::same_as<std::vector<std::string>>;
-};
-
 // One value of a JSON text that is being written.
 class JsonSlot {
  public:

@@ -17,16 +17,6 @@ void note_scalar(const Tree& tree) {
   if (tree.asked && std::ranges::none_of(tree.asked->forms, is_scalar)) note_form(tree, {Form::Kind::text});
 }
 
-double number_of(double value) {
-  return value;
-}
-double number_of(std::int64_t count) {
-  return static_cast<double>(count);
-}
-double number_of(Bytes bytes) {
-  return static_cast<double>(bytes.count);
-}
-
 // A reader by `parse` that refuses values outside the bounds.
 template <typename Value>
 LeafReader<Value> bounded(const Form& form, const char* expected, Value (*parse)(std::string_view, const Place&),
@@ -79,6 +69,14 @@ LeafReader<double> real_leaf(const Bounds& bounds, const std::string& advice) {
 
 LeafReader<double> share_leaf(const Bounds& bounds, const std::string& advice) {
   return bounded({Form::Kind::share, {}, bounds}, "a share, for example 0.6 or \"60 %\"", parse_share, advice);
+}
+
+LeafReader<double> efficiency_leaf() {
+  return share_leaf(Bounds::from(kLeastFactor).to(1), "a rate is worth simulating down to a millionth of it");
+}
+
+LeafReader<double> factor_leaf(double most) {
+  return real_leaf(Bounds::from(kLeastFactor).to(most));
 }
 
 LeafReader<Bytes> bytes_leaf(const Bounds& bounds, const std::string& advice) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -13,8 +14,37 @@
 
 namespace shardsim {
 
+// An enum that is written as a word has `words_of(Enum)`, in the order of its enumerators.
+template <typename Value>
+concept Worded = requires(Value value) {
+  { words_of(value) } -> std::same_as<std::vector<std::string>>;
+};
+
 // The scalar text of a tree, or an input error saying what was expected ("a whole number", ...).
 const std::string& scalar_text(const Tree& tree, std::string_view expected);
+
+// A value in the unit of its bounds.
+inline double number_of(double value) {
+  return value;
+}
+inline double number_of(std::int64_t count) {
+  return static_cast<double>(count);
+}
+inline double number_of(int count) {
+  return count;
+}
+inline double number_of(Bytes bytes) {
+  return static_cast<double>(bytes.count);
+}
+inline double number_of(Seconds time) {
+  return time.value;
+}
+inline double number_of(Bandwidth rate) {
+  return rate.bytes_per_second;
+}
+inline double number_of(Flops rate) {
+  return rate.per_second;
+}
 
 // Reads one scalar of a file, either the value of a key (MapReader::get) or an item of a list. It notes in the tree's
 // record what it accepts (`form`), so that a schema says what the reader checks. Errors of reading are Failure::input
@@ -24,9 +54,11 @@ struct LeafReader {
   Form form;
   std::string expected;  // what to write where there is no scalar: "a whole number, for example 8"
   std::function<Value(std::string_view, const Place&)> parse;
+  std::vector<Form> also = {};  // further forms that it accepts
 
   Value operator()(const Tree& tree) const {
     note_form(tree, form);
+    for (const Form& other : also) note_form(tree, other);
     return parse(scalar_text(tree, expected), tree.place);
   }
 };
@@ -35,6 +67,9 @@ struct LeafReader {
 LeafReader<std::int64_t> count_leaf(const Bounds& bounds = Bounds::from(0), const std::string& advice = "");
 LeafReader<double> real_leaf(const Bounds& bounds = {}, const std::string& advice = "");
 LeafReader<double> share_leaf(const Bounds& bounds = Bounds::from(0).to(1), const std::string& advice = "");
+inline constexpr double kLeastFactor = 1e-6;  // of a rate: what is slower by more never ends
+LeafReader<double> efficiency_leaf();         // a share above 0
+LeafReader<double> factor_leaf(double most);  // of a rate: above 0
 LeafReader<Bytes> bytes_leaf(const Bounds& bounds = Bounds::from(0), const std::string& advice = "");
 LeafReader<Bytes> signed_bytes_leaf();
 LeafReader<double> percent_leaf(const Bounds& bounds = {});

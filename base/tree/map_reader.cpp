@@ -9,12 +9,6 @@
 namespace shardsim {
 namespace {
 
-constexpr double kLeastShare = 1e-6;  // of a rate: what is slower by more never ends
-
-LeafReader<double> efficiency_leaf() {
-  return share_leaf(Bounds::from(kLeastShare).to(1), "a rate is worth simulating down to a millionth of it");
-}
-
 const Tree& empty_map() {
   static const Tree kEmpty = [] {
     Tree tree;

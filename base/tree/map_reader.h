@@ -102,6 +102,7 @@ Error named_error(const Error& error, const std::string& name);
 template <typename Value>
 Value MapReader::get(std::string_view key, const LeafReader<Value>& leaf, const std::optional<Value>& fallback) {
   note_key(tree_, key, leaf.form, Need::sourced);
+  for (const Form& other : leaf.also) note_key(tree_, key, other, Need::sourced);
   if (fallback && !has(key)) return *fallback;
   return read(key, required(key), leaf);
 }

@@ -7,10 +7,10 @@
 #include <array>
 #include <map>
 
+#include "base/fields/exact_text.h"
 #include "base/text.h"
 #include "models/collective/collective_kind.h"
 #include "models/collective/fitted_overheads.h"
-#include "topology/spec/exact_text.h"
 
 namespace shardsim {
 namespace {

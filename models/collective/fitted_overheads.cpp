@@ -6,9 +6,9 @@
 #include <map>
 #include <type_traits>
 
+#include "base/fields/exact_text.h"
 #include "base/text.h"
 #include "models/collective/collective_kind.h"
-#include "topology/spec/exact_text.h"
 
 namespace shardsim {
 namespace {

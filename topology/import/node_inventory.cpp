@@ -7,10 +7,11 @@
 #include <map>
 #include <set>
 
+#include "base/fields/exact_text.h"
 #include "base/text.h"
 #include "base/tree/yaml.h"
+#include "base/tree/yaml_text.h"
 #include "topology/spec/cluster_spec.h"
-#include "topology/spec/exact_text.h"
 #include "topology/spec/gpu_models.h"
 
 namespace shardsim {
@@ -161,8 +162,8 @@ std::string pcie_text(NodeInventory& node, const GpuModel& model, const ImportOp
   std::string text = fmt::format("pcie:\n  generation: {}\n  lanes: {}\n", pcie_generation(node, model, options),
                                  node.pcie_lanes.value_or(16));
   text += fmt::format("  cpu: {{vendor: {}, model: {}, sockets: {}{}}}\n  tree:\n",
-                      node.cpu_vendor.empty() ? "amd" : node.cpu_vendor, yaml_quoted(node.cpu_model), node.sockets,
-                      node.cpu_link ? ", link: " + yaml_quoted(exact_text(*node.cpu_link)) : "");
+                      node.cpu_vendor.empty() ? "amd" : node.cpu_vendor, in_yaml_quotes(node.cpu_model), node.sockets,
+                      node.cpu_link ? ", link: " + in_yaml_quotes(exact_text(*node.cpu_link)) : "");
   for (const PcieSpec::Switch& entry : node.tree) {
     text += fmt::format("    - {{switch: {}, parent: {}, gpus: [{}], nics: [{}]}}\n", entry.name, entry.parent,
                         fmt::join(entry.gpus, ", "), fmt::join(entry.nics, ", "));
@@ -209,7 +210,7 @@ std::string nics_text(NodeInventory& node, const ImportOptions& options) {
 
 std::string open_text(const std::vector<std::string>& notes) {
   std::string text = "open:\n";
-  for (const std::string& note : notes) text += "  - " + yaml_quoted(note) + "\n";
+  for (const std::string& note : notes) text += "  - " + in_yaml_quotes(note) + "\n";
   return text;
 }
 
@@ -222,12 +223,12 @@ void place_all(Tree& tree, const Place& place) {
 std::string cluster_text(NodeInventory& node, const GpuModel& model, const ImportOptions& options) {
   std::string text = gpu_text(node, model) + nvlink_text(node, model) + pcie_text(node, model, options);
   text += nics_text(node, options);
-  if (node.host_link) text += "host: {gpu_link_bandwidth: " + yaml_quoted(exact_text(*node.host_link)) + "}\n";
+  if (node.host_link) text += "host: {gpu_link_bandwidth: " + in_yaml_quotes(exact_text(*node.host_link)) + "}\n";
   node.notes.emplace_back("GPU memory, rates and caches are those of the model's data sheet");
   node.notes.emplace_back("host memory, latencies and the fabric between nodes are not in the file");
   const std::string source = std::filesystem::path(node.place.source).filename().string();
   return fmt::format("schema: shardsim.cluster/1\nname: {}\nsummary: {}\nnodes: {}\n", options.name,
-                     yaml_quoted(fmt::format("{} x {}, imported from {}", node.gpus.size(), model.name, source)),
+                     in_yaml_quotes(fmt::format("{} x {}, imported from {}", node.gpus.size(), model.name, source)),
                      node.nodes) +
          open_text(node.notes) + text;
 }

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "topology/spec/spec_fields.h"
+#include "topology/spec/cluster_spec.h"
 
 namespace shardsim {
 namespace {
@@ -97,6 +97,12 @@ void check_derived(const Tree& cluster) {
 }
 
 void check_spec(const ClusterSpec& spec) {
+  if (spec.nics && spec.nics->shared_by > 0 && spec.gpu.count % spec.nics->shared_by != 0) {
+    throw input_error(spec.places.of("nics.shared_by"),
+                      fmt::format("{} GPUs cannot be divided into groups of {} that share a NIC", spec.gpu.count,
+                                  spec.nics->shared_by),
+                      "Write a divisor of gpu.count");
+  }
   if (spec.fabric.sharp && spec.nics && spec.nics->transport != "infiniband") {
     throw input_error(
         spec.places.of("fabric.sharp"),

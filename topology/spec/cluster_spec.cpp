@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include "topology/spec/domain.h"
-#include "topology/spec/spec_fields.h"
 
 namespace shardsim {
 namespace {
 
 constexpr std::string_view kClusterSchema = "shardsim.cluster/1";
-constexpr int kMostNodes = 100'000;
 
 void add_places(const Tree& tree, const std::string& path, int named_at, SpecPlaces& places) {
   places.by_path[path] = tree.place;
@@ -28,53 +26,11 @@ SpecPlaces places_of(const Tree& tree) {
   return places;
 }
 
-void read_head(MapReader& reader, ClusterSpec& spec) {
-  reader.get("schema", word_leaf({std::string(kClusterSchema)}, "schema of a cluster file"));
-  reader.has("base");  // merged by whoever found the file
-  spec.name = reader.name("name");
-  spec.open = reader.texts("open");
-}
-
-void head_fields(SpecFields& fields, ClusterSpec& spec) {
-  if (fields.reading()) return read_head(fields.reader(), spec);
-  fields.writer().put("schema", std::string(kClusterSchema));
-  fields.writer().put("name", spec.name);
-  std::vector<std::string> open;
-  for (const std::string& entry : spec.open) open.push_back(yaml_quoted(entry));
-  fields.writer().put_list("open", open);
-}
-
-void take_cost(SpecFields& fields, std::optional<double>& cost) {
-  constexpr const char* key = "cost_per_gpu_hour";
-  if (fields.reading() ? !fields.reader().has(key) : !cost) return;
-  double held = cost.value_or(0);
-  fields.take_real(key, held, Bounds::from(0));
-  cost = held;
-}
-
-// A map comes after those whose values its defaults and limits ask for.
-void cluster_fields(SpecFields& fields, ClusterSpec& spec) {
-  head_fields(fields, spec);
-  fields.take("summary", spec.summary);
-  fields.take("nodes", spec.nodes, kMostNodes);
-  take_cost(fields, spec.cost_per_gpu_hour);
-  if (fields.reading() || !spec.currency.empty()) fields.take("currency", spec.currency);
-  fields.choose("device", spec.device, {"cuda", "cpu"});
-  fields.choose("nccl", spec.nccl, {"2.14", "2.30"});
-  fields.choose("fits", spec.fits, {"none", "open_data"});
-  if (fields.reading()) fields.reader().required("gpu");
-  fields.map("gpu", [&](SpecFields& map) { gpu_fields(map, spec.gpu, spec.device); });
-  fields.map("nics", spec.nics, [&](SpecFields& map, NicSpec& nics) { nics_fields(map, nics, spec.gpu.count); });
-  fields.map("nvlink", [&](SpecFields& map) { nvlink_fields(map, spec.nvlink, spec.gpu, spec.nccl); });
-  fields.map("pcie", [&](SpecFields& map) { pcie_fields(map, spec.pcie, spec.gpu.count, spec.nics); });
-  if (fields.reading()) spec.host.gpu_link_bandwidth = pcie_rate(spec.pcie);
-  fields.map("host", [&](SpecFields& map) { host_fields(map, spec.host); });
-  fields.map("fabric", [&](SpecFields& map) { fabric_fields(map, spec.fabric); });
-  if (fields.reading() || spec.graph_one_node || spec.graph_multi_node)
-    fields.map("graph", [&](SpecFields& map) { graph_fields(map, spec); });
-  fields.map("p2p", [&](SpecFields& map) { p2p_fields(map, spec.p2p); });
-  fields.map("overheads", [&](SpecFields& map) { overheads_fields(map, spec); });
-  fields.list("faults", spec.faults, fault_fields);
+// `search` in place of a table: what a file below states is not to be taken.
+bool says_search(Fields& map, const char* key) {
+  if (!map.reading() || !map.reader().has(key)) return false;
+  const Tree& value = *map.reader().value(key);
+  return value.kind == Tree::Kind::scalar && value.scalar == "search";
 }
 
 }  // namespace
@@ -91,13 +47,43 @@ bool SpecPlaces::states_within(const std::string& path) const {
   return next != by_path.end() && next->first.starts_with(path + ".");
 }
 
+void ClusterSpec::head_keys(Fields& map) {
+  std::string schema(kClusterSchema);
+  map.need("schema", schema, word_leaf({schema}, "schema of a cluster file"), "what the file is");
+  map.known("base", text_leaf(kNotEmpty).form, "the cluster to start from: a shipped name, or a file");
+  map.need("name", name, text_leaf(kNameRule), "for a shipped cluster, its file name without ending");
+  map.texts("open", open, "what public information leaves open, as a note to readers of the file");
+}
+
+void ClusterSpec::graph_keys(Fields& map) {
+  bool crosses = false;
+  if (!map.writing()) map.take("cross_nic", crosses, "`true` is refused, because a channel always keeps its NIC here");
+  map.refuse_if(crosses, "cross_nic", "rings that change NICs from node to node (NCCL_CROSS_NIC) are not simulated",
+                "Leave cross_nic out: every channel keeps its NIC");
+  const auto reach = [&](const char* key, std::optional<GraphSpec>& graph, bool across_nodes) {
+    if (says_search(map, key)) return;
+    map.map(key, graph, "the channels of groups inside a node, or across nodes; `search` finds them",
+            [&](Fields& inside, GraphSpec& held) { held.keys(inside, gpu.count, across_nodes); });
+    map.also({Form::Kind::choice, {"search"}});
+  };
+  reach("one_node", graph_one_node, false);
+  reach("multi_node", graph_multi_node, true);
+}
+
+Shape cluster_shape() {
+  Shape shape;
+  Fields map(shape);
+  ClusterSpec().keys(map);
+  return shape;
+}
+
 ClusterSpec read_cluster(const Tree& tree) {
   ClusterSpec spec;
   spec.places = places_of(tree);
   MapReader reader(tree, "", &spec.sources);
-  SpecFields fields(reader);
+  Fields map(reader);
   check_derived(tree);
-  cluster_fields(fields, spec);
+  spec.keys(map);
   reader.finish();
   check_spec(spec);
   join_hosts(spec);
@@ -105,11 +91,11 @@ ClusterSpec read_cluster(const Tree& tree) {
 }
 
 std::string write_cluster(const ClusterSpec& written) {
-  ClusterSpec spec = written;  // what is declared for reading and writing alike takes values that may be set
+  ClusterSpec spec = written;  // what is said for reading and writing alike takes values that may be set
   part_hosts(spec);
-  SpecWriter writer(written.sources);
-  SpecFields fields(writer);
-  cluster_fields(fields, spec);
+  YamlWriter writer(written.sources);
+  Fields map(writer);
+  spec.keys(map);
   return writer.text();
 }
 

@@ -2,9 +2,9 @@
 
 #include <filesystem>
 
+#include "base/fields/exact_text.h"
 #include "tests/topology/cluster_files.h"
 #include "topology/spec/cluster_spec.h"
-#include "topology/spec/exact_text.h"
 
 namespace shardsim::write_cluster_test {
 

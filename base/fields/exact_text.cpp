@@ -1,4 +1,4 @@
-#include "topology/spec/exact_text.h"
+#include "base/fields/exact_text.h"
 
 #include <fmt/format.h>
 
@@ -33,24 +33,9 @@ std::string in_exact_unit(double value, const std::array<ExactUnit, n>& units, P
   return fmt::format("{} {}", shortest(value), units.back().name);
 }
 
-const Place kNowhere{"a written cluster"};
+const Place kNowhere{"a written file"};
 
 }  // namespace
-
-std::string yaml_quoted(const std::string& text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    if (c == '\n') {
-      quoted += "\\n";
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      quoted += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "\"";
-}
 
 std::string exact_text(Bytes bytes) {
   for (int shift = 40; shift > 0; shift -= 10) {

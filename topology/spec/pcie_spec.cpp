@@ -1,3 +1,5 @@
+#include "topology/spec/pcie_spec.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,12 +7,11 @@
 #include <charconv>
 #include <set>
 
-#include "topology/spec/spec_fields.h"
+#include "topology/spec/cluster_spec.h"
+#include "topology/spec/index_lists.h"
 
 namespace shardsim {
 namespace {
-
-constexpr int kMostSockets = 64;
 
 // Between two sockets, NVIDIA/nccl src/graph/topo.h: by vendor, and for Intel by generation (2.14 knows Skylake at
 // most).
@@ -24,15 +25,6 @@ double intel_link(const std::string& model, const std::string& nccl) {
   if (names({"Sapphire Rapids"})) return 22e9;
   if (names({"Emerald Rapids", "Granite Rapids"})) return 40e9;
   return 10e9;
-}
-
-void slot_fields(SpecFields& fields, PcieSpec& pcie) {
-  std::string generation = std::to_string(pcie.generation);
-  fields.choose("generation", generation, {"3", "4", "5", "6"});
-  pcie.generation = generation[0] - '0';
-  std::string lanes = std::to_string(pcie.lanes);
-  fields.choose("lanes", lanes, {"1", "2", "4", "8", "16", "32"});
-  pcie.lanes = std::stoi(lanes);
 }
 
 // The switches, GPUs and NICs that a PCIe tree has named so far.
@@ -79,32 +71,21 @@ void check_complete(const Named& named, int gpu_count, int nic_count, const Plac
   }
 }
 
-int nic_count_of(int gpu_count, const std::optional<NicSpec>& nics) {
-  if (!nics) return 0;
-  if (nics->per_gpu > 0) return gpu_count * nics->per_gpu;
-  return nics->shared_by > 0 ? gpu_count / nics->shared_by : nics->per_node;
+// The name of a switch, or the number of a socket.
+constexpr TextRule kParent{kNameRule.letters, Bounds::from(1), "is neither a CPU socket nor a switch named above",
+                           "Write a socket such as 0, or the name of a switch"};
+
+void indices_key(Fields& map, const char* key, std::vector<int>& indices, int end, const char* what) {
+  if (map.writing()) return map.writer().put(key, indices_text(indices));
+  const Tree* const stated = map.custom(key, list_shape(leaf_shape(count_leaf())), "");
+  if (stated != nullptr) indices = read_indices(*stated, end, what);
 }
 
-void tree_fields(SpecFields& fields, PcieSpec& pcie, int gpu_count, int nic_count) {
-  Named named;
-  fields.list(
-      "tree", pcie.tree,
-      [&](SpecFields& inside, PcieSpec::Switch& entry, const Place& place) {
-        if (!inside.reading()) {
-          inside.writer().put("switch", entry.name);
-          inside.writer().put("parent", entry.parent);
-          inside.writer().put("gpus", indices_text(entry.gpus));
-          return inside.writer().put("nics", indices_text(entry.nics));
-        }
-        MapReader& reader = inside.reader();
-        entry.name = reader.name("switch");
-        entry.parent = reader.text("parent", kNotEmpty);
-        if (reader.has("gpus")) entry.gpus = read_indices(reader.required("gpus"), gpu_count, "GPU");
-        if (reader.has("nics")) entry.nics = read_indices(reader.required("nics"), nic_count, "NIC");
-        check_switch(entry, named, pcie.sockets, place);
-      },
-      Bounds::from(1));
-  if (fields.reading()) check_complete(named, gpu_count, nic_count, fields.reader().place_of("tree"));
+void switch_keys(Fields& map, PcieSpec::Switch& entry, int gpu_count, int nic_count) {
+  map.need("switch", entry.name, text_leaf(kNameRule), "");
+  map.need("parent", entry.parent, text_leaf(kParent), "");
+  indices_key(map, "gpus", entry.gpus, gpu_count, "GPU");
+  indices_key(map, "nics", entry.nics, nic_count, "NIC");
 }
 
 }  // namespace
@@ -130,22 +111,24 @@ std::vector<PcieSpec::Switch> short_pcie_tree(int gpu_count, const std::optional
   return tree;
 }
 
-void pcie_fields(SpecFields& fields, PcieSpec& pcie, int gpu_count, const std::optional<NicSpec>& nics) {
-  slot_fields(fields, pcie);
-  fields.take("latency", pcie.latency);
-  fields.map("cpu", [&](SpecFields& cpu) {
-    cpu.choose("vendor", pcie.cpu_vendor, {"amd", "intel", "arm", "power"});
-    cpu.take("model", pcie.cpu_model);
-    cpu.take("sockets", pcie.sockets, kMostSockets);
-    cpu.take("link", pcie.cpu_link);
-  });
-  fields.take("p2p", pcie.p2p);
-  if (fields.reading() && !fields.reader().has("tree")) {
-    pcie.tree = short_pcie_tree(gpu_count, nics, pcie.sockets);
-    pcie.is_tree_short = true;
-  } else if (fields.reading() || !pcie.is_tree_short || pcie.tree != short_pcie_tree(gpu_count, nics, pcie.sockets)) {
-    tree_fields(fields, pcie, gpu_count, nic_count_of(gpu_count, nics));
+void PcieSpec::tree_key(Fields& map, int gpu_count, const std::optional<NicSpec>& nics) {
+  const int nic_count = nics ? nics->of_node(gpu_count) : 0;
+  if (map.reading() && !map.reader().has("tree")) {
+    tree = short_pcie_tree(gpu_count, nics, sockets);
+    is_tree_short = true;
+    return;
   }
+  if (map.writing() && is_tree_short && tree == short_pcie_tree(gpu_count, nics, sockets)) return;
+  Named named;
+  map.usual("see below")
+      .list("tree", tree, Bounds::from(1),
+            "the PCIe switches: `{switch: name, parent: name or socket, gpus: [..], nics: [..]}`. Every GPU and NIC "
+            "appears once, and a parent before its children",
+            [&](Fields& inside, Switch& entry) {
+              switch_keys(inside, entry, gpu_count, nic_count);
+              if (inside.reading()) check_switch(entry, named, sockets, inside.reader().tree().place);
+            });
+  if (map.reading()) check_complete(named, gpu_count, nic_count, map.reader().place_of("tree"));
 }
 
 Bandwidth pcie_rate(const PcieSpec& pcie) {
@@ -169,7 +152,7 @@ Bandwidth cpu_link_rate(const ClusterSpec& spec) {
 }
 
 int nics_of_node(const ClusterSpec& spec) {
-  return nic_count_of(spec.gpu.count, spec.nics);
+  return spec.nics ? spec.nics->of_node(spec.gpu.count) : 0;
 }
 
 }  // namespace shardsim

@@ -1,14 +1,15 @@
-#include "base/schema/explore.h"
+#include "base/schema/json_schema.h"
 
 #include <doctest/doctest.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
 
-#include "base/schema/json_schema.h"
+#include "base/fields/fields.h"
 #include "base/tree/map_reader.h"
 #include "base/tree/yaml.h"
 
-namespace shardsim::explore_test {
+namespace shardsim::json_schema_test {
 
 using Json = nlohmann::json;
 
@@ -48,20 +49,32 @@ Json without_references(const Json& document, Json schema) {
   return schema;
 }
 
-Json schema_of(const Inquiry& inquiry) {
+// Of what a reader asks for in these files.
+Json schema_of(const std::function<void(const Tree&)>& read, const std::vector<std::string>& specimens) {
   Shape shape;
   Parts parts;
-  explore(inquiry, shape, parts);
+  for (const std::string& text : specimens) {
+    Tree tree = parse_yaml(text, "specimen");
+    record_what_is_asked(tree);
+    bool taken = true;
+    try {
+      read(tree);
+    } catch (const Error&) {
+      taken = false;
+    }
+    gather(tree, taken, shape, parts);
+  }
   Json document = Json::parse(json_schema("a wheel", shape, parts));
   Json root = {{"$ref", document["$ref"]}};
   return without_references(document, root);
 }
 
 Json wheel_schema() {
-  return schema_of({read_wheel, {parse_yaml("{name: w}", "specimen")}, {}});
+  return schema_of(read_wheel,
+                   {"{name: w}", "{name: w, kind: spoked, spokes: 3, rim: {speed: 1 GB/s}}", "{name: w, holes: [{}]}"});
 }
 
-TEST_CASE("Exploring finds the keys that a reader asks for under any condition") {
+TEST_CASE("A schema has the keys that a reader asks for in any of its specimens") {
   const Json schema = wheel_schema();
   for (const char* const key : {"name", "kind", "spokes", "rim", "thickness", "holes"})
     CHECK_MESSAGE(schema["properties"].contains(key), key);
@@ -81,7 +94,7 @@ TEST_CASE("A range and the words of a choice are those of the reader") {
   CHECK(properties["kind"]["anyOf"][0]["enum"] == Json::array({"spoked", "disc"}));
 }
 
-TEST_CASE("Items of lists are explored, too") {
+TEST_CASE("Items of lists have schemas, too") {
   const Json holes = wheel_schema()["properties"]["holes"]["anyOf"][0];
   CHECK(holes["type"] == "array");
   CHECK(holes["items"]["properties"].contains("part"));
@@ -89,10 +102,29 @@ TEST_CASE("Items of lists are explored, too") {
 }
 
 TEST_CASE("A map that is read without finish may hold other keys") {
-  const Json schema = schema_of(
-      {[](const Tree& tree) { MapReader(tree, "").count("age", 1); }, {parse_yaml("{age: 1}", "specimen")}, {}});
+  const Json schema = schema_of([](const Tree& tree) { MapReader(tree, "").count("age", 1); }, {"{age: 1}"});
   CHECK(schema["properties"].contains("age"));
   CHECK_FALSE(schema.contains("additionalProperties"));
+}
+
+TEST_CASE("What a reader asked for before it refused a specimen counts, but not as required") {
+  const Json schema = schema_of(read_wheel, {"{name: w, kind: spoked}"});
+  CHECK(schema["properties"].contains("spokes"));
+  CHECK_FALSE(schema.contains("required"));
+}
+
+TEST_CASE("A described group of which exactly one is there, and the meaning of a key, are in the schema") {
+  Shape shape;
+  int inches = 0, millimetres = 0;
+  Fields map(shape);
+  map.take("inches", inches, up_to(99), "its width");
+  map.take("millimetres", millimetres, up_to(999), "or this");
+  map.exactly_one_of({"inches", "millimetres"});
+  shape.forms = {{Form::Kind::map}};
+  const Json document = Json::parse(json_schema("a wheel", shape, {}));
+  const Json schema = without_references(document, {{"$ref", document["$ref"]}});
+  CHECK(document.dump().find(R"("description":"its width")") != std::string::npos);
+  CHECK(schema["allOf"][0]["oneOf"] == Json::parse(R"([{"required": ["inches"]}, {"required": ["millimetres"]}])"));
 }
 
 TEST_CASE("Reading a tree without a record notes nothing") {
@@ -101,4 +133,4 @@ TEST_CASE("Reading a tree without a record notes nothing") {
   CHECK(tree.asked == nullptr);
 }
 
-}  // namespace shardsim::explore_test
+}  // namespace shardsim::json_schema_test

@@ -1,4 +1,4 @@
-#include "base/schema/shape.h"
+#include "base/schema/part.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,0 +1,150 @@
+#include "base/fields/fields.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/tree/yaml_text.h"
+
+namespace shardsim {
+namespace {
+
+bool is_among(const std::vector<std::string>& words, const std::string& word) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+// YAML would take "2.30" for the number 2.3.
+bool is_like_a_fraction(const std::string& word) {
+  return std::isdigit(static_cast<unsigned char>(word.front())) != 0 && word.find('.') != std::string::npos;
+}
+
+std::string spoken_list(const std::vector<std::string>& words) {
+  const std::vector<std::string> before(words.begin(), words.end() - 1);
+  return join(before) + " and " + words.back();
+}
+
+}  // namespace
+
+std::string word_text(const std::string& text, const Form& form) {
+  if (form.kind == Form::Kind::choice) {
+    if (!is_among(form.words, text)) return "";
+    return is_like_a_fraction(text) ? in_yaml_quotes(text) : text;
+  }
+  return form.letters.empty() ? in_yaml_quotes(text) : text;
+}
+
+Shape sourced_value_shape() {
+  Shape shape;
+  Fields map(shape);
+  SourcedValue value;
+  std::optional<int> rows;
+  map.need("value", value.value, "the value itself");
+  map.take("source", value.source, "where the value comes from; required for a fitted value");
+  map.take("fitted", value.fitted,
+           "whether the value was adjusted to measurements. Every report and `result.json` list fitted values");
+  map.texts("fitted_on", value.fitted_on, "the measurements that it was adjusted to");
+  map.usual("0").take("rows_used", rows, count_leaf(), "how many measurements these are");
+  map.take("error_unused_pct", value.error_unused_pct, real_leaf(),
+           "the error on measurements that were not used for the fit, in percent");
+  shape.keys.front().shape.forms.clear();  // it is as the plain value is
+  return shape;
+}
+
+Shape list_shape(const Shape& item, const Bounds& length) {
+  Shape shape;
+  shape.forms = {{Form::Kind::list, {}, length}};
+  shape.item = {item};
+  return shape;
+}
+
+Fields::Fields(Shape& described) : shape_(&described) {
+  described.by_name = described.closed = true;
+  described.maps = 1;
+}
+
+Fields& Fields::usual(const char* text) {
+  if (describing()) usual_ = text;
+  return *this;
+}
+
+Shape::Key& Fields::describe(std::string_view key, const std::vector<Form>& forms, const std::string& usual,
+                             const char* help) {
+  Shape::Key& described = shape_->keys.emplace_back();
+  described.name = key;
+  described.allowed = described.sourced = true;
+  described.shape.forms = forms;
+  described.usual = usual_ == nullptr ? usual : std::exchange(usual_, nullptr);
+  described.help = help;
+  return described;
+}
+
+void Fields::must_have(std::string_view key) {
+  std::ranges::find(shape_->keys, key, &Shape::Key::name)->required_in = shape_->maps;
+}
+
+void Fields::choose(std::string_view key, std::string& word, const std::vector<std::string>& words, const char* help) {
+  take(key, word, word_leaf(words), help);
+}
+
+void Fields::choose(std::string_view key, int& number, const std::vector<std::string>& numbers, const char* help) {
+  std::string word = std::to_string(number);
+  choose(key, word, numbers, help);
+  number = std::stoi(word);
+}
+
+void Fields::texts(std::string_view key, std::vector<std::string>& texts, const char* help) {
+  if (reading()) {
+    texts = reader_->texts(key);
+  } else if (writing()) {
+    std::vector<std::string> quoted;
+    for (const std::string& text : texts) quoted.push_back(in_yaml_quotes(text));
+    writer_->put_list(key, quoted);
+  } else {
+    Shape& item = describe(key, {{Form::Kind::list, {}, Bounds::from(0)}}, "[]", help).shape.item.emplace_back();
+    item.forms.push_back(text_leaf().form);
+  }
+}
+
+const Tree* Fields::custom(std::string_view key, const Shape& shape, const char* help, bool needed) {
+  if (reading()) return needed ? &reader_->required(key) : reader_->value(key);
+  if (!describing()) return nullptr;
+  describe(key, shape.forms, "-", help).shape = shape;
+  if (needed) must_have(key);
+  return nullptr;
+}
+
+void Fields::also(const Form& form) {
+  if (!describing()) return;
+  shape_->keys.back().shape.forms.push_back(form);
+  shape_->keys.back().sourced = true;
+}
+
+void Fields::known(std::string_view key, const Form& form, const char* help) {
+  if (reading()) reader_->has(key);
+  if (describing()) describe(key, {form}, "-", help).sourced = false;
+}
+
+void Fields::refuse_if(bool wrong, std::string_view key, const std::string& what, const std::string& remedy) {
+  if (wrong && reading()) throw input_error(reader_->place_of(key), what, remedy);
+}
+
+void Fields::refuse(std::string_view key, const char* what, const char* remedy) {
+  if (reading() && reader_->has(key)) refuse_if(true, key, what, remedy);
+}
+
+void Fields::exactly_one_of(const std::vector<std::string>& keys, const std::string& what) {
+  if (describing()) shape_->one_of.push_back(keys);
+  if (!reading()) return;
+  const auto given = std::ranges::count_if(keys, [&](const std::string& key) { return reader_->has(key); });
+  if (given == 1) return;
+  throw input_error(reader_->tree().place,
+                    what.empty() ? fmt::format("{} of {} are given", given, spoken_list(keys)) : what,
+                    "Write exactly one of " + (what.empty() ? "them" : spoken_list(keys)));
+}
+
+std::string Fields::item_path(std::string_view key, std::size_t index) const {
+  return fmt::format("{}{}{}.{}", reader_->path(), reader_->path().empty() ? "" : ".", key, index);
+}
+
+}  // namespace shardsim

@@ -1,0 +1,96 @@
+#include "topology/spec/overhead_spec.h"
+
+#include <fmt/format.h>
+
+#include "topology/spec/cluster_spec.h"
+
+namespace shardsim {
+namespace {
+
+// `nic_efficiency: graph`, plain or as the value of a sourced map.
+bool says_graph(const Tree& map) {
+  const Tree* value = map.find("nic_efficiency");
+  if (value != nullptr && value->kind == Tree::Kind::map) value = value->find("value");
+  return value != nullptr && value->kind == Tree::Kind::scalar && value->scalar == "graph";
+}
+
+bool is_exchange(std::string_view kind) {
+  return kind == "all_to_all" || kind == "send_recv";
+}
+
+// Numbers that are written are stated, and `fits` leaves them alone: what nobody stated stays unwritten.
+bool has_say(const ClusterSpec& spec, const std::string& kind, const OverheadSpec& overhead, bool across_nodes) {
+  return overhead != default_overhead(kind, across_nodes) ||
+         spec.places.states_within(fmt::format("overheads.{}.{}", kind, across_nodes ? "across_nodes" : "in_node"));
+}
+
+}  // namespace
+
+std::optional<double> HeldOutCalls::scale(std::int64_t bytes) const {
+  if (bytes < 64 * kKiB) return below_64kib;
+  if (bytes < kMiB) return from_64kib;
+  return bytes < 64 * kMiB ? from_1mib : from_64mib;
+}
+
+void nic_efficiency_key(Fields& map, std::optional<double>& efficiency) {
+  LeafReader<double> leaf = efficiency_leaf();
+  leaf.also = {{Form::Kind::choice, {"graph"}}};
+  const char* const help = "the share of the line rate that the kind reaches (a guess)";
+  if (map.writing() && !efficiency) return map.writer().put("nic_efficiency", "graph");
+  if (!map.reading() || !says_graph(map.reader().tree()))
+    return map.usual("all_to_all, send_recv 0.9; else `graph`").take("nic_efficiency", efficiency, leaf, help);
+  map.reader().choice("nic_efficiency", {"graph"});
+  efficiency.reset();
+}
+
+// A stated efficiency may say that NCCL's estimate is low; one above 1 that came of a fit makes up for other constants.
+void OverheadSpec::refuse_fit_above_one(Fields& map) const {
+  map.refuse_if(
+      efficiency > 1 && map.reading() && map.reader().is_fitted("efficiency"), "efficiency",
+      fmt::format("an efficiency of {} came of a fit: more than the bandwidth that there is", shortest(efficiency)),
+      "Calibrate again: `shardsim cluster calibrate` fits at most 1");
+}
+
+void OverheadSpec::refuse_foreign(Fields& map, std::string_view kind, bool across_nodes) const {
+  map.refuse_if(is_exchange(kind) && latency_share != 1, "latency_share",
+                fmt::format("latency_share has no effect on {}: NCCL's cost model does not time it", kind),
+                "Remove it, and set start instead");
+  map.refuse_if(!plateau && (kind != "all_reduce" || !across_nodes), "plateau",
+                "NCCL raises the latency of rings (plateau) for all_reduce across nodes alone",
+                "Remove it, or write it in all_reduce.across_nodes");
+  map.refuse_if(!across_nodes && per_remote_peer.value > 0, "per_remote_peer",
+                "a group inside one node has no peers on other nodes", "Remove it, or write it in across_nodes");
+}
+
+// The overhead of a kind that the file does not mention. 60 us: the smallest all-to-all messages of two public A100
+// systems; 5 us per remote peer: between InfiniBand (3 to 9) and Slingshot (11 to 12); 0.90: the middle of the
+// published 0.80 to 0.98, a guess.
+OverheadSpec default_overhead(const std::string& kind, bool across_nodes) {
+  OverheadSpec overhead;
+  const bool peer_to_peer = is_exchange(kind);
+  if (peer_to_peer) overhead.start = {60e-6};
+  if (kind == "all_to_all" && across_nodes) overhead.per_remote_peer = {5e-6};
+  if (peer_to_peer && across_nodes) overhead.nic_efficiency = 0.90;
+  return overhead;
+}
+
+void ClusterSpec::overhead_keys(Fields& map) {
+  map.take("launch_overhead", launch_overhead, "added to each call, except of all_to_all and send_recv");
+  for (const char* kind : {"all_gather", "all_reduce", "all_to_all", "broadcast", "reduce_scatter", "send_recv"}) {
+    OverheadPair& reaches = overheads[kind];
+    if (!map.writing()) reaches = {default_overhead(kind, false), default_overhead(kind, true)};
+    const auto is_said = [&](bool across) {
+      return !map.writing() || has_say(*this, kind, across ? reaches.across_nodes : reaches.in_node, across);
+    };
+    const auto reach = [&](Fields& inside, const char* key, OverheadSpec& overhead, bool across) {
+      if (is_said(across)) inside.map(key, "", [&](Fields& constants) { overhead.keys(constants, kind, across); });
+    };
+    if (!is_said(false) && !is_said(true)) continue;
+    map.map(kind, "the constants of one kind of collective", [&](Fields& inside) {
+      reach(inside, "in_node", reaches.in_node, false);
+      reach(inside, "across_nodes", reaches.across_nodes, true);
+    });
+  }
+}
+
+}  // namespace shardsim

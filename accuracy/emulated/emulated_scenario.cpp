@@ -72,7 +72,7 @@ std::vector<Program> drawn_programs(const PreparedCase& prepared, int iterations
   const LoweringOptions options{false, prepared.item.overlap, prepared.item.load};
   const DrawnPrograms programs(
       prepared.plan, prepared.item.workload, prepared.cluster,
-      with_placed_rows(options, prepared.plan, prepared.item.workload, prepared.cluster.world_size()));
+      with_placed_rows(options, prepared.plan, prepared.item.workload, prepared.cluster));
   std::vector<Program> all;
   for (int iteration = 0; iteration < iterations; ++iteration) {
     all.push_back(programs.at(iteration));

@@ -75,7 +75,7 @@ struct PlanTrials {
     const LoweringOptions options{false, item.overlap, item.load, known};
     const Plan alone{{placement}};
     return placement_load(placement, item.workload, cluster,
-                          with_placed_rows(options, alone, item.workload, cluster.world_size()));
+                          with_placed_rows(options, alone, item.workload, cluster));
   }
 };
 
@@ -193,7 +193,7 @@ Program make_program(const Case& item, const Cluster& cluster, const Plan& plan,
   LoweringOptions options = lowering_options(item, observed_payload);
   options.known = std::move(known);
   options.row_draw = row_draw;
-  options = with_placed_rows(std::move(options), plan, item.workload, cluster.world_size());
+  options = with_placed_rows(std::move(options), plan, item.workload, cluster);
   Program program = lower(plan, item.workload, cluster, options);
   program.scenario = scenario.path;
   program.case_name = item.name;
@@ -219,7 +219,7 @@ RowDraws draws_of(const Case& item, const Cluster& cluster, const Plan& plan,
                   const std::shared_ptr<KnownShares>& known) {
   LoweringOptions options = lowering_options(item, false);
   options.known = known;
-  return {plan, item.workload, cluster.world_size(), options};
+  return {plan, item.workload, cluster, options};
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ void raise(MemoryProfile& highest, const MemoryProfile& profile) {
 
 LoweringOptions placed_options(const PreparedCase& prepared, bool observed_payload) {
   return with_placed_rows(lowering_options(prepared.item, observed_payload), prepared.plan, prepared.item.workload,
-                          prepared.cluster.world_size());
+                          prepared.cluster);
 }
 
 // One chain of a case. The work of each iteration is kept, but not its Program, whose matrices are large.

@@ -70,9 +70,8 @@ bool is_drawn(const Case& item) {
 // Iteration i of the simulated chain and iteration i of the ranks have the same sizes.
 std::vector<Program> drawn_programs(const PreparedCase& prepared, int iterations) {
   const LoweringOptions options{false, prepared.item.overlap, prepared.item.load};
-  const DrawnPrograms programs(
-      prepared.plan, prepared.item.workload, prepared.cluster,
-      with_placed_rows(options, prepared.plan, prepared.item.workload, prepared.cluster));
+  const DrawnPrograms programs(prepared.plan, prepared.item.workload, prepared.cluster,
+                               with_placed_rows(options, prepared.plan, prepared.item.workload, prepared.cluster));
   std::vector<Program> all;
   for (int iteration = 0; iteration < iterations; ++iteration) {
     all.push_back(programs.at(iteration));

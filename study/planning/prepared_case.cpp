@@ -74,8 +74,7 @@ struct PlanTrials {
   PlacementLoad load(const Placement& placement) const {
     const LoweringOptions options{false, item.overlap, item.load, known};
     const Plan alone{{placement}};
-    return placement_load(placement, item.workload, cluster,
-                          with_placed_rows(options, alone, item.workload, cluster));
+    return placement_load(placement, item.workload, cluster, with_placed_rows(options, alone, item.workload, cluster));
   }
 };
 

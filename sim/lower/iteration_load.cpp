@@ -49,7 +49,7 @@ double IterationLoad::worth(const OwnerBytes& bytes, Strategy strategy) const {
   return bytes.memory + weight * (bytes.asked + bytes.answered);
 }
 
-RankBytes IterationLoad::none() const {
+OwnedByRank IterationLoad::none() const {
   return {std::vector<double>(static_cast<std::size_t>(world()), 0.0)};
 }
 
@@ -63,7 +63,7 @@ double IterationLoad::busiest_node(const std::vector<double>& bytes) const {
 
 // What an owner receives comes by its own NIC. What it sends to other nodes leaves by the NICs of all who asked, which
 // are those of the whole node (PXN).
-double IterationLoad::load(const RankBytes& bytes) const {
+double IterationLoad::load(const OwnedByRank& bytes) const {
   double load = std::ranges::max(bytes.memory);
   for (const auto& [group, exchange] : bytes.exchanges) {
     const bool within = group.first == Strategy::flex || nodes_ == 1;

@@ -18,7 +18,7 @@ struct OwnerBytes {
 };
 
 // The same of each rank for all placements.
-struct RankBytes {
+struct OwnedByRank {
   struct Exchange {
     std::vector<double> asked, answered;  // [rank]
   };
@@ -40,8 +40,8 @@ class IterationLoad {
   // What these bytes are worth if one owner had them all.
   double worth(const OwnerBytes& bytes, Strategy strategy) const;
 
-  RankBytes none() const;
-  double load(const RankBytes& bytes) const;
+  OwnedByRank none() const;
+  double load(const OwnedByRank& bytes) const;
 
  private:
   int world() const { return nodes_ * per_node_; }

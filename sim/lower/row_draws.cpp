@@ -72,7 +72,7 @@ class LoadDraws {
   // Adds what ranks get of a placement whatever is drawn: of scattered rows the mean, of replicated ones what their own
   // batch asks for.
   void add_fixed(const Placement& placement, const Table& table, RowCut cut, const OwnerBytes& bytes) {
-    RankBytes::Exchange& exchange = fixed_.exchanges[{placement.strategy, table.kind}];
+    OwnedByRank::Exchange& exchange = fixed_.exchanges[{placement.strategy, table.kind}];
     exchange.asked.resize(fixed_.memory.size());
     exchange.answered.resize(fixed_.memory.size());
     for (const std::vector<int>& set : placement.holders) {
@@ -102,9 +102,9 @@ class LoadDraws {
   }
 
   double load_of(int draw) const {
-    RankBytes bytes = fixed_;
+    OwnedByRank bytes = fixed_;
     for (const Scattered& each : scattered_) {
-      RankBytes::Exchange& exchange = bytes.exchanges.at(each.group);
+      OwnedByRank::Exchange& exchange = bytes.exchanges.at(each.group);
       for (const std::vector<int>& set : each.placement->holders) {
         each.rows->add_to(bytes.memory, set, each.bytes.memory, draw, each.placed);
         each.rows->add_to(exchange.asked, set, each.bytes.asked, draw, each.placed);
@@ -120,7 +120,7 @@ class LoadDraws {
   IterationLoad rule_;
   std::shared_ptr<KnownShares> known_;
   double all_ = 0;  // of all ranks and placements, as load() counts it
-  RankBytes fixed_;
+  OwnedByRank fixed_;
   std::vector<Scattered> scattered_;
 };
 

@@ -109,6 +109,11 @@ class Arguments::Reader {
   Error unknown(const std::string& shown) const {
     std::vector<std::string> known;
     for (const Option& option : command_.options) known.push_back("--" + option.name);
+    if (known.empty())
+      return input_error({"argument " + shown}, "unknown option",
+                         fmt::format("'{}' takes files alone, as they are. Put the value into the file, or ask a "
+                                     "command that has options, such as 'shardsim run'",
+                                     command_.name));
     return input_error({"argument " + shown}, "unknown option", known_names_hint(shown, known));
   }
 

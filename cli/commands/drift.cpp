@@ -104,6 +104,7 @@ nlohmann::ordered_json day_json(const DriftDay& day) {
           {"best_bytes", if_fits(day.best_fits, day.best_bytes)},
           {"best", if_fits(day.best_fits, day.best)},
           {"chance", if_fits(day.is_choice(), day.chance)},
+          {"unlike_pct", if_fits(day.is_choice(), 100 * day.unlike)},
           {"regret_pct", if_fits(day.is_choice(), day.regret_pct)},
           {"frozen_regret_pct", if_fits(day.is_choice(), day.frozen_regret_pct)},
           {"moved_bytes", if_fits(day.best_fits, day.moved_bytes)},

@@ -23,6 +23,7 @@ std::string why_json(const ExplainedCase& explained, const Scenario& scenario, c
   JsonWriter::write(JsonSlot(body), explained.why);
   json.update(body);
   if (explained.help) JsonWriter::write(JsonSlot(json["help"]), *explained.help);
+  json["notes"] = explained.notes;
   check_finite(json, "why.json");
   return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
@@ -34,6 +35,7 @@ int explain_time(const Arguments& given, const Terminal& terminal) {
     check_results(output_folder(given, "why", {}), result_writer(given), {"why.html", "why.json"});
   for (const std::string& note : notes_for(Asker::why, {item})) print_note(note);
   const ExplainedCase explained = explained_case(scenario, item, !given.has("path-only"), {terminal.interrupted, {}});
+  for (const std::string& note : explained.notes) print_note(note);
   const std::string json = why_json(explained, scenario, item);
   const auto document = [&](Medium medium) {
     Document of = why_document(explained.why, explained.help ? &*explained.help : nullptr, item.name, medium);

@@ -223,11 +223,15 @@ void note_idle_spine(const ClusterSpec& spec, std::vector<std::string>& notes) {
 }
 
 void note_idle_gpu_keys(const ClusterSpec& spec, std::vector<std::string>& notes) {
-  const std::vector<std::string> idle = keys_without_effect(spec.gpu);
+  std::vector<std::string> idle = keys_without_effect(spec.gpu);
+  if (std::erase(idle, "gpu.launch_overhead") > 0)
+    notes.push_back(
+        fmt::format("gpu.launch_overhead of '{}' has no effect: launches by the host are those of the "
+                    "software. Set software.launch.",
+                    spec.name));
   if (idle.empty()) return;
-  notes.push_back(fmt::format(
-      "{} of '{}' {} no effect, except that the compute model gpu_kernels uses the L2 cache and the number of SMs.",
-      join(idle), spec.name, idle.size() == 1 ? "has" : "have"));
+  notes.push_back(fmt::format("{} of '{}' {} an effect with the compute model gpu_kernels alone.", join(idle),
+                              spec.name, idle.size() == 1 ? "has" : "have"));
 }
 
 }  // namespace

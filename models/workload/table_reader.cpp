@@ -183,7 +183,8 @@ std::vector<Table> read_tables_entry(MapReader reader, const std::string& folder
   std::vector<Table> tables(static_cast<std::size_t>(copies), table);
   for (std::size_t i = 0; i < tables.size(); ++i) {
     tables[i].name = fmt::format("{}_{}", table.name, i);
-    if (own_feature) tables[i].features[0].name = tables[i].name;
+    for (Feature& feature : tables[i].features)
+      feature.name = own_feature ? tables[i].name : fmt::format("{}_{}", feature.name, i);
   }
   return tables;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "base/tree/long_time.h"
 #include "base/tree/tree_editor.h"
 #include "plan/check.h"
 #include "plan/plan_file.h"
@@ -65,7 +66,7 @@ class Search : public Planner {
     }
     if (options.has("evaluations"))
       evaluations_ = options.get("evaluations", count_leaf(Bounds::from(1).to(kMostEvaluations), "more take hours"));
-    if (options.has("timeout")) timeout_ = options.time("timeout").value;
+    if (options.has("timeout")) timeout_ = options.get("timeout", long_time_leaf()).value;
     simulations_ = options.count("simulations", 6);
   }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
+#include <string>
 
 #include "program/shard_rows.h"
 #include "sim/lower/group_member.h"
@@ -26,15 +28,38 @@ constexpr StrategyOrder kOrder[] = {
     {Strategy::grid_shard, "gs"},
 };
 
+// Parts of what a table gets that the input holds for it alone: a feature that several tables look up is there once,
+// as in TorchRec's KeyedJaggedTensor, whose keys are features. The first of these tables has it.
+struct OwnInput {
+  double ids = 1, features = 1;
+};
+
+std::vector<OwnInput> own_inputs_of(const Workload& workload) {
+  std::vector<OwnInput> own;
+  std::set<std::string> seen;
+  for (const Table& table : workload.tables) {
+    double ids = 0, own_ids = 0, own_features = 0;
+    for (const Feature& feature : table.features) {
+      const bool is_new = seen.insert(feature.name).second;
+      ids += feature.pooling_factor * feature.num_poolings;
+      own_ids += is_new ? feature.pooling_factor * feature.num_poolings : 0;
+      own_features += is_new ? 1 : 0;
+    }
+    own.push_back({ids > 0 ? own_ids / ids : 1, own_features / static_cast<double>(table.features.size())});
+  }
+  return own;
+}
+
 // Fills one group from its members.
 class GroupMaker {
  public:
   GroupMaker(Program& program, FusionGroup& group, const std::vector<GroupMember>& members, const Workload& workload,
-             const Cluster& cluster, const LoweringOptions& options)
+             const std::vector<OwnInput>& inputs, const Cluster& cluster, const LoweringOptions& options)
       : program_(program),
         group_(group),
         members_(members),
         workload_(workload),
+        inputs_(inputs),
         row_growth_(options.row_growth),
         row_tables_(options.row_tables),
         known_(options.known.get()),
@@ -70,9 +95,16 @@ class GroupMaker {
     if (member.placement->column_begin > 0) return;
     group_.own_ids += occurrences(member);
     if (member.tier()) group_.own_tier_ids += own(member, &GroupMember::items);
-    group_.own_extra_input += static_cast<double>(member.weights.bytes) * own(member, &GroupMember::weights);
+    add_input(member, inputs_[static_cast<std::size_t>(member.placement->table)]);
+  }
+
+  void add_input(const GroupMember& member, const OwnInput& input) {
+    group_.own_input_bytes += input.ids * static_cast<double>(workload_.id_bytes) * occurrences(member);
+    group_.own_input_bytes +=
+        input.ids * static_cast<double>(member.weights.bytes) * own(member, &GroupMember::weights);
     if (member.placement->row_begin > 0 || !sends_lengths()) return;
-    group_.own_extra_input += static_cast<double>(member.lengths.bytes) * own(member, &GroupMember::lengths);
+    group_.own_input_bytes +=
+        input.features * static_cast<double>(member.lengths.bytes) * own(member, &GroupMember::lengths);
   }
 
   void add_duplicates(const GroupMember& member, const OwnAmount& kept_bytes) {
@@ -263,6 +295,7 @@ class GroupMaker {
   FusionGroup& group_;
   const std::vector<GroupMember>& members_;
   const Workload& workload_;
+  const std::vector<OwnInput>& inputs_;  // [table]
   bool row_growth_, row_tables_;
   KnownShares* known_;
   int world_, nodes_, per_node_, size_;
@@ -331,6 +364,7 @@ FusionGroup::PartialSums partial_sums_of(const std::string& output_exchange) {
 std::vector<FusionGroup> fuse(Program& program, const Plan& plan, const Workload& workload, const Cluster& cluster,
                               const LoweringOptions& options) {
   const MemberMaker maker(program, plan, workload, options);
+  const std::vector<OwnInput> inputs = own_inputs_of(workload);
   std::vector<FusionGroup> groups;
   const TableKind first = workload.first_kind();
   for (const TableKind kind : {first, other_kind(first)}) {
@@ -347,7 +381,7 @@ std::vector<FusionGroup> fuse(Program& program, const Plan& plan, const Workload
       for (const GroupMember& member : members) group.shards.push_back(member.shard);
       const std::string name = (kind == TableKind::pooled ? "pooled_" : "") + std::string(order.name);
       program.fusions.push_back({name, kind, group.shards});
-      GroupMaker(program, group, members, workload, cluster, options).make();
+      GroupMaker(program, group, members, workload, inputs, cluster, options).make();
     }
   }
   return groups;

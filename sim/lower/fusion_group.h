@@ -78,7 +78,7 @@ struct FusionGroup {
   OwnAmount own_tier_ids;    // of tables that are cut in tiers, as they are sent
   // index_dedup: ids of the own batch, and those of them that are sent; bytes of a vector for each of them.
   OwnAmount own_duplicated_ids, own_kept_ids, own_duplicated_bytes, own_kept_bytes;
-  OwnAmount own_extra_input;          // bytes of lengths and weights of the own batch
+  OwnAmount own_input_bytes;          // ids, lengths and weights of the own batch, each feature once
   std::vector<double> owner_bytes;    // [rank] vectors that it looks up for all whom it serves
   std::vector<double> owner_inputs;   // [rank] lengths, ids and weights that it receives
   OwnAmount sent_inputs;              // that each rank sends

@@ -57,7 +57,7 @@ void Lowering::exchange_ids_only() {
 
 OwnAmount Lowering::own_input_bytes() const {
   OwnAmount bytes;
-  for (const FusionGroup& group : groups_) bytes += workload_.id_bytes * group.own_ids + group.own_extra_input;
+  for (const FusionGroup& group : groups_) bytes += group.own_input_bytes;
   return bytes;
 }
 

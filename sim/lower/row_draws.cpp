@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/statistics.h"
+#include "sim/lower/iteration_load.h"
 #include "sim/lower/known_shares.h"
 
 namespace shardsim {
@@ -14,18 +15,21 @@ namespace {
 constexpr double kLoadError = 5e-3;
 constexpr double kLowShare = 0.1;  // of the draws are below the lower one that is tried
 
+using GroupKey = std::pair<Strategy, TableKind>;
+
 // A placement whose rows a hash scatters, and its hottest rows.
 struct Scattered {
   const Placement* placement = nullptr;
+  GroupKey group;
   std::shared_ptr<const HotRows> rows;
-  double bytes = 0;          // that all owners of one set look up
+  OwnerBytes bytes;          // of all owners of one set
   std::uint64_t placed = 0;  // rows
 };
 
 class LoadDraws {
  public:
-  LoadDraws(const Plan& plan, const Workload& workload, int world_size, const LoweringOptions& options)
-      : workload_(workload), options_(options), fixed_(static_cast<std::size_t>(world_size), 0.0) {
+  LoadDraws(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options)
+      : workload_(workload), options_(options), world_(cluster.world_size()), rule_(cluster), fixed_(rule_.none()) {
     known_ = options.known ? options.known : std::make_shared<KnownShares>();
     for (std::size_t index = 0; index < plan.placements.size(); ++index)
       add(plan.placements[index], tier_of(plan, index));
@@ -44,10 +48,11 @@ class LoadDraws {
     const Table& table = workload_.tables[static_cast<std::size_t>(placement.table)];
     const RowCut cut = cut_of(placement, table, options_.load);
     const std::shared_ptr<const HotRows> rows = known_->hot_rows(placement, table, cut, tier);
-    const double lookups = lookups_of_rank(*rows, table);
-    const double sources = static_cast<double>(fixed_.size()) / static_cast<double>(placement.holders.size());
-    const double bytes = lookups * sources * static_cast<double>(placement.columns() * dtype_bytes(table.dtype));
-    if (is_scattered(placement, table, cut)) scattered_.push_back({&placement, rows, bytes});
+    const auto sets = static_cast<double>(placement.holders.size());
+    const OwnerBytes bytes = rule_.of(placement, workload_, lookups_of_rank(*rows, table) * world_ / sets);
+    all_ += rule_.worth(bytes, placement.strategy) * sets;
+    const GroupKey group{placement.strategy, table.kind};
+    if (is_scattered(placement, table, cut)) scattered_.push_back({&placement, group, rows, bytes});
     add_fixed(placement, table, cut, bytes);
   }
 
@@ -66,10 +71,18 @@ class LoadDraws {
 
   // Adds what ranks get of a placement whatever is drawn: of scattered rows the mean, of replicated ones what their own
   // batch asks for.
-  void add_fixed(const Placement& placement, const Table& table, RowCut cut, double bytes) {
+  void add_fixed(const Placement& placement, const Table& table, RowCut cut, const OwnerBytes& bytes) {
+    OwnedByRank::Exchange& exchange = fixed_.exchanges[{placement.strategy, table.kind}];
+    exchange.asked.resize(fixed_.memory.size());
+    exchange.answered.resize(fixed_.memory.size());
     for (const std::vector<int>& set : placement.holders) {
       const std::vector<double> shares = shares_of(placement, table, cut, set.size());
-      for (std::size_t i = 0; i < set.size(); ++i) fixed_[static_cast<std::size_t>(set[i])] += bytes * shares[i];
+      for (std::size_t i = 0; i < set.size(); ++i) {
+        const auto rank = static_cast<std::size_t>(set[i]);
+        fixed_.memory[rank] += bytes.memory * shares[i];
+        exchange.asked[rank] += bytes.asked * shares[i];
+        exchange.answered[rank] += bytes.answered * shares[i];
+      }
     }
   }
 
@@ -81,36 +94,43 @@ class LoadDraws {
   }
 
   void place_heads() {
-    const double load = mean(fixed_);
     const double variance =
-        std::pow(kLoadError * load, 2) / static_cast<double>(std::max<std::size_t>(1, scattered_.size()));
-    for (Scattered& each : scattered_) each.placed = each.rows->needed(each.bytes, variance);
+        std::pow(kLoadError * all_ / world_, 2) / static_cast<double>(std::max<std::size_t>(1, scattered_.size()));
+    for (Scattered& each : scattered_)
+      each.placed = each.rows->needed(rule_.worth(each.bytes, each.placement->strategy), variance);
     std::erase_if(scattered_, [](const Scattered& each) { return each.placed == 0; });
   }
 
   double load_of(int draw) const {
-    std::vector<double> load = fixed_;
+    OwnedByRank bytes = fixed_;
     for (const Scattered& each : scattered_) {
-      for (const std::vector<int>& set : each.placement->holders)
-        each.rows->add_to(load, set, each.bytes, draw, each.placed);
+      OwnedByRank::Exchange& exchange = bytes.exchanges.at(each.group);
+      for (const std::vector<int>& set : each.placement->holders) {
+        each.rows->add_to(bytes.memory, set, each.bytes.memory, draw, each.placed);
+        each.rows->add_to(exchange.asked, set, each.bytes.asked, draw, each.placed);
+        if (each.bytes.answered > 0) each.rows->add_to(exchange.answered, set, each.bytes.answered, draw, each.placed);
+      }
     }
-    return *std::ranges::max_element(load);
+    return rule_.load(bytes);
   }
 
   const Workload& workload_;
   const LoweringOptions& options_;
+  double world_;
+  IterationLoad rule_;
   std::shared_ptr<KnownShares> known_;
-  std::vector<double> fixed_;  // [rank]
+  double all_ = 0;  // of all ranks and placements, as load() counts it
+  OwnedByRank fixed_;
   std::vector<Scattered> scattered_;
 };
 
 }  // namespace
 
-RowDraws::RowDraws(const Plan& plan, const Workload& workload, int world_size, const LoweringOptions& options)
-    : world_size_(world_size) {
+RowDraws::RowDraws(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options)
+    : world_size_(cluster.world_size()) {
   if (options.load.placement) return;  // nothing is left to be drawn
-  loads_ = LoadDraws(plan, workload, world_size, options).loads();
-  const double middle = mean(loads_);
+  loads_ = LoadDraws(plan, workload, cluster, options).loads();
+  const double middle = median(loads_);
   for (double& load : loads_) load /= middle;
 }
 
@@ -178,11 +198,12 @@ LoweringOptions RowDraws::placed(LoweringOptions options) const {
   return options;
 }
 
-LoweringOptions with_placed_rows(LoweringOptions options, const Plan& plan, const Workload& workload, int world_size) {
+LoweringOptions with_placed_rows(LoweringOptions options, const Plan& plan, const Workload& workload,
+                                 const Cluster& cluster) {
   if (options.load.placement || options.row_draw) return options;
   LoweringOptions planned = options;
   planned.observed_payload = false;  // what is observed of a plan does not move its rows
-  return RowDraws(plan, workload, world_size, planned).placed(std::move(options));
+  return RowDraws(plan, workload, cluster, planned).placed(std::move(options));
 }
 
 }  // namespace shardsim

@@ -22,23 +22,23 @@ inline constexpr int kMostTried = 256;
 
 // Where the hot rows of cut tables come to lie is decided by a hash of their ids, and nobody knows before training
 // which owners get them. So `kRowDraws` placements are drawn, the same ones whatever tables are called and whatever the
-// seed of the scenario is, and each is judged by its load: the bytes of vectors that the fullest rank looks up. Placed
-// one by one are only as many of the hottest rows as that load is sensitive to.
+// seed of the scenario is, and each is judged by its load (IterationLoad): lookups of the fullest rank, and what the
+// busiest one exchanges. Placed one by one are only as many of the hottest rows as that load is sensitive to.
 class RowDraws {
  public:
-  // Draws for a plan that has passed check_plan. `options`: whose load and shares count, and whose known shares are
-  // used.
-  RowDraws(const Plan& plan, const Workload& workload, int world_size, const LoweringOptions& options);
+  // Draws for a plan that has passed check_plan, on a cluster of which the shape alone counts. `options`: whose load
+  // and shares count, and whose known shares are used.
+  RowDraws(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options);
 
   // True when anything depends on the draw: rows that are cut by a hash, and looked up unequally often, and whose
   // placement the load does not fix.
   bool any() const { return !loads_.empty(); }
-  // [draw] of the fullest rank, over the mean of all draws; empty where any() is false.
+  // [draw] over the median of all draws; empty where any() is false.
   const std::vector<double>& loads() const { return loads_; }
   double spread() const;  // of the loads: their standard deviation, 0 where nothing depends on the draw
 
-  // Draws, for LoweringOptions::row_draw: of the load that is nearest to the mean; of the load that `share` of all
-  // draws are below.
+  // Draws, for LoweringOptions::row_draw: of the load that is nearest to the median, so that as many placements are
+  // slower as are faster; of the load that `share` of all draws are below.
   int typical() const;
   // `options` with the rows where they lie: as they say already, as the load fixes it, else as typically drawn.
   LoweringOptions placed(LoweringOptions options) const;
@@ -59,6 +59,7 @@ class RowDraws {
 };
 
 // As RowDraws::placed(), of the draws of this plan.
-LoweringOptions with_placed_rows(LoweringOptions options, const Plan& plan, const Workload& workload, int world_size);
+LoweringOptions with_placed_rows(LoweringOptions options, const Plan& plan, const Workload& workload,
+                                 const Cluster& cluster);
 
 }  // namespace shardsim

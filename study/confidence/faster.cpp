@@ -64,7 +64,7 @@ Difference difference_of(double first_ms, const Interval& first, double second_m
   const double spread = first.spread_scale * first.spread_scale + second.spread_scale * second.spread_scale;
   const double repeats = same_figures(first_ms, first, second_ms, second) ? 0 : 2 * kRepeatScale * kRepeatScale;
   return {std::log(second_ms / first_ms),
-          std::sqrt(squares + both + spread + placement_squares(first, second) + repeats)};
+          std::sqrt(squares + both + spread + placement_squares(first, second) + repeats), std::min(1.0, changed / 2)};
 }
 
 double Difference::first_is_faster_by(double least) const {

@@ -18,6 +18,7 @@ inline constexpr double kRepeatScale = 0.0073;
 struct Difference {
   double log_ratio = 0;  // ln(second / first), predicted
   double scale = 0;      // of its error
+  double unlike = 0;     // share of the iterations, 0 to 1, that one spends in classes in which the other does not
 
   double first_is_faster() const;  // chance, 0 to 1
   // The same of two that are known to differ by more than this, of ln(second / first); needs a scale above 0.

@@ -246,6 +246,7 @@ class DayRun {
     result_.best_high_ms = best_.interval.high_ms;
     if (!result_.frozen_fits) return;  // nobody can choose the kept plan
     const Difference anew = difference_of(best_.ms, best_.interval, kept.ms, kept.interval);
+    result_.unlike = anew.unlike;
     result_.chance = anew.first_is_faster();
     result_.regret_pct = 100 * anew.expected_regret();
     result_.frozen_regret_pct = 100 * difference_of(kept.ms, kept.interval, best_.ms, best_.interval).expected_regret();

@@ -21,6 +21,7 @@ struct DriftDay {
   double best_ms = 0;      // of the best of those that fit; the kept cuts with the day's own popularity may be one
   double best_low_ms = 0, best_high_ms = 0;
   // Where both fit, else 0:
+  double unlike = 0;             // share of the two iterations that waits for other kinds of work (Difference::unlike)
   double chance = 0;             // that the best plan is faster than the frozen one
   double regret_pct = 0;         // expected, of choosing the best plan, in % of an iteration of the frozen one
   double frozen_regret_pct = 0;  // the same of keeping the frozen one, in % of the best one's
@@ -46,6 +47,7 @@ void fields(auto& visit, MaybeConst<DriftDay> auto& day) {
   visit.field("best_high_ms", day.best_high_ms);
   visit.field("best_bytes", day.best_bytes);
   visit.field("best", day.best);
+  visit.field("unlike", day.unlike);
   visit.field("chance", day.chance);
   visit.field("regret_pct", day.regret_pct);
   visit.field("frozen_regret_pct", day.frozen_regret_pct);

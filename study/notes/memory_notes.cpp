@@ -90,7 +90,6 @@ Notes unknown_host_memory_note(const Known& known) {
   return known.prepared->cluster.spec().host.memory ? Notes() : host_rows_note(known);
 }
 
-// That a GPU holds more at its simulated peak than is left beside what is reserved, or little less.
 Notes peak_note(const Known& known) {
   const CaseResult& result = *known.result;
   const Cluster& cluster = known.prepared->cluster;

@@ -69,7 +69,7 @@ PlacementLoad typical_load(const Placement& placement, const Case& item, const C
   const LoweringOptions options{false, item.overlap, item.load, known};
   const Plan alone{{placement}};
   return placement_load(placement, item.workload, cluster,
-                        with_placed_rows(options, alone, item.workload, cluster.world_size()));
+                        with_placed_rows(options, alone, item.workload, cluster));
 }
 
 // In a process of its own, for SimGrid allows one engine in each.
@@ -199,7 +199,7 @@ Program make_program(const Case& item, const Cluster& cluster, const Plan& plan,
                      bool observed_payload) {
   return lowered_case(
       item, cluster, plan, scenario,
-      with_placed_rows(lowering_options(item, observed_payload), plan, item.workload, cluster.world_size()));
+      with_placed_rows(lowering_options(item, observed_payload), plan, item.workload, cluster));
 }
 
 PreparedCase::PreparedCase(const Scenario& of, const Case& one, Cluster on, Plan planned)
@@ -257,7 +257,7 @@ const RowDraws& PreparedCase::row_draws() const {
   if (row_draws_) return *row_draws_;
   LoweringOptions options = lowering_options(item, false);
   options.known = known_;
-  return row_draws_.emplace(plan, item.workload, cluster.world_size(), options);
+  return row_draws_.emplace(plan, item.workload, cluster, options);
 }
 
 double uncontended_ms(const PreparedCase& prepared) {

@@ -72,6 +72,24 @@ std::string keeping_text(const DriftResult& result, const DriftDay& last) {
       last.day, regret_cell(100 * last.saved_s / result.kept_s), chance_cell(last.chance));
 }
 
+// Returns why a chance falls from one day to the next although the best plan gains: the slowest path of one of the two
+// plans leads over other kinds of work from then on, whose errors the two do not share.
+std::string chance_text(const DriftResult& result) {
+  constexpr double kTellingFall = 0.1;
+  for (std::size_t i = 1; i < result.days.size(); ++i) {
+    const DriftDay &before = result.days[i - 1], &day = result.days[i];
+    const bool gains = day.frozen_ms * before.best_ms >= before.frozen_ms * day.best_ms;
+    if (!before.is_choice() || !day.is_choice() || !gains || day.chance > before.chance - kTellingFall) continue;
+    if (day.unlike <= before.unlike) continue;
+    return fmt::format(
+        " On day {} the chance falls from {} to {} %, although the gap grows: the slowest path through the kept plan "
+        "leads over other kinds of work than that through the best plan from then on ({:.2g} % of an iteration, {:.2g} "
+        "% the day before), and of unlike work the errors do not cancel.",
+        day.day, chance_cell(before.chance), chance_cell(day.chance), 100 * day.unlike, 100 * before.unlike);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string resharding_text(const DriftResult& result, const DriftOptions& options) {
@@ -84,7 +102,7 @@ std::string resharding_text(const DriftResult& result, const DriftOptions& optio
   if (found.no_plan_day && found.no_plan_day != found.out_of_memory_day)
     text += fmt::format(" From day {} on no plan fits in memory.", *found.no_plan_day);
   if (found.every_days) text += keeping_text(result, result.days[static_cast<std::size_t>(found.last_day)]);
-  return text;
+  return text + chance_text(result);
 }
 
 }  // namespace shardsim

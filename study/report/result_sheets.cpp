@@ -139,6 +139,12 @@ std::vector<WorkloadCases> by_workload(const StudyResult& study) {
   return groups;
 }
 
+const CaseResult* slowest_that_fits(const WorkloadCases& group) {
+  const auto slowest =
+      std::find_if(group.cases.rbegin(), group.cases.rend(), [](const CaseResult* each) { return fits(*each); });
+  return slowest == group.cases.rend() ? nullptr : *slowest;
+}
+
 const CaseResult* measured_against(const CaseResult& item, const WorkloadCases& group, const StudyResult& study) {
   if (item.job) return nullptr;
   const auto named = [&](const CaseResult& by) -> const CaseResult* {
@@ -152,12 +158,13 @@ const CaseResult* measured_against(const CaseResult& item, const WorkloadCases& 
     const CaseResult* base = named(*other);
     if (base != nullptr && base->workload == item.workload && differ_in_plans_alone(*base, item)) return base;
   }
-  return !some_name_one && is_one_choice(group) ? group.cases.back() : nullptr;
+  if (some_name_one || !is_one_choice(group)) return nullptr;
+  return slowest_that_fits(group);
 }
 
 std::optional<double> speed_of(const CaseResult& item, const WorkloadCases& group, const StudyResult& study) {
   const CaseResult* base = measured_against(item, group, study);
-  if (base == nullptr || base->samples_per_s <= 0) return std::nullopt;
+  if (base == nullptr || base->samples_per_s <= 0 || !fits(*base)) return std::nullopt;
   return item.samples_per_s / base->samples_per_s;
 }
 
@@ -253,11 +260,13 @@ std::string cases_legend(const StudyResult& study, Medium medium) {
   const std::vector<WorkloadCases> groups = by_workload(study);
   const bool one_choice = std::all_of(groups.begin(), groups.end(), is_one_choice);
   return fmt::format(
-      "80 % within{} {}speed: {}compared with the {}slowest case of the workload. {}GiB: memory of the fullest GPU by "
+      "80 % within{} {}speed: {}compared with the {}slowest case of the workload{}. {}GiB: memory of the fullest GPU "
+      "by "
       "the memory "
       "model; peak: at the simulated peak; of: capacity of the GPU{}. {}{}",
       kIntervalLegend, medium == Medium::page ? "est.: the closed form, without contention. " : "",
       one_choice ? "" : "samples/s ", named ? "case that relative_to names, else the " : "",
+      std::ranges::all_of(study.cases, [](const CaseResult& each) { return fits(each); }) ? "" : " that fits in memory",
       one_choice ? ""
                  : "If the cases of a workload differ in GPUs, cluster or batch, compare their samples/s, because "
                    "their iterations do different amounts of work. A speed is given only if relative_to asks for it or "

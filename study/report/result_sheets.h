@@ -22,12 +22,16 @@ std::vector<WorkloadCases> by_workload(const StudyResult& study);  // workloads 
 // times are no choice between plans.
 bool is_one_choice(const WorkloadCases& group);
 
+// The slowest of the cases whose plan fits in memory; null where none does.
+const CaseResult* slowest_that_fits(const WorkloadCases& group);
+
 // The case that this one's speed is measured against: the one that it names (`relative_to`), else one that another case
-// of its workload names and that differs from it in its plan alone, else the slowest of the workload. None for jobs,
-// and where none is named and the cases differ in more than their plans.
+// of its workload names and that differs from it in its plan alone, else the slowest of the workload that fits in
+// memory. None for jobs, and where none is named and the cases differ in more than their plans.
 const CaseResult* measured_against(const CaseResult& item, const WorkloadCases& group, const StudyResult& study);
 
-// Returns how many times as many samples per second the case has as that one.
+// Returns how many times as many samples per second the case has as that one; nothing where that one cannot run, for
+// its plan does not fit in memory.
 std::optional<double> speed_of(const CaseResult& item, const WorkloadCases& group, const StudyResult& study);
 
 // The case's name without the part that its workload's heading already says ("rm1/row_wise" -> "row_wise").

@@ -30,12 +30,14 @@ std::string limited_by(const CaseResult& item) {
              : fmt::format(" ({}: busy {:.0f} %)", unit_in_words(item.limit.what), 100 * item.limit.share);
 }
 
-// As in the table of cases; of the case that the others are measured against, against the slowest.
+// As in the table of cases; of the case that the others are measured against, against the slowest that fits. "" where
+// none does.
 std::string gain_of(const CaseResult& best, const WorkloadCases& group, const StudyResult& study) {
   const CaseResult* base = measured_against(best, group, study);
-  if (base == nullptr || base == &best) base = group.cases.back();
+  if (base == nullptr || base == &best || !fits(*base)) base = slowest_that_fits(group);
+  if (base == nullptr) return "";
   const double gain = base->samples_per_s > 0 ? best.samples_per_s / base->samples_per_s : 1;
-  return fmt::format("{:.2f} times as fast as {}", gain,
+  return fmt::format(", {:.2f} times as fast as {}", gain,
                      base->name == best.relative_to ? base->name : short_name(*base));
 }
 
@@ -52,8 +54,8 @@ std::string one_workload(const WorkloadCases& group, const StudyResult& study) {
                        group.cases.size(), group.workload, grouped(slowest.samples_per_s), short_name(slowest),
                        grouped(best.samples_per_s), short_name(best));
   }
-  return fmt::format("for {} it is {} with {}, {}{}", group.workload, short_name(best), time,
-                     gain_of(best, group, study), limited_by(best));
+  return fmt::format("for {} it is {} with {}{}{}", group.workload, short_name(best), time, gain_of(best, group, study),
+                     limited_by(best));
 }
 
 // "The fastest plans" only where there was a choice.

@@ -21,6 +21,7 @@
 #include "study/confidence/evidence.h"
 #include "study/notes/alike_clusters.h"
 #include "study/notes/notes.h"
+#include "study/notes/slower_hardware.h"
 #include "study/report/how_sure.h"
 #include "study/report/page.h"
 #include "study/report/sweep_charts.h"
@@ -460,8 +461,7 @@ bool differ_in_cluster_alone(const Sweep& sweep, const std::vector<bool>& of_clu
   return a != b;
 }
 
-// Notes on points that beat others on hardware that is nowhere slower (study/result/hardware.h): each with the first
-// such one.
+// Notes on points that beat others on hardware that is nowhere slower.
 NoteList order_notes(const SweepResult& result, const std::vector<std::size_t>& points) {
   const std::vector<bool> of_cluster = cluster_dimensions(*result.sweep);
   NoteList list;
@@ -469,21 +469,19 @@ NoteList order_notes(const SweepResult& result, const std::vector<std::size_t>& 
   PointCases cases(*result.sweep);
   std::vector<ClusterSpec> clusters;
   for (const std::size_t point : points) clusters.push_back(cases.at(point).cluster);
+  const auto time_of = [&](std::size_t i) {
+    return TimeOnHardware{named_values(result, points[i]), &clusters[i], result.at(points[i]).iteration_ms};
+  };
   for (std::size_t i = 0; i < points.size(); ++i) {
-    for (std::size_t j = 0; j < points.size(); ++j) {
-      const double own = result.at(points[i]).iteration_ms, other = result.at(points[j]).iteration_ms;
-      if (!(own < other * (1 - 1e-4)) || !differ_in_cluster_alone(*result.sweep, of_cluster, points[i], points[j]) ||
-          !is_slower_hardware(clusters[i], clusters[j]))
-        continue;
-      list.notes.push_back(
-          {fmt::format(
-               "It is {:.2g} % faster than {}, although nothing of its cluster is faster: operations happen to "
-               "run at other times, NCCL finds other channels, or the plan is another one. Written as two cases "
-               "of a scenario, 'shardsim run' says which.",
-               100 * (other / own - 1), named_values(result, points[j])),
-           named_values(result, points[i])});
-      break;
-    }
+    std::vector<TimeOnHardware> others;
+    for (std::size_t j = 0; j < points.size(); ++j)
+      if (differ_in_cluster_alone(*result.sweep, of_cluster, points[i], points[j])) others.push_back(time_of(j));
+    const std::vector<std::size_t> beaten = beaten_on_better_hardware(time_of(i), others);
+    if (beaten.empty()) continue;
+    list.notes.push_back({beaten_text(time_of(i), others, beaten) +
+                              ": operations happen to run at other times, NCCL finds other channels, or the plan is "
+                              "another one. Written as two cases of a scenario, 'shardsim run' says which.",
+                          named_values(result, points[i])});
   }
   return list;
 }

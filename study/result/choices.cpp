@@ -1,11 +1,8 @@
 #include "study/result/choices.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <tuple>
 
-#include "base/text.h"
 #include "study/confidence/faster.h"
 #include "study/result/hardware.h"
 #include "study/result/result_fields.h"
@@ -54,56 +51,19 @@ const CaseResult& result_named(const StudyResult& study, const std::string& name
   return *std::ranges::find(study.cases, name, &CaseResult::name);
 }
 
-const Case& case_named(const Scenario& scenario, const std::string& name) {
-  return *std::ranges::find(scenario.cases, name, &Case::name);
-}
-
-bool faster_on_slower_hardware(const CaseResult& fast, const CaseResult& other, const Scenario& scenario) {
-  return fast.iteration_ms < other.iteration_ms && fast.placements == other.placements &&
-         is_slower_hardware(case_named(scenario, fast.name).cluster, case_named(scenario, other.name).cluster);
-}
-
-std::string withheld_note(const CaseResult& fast, const CaseResult& other) {
-  return fmt::format(
-      "It is {:.2g} % faster than {} with the same plan, although nothing of its cluster is faster. {} No probability "
-      "is stated for that order: it follows from what happens to run at once, or from what NCCL chooses.",
-      100 * (other.iteration_ms / fast.iteration_ms - 1), other.name, overlap_sentence(other, fast));
-}
-
 // Takes those out that the chosen case beats with slower hardware.
 void withhold(Choice& choice, const StudyResult& study, const Scenario& scenario) {
   std::erase_if(choice.others, [&](const Choice::Other& each) {
-    return faster_on_slower_hardware(result_named(study, choice.chosen), result_named(study, each.name), scenario);
+    return is_faster_on_slower_hardware(result_named(study, choice.chosen), result_named(study, each.name), scenario);
   });
   choice.regret_pct = 0;
   for (const Choice::Other& other : choice.others) choice.regret_pct = std::max(choice.regret_pct, other.regret_pct);
 }
 
-constexpr std::size_t kMostCompared = 32;  // cases of one choice, whose clusters are compared pair by pair
-
-// Says it of every case of a choice, chosen or not, for the first one that it beats with slower hardware.
-std::vector<std::pair<std::string, std::string>> order_notes(const Choice& choice, const StudyResult& study,
-                                                             const Scenario& scenario) {
-  std::vector<const CaseResult*> cases = {&result_named(study, choice.chosen)};
-  for (const Choice::Other& other : choice.others) cases.push_back(&result_named(study, other.name));
-  std::vector<std::pair<std::string, std::string>> notes;
-  if (cases.size() > kMostCompared) return notes;
-  for (const CaseResult* fast : cases) {
-    const auto other = std::ranges::find_if(
-        cases, [&](const CaseResult* each) { return faster_on_slower_hardware(*fast, *each, scenario); });
-    if (other != cases.end()) notes.emplace_back(fast->name, withheld_note(*fast, **other));
-  }
-  return notes;
-}
-
 }  // namespace
 
 void withhold_chances(StudyResult& study, const Scenario& scenario) {
-  for (Choice& choice : study.choices) {
-    for (auto& [name, note] : order_notes(choice, study, scenario))
-      std::ranges::find(study.cases, name, &CaseResult::name)->notes.push_back(std::move(note));
-    withhold(choice, study, scenario);
-  }
+  for (Choice& choice : study.choices) withhold(choice, study, scenario);
   std::erase_if(study.choices, [](const Choice& choice) { return choice.others.empty(); });
 }
 

@@ -28,9 +28,10 @@ struct Choice {
 // no choice.
 std::vector<Choice> choices_of(const StudyResult& study);
 
-// Withholds the chance for two cases with one plan of which the faster one has the slower hardware: no chance is stated
-// for that order, and the faster case says why. It comes from what happens to run at once, which errors of parts say
-// nothing of, and a chance of 94 % for a broken NIC is an advice that nobody should follow.
+// Withholds the chance for two cases that ask for the same and of which the faster one has the slower hardware: no
+// chance is stated for that order, and a note of the faster case says why (study/notes/slower_hardware.h). It comes
+// from what happens to run at once or what a planner does, which errors of parts say nothing of, and a chance of 94 %
+// for a broken NIC is an advice that nobody should follow.
 void withhold_chances(StudyResult& study, const Scenario& scenario);
 
 }  // namespace shardsim

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "program/timeline/timeline_figures.h"
+#include "study/scenario/scenario.h"
 
 namespace shardsim {
 namespace {
@@ -129,6 +131,26 @@ bool is_slower_hardware(const ClusterSpec& slower, const ClusterSpec& other) {
     return spec;
   };
   return nameless(levelled) == nameless(other) && nameless(slower) != nameless(other);
+}
+
+const Case& case_named(const Scenario& scenario, const std::string& name) {
+  return *std::ranges::find(scenario.cases, name, &Case::name);
+}
+
+bool asks_the_same(const CaseResult& one, const CaseResult& other, const Scenario& scenario) {
+  const auto asked = [](const Case& item) {
+    return std::tie(item.workload, item.planner, item.plan_file, item.compute_model, item.memory_model, item.network,
+                    item.software, item.algorithms, item.overlap, item.load);
+  };
+  const auto shown = [](const CaseResult& item) {
+    return std::tie(item.workload, item.batch_per_gpu, item.world_size, item.placements);
+  };
+  return shown(one) == shown(other) || asked(case_named(scenario, one.name)) == asked(case_named(scenario, other.name));
+}
+
+bool is_faster_on_slower_hardware(const CaseResult& fast, const CaseResult& other, const Scenario& scenario) {
+  return fast.iteration_ms < other.iteration_ms && asks_the_same(fast, other, scenario) &&
+         is_slower_hardware(case_named(scenario, fast.name).cluster, case_named(scenario, other.name).cluster);
 }
 
 std::string overlap_sentence(const CaseResult& longer, const CaseResult& shorter) {

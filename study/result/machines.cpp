@@ -45,13 +45,6 @@ double chance_that_faster(const CaseResult& first, const CaseResult& second) {
   return difference_of(first_ms, first_interval, second_ms, second_interval).first_is_faster();
 }
 
-bool has_slower_hardware(const CaseResult& fast, const CaseResult& other, const Scenario& scenario) {
-  const auto cluster_of = [&](const CaseResult& item) -> const ClusterSpec& {
-    return std::ranges::find(scenario.cases, item.name, &Case::name)->cluster;
-  };
-  return fast.placements == other.placements && is_slower_hardware(cluster_of(fast), cluster_of(other));
-}
-
 }  // namespace
 
 std::vector<MachineOrder> machine_orders(const StudyResult& study, const Scenario& scenario) {
@@ -59,7 +52,9 @@ std::vector<MachineOrder> machine_orders(const StudyResult& study, const Scenari
   for (const auto& [workload, machines] : machines_by_workload(study)) {
     for (std::size_t i = 0; i + 1 < machines.size(); ++i) {
       const CaseResult &fast = *machines[i], &other = *machines[i + 1];
-      if (has_slower_hardware(fast, other, scenario)) continue;
+      const ClusterSpec &of_fast = case_named(scenario, fast.name).cluster,
+                        &of_other = case_named(scenario, other.name).cluster;
+      if (asks_the_same(fast, other, scenario) && is_slower_hardware(of_fast, of_other)) continue;
       orders.push_back({workload, fast.name, other.name, chance_that_faster(fast, other)});
     }
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "sim/memory/memory_profile.h"
+#include "study/notes/memory_notes.h"
 #include "study/run/case_result.h"
 #include "study/run/drawn_batches.h"
 
@@ -21,6 +23,18 @@ Why why_of(const PreparedCase& prepared, const SimulationResult& simulated) {
   return why_of(prepared.program(), prepared.cluster, simulated.path, named_times(simulated.timeline));
 }
 
+// A plan that runs out of memory has no iteration whose path could be shortened.
+std::vector<std::string> memory_notes(const PreparedCase& prepared, MemoryProfile profile) {
+  CaseResult result;
+  result.memory_profile = std::move(profile);
+  result.memory_capacity = prepared.cluster.memory_per_rank().count;
+  return peak_note({prepared.item, &prepared, &result});
+}
+
+std::vector<std::string> memory_notes(const PreparedCase& prepared, const Timeline& timeline) {
+  return memory_notes(prepared, memory_profile(prepared.program(), timeline, prepared.plan, prepared.item.workload));
+}
+
 // SimGrid allows one engine in a process, and this process has had it.
 std::optional<Help> help_where_possible(const Case& item, const Why& why, const Resimulate& simulate) {
   if (!runs_once(item.network)) return help_for(item, why, simulate);
@@ -34,7 +48,7 @@ std::optional<Help> help_where_possible(const Case& item, const Why& why, const 
 
 ExplainedCase explained_plain(const PreparedCase& prepared, bool with_help) {
   SimulationResult simulated = simulate_case(prepared, *prepared.network());
-  ExplainedCase explained{why_of(prepared, simulated), std::nullopt};
+  ExplainedCase explained{why_of(prepared, simulated), std::nullopt, memory_notes(prepared, simulated.timeline)};
   if (with_help)
     explained.help =
         help_where_possible(prepared.item, explained.why, resimulation_of(prepared, std::move(simulated.path)));
@@ -44,7 +58,7 @@ ExplainedCase explained_plain(const PreparedCase& prepared, bool with_help) {
 // Elasticities are those of the mean iteration.
 ExplainedCase explained_drawn(const PreparedCase& prepared, bool with_help) {
   const DrawnSimulation drawn = simulate_drawn(prepared, false);
-  ExplainedCase explained{why_of(prepared, drawn.nearest), std::nullopt};
+  ExplainedCase explained{why_of(prepared, drawn.nearest), std::nullopt, memory_notes(prepared, drawn.memory)};
   explained.why.left_out.push_back(kept_iteration_text(drawn.figures, explained.why.iteration_ms));
   const Resimulate simulate = [&prepared](const ChangedCase& changed) {
     const PreparedCase other = prepared.with_case(changed.item);
@@ -77,7 +91,8 @@ ExplainedCase explained_job(const std::vector<PreparedCase>& jobs, std::size_t o
     return std::move(simulated_side_by_side(group, changed.edit)[own]);
   };
   const JobSimulation as_it_is = simulated({jobs[own].item, {}, false, 1});
-  ExplainedCase explained{why_of(jobs[own], as_it_is.simulation), std::nullopt};
+  ExplainedCase explained{why_of(jobs[own], as_it_is.simulation), std::nullopt,
+                          memory_notes(jobs[own], as_it_is.simulation.timeline)};
   explained.why.left_out.push_back(
       shared_fabric_text(as_it_is.measured, as_it_is.simulation.timeline.iteration_ms, explained.why.iteration_ms));
   const Resimulate simulate = [&simulated](const ChangedCase& changed) {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "study/planning/prepared_case.h"
 #include "study/why/help.h"
@@ -11,7 +13,8 @@ namespace shardsim {
 // The answer of `shardsim why` for a case.
 struct ExplainedCase {
   Why why;
-  std::optional<Help> help;  // where it was asked for
+  std::optional<Help> help;        // where it was asked for
+  std::vector<std::string> notes;  // that `run` has on the peak of its memory
 };
 
 // One case of a scenario, simulated in this process; a job beside the others of its fabric. `with_help`: what would

@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "study/confidence/iteration_judge.h"
+#include "study/notes/slower_hardware.h"
 #include "study/result/cross_check.h"
 #include "study/result/result_fields.h"
 #include "study/run/case_result.h"
@@ -213,6 +214,7 @@ void compare_cases(StudyResult& study, const Scenario& scenario) {
   }
   study.choices = choices_of(study);
   withhold_chances(study, scenario);
+  add_slower_hardware_notes(study, scenario);
   study.machines = machine_orders(study, scenario);
   if (scenario.cross_check) study.cross_checks = cross_checks(study, scenario.cross_check->worst);
 }

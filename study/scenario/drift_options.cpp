@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "base/tree/long_time.h"
 #include "base/tree/map_reader.h"
 #include "plan/planner.h"
 
@@ -63,7 +64,7 @@ DriftOptions read_drift(const Tree& map) {
     }
   }
   if (reader.has("iterations_per_day")) options.iterations_per_day = reader.count("iterations_per_day");
-  options.pause = reader.time("pause", Seconds{});
+  options.pause = reader.get("pause", long_time_leaf(), std::optional(Seconds{}));
   reader.finish();
   if (options.rotation == 0 && options.growth == 0 && options.batch == 0 && options.exponent == 0) {
     throw input_error(map.place, "'drift' states no change", "Write rotation, exponent, growth or batch");

@@ -118,7 +118,7 @@ class KeptPlan::Store {
     options.known = shares_for(item.workload.tables);
     options.row_draw = draw;
     std::optional<RowDraws> draws;
-    if (!draw) draws.emplace(plan_, item.workload, cluster.world_size(), options);
+    if (!draw) draws.emplace(plan_, item.workload, cluster, options);
     if (draws) options = draws->placed(std::move(options));
     Program program = lower(plan_, item.workload, cluster, options);
     const double bytes = bytes_of(program);

@@ -484,4 +484,5 @@ if [ -e /dev/full ]; then
     check "'$arguments' to a full device says so: $(cat streams/err)" grep -q '^error: .*standard output' streams/err
   done
 fi
+refuse 2 "argument --set: unknown option. 'shardsim check' takes files alone" check good.yaml --set seed=1
 finish 250

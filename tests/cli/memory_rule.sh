@@ -46,5 +46,13 @@ scenario room.yaml '{name: paper}' "480 MiB"
 all_say rows.yaml true  # a limit for rows, which they keep
 all_say counted.yaml false
 all_say room.yaml true
+for file in counted.yaml room.yaml; do
+  run why "$file" --path-only --json
+  cp streams/err why.err
+  run run "$file" -q -o "why_$file"
+  check "$file: why says of the peak what run says" [ "$(grep -c 'simulated peak' why.err)" -eq \
+    "$(jq '[.cases[0].notes[] | select(test("simulated peak"))] | length' "why_$file/result.json")" ]
+done
+check "... where it is too much" [ "$(jq '[.cases[0].notes[] | select(test("simulated peak"))] | length' why_counted.yaml/result.json)" -eq 1 ]
 
 finish 14

@@ -105,7 +105,7 @@ struct GpuSpec {
     map.usual("0.894 x `hbm_bandwidth`")
         .take("copy_bandwidth", copy_bandwidth,
               "the rate that a copy reaches, counting bytes read plus bytes written (published for an A100: 1391 of "
-              "1555 GB/s)");
+              "1555 GB/s). `gpu_kernels` has a measured one for each product, see below");
     if (map.reading()) take_usual_chip();
     map.usual("by model; else 0 B").take("l2", l2, "size of the L2 cache; only `gpu_kernels` uses it, see below");
     map.usual("by model; else `copy_bandwidth`").take("l2_bandwidth", l2_bandwidth, "its rate, likewise");
@@ -156,8 +156,10 @@ struct HostSpec {
              "memory of a node that rows with the kernels `fused_uvm` and `fused_uvm_caching` may take; a plan that "
              "needs more ends with exit code 3. Without this key it is not checked");
     map.usual("51 GiB/s")
-        .take("memory_bandwidth", memory_bandwidth,
-              "TorchRec's planner uses it for tables that are computed on the host");
+        .take(
+            "memory_bandwidth", memory_bandwidth,
+            "TorchRec's planner uses it for tables that are computed on the host; no simulated time depends on it, and "
+            "a note says so if another value is stated");
     map.usual("the PCIe rate")
         .take("gpu_link_bandwidth", gpu_link_bandwidth, "the rate between a GPU and the memory of the host");
     map.take("time_factor", time_factor, factor_leaf(100),

@@ -216,6 +216,9 @@ GpuConstants with_stated(GpuConstants constants, const GpuSpec& gpu) {
   // The rate of an unknown product's L2 follows from that of copies when a file is read, and stays where copies change
   // later.
   const bool l2_follows = gpu.l2_bandwidth == usual_gpu_beside_copies(gpu).l2_bandwidth;
+  // Copies reach the same part of another rate of the data sheet.
+  constants.copy_bandwidth =
+      (gpu.hbm_bandwidth.bytes_per_second / constants.hbm_bandwidth.bytes_per_second) * constants.copy_bandwidth;
   if (gpu.copy_bandwidth != usual.copy_bandwidth) constants.copy_bandwidth = gpu.copy_bandwidth;
   if (gpu.l2 != usual.l2) constants.l2 = gpu.l2;
   if (gpu.l2_bandwidth != usual.l2_bandwidth && !l2_follows) constants.gather_l2 = gpu.l2_bandwidth;

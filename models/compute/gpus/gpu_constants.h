@@ -72,7 +72,8 @@ GpuTable read_gpu_table(const std::string& path, GpuTable base = {});
 GpuTable gpu_table_from_tree(const Tree& tree, GpuTable base);
 
 // The constants with what the file of a cluster says otherwise than by default: its copy rate, L2, SMs, issue rate and
-// kernel start go before the table, and its rates of products always do.
+// kernel start go before the table, and its rates of products always do. Where it states no copy rate, that of the
+// table follows the cluster's rate of the data sheet in proportion.
 GpuConstants with_stated(GpuConstants constants, const GpuSpec& gpu);
 
 // The GPU as a cluster that states the data sheet alone has it; the other way round.

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "base/tree/long_time.h"
 
 namespace shardsim::torchrec {
 namespace {
@@ -256,7 +257,7 @@ PlannerOptions read_planner_options(MapReader& reader) {
   run.estimate = read_estimate_settings(reader);
   run.max_grid_proposals = count_at_most(reader, "max_proposals", 10000, 10'000'000);
   run.bins_per_device = count_at_most(reader, "bins_per_device", 100, 10000);
-  if (reader.has("timeout")) run.timeout_seconds = reader.time("timeout").value;
+  if (reader.has("timeout")) run.timeout_seconds = reader.get("timeout", long_time_leaf()).value;
   run.count_plans = false;
   refuse_idle(reader, "max_proposals", among(run.proposers, ProposerKind::grid_search), "the proposer grid_search");
   refuse_idle(reader, "bins_per_device", among(run.proposers, ProposerKind::dynamic_programming),

@@ -91,4 +91,20 @@ TEST_CASE("a plan that fits for all days and never pays to replace is said to be
   CHECK_FALSE(has(text, "Keeping the plan"));
 }
 
+TEST_CASE("a chance that falls although the gap grows is explained by what the two plans wait for") {
+  DriftResult result = aging(3);
+  for (DriftDay& day : result.days) {
+    day.best_ms = 10;
+    day.frozen_ms = 10 + 0.1 * day.day;
+    day.unlike = 0.04;
+  }
+  CHECK_FALSE(has(resharding_text(result, pause_of(50, 3)), "the chance falls"));
+  result.days[2].chance = result.days[3].chance = 0.654;
+  result.days[2].unlike = result.days[3].unlike = 0.52;
+  CHECK(has(resharding_text(result, pause_of(50, 3)),
+            "On day 2 the chance falls from 90.0 to 65.4 %, although the gap grows: the slowest path through the kept "
+            "plan leads over other kinds of work than that through the best plan from then on (52 % of an iteration, 4 "
+            "% the day before)"));
+}
+
 }  // namespace shardsim::resharding_test

@@ -49,6 +49,18 @@ TEST_CASE("where the cases of a workload differ in cluster and size, its heading
   CHECK(holds(table, ": 8 to 32 GPUs, batch 4,096 to 16,384 per GPU"));
 }
 
+TEST_CASE("no speed is told against a case whose plan does not fit in memory") {
+  StudyResult study = sample::twelve_cases();
+  CaseResult& slowest = study.cases[0];
+  REQUIRE(slowest.name == "rm1/row_wise");
+  slowest.memory_per_rank[0] = slowest.memory_capacity + 1;
+  const std::string table = result_table(study, 100, false);
+  CHECK(holds(join(split(table, '\n'), " "), "slowest case of the workload that fits"));
+  CHECK(holds(table, "  flexshard_3tier         226.0            -    579,965  1.12x"));  // against 254 ms
+  for (CaseResult& item : study.cases) item.relative_to = item.workload == "rm1" ? slowest.name : "";
+  CHECK_FALSE(holds(result_table(study, 100, false), "579,965  1."));
+}
+
 TEST_CASE("a case shows iteration, rate, gain, memory and limit") {
   // 131,072 samples in 226 ms are 579,965 per second (FlexShard, end to end).
   StudyResult study = sample::twelve_cases();

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/tree/yaml.h"
 #include "tests/base/error_text.h"
+#include "topology/spec/gpu_models.h"
 
 namespace shardsim::gpu_constants_test {
 namespace {
@@ -104,6 +105,17 @@ TEST_CASE("what a cluster file says of its GPU otherwise than by default goes be
   CHECK(stated.kernel_fixed.value == 17e-6);
   CHECK(stated.l2.count == 1 << 20);
   CHECK(stated.gather_l2 == a100.gather_l2);
+}
+
+TEST_CASE("copies keep their part of the data sheet's rate where a cluster states another one") {
+  const GpuConstants h100 = *shipped_gpu_table().find("H100-SXM5-80GB");
+  GpuSpec spec = spec_of(h100);
+  spec.hbm_bandwidth = {0.5 * h100.hbm_bandwidth.bytes_per_second};
+  spec.copy_bandwidth = usual_gpu(spec).copy_bandwidth;  // as a file without one is read
+  CHECK(with_stated(h100, spec).copy_bandwidth.bytes_per_second ==
+        doctest::Approx(0.5 * h100.copy_bandwidth.bytes_per_second));
+  spec.copy_bandwidth = {1000e9};
+  CHECK(with_stated(h100, spec).copy_bandwidth.bytes_per_second == 1000e9);
 }
 
 TEST_CASE("the L2 of a product without defaults is stated by its own key alone, whatever copies do") {

@@ -1,0 +1,100 @@
+// Notes on keys that the case states and that what it is simulated with does not read.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "models/software/software.h"
+#include "study/notes/notes.h"
+#include "topology/spec/gpu_models.h"
+
+namespace shardsim {
+namespace {
+
+bool takes_kernel_table(const Case& item) {
+  return compute_model_name(item.compute_model) == "gpu_kernels";
+}
+
+std::string has_no_effect(const std::vector<std::string>& keys, const std::string& of) {
+  return fmt::format("{} of '{}' {} no effect", join(keys), of, keys.size() == 1 ? "has" : "have");
+}
+
+// Rates of kernels that the compute model roofline reads, and gpu_kernels takes from its own table.
+std::vector<std::string> roofline_keys(const GpuSpec& gpu) {
+  const GpuSpec usual = usual_gpu(gpu);
+  std::vector<std::string> keys;
+  if (gpu.flops_efficiency != usual.flops_efficiency) keys.emplace_back("gpu.flops_efficiency");
+  if (gpu.sort_per_lookup != usual.sort_per_lookup) keys.emplace_back("gpu.sort_per_lookup");
+  if (gpu.sorted_update_kernels != usual.sorted_update_kernels) keys.emplace_back("gpu.sorted_update_kernels");
+  if (gpu.sorted_update_efficiency != usual.sorted_update_efficiency) keys.emplace_back("gpu.sorted_update_efficiency");
+  return keys;
+}
+
+// Those of the software's keys about kernels that are not as its preset has them.
+std::vector<std::string> kernel_keys(const Software& software) {
+  const std::vector<Software>& presets = shipped_software().presets;
+  const auto preset = std::ranges::find(presets, software.name, &Software::name);
+  if (preset == presets.end()) return {};
+  std::vector<std::string> keys;
+  if (software.kernel_fixed != preset->kernel_fixed) keys.emplace_back("kernel_fixed");
+  if (software.in_situ != preset->in_situ) keys.emplace_back("in_situ");
+  if (software.update_factor != preset->update_factor) keys.emplace_back("update_factor");
+  return keys;
+}
+
+std::string roofline_keys_note(const Case& item) {
+  const std::vector<std::string> keys =
+      takes_kernel_table(item) ? roofline_keys(item.cluster.gpu) : std::vector<std::string>{};
+  if (keys.empty()) return "";
+  const char* const owner = item.software ? "software" : "compute_model";
+  return fmt::format(
+      "{}: the compute model gpu_kernels has rates of kernels in a table of its own. Set {}.in_situ for products and "
+      "{}.update_factor for updates, name a table as compute_model.file, or take the compute model roofline.",
+      has_no_effect(keys, item.cluster.name), owner, owner);
+}
+
+std::string kernel_start_note(const Case& item) {
+  const GpuSpec& gpu = item.cluster.gpu;
+  const bool stated = gpu.kernel_overhead != usual_gpu(gpu).kernel_overhead;
+  if (!stated || !item.software || !takes_kernel_table(item)) return "";
+  return fmt::format("{}: the software states the start of a kernel. Set software.kernel_fixed.",
+                     has_no_effect({"gpu.kernel_overhead"}, item.cluster.name));
+}
+
+std::string software_kernels_note(const Case& item) {
+  if (!item.software || takes_kernel_table(item)) return "";
+  const std::vector<std::string> keys = kernel_keys(*item.software);
+  if (keys.empty()) return "";
+  return fmt::format(
+      "{}: the compute model {} does not read the software's kernels. Take the compute model gpu_kernels, or set "
+      "cluster.gpu.kernel_overhead, flops_efficiency and sorted_update_efficiency.",
+      has_no_effect(keys, item.software->name), compute_model_name(item.compute_model));
+}
+
+// Memory behind the link to a GPU is as fast as the link, whatever its own rate is.
+std::string host_memory_rate_note(const Case& item) {
+  if (item.cluster.host.memory_bandwidth == HostSpec{}.memory_bandwidth) return "";
+  return fmt::format(
+      "{} on times: rows in host memory come at the rate of the link, host.gpu_link_bandwidth. TorchRec's planner "
+      "alone "
+      "reads it.",
+      has_no_effect({"host.memory_bandwidth"}, item.cluster.name));
+}
+
+std::string host_factor_note(const Case& item) {
+  if (item.cluster.host.time_factor == 1 || item.software) return "";
+  return fmt::format(
+      "{}: without 'software' no host is simulated. Write software: NAME (see 'shardsim list software').",
+      has_no_effect({"host.time_factor"}, item.cluster.name));
+}
+
+}  // namespace
+
+Notes idle_keys_note(const Known& known) {
+  const Case& item = known.item;
+  return {roofline_keys_note(item), kernel_start_note(item), software_kernels_note(item), host_memory_rate_note(item),
+          host_factor_note(item)};
+}
+
+}  // namespace shardsim

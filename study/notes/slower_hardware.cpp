@@ -1,0 +1,87 @@
+#include "study/notes/slower_hardware.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "study/result/result.h"
+#include "study/scenario/scenario.h"
+
+namespace shardsim {
+namespace {
+
+constexpr double kTellingLead = 1e-4;     // of an iteration
+constexpr std::size_t kMostBeaten = 3;    // that a case beats
+constexpr std::size_t kMostRivals = 256;  // cases, pair by pair
+
+// A case beside all others that ask for the same.
+struct Rivalry {
+  const CaseResult* result = nullptr;
+  TimeOnHardware time;
+  std::vector<const CaseResult*> rivals;
+  std::vector<TimeOnHardware> times;  // of these
+};
+
+Rivalry rivalry_of(const CaseResult& result, const StudyResult& study, const Scenario& scenario) {
+  const auto time_of = [&](const CaseResult& of) {
+    return TimeOnHardware{of.name, &case_named(scenario, of.name).cluster, of.iteration_ms};
+  };
+  Rivalry all{&result, time_of(result), {}, {}};
+  for (const CaseResult& other : study.cases) {
+    if (&other == &result || !asks_the_same(result, other, scenario)) continue;
+    all.rivals.push_back(&other);
+    all.times.push_back(time_of(other));
+  }
+  return all;
+}
+
+// `slowest`: of those that it beats.
+std::string why_faster(const CaseResult& fast, const CaseResult& slowest) {
+  if (fast.placements != slowest.placements)
+    return fmt::format(
+        "Its plan is another one than that of {}, which planned for its own cluster: 'plan: {{file: FILE}}' gives both "
+        "the same.",
+        slowest.name);
+  return overlap_sentence(slowest, fast);
+}
+
+std::string order_note(const Rivalry& fast, const std::vector<std::size_t>& beaten) {
+  const std::string why = why_faster(*fast.result, *fast.rivals[beaten.front()]);
+  return fmt::format(
+      "{}. {}{}No probability is stated for that order: it follows from what happens to run at once, from what NCCL "
+      "chooses, or from what the planner does.",
+      beaten_text(fast.time, fast.times, beaten), why, why.empty() ? "" : " ");
+}
+
+}  // namespace
+
+std::vector<std::size_t> beaten_on_better_hardware(const TimeOnHardware& fast,
+                                                   const std::vector<TimeOnHardware>& others) {
+  std::vector<std::size_t> beaten;
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    if (fast.ms < others[i].ms * (1 - kTellingLead) && is_slower_hardware(*fast.cluster, *others[i].cluster))
+      beaten.push_back(i);
+  }
+  std::ranges::stable_sort(beaten, std::greater{}, [&](std::size_t i) { return others[i].ms; });
+  return beaten;
+}
+
+std::string beaten_text(const TimeOnHardware& fast, const std::vector<TimeOnHardware>& others,
+                        const std::vector<std::size_t>& beaten) {
+  std::vector<std::string> texts;
+  for (const std::size_t i : beaten)
+    texts.push_back(fmt::format("{:.2g} % faster than {}", 100 * (others[i].ms / fast.ms - 1), others[i].name));
+  return fmt::format("It is {}, although nothing of its cluster is faster", first_names(texts, kMostBeaten));
+}
+
+void add_slower_hardware_notes(StudyResult& study, const Scenario& scenario) {
+  if (study.cases.size() > kMostRivals) return;
+  for (CaseResult& item : study.cases) {
+    const Rivalry all = rivalry_of(item, study, scenario);
+    const std::vector<std::size_t> beaten = beaten_on_better_hardware(all.time, all.times);
+    if (!beaten.empty()) item.notes.push_back(order_note(all, beaten));
+  }
+}
+
+}  // namespace shardsim

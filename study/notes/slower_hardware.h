@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "study/result/hardware.h"
+
+namespace shardsim {
+
+struct Scenario;
+struct StudyResult;
+
+// A time on a cluster, beside others of the same question.
+struct TimeOnHardware {
+  std::string name;  // as a sentence has it
+  const ClusterSpec* cluster = nullptr;
+  double ms = 0;
+};
+
+// The numbers of those of `others` that `fast` beats by a telling part although nothing of its hardware is faster, the
+// slowest first.
+std::vector<std::size_t> beaten_on_better_hardware(const TimeOnHardware& fast,
+                                                   const std::vector<TimeOnHardware>& others);
+
+// "It is 2.4 % faster than A and 1.1 % faster than B and 2 more, although nothing of its cluster is faster": of
+// `beaten`, as above and not empty, three by name.
+std::string beaten_text(const TimeOnHardware& fast, const std::vector<TimeOnHardware>& others,
+                        const std::vector<std::size_t>& beaten);
+
+// Adds a note to every case that is faster on slower hardware than cases that ask for the same, or have the same plan.
+// `study`: of that scenario, with the `why` of its cases.
+void add_slower_hardware_notes(StudyResult& study, const Scenario& scenario);
+
+}  // namespace shardsim

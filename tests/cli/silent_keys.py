@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""No key of a cluster, a workload or a software is read and silently changes nothing.
+
+Every numeric key that the schemas know is given another value, in cases that have a use for most of them. Then the result
+changes, or the value is refused, or a note names the key; what is left stands below with its reason.
+Usage: silent_keys.py SHARDSIM SOURCE_DIR
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+SHARDSIM = pathlib.Path(sys.argv[1]).resolve()
+
+SCENARIO = """
+schema: shardsim.scenario/1
+cluster: {base: dgx_h100, nodes: 2, host: {memory: "1 TiB"}}
+workload:
+  schema: shardsim.workload/1
+  name: w
+  batch_per_gpu: 2048
+  optimizer: {name: rowwise_adagrad}
+  pipeline: sparse_dist
+  dense:
+    precision: bf16
+    interaction: {kind: dcn, layers: 2, rank: 64}
+    layers: [{name: bottom, in: 13, out: 512}, {name: top, in: 1024, out: 1024}]
+  tables:
+    - {name: a, rows: 1000000, dim: 64, kind: pooled, pooling_factor: 10, access: {family: zipf, s: 1}}
+    - {name: b, rows: 2000000, dim: 64, kind: sequence, average_length: 20, access: {family: zipf, s: 1}}
+    - {name: c, rows: 3000, dim: 64, kind: pooled, pooling_factor: 2}
+    - {name: d, rows: 3000000, dim: 64, kind: pooled, pooling_factor: 4}
+    - {name: e, rows: 3000000, dim: 64, kind: pooled, pooling_factor: 4}
+planner: {name: torchrec}
+constraints:
+  a: {sharding_types: [row_wise]}
+  b: {sharding_types: [row_wise]}
+  c: {sharding_types: [data_parallel]}
+  d: {sharding_types: [table_wise], compute_kernels: [fused_uvm]}
+  e: {sharding_types: [table_row_wise]}
+memory_model: {name: torchrec}
+"""
+
+CASES = {
+    "kernels": ["compute_model.name=gpu_kernels"],
+    "roofline": ["compute_model.name=roofline"],
+    "compiled": ["compute_model.name=gpu_kernels", "software=torchrec_compiled"],
+    "eager": ["compute_model.name=roofline", "software=torchrec_eager"],
+}
+
+CLUSTER = {
+    "gpu.hbm": "40 GiB", "gpu.reserved": "1 GiB", "gpu.hbm_bandwidth": "1000 GB/s", "gpu.copy_bandwidth": "1000 GB/s",
+    "gpu.l2": "5 MiB", "gpu.l2_bandwidth": "9000 GB/s", "gpu.sm_count": "40", "gpu.flops.bf16": "100 TFLOP/s",
+    "gpu.flops_efficiency": "0.1", "gpu.kernel_overhead": "40 us", "gpu.launch_overhead": "90 us",
+    "gpu.lookups_per_ns": "0.1", "gpu.sort_per_lookup": "9 ns", "gpu.sorted_update_kernels": "400",
+    "gpu.sorted_update_efficiency": "0.01", "gpu.overlap_slowdown": "0.5", "gpu.stream_sharing": "0.9",
+    "gpu.count": "4", "host.memory": "2 GiB", "host.memory_bandwidth": "10 GB/s", "host.gpu_link_bandwidth": "1 GB/s",
+    "host.time_factor": "5", "pcie.generation": "3", "pcie.lanes": "4", "pcie.latency": "90 us",
+    "pcie.cpu.sockets": "1", "pcie.cpu.link": "5 GB/s", "nics.rate": "100 Gbit/s", "nics.latency": "200 us",
+    "nics.per_gpu": "2", "nics.shared_by": "2", "nics.per_node": "4", "nvlink.links_per_gpu": "6",
+    "nvlink.per_link": "2 GB/s", "nvlink.per_link_effective": "2 GB/s", "nvlink.latency": "200 us",
+    "nvlink.domain": "16", "nvlink.nvb_efficiency": "0.3", "fabric.nodes_per_leaf": "1",
+    "fabric.oversubscription": "8", "fabric.latency": "200 us", "p2p.channel_rate": "0.2 GB/s",
+    "p2p.channels_per_peer": "1", "overheads.launch_overhead": "3 ms", "cost_per_gpu_hour": "2", "nodes": "3",
+}
+OVERHEADS = {"start": "5 ms", "per_remote_peer": "900 us", "efficiency": "0.01", "fill": "5 ms", "latency_share": "3",
+             "nic_efficiency": "0.01", "nic_rate": "1 GB/s"}
+for kind in ("all_gather", "all_reduce", "all_to_all", "reduce_scatter"):
+    for key, value in OVERHEADS.items():
+        CLUSTER[f"overheads.{kind}.across_nodes.{key}"] = value
+WORKLOAD = {
+    "batch_per_gpu": "1024", "id_bytes": "4", "dense.interaction.layers": "5", "dense.interaction.rank": "900",
+    "tables.a.rows": "4000000", "tables.a.dim": "128", "tables.a.pooling_factor": "40", "tables.a.access.s": "0.5",
+    "tables.b.average_length": "50",
+}
+SOFTWARE = {
+    "launch": "2 ms", "send_receive": "2 ms", "launch_in_start": "1 us", "graph_launch": "90 ms", "graph_node": "9 ms",
+    "operator_forward": "9 ms", "operator_backward": "9 ms", "module_dist": "90 ms", "module_call": "90 ms",
+    "module_output": "90 ms", "module_backward": "90 ms", "per_feature": "9 ms", "per_table": "90 ms",
+    "per_sample": "300 us", "fixed": "400 ms", "optimizer_sgd": "90 ms", "optimizer_adagrad": "90 ms",
+    "optimizer_adam": "90 ms", "kernel_fixed": "2 ms", "in_situ": "0.01", "update_factor": "90", "attention_share": "0.1",
+    "stream_sharing": "9",
+}
+
+# Keys that this case has no use for, by what it would need. They are read: no note could say that they do nothing.
+EXPECTED = {
+    "cluster.cost_per_gpu_hour": "a price: no time depends on it",
+    "cluster.pcie.cpu.sockets": "no traffic crosses sockets: NVLink and NICs on the GPUs' switches carry all",
+    "cluster.pcie.cpu.link": "the same",
+    "cluster.fabric.nodes_per_leaf": "the fabric is not oversubscribed",
+    "cluster.overheads.reduce_scatter.across_nodes": "partial sums are added within nodes and by all ranks",
+    "cluster.overheads.all_gather.across_nodes": "the same",
+    "software.graph_launch": "torchrec_eager has no CUDA graph",
+    "software.graph_node": "the same",
+    "software.operator_forward": "torchrec_compiled has the operators in its graph",
+    "software.operator_backward": "the same",
+    "software.launch": "torchrec_compiled has all launches in its graph and in the times of its modules",
+    "software.send_receive": "module_dist and module_output hold the launches of their exchanges",
+    "software.launch_in_start": "no all_to_all stays within a node",
+    "software.attention_share": "no layer is attention",
+    "software.stream_sharing": "nothing computes beside something else",
+    "cluster.gpu.stream_sharing": "the same",
+    "software.optimizer_adagrad": "torchrec_compiled has the optimizer in its graph",
+    "software.optimizer_sgd": "the optimizer is Adagrad",
+    "software.optimizer_adam": "the same",
+}
+
+# Numeric keys of the schemas that are given no value here.
+UNTRIED = {"gpu.flops", "faults", "graph", "held_out", "holds_for", "nvb_holds_for"}
+
+
+def run(folder, settings):
+    out = folder / f"out_{abs(hash(tuple(settings)))}"
+    arguments = [part for setting in settings for part in ("--set", setting)]
+    done = subprocess.run([SHARDSIM, "run", folder / "case.yaml", "-q", "-j", "1", "--force", "-o", out, *arguments],
+                          capture_output=True, text=True)
+    if done.returncode:
+        return None, [done.stderr]
+    case = json.loads((out / "result.json").read_text())["cases"][0]
+    return {key: case.get(key) for key in ("iteration_ms", "memory", "estimate", "samples_per_s", "interval")}, case["notes"]
+
+
+def verdict(folder, base, usual, path, value):
+    """Empty where something tells that the value was read, or that it does nothing."""
+    result, notes = run(folder, [*base, f"{path}={value}"])
+    if result is None or result != usual:
+        return ""
+    key = path.split(".", 1)[1]
+    if any(key in note or path in note for note in notes) or path.split(".")[-1] in " ".join(notes):
+        return ""
+    if any(path == known or path.startswith(known + ".") for known in EXPECTED):
+        return ""
+    return f"{path}={value}"
+
+
+def numeric_keys(schema, definition):
+    """The keys of a map of the schema whose values are numbers or have units."""
+    numbers = ("count", "time", "rate", "size", "number", "share", "efficiency", "nic_efficiency")
+    names = []
+    for key, value in schema["$defs"][definition]["properties"].items():
+        form = value.get("$ref", "").split("/")[-1].removesuffix("_or_sourced").rstrip("_0123456789")
+        if form in numbers:
+            names.append(key)
+    return names
+
+
+def untested():
+    """Keys of the schema of clusters that no table above has."""
+    schema = json.loads(subprocess.run([SHARDSIM, "schema", "cluster"], capture_output=True, text=True, check=True).stdout)
+    missing = []
+    for part in ("gpu", "host", "nics", "nvlink", "pcie", "fabric", "p2p"):
+        if part in schema["$defs"]:
+            missing += [f"{part}.{key}" for key in numeric_keys(schema, part)
+                        if f"{part}.{key}" not in CLUSTER and key not in UNTRIED]
+    return missing
+
+
+def main():
+    faults = [f"{key} of a cluster is not tried" for key in untested()]
+    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(2) as pool:
+        folder = pathlib.Path(name)
+        (folder / "case.yaml").write_text(SCENARIO)
+        for case, base in CASES.items():
+            usual, notes = run(folder, base)
+            if usual is None:
+                sys.exit(f"the case {case} cannot be run: {notes[0]}")
+            keys = {f"cluster.{key}": value for key, value in CLUSTER.items()}
+            keys |= {f"workload.{key}": value for key, value in WORKLOAD.items()}
+            if any(setting.startswith("software") for setting in base):
+                keys |= {f"software.{key}": value for key, value in SOFTWARE.items()}
+            told = pool.map(lambda item: verdict(folder, base, usual, *item), keys.items())
+            faults += [f"{case}: {fault} changes nothing, and no note says so" for fault in told if fault]
+    print("\n".join(faults) or "every key changes the result, is refused, or has a note")
+    sys.exit(bool(faults))
+
+
+main()

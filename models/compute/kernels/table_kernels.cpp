@@ -38,6 +38,9 @@ struct Call {
   double some_waits(double one) const { return 1 - std::pow(1 - one, kWarp / lanes); }
 };
 
+// A multiple of all lines and alignments: where tables lie beyond it changes nothing.
+constexpr std::int64_t kFarthestAlignment = 1024;
+
 std::int64_t whole(double bytes) {
   return static_cast<std::int64_t>(bytes);
 }
@@ -48,10 +51,11 @@ std::int64_t bytes_of_vector(const TableWork& table) {
 
 // Walks over the tables of a call as they lie in memory and in the vectors of a sample.
 struct Offsets {
-  std::int64_t rows = 0, vector = 0;  // bytes before the table's
+  std::int64_t rows = 0, vector = 0;  // bytes before the table's; of rows what is left beyond kFarthestAlignment
 
   void pass(const TableWork& table, int alignment) {
-    rows += (whole(table.rows * table.row_bytes) + alignment - 1) / alignment * alignment;
+    const std::int64_t bytes = whole(std::fmod(table.rows * table.row_bytes, kFarthestAlignment));
+    rows = (rows + (bytes + alignment - 1) / alignment * alignment) % kFarthestAlignment;
     vector += bytes_of_vector(table);
   }
 };

@@ -24,19 +24,37 @@ constexpr std::int64_t kCallStart = 50'000;   // and for every further call: an 
 constexpr std::int64_t kCopied = std::int64_t{1} << 30;
 constexpr double kUsable = 0.8;  // of the free memory: sorting takes some beside what a point says
 
-// Two events on one stream.
-class Stopwatch {
+// The time between two events of a stream.
+class Span {
  public:
-  Stopwatch() {
-    cuda::check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream");
-    cuda::check(cudaEventCreate(&start_), "an event");
+  Span() {
+    cuda::check(cudaEventCreate(&begin_), "an event");
     cuda::check(cudaEventCreate(&end_), "an event");
   }
-  ~Stopwatch() {
+  ~Span() {
+    cudaEventDestroy(begin_);
     cudaEventDestroy(end_);
-    cudaEventDestroy(start_);
-    cudaStreamDestroy(stream_);
   }
+  Span(const Span&) = delete;
+  Span& operator=(const Span&) = delete;
+
+  void begin(cuda::Stream stream) const { cuda::check(cudaEventRecord(begin_, stream), "timing"); }
+  void end(cuda::Stream stream) const { cuda::check(cudaEventRecord(end_, stream), "timing"); }
+  double us() const {
+    float milliseconds = 0;
+    cuda::check(cudaEventElapsedTime(&milliseconds, begin_, end_), "timing");
+    return static_cast<double>(milliseconds) * 1e3;
+  }
+
+ private:
+  cudaEvent_t begin_ = nullptr, end_ = nullptr;
+};
+
+// A stream, and the time of what is launched on it.
+class Stopwatch {
+ public:
+  Stopwatch() { cuda::check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream"); }
+  ~Stopwatch() { cudaStreamDestroy(stream_); }
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
 
@@ -46,18 +64,16 @@ class Stopwatch {
   // Device time of what so many calls launch; the launches themselves are hidden behind a head start.
   double us(int calls, const std::function<void()>& call) {
     cuda::pass(kHeadStart + (calls - 1) * kCallStart, stream_);
-    cuda::check(cudaEventRecord(start_, stream_), "timing");
+    span_.begin(stream_);
     for (int i = 0; i < calls; ++i) call();
-    cuda::check(cudaEventRecord(end_, stream_), "timing");
+    span_.end(stream_);
     wait();
-    float milliseconds = 0;
-    cuda::check(cudaEventElapsedTime(&milliseconds, start_, end_), "timing");
-    return static_cast<double>(milliseconds) * 1e3;
+    return span_.us();
   }
 
  private:
   cudaStream_t stream_ = nullptr;
-  cudaEvent_t start_ = nullptr, end_ = nullptr;
+  Span span_;
 };
 
 DeviceFacts read_facts() {
@@ -86,32 +102,6 @@ DeviceFacts read_facts() {
                 {"pci_address", pci_address(0)}};
   return facts;
 }
-
-// The time between two events of a stream.
-class Span {
- public:
-  Span() {
-    cuda::check(cudaEventCreate(&begin_), "an event");
-    cuda::check(cudaEventCreate(&end_), "an event");
-  }
-  ~Span() {
-    cudaEventDestroy(begin_);
-    cudaEventDestroy(end_);
-  }
-  Span(const Span&) = delete;
-  Span& operator=(const Span&) = delete;
-
-  void begin(cuda::Stream stream) const { cuda::check(cudaEventRecord(begin_, stream), "timing"); }
-  void end(cuda::Stream stream) const { cuda::check(cudaEventRecord(end_, stream), "timing"); }
-  double us() const {
-    float milliseconds = 0;
-    cuda::check(cudaEventElapsedTime(&milliseconds, begin_, end_), "timing");
-    return static_cast<double>(milliseconds) * 1e3;
-  }
-
- private:
-  cudaEvent_t begin_ = nullptr, end_ = nullptr;
-};
 
 struct HalfSpans {
   Span lookup, update;

@@ -94,7 +94,7 @@ run_torch() {
 run_ncu() {
   local metrics=dram__bytes_read.sum,dram__bytes_write.sum,gpu__time_duration.sum
   command -v ncu > /dev/null || missing ncu "ncu is not in the PATH"
-  ncu --csv --metrics "$metrics" --clock-control none -k 'regex:pooled_lookup|gather_kernel|expand_bags|_runs_kernel|long_parts|pass_kernel' \
+  ncu --csv --metrics "$metrics" --clock-control none -k 'regex:pooled_lookup|gather_kernel|expand_bags|_runs_kernel|pass_kernel' \
     "$bench" --device cuda --grid probe --rounds 1 -q -o "$WORK/probe.json" > "$WORK/logs/ncu.csv" 2>&1
   if grep -q 'ERR_NVGPUCTRPERM' "$WORK/logs/ncu.csv"; then missing ncu "the driver lets only administrators read counters (ERR_NVGPUCTRPERM)"; fi
   grep -q 'dram__bytes_read' "$WORK/logs/ncu.csv" || missing ncu "ncu read no counter: $(last_line "$WORK/logs/ncu.csv")"

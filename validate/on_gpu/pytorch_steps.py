@@ -479,9 +479,11 @@ class Trace:
         events = [e for e in (content if isinstance(content, list) else content["traceEvents"]) if e.get("ph") == "X"]
         marks = [e for e in events if e.get("cat") == "user_annotation" and e["name"].startswith("ProfilerStep#")]
         self.steps = max(1, len(marks))
-        self.gpu = [e for e in events if e.get("cat") in GPU_EVENTS]
         self.launches = {e["args"]["correlation"]: e for e in events
                          if e.get("cat") in ("cuda_runtime", "cuda_driver") and "correlation" in e.get("args", {})}
+        # Kernels of the steps before may still run when recording begins: those that no step of the trace launched do not count.
+        steps = [(e["ts"], e["ts"] + e["dur"]) for e in marks]
+        self.gpu = [e for e in events if e.get("cat") in GPU_EVENTS and self.is_of(steps, e)]
         self.phases = sorted((e["ts"], e["ts"] + e["dur"], e["name"].strip("# ")) for e in events
                              if e.get("cat") == "user_annotation" and e["name"].startswith("## "))
         self.outermost = {}
@@ -489,6 +491,10 @@ class Trace:
             known = self.outermost.setdefault(e["tid"], [])
             if not known or e["ts"] >= known[-1][1]:
                 known.append((e["ts"], e["ts"] + e["dur"], e["name"]))
+
+    def is_of(self, steps, event):
+        launch = self.launches.get(event["args"].get("correlation"))
+        return launch is not None and any(first <= launch["ts"] < end for first, end in steps)
 
     @staticmethod
     def containing(spans, time):
@@ -543,13 +549,12 @@ def profiled(training, watch, name, traces):
         with profile(activities=activities, record_shapes=True, on_trace_ready=lambda made: made.export_chrome_trace(path),
                      schedule=schedule(wait=0, warmup=2, active=TRACED_STEPS, repeat=1)) as profiler:
             for number in range(2 + TRACED_STEPS):
-                if number == 2:
-                    watch.sync()
                 marks.append(watch.mark())
                 training.step()
                 if number + 1 == 2 + TRACED_STEPS:
                     marks.append(watch.mark())
-                    watch.sync()
+                if number in (1, 1 + TRACED_STEPS):
+                    watch.sync()  # before recording begins and ends
                 profiler.step()
         row = dict(watch.spread([watch.between(a, b) for a, b in zip(marks[2:], marks[3:])]), **Trace(path).facts())
         row["trace"], row["note"] = name, traces.add(name, path)

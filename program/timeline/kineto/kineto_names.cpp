@@ -25,10 +25,17 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// The kernel's own name, without its return type, its parameters and its template arguments.
+// The kernel's own name, without its return type, its parameters and its template arguments. The parentheses of an
+// anonymous namespace before it, as in most kernels of PyTorch, do not begin the parameters.
 std::string_view plain_name(std::string_view kernel) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
   if (kernel.starts_with("void ")) kernel.remove_prefix(5);
-  return kernel.substr(0, kernel.find_first_of("<("));
+  std::size_t end = kernel.find_first_of("<(");
+  while (end != std::string_view::npos && kernel.substr(end).starts_with(kAnonymous)) {
+    kernel.remove_prefix(end + kAnonymous.size());
+    end = kernel.find_first_of("<(");
+  }
+  return kernel.substr(0, end);
 }
 
 constexpr std::array<TraceElement, 9> kElements = {{{"fp32", "Float", "f32", 4},

@@ -201,6 +201,9 @@ TEST_CASE("kernels by their names") {
   CHECK(compute_class("void split_embedding_nobag_codegen_forward_unweighted_small_kernel<long>(int)") == "lookup");
   CHECK(compute_class("split_embedding_backward_codegen_adam_unweighted_kernel_cta_per_row_1") == "update");
   CHECK(compute_class("void EmbeddingBag_updateOutputKernel_sum_mean<float, long>(long)") == "lookup");
+  CHECK(compute_class(
+            "void at::native::(anonymous namespace)::EmbeddingBag_updateOutputKernel_sum_mean<float, long>(long)") ==
+        "lookup");
   CHECK(compute_class("void EmbeddingBag_accGradParametersKernel<float>()") == "update");
   CHECK(compute_class("void cub::DeviceRadixSortOnesweepKernel<embedding_forward>()") == "dense");
 }

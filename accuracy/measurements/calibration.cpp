@@ -295,7 +295,8 @@ std::string clause_of_bands(const std::vector<CollectiveCalibration>& collective
     texts.push_back(text(one.name() + " from 1 MiB", one.from_1mib));
   }
   std::erase(texts, "");
-  return join(texts);
+  constexpr std::size_t kMostTold = 3;
+  return first_names(texts, kMostTold);
 }
 
 }  // namespace

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "base/files.h"
+#include "models/compute/compute_model.h"
+#include "models/compute/gpus/gpu_constants.h"
 #include "study/confidence/iteration_judge.h"
 #include "study/notes/slower_hardware.h"
 #include "study/result/cross_check.h"
@@ -14,11 +17,21 @@
 namespace shardsim {
 namespace {
 
+// The constants that the compute model gpu_kernels has of the case's GPU; null with another model, and where a table of
+// the user's own is named.
+const GpuConstants* kernel_constants(const Case& item, const GpuTable& shipped) {
+  if (compute_model_name(item.compute_model) != "gpu_kernels" || item.compute_model.find("file") != nullptr)
+    return nullptr;
+  const Tree* const named = item.compute_model.find("gpu");
+  return shipped.find(named == nullptr ? item.cluster.gpu.model : named->scalar);
+}
+
 void collect_fitted(StudyResult& study, const Scenario& scenario) {
-  std::set<std::pair<std::string, std::string>> known;
+  const GpuTable gpus = shipped_gpu_table();
+  std::set<std::tuple<std::string, std::string, std::string>> known;  // a case may state another value than its preset
   const auto collect = [&](const std::string& owner, const std::vector<SourcedValue>& sources) {
     for (SourcedValue source : sources) {
-      if (!source.fitted || !known.emplace(owner, source.path).second) continue;
+      if (!source.fitted || !known.emplace(owner, source.path, source.value).second) continue;
       source.path = owner + ": " + source.path;
       study.fitted.push_back(source);
     }
@@ -27,6 +40,7 @@ void collect_fitted(StudyResult& study, const Scenario& scenario) {
     collect(item.cluster.name, item.cluster.sources);
     collect(item.workload.name, item.workload.sources);
     if (item.software) collect("software " + item.software->name, item.software->sources);
+    if (const GpuConstants* const gpu = kernel_constants(item, gpus)) collect("GPU " + gpu->name, gpu->sources);
   }
 }
 

@@ -60,8 +60,7 @@ Sheet kinds_sheet(const KernelJudgement& judgement) {
 }
 
 std::string role_of(const JudgedKernel& judged) {
-  if (judged.is_fitted) return "fitted";
-  return judged.assumed.empty() ? "predicted" : "predicted, GPU assumed";
+  return std::string(judged.is_fitted ? "fitted" : "predicted") + (judged.assumed.empty() ? "" : ", GPU assumed");
 }
 
 Sheet every_row(const KernelJudgement& judgement) {

@@ -68,8 +68,7 @@ PlacementLoad typical_load(const Placement& placement, const Case& item, const C
                            const std::shared_ptr<KnownShares>& known) {
   const LoweringOptions options{false, item.overlap, item.load, known};
   const Plan alone{{placement}};
-  return placement_load(placement, item.workload, cluster,
-                        with_placed_rows(options, alone, item.workload, cluster));
+  return placement_load(placement, item.workload, cluster, with_placed_rows(options, alone, item.workload, cluster));
 }
 
 // In a process of its own, for SimGrid allows one engine in each.
@@ -197,9 +196,8 @@ Program lowered_case(const Case& item, const Cluster& cluster, const Plan& plan,
 
 Program make_program(const Case& item, const Cluster& cluster, const Plan& plan, const Scenario& scenario,
                      bool observed_payload) {
-  return lowered_case(
-      item, cluster, plan, scenario,
-      with_placed_rows(lowering_options(item, observed_payload), plan, item.workload, cluster));
+  return lowered_case(item, cluster, plan, scenario,
+                      with_placed_rows(lowering_options(item, observed_payload), plan, item.workload, cluster));
 }
 
 PreparedCase::PreparedCase(const Scenario& of, const Case& one, Cluster on, Plan planned)

@@ -124,9 +124,9 @@ class DeviceLaws {
     guides_.upload(guides.data(), guides_.bytes());
   }
 
-  RowLaw of(int law) const {
+  IdLaw of(int law) const {
     const auto& [first, mass] = laws_.at(static_cast<std::size_t>(law));
-    return {stretches_.as<Stretch>() + first, guides_.as<std::uint32_t>() + law * (RowLaw::kGuides + 1), mass};
+    return {stretches_.as<Stretch>() + first, guides_.as<std::uint32_t>() + law * (IdLaw::kGuides + 1), mass};
   }
 
  private:

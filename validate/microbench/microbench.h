@@ -131,9 +131,10 @@ struct SweepSize {
 std::vector<BenchPoint> full_sweep(std::int64_t memory, std::uint64_t seed, const SweepSize& size = {});
 
 // The grid by which a GPU is known, the most useful points first: pooled lookups and updates of one table of 4 million
-// rows (dims 16 to 512, pooling 1 to 100, even and by Zipf's law, fp32 and fp16, every optimizer), and of 8 to 120 tables
-// in one call (batches of 512 to 65,536), gathers, sorts, products in four precisions, copies. `size`: full, small (to try a program) or probe (a few points of the full grid,
-// for a profiler). The caller asks whether a device can do a point, and has the memory. Errors: another size.
+// rows (dims 16 to 512, pooling 1 to 100, even and by Zipf's law, fp32 and fp16, every optimizer), and of 8 to 120
+// tables in one call (batches of 512 to 65,536), gathers, sorts, products in four precisions, copies. `size`: full,
+// small (to try a program) or probe (a few points of the full grid, for a profiler). The caller asks whether a device
+// can do a point, and has the memory. Errors: another size.
 std::vector<BenchPoint> grid_sweep(const std::string& size, const Place& place);
 
 // The same points, every one warm: with what its own calls leave in the caches. None comes twice.

@@ -48,8 +48,8 @@ void PositionDraw::add(const Stretch& stretch) {
 
 void PositionDraw::set_guides() {
   std::uint32_t at = 0;
-  for (std::uint32_t i = 0; i <= RowLaw::kGuides; ++i) {
-    const double mass = mass_ * (static_cast<double>(i) / RowLaw::kGuides);
+  for (std::uint32_t i = 0; i <= IdLaw::kGuides; ++i) {
+    const double mass = mass_ * (static_cast<double>(i) / IdLaw::kGuides);
     while (at + 1 < stretches_.size() && stretches_[at + 1].before <= mass) ++at;
     guides_.push_back(at);
   }

@@ -21,7 +21,7 @@ class PositionDraw {
   const std::vector<Stretch>& stretches() const { return stretches_; }
   const std::vector<std::uint32_t>& guides() const { return guides_; }
   double mass() const { return mass_; }
-  RowLaw law() const { return {stretches_.data(), guides_.data(), mass_}; }
+  IdLaw law() const { return {stretches_.data(), guides_.data(), mass_}; }
 
  private:
   void cut(const AccessDistribution& access, std::uint64_t first, std::uint64_t end);

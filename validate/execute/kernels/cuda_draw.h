@@ -9,7 +9,7 @@ namespace shardsim::cuda {
 
 // Lookups of one table that a GPU draws: a popularity position each, which a bijection makes a row number.
 struct DrawnTable {
-  RowLaw law;  // in device memory
+  IdLaw law;  // in device memory
   std::uint64_t rows;
   std::uint64_t key;          // of the bijection: hash "feistel_splitmix/1" (docs/formats/plan.md)
   std::uint64_t name;         // hash of the table's name: with a salt the seed of the draws

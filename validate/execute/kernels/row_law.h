@@ -19,7 +19,7 @@ struct Stretch {
 
 // The law by which positions of one table are drawn; the arrays are somebody else's. The same numbers give the same
 // positions on a CPU and a GPU.
-struct RowLaw {
+struct IdLaw {
   static constexpr std::uint32_t kGuides = 4096;
   const Stretch* stretches;     // in order, none without mass
   const std::uint32_t* guides;  // [kGuides + 1]: the stretch at this share of the whole mass

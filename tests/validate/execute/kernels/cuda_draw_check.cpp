@@ -65,8 +65,7 @@ BenchInput drawn_there(const DrawnIds& ids, const std::vector<PositionDraw>& law
   for (const DrawnIds::Table& table : ids.tables) {
     arrays.push_back(on_device(laws[table.law].stretches()));
     arrays.push_back(on_device(laws[table.law].guides()));
-    const IdLaw law{arrays[arrays.size() - 2].as<Stretch>(), arrays.back().as<std::uint32_t>(),
-                     laws[table.law].mass()};
+    const IdLaw law{arrays[arrays.size() - 2].as<Stretch>(), arrays.back().as<std::uint32_t>(), laws[table.law].mass()};
     tables.push_back({law, table.rows, table.key, table.name, table.first, table.average_length});
   }
   const DeviceBuffer described = on_device(tables);

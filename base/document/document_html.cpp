@@ -12,11 +12,11 @@ namespace shardsim {
 namespace {
 
 constexpr std::size_t kRowsInPage = 400;
-constexpr std::pair<std::string_view, std::string_view> kUnits[] = {
+constexpr std::pair<std::string_view, std::string_view> kColumnUnits[] = {
     {"_ms", "ms"}, {"_gib", "GiB"}, {"_pct", "%"}, {"_mb", "MB"}};  // ends of columns' names, and what they mean
 
 bool has_unit(const std::string& column) {
-  return std::ranges::any_of(kUnits, [&](const auto& each) { return column.ends_with(each.first); });
+  return std::ranges::any_of(kColumnUnits, [&](const auto& each) { return column.ends_with(each.first); });
 }
 
 // Formats a value that has a unit without an exponent, because a time of 1e-13 ms is a rounded 0.
@@ -42,7 +42,7 @@ std::string data_cell(const DataSet::Cell& cell, const std::string& column) {
 
 std::string data_header(const std::string& column) {
   std::string result = column;
-  for (const auto& [suffix, unit] : kUnits) {
+  for (const auto& [suffix, unit] : kColumnUnits) {
     if (column.ends_with(suffix))
       result = fmt::format("{} ({})", column.substr(0, column.size() - suffix.size()), unit);
   }

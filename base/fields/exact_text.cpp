@@ -39,9 +39,9 @@ const Place kNowhere{"a written file"};
 
 std::string exact_text(Bytes bytes) {
   for (int shift = 40; shift > 0; shift -= 10) {
-    constexpr std::array<std::string_view, 4> kUnits = {"KiB", "MiB", "GiB", "TiB"};
+    constexpr std::array<std::string_view, 4> kNames = {"KiB", "MiB", "GiB", "TiB"};
     if (bytes.count == 0 || bytes.count % (std::int64_t{1} << shift) != 0) continue;
-    return fmt::format("{} {}", bytes.count >> shift, kUnits.at(static_cast<std::size_t>(shift / 10 - 1)));
+    return fmt::format("{} {}", bytes.count >> shift, kNames.at(static_cast<std::size_t>(shift / 10 - 1)));
   }
   return fmt::format("{} B", bytes.count);
 }

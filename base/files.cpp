@@ -1,6 +1,8 @@
 #include "base/files.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -65,10 +67,8 @@ bool holds_scenarios(const fs::path& folder) {
   return is_folder(folder / "scenarios" / "clusters");
 }
 
-std::optional<fs::path> above_executable() {
-  std::error_code failure;
-  fs::path folder = fs::read_symlink("/proc/self/exe", failure).parent_path();
-  for (; !failure && folder.has_relative_path(); folder = folder.parent_path()) {
+std::optional<fs::path> above_code() {
+  for (fs::path folder = code_folder(); folder.has_relative_path(); folder = folder.parent_path()) {
     if (holds_scenarios(folder)) return folder;
     if (holds_scenarios(folder / "share" / "shardsim")) return folder / "share" / "shardsim";
   }
@@ -204,6 +204,18 @@ std::string version() {
   return SHARDSIM_VERSION;
 }
 
+fs::path code_folder() {
+  Dl_info here{};
+  const link_map* map = nullptr;
+  const bool known =
+      ::dladdr1(reinterpret_cast<void*>(&code_folder), &here, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) != 0;
+  std::error_code failure;
+  // The dynamic linker names libraries alone; the program has no name there.
+  if (known && map != nullptr && map->l_name != nullptr && *map->l_name != '\0')
+    return fs::absolute(map->l_name, failure).parent_path();
+  return fs::read_symlink("/proc/self/exe", failure).parent_path();
+}
+
 fs::path data_folder() {
   const char* named = std::getenv("SHARDSIM_DATA");
   if (named != nullptr && *named != '\0') {
@@ -212,7 +224,7 @@ fs::path data_folder() {
                       excerpt(named) + (is_folder(named) ? " holds no folder scenarios" : " is no folder"),
                       "Set it to the folder that holds scenarios/, or unset it");
   }
-  const fs::path folder = above_executable().value_or(SHARDSIM_DEFAULT_DATA);
+  const fs::path folder = above_code().value_or(SHARDSIM_DEFAULT_DATA);
   if (holds_scenarios(folder)) return folder;
   throw input_error({}, "the files that shardsim ships (scenarios/ and plots/) are not where the program lies",
                     "Set SHARDSIM_DATA to the folder that holds them, or install with `cmake --install`");

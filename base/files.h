@@ -48,8 +48,12 @@ Error cannot_write(const std::filesystem::path& path, const std::string& why);
 // those of result_target().
 void write_file(const std::filesystem::path& path, std::string_view text);
 
-// The folder that holds `scenarios/` and `plots/`: $SHARDSIM_DATA when set, else the nearest one at or above the
-// executable (or its share/shardsim), else the source tree of the build. Errors: Failure::input when $SHARDSIM_DATA is
+// The folder of the file that this code was linked into: a program, or a library that another program has loaded (the
+// Python module). Empty where the system does not say.
+std::filesystem::path code_folder();
+
+// The folder that holds `scenarios/` and `plots/`: $SHARDSIM_DATA when set, else the nearest one at or above
+// code_folder() (or its share/shardsim), else the source tree of the build. Errors: Failure::input when $SHARDSIM_DATA is
 // no folder.
 std::filesystem::path data_folder();
 

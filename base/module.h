@@ -10,9 +10,9 @@ struct Module {
   void* function = nullptr;  // the one that was asked for
 };
 
-// `file` is the library's name without a folder: it lies beside the program, in the folder above it (as tests have it),
-// or where it is installed (../lib/shardsim). Empty where it is not there, cannot be loaded or lacks the function:
-// `why` then says so.
+// `file` is the library's name without a folder: it lies beside this code or in a folder above it (as tests and the
+// Python module have it), or in lib/shardsim there, where it is installed. Empty where it is not there, cannot be
+// loaded or lacks the function: `why` then says so.
 Module load_module(const char* file, const char* function, std::string& why);
 
 }  // namespace shardsim

@@ -99,10 +99,11 @@ void make_logarithmic(Json& spec, const std::string& source, const std::string& 
 
 // From the executable outwards: programs lie in the build folder or one below it, installed ones in bin beside share.
 std::vector<fs::path> share_folders() {
-  std::error_code failed;
-  const fs::path here = fs::read_symlink("/proc/self/exe", failed).parent_path();
+  const fs::path here = code_folder();
   std::vector<fs::path> folders;
-  if (!failed) folders = {here / "share", here.parent_path() / "share", here.parent_path() / "share" / "shardsim"};
+  if (!here.empty())
+    folders = {here / "share", here.parent_path() / "share", here.parent_path() / "share" / "shardsim"};
+  folders.push_back(data_folder());
   folders.push_back(data_folder() / "share");
   return folders;
 }

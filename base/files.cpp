@@ -206,7 +206,7 @@ std::string version() {
 
 fs::path code_folder() {
   Dl_info here{};
-  const link_map* map = nullptr;
+  link_map* map = nullptr;
   const bool known =
       ::dladdr1(reinterpret_cast<void*>(&code_folder), &here, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) != 0;
   std::error_code failure;

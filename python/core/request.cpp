@@ -1,0 +1,31 @@
+#include "python/core/request.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace shardsim::python {
+namespace {
+
+constexpr std::size_t kShown = 12;
+
+}  // namespace
+
+ChosenCase chosen_case(const Request& request, const std::string& name) {
+  ChosenCase chosen{request.scenario(), 0};
+  const std::vector<Case>& cases = chosen.scenario.cases;
+  std::vector<std::string> names;
+  for (const Case& item : cases) names.push_back(item.name);
+  if (name.empty()) {
+    if (cases.size() == 1) return chosen;
+    throw input_error({request.path}, "the scenario has several cases",
+                      "Name one as case=...: " + first_names(names, kShown));
+  }
+  const auto found = std::ranges::find(cases, name, &Case::name);
+  if (found == cases.end())
+    throw input_error({"case"}, "the scenario has no case " + excerpt(name), "Known: " + first_names(names, kShown));
+  chosen.index = static_cast<std::size_t>(found - cases.begin());
+  return chosen;
+}
+
+}  // namespace shardsim::python

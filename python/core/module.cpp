@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "python/core/evaluator.h"
+#include "python/core/rater.h"
 #include "python/core/study_run.h"
 #include "python/core/sweep_points.h"
 #include "python/core/watch.h"
@@ -237,6 +238,18 @@ void add_evaluator(py::module_& module) {
       .def("notes", &Evaluator::notes);
 }
 
+void add_rater(py::module_& module) {
+  py::class_<Rater>(module, "Rater")
+      .def(py::init([](const Request& request, const std::string& name) {
+             return without_gil([&] { return std::make_unique<Rater>(request, name); });
+           }),
+           py::arg("request"), py::arg("case"))
+      .def("ranks_per_node", &Rater::ranks_per_node)
+      .def("iteration_ms",
+           [](Rater& rater, const std::string& plan) { return without_gil([&] { return rater.iteration_ms(plan); }); },
+           py::arg("plan"));
+}
+
 void add_sweep(py::module_& module) {
   py::class_<SweepPoints>(module, "SweepPoints")
       .def(py::init([](const Request& request, const std::string& name, int jobs) {
@@ -272,6 +285,7 @@ PYBIND11_MODULE(_core, module) {
   module.def("data_folder", [] { return data_folder().string(); });
   add_study(module);
   add_evaluator(module);
+  add_rater(module);
   add_sweep(module);
 }
 

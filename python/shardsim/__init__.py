@@ -1,0 +1,40 @@
+"""shardsim: how long an iteration of a sharded recommendation model takes, for any plan on any cluster.
+
+    import shardsim
+
+    study = shardsim.load("scenarios/toy.yaml")
+    shardsim.simulate(study, case="row_wise").iteration_ms
+    shardsim.run(study).frame()
+
+Scenarios are files or dicts in the form of docs/formats/scenario.md. All numbers are those of the commands of the same
+names, to the last bit; a time ends in its unit, as in result.json (docs/formats/result.md).
+"""
+
+from shardsim._core import version as __version__
+from shardsim.errors import Error, InfeasibleError, InputError, RunError
+from shardsim.results import CaseResult, Interval, Plan, Point, Simulation, Study
+from shardsim.scenario import Scenario, load
+from shardsim.tasks import Evaluator, Sweep, compare_planners, plan, run, simulate, sweep
+
+__all__ = [
+    "CaseResult",
+    "Error",
+    "Evaluator",
+    "InfeasibleError",
+    "InputError",
+    "Interval",
+    "Plan",
+    "Point",
+    "RunError",
+    "Scenario",
+    "Simulation",
+    "Study",
+    "Sweep",
+    "__version__",
+    "compare_planners",
+    "load",
+    "plan",
+    "run",
+    "simulate",
+    "sweep",
+]

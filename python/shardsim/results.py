@@ -1,0 +1,206 @@
+"""Results as values: numbers in the units that their names end in."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+    from shardsim import _core
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Where the real iteration lies with the probability `coverage` (docs/confidence.md)."""
+
+    low_ms: float
+    high_ms: float
+    coverage: float
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """One plan in one case, as `simulate` gives it."""
+
+    name: str
+    iteration_ms: float
+    interval: Interval | None
+    samples_per_s: float  # of all ranks
+    world_size: int
+    batch_per_gpu: int
+    memory_bytes: int  # of the fullest rank, by the memory model
+    peak_bytes: int  # of the fullest rank, at its simulated peak
+    memory_capacity_bytes: int  # of a rank, less what is reserved
+    limited_by: str  # the busiest link or rank
+    limit_share_pct: float  # of the iteration in which it is busy
+    beyond_torchrec: str  # what of the plan TorchRec does not have; "": it has all
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of a sweep. What has no value where the point has no result is None, 0 or ""."""
+
+    point: int  # in the order of the axes
+    values: dict[str, str]  # of each axis, by its path
+    outcome: str  # "ok", "does not fit", "failed" or "died"
+    message: str  # why there is no result
+    iteration_ms: float | None
+    interval: Interval | None
+    samples_per_s: float | None
+    world_size: int
+    batch_per_gpu: int
+    memory_bytes: int
+    peak_bytes: int
+    memory_capacity_bytes: int
+    limited_by: str
+    limit_share_pct: float
+    beyond_torchrec: str
+    cost_per_hour: float | None
+
+    @property
+    def ok(self) -> bool:
+        return self.outcome == "ok"
+
+
+def with_interval(kind: Any, values: Mapping[str, Any]) -> Any:
+    """A Simulation, Point or CaseResult of a dict."""
+    known = {each.name for each in fields(kind)}
+    kept = {key: value for key, value in values.items() if key in known}
+    if kept.get("interval") is not None:
+        kept["interval"] = Interval(**{each.name: kept["interval"][each.name] for each in fields(Interval)})
+    return kind(**kept)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Where every row and column of every table lies, in TorchRec's JSON form (docs/formats/plan.md)."""
+
+    text: str
+    notes: list[str] = field(default_factory=list)  # what the planner says of its choice
+
+    def to_dict(self) -> dict[str, Any]:
+        return json.loads(self.text)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(self.text)
+
+    def frame(self) -> pandas.DataFrame:
+        """A row for each table of each module: how it is sharded, and on which ranks."""
+        import pandas
+
+        rows = [
+            {"module": module, "table": table, "sharding_type": entry.get("sharding_type"),
+             "compute_kernel": entry.get("compute_kernel"), "ranks": entry.get("ranks")}
+            for module, tables in self.to_dict()["plan"].items()
+            for table, entry in tables.items()
+        ]
+        return pandas.DataFrame(rows, columns=["module", "table", "sharding_type", "compute_kernel", "ranks"])
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """One case of a run: the keys of result.json that every case has; `raw` holds all of them."""
+
+    name: str
+    iteration_ms: float
+    samples_per_s: float
+    interval: Interval | None
+    limited_by: dict[str, Any]
+    memory: dict[str, Any]
+    collectives: list[dict[str, Any]]
+    compute: list[dict[str, Any]]
+    placements: list[dict[str, Any]]
+    notes: list[str]
+    raw: dict[str, Any]
+
+
+def _case_result(raw: dict[str, Any]) -> CaseResult:
+    return with_interval(CaseResult, {"interval": None, "limited_by": {}, "notes": [], **raw, "raw": raw})
+
+
+class Study:
+    """What `shardsim run` says of a scenario. `json` is the content of result.json."""
+
+    def __init__(self, of: _core.Study) -> None:
+        self._of = of
+        self.json: str = of.json()
+        self.raw: dict[str, Any] = json.loads(self.json)
+        self.cases: list[CaseResult] = [_case_result(each) for each in self.raw["cases"]]
+
+    def __getitem__(self, name: str) -> CaseResult:
+        for case in self.cases:
+            if case.name == name:
+                return case
+        raise KeyError(name)
+
+    def frame(self) -> pandas.DataFrame:
+        """A row for each case, in the scenario's order."""
+        import pandas
+
+        rows = [
+            {
+                "case": case.name,
+                "iteration_ms": case.iteration_ms,
+                "low_ms": case.interval.low_ms if case.interval else None,
+                "high_ms": case.interval.high_ms if case.interval else None,
+                "samples_per_s": case.samples_per_s,
+                "limited_by": case.limited_by.get("what"),
+                "fits": case.memory.get("fits"),
+            }
+            for case in self.cases
+        ]
+        return pandas.DataFrame(rows).set_index("case")
+
+    def planner_frame(self) -> pandas.DataFrame:
+        """A row for each planner of each comparison (`compare_planners`)."""
+        import pandas
+
+        rows = [
+            {"comparison": comparison["case"], **planner}
+            for comparison in self.raw.get("planner_comparisons", [])
+            for planner in comparison["planners"]
+        ]
+        return pandas.DataFrame(rows)
+
+    def timeline(self, case: str) -> xarray.Dataset:
+        """What ran when on which rank and stream: a variable for each property of the spans, over `span`."""
+        import xarray
+
+        of = self._of.timeline(case)
+        spans = of.pop("spans")
+        names = of.pop("op_names")
+        classes = of.pop("op_classes")
+        variables = {key: ("span", values) for key, values in spans.items()}
+        for key in ("hbm_bytes", "bytes_out", "bytes_in"):
+            variables[key] = ("rank_of_world", of.pop(key))
+        variables["op_name"] = ("op_of_program", names)
+        variables["op_class"] = ("op_of_program", classes)
+        return xarray.Dataset(variables, attrs=of)
+
+    def report(self) -> str:
+        """report.html as a text: one page that needs no other file."""
+        return self._of.html()
+
+    def write(self, folder: str | os.PathLike[str], *, force: bool = False) -> str:
+        """Writes report.html, result.json and timeline.h5 as `shardsim run -o` does; returns the path of the report.
+
+        force: replace files of others, and those that somebody has changed.
+        """
+        return self._of.write(os.fspath(folder), force)
+
+    def __str__(self) -> str:
+        return self._of.text(100)
+
+    def _repr_html_(self) -> str:
+        parts = [self.frame().to_html(float_format=lambda value: f"{value:,.4g}")]
+        for case in self.cases:
+            parts += [f"<p><b>{html.escape(case.name)}</b>: {html.escape(note)}</p>" for note in case.notes]
+        return "\n".join(parts)

@@ -1,0 +1,110 @@
+"""Scenarios: what is to be simulated."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Union
+
+from shardsim import _core
+from shardsim.dict_text import DictText, flow_text
+from shardsim.errors import InputError
+
+Source = Union[str, "os.PathLike[str]", Mapping[str, Any]]
+
+
+def load(path: str | os.PathLike[str]) -> Scenario:
+    """Reads a scenario file, or one of the shipped ones by its name ("toy")."""
+    return Scenario(path)
+
+
+def _file_of(path: str) -> str:
+    """The file itself, or where there is none, the shipped scenario of this name."""
+    if os.path.exists(path) or os.path.dirname(path):
+        return path
+    shipped = os.path.join(_core.data_folder(), "scenarios", path.removesuffix(".yaml") + ".yaml")
+    return shipped if os.path.exists(shipped) else path
+
+
+class Scenario:
+    """A scenario file or a dict of the same form, and changes on top of it. It is never changed itself.
+
+    source: the path of a file, or a dict as docs/formats/scenario.md has it.
+    folder: where files that a dict names are looked for; the working folder where it is not given.
+    """
+
+    def __init__(self, source: Source, *, folder: str | os.PathLike[str] | None = None) -> None:
+        if isinstance(source, Mapping):
+            self._dict: DictText | None = DictText(source)
+            self.path = os.path.join(os.fspath(folder), "scenario") if folder is not None else "scenario"
+            self._text = self._dict.text
+        else:
+            if folder is not None:
+                raise InputError("folder: a file lies in a folder of its own. Leave 'folder' out.", "folder")
+            self._dict = None
+            self.path = _file_of(os.fspath(source))
+            self._text = _core.read_file(self.path)
+        self._changes: dict[str, str] = {}
+        self._seed: int | None = None
+        self._torchrec_only = False
+        self._planners: list[str] = []
+
+    def with_(
+        self,
+        changes: Mapping[str, Any] | None = None,
+        *,
+        seed: int | None = None,
+        planners: Sequence[str] | None = None,
+        torchrec_only: bool | None = None,
+    ) -> Scenario:
+        """A scenario with changes: those of the option --set, as {"cluster.nodes": 8}, a later one over an earlier one.
+
+        planners: compare these planners in place of each case's own plan, as --planners.
+        torchrec_only: keep plans to what TorchRec has, as --torchrec-only.
+        """
+        changed = object.__new__(Scenario)
+        changed.__dict__.update(self.__dict__)
+        changed._changes = dict(self._changes)
+        for path, value in (changes or {}).items():
+            changed._changes.pop(path, None)
+            changed._changes[path] = value if isinstance(value, str) else flow_text(value, path)
+        if seed is not None:
+            changed._seed = seed
+        if planners is not None:
+            changed._planners = list(planners)
+        if torchrec_only is not None:
+            changed._torchrec_only = torchrec_only
+        return changed
+
+    @property
+    def text(self) -> str:
+        """The file's text, or that of the dict."""
+        return self._text
+
+    @property
+    def cases(self) -> list[str]:
+        """The names of the cases."""
+        with self.told_by_path():
+            return self.request().cases()
+
+    def request(self) -> _core.Request:
+        """The form in which the libraries take it."""
+        return _core.Request(self._text, self.path, list(self._changes.items()), self._seed, self._torchrec_only,
+                             self._planners)
+
+    @contextlib.contextmanager
+    def told_by_path(self) -> Iterator[None]:
+        """Inside, failures at a line of a dict's text are told with the path into the dict instead."""
+        try:
+            yield
+        except InputError as error:
+            if self._dict is None or error.source != self.path or error.line < 1:
+                raise
+            path = self._dict.path_of(error.line)
+            where = f"{error.source}:{error.line}" + (f":{error.column}" if error.column > 0 else "")
+            raise InputError(str(error).replace(where, path, 1), path) from None
+
+    def __repr__(self) -> str:
+        changes = f" with {self._changes}" if self._changes else ""
+        return f"<shardsim.Scenario {self.path}{changes}>"

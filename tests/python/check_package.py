@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""The package shardsim gives the numbers of the commands, and its failures are exceptions with place and remedy.
+
+Usage: check_package.py SHARDSIM SCENARIOS, with the package on PYTHONPATH. Exit: 0 all as promised; 1 with the first
+thing that is not.
+"""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import numpy
+import shardsim
+
+PROGRAM, SCENARIOS = sys.argv[1], sys.argv[2]
+
+
+def shipped(name):
+    return os.path.join(SCENARIOS, name)
+
+
+def command(*words):
+    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True)
+    assert done.returncode == 0, f"{words}: {done.stderr}"
+    return done.stdout
+
+
+def without_clock(text):
+    """result.json without the one object that depends on a clock."""
+    result = json.loads(text)
+    result.pop("planning_cpu_s", None)
+    return result
+
+
+def failure_of(work, kind=shardsim.InputError):
+    try:
+        work()
+    except kind as error:
+        return error
+    raise AssertionError(f"no {kind.__name__}")
+
+
+TOY = {
+    "schema": "shardsim.scenario/1",
+    "title": "of a dict",
+    "cluster": {"base": "dgx_a100", "nodes": 1},
+    "workload": {
+        "schema": "shardsim.workload/1",
+        "name": "small",
+        "batch_per_gpu": numpy.int64(64),
+        "optimizer": "rowwise_adagrad",
+        "tables": [
+            {"name": f"t{n}", "rows": 1000 * (n + 1), "dim": 64, "pooling_factor": numpy.float64(3)} for n in range(4)
+        ],
+    },
+    "cases": [{"name": "rows", "planner": {"name": "row_wise"}}, {"name": "tables", "planner": {"name": "torchrec"}}],
+}
+
+
+def test_run_is_the_command():
+    for name in ("toy.yaml", "two_jobs.yaml", "drawn_batches.yaml"):
+        with tempfile.TemporaryDirectory() as folder:
+            command("run", shipped(name), "-q", "-o", folder)
+            study = shardsim.run(shipped(name))
+            with open(os.path.join(folder, "result.json"), encoding="utf-8") as file:
+                assert without_clock(file.read()) == without_clock(study.json), name
+            mine = os.path.join(folder, "mine")
+            study.write(mine)
+            for file in ("timeline.h5", "report.html"):
+                with open(os.path.join(folder, file), "rb") as one, open(os.path.join(mine, file), "rb") as other:
+                    assert one.read() == other.read(), f"{name}: {file}"
+
+
+def test_simulate_is_run():
+    study = shardsim.run(shipped("toy.yaml"))
+    for case in study.cases:
+        alone = shardsim.simulate(shipped("toy.yaml"), case.name)
+        assert alone.iteration_ms == case.iteration_ms, case.name
+        assert alone.samples_per_s == case.samples_per_s, case.name
+        assert alone.interval == case.interval, case.name
+        assert alone.limited_by == case.limited_by["what"], case.name
+
+
+def test_changes_are_set():
+    slower = shardsim.load(shipped("toy.yaml")).with_({"workload.batch_per_gpu": 2048}, seed=7)
+    text = command("run", shipped("toy.yaml"), "--set", "workload.batch_per_gpu=2048", "--seed", "7", "-q", "--json",
+                   "-o", tempfile.mkdtemp())
+    assert without_clock(text) == without_clock(shardsim.run(slower).json)
+    assert slower.with_({"workload.batch_per_gpu": 1024}).request().cases() == slower.cases
+
+
+def test_plan_is_the_command():
+    for case in shardsim.load(shipped("toy.yaml")).cases:
+        plan = shardsim.plan(shipped("toy.yaml"), case)
+        assert plan.text == command("plan", shipped("toy.yaml"), "--case", case), case
+        given = shardsim.simulate(shipped("toy.yaml"), case, plan=plan)
+        assert given == shardsim.simulate(shipped("toy.yaml"), case, plan=plan.to_dict())
+        assert given.iteration_ms == shardsim.simulate(shipped("toy.yaml"), case).iteration_ms, case
+    frame = plan.frame()
+    assert list(frame.columns) == ["module", "table", "sharding_type", "compute_kernel", "ranks"] and len(frame) > 0
+
+
+def test_sweep_is_the_command():
+    name = shipped("sweep_nics_batch.yaml")
+    folder = tempfile.mkdtemp()
+    command("sweep", name, "-q", "-o", folder)
+    sweep = shardsim.sweep(name)
+    points = list(sweep)
+    assert sorted(point.point for point in points) == list(range(len(sweep)))
+    with open(os.path.join(folder, "sweep.csv"), encoding="utf-8") as file:
+        assert file.read() == sweep.csv()
+    frame = sweep.frame()
+    assert len(frame) == len(sweep) and frame.attrs["units"]["iteration_ms"] == "ms"
+    point = next(each for each in points if each.ok)
+    assert frame.loc[point.point, "iteration_ms"] == point.iteration_ms
+
+
+def test_planners_are_compared():
+    study = shardsim.compare_planners(shipped("toy.yaml"), ["torchrec", "row_wise"])
+    frame = study.planner_frame()
+    assert {"torchrec", "row_wise"} <= set(frame["planner"]), frame
+
+
+def test_dict_is_a_file():
+    scenario = shardsim.Scenario(TOY)
+    assert scenario.cases == ["rows", "tables"]
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "toy.json")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(scenario.text)
+        of_file = shardsim.run(path)
+    of_dict = shardsim.run(scenario)
+    assert [case.iteration_ms for case in of_file.cases] == [case.iteration_ms for case in of_dict.cases]
+    assert "rows" in of_dict._repr_html_() and len(of_dict.timeline("rows").span) > 0
+    assert of_dict["rows"].name == "rows"
+
+
+def edited(path, value):
+    """A copy of TOY with one value at the path of keys."""
+    copy = json.loads(json.dumps(TOY, default=lambda number: number.item()))
+    inner = copy
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    return copy
+
+
+def test_failures_have_places():
+    table = ["workload", "tables", 2]
+    error = failure_of(lambda: shardsim.Scenario(edited([*table, "rows"], -5)).cases)
+    assert error.source == "scenario['workload']['tables'][2]['rows']", error.source
+    assert str(error).startswith(error.source), error
+    error = failure_of(lambda: shardsim.run(edited(["cases", 1, "planner", "name"], "torchrek")))
+    assert "['cases'][1]['planner']" in str(error) and "torchrec" in str(error), error
+    for value, word in ((float("nan"), "nan"), (float("inf"), "inf"), (object(), "object"), ({1, 2}, "set"), (b"x", "bytes")):
+        error = failure_of(lambda value=value: shardsim.Scenario(edited([*table, "dim"], value)))
+        assert error.source == "scenario['workload']['tables'][2]['dim']" and word in str(error), error
+    assert "no text" in str(failure_of(lambda: shardsim.Scenario({1: 2})))
+    loop = {}
+    loop["self"] = loop
+    assert "holds itself" in str(failure_of(lambda: shardsim.Scenario(loop)))
+    failure_of(lambda: shardsim.simulate(TOY))  # two cases, none named
+    failure_of(lambda: shardsim.simulate(TOY, "absent"))
+    failure_of(lambda: shardsim.run(TOY, ["absent*"]))
+    failure_of(lambda: shardsim.load("absent.yaml"))
+    failure_of(lambda: shardsim.sweep(TOY))
+    failure_of(lambda: shardsim.load(shipped("toy.yaml")).with_({"workload.batch": 3}).cases)
+    failure_of(lambda: shardsim.simulate(TOY, "rows", plan={"plan": {}}))
+    failure_of(lambda: shardsim.simulate(TOY, "rows", plan="{"))
+    huge = edited(["workload", "tables", 0, "rows"], 4_000_000_000)
+    failure_of(lambda: shardsim.plan(huge, "rows"), shardsim.InfeasibleError)
+    before = TOY["workload"]["tables"][0]["rows"]
+    scenario = shardsim.Scenario(TOY)
+    TOY["workload"]["tables"][0]["rows"] = -1  # a scenario keeps what it was made of
+    assert scenario.cases == ["rows", "tables"]
+    TOY["workload"]["tables"][0]["rows"] = before
+
+
+def test_other_threads_run():
+    """The GIL is released: a thread counts while a study is simulated."""
+    counted, over = [0], threading.Event()
+
+    def count():
+        while not over.is_set():
+            counted[0] += 1
+            time.sleep(0.0005)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    shardsim.run(shipped("flexshard.yaml"))
+    over.set()
+    thread.join()
+    assert counted[0] > 5, counted
+
+
+def test_interruption():
+    """Ctrl-C ends a run and a sweep with KeyboardInterrupt, and the next call works."""
+    for work in (lambda: shardsim.run(shipped("flexshard.yaml"), progress=lambda done, total: os.kill(os.getpid(), signal.SIGINT)),
+                 lambda: [os.kill(os.getpid(), signal.SIGINT) for _ in shardsim.sweep(shipped("sweep_nics_batch.yaml"))]):
+        failure_of(work, KeyboardInterrupt)
+    assert shardsim.simulate(TOY, "rows").iteration_ms > 0
+
+    def refuse(done, total):
+        raise LookupError("no more")
+
+    failure_of(lambda: shardsim.run(shipped("toy.yaml"), progress=refuse), LookupError)
+    unfinished = shardsim.sweep(shipped("sweep_nics_batch.yaml"))
+    next(unfinished)
+    del unfinished  # ends its processes
+
+
+def test_many_simulations_leak_nothing():
+    evaluator = shardsim.Evaluator(TOY, "rows")
+    for _ in range(200):
+        evaluator.simulate()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(2000):
+        evaluator.simulate()
+        shardsim.Scenario({"a": [1, 2, {"b": "c"}]})
+    for _ in range(20):
+        shardsim.plan(TOY, "rows")
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 4096, f"{grown} KiB more after 2,000 simulations"
+
+
+for name, test in list(globals().items()):
+    if name.startswith("test_"):
+        test()
+        print(f"{name}: ok", flush=True)

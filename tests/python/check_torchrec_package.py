@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""shardsim.torchrec on stand-ins of TorchRec's classes: model to scenario, plan to ShardingPlan and back, and the parts
+of a planner. Usage: check_torchrec_package.py, with the package on PYTHONPATH. Exit: 0, or 1 with what is not right.
+"""
+
+import sys
+
+import shardsim
+import shardsim.torchrec
+import torchrec_stand_ins as rec
+
+
+class Model(rec.Module):
+    """Two collections with a table of the same name in each, and a sequence collection."""
+
+    def __init__(self):
+        bag = rec.EmbeddingBagConfig
+        self.sparse = rec.Module()
+        self.sparse.users = rec.EmbeddingBagCollection(
+            [bag(100_000, 64, "id", ["user"]), bag(5_000, 64, "country", ["country"], rec.DataType.FP16)])
+        self.sparse.items = rec.EmbeddingBagCollection([bag(200_000, 128, "id", ["item", "seller"])], is_weighted=True)
+        self.history = rec.EmbeddingCollection([rec.EmbeddingConfig(50_000, 64, "clicks", ["clicks"])])
+
+
+MODEL = Model()
+CONSTRAINTS = {
+    "country": rec.ParameterConstraints(sharding_types=["data_parallel", "table_wise"]),
+    "sparse.items.id": rec.ParameterConstraints(pooling_factors=[10.0, 2.5], num_poolings=[1.0, 1.0]),
+    "clicks": rec.ParameterConstraints(pooling_factors=[30.0]),
+}
+
+
+def scenario(**more):
+    return shardsim.torchrec.scenario(MODEL, cluster={"base": "dgx_a100", "nodes": 1}, batch_per_gpu=512,
+                                      constraints=CONSTRAINTS, **more)
+
+
+def failure_of(work):
+    try:
+        work()
+    except shardsim.InputError as error:
+        return str(error)
+    raise AssertionError("no InputError")
+
+
+def test_workload():
+    tables = {table["name"]: table for table in shardsim.torchrec.workload(MODEL, batch_per_gpu=8, constraints=CONSTRAINTS)["tables"]}
+    assert list(tables) == ["sparse.users.id", "country", "sparse.items.id", "clicks"]
+    assert tables["country"]["dtype"] == "fp16" and tables["sparse.items.id"]["dim"] == 128
+    assert [each["pooling_factor"] for each in tables["sparse.items.id"]["features"]] == [10.0, 2.5]
+    assert tables["sparse.items.id"]["features"][0]["weighted"] and not tables["country"]["features"][0]["weighted"]
+    assert tables["clicks"]["kind"] == "sequence" and tables["clicks"]["average_length"] == 30.0
+
+
+def test_every_table_comes_back():
+    for planner in ("torchrec", "row_wise", "search", "table_wise"):
+        plan = shardsim.plan(scenario(planner=planner))
+        sharding = shardsim.torchrec.to_sharding_plan(plan, MODEL, classes=rec)
+        assert set(sharding.plan) == {"sparse.users", "sparse.items", "history"}, sharding.plan.keys()
+        assert set(sharding.plan["sparse.users"]) == {"id", "country"}
+        for path, tables in sharding.plan.items():
+            for name, table in tables.items():
+                if table.sharding_type == "data_parallel":
+                    assert table.sharding_spec is None
+                    continue
+                cells = sum(rows * columns for rows, columns in (shard.shard_sizes for shard in table.sharding_spec.shards))
+                config = next(each.config for each in shardsim.torchrec.tables_of(MODEL)
+                              if (each.path, each.name) == (path, name))
+                assert cells == config.num_embeddings * config.embedding_dim, (path, name)
+                ranks = [int(shard.placement.split(":")[1].split("/")[0]) for shard in table.sharding_spec.shards]
+                assert ranks == table.ranks, (path, name)
+        back = shardsim.torchrec.from_sharding_plan(sharding, MODEL)
+        assert shardsim.simulate(scenario(), plan=back) == shardsim.simulate(scenario(), plan=plan), planner
+
+
+def options_of(plan):
+    """What TorchRec's planner would hand to rate() for this plan."""
+    sharding = shardsim.torchrec.to_sharding_plan(plan, MODEL, classes=rec)
+    options = []
+    for path, tables in sharding.plan.items():
+        for name, table in tables.items():
+            parts = table.sharding_spec.shards if table.sharding_spec else [
+                rec.ShardMetadata([0, 0], [0, 0]) for _ in table.ranks]
+            shards = [rec.Shard(part.shard_sizes, part.shard_offsets, rank, rec.Perf(0.25))
+                      for part, rank in zip(parts, table.ranks)]
+            options.append(rec.ShardingOption(name, path, table.sharding_type, table.compute_kernel, shards))
+    return options
+
+
+def test_ratings_are_simulations():
+    model = shardsim.torchrec.PerfModel(scenario(), MODEL)
+    for planner in ("torchrec", "row_wise", "table_wise"):
+        plan = shardsim.plan(scenario(planner=planner))
+        assert model.rate(options_of(plan)) == shardsim.simulate(scenario(), plan=plan).iteration_ms, planner
+    huge = Model()
+    huge.sparse.items.embedding_bag_configs()[0].num_embeddings = 10_000_000_000
+    small = shardsim.torchrec.scenario(huge, cluster={"base": "dgx_a100", "nodes": 1}, batch_per_gpu=8)
+    whole = rec.ShardingOption("id", "sparse.items", "table_wise", "fused", [rec.Shard([10_000_000_000, 128], [0, 0], 0)])
+    others = [option for option in options_of(shardsim.plan(scenario(planner="table_wise")))
+              if (option.path, option.name) != ("sparse.items", "id")]
+    assert shardsim.torchrec.PerfModel(small, huge).rate([whole, *others]) == float("inf")
+
+
+def test_stats_print_and_never_fail():
+    said = []
+    stats = shardsim.torchrec.Stats(scenario(), MODEL, out=said.append)
+    plan = shardsim.plan(scenario())
+    sharding = shardsim.torchrec.to_sharding_plan(plan, MODEL, classes=rec)
+    stats.log(sharding, None, 512, None, 3, 2, 0.1, options_of(plan), None, None, None, False, None)
+    assert f"{shardsim.simulate(scenario(), plan=plan).iteration_ms:.3f} ms" in said[-1] and "TorchRec" in said[-1], said
+    stats.log(rec.ShardingPlan({"elsewhere": {"id": None}}))
+    assert "no simulation" in said[-1] and "elsewhere" in said[-1], said
+
+
+def test_refusals():
+    assert "no EmbeddingBagCollection" in failure_of(lambda: shardsim.torchrec.workload(rec.Module(), batch_per_gpu=1))
+    wrong = {"absent": rec.ParameterConstraints()}
+    assert "absent" in failure_of(lambda: shardsim.torchrec.workload(MODEL, batch_per_gpu=1, constraints=wrong))
+    wrong = {"sparse.items.id": rec.ParameterConstraints(pooling_factors=[1.0, 2.0, 3.0])}
+    assert "3 pooling factors" in failure_of(lambda: shardsim.torchrec.workload(MODEL, batch_per_gpu=1, constraints=wrong))
+    plan = shardsim.plan(scenario()).to_dict()
+    module = next(iter(plan["plan"].values()))
+    first = next(iter(module))
+    kept = dict(module)
+    del module[first]
+    assert first in failure_of(lambda: shardsim.torchrec.to_sharding_plan(plan, MODEL, classes=rec))
+    module.update(kept)
+    module["stranger"] = module[first]
+    assert "stranger" in failure_of(lambda: shardsim.torchrec.to_sharding_plan(plan, MODEL, classes=rec))
+    del module["stranger"]
+    plan["plan"]["ec"]["clicks"]["sharding_type"] = "grid_shard"
+    assert "grid_shard" in failure_of(lambda: shardsim.torchrec.to_sharding_plan(plan, MODEL, classes=rec))
+    if "torchrec" not in sys.modules:
+        assert "TorchRec is not here" in failure_of(lambda: shardsim.torchrec.to_sharding_plan(shardsim.plan(scenario()), MODEL))
+
+
+for name, test in list(globals().items()):
+    if name.startswith("test_"):
+        test()
+        print(f"{name}: ok", flush=True)

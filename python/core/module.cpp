@@ -281,7 +281,7 @@ PYBIND11_MODULE(_core, module) {
       .def(py::init(&request_of), py::arg("text"), py::arg("path"), py::arg("set"), py::arg("seed"),
            py::arg("torchrec_only"), py::arg("planners"))
       .def("cases", [](const Request& request) { return without_gil([&] { return case_names(request); }); });
-  module.def("read_file", &read_file, py::arg("path"));
+  module.def("read_file", [](const std::string& path) { return read_file(path); }, py::arg("path"));
   module.def("data_folder", [] { return data_folder().string(); });
   add_study(module);
   add_evaluator(module);

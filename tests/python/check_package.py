@@ -5,8 +5,11 @@ Usage: check_package.py SHARDSIM SCENARIOS, with the package on PYTHONPATH. Exit
 thing that is not.
 """
 
+import contextlib
+import io
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -149,6 +152,24 @@ def edited(path, value):
         inner = inner[key]
     inner[path[-1]] = value
     return copy
+
+
+def test_documents():
+    """The Python of docs/python.md that needs no TorchRec runs as it stands."""
+    with open(os.path.join(SCENARIOS, "..", "docs", "python.md"), encoding="utf-8") as file:
+        blocks = re.findall(r"```python\n(.*?)```", file.read(), re.DOTALL)
+    assert len(blocks) == 3, len(blocks)
+    here = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.symlink(SCENARIOS, os.path.join(folder, "scenarios"))
+        os.chdir(folder)
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            names = {}
+            exec(blocks[0], names)
+            exec(blocks[1], names)
+        os.chdir(here)
+    assert "scenario['workload']['tables'][1]['rows']" in said.getvalue(), said.getvalue()
 
 
 def test_failures_have_places():

@@ -18,6 +18,7 @@ rooms=(
   study/scenario study/planning study/import study/why study/confidence study/drift study/result study/notes study/run study/sweep study/schema study/report
   accuracy/measurements/read accuracy/measurements accuracy/emulated
   cli/arguments cli/commands cli cli/microbench cli/validate
+  python/core
 )
 declare -A height
 for i in "${!rooms[@]}"; do height[${rooms[$i]}]=$i; done
@@ -44,6 +45,6 @@ while IFS=: read -r file line include; do
     validate/*:sim/* | sim/*:validate/*) echo "$file:$line: $included: sim/ and validate/ execute the same Program beside each other, and neither includes the other"; status=1 ;;
   esac
   [ "${height[$to]}" -le "${height[$from]}" ] || { echo "$file:$line: room $from includes $included from the later room $to"; status=1; }
-done < <(grep -rnE '^ *# *include "' --include='*.h' --include='*.cpp' --include='*.cu' base topology models plan program sim validate study accuracy cli 2>/dev/null)
+done < <(grep -rnE '^ *# *include "' --include='*.h' --include='*.cpp' --include='*.cu' base topology models plan program sim validate study accuracy cli python 2>/dev/null)
 [ "$seen" -gt 100 ] || { echo "only $seen includes were found: the search is broken"; status=1; }
 exit "$status"

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import pandas
@@ -69,7 +69,10 @@ class Point:
         return self.outcome == "ok"
 
 
-def with_interval(kind: Any, values: Mapping[str, Any]) -> Any:
+Value = TypeVar("Value")
+
+
+def with_interval(kind: type[Value], values: Mapping[str, Any]) -> Value:
     """A Simulation, Point or CaseResult of a dict."""
     known = {each.name for each in fields(kind)}
     kept = {key: value for key, value in values.items() if key in known}
@@ -86,7 +89,8 @@ class Plan:
     notes: list[str] = field(default_factory=list)  # what the planner says of its choice
 
     def to_dict(self) -> dict[str, Any]:
-        return json.loads(self.text)
+        made: dict[str, Any] = json.loads(self.text)
+        return made
 
     def save(self, path: str | os.PathLike[str]) -> None:
         with open(path, "x", encoding="utf-8") as file:

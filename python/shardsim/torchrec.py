@@ -40,7 +40,7 @@ class _Table:
 
     @property
     def name(self) -> str:
-        return self.config.name
+        return str(self.config.name)
 
 
 def _wrong(what: str, remedy: str, source: str = "") -> InputError:
@@ -199,7 +199,10 @@ def _torchrec_types() -> Any:
 def _plan_dict(plan: Plan | str | Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(plan, Plan):
         return plan.to_dict()
-    return json.loads(plan) if isinstance(plan, str) else plan
+    if not isinstance(plan, str):
+        return plan
+    made: Mapping[str, Any] = json.loads(plan)
+    return made
 
 
 def _entries(plan: Plan | str | Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

@@ -42,8 +42,10 @@ class SignalsHeld {
 
 [[noreturn]] void live_as(const std::function<int()>& body, ChildProcess::Interrupts interrupts, pid_t parent,
                           const SignalsHeld& held) noexcept {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);     // a killed parent cannot end its children itself
-  if (::getppid() != parent) ::_exit(1);  // it died before that took effect
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a killed parent cannot end its children itself
+  // It died before that took effect. The first process of another PID name space, and those beside it, are told 0 while
+  // their parent lives.
+  if (const pid_t living = ::getppid(); living != parent && living != 0) ::_exit(1);
   ::signal(SIGINT, interrupts == ChildProcess::Interrupts::ignored ? SIG_IGN : SIG_DFL);
   ::signal(SIGTERM, SIG_DFL);
   held.release();

@@ -42,6 +42,8 @@ for command in emulate validate-emulated; do
 done
 
 two -- true
+# A rank that fails at `true` says nothing: that is a fault, and no machine that cannot do it.
+check "ranks run at all: code $code" [ -s streams/err -o "$code" -eq 0 ]
 [ "$code" -eq 0 ] || skip "$(cat streams/err)"
 
 echo "-- ranks"

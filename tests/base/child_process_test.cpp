@@ -1,6 +1,7 @@
 #include "base/child_process.h"
 
 #include <doctest/doctest.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,6 +30,24 @@ pid_t told(const Pipe& pipe) {
 
 bool is_there(pid_t process) {
   return ::kill(process, 0) == 0;
+}
+
+// In another PID name space a child cannot see its parent: emulated ranks live in one.
+TEST_CASE("a child whose parent is outside of its PID name space runs") {
+  ChildProcess outer(
+      [] {
+        constexpr int kNotAllowed = 77;
+        if (::unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) return kNotAllowed;
+        ChildProcess inner([] { return ::getpid() == 1 ? 5 : 6; }, Interrupts::ignored);
+        return WEXITSTATUS(inner.wait());
+      },
+      Interrupts::ignored);
+  const int code = WEXITSTATUS(outer.wait());
+  if (code == 77) {
+    MESSAGE("this machine allows no PID name spaces");
+    return;
+  }
+  CHECK(code == 5);
 }
 
 TEST_CASE("a child ends with the code of its body, which is told once") {

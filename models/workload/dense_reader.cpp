@@ -269,6 +269,8 @@ DensePart read_dense(MapReader reader, const std::vector<Table>& tables) {
   read_interaction(reader.map("interaction"), dense);
   add_interaction(dense, tables, reader.has("interaction") ? reader.place_of("interaction") : reader.tree().place);
   dense.all_reduce = read_all_reduce(reader.map("all_reduce"));
+  if (reader.has("optimizer"))
+    dense.optimizer = reader.choice("optimizer", {"sgd", "adagrad", "adam", "adam_fused", "lamb"});
   const Bytes counted = parameters_of(dense.layers, reader.tree().place);
   dense.parameters =
       reader.get<Bytes>("parameters_bytes", bytes_leaf(Bounds::from(0).to(kMostParameterBytes)), counted);

@@ -189,6 +189,8 @@ void give_kernels(const Software& software, Case& item) {
     item.compute_model.fields.emplace_back("in_situ", text_tree(fmt::format("{}", software.in_situ), software.place));
     item.compute_model.fields.emplace_back("kernel_fixed",
                                            text_tree(fmt::format("{} s", software.kernel_fixed.value), software.place));
+    if (software.pytorch && item.compute_model.find("kernels") == nullptr)
+      item.compute_model.fields.emplace_back("kernels", text_tree("fbgemm", software.place));
     if (software.update_factor != 1) {
       item.compute_model.fields.emplace_back("update_factor",
                                              text_tree(fmt::format("{}", software.update_factor), software.place));

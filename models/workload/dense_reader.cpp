@@ -257,6 +257,9 @@ bool is_bottom(const DenseLayer& layer) {
 
 DensePart read_dense(MapReader reader, const std::vector<Table>& tables) {
   DensePart dense;
+  if (reader.has("trace"))
+    throw input_error(reader.place_of("trace"), "a trace can be read in a scenario only",
+                      "Name this workload in a scenario, or let shardsim import make one of the trace");
   if (reader.has("measured")) {
     refuse_beside_measured(reader);
     dense.measured = read_measured(reader.map("measured"));

@@ -3,25 +3,23 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
-#include <filesystem>
 #include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "base/tree/yaml_text.h"
+#include "study/scenario/traced_dense.h"
 
 namespace shardsim {
 namespace {
 
-using Phase = TracedStep::Phase;
-
 // GPUs by a word in their name, the more particular ones first, and a shipped cluster that has them.
-constexpr std::array<std::pair<const char*, const char*>, 7> kClusterOfDevice = {{{"GH200", "cscs_alps_gh200"},
+constexpr std::array<std::pair<const char*, const char*>, 9> kClusterOfDevice = {{{"GH200", "cscs_alps_gh200"},
                                                                                   {"GB200", "gb200_nvl72"},
                                                                                   {"B200", "hgx_b200_8x400g"},
                                                                                   {"H200", "dgx_h200"},
                                                                                   {"H100", "dgx_h100"},
+                                                                                  {"PG509", "dgx_a100_40gb"},
+                                                                                  {"A100-SXM4-40GB", "dgx_a100_40gb"},
                                                                                   {"A100", "dgx_a100_80gb"},
                                                                                   {"V100", "dgx1_v100"}}};
 constexpr std::uint64_t kUnknownRows = 1'000'000;
@@ -53,47 +51,6 @@ ImportedTable unknown_table() {
   table.features = {Feature{"unknown"}};
   return imported;
 }
-
-std::int64_t nanoseconds(Seconds time) {
-  return std::llround(time.value * 1e9);
-}
-
-class DenseText {
- public:
-  DenseText(const TracedModel& traced, bool with_exchanges) : traced_(traced), with_exchanges_(with_exchanges) {}
-
-  std::string text() {
-    const std::string file = printable(std::filesystem::path(traced_.path).filename().string());
-    std::string parts = part("id_exchange", {}, "exchanges of ids are in the parts that waited for them");
-    parts += of_phase("lookup", Phase::lookup);
-    parts += of_phase("dense_forward", Phase::forward);
-    parts += of_phase("dense_backward", Phase::backward);
-    parts += of_phase("update", Phase::update);
-    return fmt::format("dense:\n  measured:\n    rest: {{value: \"{} ns\", source: {}}}\n    split:\n{}", sum_,
-                       in_yaml_quotes(fmt::format("{}, the median of {} steps of {:.3f} to {:.3f} ms", file,
-                                                  traced_.steps, traced_.shortest.ms(), traced_.longest.ms())),
-                       parts);
-  }
-
- private:
-  std::string of_phase(const char* key, Phase phase) {
-    const auto found = traced_.step.parts.find(phase);
-    const TracedStep::Part of = found == traced_.step.parts.end() ? TracedStep::Part{} : found->second;
-    std::string reason = fmt::format("{:.3f} ms of kernels, {:.3f} ms of copies, {:.3f} ms waiting for the host",
-                                     of.compute.ms(), of.copies.ms(), of.waiting.ms());
-    if (with_exchanges_) reason += fmt::format(", {:.3f} ms of exposed exchanges", of.exchange.ms());
-    return part(key, with_exchanges_ ? of.all() : of.all() - of.exchange, reason);
-  }
-
-  std::string part(const char* key, Seconds time, const std::string& reason) {
-    sum_ += nanoseconds(time);
-    return fmt::format("      {}: {{time: \"{} ns\", reason: {}}}\n", key, nanoseconds(time), in_yaml_quotes(reason));
-  }
-
-  const TracedModel& traced_;
-  bool with_exchanges_;
-  std::int64_t sum_ = 0;  // ns
-};
 
 void say_what_was_read(const TracedModel& traced, bool tables, ImportSetting& setting) {
   setting.notes.push_back(fmt::format("The step is the median of {} ({:.3f} to {:.3f} ms); {} left out as warm-up.",
@@ -131,7 +88,7 @@ TraceImport trace_import(const TracedModel& traced, const ImportedModel* tables,
   constexpr std::int64_t kRanksOfNode = 8;
   if (!simulated || traced.world_size < kRanksOfNode) setting.gpus = simulated ? traced.world_size : 1;
   if (!setting.nodes) setting.nodes = simulated ? std::max<std::int64_t>(1, traced.world_size / kRanksOfNode) : 1;
-  setting.dense = DenseText(traced, !simulated).text();
+  setting.dense = traced_dense_text(traced, !simulated);
   say_what_was_read(traced, tables != nullptr, setting);
   result.setting = std::move(setting);
   return result;

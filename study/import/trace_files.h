@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "study/import/model_files.h"
-#include "study/import/traced_step.h"
+#include "program/timeline/kineto/traced_step.h"
 
 namespace shardsim {
 

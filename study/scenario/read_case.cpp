@@ -14,6 +14,7 @@
 #include "plan/memory_model.h"
 #include "plan/planner.h"
 #include "sim/engine/network.h"
+#include "study/scenario/traced_dense.h"
 #include "topology/spec/rank_set.h"
 
 namespace shardsim {
@@ -274,7 +275,7 @@ ClusterSpec read_case_cluster(const CaseTree& tree) {
 }
 
 Workload read_case_workload(const CaseTree& tree) {
-  return read_workload(required_part(tree, "workload"), "");
+  return read_workload(with_traced_dense(required_part(tree, "workload")), "");
 }
 
 Case read_case(const CaseTree& tree, std::uint64_t seed) {

@@ -1,4 +1,4 @@
-#include "study/import/traced_step.h"
+#include "program/timeline/kineto/traced_step.h"
 
 #include <fmt/format.h>
 

@@ -24,6 +24,30 @@ run import "$traces/dot128_tf32_b4096.json.gz" --tables "$source/scenarios/impor
 check "tables are taken beside a trace: $(cat streams/err)" [ "$code" -eq 0 ]
 check "all of them are there" grep -q user_id with_tables/workload.yaml
 
+echo "-- as the dense part of a workload"
+cat >workload.yaml <<EOF
+schema: shardsim.workload/1
+name: traced
+batch_per_gpu: 4096
+tables: [{name: t, rows: 1000000, dim: 64, kind: pooled, pooling_factor: 1, access: {family: uniform}}]
+dense: {trace: "$traces/dot128_tf32_b4096.json.gz"}
+EOF
+printf 'schema: shardsim.scenario/1\ntitle: traced\ncluster: {base: dgx_h100, nodes: 1, gpu: {count: 1}}\nworkload: workload.yaml\nplanner: row_wise\n' >traced.yaml
+run run traced.yaml -q --json -o traced_run
+check "dense: {trace: FILE} is taken: $(cat streams/err)" [ "$code" -eq 0 ]
+check "... and is the traced step" \
+  jq -e --argjson ms "$(jq '.cases[0].iteration_ms' dot128_tf32_b4096.run/result.json)" '(.cases[0].iteration_ms / $ms - 1 | fabs) < 0.001' traced_run/result.json
+sed -i 's/dense: {/dense: {precision: tf32, /' workload.yaml
+refuse 2 "both 'trace' and 'precision'" check traced.yaml
+
+echo "-- why of a trace"
+run why --trace "$traces/dot128_tf32_b4096.json.gz" --json
+check "explains the step: $(cat streams/err)" jq -e '(.step_ms - ([.parts[] | .kernels_ms + .exchanges_ms + .copies_ms + .waiting_ms] | add) | fabs) < 0.001' streams/out
+run why --trace "$traces/dot128_tf32_b4096.json.gz"
+check "and says what would help: $(cat streams/err)" grep -q "the host is never late" streams/out
+refuse 2 "there is a scenario, too" why --trace "$traces/dot128_tf32_b4096.json.gz" traced.yaml
+refuse 2 "nothing is named" why
+
 echo "-- compare reads gzip, and copies and updates are what they are"
 run run dot128_tf32_b4096/scenario.yaml -q -o for_compare
 run compare for_compare/timeline.h5 --observed-kineto "$traces/dot64_fp32_b4096.json.gz" --json
@@ -58,4 +82,4 @@ head -c 300000 whole.json >cut.json
 refused "a trace that is cut off" "cut off; .* were read before" cut.json
 head -c 20000 "$traces/dot64_fp32_b1024.json.gz" >cut.json.gz
 refused "a compressed trace that is cut off" "is cut off" cut.json.gz
-finish 33
+finish 24

@@ -9,6 +9,7 @@
 
 #include "models/access/row_reuse.h"
 #include "models/collective/byte_matrix.h"
+#include "models/compute/dense_kernel.h"
 #include "models/load/row_owners.h"
 #include "models/workload/workload.h"
 #include "plan/plan.h"
@@ -85,9 +86,12 @@ struct Op {
   std::string precision;            // dense: of its products; "" means fp32
   std::vector<OpProduct> products;  // dense, one by one where software is stated
   int kernels = 0;                  // beside products and sorts, where it is known; 0: it is not
-  std::string optimizer;            // update
-  PerRank distinct_rows;            // update: expected
-  PerRank distinct_growth;          // lookup: d ln of the distinct rows / d ln of the lookups, expected; 0: nobody said
+  // dense, where the software is PyTorch: all of its kernels, those of `products` and the passes among them, as they
+  // are on the first rank.
+  std::vector<DenseKernel> by_kernel;
+  std::string optimizer;    // update
+  PerRank distinct_rows;    // update: expected
+  PerRank distinct_growth;  // lookup: d ln of the distinct rows / d ln of the lookups, expected; 0: nobody said
   // Bytes of a row that is read, and of a vector that a lookup writes and an update reads a gradient of; means over the
   // tables. 0: both are as wide, and hbm_bytes say how wide.
   PerRank row_bytes, vector_bytes;

@@ -283,7 +283,24 @@ class ProgramFile {
     map.take("precision", op.precision);
     map.list(
         "products", op.products, [](auto& inner, auto& each) { product(inner, each); }, false);
+    map.list(
+        "by_kernel", op.by_kernel, [](auto& inner, auto& each) { dense_kernel(inner, each); }, false);
     map.take("fixed_ns", op.fixed_ns);
+  }
+
+  static void dense_kernel(auto& map, DenseKernel& kernel) {
+    map.field("op", kernel.op);
+    map.field("kind", kernel.kind);
+    map.take("m", kernel.m);
+    map.take("n", kernel.n);
+    map.take("k", kernel.k);
+    map.take("batch", kernel.batch);
+    map.take("bytes", kernel.bytes);
+    map.take("fresh", kernel.fresh);
+    map.take("elements", kernel.elements);
+    map.take("share", kernel.share);
+    map.take("count", kernel.count);
+    map.take("calls", kernel.calls);
   }
 
   static void table_of_op(auto& map, OpTable& table) {

@@ -8,9 +8,8 @@ import sys
 HEAD = """# Whole training steps of PyTorch on one H100, with what was observed (scenarios/measurements/README.md, PyTorch). Made from the
 # measurements by scripts/pytorch_steps_scenario.py; docs/pytorch_steps.md says how far predictions are off.
 #
-# What the cases cannot say: a workload has one optimizer, here that of the tables; the dense part of dcn64 has Adagrad, of cat60
-# and seq Adam. EmbeddingBags of their own are lookups and updates per table; one bag over all tables is a fused one. Gradients of
-# tables are sparse and not summed before SGD applies them.
+# What the cases cannot say: EmbeddingBags of their own are lookups and updates per table; one bag over all tables is a fused one.
+# Gradients of tables are sparse and not summed before SGD applies them.
 schema: shardsim.scenario/1
 title: Training steps of PyTorch on one H100
 cluster: {base: clusters/dgx_h100.yaml, nodes: 1, gpu: {count: 1}}
@@ -18,6 +17,9 @@ compute_model: {name: gpu_kernels}
 planner: {name: row_wise}
 seed: 7
 cases:"""
+
+
+DENSE_OPTIMIZERS = {"sgd": "sgd", "adagrad": "adagrad", "adam fused": "adam_fused", "adam foreach": "adam"}
 
 
 def access(skew):
@@ -71,7 +73,8 @@ def workload(model, precision, batch):
     kernels = "per_table" if model["bags"] == "separate" else "fused"
     return ["    workload: &%s_%s" % (model["name"], precision), "      name: " + model["name"], "      batch_per_gpu: %d" % batch,
             "      optimizer: {name: %s}" % model["table_optimizer"], "      embedding_kernels: " + kernels, "      tables:",
-            *tables(model), "      dense:", "        precision: " + precision, "        layers:",
+            *tables(model), "      dense:", "        precision: " + precision,
+            "        optimizer: " + DENSE_OPTIMIZERS[model["optimizer"]], "        layers:",
             *perceptron("bottom", 13, model["bottom"]), *(attention(model) if "history" in model else []),
             *perceptron("over", width_above(model), model["top"]), *interaction(model)]
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Prints the sections with tables of docs/pytorch_steps.md: steps of PyTorch beside predictions without software and as torchrec_eager, and where
-the GPU's time goes. Usage: pytorch_steps_tables.py STEPS.json NONE/result.json TORCHREC_EAGER/result.json
+"""Prints the sections with tables of docs/pytorch_steps.md: steps of PyTorch beside predictions without software, as torchrec_eager, pytorch_eager
+and pytorch_graph, and where the GPU's time goes. Usage: pytorch_steps_tables.py STEPS.json NONE/result.json TORCHREC_EAGER/result.json
+PYTORCH_EAGER/result.json PYTORCH_GRAPH/result.json
 """
 import json
 import re
@@ -59,23 +60,23 @@ def error(value, observed):
     return 100 * (value / observed - 1)
 
 
-def eager_table(cases, plain, eager):
-    print("| case | eager ms | host ms | GPU busy ms | kernels | no software ms | error % | torchrec_eager ms | error % |")
-    print("|---|---|---|---|---|---|---|---|---|")
-    errors = [], []
+def eager_table(cases, plain, eager, pytorch):
+    print("| case | eager ms | host ms | GPU busy ms | kernels | no software ms | error % | torchrec_eager ms | error % | pytorch_eager ms | error % |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    errors = [], [], []
     for name, rows in cases.items():
         if name not in plain or ("step", "eager") not in rows:
             continue
         step, trace = rows["step", "eager"], rows.get(("step", "profiled"), {})
-        both = [error(of[name]["iteration_ms"], step["ms"]) for of in (plain, eager)]
-        for each, value in zip(errors, both):
+        all_three = [error(of[name]["iteration_ms"], step["ms"]) for of in (plain, eager, pytorch)]
+        for each, value in zip(errors, all_three):
             each.append(value)
         busy = trace["gpu_busy_us"] / 1000 if trace else None
-        print("| %s | %.3f | %.3f | %s | %s | %.3f | %+.0f | %.3f | %+.0f |" %
-              (name, step["ms"], step["host_ms"], cell(busy), cell(trace.get("kernels"), "%.0f"), plain[name]["iteration_ms"], both[0],
-               eager[name]["iteration_ms"], both[1]))
+        print("| %s | %.3f | %.3f | %s | %s | %.3f | %+.0f | %.3f | %+.0f | %.3f | %+.0f |" %
+              (name, step["ms"], step["host_ms"], cell(busy), cell(trace.get("kernels"), "%.0f"), plain[name]["iteration_ms"], all_three[0],
+               eager[name]["iteration_ms"], all_three[1], pytorch[name]["iteration_ms"], all_three[2]))
     print()
-    for name, each in zip(("no software", "torchrec_eager"), errors):
+    for name, each in zip(("no software", "torchrec_eager", "pytorch_eager"), errors):
         size_line(name, each)
 
 
@@ -84,22 +85,30 @@ def size_line(name, errors):
           (name, statistics.median(map(abs, errors)), max(map(abs, errors))), end="\n\n")
 
 
-def graph_table(cases, plain):
+def dense_ms(case):
+    return sum(each["total_ms"] for each in case["compute"] if each["name"].startswith("dense"))
+
+
+def graph_table(cases, plain, graph):
     print("## As CUDA graphs\n")
-    print("| case | step as a graph ms | dense part as a graph ms | dense part eager ms | predicted dense part ms | error % |")
-    print("|---|---|---|---|---|---|")
-    errors = []
+    print("| case | step as a graph ms | dense part as a graph ms | dense part eager ms | no software ms | error % | pytorch_graph ms | error % |")
+    print("|---|---|---|---|---|---|---|---|")
+    errors, by_kernel = [], {True: [], False: []}
     for name, rows in cases.items():
         dense = rows.get(("dense", "graph"))
         if name not in plain or dense is None:
             continue
-        value = sum(each["total_ms"] for each in plain[name]["compute"] if each["name"].startswith("dense"))
+        value, pytorch = dense_ms(plain[name]), dense_ms(graph[name])
         errors.append(error(value, dense["ms"]))
+        by_kernel[name.startswith("seq")].append(error(pytorch, dense["ms"]))
         step, eager = rows.get(("step", "graph")), rows.get(("dense", "eager"))
-        print("| %s | %s | %.3f | %s | %.3f | %+.0f |" % (name, cell(step and step["ms"]), dense["ms"], cell(eager and eager["ms"]), value,
-                                                         errors[-1]))
+        print("| %s | %s | %.3f | %s | %.3f | %+.0f | %.3f | %+.0f |" %
+              (name, cell(step and step["ms"]), dense["ms"], cell(eager and eager["ms"]), value, errors[-1], pytorch,
+               by_kernel[name.startswith("seq")][-1]))
     print()
-    size_line("dense part", errors)
+    size_line("dense part, no software", errors)
+    size_line("dense part, pytorch_graph, without attention", by_kernel[False])
+    size_line("dense part, pytorch_graph, with attention", by_kernel[True])
 
 
 def class_table(cases):
@@ -115,11 +124,12 @@ def class_table(cases):
 
 
 def main():
-    if len(sys.argv) != 4:
+    if len(sys.argv) != 6:
         sys.exit(__doc__.strip())
-    cases, plain, eager = measured(sys.argv[1]), predicted(sys.argv[2]), predicted(sys.argv[3])
-    eager_table(cases, plain, eager)
-    graph_table(cases, plain)
+    cases = measured(sys.argv[1])
+    plain, eager, pytorch, graph = (predicted(path) for path in sys.argv[2:])
+    eager_table(cases, plain, eager, pytorch)
+    graph_table(cases, plain, graph)
     class_table(cases)
 
 

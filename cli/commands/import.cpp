@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <memory>
 
 #include "base/byte_order_mark.h"
 #include "base/files.h"
+#include "base/gzip_input.h"
 #include "base/result_folder.h"
 #include "base/text.h"
 #include "base/tree/json.h"
@@ -11,7 +14,9 @@
 #include "cli/commands/shared.h"
 #include "models/workload/workload_limits.h"
 #include "plan/planner.h"
+#include "program/timeline/kineto/kineto_trace.h"
 #include "study/import/model_files.h"
+#include "study/import/trace_files.h"
 #include "study/scenario/scenario.h"
 
 namespace shardsim {
@@ -35,11 +40,45 @@ void refuse_empty_json(const std::string& text, const std::string& file) {
                     "Write TorchRec's table configurations into it, as docs/import.md shows");
 }
 
+constexpr std::size_t kHeadOfTrace = std::size_t{1} << 16;  // bytes in which a trace shows that it is one
+
+// A profiler's trace: compressed, or JSON with a list of events. Tables and plans are neither.
+bool is_trace(const std::string& file) {
+  if (is_folder(file)) return true;
+  if (!is_file(file)) return false;
+  const std::unique_ptr<std::istream> in = open_text(file);
+  std::string head(kHeadOfTrace, '\0');
+  in->read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(in->gcount()));
+  return is_json(head) &&
+         (head.find("\"traceEvents\"") != std::string::npos || head.find("\"deviceProperties\"") != std::string::npos ||
+          head.find("\"ph\"") != std::string::npos);
+}
+
+// Of a folder of ranks, the trace whose name comes first.
+std::string trace_file(const std::string& given) {
+  if (!is_folder(given)) return given;
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(given))
+    if (const fs::path& path = entry.path(); path.extension() == ".json" || path.extension() == ".gz")
+      files.push_back(path.string());
+  if (files.empty())
+    throw input_error({given}, "holds no trace (*.json, *.json.gz)", "Name a trace, or a folder of them");
+  return *std::ranges::min_element(files);
+}
+
 ImportedModel read_model(const std::string& file) {
   const std::string text = read_file(file, kMostImported);
   refuse_empty_json(text, file);
   return is_json(text) ? model_from_torchrec(parse_json(text, file), file) : model_from_csv(text, file);
 }
+
+// What the files say: tables and a plan, or a trace with or without tables.
+struct ImportInput {
+  ImportedModel model;
+  std::optional<TracedModel> traced;
+  bool has_tables = true;
+};
 
 void add_plan(ImportedModel& model, const Arguments& given) {
   const auto file = given.value("plan");
@@ -52,10 +91,26 @@ void add_plan(ImportedModel& model, const Arguments& given) {
   check_tables(model);
 }
 
+ImportInput read_input(const Arguments& given) {
+  const std::string& file = given.positional()[0];
+  const auto tables = given.value("tables");
+  if (!is_trace(file)) {
+    if (tables)
+      throw input_error(Arguments::place("tables"), file + " is no profiler's trace, but a list of tables itself",
+                        "Leave the option out, or name a trace first");
+    return {read_model(file), std::nullopt, true};
+  }
+  if (given.has("plan") && !tables)
+    throw input_error(Arguments::place("plan"), "there is a plan and no list of tables", "Give it with --tables, too");
+  ImportInput input{{}, traced_model(read_kineto_trace(fs::path(trace_file(file)))), tables.has_value()};
+  if (tables) input.model = read_model(*tables);
+  return input;
+}
+
 ImportSetting setting_of(const Arguments& given, const fs::path& folder) {
   ImportSetting setting;
   setting.made_by = "shardsim import " + printable(given.positional()[0]);
-  for (const char* const option : {"plan", "cluster", "nodes", "batch", "planner"}) {
+  for (const char* const option : {"tables", "plan", "cluster", "nodes", "batch", "planner"}) {
     if (given.has(option)) setting.made_by += fmt::format(" --{} {}", option, printable(given.text(option)));
   }
   load_named(given.text("cluster"), "clusters", "", Arguments::place("cluster"));  // blamed here, not in the scenario
@@ -68,6 +123,15 @@ ImportSetting setting_of(const Arguments& given, const fs::path& folder) {
   setting.planner = given.text("planner");
   make_planner(named_map(setting.planner, Arguments::place("planner")));
   return setting;
+}
+
+// The setting, and the model as it will be written.
+ImportSetting prepared(ImportInput& input, const Arguments& given, const fs::path& folder) {
+  ImportSetting setting = setting_of(given, folder);
+  if (!input.traced) return setting;
+  TraceImport import = trace_import(*input.traced, input.has_tables ? &input.model : nullptr, std::move(setting));
+  input.model = std::move(import.model);
+  return std::move(import.setting);
 }
 
 void report_import(const ImportedModel& model, const ImportSetting& setting, const fs::path& scenario) {
@@ -86,8 +150,9 @@ std::vector<fs::path> written_files(const fs::path& target, bool is_file) {
   return {target / "scenario.yaml", target / "workload.yaml", target / "plan.json"};
 }
 
-int import_into_folder(const ImportedModel& model, const Arguments& given, const fs::path& folder) {
-  const ImportSetting setting = setting_of(given, folder);
+int import_into_folder(ImportInput input, const Arguments& given, const fs::path& folder) {
+  const ImportSetting setting = prepared(input, given, folder);
+  const ImportedModel& model = input.model;
   const ModelFiles files = model_files(model, setting);
   const auto write = [&](const fs::path& hidden) {
     write_file(hidden / "scenario.yaml", files.scenario);
@@ -99,8 +164,9 @@ int import_into_folder(const ImportedModel& model, const Arguments& given, const
   return 0;
 }
 
-int import_into_file(const ImportedModel& model, const Arguments& given, const fs::path& file) {
-  ImportSetting setting = setting_of(given, file.parent_path());
+int import_into_file(ImportInput input, const Arguments& given, const fs::path& file) {
+  ImportSetting setting = prepared(input, given, file.parent_path());
+  const ImportedModel& model = input.model;
   setting.in_place = true;
   const fs::path plan = plan_beside(file);
   setting.plan_file = plan.filename().string();
@@ -121,18 +187,18 @@ int import_model(const Arguments& given, const Terminal&) {
     throw input_error(Arguments::place("output"), "the name of a folder or a file is missing",
                       "Name a folder, or a file that ends in .yaml");
   }
-  ImportedModel model = read_model(given.positional()[0]);
-  add_plan(model, given);
-  if (model.plan && given.has("planner"))
+  ImportInput input = read_input(given);
+  if (input.has_tables) add_plan(input.model, given);
+  if (input.model.plan && given.has("planner"))
     throw input_error(Arguments::place("planner"), "there is a plan, so no planner is asked",
                       "Leave the option out, or the plan");
   std::vector<std::string> read = given.positional();
-  for (const char* const option : {"plan", "cluster"})
+  for (const char* const option : {"tables", "plan", "cluster"})
     if (given.has(option)) read.push_back(given.text(option));
   const fs::path target(output);
   const bool file = target.extension() == ".yaml" || target.extension() == ".yml";
   for (const fs::path& written : written_files(target, file)) refuse_read_file(written.string(), read);
-  return file ? import_into_file(model, given, target) : import_into_folder(model, given, target);
+  return file ? import_into_file(std::move(input), given, target) : import_into_folder(std::move(input), given, target);
 }
 
 }  // namespace
@@ -140,14 +206,18 @@ int import_model(const Arguments& given, const Terminal&) {
 Command model_import_command() {
   return {
       .name = "shardsim import",
-      .summary = "make a workload and a scenario from a CSV of tables, or from TorchRec's configurations and plan",
+      .summary =
+          "make a workload and a scenario from tables, TorchRec's configurations and plan, or a profiler's trace",
       .positionals =
-          {{"FILE", "A CSV file of tables, or a JSON file with TorchRec's table configurations, its plan, or both."}},
+          {{"FILE",
+            "A CSV file of tables; a JSON file with TorchRec's table configurations, its plan, or both; or a trace of "
+            "training steps (Kineto, .json or .json.gz), of which a folder may hold some ranks: the first is read."}},
       .options =
           {{"output", 'o', "OUT",
             "Write the scenario, the workload and the plan into this folder. If OUT ends in .yaml, write one scenario "
             "file that holds the workload too, and the plan beside it.",
             "", Option::Times::once},
+           {"tables", 0, "FILE", "The tables of a trace: a CSV or JSON file as it is imported without a trace."},
            {"plan", 0, "PLAN",
             "Take the plan from this JSON file, which holds TorchRec's plan._serialize() or asdict(plan)."},
            {"cluster", 0, "NAME", "The cluster of the scenario: the name of a shipped one, or a file.", "dgx_h100"},
@@ -161,7 +231,8 @@ Command model_import_command() {
           "assumptions.\n"
           "docs/import.md explains the columns of the CSV and has the lines of Python that write the JSON.\n",
       .examples = {"shardsim import scenarios/imports/tables.csv -o out/imported",
-                   "shardsim import scenarios/imports/torchrec.json --batch 1024 -o out/torchrec.yaml"},
+                   "shardsim import scenarios/imports/torchrec.json --batch 1024 -o out/torchrec.yaml",
+                   "shardsim import trace.json.gz --tables tables.csv --batch 4096 -o out/traced"},
       .run = import_model};
 }
 

@@ -7,6 +7,7 @@
 #include "base/tree/json_fields.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
+#include "study/import/traced_step_document.h"
 #include "study/notes/notes.h"
 #include "study/report/page.h"
 #include "study/run/explained_case.h"
@@ -28,7 +29,20 @@ std::string why_json(const ExplainedCase& explained, const Scenario& scenario, c
   return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
+int explain_trace(const Arguments& given, const Terminal& terminal) {
+  if (!given.positional().empty())
+    throw input_error(Arguments::place("trace"), "there is a scenario, too", "Name one of the two");
+  const TracedModel traced = traced_model(read_kineto_trace(std::filesystem::path(given.text("trace"))));
+  print_result(given.has("json") ? traced_step_json(traced)
+                                 : document_text(traced_step_document(traced), terminal.width, terminal.colour));
+  return 0;
+}
+
 int explain_time(const Arguments& given, const Terminal& terminal) {
+  if (given.has("trace")) return explain_trace(given, terminal);
+  if (given.positional().empty())
+    throw input_error(Arguments::place("SCENARIO"), "nothing is named whose time could be explained",
+                      "Name a scenario file, or a profiler's trace with --trace");
   const Scenario scenario = asked_scenario(given);
   const Case& item = chosen_case(scenario, given);
   if (given.has("output"))
@@ -57,8 +71,11 @@ int explain_time(const Arguments& given, const Terminal& terminal) {
 Command why_command() {
   return {.name = "shardsim why",
           .summary = "show where the time of an iteration goes: its critical path, by operation and by table",
-          .positionals = {{"SCENARIO", "A scenario file."}},
+          .positionals = {{"SCENARIO", "A scenario file.", true}},
           .options = std::vector{case_option(),
+                                 Option{"trace", 0, "FILE",
+                                        "Instead of a scenario, explain the median step of this profiler's trace "
+                                        "(Kineto, .json or .json.gz)."},
                                  Option{"output", 'o', "DIR", "Also write why.json and why.html into this folder."},
                                  force_option(),
                                  Option{"path-only", 0, "",
@@ -67,7 +84,8 @@ Command why_command() {
                                  Option{"json", 0, "", "Print one JSON document instead of tables."}} +
                      scenario_options(),
           .examples = {"shardsim why scenarios/toy.yaml --case row_wise",
-                       "shardsim why scenarios/flexshard.yaml --case rm1/flexshard_3tier --json"},
+                       "shardsim why scenarios/flexshard.yaml --case rm1/flexshard_3tier --json",
+                       "shardsim why --trace trace.json.gz"},
           .run = explain_time};
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/tree/map_reader.h"
 #include "models/access/row_reuse.h"
+#include "models/compute/dense_kernel.h"
 #include "topology/spec/cluster_spec.h"
 
 namespace shardsim {
@@ -80,8 +81,9 @@ struct ComputeWork {
   ProductWork product;               // dense
   std::vector<ProductRun> products;  // dense: all of its products one by one; none: not known
   double kernels = 0;  // dense, sort: beside products and the sort; 0: not known, one of a dense operation
-  SortWork sort;       // sort
-  Seconds fixed;       // measured duration that replaces the model, when above 0
+  std::span<const DenseKernel> by_kernel;  // dense: all of its kernels, as PyTorch runs them; none: not known
+  SortWork sort;                           // sort
+  Seconds fixed;                           // measured duration that replaces the model, when above 0
 };
 
 // Predicts the seconds that a device takes for one operation that runs alone on it.

@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/tree/yaml.h"
+#include "models/compute/dense_kernel.h"
 
 namespace shardsim {
 namespace {
@@ -39,6 +40,18 @@ class SoftwareReader {
   }
   void take_fused(const char* key, bool& fused) {
     if (is_stated(key)) fused = reader_.choice(key, {"eager", "fused"}) == "fused";
+  }
+  // What only presets of PyTorch state.
+  void take_pytorch(Software& software) {
+    if (reader_.has("dense_kernels"))
+      software.pytorch = reader_.choice("dense_kernels", {"passes", "pytorch"}) == "pytorch";
+    if (reader_.has("input_copies")) software.input_copies = reader_.flag("input_copies", true);
+    if (reader_.has("optimizer_per_tensor")) software.optimizer_per_tensor = reader_.time("optimizer_per_tensor");
+    if (!software.pytorch || (!is_whole_ && !reader_.has("operator_times"))) return;
+    MapReader times = reader_.map("operator_times");
+    for (const std::string& op : dense_operators())
+      if (is_whole_ || times.has(op)) software.operator_times[op] = times.time(op);
+    times.finish();
   }
   void take_factor(const char* key, double& factor) {
     if (!is_stated(key)) return;
@@ -90,6 +103,7 @@ void read_constants(SoftwareReader fields, Software& software) {
   fields.take_efficiency("attention_share", software.attention_share);
   fields.take_fused("elementwise", software.fused);
   fields.take_sharing("stream_sharing", software.stream_sharing);
+  fields.take_pytorch(software);
 }
 
 // A number that a case writes plainly has no source: that of the preset does not speak for it.
@@ -122,7 +136,8 @@ bool Software::operator==(const Software& other) const {
                                    s.module_output, s.module_backward),
                           std::tie(s.per_feature, s.per_table, s.per_sample, s.fixed, s.blocking_waits, s.runs_ahead,
                                    s.optimizer_sgd, s.optimizer_adagrad, s.optimizer_adam, s.kernel_fixed, s.in_situ,
-                                   s.update_factor, s.attention_share, s.fused, s.stream_sharing));
+                                   s.update_factor, s.attention_share, s.fused, s.stream_sharing),
+                          std::tie(s.pytorch, s.operator_times, s.optimizer_per_tensor, s.input_copies));
   };
   return tied(*this) == tied(other);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,13 @@ struct Software {
   // this one.
   bool runs_ahead = true;
   Seconds optimizer_sgd, optimizer_adagrad, optimizer_adam;  // of each tensor of parameters of the dense part
+
+  // The dense part as kernels of PyTorch, one by one, each operator with its own time of the host instead of
+  // operator_forward, operator_backward and those of the optimizers.
+  bool pytorch = false;
+  std::map<std::string, Seconds> operator_times;  // of a call, by dense_operators(); empty unless pytorch
+  Seconds optimizer_per_tensor;                   // of the operator `optimizer`, for each tensor of parameters besides
+  bool input_copies = true;                       // false: the batch lies on the GPU
 
   Seconds kernel_fixed;        // on the GPU: start and end of a kernel, in place of the GPU's constant
   double in_situ = 1;          // part of a product's rate that is left in a running iteration

@@ -257,6 +257,9 @@ bool is_bottom(const DenseLayer& layer) {
 
 DensePart read_dense(MapReader reader, const std::vector<Table>& tables) {
   DensePart dense;
+  if (reader.has("trace"))
+    throw input_error(reader.place_of("trace"), "a trace can be read in a scenario only",
+                      "Name this workload in a scenario, or let shardsim import make one of the trace");
   if (reader.has("measured")) {
     refuse_beside_measured(reader);
     dense.measured = read_measured(reader.map("measured"));
@@ -269,6 +272,8 @@ DensePart read_dense(MapReader reader, const std::vector<Table>& tables) {
   read_interaction(reader.map("interaction"), dense);
   add_interaction(dense, tables, reader.has("interaction") ? reader.place_of("interaction") : reader.tree().place);
   dense.all_reduce = read_all_reduce(reader.map("all_reduce"));
+  if (reader.has("optimizer"))
+    dense.optimizer = reader.choice("optimizer", {"sgd", "adagrad", "adam", "adam_fused", "lamb"});
   const Bytes counted = parameters_of(dense.layers, reader.tree().place);
   dense.parameters =
       reader.get<Bytes>("parameters_bytes", bytes_leaf(Bounds::from(0).to(kMostParameterBytes)), counted);

@@ -133,6 +133,7 @@ struct DensePart {
   std::string interaction = "none";                           // none, dot, dcn
   std::int64_t interaction_layers = 0, interaction_rank = 0;  // dcn
   DenseAllReduce all_reduce;
+  std::string optimizer;  // as stated; "": that of the workload
   std::optional<MeasuredRest> measured;
   bool operator==(const DensePart&) const = default;
 };

@@ -93,6 +93,7 @@ ComputeWork work_of(const Op& op, std::size_t position, const ClusterSpec& spec)
   work.precision = op.precision.empty() ? "fp32" : op.precision;
   work.products = products_of(op, position);
   work.kernels = op.kernels;
+  work.by_kernel = op.by_kernel;
   work.lookups = op.lookups.at(position);
   work.optimizer = op.optimizer;
   work.sorted_update = work.kind == ComputeWork::Kind::update && work.lookups > 0 && !op.in_place;

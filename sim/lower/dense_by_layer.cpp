@@ -1,17 +1,24 @@
 #include "sim/lower/lowering.h"
+#include "sim/lower/pytorch_dense.h"
 
 namespace shardsim {
 
 void Lowering::put_forward_work(int id, bool bottom) {
-  put_work(id, [&](const DenseStyle& style) { return forward_work(workload_, bottom, style); });
+  put_work(id, [&](const DenseStyle& style) {
+    return software_->pytorch ? pytorch_forward(workload_, bottom, style) : forward_work(workload_, bottom, style);
+  });
 }
 
 void Lowering::put_backward_work(int id, const std::vector<LayerRun>& layers) {
-  put_work(id, [&](const DenseStyle& style) { return backward_work(workload_, layers, style); });
+  put_work(id, [&](const DenseStyle& style) {
+    return software_->pytorch ? pytorch_backward(workload_, layers, style) : backward_work(workload_, layers, style);
+  });
 }
 
 void Lowering::put_optimizer_work(int id) {
-  put_work(id, [&](const DenseStyle& style) { return optimizer_work(workload_, style.fused); });
+  put_work(id, [&](const DenseStyle& style) {
+    return software_->pytorch ? pytorch_optimizer(workload_) : optimizer_work(workload_, style.fused);
+  });
 }
 
 // Each rank whose sequences were drawn has work of its own.

@@ -212,6 +212,7 @@ void DenseWork::add(const DenseWork& more) {
   bytes += more.bytes;
   kernels += more.kernels;
   operators += more.operators;
+  by_kernel.insert(by_kernel.end(), more.by_kernel.begin(), more.by_kernel.end());
 }
 
 double samples_of_layer(const Workload& workload, const DenseLayer& layer, const RankItems* items) {
@@ -304,6 +305,7 @@ void put_dense_work(Op& op, const std::vector<DenseWork>& of_ranks) {
   const DenseWork& first = of_ranks.front();
   op.hbm_bytes = by_rank([](const DenseWork& work) { return work.bytes; });
   op.kernels = counted(first.kernels);
+  op.by_kernel = first.by_kernel;
   for (std::size_t i = 0; i < first.products.size(); ++i) {
     op.products.push_back({by_rank([i](const DenseWork& work) { return work.products[i].m; }),
                            by_rank([i](const DenseWork& work) { return work.products[i].n; }),

@@ -19,9 +19,10 @@ struct DenseWork {
     double share = 0;  // as OpProduct
   };
   std::vector<Product> products;
-  double bytes = 0;      // of the passes, read plus written
-  double kernels = 0;    // of the passes
-  double operators = 0;  // of the framework
+  double bytes = 0;                         // of the passes, read plus written
+  double kernels = 0;                       // of the passes
+  double operators = 0;                     // of the framework
+  std::vector<DenseKernel> by_kernel = {};  // all of it, as PyTorch runs it; none: by products and passes alone
 
   void add(const DenseWork& more);
 };

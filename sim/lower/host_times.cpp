@@ -72,7 +72,9 @@ class HostTimeList {
   void add(const Op& op) {
     HostTime& time = times_[static_cast<std::size_t>(op.id)];
     if (op.role == OpRole::wait_for_splits) return;
-    if (is_forward(op.role) && software_.operator_forward.value > 0) {
+    if (!op.by_kernel.empty() && software_.pytorch) {
+      time = spread(by_operator(op), kernels_of(op));
+    } else if (is_forward(op.role) && software_.operator_forward.value > 0) {
       time = spread(operators(op) * software_.operator_forward, kernels_of(op));
     } else if (is_backward(op.role) && software_.operator_backward.value > 0) {
       time = spread(operators(op) * software_.operator_backward, kernels_of(op));
@@ -85,6 +87,17 @@ class HostTimeList {
     }
     if (software_.per_table.value > 0 && (op.role == OpRole::lookup || op.role == OpRole::update))
       time.before = time.before + 0.5 * most_tables(op, program_) * software_.per_table;
+  }
+
+  // The host's time of PyTorch's operators, each with its own.
+  Seconds by_operator(const Op& op) const {
+    Seconds sum{0};
+    for (const DenseKernel& kernel : op.by_kernel) {
+      const auto found = software_.operator_times.find(kernel.op);
+      if (found != software_.operator_times.end()) sum = sum + kernel.calls * found->second;
+    }
+    if (op.role == OpRole::dense_update) sum = sum + work_.parameter_tensors * software_.optimizer_per_tensor;
+    return sum;
   }
 
   // True when the time of a module or a table holds the launches of operations in this role.

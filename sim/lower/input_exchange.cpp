@@ -68,6 +68,7 @@ OwnAmount Lowering::sum_of(OwnAmount FusionGroup::*amount) const {
 }
 
 void Lowering::copy_to_device() {
+  if (software_ != nullptr && !software_->input_copies) return;
   copy_ = add("h2d_copy", {OpRole::copy_inputs}, stream(Stream::memcpy), {});
   op_at(copy_).host_bytes = own_input_bytes().of;
 }

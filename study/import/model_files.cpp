@@ -107,10 +107,11 @@ std::string workload_body(const ImportedModel& model, const ImportSetting& setti
   std::string text = fmt::format("name: imported\nbatch_per_gpu: {}\n", setting.batch_per_gpu);
   text +=
       "# optimizer: {name: rowwise_adagrad}   # the default; sgd, adagrad, adam, lamb\n"
-      "# pipeline: sparse_dist                # TorchRec's TrainPipelineSparseDist; the default is none\n"
-      "# dense: {layers: [{name: bottom_0, in: 13, out: 512}, {name: top_0, in: 4096, out: 1024}]}\n"
-      "tables:\n";
-  return text + imported_lines(model);
+      "# pipeline: sparse_dist                # TorchRec's TrainPipelineSparseDist; the default is none\n";
+  text += !setting.dense.empty()
+              ? setting.dense
+              : "# dense: {layers: [{name: bottom_0, in: 13, out: 512}, {name: top_0, in: 4096, out: 1024}]}\n";
+  return text + "tables:\n" + imported_lines(model);
 }
 
 std::string assumed_head(const ImportedModel& model, const ImportSetting& setting) {
@@ -134,7 +135,7 @@ struct StatedShape {
 };
 
 StatedShape stated_shape(const ImportedModel& model, const ImportSetting& setting) {
-  StatedShape shape{setting.nodes.value_or(0), 0};
+  StatedShape shape{setting.nodes.value_or(0), setting.gpus};
   if (!model.plan) return shape;
   const StandalonePlan alone = standalone_plan(*model.plan);
   const Cluster cluster(
@@ -168,13 +169,16 @@ std::string imported_compute(const ClusterSpec& cluster) {
 
 constexpr const char* kHostLine =
     "# software: torchrec_eager   # simulates the host, too, which launches every kernel; see shardsim list software\n";
+constexpr const char* kMeasuredHostLine =
+    "# The measured dense part has the host's time in it, so no software is stated.\n";
 
 std::string imported_scenario(const ImportedModel& model, const ImportSetting& setting, const std::string& compute,
                               const std::string& workload, const std::string& plan) {
   const std::string file = std::filesystem::path(model.source).filename().string();
   return fmt::format("schema: shardsim.scenario/1\ntitle: {}\ncluster: {}\n{}{}workload:{}\n{}\n",
                      in_yaml_quotes(printable(file) + ", as imported"),
-                     imported_cluster(setting, stated_shape(model, setting)), compute, kHostLine, workload, plan);
+                     imported_cluster(setting, stated_shape(model, setting)), compute,
+                     setting.dense.empty() ? kHostLine : kMeasuredHostLine, workload, plan);
 }
 
 // An error in the file that was made, told as one in the file that it is made from: the first is not written, and
@@ -227,10 +231,14 @@ std::vector<std::string> assumptions(const ImportedModel& model, const ImportSet
       assumed_of(model, "access", "Every row is as popular as any other; state 'access' where rows are hot"),
       assumed_of(model, "pooling_factor", "One id a sample and feature; pooling factors decide most of the time"),
       assumed_of(model, "kind", "Tables are pooled: one vector for each sample and feature"),
-      assumed_of(model, "dtype", "Rows are fp32"),
-      "There is no dense part, so an iteration is that of the embeddings alone.",
-      "The optimizer is rowwise_adagrad, and there is no pipeline.",
-      "No host is simulated, which is right only where it is always ahead of the GPUs; 'software' says what it does."};
+      assumed_of(model, "dtype", "Rows are fp32"), "The optimizer is rowwise_adagrad, and there is no pipeline."};
+  if (setting.dense.empty()) {
+    sentences.insert(sentences.end() - 1, "There is no dense part, so an iteration is that of the embeddings alone.");
+    sentences.emplace_back(
+        "No host is simulated, which is right only where it is always ahead of the GPUs; 'software' says what it "
+        "does.");
+  }
+  sentences.insert(sentences.end(), setting.notes.begin(), setting.notes.end());
   if (const std::size_t narrow = narrow_tables(model); narrow > 0)
     sentences.push_back(fmt::format(
         "Vectors are exchanged as fp32, those of the {} with narrower rows, too, as TorchRec's lookups return them; "

@@ -17,8 +17,11 @@ struct ImportSetting {
   std::optional<std::int64_t> nodes;  // absent: as many as the plan has, else as the cluster says
   std::int64_t batch_per_gpu = 4096;
   bool batch_assumed = true;
-  std::string planner = "torchrec";                                      // where there is no plan
-  bool in_place = false;                                                 // the workload stands in the scenario
+  std::string planner = "torchrec";  // where there is no plan
+  std::string dense;  // lines of the workload that say what its dense part was measured at; "": there is none
+  std::vector<std::string> notes;  // further assumptions
+  std::int64_t gpus = 0;           // of a node; 0: as many as the plan has, else as the cluster says
+  bool in_place = false;           // the workload stands in the scenario
   std::string workload_file = "workload.yaml", plan_file = "plan.json";  // as the scenario names them
 };
 

@@ -153,6 +153,7 @@ Document terminal_document(const StudyResult& study, const std::string& title) {
   document.add(host_section(study, Medium::terminal));
   document.add(cross_check_on_terminal(study));
   if (!is_large_comparison(study)) document.add(collectives_section(study, Medium::terminal));
+  if (has_dense_operators(study)) document.add(dense_operators_section(study));
   document.add(published_section(study, Medium::terminal));
   document.add(constants_section(study, Medium::terminal));
   document.add(notes_section(study, Medium::terminal));
@@ -174,6 +175,7 @@ Document page_document(const StudyResult& study, const std::string& title) {
   document.add(jobs_section(study));
   document.add(host_section(study, Medium::page));
   document.add(collectives_section(study, Medium::page));
+  if (has_dense_operators(study)) document.add(dense_operators_section(study));
   document.add(load_classes_section(study));
   document.add(memory_section(study));
   document.add(published_section(study, Medium::page));

@@ -401,4 +401,26 @@ Section collectives_section(const StudyResult& study, Medium medium) {
   return section;
 }
 
+bool has_dense_operators(const StudyResult& study) {
+  return std::ranges::any_of(study.cases, [](const CaseResult& item) { return item.dense_operators.has_value(); });
+}
+
+Section dense_operators_section(const StudyResult& study) {
+  Sheet sheet;
+  sheet.columns = {{"operator", false}, {"calls"}, {"kernels"}, {"GPU ms"}, {"host ms"}};
+  const int places = decimals_for(longest_iteration_ms(study) / 100);  // operators are small parts of an iteration
+  for (const CaseResult* item : all_cases(study, has_many_cases(study) ? 1 : study.cases.size())) {
+    if (!item->dense_operators) continue;
+    sheet.rows.push_back({{item->name}, false});
+    for (const DenseOperatorTime& time : *item->dense_operators)
+      sheet.rows.push_back({{time.op, fixed(time.calls, 0), fixed(time.kernels, 0), fixed(time.gpu_ms, places),
+                             fixed(time.host_ms, places)}});
+  }
+  return table_section(
+      "Dense part by operator",
+      "The operators of PyTorch in an iteration of rank 0. GPU: the sum of their kernels, each alone on "
+      "its GPU. host: the time to launch them, which passes while the GPU works.",
+      sheet);
+}
+
 }  // namespace shardsim

@@ -72,6 +72,12 @@ struct HostFigures {
   std::string with_graph{};  // Software::with_graph
 };
 
+// An operator of PyTorch's dense part in one iteration, on rank 0: its kernels, each alone on its GPU, and the host.
+struct DenseOperatorTime {
+  std::string op;
+  double calls = 0, kernels = 0, gpu_ms = 0, host_ms = 0;
+};
+
 // The times that published numbers of another payload are compared with.
 struct AtPayload {
   double iteration_ms = 0;
@@ -115,11 +121,12 @@ struct CaseResult {
   // [draw] of where its hot rows may lie, as the function of this name has it; empty where nothing depends on it, and
   // for jobs.
   std::vector<double> placement_log_times;
-  std::optional<DrawnFigures> drawn;      // only where batches are drawn; `iteration_ms` is their mean
-  std::optional<HostFigures> host;        // only where software is stated
-  std::optional<EstimatedCase> torchrec;  // only where the scenario asks for a cross-check
-  std::optional<Interval> interval;       // of iteration_ms; none for jobs side by side
-  Timeline timeline;                      // planned payload
+  std::optional<DrawnFigures> drawn;  // only where batches are drawn; `iteration_ms` is their mean
+  std::optional<HostFigures> host;    // only where software is stated
+  std::optional<std::vector<DenseOperatorTime>> dense_operators;  // only where the software is PyTorch
+  std::optional<EstimatedCase> torchrec;                          // only where the scenario asks for a cross-check
+  std::optional<Interval> interval;                               // of iteration_ms; none for jobs side by side
+  Timeline timeline;                                              // planned payload
   std::optional<AtPayload> at_observed_payload;
 };
 

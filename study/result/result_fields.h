@@ -76,6 +76,15 @@ void fields(Visitor& visit, MaybeConst<ComputeTime> auto& time) {
   visit.field("total_ms", time.span_ms);
 }
 
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<DenseOperatorTime> auto& time) {
+  visit.field("operator", time.op);
+  visit.field("calls", time.calls);
+  visit.field("kernels", time.kernels);
+  visit.field("gpu_ms", time.gpu_ms);
+  visit.field("host_ms", time.host_ms);
+}
+
 std::vector<NamedTime> collective_times(const std::vector<NamedTime>& times);
 void add_collective_times(std::vector<NamedTime>& times, const std::vector<NamedTime>& collectives);
 std::vector<ComputeTime> compute_times(const std::vector<NamedTime>& times);
@@ -368,6 +377,7 @@ void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
   visit.field("drawn_batches", result.drawn);
   visit.group("estimate", [&](auto& inner) { inner.field("iteration_ms", result.estimate_iteration_ms); });
   visit.field("host", result.host);
+  visit.field("dense_operators", result.dense_operators);
   visit.field("torchrec", result.torchrec);
   visit.field("limited_by", result.limit);
   const RankClasses classes = class_fields(visit, result);

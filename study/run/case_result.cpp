@@ -316,6 +316,7 @@ CaseResult whole_case(const PreparedCase& prepared, bool pareto) {
     result.placement_log_times = prepared.placement_log_times(typical_ms);
   }
   if (prepared.scenario.cross_check) add_torchrec(result, prepared);
+  result.dense_operators = dense_operator_times(prepared);
   const std::optional<WithoutDuplicates> without = without_duplicates(result, prepared);
   if (without) result.iteration_ms_without_duplicates = without->iteration_ms;
   result.notes = notes_for(Asker::run, {item, &prepared, &result, without ? &*without : nullptr});

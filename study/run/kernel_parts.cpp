@@ -22,7 +22,20 @@ ComputeWork products_alone(ComputeWork work, Wanted wanted) {
   return work;
 }
 
+// Kernels one by one say themselves what they are.
+void add_by_kernel(KernelParts& parts, ComputeWork work, const GpuSpec& gpu, const ComputeModel& compute) {
+  for (const DenseKernel& kernel : work.by_kernel) {
+    work.by_kernel = {&kernel, 1};
+    const bool product = kernel.kind <= DenseKernelKind::batched_product_gradient;
+    double& part = kernel.kind == DenseKernelKind::attention ? parts.attention
+                   : product                                 ? parts.products
+                                                             : parts.elementwise;
+    part += compute.seconds(work, gpu).ms();
+  }
+}
+
 void add_dense(KernelParts& parts, const ComputeWork& work, const GpuSpec& gpu, const ComputeModel& compute) {
+  if (!work.by_kernel.empty() && work.fixed.value <= 0) return add_by_kernel(parts, work, gpu, compute);
   const double whole = compute.seconds(work, gpu).ms();
   if (work.fixed.value > 0 || work.products.empty()) {
     (work.flops > 0 ? parts.products : parts.elementwise) += whole;
@@ -63,6 +76,29 @@ KernelParts KernelParts::of(const PreparedCase& prepared) {
     }
   }
   return parts;
+}
+
+std::optional<std::vector<DenseOperatorTime>> dense_operator_times(const PreparedCase& prepared) {
+  const std::optional<Software>& software = prepared.item.software;
+  if (!software || !software->pytorch) return std::nullopt;
+  const ClusterSpec& spec = prepared.cluster.spec();
+  std::vector<DenseOperatorTime> times;
+  for (const std::string& op : dense_operators()) times.push_back({op});
+  for (const Op& op : prepared.program().ops) {
+    for (const DenseKernel& kernel : op.by_kernel) {
+      const auto found = std::ranges::find(times, kernel.op, &DenseOperatorTime::op);
+      ComputeWork work = work_of(op, kRank, spec);
+      work.by_kernel = {&kernel, 1};
+      found->calls += kernel.calls;
+      found->kernels += kernel.count;
+      found->gpu_ms += prepared.compute().seconds(work, spec.gpu).ms();
+      const auto call = software->operator_times.find(kernel.op);
+      if (call != software->operator_times.end())
+        found->host_ms += spec.host.time_factor * kernel.calls * call->second.ms();
+    }
+  }
+  std::erase_if(times, [](const DenseOperatorTime& time) { return time.kernels == 0; });
+  return times;
 }
 
 std::optional<double> KernelParts::named(std::string_view kind) const {

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "study/planning/prepared_case.h"
+#include "study/result/result.h"
 
 namespace shardsim {
 
@@ -22,5 +23,9 @@ struct KernelParts {
   // By the name that a published number has of it: "attention", ...; nothing for another name.
   std::optional<double> named(std::string_view kind) const;
 };
+
+// The operators of the dense part on rank 0, in the order of a step, where the Program says its kernels one by one;
+// nothing elsewhere.
+std::optional<std::vector<DenseOperatorTime>> dense_operator_times(const PreparedCase& prepared);
 
 }  // namespace shardsim

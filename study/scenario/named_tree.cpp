@@ -77,6 +77,9 @@ Tree located_file(Tree value, const std::string& folder) {
 
 // File names inside a workload are relative to the file that states them; merged with others they must not be.
 void localise_files(Tree& tree, const std::string& folder) {
+  Tree* const dense = tree.find("dense");
+  if (Tree* const trace = dense == nullptr || dense->kind != Tree::Kind::map ? nullptr : dense->find("trace"))
+    *trace = located_file(std::move(*trace), folder);
   Tree* const tables = tree.find("tables");
   if (tables == nullptr) return;
   for (Tree& table : tables->items) {
@@ -292,7 +295,8 @@ Tree located(const std::string& key, Tree value, const std::string& folder, Load
 
 Tree located_leaf(std::string_view path, Tree value, const std::string& folder) {
   const std::string_view last = path.substr(path.rfind('.') + 1);
-  const bool file = path.ends_with(".file") || (path.starts_with("planner") && names_planner_file(last));
+  const bool file = path.ends_with(".file") || path.ends_with("dense.trace") ||
+                    (path.starts_with("planner") && names_planner_file(last));
   return file ? located_file(std::move(value), folder) : value;
 }
 

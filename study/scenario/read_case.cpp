@@ -14,6 +14,7 @@
 #include "plan/memory_model.h"
 #include "plan/planner.h"
 #include "sim/engine/network.h"
+#include "study/scenario/traced_dense.h"
 #include "topology/spec/rank_set.h"
 
 namespace shardsim {
@@ -189,6 +190,8 @@ void give_kernels(const Software& software, Case& item) {
     item.compute_model.fields.emplace_back("in_situ", text_tree(fmt::format("{}", software.in_situ), software.place));
     item.compute_model.fields.emplace_back("kernel_fixed",
                                            text_tree(fmt::format("{} s", software.kernel_fixed.value), software.place));
+    if (software.pytorch && item.compute_model.find("kernels") == nullptr)
+      item.compute_model.fields.emplace_back("kernels", text_tree("fbgemm", software.place));
     if (software.update_factor != 1) {
       item.compute_model.fields.emplace_back("update_factor",
                                              text_tree(fmt::format("{}", software.update_factor), software.place));
@@ -272,7 +275,7 @@ ClusterSpec read_case_cluster(const CaseTree& tree) {
 }
 
 Workload read_case_workload(const CaseTree& tree) {
-  return read_workload(required_part(tree, "workload"), "");
+  return read_workload(with_traced_dense(required_part(tree, "workload")), "");
 }
 
 Case read_case(const CaseTree& tree, std::uint64_t seed) {

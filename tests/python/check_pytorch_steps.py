@@ -123,7 +123,7 @@ def check_scenario():
 def check_page():
     with tempfile.TemporaryDirectory() as work:
         results = []
-        for software in ("none", "torchrec_eager"):
+        for software in ("none", "torchrec_eager", "pytorch_eager", "pytorch_graph"):
             out = pathlib.Path(work) / software
             stated = [] if software == "none" else ["--set", "software=" + software]
             subprocess.run([shardsim, "run", source / "scenarios/pytorch_steps.yaml", "-o", out, "-q", *stated], check=True,

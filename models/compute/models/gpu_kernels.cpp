@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "models/compute/kernels/kernels.h"
+#include "models/compute/kernels/pytorch_kernels.h"
 #include "models/compute/kernels/table_kernels.h"
 
 namespace shardsim {
@@ -95,6 +96,12 @@ class GpuKernels final : public ComputeModel {
                       known_names_hint(family_->gpu, table_.names()));
   }
 
+  // The shipped table has the GPU that shipped numbers were measured on, whatever a file replaces.
+  static const GpuConstants* shipped_reference(const std::string& name) {
+    static const GpuTable table = shipped_gpu_table();
+    return table.find(name);
+  }
+
   static Seconds sort_and_passes(const ComputeWork& work, const GpuConstants& gpu) {
     if (work.lookups <= 0) return {0};
     return sort_time(work.lookups, work.sort, gpu) + work.kernels * gpu.kernel_fixed +
@@ -104,12 +111,19 @@ class GpuKernels final : public ComputeModel {
   // Traffic beside a product is its operands' where nothing else is known; an optimizer's pass over all rows has none.
   Seconds dense_time(const ComputeWork& work, const GpuSpec& spec, const GpuConstants& gpu) const {
     const bool all_rows = work.kind == ComputeWork::Kind::update;
+    if (!work.by_kernel.empty()) return pytorch_time(work, gpu);
     if (!all_rows && (!work.products.empty() || work.kernels > 0)) return seconds_one_by_one(work, spec, gpu);
     const double share = all_rows ? gpu.all_rows_share : 1;
     const Seconds traffic{work.hbm_bytes / (share * gpu.copy_bandwidth.bytes_per_second)};
     const Seconds moved = gpu.kernel_fixed + std::max(traffic, work.host_link);
     if (work.flops <= 0) return moved;
     return std::max(product_time(work, product_rate(work, spec), in_situ_, gpu), moved);
+  }
+
+  Seconds pytorch_time(const ComputeWork& work, const GpuConstants& gpu) const {
+    const PytorchKernels& numbers = shipped_pytorch_kernels();
+    const GpuConstants* const reference = shipped_reference(numbers.gpu);
+    return dense_kernels_time(work.by_kernel, work.precision, numbers, gpu, *reference);
   }
 
   // Each product by its shape, then passes over what lies between them, each kernel with its own start and end.

@@ -29,13 +29,14 @@ struct ObservedTraces {
 // - ProfilerStep#k is iteration k; a kernel belongs to the step that launched it. Without steps all is one iteration.
 //   Iterations that a rank lacks are left out.
 // - Kernels of NCCL become collectives, of FBGEMM's embedding tables lookup and update, all others dense
-//   (program/timeline/kineto/kineto_names.h). Copies and memory sets are left out: they run on copy engines.
+//   (program/timeline/kineto/kineto_names.h), unless operators that launched them say better: EmbeddingBag's updates.
+//   Copies and memory sets are dense, on the stream where they run.
 // - The bytes of a collective: the larger of elements in and out, times the element's size.
 // - Kernels of neighbouring iterations in our own traces are moved back to their iteration, so that the Timeline is the
 //   one that was written.
 // - Memory is not known. If the clocks of the ranks are further apart than an iteration, they are aligned by the end of
 //   the last collective of the first iteration, and a note says so.
-// Errors (Failure::input, naming the file): no trace, a compressed one, one that is cut off, two of one rank, a rank
+// Errors (Failure::input, naming the file): no trace, one that is cut off, two of one rank, a rank
 // outside the world, no kernel in any step, no iteration that all ranks have.
 ObservedTraces read_kineto_traces(const std::filesystem::path& folder);
 

@@ -112,7 +112,7 @@ class TimelineBuilder {
                       start_us + kernel.duration_us,
                       static_cast<int>(*trace.rank),
                       stream_of_.at(kernel.stream),
-                      op_of(kernel, collective, static_cast<int>(*trace.rank)),
+                      op_of(described(kernel, collective, rank), collective, static_cast<int>(*trace.rank)),
                       step->number,
                       bytes_of(kernel, collective)};
       (kernel.continued ? rests_ : timeline_.spans).push_back(span);
@@ -128,17 +128,25 @@ class TimelineBuilder {
     return elements > 0 && elements < std::numeric_limits<std::int64_t>::max() / bytes ? elements * bytes : 0;
   }
 
-  Timeline::OpInfo described(const KinetoTrace::Kernel& kernel, const TracedCollective& collective) {
+  Timeline::OpInfo described(const KinetoTrace::Kernel& kernel, const TracedCollective& collective,
+                             const KinetoRank& traced) {
     Timeline::OpInfo op;
     const bool communicates = is_communication_kernel(kernel.name);
-    op.op_class = communicates ? class_of(kernel, collective) : compute_class(kernel.name);
+    op.op_class = communicates ? class_of(kernel, collective) : traced.class_of(kernel);
     // A class that a trace of ours may name; those of others have none.
     const bool ours = communicates ? is_communication(kernel.operation_class) : is_compute(kernel.operation_class);
     if (ours) op.op_class = kernel.operation_class;
     op.name = !kernel.operation.empty() ? kernel.operation : collective.known() ? collective.name : op.op_class;
+    if (kernel.copies) op.name = copy_name(kernel.name);
     op.group = collective.group;
     op.dtype = element_of_torch(collective.dtype).dtype;
     return op;
+  }
+
+  // The copy of a batch has its name of the Program.
+  static std::string copy_name(const std::string& kernel) {
+    if (kernel.find("HtoD") != std::string::npos) return "h2d_copy";
+    return kernel.starts_with("Memset") ? "memset" : "copy";
   }
 
   std::string class_of(const KinetoTrace::Kernel& kernel, const TracedCollective& collective) {
@@ -167,8 +175,7 @@ class TimelineBuilder {
     }
   }
 
-  int op_of(const KinetoTrace::Kernel& kernel, const TracedCollective& collective, int rank) {
-    const Timeline::OpInfo op = described(kernel, collective);
+  int op_of(const Timeline::OpInfo& op, const TracedCollective& collective, int rank) {
     const auto [entry, fresh] =
         op_index_.try_emplace({op.name, op.op_class, op.group, op.dtype}, static_cast<int>(timeline_.ops.size()));
     if (fresh) timeline_.ops.push_back(op);
@@ -290,11 +297,6 @@ class TimelineBuilder {
   int first_iteration_ = 0;
 };
 
-void refuse_compressed(const fs::path& path) {
-  if (path.extension() != ".gz") return;
-  throw input_error({path.string()}, "compressed: this program reads plain JSON", "Unpack it first, with gunzip");
-}
-
 std::vector<fs::path> trace_files(const fs::path& folder) {
   if (is_file(folder)) return {folder};
   std::error_code failed;
@@ -319,10 +321,7 @@ ObservedTraces timeline_from_traces(std::vector<KinetoTrace> traces, const std::
 
 ObservedTraces read_kineto_traces(const fs::path& folder) {
   std::vector<KinetoTrace> traces;
-  for (const fs::path& path : trace_files(folder)) {
-    refuse_compressed(path);
-    traces.push_back(read_kineto_trace(path));
-  }
+  for (const fs::path& path : trace_files(folder)) traces.push_back(read_kineto_trace(path));
   return timeline_from_traces(std::move(traces), folder.string());
 }
 

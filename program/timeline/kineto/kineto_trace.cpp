@@ -3,18 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "base/error.h"
-#include "base/read_failure.h"
+#include "base/gzip_input.h"
 #include "base/read_files.h"
 #include "base/text.h"
+#include "program/timeline/kineto/kineto_names.h"
 #include "program/timeline/timeline.h"
 
 namespace shardsim {
@@ -86,8 +86,30 @@ struct TraceEvent {
   }
 };
 
+bool is_copy(const TraceEvent& event) {
+  return event.category == "gpu_memcpy" || event.category == "gpu_memset" || event.category == "Memcpy" ||
+         event.category == "Memset";
+}
 bool is_kernel(const TraceEvent& event) {
-  return event.category == "kernel" || event.category == "Kernel";
+  return event.category == "kernel" || event.category == "Kernel" || is_copy(event);
+}
+
+// What the host's range is for, if that matters: operators of embeddings by their names in PyTorch and FBGEMM, and the
+// annotations of optimizers and backward passes.
+std::optional<KinetoTrace::Range::Kind> range_kind(const TraceEvent& event) {
+  using Kind = KinetoTrace::Range::Kind;
+  const std::string& name = event.name;
+  const auto holds = [&](const char* part) { return name.find(part) != std::string::npos; };
+  if (event.category == "gpu_user_annotation" || event.category == "kernel") return std::nullopt;
+  if (name.starts_with("Optimizer.step#") || name == "## optimizer ##") return Kind::optimizer;
+  if (name == "## backward ##" || name.starts_with("autograd::engine::evaluate_function")) {
+    if (!holds("mbedding")) return Kind::backward;
+    return Kind::update;
+  }
+  if (event.category != "cpu_op" && event.category != "Operator") return std::nullopt;
+  if (name == "aten::index_add_") return Kind::indexed_add;
+  if (!holds("embedding")) return std::nullopt;
+  return holds("backward") ? Kind::update : Kind::lookup;
 }
 
 // Beside such a start every duration is lost.
@@ -106,8 +128,8 @@ void add_kernel(KinetoTrace& trace, TraceEvent& event) {
   const std::int64_t stream = event.stream >= 0 ? event.stream : event.thread;
   trace.kernels.push_back({*event.start_us, *event.duration_us, event.process, stream, event.correlation,
                            event.external_id, std::move(event.name), std::move(event.operation),
-                           std::move(event.operation_class), event.ahead, event.continued,
-                           std::move(event.collective)});
+                           std::move(event.operation_class), event.ahead, event.continued, std::move(event.collective),
+                           is_copy(event)});
 }
 
 void add_step(KinetoTrace& trace, const TraceEvent& event) {
@@ -142,7 +164,10 @@ void add_event(KinetoTrace& trace, TraceEvent& event) {
   if (event.phase != "X") return;
   if (is_kernel(event)) return add_kernel(trace, event);
   if (event.name.starts_with(kStep) && event.category != "gpu_user_annotation") return add_step(trace, event);
-  if (event.name.find("Launch") != std::string::npos && event.correlation >= 0 && event.start_us)
+  if (const auto kind = range_kind(event); kind && event.timed())
+    trace.ranges.push_back({*kind, *event.start_us, *event.start_us + *event.duration_us, event.thread});
+  const bool starts_work = event.name.find("Launch") != std::string::npos || event.name.starts_with("cudaMem");
+  if (starts_work && event.correlation >= 0 && event.start_us)
     trace.launches[event.correlation] = {*event.start_us, event.thread};
   if (event.name == "record_param_comms" && event.timed() && event.collective.known())
     trace.comms.push_back({*event.start_us, *event.start_us + *event.duration_us, event.thread, event.external_id,
@@ -180,7 +205,9 @@ class TraceHandler : public nlohmann::json_sax<nlohmann::json> {
   bool end_array() override { return close(); }
 
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override {
-    throw input_error({trace_.path, line_in(error.what())}, "not JSON, or cut off",
+    throw input_error({trace_.path, line_in(error.what())},
+                      fmt::format("not JSON, or cut off; {} of the GPU in {} were read before",
+                                  counted(trace_.kernels.size(), "event"), counted(trace_.steps.size(), "step")),
                       "Give the trace as the profiler wrote it");
   }
 
@@ -258,13 +285,9 @@ KinetoTrace read_kineto_trace(std::istream& in, const std::string& path) {
 }
 
 KinetoTrace read_kineto_trace(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw cannot_read(path.string(), errno);
+  const std::unique_ptr<std::istream> in = open_text(path);
   note_read(path);
-  if (in.peek() == 0x1f)  // no text begins so, and every file of gzip does
-    throw input_error({path.string()}, "compressed: this program reads plain JSON",
-                      "Unpack it first, with zcat FILE > TRACE.json");
-  return read_kineto_trace(in, path.string());
+  return read_kineto_trace(*in, path.string());
 }
 
 std::optional<std::int64_t> rank_in_name(const std::string& path) {
@@ -297,6 +320,39 @@ KinetoRank::KinetoRank(const KinetoTrace& trace) : trace_(trace), steps_(trace.s
   std::stable_sort(comms_.begin(), comms_.end(), by_start);
   for (const KinetoTrace::Comms& comms : comms_)
     if (comms.external_id >= 0) by_id_.try_emplace(comms.external_id, &comms);
+  for (const KinetoTrace::Range& range : trace.ranges) ranges_[range.kind].push_back(range);
+  for (auto& [kind, of_kind] : ranges_) std::stable_sort(of_kind.begin(), of_kind.end(), by_start);
+}
+
+std::string KinetoRank::class_of(const KinetoTrace::Kernel& kernel) const {
+  using Kind = KinetoTrace::Range::Kind;
+  if (kernel.copies) return "dense";
+  const std::string named = compute_class(kernel.name);
+  if (named != "dense") return named;
+  if (within(kernel, Kind::update)) return "update";
+  if (within(kernel, Kind::lookup)) return "lookup";
+  // Only sparse gradients are added to parameters by index.
+  return within(kernel, Kind::indexed_add) && within(kernel, Kind::optimizer) ? "update" : "dense";
+}
+
+bool KinetoRank::within(const KinetoTrace::Kernel& kernel, KinetoTrace::Range::Kind kind) const {
+  constexpr int kNested = 8;  // ranges of one kind are hardly deeper
+  const auto found = ranges_.find(kind);
+  if (found == ranges_.end()) return false;
+  const double us = launch_us(kernel);
+  const std::int64_t thread = thread_of(kernel);
+  auto after = std::upper_bound(found->second.begin(), found->second.end(), us,
+                                [](double at, const KinetoTrace::Range& range) { return at < range.start_us; });
+  for (int looked = 0; after != found->second.begin() && looked < kNested; ++looked) {
+    --after;
+    if (us < after->end_us && (after->thread == thread || thread < 0)) return true;
+  }
+  return false;
+}
+
+std::int64_t KinetoRank::thread_of(const KinetoTrace::Kernel& kernel) const {
+  const auto launch = trace_.launches.find(kernel.correlation);
+  return launch == trace_.launches.end() ? -1 : launch->second.thread;
 }
 
 std::optional<KinetoTrace::Step> KinetoRank::step_of(const KinetoTrace::Kernel& kernel) const {

@@ -34,6 +34,14 @@ struct KinetoTrace {
     std::int64_t ahead = 0;
     bool continued = false;
     TracedCollective collective;
+    bool copies = false;  // a copy or a memory set: no kernel, on its stream all the same
+  };
+  // Host ranges that say what the kernels launched within them are for.
+  struct Range {
+    enum class Kind { lookup, update, optimizer, backward, indexed_add };
+    Kind kind = Kind::optimizer;
+    double start_us = 0, end_us = 0;
+    std::int64_t thread = 0;
   };
   struct Step {
     int number = 0;  // ProfilerStep#NUMBER
@@ -59,12 +67,14 @@ struct KinetoTrace {
   std::vector<Step> steps;
   std::map<std::int64_t, Launch> launches;  // by correlation
   std::vector<Comms> comms;
+  std::vector<Range> ranges;
   std::map<std::int64_t, std::string> stream_names;
   std::int64_t broken_events = 0;  // GPU kernels without a start or a duration of 0 or more, left out
 };
 
-// Reads event by event: a trace of gigabytes costs the memory of its kernels. Unknown keys are ignored, as in every
-// format that is not ours. Errors: Failure::input naming file and line for what is no JSON (a trace cut off, say).
+// Reads event by event: a trace of gigabytes costs the memory of its kernels. A path may be of a file that gzip has
+// packed. Unknown keys are ignored, as in every format that is not ours. Errors: Failure::input naming file and line
+// for what is no JSON (a trace cut off, say), and what was read before.
 KinetoTrace read_kineto_trace(std::istream& in, const std::string& path);
 KinetoTrace read_kineto_trace(const std::filesystem::path& path);
 
@@ -82,13 +92,21 @@ class KinetoRank {
   // The step that launched it; one of number 0 in a trace without steps; nothing outside all steps.
   std::optional<KinetoTrace::Step> step_of(const KinetoTrace::Kernel& kernel) const;
 
+  // The class of its work: as compute_class() of its name, unless the operator that launched it says better. Copies are
+  // dense.
+  std::string class_of(const KinetoTrace::Kernel& kernel) const;
+  // True when it was launched within a range of that kind.
+  bool within(const KinetoTrace::Kernel& kernel, KinetoTrace::Range::Kind kind) const;
+  // The thread that launched it; -1 where that is not known.
+  std::int64_t thread_of(const KinetoTrace::Kernel& kernel) const;
+  double launch_us(const KinetoTrace::Kernel& kernel) const;
+
   // Its own arguments, else those of the record_param_comms that launched it: by id, or by time on the same thread.
   TracedCollective collective_of(const KinetoTrace::Kernel& kernel) const;
 
  private:
-  double launch_us(const KinetoTrace::Kernel& kernel) const;
-
   const KinetoTrace& trace_;
+  std::map<KinetoTrace::Range::Kind, std::vector<KinetoTrace::Range>> ranges_;  // by start
   std::vector<KinetoTrace::Step> steps_;
   std::vector<KinetoTrace::Comms> comms_;
   std::map<std::int64_t, const KinetoTrace::Comms*> by_id_;

@@ -1,0 +1,284 @@
+#include "models/compute/kernels/pytorch_kernels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/files.h"
+#include "base/tree/yaml.h"
+
+namespace shardsim {
+namespace {
+
+constexpr const char* kPytorchSchema = "shardsim.pytorch/1";
+constexpr double kVectorBytes = 16;     // bytes
+constexpr double kTileVectors = 32;     // of a batched product
+constexpr double kAlignedVectors = 4;   // whole ones of these, and columns, are aligned in a batched product
+constexpr double kNarrowColumns = 256;  // of a sum of rows
+constexpr double kChunk = 65536;        // elements of a tensor that one block of an optimizer's kernel works on
+constexpr double kWideVector = 512;     // bytes
+constexpr double kLeastSplitPart = 128;
+constexpr double kMostPerNs = 1e6, kMostPytorchGrowth = 4, kMostShareOf = 2;
+constexpr std::array kPytorchSplits = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
+
+bool is_half(const std::string& precision) {
+  return precision == "fp16" || precision == "bf16";
+}
+
+double element_of(const std::string& precision) {
+  return is_half(precision) ? 2 : 4;
+}
+
+std::string law_precision(const std::string& precision) {
+  return is_half(precision) ? "half" : precision;
+}
+
+class PytorchTimes {
+ public:
+  PytorchTimes(const std::string& precision, const PytorchKernels& numbers, const GpuConstants& gpu,
+               const GpuConstants& reference)
+      : precision_(precision),
+        numbers_(numbers),
+        sms_(static_cast<double>(gpu.sm_count)),
+        rate_(ratio_of_rates(gpu, reference)),
+        memory_(numbers.memory.bytes_per_second * gpu.copy_bandwidth.bytes_per_second /
+                reference.copy_bandwidth.bytes_per_second),
+        cache_(numbers.cache.bytes_per_second * gpu.gather_l2.bytes_per_second / reference.gather_l2.bytes_per_second),
+        cached_(static_cast<double>(numbers.cached.count) * static_cast<double>(gpu.l2.count) /
+                static_cast<double>(reference.l2.count)),
+        scalar_(sms_ / static_cast<double>(reference.sm_count)) {}
+
+  double of(const DenseKernel& kernel) const {
+    switch (kernel.kind) {
+      case DenseKernelKind::product:
+      case DenseKernelKind::product_input_gradient:
+      case DenseKernelKind::product_weight_gradient:
+        return product(kernel);
+      case DenseKernelKind::batched_product:
+      case DenseKernelKind::batched_product_gradient:
+        return batched(kernel);
+      case DenseKernelKind::attention:
+        return numbers_.start.value + kernel.elements / (kernel.share * peak_);
+      case DenseKernelKind::pass:
+        return pass(kernel);
+      case DenseKernelKind::strided_pass:
+        return numbers_.start.value + moved(kernel) / numbers_.strided;
+      case DenseKernelKind::strided_sum:
+        return strided_sum(kernel);
+      case DenseKernelKind::widening_pass:
+        return numbers_.widening_start.value + kernel.bytes / (numbers_.widening * memory_);
+      case DenseKernelKind::rows_sum:
+        return rows_sum(kernel);
+      case DenseKernelKind::gather:
+        return numbers_.gather_start.value + kernel.elements * numbers_.gather_element.value / scalar_;
+      case DenseKernelKind::scatter: {
+        const Seconds each = is_half(precision_) ? numbers_.scatter_element_half : numbers_.scatter_element;
+        return numbers_.scatter_start.value + kernel.elements * each.value / scalar_;
+      }
+      case DenseKernelKind::multi_tensor:
+        return multi_tensor(kernel);
+    }
+    return 0;
+  }
+
+ private:
+  // GPUs differ in the rates of their data sheets; a GPU without that precision has that of fp32.
+  double ratio_of_rates(const GpuConstants& gpu, const GpuConstants& reference) {
+    const auto rate_of = [&](const GpuConstants& each) {
+      auto found = each.flops.find(precision_);
+      if (found == each.flops.end()) found = each.flops.find("fp32");
+      return found == each.flops.end() ? 0 : found->second.per_second;
+    };
+    peak_ = rate_of(gpu);
+    const double of_reference = rate_of(reference);
+    return peak_ > 0 && of_reference > 0 ? peak_ / of_reference : 1;
+  }
+
+  bool aligned(double a, double b) const {
+    const double bytes = element_of(precision_);
+    return std::fmod(a * bytes, kVectorBytes) == 0 && std::fmod(b * bytes, kVectorBytes) == 0;
+  }
+
+  // Of the widths of the layer, which are the rows of the operands as they are stored; samples never matter.
+  bool aligned(const DenseKernel& kernel) const {
+    if (kernel.kind == DenseKernelKind::product_weight_gradient) return aligned(kernel.m, kernel.n);
+    return aligned(kernel.n, kernel.k);
+  }
+
+  template <typename Law>
+  const Law& law_for(const std::vector<Law>& laws, DenseKernelKind layout, bool is_aligned) const {
+    const std::string precision = law_precision(precision_);
+    const Law* best = &laws.front();
+    int least = 1 << 10;
+    for (const Law& law : laws) {
+      const int differs = (law.layout != layout ? 4 : 0) + (law.precision != precision ? 2 : 0) +
+                          (law.aligned != is_aligned && precision != "fp32" ? 1 : 0);
+      if (differs < least) {
+        least = differs;
+        best = &law;
+      }
+    }
+    return *best;
+  }
+
+  double product(const DenseKernel& of) const {
+    const PytorchKernels::Product& law = law_for(numbers_.products, of.kind, aligned(of));
+    const std::array<std::array<double, 3>, 8> tiles = {{{256, 128, 1},
+                                                         {128, 256, 1},
+                                                         {128, 128, law.tile_128x128},
+                                                         {128, 64, law.tile_128x64},
+                                                         {64, 128, law.tile_128x64},
+                                                         {64, 64, law.tile_64x64},
+                                                         {32, 32, law.tile_32x32}}};
+    double least = HUGE_VAL;
+    for (const auto& [rows, columns, share] : tiles) {
+      if (share <= 0) continue;
+      for (const int split : kPytorchSplits) {
+        if (split > 1 && (of.kind != DenseKernelKind::product_weight_gradient || of.k / split < kLeastSplitPart))
+          continue;
+        const double waves = std::ceil(std::ceil(of.m / rows) * std::ceil(of.n / columns) * split / sms_);
+        const double one = 2 * rows * columns * of.k / split * sms_ / (law.rate.per_second * rate_ * share);
+        const double sums = split > 1 ? law.split.value + 2 * split * of.m * of.n * 4 / cache_ : 0;
+        least = std::min(least, waves * (one + law.tile.value) + sums);
+      }
+    }
+    const double operands = (of.m * of.k + of.k * of.n + of.m * of.n) * element_of(precision_);
+    return law.start.value + std::max(least, operands / (law.memory_share * memory_));
+  }
+
+  double batched(const DenseKernel& of) const {
+    const bool whole = std::fmod(of.m, kAlignedVectors) == 0 && std::fmod(of.k, kAlignedVectors) == 0;
+    const PytorchKernels::Batched& law = law_for(numbers_.batched, of.kind, whole);
+    const double vectors = std::pow(of.m / kTileVectors, law.growth);
+    const double bytes = of.batch * (2 * of.m * of.k + of.m * of.m) * element_of(precision_);
+    const double work = of.batch * vectors * (law.sample.value + of.k * law.column.value) / scalar_;
+    return law.start.value + std::max(work, bytes / memory_);
+  }
+
+  // Seconds for the bytes: those that the kernel before has left in L2 from there.
+  double moved(const DenseKernel& kernel) const {
+    const double hot = kernel.fresh * std::clamp(2 - kernel.bytes / cached_, 0.0, 1.0);
+    return kernel.bytes * (hot / cache_ + (1 - hot) / memory_);
+  }
+  double pass(const DenseKernel& kernel) const { return numbers_.start.value + moved(kernel); }
+
+  double strided_sum(const DenseKernel& kernel) const {
+    const bool wide = kernel.k * element_of(precision_) >= kWideVector;
+    const double per_ns = (wide ? numbers_.wide_elements_per_ns : numbers_.elements_per_ns) * scalar_;
+    return numbers_.start.value + std::max(kernel.elements / (per_ns * 1e9), kernel.bytes / memory_);
+  }
+
+  double rows_sum(const DenseKernel& kernel) const {
+    const double growth = std::pow(std::max(1.0, kernel.n / kNarrowColumns), numbers_.rows_sum_growth);
+    const double per_second = numbers_.rows_sum_elements_per_ns * growth * scalar_ * 1e9;
+    const double elements = kernel.m * kernel.n;
+    return numbers_.rows_sum_start.value + std::max(elements / per_second, elements * element_of(precision_) / memory_);
+  }
+
+  double multi_tensor(const DenseKernel& kernel) const {
+    const double accesses = kernel.bytes / (4 * kernel.elements);
+    const double chunk = std::min(1.0, kernel.m / kChunk);
+    return numbers_.start.value + chunk * accesses * numbers_.chunk_access.value + kernel.bytes / memory_;
+  }
+
+  const std::string& precision_;
+  const PytorchKernels& numbers_;
+  double peak_ = 0;
+  const double sms_, rate_, memory_, cache_, cached_, scalar_;
+};
+
+PytorchKernels::Product read_product(MapReader reader) {
+  PytorchKernels::Product law;
+  law.precision = reader.choice("precision", {"fp32", "tf32", "half"});
+  law.aligned = reader.flag("aligned", true);
+  const std::string layout = reader.choice("layout", {"forward", "input_gradient", "weight_gradient"});
+  law.layout = layout == "forward"          ? DenseKernelKind::product
+               : layout == "input_gradient" ? DenseKernelKind::product_input_gradient
+                                            : DenseKernelKind::product_weight_gradient;
+  law.rate = reader.flops("rate");
+  const Bounds share = Bounds::from(0).to(kMostShareOf);
+  law.tile_128x128 = reader.real("tile_128x128", share);
+  law.tile_128x64 = reader.real("tile_128x64", share);
+  law.tile_64x64 = reader.real("tile_64x64", share);
+  law.tile_32x32 = reader.real("tile_32x32", share);
+  law.start = reader.time("start");
+  law.tile = reader.time("tile");
+  law.memory_share = reader.real("memory_share", Bounds::above(0).to(kMostShareOf));
+  law.split = reader.time("split");
+  reader.finish();
+  return law;
+}
+
+PytorchKernels::Batched read_batched(MapReader reader) {
+  PytorchKernels::Batched law;
+  law.precision = reader.choice("precision", {"fp32", "tf32", "half"});
+  law.aligned = reader.flag("aligned", true);
+  law.layout = reader.choice("layout", {"forward", "gradient"}) == "forward"
+                   ? DenseKernelKind::batched_product
+                   : DenseKernelKind::batched_product_gradient;
+  law.sample = reader.time("sample");
+  law.column = reader.time("column");
+  law.growth = reader.real("growth", Bounds::from(0).to(kMostPytorchGrowth));
+  law.start = reader.time("start");
+  reader.finish();
+  return law;
+}
+
+void read_passes(MapReader& reader, PytorchKernels& numbers) {
+  const Bounds share = Bounds::above(0).to(kMostShareOf), rate = Bounds::above(0).to(kMostPerNs);
+  numbers.gap = reader.time("gap");
+  numbers.start = reader.time("start");
+  numbers.memory = reader.rate("memory");
+  numbers.cache = reader.rate("cache");
+  numbers.cached = reader.bytes("cached");
+  numbers.strided = reader.real("strided", share);
+  numbers.elements_per_ns = reader.real("elements_per_ns", rate);
+  numbers.wide_elements_per_ns = reader.real("wide_elements_per_ns", rate);
+  numbers.widening = reader.real("widening", share);
+  numbers.widening_start = reader.time("widening_start");
+  numbers.rows_sum_start = reader.time("rows_sum_start");
+  numbers.rows_sum_elements_per_ns = reader.real("rows_sum_elements_per_ns", rate);
+  numbers.rows_sum_growth = reader.real("rows_sum_growth", Bounds::from(0).to(kMostPytorchGrowth));
+  numbers.gather_start = reader.time("gather_start");
+  numbers.gather_element = reader.time("gather_element");
+  numbers.scatter_start = reader.time("scatter_start");
+  numbers.scatter_element = reader.time("scatter_element");
+  numbers.scatter_element_half = reader.time("scatter_element_half");
+  numbers.chunk_access = reader.time("chunk_access");
+}
+
+}  // namespace
+
+PytorchKernels pytorch_kernels_from_tree(const Tree& tree) {
+  PytorchKernels numbers;
+  MapReader reader(tree, "", &numbers.sources);
+  reader.choice("schema", {kPytorchSchema});
+  numbers.gpu = reader.text("gpu");
+  read_passes(reader, numbers);
+  for (const Tree& each : reader.list("products", Bounds::from(1)))
+    numbers.products.push_back(
+        read_product({each, fmt::format("products.{}", numbers.products.size()), &numbers.sources}));
+  for (const Tree& each : reader.list("batched", Bounds::from(1)))
+    numbers.batched.push_back(
+        read_batched({each, fmt::format("batched.{}", numbers.batched.size()), &numbers.sources}));
+  reader.finish();
+  return numbers;
+}
+
+const PytorchKernels& shipped_pytorch_kernels() {
+  static const PytorchKernels numbers =
+      pytorch_kernels_from_tree(read_yaml_file((data_folder() / "scenarios" / "gpus" / "pytorch.yaml").string()));
+  return numbers;
+}
+
+Seconds dense_kernels_time(std::span<const DenseKernel> kernels, const std::string& precision,
+                           const PytorchKernels& numbers, const GpuConstants& gpu, const GpuConstants& reference) {
+  const PytorchTimes times(precision, numbers, gpu, reference);
+  double sum = 0;
+  for (const DenseKernel& kernel : kernels) sum += kernel.count * (times.of(kernel) + numbers.gap.value);
+  return {sum};
+}
+
+}  // namespace shardsim

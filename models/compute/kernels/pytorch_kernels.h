@@ -1,0 +1,71 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/compute/dense_kernel.h"
+#include "models/compute/gpus/gpu_constants.h"
+
+namespace shardsim {
+
+// What the kernels of PyTorch's dense part reach on one GPU (scenarios/gpus/pytorch.yaml). Rates are those of the GPU
+// that they were fitted on; others have them in proportion to their own (docs/formats/measurements.md, "PyTorch's
+// dense part").
+struct PytorchKernels {
+  // Products of one precision, aligned or not, in one layout.
+  struct Product {
+    std::string precision;  // fp32, tf32, half (fp16 and bf16)
+    bool aligned = true;    // rows of all operands begin at multiples of 16 bytes
+    DenseKernelKind layout = DenseKernelKind::product;
+    Flops rate;                                                // of all SMs in tiles of 256 x 128
+    double tile_128x128, tile_128x64, tile_64x64, tile_32x32;  // of that rate
+    Seconds start;                                             // of the kernel, and its end
+    Seconds tile;                                              // of each tile of an SM, beside its FLOP
+    double memory_share = 1;                                   // of the rate of passes, that operands are read with
+    Seconds split;  // a reduction kernel behind a product that is split over k
+  };
+  // Batched products of a sample's vectors, by precision and alignment as above.
+  struct Batched {
+    std::string precision;
+    bool aligned = true;
+    DenseKernelKind layout = DenseKernelKind::batched_product;
+    Seconds sample;     // of all SMs together, at 32 vectors
+    Seconds column;     // of each column
+    double growth = 1;  // exponent of vectors / 32
+    Seconds start;
+  };
+
+  std::string gpu;                  // of the entry of the table of GPUs that the rates are of
+  Seconds gap;                      // between two kernels
+  Seconds start;                    // of a pass
+  Bandwidth memory;                 // passes in order
+  Bandwidth cache;                  // the same from L2
+  Bytes cached;                     // of a pass, up to which all of it lies in L2; with twice as much, nothing does
+  double strided = 1;               // of `memory`
+  double elements_per_ns = 0;       // of sums of strided gradients
+  double wide_elements_per_ns = 0;  // the same where a vector has 512 bytes and more
+  double widening = 1;              // of `memory`
+  Seconds widening_start;
+  Seconds rows_sum_start;
+  double rows_sum_elements_per_ns = 0;  // of up to 256 columns
+  double rows_sum_growth = 1;           // exponent of columns / 256 above
+  Seconds gather_start, gather_element;
+  Seconds scatter_start, scatter_element, scatter_element_half;
+  Seconds
+      chunk_access;  // of a full chunk of 65,536 elements, for each tensor that the optimizer's kernel reads or writes
+  std::vector<Product> products;
+  std::vector<Batched> batched;
+  std::vector<SourcedValue> sources;
+};
+
+// The shipped scenarios/gpus/pytorch.yaml, read once.
+const PytorchKernels& shipped_pytorch_kernels();
+PytorchKernels pytorch_kernels_from_tree(const Tree& tree);
+
+// Seconds of the kernels one after the other with the gaps between them, of products in that precision, on `gpu` whose
+// peak rates are `flops`; `reference` is the GPU that the numbers are of.
+Seconds dense_kernels_time(std::span<const DenseKernel> kernels, const std::string& precision,
+                           const PytorchKernels& numbers, const GpuConstants& gpu, const GpuConstants& reference);
+
+}  // namespace shardsim

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Fits the products of PyTorch's dense part on operators measured alone, and prints scenarios/gpus/pytorch.yaml.
+Usage: pytorch_kernels.py scenarios/measurements/pytorch/h100/operators.csv
+
+The laws are those of models/compute/kernels/pytorch_kernels.cpp. Products and batched products are fitted by the mean size of the
+logarithm of predicted over measured time; numbers of the other kernels were read off the rows that their source names.
+"""
+import csv
+import math
+import re
+import sys
+
+SMS, MEMORY, CACHE = 132, 2.95e12, 5.5e12  # of the H100, and of its passes as below
+SPLITS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32]
+LAYOUTS = {"linear": "forward", "linear backward, input": "input_gradient", "linear backward, weight": "weight_gradient"}
+FIRST_RATE = {"fp32": 60e12, "tf32": 400e12, "tf32 odd": 120e12, "half": 750e12, "half odd": 250e12}
+
+HEAD = """# Kernels that PyTorch runs for the dense part (docs/formats/measurements.md, PyTorch's dense part), of PyTorch 2.11 on one H100.
+# Written by scripts/pytorch_kernels.py: products were fitted on operators measured alone, none on a training step. Numbers of the
+# passes were read off the rows that the source names; those that were chosen with traces of training steps in view say so.
+schema: shardsim.pytorch/1
+gpu: H100-SXM5-80GB"""
+
+# key, value, source, whether it was fitted
+PASSES = [
+    ("gap", "0.45 us", "steps as a CUDA graph less the sum of their kernels, dcn64 and dot64", "pytorch/h100/steps.json"),
+    ("start", "1.6 us", "relu and add of 16,384 and 65,536 numbers", None),
+    ("memory", "2950 GB/s", "add of 16,777,216 numbers", None),
+    ("cache", "5500 GB/s", "relu behind linear layers of 4,096 samples in traces of dot128", "pytorch/h100/traces"),
+    ("cached", "36 MB", "the same", "pytorch/h100/traces"),
+    ("strided", 0.79, "add row, cat backward and transposition of 16,384 samples", None),
+    ("elements_per_ns", 240, "the sum in bmm backward, 64 columns", None),
+    ("wide_elements_per_ns", 152, "the sum in bmm backward, 128 columns, 27 vectors", None),
+    ("widening", 0.645, "to fp32, 33,554,432 numbers", None),
+    ("widening_start", "2.8 us", "to fp32 of 32,768 numbers, and casts in traces of cat60", "pytorch/h100/traces"),
+    ("rows_sum_start", "7 us", "sum over rows, 64 columns", None),
+    ("rows_sum_elements_per_ns", 195, "sum over rows, 256 columns", None),
+    ("rows_sum_growth", 0.75, "sum over rows, 1,024 columns", None),
+    ("gather_start", "3.3 us", "lower triangle, fp32", None),
+    ("gather_element", "0.0062 ns", "lower triangle, fp32", None),
+    ("scatter_start", "6 us", "lower triangle backward, the kernel alone", None),
+    ("scatter_element", "0.235 ns", "lower triangle backward, fp32", None),
+    ("scatter_element_half", "0.195 ns", "lower triangle backward, bf16", None),
+    ("chunk_access", "5.5 us", "sgd and adagrad foreach of tensors of 50,000 and 187,500 numbers", None),
+]
+
+
+def rows_of(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return [row for row in csv.DictReader(file) if row["kernel_us"]]
+
+
+def product_rows(rows):
+    """[(class, layout, (m, n, k), bytes of a number, us)], without vectors, which no product kernel works on."""
+    found = []
+    for row in rows:
+        if row["op"] not in LAYOUTS:
+            continue
+        samples, out, inner = int(row["m"]), int(row["n"]), int(row["k"])
+        layout, half = LAYOUTS[row["op"]], row["precision"] in ("fp16", "bf16")
+        shape = {"forward": (samples, out, inner), "input_gradient": (samples, inner, out), "weight_gradient": (out, inner, samples)}
+        element = 2 if half else 4
+        odd = (out * element) % 16 or (inner * element) % 16
+        kind = "half" if half else row["precision"]
+        if min(samples, out, inner) > 1:
+            found.append((kind + (" odd" if odd and kind != "fp32" else ""), layout, shape[layout], element, float(row["kernel_us"]) / 1e6))
+    return found
+
+
+def product_time(row, law):
+    _, layout, (m, n, k), element, _ = row
+    rate, t128x128, t128x64, t64x64, t32x32, start, tile, share, split_time = law
+    best = math.inf
+    for rows, columns, part in ((256, 128, 1), (128, 256, 1), (128, 128, t128x128), (128, 64, t128x64), (64, 128, t128x64),
+                                (64, 64, t64x64), (32, 32, t32x32)):
+        for split in SPLITS:
+            if split > 1 and (layout != "weight_gradient" or k / split < 128):
+                continue
+            waves = math.ceil(math.ceil(m / rows) * math.ceil(n / columns) * split / SMS)
+            sums = split_time + 2 * split * m * n * 4 / CACHE if split > 1 else 0
+            best = min(best, waves * (2 * rows * columns * k / split * SMS / (rate * part) + tile) + sums)
+    return start + max(best, (m * k + k * n + m * n) * element / (share * MEMORY))
+
+
+def batched_rows(rows):
+    found = []
+    for row in rows:
+        if row["op"] not in ("bmm", "bmm backward"):
+            continue
+        vectors, columns, batch = int(row["m"]), int(row["k"]), int(row["batch"])
+        half = row["precision"] in ("fp16", "bf16")
+        odd = vectors % 4 or columns % 4
+        kind = "half" if half else row["precision"]
+        us = float(row["kernel_us"])
+        if row["op"] == "bmm backward":  # two products and a sum, each once
+            products = [float(text.split(" us x ")[0]) for text in row["kernel_names"].split("; ") if "elementwise" not in text]
+            if not products:
+                continue
+            us = sum(products) / 2
+        found.append((kind + (" odd" if odd and kind != "fp32" else ""), "forward" if row["op"] == "bmm" else "gradient",
+                      (vectors, columns, batch), 2 if half else 4, us / 1e6))
+    return found
+
+
+def batched_time(row, law):
+    _, _, (vectors, columns, batch), element, _ = row
+    sample, column, growth, start = law
+    work = batch * (vectors / 32) ** growth * (sample + columns * column)
+    return start + max(work, batch * (2 * vectors * columns + vectors * vectors) * element / MEMORY)
+
+
+def fitted(rows, time, law, highest):
+    """The law with the least mean error, by steps along one number after the other."""
+    def error(numbers):
+        return sum(min(abs(math.log(time(row, numbers) / row[-1])), 0.5) for row in rows) / len(rows)
+    law, least, step = list(law), error(law), 0.3
+    while step > 0.01:
+        better = False
+        for index in range(len(law)):
+            for factor in (1 + step, 1 / (1 + step)):
+                tried = law[:]
+                tried[index] *= factor
+                if tried[index] <= highest.get(index, math.inf) and error(tried) < least:
+                    law, least, better = tried, error(tried), True
+        step = step if better else step / 2
+    return law, least
+
+
+def groups(rows):
+    seen = {}
+    for row in rows:
+        seen.setdefault(row[:2], []).append(row)
+    return seen
+
+
+def said(value, source, rows=None, on="pytorch/h100/operators.csv"):
+    used = ", rows_used: %d" % rows if rows else ""
+    return "{value: %s, fitted: true, fitted_on: [%s]%s, source: \"%s\"}" % (value if not isinstance(value, str) else '"%s"' % value, on, used, source)
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__.strip())
+    rows = rows_of(sys.argv[1])
+    print(HEAD)
+    for key, value, source, on in PASSES:
+        print("%s: %s" % (key, said(value, source, on=on or "pytorch/h100/operators.csv")))
+    print("products:")
+    for (kind, layout), of in groups(product_rows(rows)).items():
+        law, error = fitted(of, product_time, [FIRST_RATE[kind], .9, .8, .6, .3, 1.5e-6, 1e-6, .9, 2.5e-6],
+                            {1: 1.05, 2: 1.05, 3: 1.05, 4: 1.05, 7: 1})
+        note = "%s, mean error %.1f %%" % (kind, 100 * error)
+        names = ["rate", "tile_128x128", "tile_128x64", "tile_64x64", "tile_32x32", "start", "tile", "memory_share", "split"]
+        values = ["%.4g TFLOP/s" % (law[0] / 1e12)] + ["%.3g" % part for part in law[1:5]] + \
+            ["%.3g us" % (law[5] * 1e6), "%.3g us" % (law[6] * 1e6), "%.3g" % law[7], "%.3g us" % (law[8] * 1e6)]
+        print("  - precision: %s\n    aligned: %s\n    layout: %s" % (kind.split()[0], "false" if "odd" in kind else "true", layout))
+        for name, value in zip(names, values):
+            number = value if re.search("[a-z]", value.replace("e", "")) else float(value)
+            print("    %s: %s" % (name, said(number, note, len(of))))
+    print("batched:")
+    for (kind, layout), of in groups(batched_rows(rows)).items():
+        law, error = min((fitted(of, batched_time, [2e-9, 8e-11, growth, 4e-6], {}) for growth in (0.3, 1, 1.5)),
+                         key=lambda each: each[1])
+        note = "%s, mean error %.1f %%" % (kind, 100 * error)
+        print("  - precision: %s\n    aligned: %s\n    layout: %s" % (kind.split()[0], "false" if "odd" in kind else "true", layout))
+        for name, value in zip(["sample", "column", "growth", "start"], ["%.3g ns" % (law[0] * 1e9), "%.3g ns" % (law[1] * 1e9),
+                                                                         float("%.3g" % law[2]), "%.3g us" % (law[3] * 1e6)]):
+            print("    %s: %s" % (name, said(value, note, len(of))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "sim/lower/dense_work.h"
+
+namespace shardsim {
+
+// The dense part as PyTorch runs it, kernel by kernel (docs/lowering.md, "PyTorch's dense part"). Layers in fp32, or
+// their products in half precision under autocast, whose casts are kernels, too.
+
+// Of one rank's batch, the bottom layers or the others with the interaction and the loss.
+DenseWork pytorch_forward(const Workload& workload, bool bottom, const DenseStyle& style);
+
+// The backward pass of these layers.
+DenseWork pytorch_backward(const Workload& workload, const std::vector<LayerRun>& runs, const DenseStyle& style);
+
+// The optimizer of the dense part: that of the workload, or SGD where it is one that only tables have.
+DenseWork pytorch_optimizer(const Workload& workload);
+
+}  // namespace shardsim

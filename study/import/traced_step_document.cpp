@@ -1,0 +1,111 @@
+#include "study/import/traced_step_document.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/document/cells.h"
+#include "base/text.h"
+
+namespace shardsim {
+namespace {
+
+using Phase = TracedStep::Phase;
+
+struct PhaseName {
+  Phase phase;
+  const char* name;
+};
+constexpr std::array<PhaseName, 4> kPhases = {{{Phase::lookup, "lookup"},
+                                               {Phase::forward, "dense_forward"},
+                                               {Phase::backward, "dense_backward, optimizer"},
+                                               {Phase::update, "update"}}};
+
+struct Supposition {
+  const char* what;
+  Seconds saved;
+};
+
+std::vector<Supposition> suppositions(const TracedStep& step) {
+  TracedStep::Part all;
+  for (const auto& [phase, part] : step.parts) {
+    all.exchange = all.exchange + part.exchange;
+    all.copies = all.copies + part.copies;
+    all.waiting = all.waiting + part.waiting;
+  }
+  const auto kernels = [&](Phase phase) {
+    const auto found = step.parts.find(phase);
+    return found == step.parts.end() ? Seconds{0} : found->second.compute;
+  };
+  return {{"the host is never late", all.waiting},
+          {"exchanges are free", all.exchange},
+          {"copies are free", all.copies},
+          {"lookups are free", kernels(Phase::lookup)},
+          {"updates are free", kernels(Phase::update)},
+          {"the dense optimizer is free", step.optimizer}};
+}
+
+}  // namespace
+
+Document traced_step_document(const TracedModel& traced) {
+  const TracedStep& step = traced.step;
+  const int places = decimals_for(step.length.ms());
+  const auto ms = [&](Seconds time) { return fixed(time.ms(), places); };
+  const auto percent = [&](Seconds time) { return fixed(100 * time.value / step.length.value, 1); };
+  Document document{fmt::format("{}: a step of {} ms", printable(traced.path), ms(step.length)), "", {}};
+  Sheet parts;
+  parts.columns = {{"part", false}, {"kernels ms"}, {"exchanges ms"}, {"copies ms"}, {"waiting for the host ms"},
+                   {"all ms"},      {"%"}};
+  for (const PhaseName& of : kPhases) {
+    const auto found = step.parts.find(of.phase);
+    if (found == step.parts.end()) continue;
+    const TracedStep::Part& part = found->second;
+    parts.rows.push_back({{of.name, ms(part.compute), ms(part.exchange), ms(part.copies), ms(part.waiting),
+                           ms(part.all()), percent(part.all())}});
+  }
+  document.add(table_section(
+      "Where the step goes",
+      fmt::format(
+          "The median of {} ({} to {} ms); {} left out as warm-up. Each instant counts once: as a kernel, else as "
+          "an exchange that no kernel hides, else as a copy, else as waiting for the host, each before what "
+          "runs next. The profiler makes the host slower than it is without.",
+          counted(traced.steps, "step"), ms(traced.shortest), ms(traced.longest), counted(traced.left_out, "step")),
+      parts));
+  Sheet help;
+  help.columns = {{"if", false}, {"step ms"}, {"shorter by %"}};
+  for (const Supposition& each : suppositions(step))
+    if (each.saved.value > 0) help.rows.push_back({{each.what, ms(step.length - each.saved), percent(each.saved)}});
+  document.add(table_section("What would help",
+                             "The step without the time that counts for it, where all else stays as it was. Behind a "
+                             "host that is late, faster kernels only wait longer, which these figures leave out.",
+                             help));
+  return document;
+}
+
+std::string traced_step_json(const TracedModel& traced) {
+  nlohmann::ordered_json json = {{"schema", "shardsim.why_trace/1"},
+                                 {"trace", traced.path},
+                                 {"device", traced.device},
+                                 {"world_size", traced.world_size},
+                                 {"steps", traced.steps},
+                                 {"left_out", traced.left_out},
+                                 {"step_ms", traced.step.length.ms()},
+                                 {"shortest_ms", traced.shortest.ms()},
+                                 {"longest_ms", traced.longest.ms()}};
+  for (const PhaseName& of : kPhases) {
+    const auto found = traced.step.parts.find(of.phase);
+    if (found == traced.step.parts.end()) continue;
+    const TracedStep::Part& part = found->second;
+    json["parts"].push_back({{"part", of.name},
+                             {"kernels_ms", part.compute.ms()},
+                             {"exchanges_ms", part.exchange.ms()},
+                             {"copies_ms", part.copies.ms()},
+                             {"waiting_ms", part.waiting.ms()}});
+  }
+  for (const Supposition& each : suppositions(traced.step))
+    json["help"].push_back({{"if", each.what}, {"step_ms", (traced.step.length - each.saved).ms()}});
+  return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace shardsim

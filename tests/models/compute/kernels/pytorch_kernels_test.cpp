@@ -1,0 +1,84 @@
+#include "models/compute/kernels/pytorch_kernels.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "base/csv.h"
+#include "base/files.h"
+
+namespace shardsim {
+namespace {
+namespace pytorch_kernels_test {
+
+double seconds_on(const char* gpu, const DenseKernel& kernel, const std::string& precision) {
+  const GpuTable table = shipped_gpu_table();
+  const PytorchKernels& numbers = shipped_pytorch_kernels();
+  return dense_kernels_time({&kernel, 1}, precision, numbers, *table.find(gpu), *table.find(numbers.gpu)).value;
+}
+
+DenseKernel product_of(const std::string& op, double samples, double out, double in) {
+  DenseKernel kernel;
+  kernel.kind = DenseKernelKind::product;
+  kernel.m = samples;
+  kernel.n = out;
+  kernel.k = in;
+  if (op == "linear backward, input") {
+    kernel.kind = DenseKernelKind::product_input_gradient;
+    std::swap(kernel.n, kernel.k);
+  } else if (op == "linear backward, weight") {
+    kernel.kind = DenseKernelKind::product_weight_gradient;
+    kernel.m = out;
+    kernel.n = in;
+    kernel.k = samples;
+  }
+  return kernel;
+}
+
+TEST_CASE("products on an H200, on which nothing was fitted, take what was measured there") {
+  const std::string file = std::string(SHARDSIM_SOURCE_DIR) + "/scenarios/measurements/pytorch/h200/operators.csv";
+  const CsvTable rows = parse_csv(read_file(file), file);
+  std::vector<double> errors;
+  for (const CsvTable::Row& row : rows.rows) {
+    const auto cell = [&](const char* name) { return row.cells[rows.column(name).value()]; };
+    const std::string op = cell("op");
+    if (!op.starts_with("linear") || cell("kernel_us").empty() || cell("n") == "1") continue;
+    const DenseKernel kernel = product_of(op, std::stod(cell("m")), std::stod(cell("n")), std::stod(cell("k")));
+    const double predicted = seconds_on("H200-SXM5-141GB", kernel, cell("precision")) - 0.45e-6;  // the gap
+    errors.push_back(std::abs(predicted / (std::stod(cell("kernel_us")) * 1e-6) - 1));
+  }
+  REQUIRE(errors.size() > 200);
+  std::ranges::sort(errors);
+  CHECK(errors[errors.size() / 2] < 0.08);
+  CHECK(errors[errors.size() * 9 / 10] < 0.3);
+}
+
+TEST_CASE("an element-wise pass takes its bytes at the rate of the memory, and less where L2 holds them") {
+  DenseKernel pass;
+  pass.bytes = 201'326'592;  // two tensors of 16,384 x 1,536 numbers read, one written
+  CHECK(seconds_on("H100-SXM5-80GB", pass, "fp32") == doctest::Approx(69.84e-6).epsilon(0.03));  // add, operators.csv
+  pass.bytes = 16'777'216;
+  const double cold = seconds_on("H100-SXM5-80GB", pass, "fp32");
+  pass.fresh = 1;
+  CHECK(seconds_on("H100-SXM5-80GB", pass, "fp32") < 0.8 * cold);
+}
+
+TEST_CASE("rows that are not aligned to 16 bytes cost the tensor cores") {
+  DenseKernel aligned;
+  aligned.kind = DenseKernelKind::product;
+  aligned.m = 4096;
+  aligned.n = 1024;
+  aligned.k = 480;
+  DenseKernel odd = aligned;
+  odd.k = 479;
+  // 19.4 and 42.8 us on the H100, scenarios/measurements/pytorch/h100/operators.csv
+  CHECK(seconds_on("H100-SXM5-80GB", odd, "tf32") > 1.7 * seconds_on("H100-SXM5-80GB", aligned, "tf32"));
+  CHECK(seconds_on("H100-SXM5-80GB", odd, "fp32") < 1.1 * seconds_on("H100-SXM5-80GB", aligned, "fp32"));
+}
+
+}  // namespace pytorch_kernels_test
+}  // namespace
+}  // namespace shardsim

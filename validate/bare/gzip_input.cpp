@@ -1,0 +1,24 @@
+// On a compute node without zlib.
+#include "base/gzip_input.h"
+
+#include <cerrno>
+#include <fstream>
+
+#include "base/error.h"
+#include "base/read_failure.h"
+
+namespace shardsim {
+
+bool begins_as_gzip(std::istream& in) {
+  return in.peek() == 0x1f;
+}
+
+std::unique_ptr<std::istream> open_text(const std::filesystem::path& path) {
+  auto file = std::make_unique<std::ifstream>(path, std::ios::binary);
+  if (!*file) throw cannot_read(path.string(), errno);
+  if (begins_as_gzip(*file))
+    throw input_error({path.string()}, "compressed, and this build reads plain JSON", "Unpack it first, with gunzip");
+  return file;
+}
+
+}  // namespace shardsim

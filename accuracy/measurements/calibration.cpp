@@ -8,6 +8,7 @@
 
 #include "accuracy/measurements/held_out.h"
 #include "accuracy/measurements/overhead_fit.h"
+#include "accuracy/measurements/row_layout.h"
 #include "base/document/cells.h"
 #include "base/fields/exact_text.h"
 #include "base/text.h"
@@ -29,7 +30,7 @@ MeasuredRows complete_rows(const MeasuredRows& rows, const ClusterSpec& spec, in
       continue;
     }
     complete.push_back(row);
-    complete.back().fill_in(spec.nodes, spec.gpu.count);
+    lay_out(complete.back(), {0, 0, "", "State how many nodes and GPUs the run used"}, spec);
   }
   return complete;
 }

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "accuracy/measurements/row_layout.h"
 #include "base/text.h"
 
 namespace shardsim {
@@ -48,14 +49,6 @@ std::vector<int> group_ranks(const Lay& lay, int group, int ranks_per_node) {
   return ranks;
 }
 
-// Logs may leave to the map what they do not say.
-void complete(MeasuredRow& row, const MappedSystem& system) {
-  row.fill_in(system.nodes, system.gpus_per_node);
-  if (row.nodes > 0 && row.gpus_per_node > 0) return;
-  throw input_error(row.place, "the output does not say on how many nodes and GPUs it ran",
-                    fmt::format("Add nodes and gpus_per_node to system {} of the map", excerpt(row.system)));
-}
-
 // Ranks of all rows so far: each row may be in reason, and all rows together ask for hours of work.
 class RankTally {
  public:
@@ -86,6 +79,8 @@ class Judge {
     if (system.spec.fits == open_data_fits().name)
       row.fits = fits_.saw(measured.system) ? FitsUsed::left_out : FitsUsed::open_data;
     row.out_of_model = map_.why_out_of_model(measured);
+    if (row.out_of_model.empty()) row.out_of_model = measured.caveat;
+    if (row.out_of_model.empty()) row.out_of_model = above_links(measured, system.spec);
     const Lay lay = lay_of(measured, system.cluster, system.spec.gpu.count);
     ranks_.add(measured, lay);
     const Cluster& cluster = cluster_of(row, system, lay.total_nodes());
@@ -93,6 +88,7 @@ class Judge {
     CollectiveQuestion question;
     question.kind = measured.kind;
     question.bytes = *measured.bytes;
+    question.nvls_reduces = nvls_reduces(measured.type, measured.reduction);
     question.ranks = group_ranks(lay, 0, cluster.ranks_per_node());
     for (int group = 1; group < lay.groups; ++group)
       question.beside.push_back(group_ranks(lay, group, cluster.ranks_per_node()));
@@ -102,11 +98,15 @@ class Judge {
 
  private:
   const Cluster& cluster_of(const JudgedRow& row, const MappedSystem& system, int nodes) {
-    std::unique_ptr<Cluster>& cluster = clusters_[{system.label + "/" + system.setting, nodes}];
+    const MeasuredRow& measured = row.measured;
+    const std::string key = join({system.label, system.setting, measured.algorithm, measured.protocol}, "/");
+    std::unique_ptr<Cluster>& cluster = clusters_[{key, nodes}];
     if (!cluster) {
       ClusterSpec spec =
           row.fits == FitsUsed::none ? system.spec : with_fits(system.spec, fits_.table_for(row.measured.system));
       spec.nodes = nodes;
+      if (!measured.algorithm.empty()) spec.forced.algorithm = measured.algorithm;
+      if (!measured.protocol.empty()) spec.forced.protocol = measured.protocol;
       cluster = std::make_unique<Cluster>(std::move(spec));
     }
     return *cluster;
@@ -146,22 +146,73 @@ std::vector<JudgedRow> judged_on(const ClusterSpec& spec, const std::vector<Meas
   return judge(rows, map, LeftOutFits{}).rows;
 }
 
+namespace {
+
+void add_once(std::vector<std::string>& notes, const std::string& note) {
+  if (!note.empty() && std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
+}
+
+// The systems of some rows that the map lacks, or whose entry is faulty, with the error of each.
+class MissingSystems {
+ public:
+  // Returns null where the map has none for the row.
+  const MappedSystem* find(const MeasuredRow& row, const SystemMap& map) {
+    if (const auto known = faults_.find(row.system); known != faults_.end()) {
+      ++known->second.second;
+      return nullptr;
+    }
+    try {
+      return &map.system_of(row);
+    } catch (const Error& fault) {
+      faults_.emplace(row.system, std::pair<Error, int>{fault, 1});
+      if (!first_) first_ = fault;
+      return nullptr;
+    }
+  }
+
+  const std::optional<Error>& first() const { return first_; }
+
+  void tell(std::vector<std::string>& notes) const {
+    for (const auto& [system, fault] : faults_)
+      notes.push_back(fmt::format("{} of system {} left out: {}",
+                                  counted(static_cast<std::size_t>(fault.second), "row"), excerpt(system),
+                                  fault.first.what()));
+  }
+
+ private:
+  std::map<std::string, std::pair<Error, int>> faults_;
+  std::optional<Error> first_;
+};
+
+}  // namespace
+
 JudgedRows judge(const std::vector<MeasuredRow>& rows, const SystemMap& map, const LeftOutFits& fits) {
   Judge judge(map, fits);
   JudgedRows result;
+  MissingSystems missing;
   for (MeasuredRow row : rows) {
     if (!row.is_complete()) {
       ++result.incomplete;
       continue;
     }
-    const MappedSystem& system = map.system_of(row);
-    complete(row, system);
+    const MappedSystem* const system = missing.find(row, map);
+    if (system == nullptr) continue;
+    lay_out(row, counts_of(*system), system->spec);
     if (row.is_of_one_gpu()) {
       ++result.of_one_gpu;
-    } else {
-      result.rows.push_back(judge.judge(row, system));
+      continue;
     }
+    result.rows.push_back(judge.judge(row, *system));
+    if (const std::string other = other_gpu(row, system->spec); !other.empty())
+      add_once(result.notes, fmt::format("{}: {}", row.place.source, other));
+    if (row.caveat.empty())
+      if (const std::string above = above_links(row, system->spec); !above.empty())
+        add_once(result.notes, fmt::format("{}: out of the model: {}", row.place.text(), above));
   }
+  if (result.rows.empty() && missing.first()) throw Error(*missing.first());
+  missing.tell(result.notes);
+  for (const auto& [label, fault] : map.faulty)
+    add_once(result.notes, fmt::format("system {} of the map cannot be used: {}", excerpt(label), fault.what()));
   return result;
 }
 

@@ -41,9 +41,10 @@ struct JudgedRow {
 };
 
 struct JudgedRows {
-  std::vector<JudgedRow> rows;  // in the order of the measurements
-  int incomplete = 0;           // statements without size or time, left out
-  int of_one_gpu = 0;           // left out too: one GPU exchanges nothing, which no model of an exchange is about
+  std::vector<JudgedRow> rows;     // in the order of the measurements
+  int incomplete = 0;              // statements without size or time, left out
+  int of_one_gpu = 0;              // left out too: one GPU exchanges nothing, which no model of an exchange is about
+  std::vector<std::string> notes;  // systems left out, logs of other GPUs, rates above what the links carry
 };
 
 // Predicts every complete row. A row of N nodes and p GPUs is the first p GPUs of each of N nodes; further groups at

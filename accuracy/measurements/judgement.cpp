@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "accuracy/measurements/calibration.h"
+#include "accuracy/measurements/row_layout.h"
 #include "base/text.h"
 
 namespace shardsim {
@@ -75,6 +76,7 @@ Judgement judgement_of(const std::vector<MeasuredRow>& rows, const SystemMap& ma
   result.rows = std::move(judged.rows);
   result.incomplete = judged.incomplete;
   result.of_one_gpu = judged.of_one_gpu;
+  result.notes = std::move(judged.notes);
   for (const RowPointers& group : groups_of(result.rows)) {
     const JudgedRow& first = *group.front();
     result.systems.push_back({first.measured.system, first.cluster, first.measured.kind, first.fits, reasons_of(group),
@@ -97,13 +99,23 @@ namespace {
 
 using Rows = std::vector<MeasuredRow>;
 
-// The system's rows that a calibration may use, as complete as the map can make them.
+// Null where the map has none for the row: judge() says so.
+const MappedSystem* known_system(const MeasuredRow& row, const SystemMap& map) {
+  try {
+    return &map.system_of(row);
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
+// The system's rows that a calibration may use, laid out on its cluster.
 Rows rows_in_model(const Rows& rows, const MappedSystem& system, const SystemMap& map) {
   Rows found;
   for (MeasuredRow row : rows) {
-    if (!row.is_complete() || &map.system_of(row) != &system) continue;
-    row.fill_in(system.nodes, system.gpus_per_node);
-    if (!row.is_of_one_gpu() && map.why_out_of_model(row).empty()) found.push_back(std::move(row));
+    if (!row.is_complete() || known_system(row, map) != &system) continue;
+    lay_out(row, counts_of(system), system.spec);
+    const bool is_fit = row.caveat.empty() && above_links(row, system.spec).empty();
+    if (is_fit && !row.is_of_one_gpu() && map.why_out_of_model(row).empty()) found.push_back(std::move(row));
   }
   return found;
 }

@@ -24,6 +24,7 @@ struct Judgement {
   std::vector<JudgedRow> rows;                                  // in the order of the measurements
   int incomplete = 0;                                           // statements without size or time, left out
   int of_one_gpu = 0;                                           // rows of a single GPU, left out
+  std::vector<std::string> notes;                               // as JudgedRows has them
   std::vector<SystemFigures> systems;                           // in the model first, then in order of appearance
   std::vector<std::pair<CollectiveKind, BandFigures>> by_kind;  // rows in the model, systems weighted equally
   BandFigures overall;                                          // the same over all collectives

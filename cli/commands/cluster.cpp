@@ -55,6 +55,14 @@ ImportOptions import_options(const Arguments& given, const std::string& file) {
   const std::string output = given.value("output").value_or("-");
   options.name = cluster_name_of(output == "-" ? file : output);
   options.gpu_model = given.value("gpu").value_or("");
+  options.gpu_like = given.value("gpu-like").value_or("");
+  options.nics = given.value("nics").value_or("");
+  if (const auto links = given.count("nvlinks", 1, kMostLinksPerGpu)) options.nvlinks = static_cast<int>(*links);
+  if (const auto rate = given.value("cpu-link"))
+    options.cpu_link = parse_bandwidth(*rate, Arguments::place("cpu-link"));
+  if (!options.gpu_like.empty() && options.gpu_model.empty())
+    throw input_error(Arguments::place("gpu-like"), "the option lends the data sheet of a model to another one",
+                      "Name that one with --gpu NAME");
   if (const auto rate = given.value("nic")) options.nic_rate = parse_bandwidth(*rate, Arguments::place("nic"));
   if (const auto generation = given.count("pcie", 3, 6)) options.pcie_generation = static_cast<int>(*generation);
   return options;
@@ -75,7 +83,7 @@ ClusterSpec imported(const std::string& file, ImportOptions options) {
     throw input_error(Arguments::place("gpu"), "the output of nvidia-smi does not name the GPU model",
                       "Name the model, for example --gpu A100-SXM4-40GB");
   }
-  return cluster_of(read_smi_matrix(text, file, find_gpu_model(options.gpu_model)), options);
+  return cluster_of(read_smi_matrix(text, file, chosen_model(options)), options);
 }
 
 int import_file(const Arguments& given, const Terminal&) {
@@ -134,18 +142,29 @@ Command show_command() {
 }
 
 Command import_command() {
-  return {.name = "shardsim cluster import",
-          .summary = "make a cluster file from the topology that a node reports",
-          .positionals = {{"FILE",
-                           "A topology that NCCL wrote (environment variable NCCL_TOPO_DUMP_FILE), or the output of "
-                           "`nvidia-smi topo -m`."}},
-          .options = {output_file_option(),
-                      {"gpu", 0, "MODEL", "The GPU model, if the file does not name it."},
-                      {"pcie", 0, "GEN", "Use this PCIe generation (3 to 6) instead of the one in the file."},
-                      {"nic", 0, "RATE",
-                       "Use this rate of each NIC, for example \"200 Gbit/s\", instead of the one in the file."},
-                      force_option()},
-          .run = import_file};
+  return {
+      .name = "shardsim cluster import",
+      .summary = "make a cluster file from the topology that a node reports",
+      .positionals = {{"FILE",
+                       "A topology that NCCL wrote (environment variable NCCL_TOPO_DUMP_FILE), or the output of "
+                       "`nvidia-smi topo -m`."}},
+      .options = {output_file_option(),
+                  {"gpu", 0, "MODEL", "The GPU model, if the file does not name it."},
+                  {"gpu-like", 0, "MODEL",
+                   "Take memory, rates and caches of this model for the one that --gpu names, if that is not known."},
+                  {"nvlinks", 0, "N",
+                   "Each GPU has N NVLinks to an NVSwitch, if the file hides them as `nvidia-smi topo -mp` does."},
+                  {"nics", 0, "LIST",
+                   "Use the NICs that LIST names, written like NCCL_IB_HCA: beginnings of names (mlx5_0,mlx5_1), "
+                   "whole names after =, or all but those after ^. Without it, NICs that share no PCIe switch with "
+                   "a GPU are left out where others do."},
+                  {"cpu-link", 0, "RATE",
+                   "The rate between two sockets, for example \"40 GB/s\", which no file states."},
+                  {"pcie", 0, "GEN", "Use this PCIe generation (3 to 6) instead of the one in the file."},
+                  {"nic", 0, "RATE",
+                   "Use this rate of each NIC, for example \"200 Gbit/s\", instead of the one in the file."},
+                  force_option()},
+      .run = import_file};
 }
 
 Command export_command() {

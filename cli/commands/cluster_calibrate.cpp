@@ -6,6 +6,7 @@
 #include "accuracy/measurements/calibration.h"
 #include "accuracy/measurements/read/measurements.h"
 #include "accuracy/measurements/read/system_map.h"
+#include "accuracy/measurements/row_layout.h"
 #include "base/csv.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -53,7 +54,7 @@ const std::string kForce = "Measure more, or write the fit all the same with --f
 const std::string kForced = "warning: --force takes fits that predict rows left out worse than the cluster as it was: ";
 
 Fitted fitted_compute(const Arguments& given, const CsvTable& table) {
-  for (const char* const option : {"system", "kind", "rows"})
+  for (const char* const option : {"system", "kind", "rows", "nodes", "gpus-per-node", "clusters"})
     if (given.has(option))
       throw input_error(Arguments::place(option), "the option is of measured collectives, and this table is of lookups",
                         "Leave it out");
@@ -89,6 +90,45 @@ void refuse_worse(const Calibration& made, const Arguments& given) {
       worse);
 }
 
+// How many nodes and GPUs the run used, as the options or an entry of a map state it. A log may say it itself; the
+// cluster's own numbers are never taken, since a run may well use a part of it.
+StatedCounts stated_counts(const Arguments& given, const std::string& system) {
+  const std::string remedy = "State them with --nodes and --gpus-per-node, or with a map: --clusters MAP.yaml";
+  StatedCounts stated{0, 0, "--nodes and --gpus-per-node", remedy};
+  if (const auto path = given.value("clusters")) {
+    MeasuredRow row;
+    row.system = system;
+    row.place = Arguments::place("clusters");
+    const SystemMap map = read_system_map(*path);
+    const MappedSystem& entry = map.system_of(row);
+    stated = {entry.nodes, entry.gpus_per_node, "the map, for system " + excerpt(entry.label) + ",", remedy};
+  }
+  if (const auto nodes = given.count("nodes", 1, kMostRanks)) stated.nodes = static_cast<int>(*nodes);
+  if (const auto gpus = given.count("gpus-per-node", 1, kMostRanks)) stated.gpus_per_node = static_cast<int>(*gpus);
+  return stated;
+}
+
+// Rows that their log speaks against, or that this cluster cannot have, are no measurements of it. Errors
+// (Failure::input): no row is left.
+void lay_out_all(std::vector<MeasuredRow>& rows, const StatedCounts& stated, const ClusterSpec& spec,
+                 const std::string& given_path) {
+  std::string first;
+  const auto is_unfit = [&](const MeasuredRow& row) {
+    const std::string why = row.caveat.empty() ? above_links(row, spec) : row.caveat;
+    if (!why.empty() && first.empty()) first = row.place.text() + ": " + why;
+    return !why.empty();
+  };
+  for (MeasuredRow& row : rows)
+    if (row.is_complete()) lay_out(row, stated, spec);
+  if (const std::string other = other_gpu(rows.front(), spec); !other.empty()) print_note(other);
+  const std::size_t before = rows.size();
+  std::erase_if(rows, [&](const MeasuredRow& row) { return row.is_complete() && is_unfit(row); });
+  if (first.empty()) return;
+  if (rows.empty())
+    throw input_error({given_path}, "no row can be fitted, the first: " + first, "Give a log of this cluster");
+  print_note(fmt::format("{} left out, the first: {}", counted(before - rows.size(), "row"), first));
+}
+
 Fitted fitted_collectives(const Arguments& given) {
   const std::string path = given.text("measurements");
   CalibrationOptions options{std::nullopt, given.has("force"), path};
@@ -98,9 +138,11 @@ Fitted fitted_collectives(const Arguments& given) {
   hints.system.clear();  // which rows of a table are taken
   require_used_hints(hints, measurements.rows);
   print_notes(measurements);
-  const std::vector<MeasuredRow> rows = rows_of_system(measurements.rows, given.text("system"), path);
+  std::vector<MeasuredRow> rows = rows_of_system(measurements.rows, given.text("system"), path);
   if (rows.empty()) throw input_error({path}, "the file holds no measured row", "Give a file with at least two");
-  const Calibration made = calibrate(prior_of(given, rows.front().system), rows, options);
+  const ClusterSpec prior = prior_of(given, rows.front().system);
+  lay_out_all(rows, stated_counts(given, rows.front().system), prior, path);
+  const Calibration made = calibrate(prior, rows, options);
   refuse_absurd(made, given);
   refuse_worse(made, given);
   return {made.spec, "overheads", made.system, calibration_document(made)};
@@ -146,6 +188,10 @@ Command cluster_calibrate_command() {
                              "", Option::Times::once}} +
           measurement_options() +
           std::vector{
+              Option{"nodes", 0, "N", "The nodes that the run used, if its log does not say so."},
+              Option{"gpus-per-node", 0, "M", "The GPUs of each of them that it used."},
+              Option{"clusters", 0, "MAP.yaml",
+                     "A map as for `collective compare`, whose entry for the system says the same."},
               Option{
                   "rows", 0, "N",
                   "Fit at most this number of rows of each collective; the others judge the fit. Without it all rows "

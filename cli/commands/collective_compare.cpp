@@ -58,6 +58,7 @@ int compare_collectives(const Arguments& given, const Terminal& terminal) {
   Words words;
   const Judgement judgement = judged(given, measurements, words);
   print_notes(measurements);
+  for (const std::string& note : judgement.notes) print_note(note);
   const std::string json = judgement_json(judgement);
   const int code = tolerance_verdict(judgement.judged_pct(), most);
   write_folder(folder, result_writer(given), [&](const std::filesystem::path& hidden) {

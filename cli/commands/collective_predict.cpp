@@ -14,6 +14,7 @@
 #include "models/collective/slower_links.h"
 #include "study/confidence/class_errors.h"
 #include "study/confidence/iteration_parts.h"
+#include "topology/spec/gpu_models.h"
 
 namespace shardsim {
 namespace {
@@ -121,10 +122,29 @@ void note_slower_links(const CollectiveRequest& request, const Cluster& cluster,
   }
 }
 
+// What NCCL would have chosen for the sizes at which it is forced to something else.
+std::string unforced_note(const CollectiveRequest& request, const std::vector<CollectivePrediction>& predictions,
+                          const Cluster& cluster) {
+  if (cluster.spec().forced == NcclSettings{}) return "";
+  ClusterSpec free = cluster.spec();
+  free.forced = {};
+  const std::vector<CollectivePrediction> by_choice = predictions_of(request, Cluster(std::move(free)));
+  std::vector<std::string> parts;
+  for (std::size_t row = 0; row < by_choice.size(); ++row) {
+    const CollectivePrediction& choice = by_choice[row];
+    const std::string name = choice.algorithm + (choice.protocol.empty() ? "" : " " + choice.protocol);
+    if (choice.time == predictions[row].time) continue;
+    parts.push_back(fmt::format("{} at {} ({:.1f} us)", name, to_text(Bytes{request.sizes[row]}), choice.time.us()));
+  }
+  if (parts.empty()) return "NCCL would choose the same by itself.";
+  return "NCCL would choose by itself: " + first_names(parts, 6) + ".";
+}
+
 std::vector<std::string> notes_of(const CollectiveRequest& request,
                                   const std::vector<CollectivePrediction>& predictions, const Cluster& cluster) {
   std::vector<std::string> notes = cluster_notes(cluster.spec());
   note_slower_links(request, cluster, notes);
+  if (std::string choice = unforced_note(request, predictions, cluster); !choice.empty()) notes.push_back(choice);
   const auto add = [&](std::string CollectivePrediction::*why, std::string_view fit, std::string_view taken) {
     const auto outside = [&](const CollectivePrediction& prediction) { return !(prediction.*why).empty(); };
     const auto first = std::ranges::find_if(predictions, outside);
@@ -167,7 +187,9 @@ std::string collective_table(const CollectiveRequest& request, const std::vector
     for (const Json& value : row) cells.push_back(cell_text(value));
     text += table_line(cells);
   }
-  text += "# note: " + CollectiveErrors(request, cluster).words(request.sizes) + "\n";
+  // How far such predictions are off says nothing of a cluster with a hole.
+  if (!lacks_nvlink(cluster.spec()))
+    text += "# note: " + CollectiveErrors(request, cluster).words(request.sizes) + "\n";
   for (const std::string& note : notes_of(request, predictions, cluster)) text += "# note: " + note + "\n";
   return text;
 }
@@ -178,6 +200,7 @@ std::string collective_json(const CollectiveRequest& request, const std::vector<
   std::vector<Json> rows = prediction_rows(request, predictions);
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const double us = predictions[row].time.us(), factor = errors.factor(request.sizes[row]);
+    if (lacks_nvlink(cluster.spec())) continue;
     rows[row]["interval"] = {{"low_us", us / factor}, {"high_us", us * factor}, {"coverage", kCoverage}};
   }
   const Json json = {{"schema", "shardsim.collective/1"},
@@ -193,8 +216,29 @@ std::string collective_json(const CollectiveRequest& request, const std::vector<
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+// The cluster with the choices that the command line takes out of NCCL's hands.
+ClusterSpec forced(ClusterSpec spec, const Arguments& given) {
+  const auto refuse_unknown = [](const char* option, const std::string& word) {
+    if (!word.empty())
+      throw input_error(Arguments::place(option), "unknown name " + excerpt(word),
+                        "Write it as for NCCL: --algorithm Ring, --algorithm ^NVLS, --protocol Simple");
+  };
+  if (const auto list = given.value("algorithm")) {
+    refuse_unknown("algorithm", unknown_algorithm(*list));
+    spec.forced.algorithm = *list;
+  }
+  if (const auto list = given.value("protocol")) {
+    refuse_unknown("protocol", unknown_protocol(*list));
+    spec.forced.protocol = *list;
+  }
+  if (const auto channels = given.count("channels", 1, kMostChannels))
+    spec.forced.channels = static_cast<int>(*channels);
+  return spec;
+}
+
 int predict(const Arguments& given, const Terminal&) {
-  const Cluster cluster = asked_cluster(given.text("cluster"), Arguments::place("cluster"), given);
+  const Cluster asked = asked_cluster(given.text("cluster"), Arguments::place("cluster"), given);
+  const Cluster cluster(forced(asked.spec(), given));
   const CollectiveRequest request = collective_request(given, cluster);
   const auto predictions = predictions_of(request, cluster);
   print_result(given.has("json") ? collective_json(request, predictions, cluster)
@@ -216,6 +260,13 @@ Command predict_command() {
               Option{
                   "fits", 0, "NAME",
                   "Use these fitted constants instead of what the key `fits` of the cluster says: none or open_data."},
+              Option{
+                  "algorithm", 0, "LIST",
+                  "Force NCCL's algorithm, as NCCL_ALGO does: Ring, Tree,Ring, or ^NVLS for all but that one. A note "
+                  "says what NCCL would choose."},
+              Option{"protocol", 0, "LIST", "Force its protocol, as NCCL_PROTO does: LL, LL128 or Simple."},
+              Option{"channels", 0, "N",
+                     "Force the number of its channels (CTAs), as NCCL_MIN_CTAS and NCCL_MAX_CTAS do."},
               Option{"json", 0, "", "Print one JSON document instead of a table in the layout of nccl-tests."}},
       .examples = {"shardsim collective predict --cluster dgx_a100_80gb --nodes 2 --kind all_reduce --sizes "
                    "1KiB:1GiB:x4"},

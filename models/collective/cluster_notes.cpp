@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "models/collective/collective_kind.h"
 #include "models/collective/fitted_overheads.h"
+#include "topology/spec/gpu_models.h"
 
 namespace shardsim {
 namespace {
@@ -23,7 +24,7 @@ struct Transport {
   std::string_view missed;
 };
 
-constexpr std::array<Transport, 5> kTransports = {{
+constexpr std::array<Transport, 6> kTransports = {{
     {"infiniband", "InfiniBand", true, ""},
     {"roce", "RoCE", true, ""},
     {"efa", "EFA", false,
@@ -31,6 +32,9 @@ constexpr std::array<Transport, 5> kTransports = {{
     {"slingshot", "Slingshot", false,
      "its constants come from two systems, and each was missed by a median factor of 1.1 (NERSC Perlmutter, 2 nodes) "
      "and 1.8 (ALCF Polaris, 2 to 540 nodes) with those of the other"},
+    {"tcpx", "GPUDirect-TCPX", false,
+     "its constants come from two systems (Google A3 High and A3 Mega), one collective of each, so neither judges the "
+     "other"},
     {"tcp", "TCP", false,
      "its constants come from two systems, and each was missed by a median factor of 2.0 (ALCF Polaris) and 2.2 (AWS "
      "p3dn) with those of the other"},
@@ -276,6 +280,12 @@ bool is_calibrated(std::string_view transport) {
 
 std::vector<std::string> cluster_notes(const ClusterSpec& spec) {
   std::vector<std::string> notes;
+  if (lacks_nvlink(spec))
+    notes.push_back(
+        fmt::format("'{}' has GPUs of the model {} without NVLinks, which their boards always have: if its file "
+                    "was imported from a description that hides them, these times are several times too long. "
+                    "Add the key nvlink.",
+                    spec.name, spec.gpu.model));
   if (spec.nics && spec.nodes > 1 && spec.device != "cpu") {
     note_transport(spec, notes);
     note_rate_basis(spec, notes);

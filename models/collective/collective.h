@@ -20,6 +20,7 @@ struct CollectiveCall {
   // all_reduce, broadcast: buffer; all_gather, reduce_scatter: total per rank; send_recv: what each member sends to the
   // next one in the group, the last one to the first.
   std::int64_t bytes = 0;
+  bool nvls_reduces = true;  // NVSwitches can reduce these elements; see nvls_reduces()
 };
 
 // Bytes that one link carries in a call, as one aggregated transfer.

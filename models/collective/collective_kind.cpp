@@ -3,9 +3,10 @@
 namespace shardsim {
 namespace {
 
-// Letters alone, small, without the ending that names a benchmark.
+// Letters alone, small, without the endings that name a benchmark and how it was built ("_perf_mpi").
 std::string plain_name(std::string_view name) {
-  if (name.ends_with("_perf")) name.remove_suffix(std::string_view("_perf").size());
+  for (const std::string_view ending : {"_mpi", "_perf"})
+    if (name.ends_with(ending)) name.remove_suffix(ending.size());
   std::string plain;
   for (char c : name)
     if (c != '_' && c != '-') plain += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
@@ -42,6 +43,13 @@ double bus_factor(CollectiveKind kind, int ranks) {
   if (kind == CollectiveKind::broadcast || kind == CollectiveKind::send_recv) return 1;
   const double once = (ranks - 1.0) / ranks;
   return kind == CollectiveKind::all_reduce ? 2 * once : once;
+}
+
+bool nvls_reduces(std::string_view type, std::string_view operation) {
+  if (type == "int8" || type == "uint8" || type.starts_with("f8") || type.starts_with("fp8")) return false;
+  if (operation.empty() || operation == "sum") return true;
+  if (operation != "min" && operation != "max") return false;
+  return type != "float" && type != "double";
 }
 
 }  // namespace shardsim

@@ -34,7 +34,8 @@ CollectivePrediction predict_collective(const CollectiveQuestion& question, cons
   const auto expand = [&](const std::vector<int>& ranks) {
     expanded.push_back(question.rank_bytes
                            ? expand_rank_bytes(ranks, *question.rank_bytes, cluster)
-                           : expand_collective({question.kind, ranks, matrix, question.bytes}, cluster, "auto"));
+                           : expand_collective({question.kind, ranks, matrix, question.bytes, question.nvls_reduces},
+                                               cluster, "auto"));
   };
   expand(question.ranks);
   for (const auto& group : question.beside) expand(group);

@@ -16,6 +16,7 @@ struct CollectiveQuestion {
   const ByteMatrix* matrix = nullptr;  // all_to_all with uneven bytes; absent: `bytes` spread evenly
   std::vector<int> ranks;              // one group
   std::vector<std::vector<int>> beside;                // other groups that do the same at the same time
+  bool nvls_reduces = true;                            // NVSwitches can reduce the elements
   const std::vector<RankBytes>* rank_bytes = nullptr;  // all_to_all of which only each rank's sums are known
 };
 

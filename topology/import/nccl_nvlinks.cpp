@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/text.h"
 #include "topology/import/nccl_elements.h"
@@ -34,18 +35,22 @@ int link_count(const XmlElement& link) {
   throw input_error(link.place, fmt::format("an NVLink count of {}", *count), "Write 1 or more, or leave it out");
 }
 
-int peer_of(const XmlElement& link, std::size_t own, const std::vector<BusId>& ids) {
+// The GPU at the other end. NCCL passes over GPUs that take no part in the job, and so do we, with a note; some
+// virtual machines hide the peer and name the GPU itself.
+std::optional<std::size_t> peer_of(const XmlElement& link, std::size_t own, const std::vector<BusId>& ids,
+                                   NodeInventory& node) {
   const std::string& text = required_attribute(link, "target");
   const auto found = std::find(ids.begin(), ids.end(), bus_id(link, "target"));
   if (found == ids.end()) {
-    throw input_error(link.place, fmt::format("NVLink to {}, which is no GPU of the file", excerpt(text)),
-                      "Name the bus id of a GPU, or tclass=\"0x068000\" for an NVSwitch");
+    node.notes.push_back(fmt::format("NVLinks to {}, which is no GPU of the file, are left out", excerpt(text)));
+    return std::nullopt;
   }
-  const int peer = static_cast<int>(found - ids.begin());
-  if (peer == static_cast<int>(own)) {
-    throw input_error(link.place, fmt::format("NVLink of {} to itself", excerpt(text)), "Name another GPU");
-  }
-  return peer;
+  const auto peer = static_cast<std::size_t>(found - ids.begin());
+  if (peer != own) return peer;
+  node.notes.push_back(fmt::format(
+      "NVLinks of {} to itself are left out: the file hides their other end; add the key nvlink before a run",
+      excerpt(text)));
+  return std::nullopt;
 }
 
 using Counts = std::vector<std::vector<int>>;
@@ -59,7 +64,7 @@ void count_links(const XmlElement& gpu, std::size_t own, const std::vector<BusId
     const int count = link_count(link);
     switch (target_of(link)) {
       case Target::gpu:
-        counts[own][peer_of(link, own, ids)] += count;
+        if (const auto peer = peer_of(link, own, ids, node)) counts[own][*peer] += count;
         break;
       case Target::nvswitch:
         node.switch_links[own] += count;

@@ -4,21 +4,18 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
-#include <set>
 
 #include "base/fields/exact_text.h"
 #include "base/text.h"
 #include "base/tree/yaml.h"
 #include "base/tree/yaml_text.h"
+#include "topology/import/nics_in_use.h"
 #include "topology/spec/cluster_spec.h"
 #include "topology/spec/gpu_models.h"
 
 namespace shardsim {
 namespace {
 
-// The rate that NCCL assumes for a NIC that states no speed (NVIDIA/nccl src/graph/topo.cc).
-constexpr Bandwidth kUnstatedNic{10e9 / 8};
 constexpr const char* kAssumedModel = "A100-SXM4-40GB";
 constexpr const char* kNameModel = "Name it: --gpu MODEL";
 
@@ -35,10 +32,20 @@ void refuse_mixed(const NodeInventory& node) {
   }
 }
 
+// A GPU with a link to its CPU is the superchip of its generation.
+const GpuModel* superchip_of_capability(int capability) {
+  const auto is_it = [&](const GpuModel& model) { return model.capability == capability && has_grace(model.name); };
+  const auto found = std::ranges::find_if(gpu_models(), is_it);
+  return found == gpu_models().end() ? nullptr : &*found;
+}
+
 const GpuModel& assumed_model(NodeInventory& node, bool may_be_assumed) {
   const NodeInventory::Gpu& first = node.gpus.front();
   const GpuModel* model =
       first.capability ? gpu_model_of_capability(*first.capability) : &find_gpu_model(kAssumedModel);
+  if (first.capability && node.host_link) {
+    if (const GpuModel* const superchip = superchip_of_capability(*first.capability)) model = superchip;
+  }
   if (!may_be_assumed || model == nullptr) {
     throw input_error(first.place, fmt::format("the GPU model of {} is not in the file", first.name), kNameModel);
   }
@@ -47,13 +54,20 @@ const GpuModel& assumed_model(NodeInventory& node, bool may_be_assumed) {
   return *model;
 }
 
-const GpuModel& model_of(NodeInventory& node, const ImportOptions& options) {
+GpuModel model_of(NodeInventory& node, const ImportOptions& options) {
   refuse_mixed(node);
   const NodeInventory::Gpu& first = node.gpus.front();
   if (options.gpu_model.empty() && first.model.empty()) return assumed_model(node, options.gpu_model_may_be_assumed);
-  const GpuModel& model = find_gpu_model(options.gpu_model.empty() ? first.model : options.gpu_model);
+  GpuModel model = options.gpu_model.empty() ? find_gpu_model(first.model) : chosen_model(options);
   if (!first.model.empty() && model.name != first.model) {
     node.notes.push_back(fmt::format("GPU model: the file says {}, but --gpu says {}", first.model, model.name));
+  }
+  if (!options.gpu_like.empty()) {
+    if (first.capability) model.capability = *first.capability;
+    node.notes.push_back(
+        fmt::format("GPU model: {} is not known; memory, rates and caches are those of {}, as --gpu-like "
+                    "says",
+                    model.name, options.gpu_like));
   }
   if (first.capability && *first.capability != model.capability) {
     throw input_error(first.place,
@@ -65,6 +79,7 @@ const GpuModel& model_of(NodeInventory& node, const ImportOptions& options) {
 }
 
 void check_link_counts(const NodeInventory& node, const GpuModel& model) {
+  if (model.nvlinks == kUnknownLinks) return;
   std::vector<int> used = node.switch_links;
   used.resize(node.gpus.size());
   for (const NvlinkSpec::Pair& pair : node.pairs) {
@@ -78,42 +93,6 @@ void check_link_counts(const NodeInventory& node, const GpuModel& model) {
                                   model.name, model.nvlinks),
                       "Correct the counts, or name the model of these GPUs: --gpu MODEL");
   }
-}
-
-// Only the fastest carry GPU traffic; the others are for storage and management.
-void keep_fastest_nics(NodeInventory& node) {
-  Bandwidth fastest{0};
-  const auto rate_of = [](const NodeInventory::Nic& nic) { return nic.rate.value_or(kUnstatedNic); };
-  for (const auto& nic : node.nics) fastest = std::max(fastest, rate_of(nic));
-  std::map<int, int> kept;  // old index, new index
-  std::vector<NodeInventory::Nic> nics;
-  std::vector<std::string> dropped;
-  for (int i = 0; i < static_cast<int>(node.nics.size()); ++i) {
-    if (rate_of(node.nics[i]) < fastest) {
-      dropped.push_back(node.nics[i].name);
-    } else {
-      kept[i] = static_cast<int>(nics.size());
-      nics.push_back(node.nics[i]);
-    }
-  }
-  node.nics = std::move(nics);
-  for (PcieSpec::Switch& entry : node.tree) {
-    std::erase_if(entry.nics, [&](int nic) { return !kept.contains(nic); });
-    for (int& nic : entry.nics) nic = kept.at(nic);
-  }
-  if (!dropped.empty()) node.notes.push_back("NICs slower than the fastest are left out: " + join(dropped));
-}
-
-// Children stand behind their parents, so one pass from the back empties whole branches.
-void prune_tree(std::vector<PcieSpec::Switch>& tree) {
-  std::vector<PcieSpec::Switch> kept;
-  std::set<std::string> parents;
-  for (std::size_t i = tree.size(); i-- > 0;) {
-    if (tree[i].gpus.empty() && tree[i].nics.empty() && !parents.contains(tree[i].name)) continue;
-    parents.insert(tree[i].parent);
-    kept.push_back(std::move(tree[i]));
-  }
-  tree.assign(kept.rbegin(), kept.rend());
 }
 
 int pcie_generation(NodeInventory& node, const GpuModel& model, const ImportOptions& options) {
@@ -139,26 +118,57 @@ std::string gpu_text(const NodeInventory& node, const GpuModel& model) {
       model.sm_count, model.flops);
 }
 
+// Those of the model; of one that is only like another, the most that a GPU of the file has.
+int links_of_model(const NodeInventory& node, const GpuModel& model) {
+  if (model.nvlinks != kUnknownLinks) return model.nvlinks;
+  std::vector<int> used(node.gpus.size());
+  for (const auto& pair : node.pairs) {
+    used[pair.a] += pair.links;
+    used[pair.b] += pair.links;
+  }
+  return *std::ranges::max_element(used);
+}
+
+// The key `domain` where the file has all hosts of an NVLink fabric; a note where the GPUs may be part of one.
+std::string domain_text(NodeInventory& node, const GpuModel& model) {
+  if (node.is_one_domain) return fmt::format(", domain: {}", node.nodes * static_cast<int>(node.gpus.size()));
+  if (has_grace(model.name) && model.name.starts_with("GB"))
+    node.notes.push_back(
+        fmt::format("a rack of {} may be one NVLink domain of up to 72 GPUs, of which the file shows one host: state "
+                    "nvlink.domain, and nodes, where it is",
+                    model.name));
+  return "";
+}
+
 std::string nvlink_text(NodeInventory& node, const GpuModel& model) {
   if (!node.nvlink_is_known) {
     node.notes.push_back(
-        fmt::format("NVLink: not in the file, so kind: none is written; add the key nvlink before a run (the model {} "
-                    "has {} links)",
+        fmt::format("NVLink: not in the file (topo -mp and skeletons hide it), so kind: none is written; import again "
+                    "with --nvlinks N, or add the key nvlink before a run (the model {} has {} links)",
                     model.name, model.nvlinks));
   }
   if (!node.switch_links.empty()) {
     const auto [least, most] = std::minmax_element(node.switch_links.begin(), node.switch_links.end());
-    if (*least < *most) node.notes.push_back(fmt::format("NVLinks to the switch differ, {} to {}", *least, *most));
-    return fmt::format("nvlink: {{kind: switch, links_per_gpu: {}}}\n", *least);
+    if (*least < *most)
+      node.notes.push_back(fmt::format("NVLinks to the switch differ, {} to {}: GPU {} has the fewest", *least, *most,
+                                       least - node.switch_links.begin()));
+    return fmt::format("nvlink: {{kind: switch, links_per_gpu: {}{}}}\n", *least, domain_text(node, model));
   }
   if (node.pairs.empty()) return "nvlink: {kind: none}\n";
   std::vector<std::string> links;
   for (const auto& pair : node.pairs) links.push_back(fmt::format("[{}, {}, {}]", pair.a, pair.b, pair.links));
-  return fmt::format("nvlink: {{kind: mesh, links_per_gpu: {}, links: [{}]}}\n", model.nvlinks, join(links));
+  return fmt::format("nvlink: {{kind: mesh, links_per_gpu: {}, links: [{}]}}\n", links_of_model(node, model),
+                     join(links));
 }
 
 std::string pcie_text(NodeInventory& node, const GpuModel& model, const ImportOptions& options) {
+  if (node.cpu_vendor.empty() && has_grace(model.name)) node.cpu_vendor = "arm";
   if (node.cpu_vendor.empty()) node.notes.emplace_back("CPU vendor: not in the file, amd stands in");
+  if (options.cpu_link) node.cpu_link = options.cpu_link;
+  if (!node.cpu_link && node.sockets > 1 && node.switch_links.empty())
+    node.notes.emplace_back(
+        "the link between sockets: not in the file, NCCL's constant for the CPU stands in, which may be "
+        "far below the real rate; state it with --cpu-link RATE");
   std::string text = fmt::format("pcie:\n  generation: {}\n  lanes: {}\n", pcie_generation(node, model, options),
                                  node.pcie_lanes.value_or(16));
   text += fmt::format("  cpu: {{vendor: {}, model: {}, sockets: {}{}}}\n  tree:\n",
@@ -204,8 +214,10 @@ std::string nics_text(NodeInventory& node, const ImportOptions& options) {
   return fmt::format("nics: {{{}, rate: \"{}\", rate_basis: {}, gpudirect: {}, transport: {}}}\n",
                      nic_layout(node.nics.size(), node.gpus.size()),
                      exact_text(options.nic_rate.value_or(first.rate.value_or(kUnstatedNic))),
-                     rate_is_known ? "stated" : "assumed", gpudirect,
-                     first.transport.empty() ? "infiniband" : first.transport);
+                     !rate_is_known          ? "assumed"
+                     : first.is_rate_of_slot ? "inferred"
+                                             : "stated",
+                     gpudirect, first.transport.empty() ? "infiniband" : first.transport);
 }
 
 std::string open_text(const std::vector<std::string>& notes) {
@@ -233,7 +245,32 @@ std::string cluster_text(NodeInventory& node, const GpuModel& model, const Impor
          open_text(node.notes) + text;
 }
 
+// Rate of the link between a GPU and its Grace CPU, one direction, as NCCL's dumps of such hosts state it: 10 links of
+// 44712 MB/s for the GPU of a GH200, 5 for each of the two of a GB200 or GB300.
+Bandwidth grace_link(const GpuModel& model) {
+  constexpr double kLink = 44712e6;
+  return {kLink * (model.name.starts_with("GH") ? 10 : 5)};
+}
+
+void take_stated_links(NodeInventory& node, const ImportOptions& options) {
+  if (!options.nvlinks) return;
+  if (!node.pairs.empty() || !node.switch_links.empty())
+    throw input_error({"argument --nvlinks"}, "the file shows NVLinks itself", "Leave the option out");
+  node.switch_links.assign(node.gpus.size(), *options.nvlinks);
+  node.nvlink_is_known = true;
+  node.notes.push_back(
+      fmt::format("NVLinks: not in the file, {} of each GPU to an NVSwitch as --nvlinks says", *options.nvlinks));
+}
+
 }  // namespace
+
+GpuModel chosen_model(const ImportOptions& options) {
+  if (options.gpu_like.empty()) return find_gpu_model(options.gpu_model);
+  GpuModel model = find_gpu_model(options.gpu_like);
+  if (!options.gpu_model.empty()) model.name = options.gpu_model;
+  model.nvlinks = kUnknownLinks;
+  return model;
+}
 
 ClusterSpec cluster_of(NodeInventory node, const ImportOptions& options) {
   if (node.gpus.empty()) {
@@ -244,10 +281,11 @@ ClusterSpec cluster_of(NodeInventory node, const ImportOptions& options) {
                       fmt::format("{} NICs in one node, at most {} are possible", node.nics.size(), kMostNicsPerNode),
                       "Import the description of one node");
   }
-  const GpuModel& model = model_of(node, options);
+  const GpuModel model = model_of(node, options);
+  take_stated_links(node, options);
   check_link_counts(node, model);
-  keep_fastest_nics(node);
-  prune_tree(node.tree);
+  keep_used_nics(node, options.nics);
+  if (!node.host_link && has_grace(model.name)) node.host_link = grace_link(model);
   Tree tree = parse_yaml(cluster_text(node, model, options), node.place.source);
   place_all(tree, node.place);
   return read_cluster(tree);

@@ -24,10 +24,12 @@ struct NodeInventory {
     std::optional<Bandwidth> rate;
     std::string transport;  // "" when not known
     bool gpudirect = true;
+    bool is_rate_of_slot = false;  // `rate` is what its PCIe slot leaves to it, below its line rate
   };
 
   Place place;
   int nodes = 1;
+  bool is_one_domain = false;  // one NVLink fabric joins the GPUs of all nodes
   std::vector<Gpu> gpus;
   std::vector<Nic> nics;
   std::vector<PcieSpec::Switch> tree;
@@ -48,15 +50,28 @@ struct NodeInventory {
 struct ImportOptions {
   std::string name = "imported";          // of the cluster: a-z, 0-9 and _
   std::string gpu_model;                  // "" when not given
+  std::string gpu_like;                   // the model whose data sheet stands in for an unknown `gpu_model`; "": none
+  std::optional<int> nvlinks;             // of each GPU to an NVSwitch, where the file hides them
+  std::string nics;                       // those in use, in the manner of NCCL_IB_HCA: see uses_nic(); "": by nearness
+  std::optional<Bandwidth> cpu_link;      // between sockets, instead of NCCL's constant
   std::optional<int> pcie_generation;     // instead of what the file says
   std::optional<Bandwidth> nic_rate;      // instead of those in the file
   bool gpu_model_may_be_assumed = false;  // else a file that does not name the model needs `gpu_model`
 };
 
-// The cluster of these nodes. NICs slower than the fastest are left out, with a note; GPU values come from the data
-// sheet of the model, and what nobody said is NCCL's own default, with a note. Errors (Failure::input): no GPU, GPUs of
-// several models, a model that contradicts the file, more NVLinks than the model has (at the GPU's place), sizes that
-// no cluster file may have.
+// True when a list of NICs names this one: prefixes of names, whole names after a leading "=", all others after a
+// leading
+// "^", as in "mlx5_0,mlx5_1", "=mlx5_1" and "^mlx5_8" (NCCL_IB_HCA of NCCL's documentation; ports are not looked at).
+bool uses_nic(const std::string& list, const std::string& name);
+
+// The data sheet of the options' model, or of the one it is like under its own name. Errors: as find_gpu_model().
+GpuModel chosen_model(const ImportOptions& options);
+
+// The cluster of these nodes. NICs slower than the fastest are left out, with a note, and those that share a PCIe
+// switch with no GPU where others do, as NCCL's search leaves them; GPU values come from the data sheet of the model,
+// and what nobody said is NCCL's own default, with a note. Errors (Failure::input): no GPU, GPUs of several models, a
+// model that contradicts the file, more NVLinks than the model has (at the GPU's place), sizes that no cluster file may
+// have.
 ClusterSpec cluster_of(NodeInventory node, const ImportOptions& options);
 
 // a-z, 0-9 and _ of a file's name, at most 64; "imported" when nothing is left.
@@ -64,11 +79,14 @@ std::string cluster_name_of(const std::string& path);
 
 // A topology as NCCL dumps it (NCCL_TOPO_DUMP_FILE) or takes it (NCCL_TOPO_FILE): NVIDIA/nccl src/graph/xml.cc.
 // Complete dumps give GPUs, NVLinks, NICs and the PCIe tree. Skeletons without <gpu> give the PCIe tree with its GPU
-// and NIC slots; what they lack is in the notes. If there are several hosts, the first one is read.
+// and NIC slots; what they lack is in the notes. Of several hosts, which NCCL writes of an NVLink domain that joins
+// them, the first sound one is described, and what is different on others is in the notes. NVLinks to GPUs outside of
+// the file, or of a GPU to itself, are left out with a note, as NCCL does.
 // A PCIe switch and each NUMA node become one of ours; links between PCIe switches (<pcilink>) and to CPUs (NVLink of
 // POWER) are noted and left out.
 // Errors (Failure::input, with line): malformed XML, another document than a topology, unknown elements, missing or
-// impossible attributes, a bus id twice or below itself, NVLinks to no GPU or of differing counts, a count of zero.
+// impossible attributes, a bus id twice or below itself, GPUs of another vendor, NVLinks of differing counts, a count
+// of zero.
 NodeInventory read_nccl_xml(std::string_view text, const std::string& source);
 
 // The matrix of `nvidia-smi topo -m`, tab or blank separated, with or without NIC rows' affinities, legend and NIC

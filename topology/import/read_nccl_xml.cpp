@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/text.h"
@@ -13,10 +15,35 @@
 namespace shardsim {
 namespace {
 
+constexpr std::uint64_t kNvidia = 0x10de;
+
 void refuse_many_gpus(std::size_t count, const Place& place) {
   if (count <= kMostGpusPerNode) return;
   throw input_error(place, fmt::format("{} GPUs in one host, at most {} are possible", count, kMostGpusPerNode),
                     "Import the description of one node");
+}
+
+// PCI vendors of GPUs that NCCL does not run on, as the public PCI ID repository names them.
+constexpr std::array<std::pair<std::uint64_t, std::string_view>, 6> kForeignVendors = {{{0x1002, "AMD"},
+                                                                                        {0x1d94, "Hygon"},
+                                                                                        {0x1ed5, "Moore Threads"},
+                                                                                        {0x19e5, "Huawei"},
+                                                                                        {0x1da3, "Habana"},
+                                                                                        {0x8086, "Intel"}}};
+
+// A board's management controller has a display of class VGA, too: where the vendor is stated, it must be NVIDIA.
+bool is_gpu_slot(const XmlElement& pci) {
+  const std::uint64_t code = class_of(pci);
+  const bool stated = pci.attribute("vendor") != nullptr;
+  return code == k3d || (code == kVga && (!stated || hex_attribute(pci, "vendor") == kNvidia));
+}
+
+// The vendor of a GPU that is not NVIDIA's, else "".
+std::string gpu_vendor(const XmlElement& pci, bool is_skeleton) {
+  const bool is_gpu = has_child(pci, "gpu") || (is_skeleton && class_of(pci) == k3d);
+  const auto found = std::ranges::find(kForeignVendors, hex_attribute(pci, "vendor"),
+                                       &std::pair<std::uint64_t, std::string_view>::first);
+  return is_gpu && found != kForeignVendors.end() ? std::string(found->second) : "";
 }
 
 // One host of the file on its way to an inventory.
@@ -35,10 +62,11 @@ class Importer {
   NodeInventory read() {
     check_bus_ids(system_);
     node_.sockets = 0;
-    for (const XmlElement* cpu : hosts()) read_cpu(*cpu);
+    for (const XmlElement* cpu : cpus()) read_cpu(*cpu);
     order_gpus();
     place_gpus();
     read_links();
+    bound_nics_by_slots();
     std::sort(node_.notes.begin(), node_.notes.end());
     node_.notes.erase(std::unique(node_.notes.begin(), node_.notes.end()), node_.notes.end());
     return std::move(node_);
@@ -53,16 +81,11 @@ class Importer {
     std::optional<std::int64_t> rank;
   };
 
-  // The CPUs of the first host. All hosts count as nodes alike.
-  std::vector<const XmlElement*> hosts() {
-    std::vector<std::string> names;
+  // The CPUs of the host; each NUMA node once.
+  std::vector<const XmlElement*> cpus() {
     std::vector<const XmlElement*> cpus;
     std::set<std::string> numa_nodes;
     for (const XmlElement& cpu : system_.children) {
-      const std::string* host = cpu.attribute("host_hash");
-      const std::string name = host == nullptr ? "" : *host;
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-      if (name != names.front()) continue;
       if (!numa_nodes.insert(required_attribute(cpu, "numaid")).second) {
         throw input_error(cpu.place, fmt::format("a second cpu with numaid {}", excerpt(*cpu.attribute("numaid"))),
                           "Give every NUMA node of a host its own number");
@@ -70,8 +93,6 @@ class Importer {
       cpus.push_back(&cpu);
     }
     if (cpus.empty()) throw input_error(system_.place, "a topology without <cpu>", "Import a whole dump");
-    node_.nodes = static_cast<int>(names.size());
-    if (names.size() > 1) node_.notes.push_back(fmt::format("the first of {} hosts is described", names.size()));
     return cpus;
   }
 
@@ -88,7 +109,7 @@ class Importer {
     for (const XmlElement& child : cpu.children) {
       const std::size_t own = add_entry(fmt::format("{}", socket));
       if (is_named(child, "pci")) read_pci(child, own, nullptr);
-      if (is_named(child, "nic")) read_nets(child, own, 0);
+      if (is_named(child, "nic")) read_nets(child, own, nullptr);
     }
   }
 
@@ -104,7 +125,7 @@ class Importer {
     read_device(pci, above);
     for (const XmlElement& child : pci.children) {
       if (is_named(child, "pci")) read_pci(child, above, &pci);
-      if (is_named(child, "nic")) read_nets(child, above, class_of(pci));
+      if (is_named(child, "nic")) read_nets(child, above, &pci);
       if (is_named(child, "pcilink"))
         node_.notes.emplace_back("links between PCIe switches (pcilink) are not modelled");
     }
@@ -112,11 +133,16 @@ class Importer {
 
   void read_device(const XmlElement& pci, std::size_t above) {
     const BusId id = bus_id(pci, "busid");
+    const std::string vendor = gpu_vendor(pci, is_skeleton_);
+    if (!vendor.empty()) {
+      throw input_error(pci.place, fmt::format("{} is a GPU of {}", *pci.attribute("busid"), vendor),
+                        "Only GPUs of NVIDIA are modelled");
+    }
     for (const XmlElement& child : pci.children) {
       if (is_named(child, "gpu")) gpus_.push_back({&pci, &child, id, above, whole_attribute(child, "rank")});
     }
     const std::uint64_t code = class_of(pci);
-    if (is_skeleton_ && (code == k3d || code == kVga)) gpus_.push_back({&pci, nullptr, id, above, std::nullopt});
+    if (is_skeleton_ && is_gpu_slot(pci)) gpus_.push_back({&pci, nullptr, id, above, std::nullopt});
     if (!has_nets_ && (code == kEthernet || code == kInfiniband)) read_nic_slot(pci, above);
   }
 
@@ -125,10 +151,12 @@ class Importer {
     if (!nic_cards_.insert(bus_id(pci, "busid").card()).second) return;
     node_.tree[above].nics.push_back(static_cast<int>(node_.nics.size()));
     const std::string transport = class_of(pci) == kInfiniband ? "infiniband" : "";
+    slots_[bus_id(pci, "busid").card()] = {&pci, {static_cast<int>(node_.nics.size())}};
     node_.nics.push_back({*pci.attribute("busid"), std::nullopt, transport, true});
   }
 
-  void read_nets(const XmlElement& nic, std::size_t above, std::uint64_t pci_class) {
+  // `pci`: the card; null for a NIC without a slot.
+  void read_nets(const XmlElement& nic, std::size_t above, const XmlElement* pci) {
     for (const XmlElement& net : nic.children) {
       const auto dev = whole_attribute(net, "dev");
       if (!dev || !devs_.insert(*dev).second)
@@ -136,8 +164,36 @@ class Importer {
       const std::string* name = net.attribute("name");
       const std::string shown = name == nullptr ? fmt::format("net{}", *dev) : *name;
       const bool gpudirect = whole_attribute(net, "gdr").value_or(1) != 0;
+      if (pci != nullptr) {
+        Slot& slot = slots_[bus_id(*pci, "busid").card()];
+        slot.pci = pci;
+        slot.nics.push_back(static_cast<int>(node_.nics.size()));
+      }
       node_.tree[above].nics.push_back(static_cast<int>(node_.nics.size()));
-      node_.nics.push_back({shown, net_rate(net), transport_of(shown, pci_class), gpudirect});
+      node_.nics.push_back({shown, net_rate(net), transport_of(shown, pci == nullptr ? 0 : class_of(*pci)), gpudirect});
+    }
+  }
+
+  // The ports of a card share the lanes of its slot.
+  void bound_nics_by_slots() {
+    for (const auto& [card, slot] : slots_) {
+      const auto generation = link_generation(*slot.pci), lanes = link_lanes(*slot.pci);
+      const std::string* width = slot.pci->attribute("link_width");
+      if (!generation || *generation < 3 || !lanes || width == nullptr || *width == "0") continue;
+      PcieSpec pcie;
+      pcie.generation = *generation;
+      pcie.lanes = *lanes;
+      const Bandwidth part{pcie_line_rate(pcie).bytes_per_second / static_cast<double>(slot.nics.size())};
+      for (const int nic : slot.nics) {
+        NodeInventory::Nic& port = node_.nics[static_cast<std::size_t>(nic)];
+        if (!port.rate || *port.rate <= part) continue;
+        node_.notes.push_back(
+            fmt::format("NIC {}: its {} of PCIe {}.0 x{} carry {}, less than its {}", port.name,
+                        slot.nics.size() > 1 ? fmt::format("part of the {} ports", slot.nics.size()) : "lanes",
+                        *generation, *lanes, to_text(part), to_text(*port.rate)));
+        port.rate = part;
+        port.is_rate_of_slot = true;
+      }
     }
   }
 
@@ -170,7 +226,7 @@ class Importer {
       }
       const std::string* device = found.pci->attribute("device");
       const GpuModel* model = device == nullptr ? nullptr : gpu_model_of_pci_id(*device);
-      if (model != nullptr && hex_attribute(*found.pci, "vendor") == 0x10de) gpu.model = model->name;
+      if (model != nullptr && hex_attribute(*found.pci, "vendor") == kNvidia) gpu.model = model->name;
       node_.gpus.push_back(gpu);
       node_.tree[found.entry].gpus.push_back(static_cast<int>(i));
     }
@@ -210,11 +266,79 @@ class Importer {
   const XmlElement& system_;
   NodeInventory node_;
   std::vector<FoundGpu> gpus_;
+  struct Slot {
+    const XmlElement* pci = nullptr;
+    std::vector<int> nics;
+  };
   std::set<std::uint64_t> nic_cards_;
-  std::set<std::int64_t> devs_;  // of the NICs read
+  std::map<std::uint64_t, Slot> slots_;  // of NICs, by card
+  std::set<std::int64_t> devs_;          // of the NICs read
   bool is_skeleton_ = true;
   bool has_nets_ = false;
 };
+
+// The file's hosts, each with its own CPUs, in order of appearance. NCCL writes several where an NVLink domain joins
+// them.
+std::vector<XmlElement> hosts_of(const XmlElement& system) {
+  std::vector<std::string> names;
+  std::vector<XmlElement> hosts;
+  for (const XmlElement& cpu : system.children) {
+    const std::string* const hash = cpu.attribute("host_hash");
+    const std::string name = hash == nullptr ? "" : *hash;
+    const auto known = std::ranges::find(names, name);
+    if (known == names.end()) {
+      names.push_back(name);
+      hosts.push_back({system.name, system.attributes, {cpu}, hosts.empty() ? system.place : cpu.place});
+    } else {
+      hosts[static_cast<std::size_t>(known - names.begin())].children.push_back(cpu);
+    }
+  }
+  if (hosts.empty()) hosts.push_back(system);
+  return hosts;
+}
+
+std::string difference(const NodeInventory& host, const NodeInventory& first) {
+  if (host.gpus.size() != first.gpus.size())
+    return fmt::format("has {} GPUs, not {}", host.gpus.size(), first.gpus.size());
+  for (std::size_t gpu = 0; gpu < host.gpus.size(); ++gpu) {
+    if (host.gpus[gpu].model != first.gpus[gpu].model) return fmt::format("has another model as GPU {}", gpu);
+    if (host.switch_links.size() != first.switch_links.size() || host.switch_links.empty()) continue;
+    if (host.switch_links[gpu] != first.switch_links[gpu])
+      return fmt::format("has {} NVLinks at GPU {}, not {}", host.switch_links[gpu], gpu, first.switch_links[gpu]);
+  }
+  if (host.pairs != first.pairs || host.switch_links.size() != first.switch_links.size()) return "has other NVLinks";
+  if (host.nics.size() != first.nics.size())
+    return fmt::format("has {} NICs, not {}", host.nics.size(), first.nics.size());
+  return host.tree == first.tree ? "" : "has another PCIe tree";
+}
+
+// Describes the first host that can be read, and says of every other one what is different there.
+NodeInventory read_hosts(const std::vector<XmlElement>& hosts) {
+  std::vector<std::string> faults(hosts.size());
+  std::vector<std::optional<NodeInventory>> read(hosts.size());
+  std::optional<Error> first_fault;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    try {
+      read[i] = Importer(hosts[i]).read();
+    } catch (const Error& fault) {
+      if (!first_fault) first_fault = fault;
+      faults[i] = fault.what();
+    }
+  }
+  const auto sound = std::ranges::find_if(read, [](const auto& host) { return host.has_value(); });
+  if (sound == read.end()) throw Error(*first_fault);
+  NodeInventory described = **sound;
+  const auto of = static_cast<std::size_t>(sound - read.begin());
+  described.nodes = static_cast<int>(hosts.size());
+  described.is_one_domain = !described.switch_links.empty();
+  described.notes.push_back(
+      fmt::format("host {} of {} is described, and all are taken to be like it", of + 1, hosts.size()));
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const std::string other = read[i] ? difference(*read[i], **sound) : "cannot be read: " + faults[i];
+    if (!other.empty()) described.notes.push_back(fmt::format("host {} {}", i + 1, other));
+  }
+  return described;
+}
 
 }  // namespace
 
@@ -227,7 +351,8 @@ NodeInventory read_nccl_xml(std::string_view text, const std::string& source) {
     throw input_error(root.place, fmt::format("the root is <{}>, not <system>", root.name),
                       "Import a topology dumped with NCCL_TOPO_DUMP_FILE");
   }
-  return Importer(root).read();
+  const std::vector<XmlElement> hosts = hosts_of(root);
+  return hosts.size() == 1 ? Importer(root).read() : read_hosts(hosts);
 }
 
 }  // namespace shardsim

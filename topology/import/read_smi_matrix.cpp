@@ -83,31 +83,73 @@ std::vector<int> groups_within(const Cells& cells, Way farthest) {
   return group;
 }
 
-// Groups of one socket that no cell joins (their GPUs show NVLinks alone) come together when no cell says SYS and the
-// NUMA column does not speak against it.
-std::vector<int> sockets_of(const SmiTable& table, const Cells& cells) {
-  std::vector<int> group = groups_within(cells, Way::host);
-  const int groups = *std::max_element(group.begin(), group.end()) + 1;
-  std::vector<std::vector<std::size_t>> members(static_cast<std::size_t>(groups));
-  for (std::size_t device = 0; device < group.size(); ++device) members[group[device]].push_back(device);
-  const auto apart = [&](std::size_t a, std::size_t b) {
-    const std::string &numa_a = table.rows[a].numa, &numa_b = table.rows[b].numa;
-    return cells[a][b].way == Way::sys || (!numa_a.empty() && !numa_b.empty() && numa_a != numa_b);
-  };
-  std::vector<std::vector<std::size_t>> sockets;
-  for (const auto& some : members) {
-    const auto fits = [&](const std::vector<std::size_t>& socket) {
-      return std::none_of(socket.begin(), socket.end(), [&](std::size_t a) {
-        return std::any_of(some.begin(), some.end(), [&](std::size_t b) { return apart(a, b); });
-      });
-    };
-    auto home = std::find_if(sockets.begin(), sockets.end(), fits);
-    if (home == sockets.end()) home = sockets.insert(sockets.end(), std::vector<std::size_t>{});
-    home->insert(home->end(), some.begin(), some.end());
-    for (const std::size_t device : some) group[device] = static_cast<int>(home - sockets.begin());
+// What a matrix tells of sockets: devices within a host bridge of each other are on one, and GPUs of one NUMA node,
+// whatever their cells say (a virtual machine shows SYS for what it does not know). Groups that no cell joins (their
+// GPUs show NVLinks alone) come together when no cell says SYS. NICs that are SYS to every GPU are on no socket of
+// their own: they are dealt to those of the GPUs, in order.
+class Sockets {
+ public:
+  Sockets(const SmiTable& table, const Cells& cells)
+      : table_(table), cells_(cells), group_(groups_within(cells, Way::host)) {
+    const int groups = *std::max_element(group_.begin(), group_.end()) + 1;
+    members_.resize(static_cast<std::size_t>(groups));
+    for (std::size_t device = 0; device < group_.size(); ++device)
+      members_[static_cast<std::size_t>(group_[device])].push_back(device);
+    for (const auto& some : members_)
+      if (has_gpu(some)) place(some);
+    for (const auto& some : members_)
+      if (!has_gpu(some)) deal(some);
   }
-  return group;
-}
+
+  const std::vector<int>& of_device() const { return group_; }
+  int count() const { return static_cast<int>(std::max<std::size_t>(1, sockets_.size())); }
+  bool dealt_any() const { return dealt_ > 0; }
+
+ private:
+  using Members = std::vector<std::size_t>;
+
+  bool has_gpu(const Members& some) const {
+    return std::ranges::any_of(some, [&](std::size_t device) { return device < table_.gpus; });
+  }
+
+  std::string numa_of(const Members& some) const {
+    for (const std::size_t device : some)
+      if (device < table_.gpus && !table_.rows[device].numa.empty()) return table_.rows[device].numa;
+    return "";
+  }
+
+  bool fits(const Members& some, const Members& socket) const {
+    const std::string numa = numa_of(some), other = numa_of(socket);
+    if (!numa.empty() && !other.empty()) return numa == other;
+    return std::ranges::none_of(socket, [&](std::size_t a) {
+      return std::ranges::any_of(some, [&](std::size_t b) { return cells_[a][b].way == Way::sys; });
+    });
+  }
+
+  void put(const Members& some, std::size_t socket) {
+    sockets_[socket].insert(sockets_[socket].end(), some.begin(), some.end());
+    for (const std::size_t device : some) group_[device] = static_cast<int>(socket);
+  }
+
+  void place(const Members& some) {
+    const auto home = std::ranges::find_if(sockets_, [&](const Members& socket) { return fits(some, socket); });
+    const auto index = static_cast<std::size_t>(home - sockets_.begin());
+    if (home == sockets_.end()) sockets_.emplace_back();
+    put(some, index);
+  }
+
+  void deal(const Members& some) {
+    const auto home = std::ranges::find_if(sockets_, [&](const Members& socket) { return fits(some, socket); });
+    if (home != sockets_.end()) return put(some, static_cast<std::size_t>(home - sockets_.begin()));
+    put(some, dealt_++ % sockets_.size());
+  }
+
+  const SmiTable& table_;
+  const Cells& cells_;
+  std::vector<int> group_;
+  std::vector<Members> members_, sockets_;
+  std::size_t dealt_ = 0;
+};
 
 // A group that a farther cell splits again is in no tree.
 void check_tree(const SmiTable& table, const Cells& cells, const std::vector<int>& group, Way farthest) {
@@ -133,11 +175,14 @@ void add_device(const SmiTable& table, std::size_t device, PcieSpec::Switch& ent
 // One switch for each PIX group; where PXB joins several, one more above them.
 void build_tree(const SmiTable& table, const Cells& cells, NodeInventory& node) {
   const std::vector<int> near = groups_within(cells, Way::pix), bridged = groups_within(cells, Way::pxb);
-  const std::vector<int> socket = sockets_of(table, cells);
+  const Sockets sockets(table, cells);
+  const std::vector<int>& socket = sockets.of_device();
   check_tree(table, cells, near, Way::pix);
   check_tree(table, cells, bridged, Way::pxb);
-  check_tree(table, cells, socket, Way::host);
-  node.sockets = *std::max_element(socket.begin(), socket.end()) + 1;
+  node.sockets = sockets.count();
+  if (sockets.dealt_any())
+    node.notes.emplace_back(
+        "the matrix does not say at which socket the NICs are that no GPU is near; they are dealt out");
   std::map<int, std::string> bridge_name;
   std::map<int, std::size_t> entry_of;
   const auto add = [&](const std::string& parent) {
@@ -166,9 +211,18 @@ void add_nvlinks(const SmiTable& table, const Cells& cells, const GpuModel& mode
       if (links > 0) node.pairs.push_back({a, b, links});
     }
   }
-  if (!all_alike || node.pairs.empty() || cells[0][1].nvlinks != model.nvlinks) return;
-  node.switch_links.assign(table.gpus, model.nvlinks);
+  // Of a model that is like another one, nobody knows the number of links: more than two GPUs alike are on a switch.
+  const bool has_all = model.nvlinks == kUnknownLinks ? table.gpus > 2 : cells[0][1].nvlinks == model.nvlinks;
+  if (!all_alike || node.pairs.empty() || !has_all) return;
+  node.switch_links.assign(table.gpus, cells[0][1].nvlinks);
   node.pairs.clear();
+}
+
+// `topo -mp` prints the PCIe paths alone.
+void note_hidden_nvlinks(const GpuModel& model, NodeInventory& node) {
+  if (node.gpus.size() < 2 || model.nvlinks == 0 || !node.pairs.empty() || !node.switch_links.empty()) return;
+  if (!has_nvlink_board(model.name)) return;
+  node.nvlink_is_known = false;
 }
 
 void note_what_is_hidden(const Cells& cells, NodeInventory& node) {
@@ -216,6 +270,7 @@ NodeInventory read_smi_matrix(std::string_view text, const std::string& source, 
   }
   build_tree(table, cells, node);
   add_nvlinks(table, cells, model, node);
+  note_hidden_nvlinks(model, node);
   note_what_is_hidden(cells, node);
   name_nics(text, node);
   return node;

@@ -10,6 +10,7 @@
 
 #include "base/fields/fields.h"
 #include "topology/spec/gpu_spec.h"
+#include "topology/spec/nccl_settings.h"
 #include "topology/spec/network_spec.h"
 #include "topology/spec/nvlink_spec.h"
 #include "topology/spec/overhead_spec.h"
@@ -79,6 +80,7 @@ struct ClusterSpec {
   std::string nccl = "2.30";
   std::optional<GraphSpec> graph_one_node, graph_multi_node;
   P2pSpec p2p;
+  NcclSettings forced;
   Seconds launch_overhead{20e-6};
   std::map<std::string, OverheadPair> overheads;  // by kind: all_to_all, all_reduce, all_gather, reduce_scatter, ...
   std::string fits = "none";  // "open_data": defaults of `overheads` are those fitted to the open measurements
@@ -119,6 +121,8 @@ struct ClusterSpec {
     if (!map.writing() || graph_one_node || graph_multi_node)
       map.usual("-").map("graph", "the channels that NCCL found", [&](Fields& inside) { graph_keys(inside); });
     map.take("p2p", p2p, "the channels of an all-to-all");
+    if (!map.writing() || forced != NcclSettings{})
+      map.take("nccl_settings", forced, "choices that NCCL's environment takes out of its hands");
     map.map("overheads", "start times of collectives, and the efficiency of NICs",
             [&](Fields& inside) { overhead_keys(inside); });
     map.list("faults", faults, Bounds::from(0), "slow GPUs and NICs",

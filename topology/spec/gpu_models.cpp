@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "topology/spec/cluster_spec.h"
 
 namespace shardsim {
 namespace {
@@ -36,6 +37,18 @@ constexpr std::string_view kL40 =
 constexpr std::string_view k3090 = R"({fp32: "35.6 TFLOP/s", fp16: "71 TFLOP/s"})";
 constexpr std::string_view kA10g = R"({fp32: "31 TFLOP/s", fp16: "70 TFLOP/s"})";
 constexpr std::string_view kL40s = R"({fp32: "91.6 TFLOP/s", fp16: "362 TFLOP/s"})";
+constexpr std::string_view kH20 =
+    R"({fp64: "1 TFLOP/s", fp32: "44 TFLOP/s", tf32: "74 TFLOP/s", fp16: "148 TFLOP/s", bf16: "148 TFLOP/s", fp8: "296 TFLOP/s"})";
+constexpr std::string_view kH800 =  // H100 with hardly any fp64
+    R"({fp64: "1 TFLOP/s", fp32: "67 TFLOP/s", tf32: "494 TFLOP/s", fp16: "989 TFLOP/s", bf16: "989 TFLOP/s", fp8: "1979 TFLOP/s"})";
+constexpr std::string_view k4090 =
+    R"({fp32: "82.6 TFLOP/s", tf32: "82.6 TFLOP/s", fp16: "165 TFLOP/s", bf16: "165 TFLOP/s"})";
+constexpr std::string_view k5090 =
+    R"({fp32: "104.8 TFLOP/s", tf32: "104.8 TFLOP/s", fp16: "209.5 TFLOP/s", bf16: "209.5 TFLOP/s"})";
+constexpr std::string_view kL4 =
+    R"({fp32: "30.3 TFLOP/s", tf32: "60 TFLOP/s", fp16: "121 TFLOP/s", bf16: "121 TFLOP/s"})";
+constexpr std::string_view kT4 = R"({fp32: "8.1 TFLOP/s", fp16: "65 TFLOP/s"})";
+constexpr std::string_view kGb10 = R"({fp32: "31 TFLOP/s"})";
 constexpr std::string_view k6000d = R"({fp32: "104 TFLOP/s"})";
 
 std::string upper(std::string_view text) {
@@ -72,9 +85,20 @@ std::span<const GpuModel> gpu_models() {
       {"H200-NVL-141GB", 90, "143771 MiB", "4800 GB/s", "50 MiB", 132, 18, 5, kHopperNvl, {"0x233b"}},
       {"GH200-96GB", 90, "96 GB", "4000 GB/s", "50 MiB", 132, 18, 5, kHopper, {"0x2342"}},
       {"B200-SXM-180GB", 100, "183359 MiB", "8000 GB/s", "126 MiB", 148, 18, 5, kBlackwell, {"0x2901"}},
-      {"B300-SXM-288GB", 103, "288 GB", "8000 GB/s", "126 MiB", 148, 18, 6, kUltra},
+      {"B300-SXM-288GB", 103, "288 GB", "8000 GB/s", "126 MiB", 148, 18, 6, kUltra, {"0x3182"}},
       {"GB200-186GB", 100, "186 GB", "8000 GB/s", "126 MiB", 148, 18, 5, kGraceBlackwell, {"0x2941"}},
-      {"GB300-288GB", 103, "288 GB", "8000 GB/s", "126 MiB", 160, 18, 6, kGraceUltra},
+      {"GB300-288GB", 103, "288 GB", "8000 GB/s", "126 MiB", 160, 18, 6, kGraceUltra, {"0x31c2"}},
+      // Behind the usual model of their compute capability, which a file that names none is taken to have.
+      {"A800-SXM4-80GB", 80, "80 GiB", "2039 GB/s", "40 MiB", 108, 8, 4, kA100, {"0x20f3"}},
+      {"H100-NVL-94GB", 90, "95830 MiB", "3938 GB/s", "50 MiB", 132, 12, 5, kHopperNvl, {"0x2321"}},
+      {"H20", 90, "97871 MiB", "4000 GB/s", "60 MiB", 78, 18, 5, kH20, {"0x2329"}},
+      {"H20-3e", 90, "143771 MiB", "4800 GB/s", "60 MiB", 78, 18, 5, kH20, {"0x232c"}},
+      {"H800", 90, "81559 MiB", "3350 GB/s", "50 MiB", 132, 8, 5, kH800, {"0x2324"}},
+      {"L4", 89, "23034 MiB", "300 GB/s", "48 MiB", 58, 0, 4, kL4, {"0x27b8"}},
+      {"RTX-4090", 89, "24564 MiB", "1008 GB/s", "72 MiB", 128, 0, 4, k4090, {"0x2684"}},
+      {"RTX-5090", 120, "32607 MiB", "1792 GB/s", "96 MiB", 170, 0, 5, k5090, {"0x2b85"}},
+      {"T4", 75, "15360 MiB", "320 GB/s", "4 MiB", 40, 0, 3, kT4, {"0x1eb8"}},
+      {"GB10", 121, "128 GB", "273 GB/s", "24 MiB", 48, 0, 5, kGb10, {"0x2e12"}},
   };
   return kModels;
 }
@@ -85,13 +109,30 @@ const GpuModel& find_gpu_model(const std::string& name) {
     if (upper(model.name) == upper(name)) return model;
     known.emplace_back(model.name);
   }
-  throw input_error({"argument --gpu"}, "unknown GPU model " + excerpt(name), known_names_hint(upper(name), known));
+  if (upper(name).starts_with("MI") && name.find_first_of("0123456789") != std::string::npos)
+    throw input_error({"argument --gpu"}, excerpt(name) + " is a GPU of AMD", "Only GPUs of NVIDIA are modelled");
+  throw input_error({"argument --gpu"}, "unknown GPU model " + excerpt(name),
+                    known_names_hint(upper(name), known) + " For another one, add --gpu-like with the nearest of them");
 }
 
 const GpuModel* gpu_model_of_pci_id(std::string_view device) {
   const auto has_id = [&](const GpuModel& model) { return std::ranges::count(model.pci_ids, device) > 0; };
   const auto found = std::ranges::find_if(gpu_models(), has_id);
   return found == gpu_models().end() ? nullptr : &*found;
+}
+
+bool has_grace(std::string_view model) {
+  return model.starts_with("GB2") || model.starts_with("GB3") || model.starts_with("GH");
+}
+
+bool has_nvlink_board(std::string_view model) {
+  return model.find("SXM") != std::string_view::npos || model.starts_with("GB2") || model.starts_with("GB3") ||
+         model == "H800" || model == "H20" || model == "H20-3e";
+}
+
+bool lacks_nvlink(const ClusterSpec& spec) {
+  return spec.gpu.count > 1 && spec.nvlink.kind == NvlinkKind::none && spec.device != "cpu" &&
+         has_nvlink_board(spec.gpu.model);
 }
 
 const GpuModel* gpu_model_of_capability(int capability) {

@@ -7,7 +7,11 @@
 
 namespace shardsim {
 
+struct ClusterSpec;
 struct GpuSpec;
+
+// The NVLinks of a model that is known by its likeness to another one alone.
+inline constexpr int kUnknownLinks = -1;
 
 // The data sheet of a GPU model, which no dump of a node's topology holds.
 struct GpuModel {
@@ -36,6 +40,16 @@ const GpuModel* gpu_model_of_pci_id(std::string_view device);
 GpuSpec usual_gpu(const GpuSpec& gpu);
 // The same beside the copy bandwidth that `gpu` has, from which that of an unknown product's L2 follows.
 GpuSpec usual_gpu_beside_copies(const GpuSpec& gpu);
+
+// True for GPUs that their boards always join by NVLink (SXM, Grace superchips): a description without NVLinks hides
+// them.
+bool has_nvlink_board(std::string_view model);
+
+// True for a node of several such GPUs whose file has no NVLinks: mostly a hole in the file, not in the machine.
+bool lacks_nvlink(const ClusterSpec& spec);
+
+// True for superchips of a Grace CPU and a GPU.
+bool has_grace(std::string_view model);
 
 // The first model of a compute capability; null when unknown.
 const GpuModel* gpu_model_of_capability(int capability);

@@ -30,7 +30,7 @@ struct NicSpec {
     map.need("rate", rate, "the line rate in each direction");
     map.take("latency", latency, "latency from NIC to NIC, one way");
     map.take("gpudirect", gpudirect, "with `false`, the bytes also load the PCIe ports of the GPU");
-    map.choose("transport", transport, {"infiniband", "roce", "efa", "slingshot", "tcp"},
+    map.choose("transport", transport, {"infiniband", "roce", "efa", "slingshot", "tcpx", "tcp"},
                "decides which constants of `fits: open_data` apply, see below");
     map.choose(
         "rate_basis", rate_basis, {"stated", "inferred", "assumed"},

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +27,15 @@ struct MeasuredRow {
   std::optional<Seconds> time;        // out of place
   std::optional<double> algbw;        // GB/s, as printed by the source
   std::string record_kind, notes, source;
+  std::string type, reduction;      // of elements ("float", "f8e4m3") and of the operation ("sum"); "": not said
+  std::string algorithm, protocol;  // that the run forced by NCCL_ALGO and NCCL_PROTO; "": NCCL's choice
+
+  // Of logs, whose nodes are hosts; a node of a cluster may be an NVLink domain of several.
+  bool counts_hosts = false;
+  int ranks = 0;           // of one group, also where it is not known how they lie on hosts; 0: not said
+  std::string counted_by;  // which lines and rates of the log say so
+  std::string gpu;         // as the driver names it
+  std::string caveat;      // why no prediction can be judged by the row, as the log tells; "": none
 
   bool is_complete() const { return bytes && time; }  // a statement may lack one of the two
   bool is_of_one_gpu() const { return nodes == 1 && gpus_per_node == 1; }
@@ -48,7 +57,7 @@ struct Measurements {
 // The user's statements about a run of nccl-tests whose output does not make them.
 struct RunHints {
   std::string system;                  // "": the file's name without its ending
-  std::optional<CollectiveKind> kind;  // the last resort: used where neither output nor file name says it
+  std::optional<CollectiveKind> kind;  // selects the programs of this kind; speaks for output that does not say it
 };
 
 // The kind by our name or by that of nccl-tests ("alltoall", "all_reduce_perf"); none for uneven exchanges (alltoallv).
@@ -59,36 +68,23 @@ std::optional<CollectiveKind> find_collective_kind(std::string_view name);
 // GPUs. Rows whose bandwidth and time contradict each other by more than 5 % are noted.
 Measurements read_measurement_csv(std::string_view text, const std::string& source);
 
-// Output of an nccl-tests program (NVIDIA/nccl-tests src/util.cu): columns are found by the header line; logs without
-// root column, with a blank redop and with N/A in place are read too, other lines passed over.
-// Errors (Failure::input, file and line): no table, a row that does not fit its header, a cell that is no number, a
-// collective that nothing names.
+// Output of nccl-tests programs (NVIDIA/nccl-tests src/util.cu), line by line, so that logs may be larger than memory:
+// columns are found by the header line; logs without root column, with a blank redop and with N/A in place are read
+// too, labels of launchers before the lines are taken off, other lines passed over. Rows that are torn, of a collective
+// that is not known, or of runs whose ranks never met, are left out with a note.
+// Errors (Failure::input, file and line): no table, no row that can be used (the first reason), another unit.
+Measurements read_nccl_tests_log(std::istream& log, const std::string& source, const RunHints& hints);
 Measurements read_nccl_tests_text(std::string_view text, const std::string& source, const RunHints& hints);
 
-// The same run as nccl-tests writes it with -J (file versions 1 to 3).
+// The same run as nccl-tests writes it with -J (file versions 1 to 4).
 Measurements read_nccl_tests_json(std::string_view text, const std::string& source, const RunHints& hints);
 
 // A file of one of the three forms, by what it holds; or all .csv, .json, .log, .out and .txt files of a folder, in
-// order of their names. Errors: as above; a folder without such files.
+// order of their names, where files that cannot be read are left out with a note. Errors: as above; a folder without
+// such files; one of which none can be read (that of the first).
 Measurements read_measurements(const std::string& path, const RunHints& hints);
 
 // The files of a folder whose names end so, in order of their names. Errors (Failure::input): none does.
 std::vector<std::string> files_ending(const std::string& folder, const std::vector<std::string>& endings);
-
-// The statements of one nccl-tests program before its results.
-struct RunSetting {
-  std::string system;
-  std::optional<CollectiveKind> kind;   // by the output, else by the file's name
-  std::optional<CollectiveKind> asked;  // by the user: the last resort
-  std::set<std::string> hosts;
-  int ranks = 0;  // 0: not said
-
-  // A row of the run; `place` names the line. Errors (Failure::input): no collective, another one than the user says,
-  // ranks that do not spread evenly over the hosts, a time that is not above 0.
-  MeasuredRow row(const Place& place, std::int64_t bytes, double time_us, std::optional<double> algbw) const;
-};
-
-// The setting that the user and the file's name give.
-RunSetting setting_of(const std::string& source, const RunHints& hints);
 
 }  // namespace shardsim

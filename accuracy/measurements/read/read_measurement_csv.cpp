@@ -97,6 +97,7 @@ void read_figures(const RowReader& reader, MeasuredRow& row) {
   row.bytes = reader.count("size_bytes");
   row.calls = reader.count("calls").value_or(1);
   row.algbw = reader.real("algbw_GB_per_s");
+  row.type = reader.text("dtype");
   if (const auto us = reader.real("time_us")) {
     if (*us <= 0) reader.refuse("time_us", "is not above 0", "Leave out what was not measured");
     if (*us < 1e-6 || *us > 1e12)

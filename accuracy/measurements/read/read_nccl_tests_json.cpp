@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "accuracy/measurements/read/measurements.h"
+#include "accuracy/measurements/read/nccl_run.h"
 #include "base/text.h"
 #include "base/tree/json.h"
 #include "base/tree/map_reader.h"
@@ -10,7 +11,7 @@
 namespace shardsim {
 namespace {
 
-constexpr std::int64_t kNewestVersion = 3;
+constexpr std::int64_t kNewestVersion = 4;
 
 const Tree& required(const Tree& map, std::string_view key, Tree::Kind kind) {
   const Tree* const found = map.kind == Tree::Kind::map ? map.find(key) : nullptr;
@@ -48,35 +49,75 @@ int config_count(const Tree* config, std::string_view key) {
   return static_cast<int>(std::clamp<std::int64_t>(value, 1, 1024));
 }
 
+std::string text_of(const Tree& map, std::string_view key) {
+  const Tree* const found = optional_field(&map, key);
+  return found != nullptr && found->kind == Tree::Kind::scalar ? found->scalar : "";
+}
+
+RunDevice device_of(const Tree& entry, int rank) {
+  RunDevice device;
+  device.place = entry.place;
+  device.rank = rank;
+  device.host = required(entry, "hostname", Tree::Kind::scalar).scalar;
+  if (optional_field(&entry, "group") != nullptr) device.group = static_cast<int>(number(entry, "group", parse_count));
+  if (optional_field(&entry, "device") != nullptr)
+    device.number = static_cast<int>(number(entry, "device", parse_count));
+  device.pid = text_of(entry, "pid");
+  device.bus = text_of(entry, "device_hex");
+  device.name = text_of(entry, "device_info");
+  return device;
+}
+
 // Some versions list one device per process only; its rank numbers then go in steps of the process's GPUs.
-void read_devices(const Tree& file, RunSetting& run) {
+void read_devices(const Tree& file, NcclRuns& runs) {
   const Tree* const config = file.find("config");
   const Tree* devices = file.find("devices");
   if (devices == nullptr) devices = optional_field(config, "devices");
   if (devices == nullptr || devices->kind != Tree::Kind::list || devices->items.empty()) return;
   const int per_process = config_count(config, "nthreads") * config_count(config, "ngpus");
-  bool all_listed = false;
-  for (const Tree& device : devices->items) {
-    run.hosts.insert(required(device, "hostname", Tree::Kind::scalar).scalar);
-    all_listed = all_listed || number(device, "rank", parse_count) % per_process != 0;
+  std::vector<int> ranks;
+  for (const Tree& device : devices->items) ranks.push_back(static_cast<int>(number(device, "rank", parse_count)));
+  const bool all_listed = std::ranges::any_of(ranks, [&](int rank) { return rank % per_process != 0; });
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    for (int more = 0; more < (all_listed ? 1 : per_process); ++more) {
+      RunDevice device = device_of(devices->items[i], ranks[i] + more);
+      if (more > 0) device.number.reset();  // only that of the process's first GPU is listed
+      runs.add(std::move(device));
+    }
   }
-  run.ranks = static_cast<int>(devices->items.size()) * (all_listed ? 1 : per_process);
 }
 
-void read_program(const Tree& file, RunSetting& run) {
+void read_program(const Tree& file, NcclRuns& runs) {
   const Tree* const args = file.find("args");
   if (args == nullptr || args->kind != Tree::Kind::list || args->items.empty()) return;
-  const std::string& path = args->items.front().scalar;
-  if (const auto kind = find_collective_kind(path.substr(path.rfind('/') + 1))) run.kind = kind;
+  runs.start(args->items.front().scalar, args->items.front().place);
 }
 
-std::optional<MeasuredRow> row_of(const Tree& entry, const RunSetting& run) {
-  const std::int64_t bytes = number(entry, "size", parse_count);
+// "NCCL_ALGO=Ring", as a list of texts or as a map.
+void read_environment(const Tree& file, NcclRuns& runs) {
+  const Tree* const env = file.find("env");
+  if (env == nullptr) return;
+  for (const auto& [name, value] : env->fields) runs.set(name, value.scalar);
+  for (const Tree& item : env->items) {
+    const std::size_t at = item.scalar.find('=');
+    if (at != std::string::npos) runs.set(item.scalar.substr(0, at), item.scalar.substr(at + 1));
+  }
+}
+
+// Returns nothing for a row of size 0 or without an out-of-place time.
+std::optional<PrintedRow> printed_row(const Tree& entry) {
+  PrintedRow row;
+  row.place = entry.place;
+  row.bytes = number(entry, "size", parse_count);
   const Tree* const figures = optional_field(&entry, "out_of_place");
-  if (bytes == 0 || figures == nullptr || figures->kind == Tree::Kind::null) return std::nullopt;
-  std::optional<double> algbw;
-  if (optional_field(figures, "alg_bw") != nullptr) algbw = number(*figures, "alg_bw", parse_real);
-  return run.row(entry.place, bytes, number(*figures, "time", parse_real), algbw);
+  if (row.bytes == 0 || figures == nullptr || figures->kind == Tree::Kind::null) return std::nullopt;
+  row.time_us = number(*figures, "time", parse_real);
+  if (optional_field(figures, "alg_bw") != nullptr) row.algbw = number(*figures, "alg_bw", parse_real);
+  if (optional_field(figures, "bus_bw") != nullptr) row.busbw = number(*figures, "bus_bw", parse_real);
+  row.type = text_of(entry, "type");
+  row.reduction = text_of(entry, "redop");
+  if (row.reduction == "none") row.reduction.clear();
+  return row;
 }
 
 }  // namespace
@@ -84,18 +125,19 @@ std::optional<MeasuredRow> row_of(const Tree& entry, const RunSetting& run) {
 Measurements read_nccl_tests_json(std::string_view text, const std::string& source, const RunHints& hints) {
   const Tree file = parse_json(text, source);
   check_version(file);
-  RunSetting run = setting_of(source, hints);
-  read_program(file, run);
-  read_devices(file, run);
-  Measurements result;
+  NcclRuns runs(source, hints);
+  read_program(file, runs);
+  read_environment(file, runs);
+  read_devices(file, runs);
   int left_out = 0;
   for (const Tree& entry : required(file, "results", Tree::Kind::list).items) {
-    if (std::optional<MeasuredRow> row = row_of(entry, run)) {
-      result.rows.push_back(std::move(*row));
+    if (std::optional<PrintedRow> row = printed_row(entry)) {
+      runs.add(std::move(*row));
     } else {
       ++left_out;
     }
   }
+  Measurements result = runs.take();
   if (left_out > 0) {
     result.notes.push_back(
         fmt::format("{}: {} rows of size 0 or without out-of-place time left out", source, left_out));

@@ -121,12 +121,24 @@ const MappedSystem* find_system(const SystemMap& map, const std::string& label) 
   return found == map.systems.end() ? nullptr : &*found;
 }
 
+const Error* find_fault(const SystemMap& map, const std::string& label) {
+  const auto found = std::ranges::find(map.faulty, plain_label(label),
+                                       [](const std::pair<std::string, Error>& one) { return plain_label(one.first); });
+  return found == map.faulty.end() ? nullptr : &found->second;
+}
+
 void add_system(SystemMap& map, const std::string& label, const Tree& entry, const std::string& folder) {
-  if (find_system(map, label) != nullptr)
+  if (find_system(map, label) != nullptr || find_fault(map, label) != nullptr)
     throw input_error(entry.place, "system " + excerpt(label) + " appears twice", "Remove one of the two");
   const Tree whole = whole_entry(entry);
-  map.systems.push_back(mapped_system(label, whole, folder));
-  std::ranges::move(case_systems(label, whole, folder), std::back_inserter(map.systems));
+  try {
+    std::vector<MappedSystem> systems = {mapped_system(label, whole, folder)};
+    std::ranges::move(case_systems(label, whole, folder), std::back_inserter(systems));
+    std::ranges::move(systems, std::back_inserter(map.systems));
+  } catch (const Error& fault) {
+    if (fault.failure() != Failure::input) throw;
+    map.faulty.emplace_back(label, fault);
+  }
 }
 
 void add_systems(SystemMap& map, const Tree& tree, const std::string& folder) {
@@ -146,7 +158,7 @@ bool is_entry_at_top(const std::string& key, const Tree& tree) {
 void check_rules(const SystemMap& map, const Tree& entries) {
   for (std::size_t i = 0; i < map.out_of_model.size(); ++i) {
     const std::string& label = map.out_of_model[i].system;
-    if (label.empty() || find_system(map, label) != nullptr) continue;
+    if (label.empty() || find_system(map, label) != nullptr || find_fault(map, label) != nullptr) continue;
     throw input_error(entries.items[i].place, "unknown system " + excerpt(label), known_names_hint(label, labels(map)));
   }
 }
@@ -167,6 +179,7 @@ const MappedSystem& SystemMap::system_of(const MeasuredRow& row) const {
     });
     return own == systems.end() ? *system : *own;
   }
+  if (const Error* const fault = find_fault(*this, row.system)) throw Error(*fault);
   const std::string near = nearest(row.system, labels(*this));
   throw input_error(row.place, fmt::format("system {} is missing from the map {}", excerpt(row.system), path),
                     near.empty() ? "Add a line LABEL: {cluster: NAME} to the map, or name another map with --clusters"
@@ -186,7 +199,9 @@ SystemMap system_map_from_tree(const Tree& tree, const std::string& path) {
   reader.choice("schema", {kSystemMapSchema});
   for (const auto& [key, entry] : tree.fields)
     if (is_entry_at_top(key, entry) && reader.has(key)) add_system(map, key, entry, folder);
-  if (map.systems.empty() || reader.has("systems")) add_systems(map, reader.required("systems"), folder);
+  if ((map.systems.empty() && map.faulty.empty()) || reader.has("systems"))
+    add_systems(map, reader.required("systems"), folder);
+  if (map.systems.empty() && !map.faulty.empty()) throw Error(map.faulty.front().second);
   if (reader.has("out_of_model")) {
     for (const Tree& entry : reader.list("out_of_model")) map.out_of_model.push_back(out_of_model_entry(entry));
     check_rules(map, reader.required("out_of_model"));

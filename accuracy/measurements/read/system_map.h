@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "accuracy/measurements/read/measurements.h"
+#include "base/error.h"
 #include "base/tree/tree.h"
 #include "models/collective/fitted_overheads.h"
 #include "topology/spec/cluster_spec.h"
@@ -36,15 +37,17 @@ struct OutOfModel {
 struct SystemMap {
   std::string path;
   std::vector<MappedSystem> systems;
+  std::vector<std::pair<std::string, Error>> faulty;  // labels whose entries cannot be read, and why
   std::vector<OutOfModel> out_of_model;
 
-  // Errors (Failure::input at the row): a label that the map lacks, with the likely ones.
+  // Errors (Failure::input): at the row, a label that the map lacks, with the likely ones; at the entry, its fault.
   const MappedSystem& system_of(const MeasuredRow& row) const;
   // The first reason that covers the row, or "".
   std::string why_out_of_model(const MeasuredRow& row) const;
 };
 
-// Errors: Failure::input with place, for the map's own keys and for those of the clusters it names.
+// An entry that cannot be read costs its own system alone. Errors: Failure::input with place, for the map's own keys;
+// the fault of the first entry where none can be read.
 SystemMap read_system_map(const std::string& path);
 SystemMap system_map_from_tree(const Tree& tree, const std::string& path);
 

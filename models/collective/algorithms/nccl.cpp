@@ -54,6 +54,24 @@ std::vector<LinkLoad> bounded(std::vector<LinkLoad> loads, std::int64_t bytes, c
   return loads;
 }
 
+// GB/s of bus bandwidth that a channel of a kernel moves by NVLS: one H100 node of 8 reached 321 with its 16 channels
+// and 391 with 24 (published; fitted on the first of the two). Others are bounded as NCCL bounds a channel of a tree.
+constexpr double kNvlsChannel = 20;
+
+double channel_rate(NcclAlgorithm algorithm, const NcclSetup& setup) {
+  if (algorithm == NcclAlgorithm::nvls || algorithm == NcclAlgorithm::nvls_tree) return kNvlsChannel;
+  return setup.constants->tree[static_cast<std::size_t>(setup.generation)][setup.node_column()];
+}
+
+// A stated number of channels bounds what the kernels carry.
+NcclTime bounded_by_channels(CollectiveKind kind, const NcclSetup& setup, NcclTime chosen) {
+  if (setup.forced.channels == 0 || setup.group.ranks < 2) return chosen;
+  const double bus = setup.forced.channels * channel_rate(chosen.algorithm, setup) * 1e9;
+  const double share = static_cast<double>(setup.group.ranks) / nccl_steps(kind, setup.group.ranks);
+  chosen.carried = std::min(chosen.carried, Bandwidth{bus * share});
+  return chosen;
+}
+
 // The part of NCCL's latency that shows as time, by the cluster's latency_share.
 Seconds shown_latency(const NcclTime& chosen, const OverheadSpec& overhead) {
   const double raised = overhead.plateau ? 1 : 1 / chosen.plateau;
@@ -74,7 +92,8 @@ CollectiveLoads expand_nccl(const CollectiveCall& call, const Cluster& cluster) 
   const ClusterSpec& spec = cluster.spec();
   if (shape.group.across_nodes()) limit_channels(setup.graphs, fed_by_slot(spec, {}, overhead.nic_rate));
   setup.collnet = spec.fabric.sharp && call.kind == CollectiveKind::all_reduce;
-  const NcclTime chosen = nccl_time(call.kind, call.bytes, setup);
+  setup.nvls_reduces = call.nvls_reduces;
+  const NcclTime chosen = bounded_by_channels(call.kind, setup, nccl_time(call.kind, call.bytes, setup));
   result.start = spec.launch_overhead + overhead_start(overhead, shape.group) + shown_latency(chosen, overhead);
   if (call.bytes == 0) return result;
   result.algorithm = nccl_algorithm_name(chosen.algorithm);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "models/collective/nccl/cost.h"
 
 namespace shardsim {
@@ -49,11 +51,37 @@ bool has_ll128(const NcclSetup& setup) {
 
 }  // namespace
 
+namespace {
+
+bool reduces(CollectiveKind kind) {
+  return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter;
+}
+
+// Whether NCCL's own rules let the algorithm run, whatever the environment says.
+bool can_run(CollectiveKind kind, NcclAlgorithm algorithm, const NcclSetup& setup) {
+  if (is_nvls(algorithm) && reduces(kind) && !setup.nvls_reduces) return false;
+  return kind_has(kind, algorithm, setup.constants->era) && machine_has(algorithm, setup);
+}
+
+// A collective that none of the forced algorithms can do runs rings (tuning.cc never disables their last resort).
+bool is_left(CollectiveKind kind, NcclAlgorithm algorithm, const NcclSetup& setup) {
+  const std::string& list = setup.forced.algorithm;
+  if (list.empty() || leaves(list, nccl_algorithm_name(algorithm))) return true;
+  return algorithm == NcclAlgorithm::ring && std::ranges::none_of(kNcclAlgorithms, [&](NcclAlgorithm other) {
+           return leaves(list, nccl_algorithm_name(other)) && can_run(kind, other, setup);
+         });
+}
+
+}  // namespace
+
 bool nccl_allows(CollectiveKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup) {
-  if (!kind_has(kind, algorithm, setup.constants->era) || !machine_has(algorithm, setup)) return false;
+  if (!can_run(kind, algorithm, setup) || !is_left(kind, algorithm, setup)) return false;
   const bool simple_only = algorithm != NcclAlgorithm::tree && algorithm != NcclAlgorithm::ring;
   if (simple_only) return protocol == NcclProtocol::simple;
-  return protocol != NcclProtocol::ll128 || has_ll128(setup);
+  const std::string& list = setup.forced.protocol;
+  if (!leaves(list, nccl_protocol_name(protocol))) return false;
+  // NCCL_PROTO=LL128 runs it where NCCL would not by itself.
+  return protocol != NcclProtocol::ll128 || has_ll128(setup) || names(list, nccl_protocol_name(protocol));
 }
 
 const NcclChannels& nccl_channels(NcclAlgorithm algorithm, const NcclSetup& setup) {

@@ -82,6 +82,7 @@ NcclSetup nccl_setup(const std::vector<int>& ranks, const Cluster& cluster) {
   setup.nvswitch = spec.nvlink.kind == NvlinkKind::nvswitch;
   setup.amd = spec.pcie.cpu_vendor == "amd";
   setup.x86 = setup.amd || spec.pcie.cpu_vendor == "intel";
+  setup.forced = spec.forced;
   setup.power = spec.pcie.cpu_vendor == "power";
   return setup;
 }

@@ -20,6 +20,8 @@ struct NcclSetup {
   bool nvswitch = false;
   bool amd = false, x86 = true, power = false;  // the hosts' CPUs
   double nic_latency_us = 0;                    // latency attribute of the NIC in NCCL's topology; verbs NICs have 0
+  bool nvls_reduces = true;                     // NVSwitches can reduce the type by the operation
+  NcclSettings forced;                          // that leave only some algorithms and protocols
   bool collnet = false;                         // the switches of the network reduce; all_reduce by fabric.sharp
 
   int nodes() const { return group.nodes; }

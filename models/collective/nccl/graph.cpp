@@ -228,6 +228,7 @@ NcclGraphs nccl_graphs(const NcclGroup& group, const Cluster& cluster) {
 }
 
 int kernel_channels(int graph_channels, bool across_nodes, const ClusterSpec& spec) {
+  if (spec.forced.channels > 0) return spec.forced.channels;
   const int channels = 2 * graph_channels;
   const bool again = capability_number(spec.gpu.compute_capability) >= 90 && across_nodes &&
                      channels < kEnoughChannels && spec.nvlink.kind != NvlinkKind::none;

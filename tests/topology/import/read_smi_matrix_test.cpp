@@ -147,6 +147,54 @@ TEST_CASE("terminal escapes, old names and a missing legend are read") {
   CHECK(imported(text.substr(0, text.find("\nLegend"))) == imported(kMesh));
 }
 
+TEST_CASE("NICs that share no switch with a GPU are left out where others do, unless --nics names them") {
+  const std::string text = replaced(replaced(kMesh, "SYS   NODE  16-31", "SYS   SYS   16-31"), "PXB   NODE  SYS    X",
+                                    "PXB   SYS   SYS    X");
+  const std::string far = replaced(replaced(text, "SYS   PXB   16-31", "SYS   SYS   16-31"), "SYS   SYS   PXB   SYS",
+                                   "SYS   SYS   SYS   SYS");
+  const ClusterSpec spec = imported(far);
+  REQUIRE(spec.nics);
+  CHECK(nics_of_node(spec) == 1);
+  CHECK(spec.pcie.sockets == 2);
+  ImportOptions options;
+  options.gpu_model = "A100-SXM4-40GB";
+  options.nics = "mlx5_1";
+  const ClusterSpec named = cluster_of(read_smi_matrix(far, "topo.txt", find_gpu_model(options.gpu_model)), options);
+  CHECK(nics_of_node(named) == 1);
+  CHECK(uses_nic("mlx5_0,mlx5_1", "mlx5_1"));
+  CHECK(uses_nic("^mlx5_8", "mlx5_0"));
+  CHECK_FALSE(uses_nic("^mlx5_8", "mlx5_8"));
+  CHECK_FALSE(uses_nic("=mlx5_1", "mlx5_10"));
+}
+
+TEST_CASE("a matrix that hides NVLinks is noted, and --nvlinks states them") {
+  std::string paths = kMesh;
+  for (const char* cell : {"NV4", "NV2"})
+    for (std::size_t at; (at = paths.find(cell)) != std::string::npos;)
+      paths.replace(at, 3, std::string(cell) == "NV4" ? "PXB" : "SYS");
+  ImportOptions options;
+  options.gpu_model = "A100-SXM4-40GB";
+  const auto cluster = [&] {
+    return cluster_of(read_smi_matrix(paths, "topo.txt", find_gpu_model(options.gpu_model)), options);
+  };
+  CHECK(lacks_nvlink(cluster()));
+  options.nvlinks = 12;
+  CHECK(cluster().nvlink.kind == NvlinkKind::nvswitch);
+  CHECK(cluster().nvlink.links_per_gpu == 12);
+}
+
+TEST_CASE("an unknown model takes the data sheet of another one, and its own links") {
+  ImportOptions options;
+  options.gpu_model = "H999";
+  options.gpu_like = "H100-SXM5-80GB";
+  const std::string text =
+      "\tGPU0\tGPU1\tGPU2\tCPU Affinity\nGPU0\tX\tNV8\tNV8\t0-3\nGPU1\tNV8\tX\tNV8\t0-3\nGPU2\tNV8\tNV8\tX\t0-3\n";
+  const ClusterSpec spec = cluster_of(read_smi_matrix(text, "topo.txt", chosen_model(options)), options);
+  CHECK(spec.gpu.model == "H999");
+  CHECK(spec.nvlink.kind == NvlinkKind::nvswitch);
+  CHECK(spec.nvlink.links_per_gpu == 8);
+}
+
 TEST_CASE("a matrix that is none, or not whole, is refused") {
   CHECK(refuses("", "", "no matrix"));
   CHECK(refuses("hello\nworld\n", "", "no matrix"));

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "tests/accuracy/measurements/measurement_text.h"
 
 namespace shardsim::read_nccl_tests_test {
@@ -33,6 +35,10 @@ Measurements log(const std::string& text, const std::string& source = "cluster7.
 
 std::string log_fault(const std::string& text, const RunHints& hints = {}) {
   return error_of([&] { log(text, "cluster7.log", hints); });
+}
+
+bool told(const Measurements& found, const std::string& what) {
+  return std::ranges::any_of(found.notes, [&](const std::string& note) { return has(note, what); });
 }
 
 std::string replaced(std::string text, const std::string& what, const std::string& by) {
@@ -96,11 +102,11 @@ TEST_CASE("columns are found by the header line: no root column, a blank redop, 
 TEST_CASE("what a log does not say, the user says") {
   RunHints hints;
   hints.system = "My cluster";
-  hints.kind = CollectiveKind::all_gather;
+  hints.kind = CollectiveKind::all_reduce;
   const std::string silent = replaced(kLog, "# Collective test starting: all_reduce_perf\n", "");
   const Measurements found = log(silent, "x.log", hints);
   CHECK(found.rows[0].system == "My cluster");
-  CHECK(found.rows[0].kind == CollectiveKind::all_gather);
+  CHECK(found.rows[0].kind == CollectiveKind::all_reduce);
   CHECK(has(log_fault(silent), "cluster7.log:15: neither the output nor the file's name says which collective"));
   CHECK(log(silent, "all_reduce_perf.out").rows[0].kind == CollectiveKind::all_reduce);
 }
@@ -119,24 +125,121 @@ TEST_CASE("the user does not overrule what the output or the file's name says") 
 }
 
 TEST_CASE("several programs in one log are told apart") {
-  const Measurements found = log(kLog + replaced(kLog, "all_reduce_perf", "build/sendrecv_perf"));
+  const std::string shift = replaced(replaced(kLog, "all_reduce_perf", "build/sendrecv_perf"), "15.73", "10.49");
+  const Measurements found = log(kLog + shift);
   REQUIRE(found.rows.size() == 4);
   CHECK(found.rows[0].kind == CollectiveKind::all_reduce);
   CHECK(found.rows[2].kind == CollectiveKind::send_recv);
   CHECK(found.rows[2].nodes == 2);
+  RunHints hints;
+  hints.kind = CollectiveKind::send_recv;  // selects, and relabels nothing
+  const Measurements chosen = log(kLog + shift, "x.log", hints);
+  REQUIRE(chosen.rows.size() == 2);
+  CHECK(chosen.rows[0].place.line == 35);
+  CHECK(told(chosen, "2 rows of other collectives left out"));
+  CHECK(told(log(kLog + replaced(kLog, "all_reduce_perf", "reduce_perf")),
+             "2 rows cannot be used and are left out, the first: cluster7.log:21: unknown collective \"reduce_perf\""));
 }
 
 TEST_CASE("a broken log is refused with its line") {
   CHECK(has(log_fault("hello\n"), "cluster7.log: no table of nccl-tests is in the file"));
   CHECK(has(log_fault(""), "no table"));
-  CHECK(has(log_fault(replaced(kLog, "   100.0 ", "   fast  ")), "cluster7.log:16: column time holds \"fast\""));
-  CHECK(has(log_fault(replaced(kLog, "     262144", "     many  ")), "cluster7.log:16: column count holds \"many\""));
-  CHECK(has(log_fault(replaced(kLog, "   100.0 ", "     0.0 ")), "cluster7.log:16: the time is not above 0"));
-  CHECK(has(log_fault(replaced(kLog, "1048576", "99999999999999999999")), "column size holds"));
-  CHECK(has(log_fault(replaced(kLog, "  15.73       0    101.0   10.38   15.57", "")), "does not fit the header"));
   CHECK(has(log_fault(replaced(kLog, "all_reduce_perf", "all_redoce_perf")), "unknown collective \"all_redoce_perf\""));
   CHECK(has(log_fault(replaced(kLog, "     time   algbw", "  cputime   algbw")), "CPU time"));
   CHECK(has(log_fault(replaced(kLog, "on     node-b device  1", "on     node-c device  1")), "4 ranks on 3 hosts"));
+}
+
+TEST_CASE("a torn row is left out and told, and the others are used") {
+  const auto tells = [](const std::string& text, const std::string& why) {
+    const Measurements found = log(text);
+    CHECK(found.rows.size() == 1);
+    return told(found, "1 row cannot be used and is left out, the first: cluster7.log:16: " + why);
+  };
+  CHECK(tells(replaced(kLog, "   100.0 ", "   fast  "), "column time holds \"fast\""));
+  CHECK(tells(replaced(kLog, "     262144", "     many  "), "column count holds \"many\""));
+  CHECK(tells(replaced(kLog, "   100.0 ", "     0.0 "), "the time is not above 0"));
+  CHECK(tells(replaced(kLog, "1048576", "99999999999999999999"), "column size holds"));
+  CHECK(tells(replaced(kLog, "  15.73       0    101.0   10.38   15.57", ""),
+              "a row of 9 cells does not fit the header"));
+  CHECK(tells(replaced(kLog, "     1048576        262144     float     sum      -1", ""),
+              "the beginning of a row is missing"));
+  const std::string alone = kLog.substr(0, kLog.find("     2097152"));
+  CHECK(has(log_fault(replaced(alone, "   100.0 ", "   fast  ")), "cluster7.log:16: column time holds \"fast\""));
+}
+
+TEST_CASE("labels of launchers before the lines are taken off, and a lost # is no harm") {
+  const auto labelled = [](const std::string& label, std::string text = kLog) {
+    std::string result = label;
+    for (const char c : text) {
+      result += c;
+      if (c == '\n') result += label;
+    }
+    return log(result);
+  };
+  for (const char* label : {"[1,0]<stdout>:", "[1,0]<stdout>: ", "0: ", " 0: ", "[0] ", "[pod/worker-0/main] ",
+                            "main-1  | ", "2026-07-01T12:00:00.123456Z ", "node7: "}) {
+    CAPTURE(label);
+    const Measurements found = labelled(label);
+    REQUIRE(found.rows.size() == 2);
+    CHECK(found.rows[0].nodes == 2);
+    CHECK(found.rows[0].time->us() == doctest::Approx(100));
+  }
+  std::string bare = kLog;
+  std::erase(bare, '#');
+  CHECK(log(replaced(bare, "wrong     time", "#wrong     time")).rows.size() == 2);
+}
+
+TEST_CASE("lines about ranks that were cut are completed by the highest rank, the GPUs' numbers and the rates") {
+  const auto line = [](int rank, const std::string& host, int device) {
+    return "#  Rank " + std::to_string(rank) + " Group  0 Pid 1 on " + host + " device " + std::to_string(device) +
+           " [0000:0" + std::to_string(device) + ":00] NVIDIA A100-SXM4-40GB\n";
+  };
+  // busbw / algbw = 1.875: 16 ranks.
+  const std::string head = "# Collective test starting: all_reduce_perf\n# Using devices\n",
+                    table =
+                        "#  size count type redop root time algbw busbw\n"
+                        "  1073741824 268435456 float sum -1 10887.4 98.62 184.92\n";
+  const MeasuredRow ends =
+      log(head + line(0, "a", 0) + line(7, "a", 7) + line(8, "b", 0) + line(15, "b", 7) + table).rows[0];
+  CHECK(ends.nodes == 2);
+  CHECK(ends.gpus_per_node == 8);
+  const MeasuredRow last = log(head + line(15, "b", 3) + table).rows[0];
+  CHECK(last.nodes == 4);
+  CHECK(last.gpus_per_node == 4);
+  const MeasuredRow first = log(head + line(0, "a", 0) + line(1, "a", 1) + table).rows[0];
+  CHECK(first.ranks == 16);
+  CHECK(first.nodes == 8);  // two to a host, as far as the lines go
+  const MeasuredRow none = log(head + table).rows[0];
+  CHECK(none.ranks == 16);
+  CHECK(none.nodes == 0);
+  // 17 ranks by their lines, 16 by the rates.
+  CHECK(has(log_fault(head + line(16, "c", 0) + table), "they do not agree"));
+}
+
+TEST_CASE("what a log tells against its own rows is told, and no prediction is judged by them") {
+  const auto caveat = [](const std::string& text) { return log(text).rows.at(0).caveat; };
+  CHECK(caveat(kLog).empty());
+  CHECK(has(caveat(replaced(kLog, "node-b device  1 [0000:0f:00]", "node-b device  0 [0000:07:00]")),
+            "ranks 2 and 3 are on one GPU"));
+  CHECK(has(caveat(replaced(kLog, "0f:00] NVIDIA A100-SXM4-40GB\n#  Rank  2", "0f:00] NVIDIA A30\n#  Rank  2")),
+            "GPUs of several models in one group"));
+  CHECK(has(caveat(replaced(kLog, "NVIDIA A100-SXM4-40GB", "AMD Instinct MI300X")), "not a GPU of NVIDIA"));
+  CHECK(has(caveat(replaced(kLog, "A100-SXM4-40GB", "A100-SXM4-40GB MIG 1g.5gb")), "a slice of a GPU"));
+  CHECK(has(caveat(replaced(kLog, "0 OK", "12 FAILED")), "12 wrong values"));
+  CHECK(has(caveat(replaced(kLog, "nccl-tests version", "rccl-tests version")), "another vendor"));
+  const std::string apart = replaced(replaced(kLog, "Rank  1", "Rank  0"), "15.73", " 0.00");
+  CHECK(has(log_fault(apart), "two processes that never met"));
+}
+
+TEST_CASE("element types, operations and forced algorithms are read") {
+  const Measurements found =
+      log("NCCL_ALGO=Ring\n" + replaced(kLog, "float     sum      -1    100.0", "half     max      -1    100.0"));
+  CHECK(found.rows[0].type == "half");
+  CHECK(found.rows[0].reduction == "max");
+  CHECK(found.rows[1].reduction == "sum");
+  CHECK(found.rows[0].algorithm == "Ring");
+  CHECK(told(found, "operations max, sum are mixed"));
+  CHECK(told(found, "predicted with NCCL_ALGO=Ring"));
 }
 
 TEST_CASE("a header that names or counts the time otherwise is refused, not read as something else") {
@@ -166,7 +269,8 @@ TEST_CASE("the JSON form gives the same") {
 TEST_CASE("where JSON lists a device per process, ranks are counted by the process's GPUs") {
   const std::string one =
       replaced(kJson, R"({"rank": 1, "hostname": "a", "device": 1})", R"({"rank": 8, "hostname": "b", "device": 0})");
-  const Measurements found = json(replaced(one, R"("ngpus": 1)", R"("ngpus": 8)"));
+  // 16 ranks have 15/16 between the rates.
+  const Measurements found = json(replaced(replaced(one, R"("ngpus": 1)", R"("ngpus": 8)"), "5.24", "9.834"));
   CHECK(found.rows[0].nodes == 2);
   CHECK(found.rows[0].gpus_per_node == 8);
 }

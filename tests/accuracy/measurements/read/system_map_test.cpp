@@ -79,6 +79,12 @@ TEST_CASE("a label that the map lacks is an error at its row") {
   CHECK(has(fault, "m.csv:3: system \"Selene2\" is missing from the map map.yaml. Did you mean \"Selene 2\"?"));
 }
 
+TEST_CASE("a bad entry costs its own system alone") {
+  const SystemMap map = map_of("systems: {a: toy_2x4, b: {cluster: no_such}}\n");
+  CHECK(map.system_of(row_of("a")).cluster == "toy_2x4");
+  CHECK(has(error_of([&] { map.system_of(row_of("b")); }), "map.yaml:2"));
+}
+
 TEST_CASE("a map that cannot be is refused with its place") {
   CHECK(has(map_fault("systems: {a: {cluster: no_such}}\n"), "map.yaml:2"));
   CHECK(has(map_fault("systems: {a: {cluster: toy_2x4, set: {gpu.coont: 3}}}\n"), "coont"));

@@ -1,0 +1,272 @@
+#include "accuracy/measurements/read/nccl_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "accuracy/measurements/read/gpu_names.h"
+#include "base/text.h"
+
+namespace shardsim {
+namespace {
+
+constexpr double kLeastUs = 1e-6, kMostUs = 1e12;
+constexpr const char* kAsPrinted = "Give the output as nccl-tests printed it";
+
+// nccl-tests has programs that no model of ours is of: --kind must not relabel them.
+bool is_other_program(const std::string& name) {
+  static const std::set<std::string> kOthers = {"alltoallv", "gather", "hypercube", "reduce", "scatter"};
+  return kOthers.contains(name.substr(0, name.find("_perf")));
+}
+
+std::string base_name(const std::string& program) {
+  return program.substr(program.rfind('/') + 1);
+}
+
+std::optional<Error> time_fault(double us, const Place& place) {
+  if (us <= 0) return input_error(place, "the time is not above 0", "Leave out what was not measured");
+  if (us >= kLeastUs && us <= kMostUs) return std::nullopt;
+  return input_error(place, fmt::format("a time of {:g} us is absurd", us),
+                     fmt::format("Times from {:g} to {:g} us are judged", kLeastUs, kMostUs));
+}
+
+// Ranks of one host whose process says the same number and bus: several processes on one GPU.
+std::string shared_gpu(const std::vector<RunDevice>& devices) {
+  std::map<std::string, int> owner;
+  for (const RunDevice& device : devices) {
+    if (device.bus.empty() || !device.number) continue;
+    const std::string gpu = fmt::format("{} device {} {}", device.host, *device.number, device.bus);
+    const auto [first, is_new] = owner.emplace(gpu, device.rank);
+    if (!is_new && first->second != device.rank)
+      return fmt::format("ranks {} and {} are on one GPU ({})", first->second, device.rank, gpu);
+  }
+  return "";
+}
+
+std::string mixed_models(const std::vector<RunDevice>& devices) {
+  std::set<std::string> names;
+  for (const RunDevice& device : devices)
+    if (!device.name.empty()) names.insert(device.name);
+  return names.size() > 1 ? fmt::format("GPUs of several models in one group: {}", join({names.begin(), names.end()}))
+                          : "";
+}
+
+bool is_slice(const RunDevice& device) {
+  return device.name.find(" MIG ") != std::string::npos;
+}
+
+bool has_rank_twice(const std::vector<RunDevice>& devices) {
+  std::set<int> ranks;
+  return std::ranges::any_of(devices, [&](const RunDevice& device) { return !ranks.insert(device.rank).second; });
+}
+
+}  // namespace
+
+std::optional<CollectiveKind> kind_within(const std::string& name) {
+  const std::string between = "_-. ";
+  std::vector<std::size_t> begins = {0};
+  for (std::size_t at = 0; at < name.size(); ++at)
+    if (between.find(name[at]) != std::string::npos) begins.push_back(at + 1);
+  std::set<CollectiveKind> found;
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    // The longest first: "all_reduce" before the "reduce" that it ends in, which then is not looked at.
+    for (std::size_t end = begins.size(); end > i; --end) {
+      const std::size_t stop = end < begins.size() ? begins[end] - 1 : name.size();
+      const auto kind = find_collective_kind(name.substr(begins[i], stop - begins[i]));
+      if (!kind) continue;
+      found.insert(*kind);
+      i = end - 1;
+      break;
+    }
+  }
+  return found.size() == 1 ? std::optional(*found.begin()) : std::nullopt;
+}
+
+NcclRuns::NcclRuns(const std::string& source, const RunHints& hints)
+    : source_(source), by_name_(kind_within(std::filesystem::path(source).stem().string())), asked_(hints.kind) {
+  system_ = hints.system.empty() ? std::filesystem::path(source).stem().string() : hints.system;
+}
+
+void NcclRuns::start(const std::string& program, const Place& place) {
+  finish();
+  devices_.clear();
+  earlier_devices_.clear();
+  wrong_.clear();
+  const std::string name = base_name(program);
+  kind_ = find_collective_kind(name);
+  unknown_program_.reset();
+  if (kind_ || (asked_ && !is_other_program(name))) return;
+  unknown_program_ =
+      input_error(place, "unknown collective " + excerpt(name), known_names_hint(name, collective_kind_names()));
+}
+
+void NcclRuns::begin_devices() {
+  if (!rows_.empty()) {
+    finish();
+    wrong_.clear();
+    devices_.clear();
+  }
+  earlier_devices_ = std::move(devices_);
+  devices_.clear();
+}
+
+void NcclRuns::add(RunDevice device) {
+  devices_.push_back(std::move(device));
+}
+
+void NcclRuns::add(PrintedRow row) {
+  if (const auto fault = time_fault(row.time_us, row.place)) return lose(*fault);
+  rows_.push_back(std::move(row));
+}
+
+void NcclRuns::lose(const Error& why) {
+  if (!first_lost_) first_lost_ = why;
+  ++lost_;
+}
+
+void NcclRuns::set(const std::string& variable, const std::string& value) {
+  if (variable == "NCCL_ALGO") algorithm_ = value;
+  if (variable == "NCCL_PROTO") protocol_ = value;
+}
+
+void NcclRuns::note(const std::string& text) {
+  const std::string whole = fmt::format("{}: {}", source_, text);
+  if (std::ranges::find(result_.notes, whole) == result_.notes.end()) result_.notes.push_back(whole);
+}
+
+void NcclRuns::lose_rows(const Error& why) {
+  for (std::size_t i = 0; i < rows_.size(); ++i) lose(why);
+  rows_.clear();
+}
+
+// --kind selects among the programs of a log and speaks for those that do not say what they are; it relabels none.
+std::optional<CollectiveKind> NcclRuns::kind_of_run(const Place& place) {
+  if (unknown_program_) {
+    lose_rows(*unknown_program_);
+    return std::nullopt;
+  }
+  const auto said = kind_ ? kind_ : by_name_;
+  if (!said && !asked_) {
+    lose_rows(input_error(place, "neither the output nor the file's name says which collective this is",
+                          "Add --kind, one of " + join(collective_kind_names())));
+    return std::nullopt;
+  }
+  if (said && asked_ && said != asked_) {
+    const Error why = input_error(place,
+                                  fmt::format("the output, or the file's name, says {}; --kind says {}",
+                                              collective_kind_name(*said), collective_kind_name(*asked_)),
+                                  "Leave --kind out, or rename the file where its name is wrong");
+    if (!first_lost_) first_lost_ = why;
+    not_asked_ += static_cast<int>(rows_.size());
+    rows_.clear();
+    return std::nullopt;
+  }
+  return said ? said : asked_;
+}
+
+bool NcclRuns::have_never_met(const BusRatio& ratio) const {
+  std::vector<RunDevice> all = earlier_devices_;
+  all.insert(all.end(), devices_.begin(), devices_.end());
+  return has_rank_twice(devices_) || (ratio.is_zero() && has_rank_twice(all));
+}
+
+std::string NcclRuns::caveat() const {
+  std::vector<std::string> reasons;
+  const auto add = [&](const std::string& reason) {
+    if (!reason.empty()) reasons.push_back(reason);
+  };
+  const auto foreign = std::ranges::find_if(devices_, [](const RunDevice& d) { return is_foreign_gpu(d.name); });
+  if (foreign != devices_.end()) add(fmt::format("{} is not a GPU of NVIDIA", excerpt(foreign->name)));
+  if (foreign == devices_.end() && !foreign_.empty()) add(foreign_ + " runs on GPUs of another vendor");
+  if (std::ranges::any_of(devices_, is_slice)) add("a rank has a slice of a GPU (MIG), not a whole one");
+  add(shared_gpu(devices_));
+  add(mixed_models(devices_));
+  if (!wrong_.empty()) add(fmt::format("nccl-tests found {} wrong values", wrong_));
+  return join(reasons, "; ");
+}
+
+void NcclRuns::finish() {
+  if (rows_.empty()) return;
+  const Place first = rows_.front().place;
+  const auto kind = kind_of_run(first);
+  if (!kind) return;
+  BusRatio ratio;
+  for (const PrintedRow& row : rows_)
+    if (row.algbw && row.busbw) ratio.add(*row.algbw, *row.busbw);
+  if (have_never_met(ratio)) {
+    return lose_rows(input_error(first,
+                                 fmt::format("a rank is listed twice{}: two processes that never met",
+                                             ratio.is_zero() ? ", and busbw is 0" : ""),
+                                 "Build nccl-tests with MPI=1, and start it with mpirun or srun"));
+  }
+  if (!ratio.fits_kind(*kind)) {
+    return lose_rows(input_error(
+        first, fmt::format("busbw / algbw is {:.4g}, which {} never has", ratio.middle(), collective_kind_name(*kind)),
+        "Is it another collective?"));
+  }
+  const RankCounts counts = count_ranks(devices_, ratio, *kind);
+  if (!counts.conflict.empty())
+    return lose_rows(input_error(first, fmt::format("{}: {}", counts.said_by, counts.conflict),
+                                 "Give the whole log, of runs with as many GPUs on every node"));
+  finish_rows(*kind, counts);
+}
+
+void NcclRuns::finish_rows(CollectiveKind kind, const RankCounts& counts) {
+  const std::string why = caveat();
+  if (!why.empty()) note(fmt::format("{}; no accuracy is claimed of its {}", why, counted(rows_.size(), "row")));
+  std::set<std::string> reductions;
+  for (const PrintedRow& printed : rows_) {
+    MeasuredRow row;
+    row.place = printed.place;
+    row.system = system_;
+    row.kind = kind;
+    row.bytes = printed.bytes;
+    row.time = Seconds{printed.time_us * 1e-6};
+    row.algbw = printed.algbw;
+    row.type = printed.type;
+    row.reduction = printed.reduction;
+    if (!printed.reduction.empty()) reductions.insert(printed.reduction);
+    row.record_kind = "log_row";
+    row.source = printed.place.source;
+    row.nodes = counts.hosts;
+    row.gpus_per_node = counts.gpus_per_host;
+    row.ranks = counts.ranks;
+    row.groups_at_once = counts.groups_at_once;
+    row.counted_by = counts.said_by;
+    row.counts_hosts = true;
+    if (!devices_.empty()) row.gpu = devices_.front().name;
+    row.caveat = why;
+    row.algorithm = algorithm_;
+    row.protocol = protocol_;
+    result_.rows.push_back(std::move(row));
+  }
+  if (reductions.size() > 1)
+    note(fmt::format("operations {} are mixed; each row is predicted by its own",
+                     join({reductions.begin(), reductions.end()})));
+  if (!algorithm_.empty() || !protocol_.empty())
+    note(fmt::format("predicted with{}{} as the log says", algorithm_.empty() ? "" : " NCCL_ALGO=" + algorithm_,
+                     protocol_.empty() ? "" : " NCCL_PROTO=" + protocol_));
+  rows_.clear();
+}
+
+Measurements NcclRuns::take() {
+  finish();
+  if (result_.rows.empty()) {
+    if (first_lost_) throw Error(*first_lost_);
+    throw input_error({source_}, zero_sizes_ > 0 ? "every row is of size 0" : "the table of nccl-tests has no row",
+                      kAsPrinted);
+  }
+  if (zero_sizes_ > 0) note(fmt::format("{} rows of size 0 left out", zero_sizes_));
+  if (not_asked_ > 0)
+    note(fmt::format("{} of other collectives left out, as --kind asks",
+                     counted(static_cast<std::size_t>(not_asked_), "row")));
+  if (lost_ > 0)
+    note(fmt::format("{} cannot be used and {} left out, the first: {}",
+                     counted(static_cast<std::size_t>(lost_), "row"), lost_ == 1 ? "is" : "are", first_lost_->what()));
+  return std::move(result_);
+}
+
+}  // namespace shardsim

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "accuracy/measurements/read/measurements.h"
+#include "accuracy/measurements/read/rank_counts.h"
+
+namespace shardsim {
+
+// A row of an nccl-tests table as it was printed.
+struct PrintedRow {
+  Place place;
+  std::int64_t bytes = 0;
+  double time_us = 0;
+  std::optional<double> algbw, busbw;  // GB/s
+  std::string type, reduction;         // "float", "sum"; "" when the table does not say
+};
+
+// Collects the rows of nccl-tests programs that ran one after the other, in whatever form they were printed. A run's
+// rows are finished together, because only all of them tell whether its lines about ranks are whole.
+class NcclRuns {
+ public:
+  NcclRuns(const std::string& source, const RunHints& hints);
+
+  // A program begins: its name, or a path to it. Errors: none; rows of a collective that is not known are lost.
+  void start(const std::string& program, const Place& place);
+  // A list of devices begins: rows before it belong to the run before it.
+  void begin_devices();
+  void add(RunDevice device);
+  void add(PrintedRow row);
+  void zero_size() { ++zero_sizes_; }
+  // A row that cannot be read, or of a run that cannot: `why` is told for the first one of them.
+  void lose(const Error& why);
+  void wrong_values(const std::string& count) { wrong_ = count; }
+  void foreign_program(const std::string& name) { foreign_ = name; }
+  // A setting of the run's environment, "NCCL_ALGO", "Ring".
+  void set(const std::string& variable, const std::string& value);
+
+  // All rows so far and what is to be told of them. Errors (Failure::input): no row is left; says why the first was
+  // lost, or that the table has none.
+  Measurements take();
+
+ private:
+  std::optional<CollectiveKind> kind_of_run(const Place& place);
+  void finish();
+  void finish_rows(CollectiveKind kind, const RankCounts& counts);
+  void lose_rows(const Error& why);
+  bool have_never_met(const BusRatio& ratio) const;
+  std::string caveat() const;
+  void note(const std::string& text);
+
+  std::string source_, system_;
+  std::optional<CollectiveKind> by_name_, asked_;  // by the file's name, and by the user
+  std::optional<CollectiveKind> kind_;             // by the program's name
+  std::optional<Error> unknown_program_;
+  std::vector<RunDevice> devices_, earlier_devices_;
+  std::vector<PrintedRow> rows_;
+  std::string wrong_, foreign_;
+  std::string algorithm_, protocol_;
+  int zero_sizes_ = 0, lost_ = 0, not_asked_ = 0;
+  std::optional<Error> first_lost_;
+  Measurements result_;
+};
+
+// The kind that a name holds between its words, the longest of them: all_reduce in "h100_2x8_all_reduce_ib". Nothing
+// where it holds none, or two.
+std::optional<CollectiveKind> kind_within(const std::string& name);
+
+}  // namespace shardsim

@@ -1,0 +1,78 @@
+#include "topology/spec/nccl_settings.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <span>
+#include <vector>
+
+#include "base/text.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::array<std::string_view, 7> kAlgorithms = {"Tree",     "Ring", "CollnetDirect", "CollnetChain", "NVLS",
+                                                         "NVLSTree", "PAT"};
+constexpr std::array<std::string_view, 3> kProtocols = {"LL", "LL128", "Simple"};
+
+bool alike(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+bool excludes(std::string_view list) {
+  return list.starts_with('^');
+}
+
+std::vector<std::string> words(std::string_view list) {
+  if (excludes(list)) list.remove_prefix(1);
+  return list.empty() ? std::vector<std::string>{} : split(list, ',');
+}
+
+bool has(std::string_view list, std::string_view name) {
+  return std::ranges::any_of(words(list), [&](const std::string& word) { return alike(word, name); });
+}
+
+std::string unknown_in(std::string_view list, std::span<const std::string_view> known) {
+  for (const std::string& word : words(list))
+    if (std::ranges::none_of(known, [&](std::string_view name) { return alike(word, name); })) return word;
+  return "";
+}
+
+}  // namespace
+
+bool leaves(std::string_view list, std::string_view name) {
+  return list.empty() || has(list, name) != excludes(list);
+}
+
+bool names(std::string_view list, std::string_view name) {
+  return !excludes(list) && has(list, name);
+}
+
+std::string unknown_algorithm(std::string_view list) {
+  return unknown_in(list, kAlgorithms);
+}
+
+std::string unknown_protocol(std::string_view list) {
+  return unknown_in(list, kProtocols);
+}
+
+void NcclSettings::keys(Fields& map) {
+  const auto refuse_unknown = [&](const char* key, const std::string& word, std::span<const std::string_view> known) {
+    map.refuse_if(!word.empty(), key, "unknown name " + excerpt(word),
+                  known_names_hint(word, {known.begin(), known.end()}));
+  };
+  map.usual("NCCL's choice")
+      .take("algorithm", algorithm,
+            "as NCCL_ALGO: `Ring`, `Tree,Ring`, or `^NVLS` for all but that one. Of Tree, Ring, CollnetDirect, "
+            "CollnetChain, NVLS, NVLSTree and PAT; a collective that has none of them runs rings");
+  refuse_unknown("algorithm", unknown_algorithm(algorithm), kAlgorithms);
+  map.usual("NCCL's choice")
+      .take("protocol", protocol, "as NCCL_PROTO: of LL, LL128 and Simple, written like `algorithm`");
+  refuse_unknown("protocol", unknown_protocol(protocol), kProtocols);
+  map.usual("found from the links")
+      .take("channels", channels, up_to(kMostChannels),
+            "the channels (CTAs) that a kernel of NCCL runs, as NCCL_MAX_CTAS and NCCL_MIN_CTAS set it. Each moves a "
+            "bounded rate, so few of them limit a collective");
+}
+
+}  // namespace shardsim

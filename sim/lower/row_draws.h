@@ -18,7 +18,7 @@ inline constexpr int kRowDraws = 32;
 inline constexpr double kLeastRowSpread = 0.0073;
 
 // Ranks of the largest world in which more than the typical draw is simulated.
-inline constexpr int kMostTried = 256;
+inline constexpr int kMostTried = 4096;
 
 // Where the hot rows of cut tables come to lie is decided by a hash of their ids, and nobody knows before training
 // which owners get them. So `kRowDraws` placements are drawn, the same ones whatever tables are called and whatever the

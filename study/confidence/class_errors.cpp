@@ -3,6 +3,8 @@
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
+#include "base/units.h"
+
 namespace shardsim {
 namespace {
 
@@ -62,6 +64,22 @@ double ClassErrors::scale(const std::string& error_class, const std::string& lef
     weight = kParentSystems;
   }
   return scale;
+}
+
+std::string_view size_class(std::int64_t bytes) {
+  if (bytes < 64 * kKiB) return kSizeClasses[0];
+  if (bytes < kMiB) return kSizeClasses[1];
+  return bytes < 64 * kMiB ? kSizeClasses[2] : kSizeClasses[3];
+}
+
+SizedClass sized_class(const std::string& error_class) {
+  for (std::size_t size = 0; size < kSizeClasses.size(); ++size) {
+    const std::string component = "/" + std::string(kSizeClasses[size]) + "/";
+    const std::size_t at = error_class.find(component);
+    if (at == std::string::npos) continue;
+    return {error_class.substr(0, at) + error_class.substr(at + component.size() - 1), static_cast<int>(size)};
+  }
+  return {error_class, 0};
 }
 
 double coverage_quantile() {

@@ -17,21 +17,61 @@ bool same_figures(double first_ms, const Interval& first, double second_ms, cons
 struct PartPair {
   double first = 0, second = 0;  // shares of the iterations, of their geometric mean
   double scale_of_first = 0, scale_of_second = 0;
+
+  double changed() const { return second - first; }
+  double error_of_first() const { return first * scale_of_first; }
+  double error_of_second() const { return second * scale_of_second; }
 };
 
-std::map<std::string, PartPair> paired_parts(double first_ms, const Interval& first, double second_ms,
-                                             const Interval& second) {
+// By kind, and by size within it.
+using PairedParts = std::map<SizedClass, PartPair>;
+
+PairedParts paired_parts(double first_ms, const Interval& first, double second_ms, const Interval& second) {
   const double middle = std::sqrt(first_ms * second_ms);
-  std::map<std::string, PartPair> pairs;
+  PairedParts pairs;
   for (const UncertainPart& part : first.parts) {
-    pairs[part.error_class].first = part.ms / middle;
-    pairs[part.error_class].scale_of_first = part.scale;
+    PartPair& pair = pairs[sized_class(part.error_class)];
+    pair.first = part.ms / middle;
+    pair.scale_of_first = part.scale;
   }
   for (const UncertainPart& part : second.parts) {
-    pairs[part.error_class].second = part.ms / middle;
-    pairs[part.error_class].scale_of_second = part.scale;
+    PartPair& pair = pairs[sized_class(part.error_class)];
+    pair.second = part.ms / middle;
+    pair.scale_of_second = part.scale;
   }
   return pairs;
+}
+
+// The square of what the errors of parts leave between two iterations on one cluster. Errors of calls of one kind go
+// together where their sizes are near: a call that is a little above the end of a class is no other thing in one plan
+// than one a little below it is in the other.
+double squares_on_one_cluster(const PairedParts& pairs) {
+  double squares = 0;
+  for (const auto& [one, of_one] : pairs) {
+    const double left = of_one.error_of_second() - of_one.error_of_first();
+    for (auto other = pairs.lower_bound({one.kind, 0}); other != pairs.end() && other->first.kind == one.kind;
+         ++other) {
+      const double beside = other->second.error_of_second() - other->second.error_of_first();
+      squares += left * beside * std::pow(kNeighbourCorrelation, std::abs(one.size - other->first.size));
+    }
+  }
+  return std::max(0.0, squares);
+}
+
+double squares_on_two_clusters(const PairedParts& pairs) {
+  double squares = 0;
+  for (const auto& [one, pair] : pairs)
+    squares += std::pow(pair.error_of_first(), 2) + std::pow(pair.error_of_second(), 2);
+  return squares;
+}
+
+// What the two spend in different kinds of parts, the one more and the other less; sizes are no kinds.
+double changed_parts(const PairedParts& pairs) {
+  std::map<std::string, double> kinds;
+  for (const auto& [one, pair] : pairs) kinds[one.kind] += pair.changed();
+  double changed = 0;
+  for (const auto& [kind, each] : kinds) changed += std::abs(each);
+  return changed;
 }
 
 // Rows lie in one place for both: draws are compared one by one.
@@ -49,12 +89,9 @@ double placement_squares(const Interval& first, const Interval& second) {
 
 Difference difference_of(double first_ms, const Interval& first, double second_ms, const Interval& second) {
   const bool same_cluster = first.setting.cluster == second.setting.cluster;
-  double squares = 0, changed = 0;
-  for (const auto& [error_class, pair] : paired_parts(first_ms, first, second_ms, second)) {
-    const double of_first = pair.first * pair.scale_of_first, of_second = pair.second * pair.scale_of_second;
-    squares += same_cluster ? std::pow(of_second - of_first, 2) : of_first * of_first + of_second * of_second;
-    changed += std::abs(pair.second - pair.first);
-  }
+  const PairedParts pairs = paired_parts(first_ms, first, second_ms, second);
+  const double squares = same_cluster ? squares_on_one_cluster(pairs) : squares_on_two_clusters(pairs);
+  const double changed = changed_parts(pairs);
   const bool same_software =
       first.setting.software == second.setting.software && first.setting.version == second.setting.version;
   const double rest = std::max(first.rest_scale, second.rest_scale);

@@ -10,15 +10,16 @@ namespace shardsim {
 inline constexpr double kRepeatScale = 0.0073;
 
 // Two iterations, and how sure their order is. The errors that they share are left out: on one cluster the errors of a
-// class of operations are the same in both, so that only the difference of what they spend in it counts; the error that
-// whole iterations of a software have in addition to those of their parts counts to the degree to which the two consist
-// of different parts. On different clusters the errors of parts are independent. The places of hot rows are the same
-// for both: what counts is how their difference varies from placement to placement. Both repeat with an error of their
-// own, unless the two are one plan.
+// class of operations are the same in both, so that only the difference of what they spend in it counts, and those of
+// neighbouring sizes of one kind of collective are correlated (kNeighbourCorrelation); the error that whole iterations
+// of a software have in addition to those of their parts counts to the degree to which the two consist of different
+// kinds of parts. On different clusters the errors of parts are independent. The places of hot rows are the same for
+// both: what counts is how their difference varies from placement to placement. Both repeat with an error of their own,
+// unless the two are one plan.
 struct Difference {
   double log_ratio = 0;  // ln(second / first), predicted
   double scale = 0;      // of its error
-  double unlike = 0;     // share of the iterations, 0 to 1, that one spends in classes in which the other does not
+  double unlike = 0;  // share of the iterations, 0 to 1, that one spends in kinds of parts in which the other does not
 
   double first_is_faster() const;  // chance, 0 to 1
   // The same of two that are known to differ by more than this, of ln(second / first); needs a scale above 0.

@@ -16,12 +16,6 @@
 namespace shardsim {
 namespace {
 
-std::string_view size_class(std::int64_t bytes) {
-  if (bytes < 64 * kKiB) return "below 64 KiB";
-  if (bytes < kMiB) return "64 KiB to 1 MiB";
-  return bytes < 64 * kMiB ? "1 MiB to 64 MiB" : "from 64 MiB";
-}
-
 // The product alone: "A100" of "A100-SXM4-80GB".
 std::string product_of(const std::string& model) {
   return model.substr(0, model.find_first_of("- "));

@@ -62,6 +62,16 @@ std::uint64_t last_drawn(const ParetoFigure& figure) {
   return anchor > 0 ? static_cast<std::uint64_t>(kPastB * static_cast<double>(anchor)) : figure.d.rows;
 }
 
+// The points to draw, A and B among them, wherever they lie between the dots: the line passes through both.
+std::vector<ParetoPoint> drawn_curve(const ParetoFigure& figure, std::uint64_t last) {
+  std::vector<ParetoPoint> curve = figure.curve;
+  for (const ParetoPoint& named : {figure.a, figure.b})
+    if (std::ranges::find(curve, named.rows, &ParetoPoint::rows) == curve.end()) curve.push_back(named);
+  std::erase_if(curve, [&](const ParetoPoint& point) { return point.rows > last; });
+  std::ranges::sort(curve, {}, &ParetoPoint::rows);
+  return curve;
+}
+
 }  // namespace
 
 std::vector<DataSet> figure3(const CaseResult& result) {
@@ -80,8 +90,7 @@ std::vector<DataSet> figure3(const CaseResult& result) {
 std::vector<DataSet> figure5(const ParetoFigure& figure) {
   DataSet curve{"curve", {"rows_pct", "time_ms", "memory_gib"}, {}};
   const std::uint64_t last = last_drawn(figure);
-  for (const ParetoPoint& point : figure.curve) {
-    if (point.rows > last) continue;
+  for (const ParetoPoint& point : drawn_curve(figure, last)) {
     curve.rows.push_back({percent_of_rows(figure, point.rows), point.time_seconds * 1e3, point.memory_bytes / kGiB});
   }
   DataSet points{"points", {"point", "meaning", "rows", "rows_pct", "time_ms", "memory_gib", "label", "drawn"}, {}};

@@ -95,6 +95,36 @@ std::vector<std::string> basis_texts(const Interval& interval) {
           interval.basis + "."};
 }
 
+bool is_searched(const CaseResult& item) {
+  return item.interval->setting.plan.starts_with("search");
+}
+
+// Notes on orders that another seed of planner `search`, or another order of tables in the workload, may turn round.
+NoteList search_notes(const StudyResult& study) {
+  const auto named = [&](const std::string& name) -> const CaseResult& {
+    return *std::ranges::find(study.cases, name, &CaseResult::name);
+  };
+  NoteList list;
+  for (const Choice& choice : study.choices) {
+    const CaseResult& chosen = named(choice.chosen);
+    std::vector<std::string> near;
+    for (const Choice::Other& other : choice.others) {
+      const CaseResult& second = named(other.name);
+      const double lead = second.iteration_ms / chosen.iteration_ms - 1;
+      if (is_searched(chosen) != is_searched(second) && lead < kSearchSpread)
+        near.push_back(fmt::format("{} ({:.1f} %)", other.name, 100 * lead));
+    }
+    if (near.empty()) continue;
+    list.notes.push_back(
+        {fmt::format(
+             "Its lead over {} is no lead of one planner over the other: plans of 'search' differ by up to {:.0f} % "
+             "with the seed of the scenario and with the order of tables in the workload.",
+             join(near), 100 * kSearchSpread),
+         choice.chosen});
+  }
+  return list;
+}
+
 // The cluster of a case, with what the study says was fitted of it.
 ComparedCluster compared_cluster(const StudyResult& study, const CaseResult& item) {
   ComparedCluster cluster{item.cluster, item.interval->setting.nodes > 1, {}};
@@ -190,7 +220,7 @@ Section how_sure_section(const StudyResult& study, Medium medium) {
           Paragraph{fmt::format("{} more choices are in the report.", study.choices.size() - kFewChoices)});
   }
   if (!judged) {
-    for (NoteList list : {evidence_notes(study), alike_notes(study)})
+    for (NoteList list : {search_notes(study), evidence_notes(study), alike_notes(study)})
       if (!list.notes.empty()) section.blocks.emplace_back(std::move(list));
   }
   for (NoteList list :

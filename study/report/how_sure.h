@@ -15,6 +15,9 @@ std::string regret_cell(double percent);
 inline constexpr const char* kIntervalLegend =
     ": the range that contains the real iteration in four of five cases, judging by the errors of earlier predictions "
     "of published times.";
+// How much longer the longest iteration of plans of planner `search` is than the shortest, relative, where nothing but
+// the seed or the order of tables differs: the most that scripts/search_spread.py finds, rounded up (docs/planners.md).
+inline constexpr double kSearchSpread = 0.03;
 // Returns the parts of a case that nobody has measured, in a sentence; "" where all of it was.
 std::string outside_sentence(const std::vector<std::string>& outside);
 

@@ -142,7 +142,8 @@ DataSet sweep_cells(const SweepResult& result) {
 }
 
 DataSet sweep_pareto(const SweepResult& result) {
-  DataSet set{"points", {"point", "memory_gib", "samples_per_s", "iteration_ms", "cost", "front", "label"}, {}};
+  DataSet set{
+      "points", {"point", "memory_gib", "samples_per_s", "iteration_ms", "cost", "front", "label", "host_gib"}, {}};
   const std::size_t step = 1 + result.results.size() / kMostScattered;
   const std::vector<std::size_t> all = all_dimensions(*result.sweep);
   for (std::size_t point = 0; point < result.results.size(); ++point) {
@@ -151,7 +152,7 @@ DataSet sweep_pareto(const SweepResult& result) {
     const auto cost = result.cost_per_million_samples(point);
     set.rows.push_back({point_text(result, point, all), static_cast<double>(here.peak_bytes) / 0x1p30,
                         here.samples_per_s, here.iteration_ms, cost ? DataSet::Cell(*cost) : DataSet::Cell("-"),
-                        result.pareto[point] ? "yes" : "no", ""});
+                        result.pareto[point] ? "yes" : "no", "", static_cast<double>(here.host_bytes) / 0x1p30});
   }
   add_labels(set);
   return set;
@@ -197,12 +198,16 @@ std::vector<Chart> sweep_charts(const SweepResult& result) {
          false,
          {std::move(cells)}});
   }
+  const bool any_host =
+      std::ranges::any_of(result.results, [](const PointResult& each) { return each.host_bytes > 0; });
   if (DataSet points = sweep_pareto(result); points.rows.size() > 1) {
     charts.push_back(
         {"sweep-pareto",
          "sweep_pareto",
          "Time, memory and cost",
-         "Filled points: no other point has more samples per second, less memory and less cost at the same time.",
+         "Filled points: no other point has more samples per second, less memory and less cost at the same time." +
+             std::string(any_host ? " Squares keep rows in host memory, too, which the memory here does not count."
+                                  : ""),
          false,
          {std::move(points)}});
   }

@@ -19,7 +19,7 @@ DataSet sweep_cells(const SweepResult& result);
 
 // Points with a result: the Pareto front, and of the others at most 2,000, evenly taken. Columns: point (its values),
 // memory_gib, samples_per_s, iteration_ms, cost ("-" without a price), front (yes, no), label (of some of the
-// front; else "").
+// front; else ""), host_gib (of rows in the host memory of the fullest node).
 DataSet sweep_pareto(const SweepResult& result);
 
 // Scaling efficiency of the twelve groups of most samples per second. Columns: group (values of the axes that do not

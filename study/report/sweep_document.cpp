@@ -126,8 +126,16 @@ bool has_host_rows(const SweepResult& result) {
   return std::ranges::any_of(result.results, [](const PointResult& each) { return each.host_bytes > 0; });
 }
 
+// So many that the shortest of these iterations has four digits.
+int decimals_of_ms(const SweepResult& result, const std::vector<std::size_t>& points) {
+  double shortest = std::numeric_limits<double>::infinity();
+  for (const std::size_t point : points) shortest = std::min(shortest, result.at(point).iteration_ms);
+  return decimals_for(shortest);
+}
+
 Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& points, bool page) {
   const bool cost = has_cost(result), scaling = has_scaling(result);
+  const int places = decimals_of_ms(result, points);
   Sheet sheet{axis_headers(*result.sweep, page), {}, true};
   // A terminal has no room for more than a short header there.
   for (const char* const header : {"GPUs", "ms", page ? "80 % within" : "80 %", "samples/s", "GiB"})
@@ -141,7 +149,7 @@ Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& po
     const PointResult& here = result.at(point);
     Sheet::Row row{axis_cells(result, point)};
     row.cells.push_back(fmt::format("{}", here.world_size));
-    row.cells.push_back(fmt::format("{:.4g}", here.iteration_ms));
+    row.cells.push_back(fixed(here.iteration_ms, places));
     row.cells.push_back(here.interval ? interval_cell(*here.interval) : "-");
     row.cells.push_back(with_thousands(static_cast<std::int64_t>(std::llround(here.samples_per_s))));
     row.cells.push_back(fixed(static_cast<double>(here.peak_bytes) / 0x1p30, 2) +
@@ -235,9 +243,10 @@ std::string sweep_summary(const SweepResult& result, const std::vector<std::size
   const PointResult& best = result.at(fastest.front());
   const std::string within = best.interval ? fmt::format(", 80 % within {}", interval_cell(*best.interval)) : "";
   return text +
-         fmt::format(" Most samples per second: {} at {} ({:.4g} ms{}, busiest: {}).",
+         fmt::format(" Most samples per second: {} at {} ({} ms{}, busiest: {}).",
                      with_thousands(static_cast<std::int64_t>(std::llround(best.samples_per_s))),
-                     named_values(result, fastest.front()), best.iteration_ms, within, unit_in_words(best.limited_by)) +
+                     named_values(result, fastest.front()), fixed(best.iteration_ms, decimals_for(best.iteration_ms)),
+                     within, unit_in_words(best.limited_by)) +
          peak_warning(result, fastest) + host_warning(result, fastest, first);
 }
 

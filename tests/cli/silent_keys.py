@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """No key of a cluster, a workload or a software is read and silently changes nothing.
 
-Every numeric key that the schemas know is given another value, in cases that have a use for most of them. Then the result
-changes, or the value is refused, or a note names the key; what is left stands below with its reason.
+The schemas say which keys there are. Every one is given another value, in cases that have a use for most of them; where
+a key takes words, one of them at least has to do something. Then the result changes, or the value is refused, or a note
+names the key; what is left stands below with its reason, and a key of the schemas that stands nowhere is a fault.
 Usage: silent_keys.py SHARDSIM SOURCE_DIR
 """
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -74,7 +76,8 @@ for kind in ("all_gather", "all_reduce", "all_to_all", "reduce_scatter"):
 WORKLOAD = {
     "batch_per_gpu": "1024", "id_bytes": "4", "dense.interaction.layers": "5", "dense.interaction.rank": "900",
     "tables.a.rows": "4000000", "tables.a.dim": "128", "tables.a.pooling_factor": "40", "tables.a.access.s": "0.5",
-    "tables.b.average_length": "50",
+    "tables.b.average_length": "50", "tables.d.copies": "2", "dense.layers.top.in": "2048", "dense.layers.top.out": "4096",
+    "dense.layers.top.repeat": "9", "dense.layers.top.elementwise": "900000", "dense.parameters_bytes": "4 GiB",
 }
 SOFTWARE = {
     "launch": "2 ms", "send_receive": "2 ms", "launch_in_start": "1 us", "graph_launch": "90 ms", "graph_node": "9 ms",
@@ -84,6 +87,9 @@ SOFTWARE = {
     "optimizer_adam": "90 ms", "kernel_fixed": "2 ms", "in_situ": "0.01", "update_factor": "90", "attention_share": "0.1",
     "stream_sharing": "9",
 }
+
+# Where the entries of lists are in the case above.
+PLACES = {"tables.*": "tables.a", "dense.layers.*": "dense.layers.top"}
 
 # Keys that this case has no use for, by what it would need. They are read: no note could say that they do nothing.
 EXPECTED = {
@@ -106,6 +112,32 @@ EXPECTED = {
     "software.optimizer_adagrad": "torchrec_compiled has the optimizer in its graph",
     "software.optimizer_sgd": "the optimizer is Adagrad",
     "software.optimizer_adam": "the same",
+    "workload.tables.a.pooling": "a mean divides in the kernel that reads the rows, whose bytes are the same",
+    "workload.dense.input_gradient": "the bottom layer reads 13 columns: the exchange of gradients hides what it adds",
+}
+
+# Keys of the schemas that are given no value here, with all that is below them, by what they are or who tries them.
+NOT_TRIED = {
+    "workload.schema": "says which format it is",
+    "workload.base": "another workload",
+    "workload.tables_from": "other tables",
+    "workload.name": "a name",
+    "workload.summary": "words for readers",
+    "workload.modules": "names of modules, and which is first: tests/study/notes/module_notes_test.cpp",
+    "workload.sample_factor": "needs batches that are drawn: tests/models/load/batch_draws_test.cpp",
+    "workload.tables.*.name": "a name",
+    "workload.tables.*.access": "of each law: tests/models/access/families",
+    "workload.tables.*.features": "what several ids of a table are: tests/models/workload/table_reader_test.cpp",
+    "workload.tables.*.length_distribution": "of each law: tests/models/load/length_law_test.cpp",
+    "workload.tables.*.runtime": "needs an observed payload: tests/models/workload/table_reader_test.cpp",
+    "workload.dense.measured": "takes the place of layers: tests/models/workload/dense_reader_test.cpp",
+    "workload.dense.layers.*.name": "a name",
+    "workload.dense.layers.*.tables": "which tables an attention reads: tests/models/workload/dense_reader_test.cpp",
+    "workload.dense.layers.*.kind": "the same",
+    "workload.dense.layers.*.heads": "the same",
+    "workload.dense.layers.*.head_dim": "the same",
+    "workload.dense.layers.*.length": "the same",
+    "workload.dense.layers.*.causal": "the same",
 }
 
 # Numeric keys of the schemas that are given no value here.
@@ -136,30 +168,100 @@ def verdict(folder, base, usual, path, value):
     return f"{path}={value}"
 
 
+def schema_of(kind):
+    printed = subprocess.run([SHARDSIM, "schema", kind], capture_output=True, text=True, check=True).stdout
+    return json.loads(printed)["$defs"]
+
+
+def plain(definitions, node):
+    """The form of a value as it is written without a source."""
+    while "$ref" in node or "anyOf" in node:
+        node = definitions[node["$ref"].split("/")[-1]] if "$ref" in node else node["anyOf"][0]
+    return node
+
+
+def keys_of(definitions, node, path=()):
+    """Every key below, with its form: "tables.*.rows" is a key of every entry of a list."""
+    node = plain(definitions, node)
+    if node.get("type") == "array" and "properties" in plain(definitions, node["items"]):
+        yield from keys_of(definitions, node["items"], (*path, "*"))
+    elif "properties" in node:
+        for key, value in node["properties"].items():
+            yield from keys_of(definitions, value, (*path, key))
+    else:
+        yield ".".join(path), node
+
+
+def placed(path):
+    for entry, place in PLACES.items():
+        if path.startswith(entry + "."):
+            return place + path[len(entry):]
+    return path
+
+
 def numeric_keys(schema, definition):
     """The keys of a map of the schema whose values are numbers or have units."""
     numbers = ("count", "time", "rate", "size", "number", "share", "efficiency", "nic_efficiency")
     names = []
-    for key, value in schema["$defs"][definition]["properties"].items():
+    for key, value in schema[definition]["properties"].items():
         form = value.get("$ref", "").split("/")[-1].removesuffix("_or_sourced").rstrip("_0123456789")
         if form in numbers:
             names.append(key)
     return names
 
 
-def untested():
+def below(path, paths):
+    return any(path == each or path.startswith(each + ".") for each in paths)
+
+
+def words_and_missing(of, definitions, definition, tried):
+    """The words of every key that takes words, and the keys that are given no value."""
+    words_of, missing = {}, []
+    for path, form in keys_of(definitions, definitions[definition]):
+        if below(f"{of}.{path}", NOT_TRIED):
+            continue
+        words = [word for word in form.get("enum", []) if isinstance(word, str)]
+        if words:
+            words_of[f"{of}.{placed(path)}"] = words
+        elif path not in {re.sub(r"(tables|layers)\.[^.]*\.", r"\1.*.", key) for key in tried}:
+            missing.append(f"{of}.{path}")
+    return words_of, missing
+
+
+def untested_of_clusters():
     """Keys of the schema of clusters that no table above has."""
-    schema = json.loads(subprocess.run([SHARDSIM, "schema", "cluster"], capture_output=True, text=True, check=True).stdout)
+    schema = schema_of("cluster")
     missing = []
     for part in ("gpu", "host", "nics", "nvlink", "pcie", "fabric", "p2p"):
-        if part in schema["$defs"]:
-            missing += [f"{part}.{key}" for key in numeric_keys(schema, part)
+        if part in schema:
+            missing += [f"cluster.{part}.{key}" for key in numeric_keys(schema, part)
                         if f"{part}.{key}" not in CLUSTER and key not in UNTRIED]
     return missing
 
 
+def silent_numbers(folder, pool, case, base, usual):
+    keys = {f"cluster.{key}": value for key, value in CLUSTER.items()}
+    keys |= {f"workload.{key}": value for key, value in WORKLOAD.items()}
+    if any(setting.startswith("software") for setting in base):
+        keys |= {f"software.{key}": value for key, value in SOFTWARE.items()}
+    told = pool.map(lambda item: verdict(folder, base, usual, *item), keys.items())
+    return [f"{case}: {fault} changes nothing, and no note says so" for fault in told if fault]
+
+
+def silent_words(folder, pool, case, base, usual, words_of):
+    def is_silent(item):
+        path, words = item
+        return all(verdict(folder, base, usual, path, word) for word in words)
+    told = pool.map(is_silent, words_of.items())
+    return [f"{case}: {path} may be {', '.join(words_of[path])}: none changes anything, and no note says so"
+            for path, silent in zip(words_of, told) if silent]
+
+
 def main():
-    faults = [f"{key} of a cluster is not tried" for key in untested()]
+    of_workload, missing = words_and_missing("workload", schema_of("workload"), "workload", WORKLOAD)
+    of_software, more = words_and_missing("software", schema_of("scenario"), "software", SOFTWARE)
+    faults = [f"{key} is not tried" for key in [*untested_of_clusters(), *missing, *more]]
+    words = {"kernels": of_workload, "eager": of_software}
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(2) as pool:
         folder = pathlib.Path(name)
         (folder / "case.yaml").write_text(SCENARIO)
@@ -167,12 +269,8 @@ def main():
             usual, notes = run(folder, base)
             if usual is None:
                 sys.exit(f"the case {case} cannot be run: {notes[0]}")
-            keys = {f"cluster.{key}": value for key, value in CLUSTER.items()}
-            keys |= {f"workload.{key}": value for key, value in WORKLOAD.items()}
-            if any(setting.startswith("software") for setting in base):
-                keys |= {f"software.{key}": value for key, value in SOFTWARE.items()}
-            told = pool.map(lambda item: verdict(folder, base, usual, *item), keys.items())
-            faults += [f"{case}: {fault} changes nothing, and no note says so" for fault in told if fault]
+            faults += silent_numbers(folder, pool, case, base, usual)
+            faults += silent_words(folder, pool, case, base, usual, words.get(case, {}))
     print("\n".join(faults) or "every key changes the result, is refused, or has a note")
     sys.exit(bool(faults))
 

@@ -6,6 +6,8 @@
 #include <map>
 #include <numbers>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "base/csv.h"
 #include "base/files.h"
@@ -30,6 +32,15 @@ ErrorModel model() {
 
 IterationSetting on(const std::string& cluster) {
   return {"soft", "", cluster, "A100", "infiniband", "m", "p", 2, 16, 1};
+}
+
+// Of a call of one kind, alone on the path, that is a little smaller than a class ends with in one plan and a little
+// larger in the other, or as large in both.
+double chance_of_calls(const std::string& first_class, const std::string& second_class) {
+  const ErrorModel errors(shipped_residuals());
+  const Interval first = errors.interval(10, on("x"), {{first_class, 10}});
+  const Interval second = errors.interval(11, on("x"), {{second_class, 11}});
+  return difference_of(10, first, 11, second).first_is_faster();
 }
 
 }  // namespace
@@ -127,6 +138,42 @@ TEST_CASE("where hot rows lie widens intervals, and orders by what two plans do 
   CHECK(chance(drawn, placed(11, moved)) == doctest::Approx(sure));
   CHECK(chance(drawn, placed(11, {})) < sure);
   CHECK(chance(drawn, placed(11, other)) < chance(drawn, placed(11, {})));
+}
+
+TEST_CASE("calls of one kind are no independent things at two sides of the end of a class of sizes") {
+  const auto exchange = [](const std::string& size) { return "collective/rdma/" + size + "/all_to_all"; };
+  const std::string below = exchange("1 MiB to 64 MiB"), above = exchange("from 64 MiB");
+  const double same = chance_of_calls(below, below), near = chance_of_calls(below, above),
+               far = chance_of_calls(exchange("below 64 KiB"), above),
+               unlike = chance_of_calls("collective/rdma/1 MiB to 64 MiB/all_reduce", above);
+  CHECK(same > near);
+  CHECK(near > far);
+  CHECK(far > unlike);
+}
+
+TEST_CASE("the correlation between neighbouring sizes is that of the published errors") {
+  using Class = std::tuple<std::string, std::string, int>;  // kind, system, size
+  std::map<Class, std::pair<double, int>> sums;
+  for (const Residual& residual : shipped_residuals()) {
+    if (residual.fitted || !residual.error_class.starts_with("collective/")) continue;
+    const SizedClass sized = sized_class(residual.error_class);
+    auto& [sum, rows] = sums[{sized.kind, residual.system, sized.size}];
+    sum += residual.error();
+    ++rows;
+  }
+  double products = 0, smaller = 0, larger = 0;
+  int pairs = 0;
+  for (const auto& [one, of_one] : sums) {
+    const auto next = sums.find({std::get<0>(one), std::get<1>(one), std::get<2>(one) + 1});
+    if (next == sums.end()) continue;
+    const double a = of_one.first / of_one.second, b = next->second.first / next->second.second;
+    products += a * b;
+    smaller += a * a;
+    larger += b * b;
+    ++pairs;
+  }
+  CHECK(pairs == 37);
+  CHECK(products / std::sqrt(smaller * larger) == doctest::Approx(kNeighbourCorrelation).epsilon(0.01));
 }
 
 TEST_CASE("a difference smaller than what a run repeats with is no order") {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "base/text.h"
+#include "study/report/how_sure.h"
 #include "study/report/result_sheets.h"
 #include "tests/study/report/sample_study.h"
 
@@ -184,6 +185,29 @@ TEST_CASE("speed is in samples per second against the case that relative_to name
   study.cases[1].batch_per_gpu *= 2;
   study.cases[1].samples_per_s *= 2;
   CHECK(holds(result_table(study, 100, false), "579,965  0.56x"));
+}
+
+TEST_CASE("a lead of search that its seed may turn round is told as none") {
+  const auto text_of = [](double second_ms, const std::string& planner) {
+    StudyResult study;
+    for (const char* const name : {"first", "second"}) {
+      CaseResult& item = study.cases.emplace_back();
+      item.name = name;
+      item.interval.emplace();
+    }
+    study.cases[0].iteration_ms = 10;
+    study.cases[0].interval->setting.plan = "search, evaluations 2000";
+    study.cases[1].iteration_ms = second_ms;
+    study.cases[1].interval->setting.plan = planner;
+    Choice& choice = study.choices.emplace_back();
+    choice.chosen = "first";
+    choice.others.push_back({"second", 0.7, 1});
+    return document_text(Document{"", "", {how_sure_section(study, Medium::terminal)}}, 2000, false);
+  };
+  const std::string told = "Its lead over second (1.0 %) is no lead of one planner over the other";
+  CHECK(holds(text_of(10.1, "row_wise"), told));
+  CHECK_FALSE(holds(text_of(10.1, "search"), "is no lead"));
+  CHECK_FALSE(holds(text_of(10 * (1 + kSearchSpread) + 0.01, "row_wise"), "is no lead"));
 }
 
 }  // namespace shardsim::result_document_test

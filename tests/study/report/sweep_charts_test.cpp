@@ -121,7 +121,7 @@ TEST_CASE("all charts of a sweep fill their specifications, and the page escapes
   CHECK(page.find("12 points (2 x 3 x 2), 1 without a result.") != std::string::npos);
   const std::string table = sweep_table(sample.result, 100, false);
   CAPTURE(table);
-  CHECK(table.find("batch_per_gpu 8 (1 ms") != std::string::npos);  // point 10, the fastest
+  CHECK(table.find("batch_per_gpu 8 (1.000 ms") != std::string::npos);  // point 10, the fastest
 }
 
 }  // namespace shardsim::sweep_charts_test

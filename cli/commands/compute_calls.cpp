@@ -1,16 +1,13 @@
 #include "cli/commands/compute_calls.h"
 
-#include <fmt/format.h>
-
-#include <filesystem>
 #include <optional>
 
 #include "accuracy/measurements/calls/call_judgement.h"
 #include "accuracy/measurements/calls/family_fit.h"
 #include "base/files.h"
-#include "base/result_folder.h"
 #include "base/text.h"
 #include "cli/commands/cluster.h"
+#include "cli/commands/judgement_files.h"
 #include "cli/commands/shared.h"
 #include "models/compute/gpus/kernel_family.h"
 #include "study/report/page.h"
@@ -73,26 +70,15 @@ int fit_kernels(const Arguments& given, const Terminal&) {
 
 int compare_calls(const Arguments& given, const Terminal& terminal) {
   given.refuse_beside("workload", {"map"});
-  const std::optional<double> most = tolerance(given);
-  const std::filesystem::path folder =
-      output_folder(given, "compare", std::filesystem::path("out") / "compute_compare");
-  check_results(folder, result_writer(given), {"comparison.json", "predictions.csv", "report.html"});
+  const JudgementFolder folder(given, "compute_compare", false);
   const std::optional<Workload> workload = call_workload(given);
   const MeasuredCalls measured =
       read_measured_calls(given.text("measurements"), {workload ? &*workload : nullptr, call_gpu(given)});
   const CallJudgement judgement = judge_calls(measured, call_model(given));
-  const std::string json = call_judgement_json(judgement);
-  const int code = tolerance_verdict(judgement.judging.median, most);
-  write_folder(folder, result_writer(given), [&](const std::filesystem::path& hidden) {
-    write_file(hidden / "comparison.json", json);
-    write_file(hidden / "predictions.csv", call_predictions_csv(judgement));
-    write_file(hidden / "report.html", page_html(call_document(judgement, Medium::page)));
-  });
-  print_result(given.has("json")
-                   ? json
-                   : document_text(call_document(judgement, Medium::terminal), terminal.width, terminal.colour));
-  if (!given.has("json")) say(fmt::format("wrote {}", folder.string()));
-  return code;
+  return folder.deliver({call_judgement_json(judgement), call_predictions_csv(judgement),
+                         page_html(call_document(judgement, Medium::page)),
+                         document_text(call_document(judgement, Medium::terminal), terminal.width, terminal.colour), "",
+                         judgement.judging.median_abs_pct});
 }
 
 Command compute_fit_command() {

@@ -1,15 +1,13 @@
-#include <fmt/format.h>
-
 #include <filesystem>
 
 #include "accuracy/measurements/calls/measured_calls.h"
 #include "accuracy/measurements/kernels/kernel_judgement.h"
 #include "base/files.h"
-#include "base/result_folder.h"
 #include "base/text.h"
 #include "cli/commands/all.h"
 #include "cli/commands/cluster.h"
 #include "cli/commands/compute_calls.h"
+#include "cli/commands/judgement_files.h"
 #include "cli/commands/shared.h"
 #include "models/compute/gpus/kernel_family.h"
 #include "study/report/page.h"
@@ -48,25 +46,14 @@ int compare_kernels(const Arguments& given, const Terminal& terminal) {
     if (given.has(option))
       throw input_error(Arguments::place(option), "the option is of fused calls, and this table is of single kernels",
                         "Leave it out");
-  const std::optional<double> most = tolerance(given);
-  const std::filesystem::path folder =
-      output_folder(given, "compare", std::filesystem::path("out") / "compute_compare");
+  const JudgementFolder folder(given, "compute_compare", true);
   const std::string path = given.text("measurements");
-  check_results(folder, result_writer(given), {"accuracy.md", "comparison.json", "predictions.csv", "report.html"});
-  KernelJudgement judgement = judge_kernels(read_kernel_rows(path), kernel_map(given), kernel_question(given), path);
-  const std::string json = kernel_judgement_json(judgement);
-  const int code = tolerance_verdict(judgement.predicted.all().median_abs_pct, most);
-  write_folder(folder, result_writer(given), [&](const std::filesystem::path& hidden) {
-    write_file(hidden / "comparison.json", json);
-    write_file(hidden / "predictions.csv", kernel_predictions_csv(judgement));
-    write_file(hidden / "report.html", page_html(kernel_document(judgement, Medium::page)));
-    write_file(hidden / "accuracy.md", kernel_markdown(judgement));
-  });
-  print_result(given.has("json")
-                   ? json
-                   : document_text(kernel_document(judgement, Medium::terminal), terminal.width, terminal.colour));
-  if (!given.has("json")) say(fmt::format("wrote {}", folder.string()));
-  return code;
+  const KernelJudgement judgement =
+      judge_kernels(read_kernel_rows(path), kernel_map(given), kernel_question(given), path);
+  return folder.deliver({kernel_judgement_json(judgement), kernel_predictions_csv(judgement),
+                         page_html(kernel_document(judgement, Medium::page)),
+                         document_text(kernel_document(judgement, Medium::terminal), terminal.width, terminal.colour),
+                         kernel_markdown(judgement), judgement.predicted.all().median_abs_pct});
 }
 
 Command compute_compare_command() {

@@ -87,21 +87,24 @@ nvlink: {kind: switch, links_per_gpu: 1, per_link: "10 GB/s", latency: "1 us"}
 }
 
 // A case, and what planners may ask about it.
-struct Setting {
+struct Setting : PlannerHost {
   Setting(std::vector<Table> tables, int ranks)
-      : cluster(node_of(ranks)), workload(workload_of(std::move(tables), ranks)) {
-    context.load = [this](const Placement& placement) { return placement_load(placement, workload, cluster); };
-    context.compute = compute.get();
-    context.figure = [this](const std::string& name, double value) { figures[name] = value; };
+      : cluster(node_of(ranks)), workload(workload_of(std::move(tables), ranks)) {}
+  bool answers(Question question) const override { return question == Question::loads; }
+  PlacementLoad load_of(const Placement& placement) const override {
+    return placement_load(placement, workload, cluster);
   }
+  const ComputeModel& compute_model() const override { return *compute; }
+  bool listens() const override { return true; }
+  void state(const std::string& name, double value) const override { figures[name] = value; }
 
   Cluster cluster;
   Workload workload;
   std::unique_ptr<MemoryModel> memory =
       make_memory_model(parse_yaml("{name: paper, mp_dynamic_copies: 0, dp_dynamic_copies: 0}", "bench"));
   std::unique_ptr<ComputeModel> compute = make_compute_model(parse_yaml("name: roofline", "bench"));
-  std::map<std::string, double> figures;
-  PlannerContext context{*memory, 1, {}};
+  mutable std::map<std::string, double> figures;
+  PlannerContext context{*memory, 1, *this};
 };
 
 // Labels in closed form; the halves of a shard's seconds are of no interest here.

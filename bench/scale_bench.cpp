@@ -25,9 +25,18 @@ Cluster cluster_named(const char* name, int ranks) {
   return Cluster(spec);
 }
 
+struct BandwidthHost : PlannerHost {
+  BandwidthHost(const Workload& of_workload, const Cluster& of_cluster) : workload(of_workload), cluster(of_cluster) {}
+  bool answers(Question question) const override { return question == Question::bandwidths; }
+  PlannerBandwidths bandwidths() const override { return simulated_bandwidths(workload, cluster); }
+  const Workload& workload;
+  const Cluster& cluster;
+};
+
 Plan planned(const char* planner, const Workload& workload, const Cluster& cluster) {
   const auto memory = make_memory_model(named_map("paper"));
-  const PlannerContext context{*memory, 7, [&] { return simulated_bandwidths(workload, cluster); }};
+  const BandwidthHost host(workload, cluster);
+  const PlannerContext context{*memory, 7, host};
   return make_planner(parse_yaml(planner, "bench"))->plan(workload, cluster, context);
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -9,53 +8,19 @@
 #include "base/rng.h"
 #include "models/workload/workload.h"
 #include "plan/constraints.h"
-#include "plan/flexshard_equations.h"
-#include "plan/iteration_outline.h"
 #include "plan/memory_model.h"
-#include "plan/placement_load.h"
 #include "plan/plan.h"
+#include "plan/planner_host.h"
 #include "topology/graph/cluster.h"
 
 namespace shardsim {
-
-// The result of one simulated iteration of a plan.
-struct PlanTrial {
-  Seconds time;
-  std::int64_t peak_bytes = 0;  // of the fullest GPU (sim/memory/memory_profile.h)
-};
 
 // Data and services that a planner may use in addition to the workload and the cluster.
 struct PlannerContext {
   const MemoryModel& memory;
   std::uint64_t seed = 1;
-  // The four bandwidths of the FlexShard planner as the simulator sees them on this cluster; may be empty.
-  std::function<PlannerBandwidths()> simulated_bandwidths;
-  // One iteration of a plan as the simulator sees it, for planners that judge plans by simulation; may be empty.
-  std::function<Seconds(const Plan&)> simulate = {};
-  // Receives a line of text about how the plan was chosen; may be empty.
-  std::function<void(const std::string&)> note = {};
-  // Called between the steps of a long search; throws when the user asked to stop. May be empty.
-  std::function<void()> check_stop = {};
-  // Returns the work that one placement of the workload adds to an iteration on this cluster; `compute` gives the
-  // seconds of its lookups and updates. May be empty, and `compute` null.
-  std::function<PlacementLoad(const Placement&)> load = {};
-  const ComputeModel* compute = nullptr;
-  // The operations of an iteration of a plan, in the order and with the dependencies of the lowering. The placements
-  // may leave out parts of tables, or hold them several times. May be empty.
-  std::function<IterationOutline(const Plan&)> outline = {};
-  // One iteration of a plan by a closed formula, in which transfers do not slow each other down. A call takes some
-  // milliseconds. May be empty.
-  std::function<Seconds(const Plan&)> estimate = {};
-  // Receives a figure of the planner about the plan that it returns. "cost_ms" is the quantity that it minimised, if
-  // that is a time of an iteration; it may choose other names freely. May be empty.
-  std::function<void(const std::string& name, double value)> figure = {};
-  // Receives the name of what labelled the data from which the planner's costs were learned, such as the compute model
-  // "roofline". If the same model also judges its plans, tables say "in-model". May be empty.
-  std::function<void(const std::string& provider)> trained_on = {};
-  // The placements that the scenario allows for each table; everything if null.
-  const Constraints* constraints = nullptr;
-  // The same simulation as `simulate`, for planners that ask for the memory, too; may be empty.
-  std::function<PlanTrial(const Plan&)> trial = {};
+  const PlannerHost& host;                   // who asks for the plan
+  const Constraints* constraints = nullptr;  // the placements that the scenario allows for each table; null: everything
 };
 
 // Decides where every row and column of every table lives.

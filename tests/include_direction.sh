@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$1"
 rooms=(
-  base base/hdf5 base/tree base/schema base/fields base/document
+  base base/hdf5 base/tree base/schema base/fields base/document base/judgement
   topology/spec topology/graph topology/import topology/export
   models/access models/load models/workload models/collective models/compute models/software
   plan plan/learned plan/torchrec/spec plan/torchrec/estimate plan/torchrec/search plan/torchrec/bridge plan/torchrec/report

@@ -8,6 +8,7 @@
 
 #include "accuracy/emulated/campaign.h"
 #include "accuracy/emulated/emulated_cluster.h"
+#include "base/judgement/pair.h"
 #include "base/units.h"
 #include "program/program.h"
 #include "program/timeline/timeline.h"
@@ -23,7 +24,7 @@ struct CampaignRow {
   std::vector<double> observed_ms;  // every repeat
 
   double least_ms() const;  // of the repeats: noise only lengthens
-  double error() const { return predicted_ms / least_ms() - 1; }
+  double error() const { return percent_off(predicted_ms, least_ms()) / 100; }
   bool holds() const { return band_of(judged).holds(error()); }
 };
 

@@ -102,13 +102,12 @@ void set_range(ClusterSpec& spec, const CollectiveCalibration& part) {
 }
 
 ErrorsBeforeAndAfter errors_on(const SizeBand& band, const std::vector<LeftOutRow>& rows) {
-  std::vector<WeighedError> before, after;
+  std::vector<Pair> before, after;
   for (const LeftOutRow& row : rows) {
-    if (!band.holds(*row.before.measured.bytes)) continue;
-    before.push_back({row.before.error_pct()});
-    after.push_back({row.after.error_pct()});
+    before.push_back(row.before.pair());
+    after.push_back(row.after.pair());
   }
-  return {error_figures(std::move(before)), error_figures(std::move(after))};
+  return {error_figures(before, band), error_figures(after, band)};
 }
 
 class Calibrator {

@@ -72,7 +72,7 @@ std::optional<HeldOutCalls> held_out_calls(const std::vector<JudgedRow>& rows) {
   const auto scale_in = [&](const SizeBand& band) -> std::optional<double> {
     double sum = pull, count = kPullOfAllSizes;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (!band.holds(*rows[i].measured.bytes)) continue;
+      if (!band.holds(static_cast<double>(*rows[i].measured.bytes))) continue;
       sum += all[i];
       ++count;
     }

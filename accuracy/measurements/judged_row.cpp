@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 
 #include "accuracy/measurements/row_layout.h"
@@ -15,7 +12,6 @@
 namespace shardsim {
 namespace {
 
-constexpr double kPercent = 100;
 constexpr std::int64_t kMostRanks = 1 << 20;  // more is a slip of the pen, and would fill the memory
 
 // The layout of a row's groups on the cluster: `slots` groups side by side on the same nodes.
@@ -128,8 +124,18 @@ const FitsWords& words_of(FitsUsed fits) {
   return kWords[static_cast<std::size_t>(fits)];
 }
 
-double JudgedRow::error_pct() const {
-  return kPercent * (predicted().value / measured.time->value - 1);
+Pair JudgedRow::pair() const {
+  Pair pair;
+  pair.predicted = predicted().us();
+  pair.observed = measured.time->us();
+  pair.group = measured.system;
+  pair.out_of_model = out_of_model;
+  pair.size = static_cast<double>(*measured.bytes);
+  pair.kind = collective_kind_name(measured.kind);
+  pair.what = fmt::format("{} x {}{}{}", measured.nodes, measured.gpus_per_node, measured.setting.empty() ? "" : ", ",
+                          measured.setting);
+  pair.how = prediction.algorithm + (prediction.protocol.empty() ? "" : " " + prediction.protocol);
+  return pair;
 }
 
 void check_rank_count(const ClusterSpec& spec, const std::vector<MeasuredRow>& rows) {
@@ -214,76 +220,6 @@ JudgedRows judge(const std::vector<MeasuredRow>& rows, const SystemMap& map, con
   for (const auto& [label, fault] : map.faulty)
     add_once(result.notes, fmt::format("system {} of the map cannot be used: {}", excerpt(label), fault.what()));
   return result;
-}
-
-namespace {
-
-constexpr double kMedian = 0.5;
-constexpr double kP95 = 0.95;
-constexpr double kSameShare = 1e-9;  // sums of weights that differ less are the same sum
-
-// `errors` sorted by size; weights add up to `total`.
-double quantile(const std::vector<WeighedError>& errors, double total, double share) {
-  double below = 0;
-  for (std::size_t i = 0; i < errors.size(); ++i) {
-    below += errors[i].weight / total;
-    if (below > share + kSameShare || i + 1 == errors.size()) return errors[i].error_pct;
-    if (below > share - kSameShare) return (errors[i].error_pct + errors[i + 1].error_pct) / 2;
-  }
-  return 0;
-}
-
-double mean(const std::vector<WeighedError>& errors, double total) {
-  double sum = 0;
-  for (const WeighedError& error : errors) sum += error.weight * error.error_pct;
-  return sum / total;
-}
-
-ErrorFigures figures_in(const SizeBand& band, const std::vector<SizedError>& sized) {
-  std::map<std::string, int> rows_of;
-  for (const SizedError& one : sized) {
-    if (band.holds(one.bytes)) ++rows_of[one.system];
-  }
-  std::vector<WeighedError> errors;
-  for (const SizedError& one : sized) {
-    if (band.holds(one.bytes)) errors.push_back({one.error_pct, 1.0 / rows_of[one.system]});
-  }
-  return error_figures(std::move(errors));
-}
-
-}  // namespace
-
-ErrorFigures error_figures(std::vector<WeighedError> errors) {
-  ErrorFigures figures;
-  figures.rows = static_cast<int>(errors.size());
-  if (errors.empty()) return figures;
-  double total = 0;
-  for (const WeighedError& error : errors) total += error.weight;
-  figures.signed_pct = mean(errors, total);
-  for (WeighedError& error : errors) error.error_pct = std::abs(error.error_pct);
-  std::ranges::sort(errors, {}, &WeighedError::error_pct);
-  figures.mean_abs_pct = mean(errors, total);
-  figures.median_abs_pct = quantile(errors, total, kMedian);
-  figures.p95_abs_pct = quantile(errors, total, kP95);
-  figures.worst_abs_pct = errors.back().error_pct;
-  return figures;
-}
-
-BandFigures band_figures(const std::vector<SizedError>& errors) {
-  BandFigures figures;
-  std::set<std::string> systems;
-  for (const SizedError& error : errors) systems.insert(error.system);
-  figures.rows = static_cast<int>(errors.size());
-  figures.systems = static_cast<int>(systems.size());
-  std::ranges::transform(kSizeBands, figures.bands.begin(),
-                         [&](const SizeBand& band) { return figures_in(band, errors); });
-  return figures;
-}
-
-BandFigures band_figures(const std::vector<const JudgedRow*>& rows) {
-  std::vector<SizedError> errors;
-  for (const JudgedRow* row : rows) errors.push_back({row->measured.system, *row->measured.bytes, row->error_pct()});
-  return band_figures(errors);
 }
 
 }  // namespace shardsim

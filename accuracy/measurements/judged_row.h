@@ -1,14 +1,11 @@
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "accuracy/measurements/read/measurements.h"
 #include "accuracy/measurements/read/system_map.h"
+#include "base/judgement/pair.h"
 #include "models/collective/collective_prediction.h"
 
 namespace shardsim {
@@ -37,7 +34,9 @@ struct JudgedRow {
   std::string out_of_model;  // the reason, or ""
 
   Seconds predicted() const { return static_cast<double>(measured.calls) * prediction.time; }
-  double error_pct() const;  // 100 (predicted - measured) / measured
+  double error_pct() const { return percent_off(predicted().value, measured.time->value); }
+  // In us; rows of one system are a group.
+  Pair pair() const;
 };
 
 struct JudgedRows {
@@ -59,66 +58,5 @@ void check_rank_count(const ClusterSpec& spec, const std::vector<MeasuredRow>& r
 
 // Rows of one system, predicted on a cluster; nothing but the file's own numbers is used.
 std::vector<JudgedRow> judged_on(const ClusterSpec& spec, const std::vector<MeasuredRow>& rows);
-
-// One error and what it counts among the others.
-struct WeighedError {
-  double error_pct = 0;  // signed
-  double weight = 1;
-};
-
-// The errors of a set of predictions. Nothing when the set is empty.
-struct ErrorFigures {
-  int rows = 0;
-  std::optional<double> median_abs_pct, mean_abs_pct, p95_abs_pct;
-  std::optional<double> signed_pct;  // mean with sign: above 0, we predict too long
-  std::optional<double> worst_abs_pct;
-
-  bool operator==(const ErrorFigures&) const = default;
-};
-
-// Quantiles are the smallest error at which the weights below reach the share asked for; where they reach it exactly,
-// the mean of that error and the next. With equal weights the median is the usual one.
-ErrorFigures error_figures(std::vector<WeighedError> errors);
-
-// Message sizes that behave alike; `upto` is not in the band.
-struct SizeBand {
-  std::string_view name;
-  std::int64_t from = 0, upto = 0;
-  bool holds(std::int64_t bytes) const { return bytes >= from && bytes < upto; }
-};
-inline constexpr std::int64_t kLargestSize = INT64_MAX;
-inline constexpr SizeBand kBelow1MiB = {"below 1 MiB", 0, kMiB};
-inline constexpr SizeBand kFrom1MiB = {"from 1 MiB", kMiB, kLargestSize};
-inline constexpr SizeBand kAllSizes = {"all sizes", 0, kLargestSize};
-// The first four share no size.
-inline constexpr std::size_t kDisjointBands = 4;
-inline constexpr std::array<SizeBand, kDisjointBands + 2> kSizeBands = {
-    SizeBand{"below 64 KiB", 0, 64 * kKiB},
-    SizeBand{"64 KiB to 1 MiB", 64 * kKiB, kMiB},
-    SizeBand{"1 MiB to 64 MiB", kMiB, 64 * kMiB},
-    SizeBand{"from 64 MiB", 64 * kMiB, kLargestSize},
-    kFrom1MiB,
-    kAllSizes};
-
-// The figures of some rows, split by size.
-struct BandFigures {
-  int rows = 0;
-  int systems = 0;
-  std::array<ErrorFigures, kSizeBands.size()> bands;  // as kSizeBands
-  const ErrorFigures& from_1mib() const { return bands[kDisjointBands]; }
-  const ErrorFigures& all() const { return bands.back(); }
-};
-
-// One error, what system it is of, and how large its message or operands are.
-struct SizedError {
-  std::string system;
-  std::int64_t bytes = 0;
-  double error_pct = 0;  // signed
-};
-
-BandFigures band_figures(const std::vector<SizedError>& errors);
-
-// Every system weighs the same in every band, however many rows it has there.
-BandFigures band_figures(const std::vector<const JudgedRow*>& rows);
 
 }  // namespace shardsim

@@ -50,10 +50,16 @@ std::string reasons_of(const RowPointers& rows) {
   return join(reasons, "; ");
 }
 
+BandFigures figures_of(const RowPointers& rows) {
+  std::vector<Pair> pairs;
+  for (const JudgedRow* row : rows) pairs.push_back(row->pair());
+  return band_figures(pairs);
+}
+
 BandFigures unfitted_figures(const std::vector<MeasuredRow>& rows, SystemMap map) {
   for (MappedSystem& system : map.systems) system.spec.fits = "none";
   const JudgedRows judged = judge(rows, map, {});
-  return band_figures(those(judged.rows, is_in_model));
+  return figures_of(those(judged.rows, is_in_model));
 }
 
 }  // namespace
@@ -79,16 +85,16 @@ Judgement judgement_of(const std::vector<MeasuredRow>& rows, const SystemMap& ma
   result.notes = std::move(judged.notes);
   for (const RowPointers& group : groups_of(result.rows)) {
     const JudgedRow& first = *group.front();
-    result.systems.push_back({first.measured.system, first.cluster, first.measured.kind, first.fits, reasons_of(group),
-                              band_figures(group)});
+    result.systems.push_back(
+        {first.measured.system, first.cluster, first.measured.kind, first.fits, reasons_of(group), figures_of(group)});
   }
   for (const CollectiveKind kind : kAllCollectiveKinds) {
     const RowPointers of_kind =
         those(result.rows, [&](const JudgedRow& row) { return is_in_model(row) && row.measured.kind == kind; });
-    if (!of_kind.empty()) result.by_kind.emplace_back(kind, band_figures(of_kind));
+    if (!of_kind.empty()) result.by_kind.emplace_back(kind, figures_of(of_kind));
   }
-  result.overall = band_figures(those(result.rows, is_in_model));
-  result.with_out_of_model = band_figures(those(result.rows, [](const JudgedRow&) { return true; }));
+  result.overall = figures_of(those(result.rows, is_in_model));
+  result.with_out_of_model = figures_of(those(result.rows, [](const JudgedRow&) { return true; }));
   const auto is_fitted = [](const JudgedRow& row) { return row.fits != FitsUsed::none; };
   if (std::ranges::any_of(result.rows, is_fitted)) result.unfitted = unfitted_figures(rows, map);
   result.out_of_model_rows = result.with_out_of_model.rows - result.overall.rows;

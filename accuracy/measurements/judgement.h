@@ -78,9 +78,6 @@ Document judgement_document(const Judgement& judgement, Medium medium);
 // In a sentence: how many rows and systems, the median error from 1 MiB up, what was left out.
 std::string judgement_summary(const Judgement& judgement);
 
-std::string judgement_text(const Judgement& judgement, int width, bool colour);
-std::string judgement_html(const Judgement& judgement);  // errors: as page_html()
-
 // The tables of docs/accuracy.md about collectives: over all systems, each system against the bound of its collective,
 // the rows out of the model, the fitted constants.
 std::string judgement_markdown(const Judgement& judgement);

@@ -1,43 +1,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "accuracy/measurements/judgement.h"
 #include "base/document/cells.h"
 #include "base/files.h"
+#include "base/judgement/figures.h"
 #include "base/text.h"
-#include "study/report/page.h"
 
 namespace shardsim {
 namespace {
 
-Sheet empty_sheet(const std::string& what) {
-  Sheet sheet;
-  sheet.columns = {{what, false},    {"sizes", false}, {"rows", true},    {"median %", true},
-                   {"mean %", true}, {"p95 %", true},  {"signed %", true}};
-  return sheet;
-}
-
-Sheet::Row band_row(const std::string& name, const SizeBand& band, const ErrorFigures& figures) {
-  return {{name, std::string(band.name), std::to_string(figures.rows), percent(figures.median_abs_pct),
-           percent(figures.mean_abs_pct), percent(figures.p95_abs_pct), signed_percent(figures.signed_pct)}};
-}
-
-// A row for each of the first `most` bands that have measurements; the name stands in the first of them only.
-void add_bands(Sheet& sheet, std::string name, const BandFigures& figures, bool quiet,
-               std::size_t most = kDisjointBands) {
-  for (std::size_t i = 0; i < most; ++i) {
-    if (figures.bands[i].rows == 0) continue;
-    sheet.rows.push_back(band_row(name, kSizeBands[i], figures.bands[i]));
-    sheet.rows.back().quiet = quiet;
-    name.clear();
-  }
-}
+constexpr std::array kCollectiveFigures = {ErrorFigure::median, ErrorFigure::mean, ErrorFigure::p95, ErrorFigure::bias};
 
 // Per system and collective, one row per size band that has measurements. Rows out of the model are quiet.
 Sheet systems_sheet(const Judgement& judgement) {
-  Sheet sheet = empty_sheet("collective");
+  Sheet sheet = figures_sheet({"collective", "sizes"}, kCollectiveFigures);
   const SystemFigures* before = nullptr;
   for (const SystemFigures& system : judgement.systems) {
     const bool is_out = !system.out_of_model.empty();
@@ -47,7 +27,8 @@ Sheet systems_sheet(const Judgement& judgement) {
       if (is_out) sheet.rows.push_back({{"out of the model: " + system.out_of_model}, true});
     }
     before = &system;
-    add_bands(sheet, std::string(collective_kind_name(system.kind)), system.figures, is_out);
+    add_bands(sheet, std::string(collective_kind_name(system.kind)), system.figures, kCollectiveFigures, is_out, 0,
+              kDisjointBands);
   }
   return sheet;
 }
@@ -55,9 +36,9 @@ Sheet systems_sheet(const Judgement& judgement) {
 // Over all systems in the model, each weighing the same: per collective and over all, then with the rows out of the
 // model.
 Sheet overall_sheet(const Judgement& judgement) {
-  Sheet sheet = empty_sheet("over all systems");
+  Sheet sheet = figures_sheet({"over all systems", "sizes"}, kCollectiveFigures);
   const auto add = [&](std::string_view name, const BandFigures& figures, bool quiet) {
-    add_bands(sheet, std::string(name), figures, quiet, kDisjointBands + 1);
+    add_bands(sheet, std::string(name), figures, kCollectiveFigures, quiet, 0, kDisjointBands + 1);
   };
   for (const auto& [kind, figures] : judgement.by_kind) add(collective_kind_name(kind), figures, false);
   add("all collectives", judgement.overall, false);
@@ -66,54 +47,27 @@ Sheet overall_sheet(const Judgement& judgement) {
   return sheet;
 }
 
-constexpr const char* kLegend =
-    "Errors of predicted compared with measured times: median, mean and 95th percentile of their size. signed: the "
-    "mean with its sign, positive if the predicted time is too long.";
-
-std::vector<DataSet::Cell> point(const JudgedRow& row) {
-  const MeasuredRow& m = row.measured;
-  return {std::string(collective_kind_name(m.kind)),
-          fmt::format("{} x {}{}{}", m.nodes, m.gpus_per_node, m.setting.empty() ? "" : ", ", m.setting),
-          static_cast<double>(*m.bytes),
-          m.time->us(),
-          row.predicted().us(),
-          row.error_pct(),
-          row.prediction.algorithm + (row.prediction.protocol.empty() ? "" : " " + row.prediction.protocol),
-          std::string(row.out_of_model.empty() ? "in the model" : "out of the model")};
-}
-
 // Systems in the order of the table: those in the model first.
-Section charts_section(const Judgement& judgement) {
-  Section section{"Predicted against measured",
-                  {Paragraph{"One chart per system, with logarithmic axes. On the dashed line the prediction is exact; "
-                             "the band is 10 % in both directions. Hollow points are outside the model.",
-                             Paragraph::Role::caption}}};
-  section.side_by_side = true;
+Section charts_of(const Judgement& judgement) {
+  std::vector<Chart> charts;
   std::set<std::string> drawn;
   for (const SystemFigures& figures : judgement.systems) {
     if (!drawn.insert(figures.system).second) continue;
-    DataSet points{
-        "points",
-        {"collective", "setting", "size_bytes", "measured_us", "predicted_us", "error_pct", "algorithm", "side"},
-        {}};
+    std::vector<Pair> points;
     for (const JudgedRow& row : judgement.rows)
-      if (row.measured.system == figures.system) points.rows.push_back(point(row));
+      if (row.measured.system == figures.system) points.push_back(row.pair());
     const std::string why = figures.out_of_model.empty() ? "" : " Out of the model: " + figures.out_of_model + ".";
-    section.blocks.emplace_back(Chart{fmt::format("system_{}", drawn.size()),
-                                      "predicted_vs_measured",
-                                      figures.system,
-                                      fmt::format("{} rows, cluster {}.{}", points.rows.size(), figures.cluster, why),
-                                      false,
-                                      {points}});
+    charts.push_back(pairs_chart(fmt::format("system_{}", drawn.size()), figures.system,
+                                 fmt::format("{} rows, cluster {}.{}", points.size(), figures.cluster, why), points));
   }
-  return section;
+  return charts_section("system", "are outside the model", std::move(charts));
 }
 
 }  // namespace
 
 std::string judgement_summary(const Judgement& judgement) {
   const BandFigures& overall = judgement.overall;
-  std::string text = fmt::format("{} measured collectives of {} systems predicted", overall.rows, overall.systems);
+  std::string text = fmt::format("{} measured collectives of {} systems predicted", overall.rows, overall.groups);
   if (overall.from_1mib().rows > 0) {
     text += fmt::format(
         ": from 1 MiB up, the median error is {} %, and 95 of 100 errors are at most {} %, with the same weight for "
@@ -136,29 +90,15 @@ std::string judgement_summary(const Judgement& judgement) {
 }
 
 Document judgement_document(const Judgement& judgement, Medium medium) {
-  const Paragraph summary{judgement_summary(judgement), Paragraph::Role::summary};
-  const Paragraph legend{kLegend, Paragraph::Role::caption};
-  Section systems{"Each system", {systems_sheet(judgement)}};
-  systems.style = Section::Heading::page_only;
-  Section overall{"Over all systems in the model", {overall_sheet(judgement)}, "every system weighing the same"};
-  overall.style = Section::Heading::as_it_is;
-  Document document;
-  if (medium == Medium::terminal) {
-    document.blocks = {std::move(systems), std::move(overall), Section{"", {legend}}, Section{"", {summary}}};
-    return document;
-  }
-  document.title = "Collectives: predicted against measured";
-  document.origin = fmt::format("{}, map {}, shardsim {}", judgement.measurements, judgement.map, version());
-  document.blocks = {summary, std::move(overall), legend, charts_section(judgement), std::move(systems)};
-  return document;
-}
-
-std::string judgement_text(const Judgement& judgement, int width, bool colour) {
-  return document_text(judgement_document(judgement, Medium::terminal), width, colour);
-}
-
-std::string judgement_html(const Judgement& judgement) {
-  return page_html(judgement_document(judgement, Medium::page));
+  JudgementPage page;
+  page.title = "Collectives: predicted against measured";
+  page.origin = fmt::format("{}, map {}, shardsim {}", judgement.measurements, judgement.map, version());
+  page.summary = judgement_summary(judgement);
+  page.legend = figures_legend(kCollectiveFigures);
+  page.parts = {"Each system", {systems_sheet(judgement)}};
+  page.overall = {"Over all systems in the model", {overall_sheet(judgement)}, "every system weighing the same"};
+  if (medium == Medium::page) page.charts = charts_of(judgement);
+  return document_of(std::move(page), medium);
 }
 
 }  // namespace shardsim

@@ -2,10 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "accuracy/measurements/figures_json.h"
 #include "accuracy/measurements/judgement.h"
 #include "base/csv.h"
 #include "base/files.h"
+#include "base/judgement/figures.h"
 
 namespace shardsim {
 namespace {
@@ -27,7 +27,7 @@ void add_figures(Json& object, const BandFigures& figures, const Json& before_ba
 }
 
 Json overall_json(const BandFigures& figures, int out_of_model_rows) {
-  Json object = {{"rows", figures.rows}, {"systems", figures.systems}};
+  Json object = {{"rows", figures.rows}, {"systems", figures.groups}};
   add_figures(object, figures, {{"out_of_model_rows", out_of_model_rows}});
   return object;
 }
@@ -35,7 +35,7 @@ Json overall_json(const BandFigures& figures, int out_of_model_rows) {
 Json collectives_json(const Judgement& judgement) {
   Json list = Json::array();
   for (const auto& [kind, figures] : judgement.by_kind) {
-    list.push_back({{"collective", collective_kind_name(kind)}, {"rows", figures.rows}, {"systems", figures.systems}});
+    list.push_back({{"collective", collective_kind_name(kind)}, {"rows", figures.rows}, {"systems", figures.groups}});
     add_figures(list.back(), figures);
   }
   return list;
@@ -80,11 +80,10 @@ std::string predictions_csv(const Judgement& judgement) {
       "algorithm,protocol,bottleneck,network,out_of_model\n";
   for (const JudgedRow& row : judgement.rows) {
     const MeasuredRow& m = row.measured;
-    csv += fmt::format("{},{},{},{},{},{},{},{},{:.6g},{:.6g},{:.2f},{},{},{},{},{}\n", csv_cell(m.system),
-                       csv_cell(m.setting), collective_kind_name(m.kind), m.nodes, m.gpus_per_node, m.groups_at_once,
-                       *m.bytes, m.calls, m.time->us(), row.predicted().us(), row.error_pct(), row.prediction.algorithm,
-                       row.prediction.protocol, csv_cell(row.prediction.bottleneck), row.network,
-                       csv_cell(row.out_of_model));
+    csv += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_cell(m.system), csv_cell(m.setting),
+                       collective_kind_name(m.kind), m.nodes, m.gpus_per_node, m.groups_at_once, *m.bytes, m.calls,
+                       csv_cells(row.pair()), row.prediction.algorithm, row.prediction.protocol,
+                       csv_cell(row.prediction.bottleneck), row.network, csv_cell(row.out_of_model));
   }
   return csv;
 }

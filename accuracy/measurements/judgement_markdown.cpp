@@ -55,7 +55,7 @@ void add_row(Sheet& sheet, std::vector<std::string> cells, const BandFigures& fi
 Sheet overall_sheet_of_bounds(const Judgement& judgement) {
   Sheet sheet = figures_sheet({"over all systems", "systems"}, "bound %");
   const auto add = [&](std::string_view name, const BandFigures& figures, std::optional<double> bound) {
-    add_row(sheet, {std::string(name), std::to_string(figures.systems)}, figures,
+    add_row(sheet, {std::string(name), std::to_string(figures.groups)}, figures,
             bound_text(bound, figures.from_1mib().median_abs_pct));
   };
   for (const auto& [kind, figures] : judgement.by_kind) add(collective_kind_name(kind), figures, std::nullopt);
@@ -120,12 +120,10 @@ double bound_of(CollectiveKind kind) {
 
 ErrorFigures figures_of(const CalibratedJudgement& calibrated, const CalibratedJudgement::Pair& pair,
                         const SizeBand& band) {
-  std::vector<WeighedError> errors;
-  for (const JudgedRow& row : calibrated.judgement.rows) {
-    const bool is_it = row.measured.system == pair.system && row.measured.kind == pair.kind;
-    if (is_it && band.holds(*row.measured.bytes)) errors.push_back({row.error_pct()});
-  }
-  return error_figures(std::move(errors));
+  std::vector<Pair> of_it;
+  for (const JudgedRow& row : calibrated.judgement.rows)
+    if (row.measured.system == pair.system && row.measured.kind == pair.kind) of_it.push_back(row.pair());
+  return error_figures(of_it, band);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/text.h"
@@ -15,6 +16,9 @@ std::string exact_text(Bandwidth rate);
 std::string exact_text(Flops rate);
 
 // The same as YAML, which has numbers without quotes.
+inline std::string exact_yaml(std::int64_t count) {
+  return std::to_string(count);
+}
 inline std::string exact_yaml(int count) {
   return std::to_string(count);
 }

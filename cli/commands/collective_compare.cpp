@@ -1,17 +1,13 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <filesystem>
-
 #include "accuracy/measurements/judgement.h"
 #include "accuracy/measurements/read/measurements.h"
 #include "base/files.h"
-#include "base/result_folder.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/commands/all.h"
 #include "cli/commands/cluster.h"
+#include "cli/commands/judgement_files.h"
 #include "cli/commands/shared.h"
+#include "study/report/page.h"
 
 namespace shardsim {
 namespace {
@@ -29,47 +25,36 @@ SystemMap system_map(const Arguments& given) {
   return map;
 }
 
-// The tables of accuracy.md, and what is said beside the figures.
-struct Words {
-  std::string markdown, remark;
-};
-
-Judgement judged(const Arguments& given, const Measurements& measurements, Words& words) {
+Judgement judged(const Arguments& given, const Measurements& measurements, JudgementTexts& texts) {
   const SystemMap map = system_map(given);
   const std::string path = given.text("measurements");
   if (given.has("calibrated")) {
     CalibratedJudgement result = calibrated_judgement(measurements.rows, map, shipped_left_out_fits(), path);
-    words = {calibrated_markdown(result), calibration_summary(result) + "\n"};
+    texts.markdown = calibrated_markdown(result);
+    texts.terminal = calibration_summary(result) + "\n";
     return std::move(result.judgement);
   }
   Judgement judgement = judgement_of(measurements.rows, map, shipped_left_out_fits(), path);
-  words.markdown = judgement_markdown(judgement);
+  texts.markdown = judgement_markdown(judgement);
   return judgement;
 }
 
 int compare_collectives(const Arguments& given, const Terminal& terminal) {
-  const std::optional<double> most = tolerance(given);
-  const std::filesystem::path folder =
-      output_folder(given, "compare", std::filesystem::path("out") / "collective_compare");
-  check_results(folder, result_writer(given), {"accuracy.md", "comparison.json", "predictions.csv", "report.html"});
+  const JudgementFolder folder(given, "collective_compare", true);
   const RunHints said = measurement_hints(given);
   const Measurements measurements = read_measurements(given.text("measurements"), said);
   require_used_hints(said, measurements.rows);
-  Words words;
-  const Judgement judgement = judged(given, measurements, words);
+  JudgementTexts texts;
+  const Judgement judgement = judged(given, measurements, texts);
   print_notes(measurements);
   for (const std::string& note : judgement.notes) print_note(note);
-  const std::string json = judgement_json(judgement);
-  const int code = tolerance_verdict(judgement.judged_pct(), most);
-  write_folder(folder, result_writer(given), [&](const std::filesystem::path& hidden) {
-    write_file(hidden / "comparison.json", json);
-    write_file(hidden / "predictions.csv", predictions_csv(judgement));
-    write_file(hidden / "report.html", judgement_html(judgement));
-    write_file(hidden / "accuracy.md", words.markdown);
-  });
-  print_result(given.has("json") ? json : judgement_text(judgement, terminal.width, terminal.colour) + words.remark);
-  if (!given.has("json")) say(fmt::format("wrote {}", folder.string()));
-  return code;
+  texts.json = judgement_json(judgement);
+  texts.csv = predictions_csv(judgement);
+  texts.page = page_html(judgement_document(judgement, Medium::page));
+  texts.terminal =
+      document_text(judgement_document(judgement, Medium::terminal), terminal.width, terminal.colour) + texts.terminal;
+  texts.median_abs_error_pct = judgement.judged_pct();
+  return folder.deliver(texts);
 }
 
 }  // namespace

@@ -1,18 +1,19 @@
-#include <fmt/format.h>
-
 #include <filesystem>
+#include <optional>
 
+#include "accuracy/measurements/calls/call_judgement.h"
+#include "accuracy/measurements/calls/family_fit.h"
 #include "accuracy/measurements/calls/measured_calls.h"
 #include "accuracy/measurements/kernels/kernel_judgement.h"
 #include "base/files.h"
-#include "base/result_folder.h"
 #include "base/text.h"
 #include "cli/commands/all.h"
 #include "cli/commands/cluster.h"
-#include "cli/commands/compute_calls.h"
+#include "cli/commands/judgement_files.h"
 #include "cli/commands/shared.h"
 #include "models/compute/gpus/kernel_family.h"
 #include "study/report/page.h"
+#include "study/scenario/scenario.h"
 
 namespace shardsim {
 namespace {
@@ -42,31 +43,105 @@ KernelQuestion kernel_question(const Arguments& given) {
   return question;
 }
 
+// Fused calls: lookups and updates of many tables, by the software that people run.
+
+constexpr const char* kCallKernels = "fbgemm";
+
+std::optional<Workload> call_workload(const Arguments& given) {
+  if (!given.has("workload")) return std::nullopt;
+  return read_workload(load_named(given.text("workload"), "workloads", "", Arguments::place("workload")), "");
+}
+
+GpuSpec call_gpu(const Arguments& given) {
+  if (!given.has("cluster")) return {};
+  return asked_cluster(given.text("cluster"), Arguments::place("cluster"), given).spec().gpu;
+}
+
+Tree call_model(const Arguments& given) {
+  Tree options = named_map(given.text("compute-model"));
+  if (given.text("compute-model") != "gpu_kernels") {
+    given.refuse_beside("compute-model", {"kernels"});
+    return options;
+  }
+  const std::string file = given.text("gpus");
+  if (!file.empty()) options.fields.emplace_back("file", text_tree(file));
+  options.fields.emplace_back("kernels", text_tree(given.has("kernels") ? given.text("kernels") : kCallKernels));
+  return options;
+}
+
+// The files of --measurements, each with its rows' work.
+std::vector<MeasuredCalls> fitted_files(const Arguments& given) {
+  const std::optional<Workload> workload = call_workload(given);
+  std::vector<MeasuredCalls> files;
+  if (!given.has("measurements"))
+    throw input_error(Arguments::place("measurements"), "there is nothing to fit to", "Name at least one file");
+  for (const std::string& path : given.values("measurements")) {
+    if (!is_call_file(path))
+      throw input_error({path}, "the file has no fused calls", "Give tables or labels of fused lookups and updates");
+    files.push_back(read_measured_calls(path, {workload ? &*workload : nullptr, call_gpu(given)}));
+  }
+  return files;
+}
+
+int fit_kernels(const Arguments& given, const Terminal&) {
+  const KernelFamily start = shipped_kernel_family(given.text("kernels"), Arguments::place("kernels"));
+  const GpuTable gpus = shipped_gpu_table();
+  const GpuConstants* const gpu = gpus.find(start.gpu);
+  if (gpu == nullptr)
+    throw input_error(Arguments::place("kernels"), "there are no constants of the GPU " + excerpt(start.gpu),
+                      known_names_hint(start.gpu, gpus.names()));
+  const std::vector<MeasuredCalls> files = fitted_files(given);
+  deliver(family_text(fitted_family(start, files, *gpu), files), given);
+  return 0;
+}
+
+int compare_calls(const Arguments& given, const Terminal& terminal) {
+  given.refuse_beside("workload", {"map"});
+  const JudgementFolder folder(given, "compute_compare", false);
+  const std::optional<Workload> workload = call_workload(given);
+  const MeasuredCalls measured =
+      read_measured_calls(given.text("measurements"), {workload ? &*workload : nullptr, call_gpu(given)});
+  const CallJudgement judgement = judge_calls(measured, call_model(given));
+  return folder.deliver({call_judgement_json(judgement), call_predictions_csv(judgement),
+                         page_html(call_document(judgement, Medium::page)),
+                         document_text(call_document(judgement, Medium::terminal), terminal.width, terminal.colour), "",
+                         judgement.judging.median_abs_pct});
+}
+
 int compare_kernels(const Arguments& given, const Terminal& terminal) {
   if (is_call_file(given.text("measurements"))) return compare_calls(given, terminal);
   for (const char* const option : {"workload", "kernels"})
     if (given.has(option))
       throw input_error(Arguments::place(option), "the option is of fused calls, and this table is of single kernels",
                         "Leave it out");
-  const std::optional<double> most = tolerance(given);
-  const std::filesystem::path folder =
-      output_folder(given, "compare", std::filesystem::path("out") / "compute_compare");
+  const JudgementFolder folder(given, "compute_compare", true);
   const std::string path = given.text("measurements");
-  check_results(folder, result_writer(given), {"accuracy.md", "comparison.json", "predictions.csv", "report.html"});
-  KernelJudgement judgement = judge_kernels(read_kernel_rows(path), kernel_map(given), kernel_question(given), path);
-  const std::string json = kernel_judgement_json(judgement);
-  const int code = tolerance_verdict(judgement.predicted.all().median_abs_pct, most);
-  write_folder(folder, result_writer(given), [&](const std::filesystem::path& hidden) {
-    write_file(hidden / "comparison.json", json);
-    write_file(hidden / "predictions.csv", kernel_predictions_csv(judgement));
-    write_file(hidden / "report.html", page_html(kernel_document(judgement, Medium::page)));
-    write_file(hidden / "accuracy.md", kernel_markdown(judgement));
-  });
-  print_result(given.has("json")
-                   ? json
-                   : document_text(kernel_document(judgement, Medium::terminal), terminal.width, terminal.colour));
-  if (!given.has("json")) say(fmt::format("wrote {}", folder.string()));
-  return code;
+  const KernelJudgement judgement =
+      judge_kernels(read_kernel_rows(path), kernel_map(given), kernel_question(given), path);
+  return folder.deliver({kernel_judgement_json(judgement), kernel_predictions_csv(judgement),
+                         page_html(kernel_document(judgement, Medium::page)),
+                         document_text(kernel_document(judgement, Medium::terminal), terminal.width, terminal.colour),
+                         kernel_markdown(judgement), judgement.predicted.all().median_abs_pct});
+}
+
+Command compute_fit_command() {
+  return {
+      .name = "shardsim compute fit",
+      .summary = "fit the constants of kernels by table to measured lookups and updates, by the rows that do not judge",
+      .options =
+          std::vector<Option>{
+              {"measurements", 0, "FILE",
+               "A file of fused calls (docs/formats/measurements.md); may be given several times.", "",
+               Option::Times::any},
+              {"kernels", 0, "NAME", "The kernels whose constants are fitted, from those that are shipped.", "",
+               Option::Times::once, table_kernel_names()},
+              {"workload", 0, "NAME|FILE", "The workload whose tables the rows name."},
+              {"cluster", 0, "NAME|FILE", "A cluster of the GPU of rows that do not name theirs."}} +
+          needing("cluster", {cluster_set_option()}) + std::vector<Option>{output_file_option(), force_option()},
+      .examples = {"shardsim compute fit --kernels fbgemm --workload metasyn_856 --measurements "
+                   "scenarios/measurements/fbgemm/shards_h100.csv --measurements "
+                   "scenarios/measurements/fbgemm/grid_h100.csv -o out/fbgemm.yaml"},
+      .run = fit_kernels};
 }
 
 Command compute_compare_command() {

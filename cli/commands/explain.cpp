@@ -89,6 +89,16 @@ torchrec::PlannerOptions options_of(const Case& item) {
   return torchrec::read_planner_options(reader);
 }
 
+// Knows of nothing but Ctrl-C.
+class InterruptedHost : public PlannerHost {
+ public:
+  explicit InterruptedHost(const PlanWatch& watch) : watch_(watch) {}
+  void stop_if_asked() const override { throw_if_interrupted(watch_.interrupted); }
+
+ private:
+  const PlanWatch& watch_;
+};
+
 // The plan that the planner of the case chose, with its own figures.
 PlanToExplain chosen_by_torchrec(const Case& item, torchrec::PlannerOptions options, std::uint64_t seed,
                                  const PlanWatch& watch) {
@@ -96,10 +106,11 @@ PlanToExplain chosen_by_torchrec(const Case& item, torchrec::PlannerOptions opti
   PlanToExplain explained;
   if (options.simulated) explained.notes.emplace_back("Objective 'estimated' is shown; 'shardsim plan' simulates.");
   options.simulated = false;
-  PlannerContext context{*memory, seed, {}, {}, {}, [&] { throw_if_interrupted(watch.interrupted); }};
-  if (!item.constraints.by_table.empty()) context.constraints = &item.constraints;
+  const InterruptedHost host(watch);
+  const PlannerContext context{*memory, seed, host, item.constraints.by_table.empty() ? nullptr : &item.constraints};
   torchrec::Choice choice = torchrec::choose_plan(options, item.workload, cluster_of(item), context);
   explained.settings = std::move(choice.request.settings);
+  explained.settings.check_stop = {};  // which asks the host
   explained.run = std::move(choice.run);
   return explained;
 }

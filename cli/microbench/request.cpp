@@ -97,6 +97,89 @@ std::string device_help() {
   return text;
 }
 
+std::vector<Option> output_options() {
+  return {
+      {"device", 0, "NAME", device_help(), "", Option::Times::once},
+      {"output", 'o', "FILE",
+       "Write the measurements to this file, whose name ends in one of " + join(measured_endings()) +
+           ". Until all are there, they are kept in FILE.journal: after an interruption the same command continues.",
+       "", Option::Times::once},
+      {"csv", 0, "FILE",
+       "Also write the CSV table that the compute model `measured` and `shardsim cluster calibrate` read."},
+      {"collectives", 0, "",
+       "Measure all-reduce and all-to-all instead, over the ranks that a launcher started (torchrun, Open MPI, "
+       "Slurm). -o FILE.txt then gets the layout of nccl-tests, which `shardsim collective compare` and `shardsim "
+       "cluster calibrate` read."}};
+}
+
+std::vector<Option> rendezvous_options() {
+  return {{"port", 0, "N", "With --collectives: the port on which rank 0 listens; it must be the same on every rank."},
+          {"secret-file", 0, "FILE",
+           "With --collectives: a file with the secret that all ranks share, instead of the environment variable "
+           "SHARDSIM_SECRET."},
+          {"join-limit", 0, "SECONDS",
+           "With --collectives: the time that ranks wait for each other at the start, in seconds.", "120"}};
+}
+
+Option untimed_option() {
+  return {"untimed", 0, "",
+          "With --collectives on GPUs: make every call once, time nothing and write nothing. The program starts itself "
+          "with this option first, to read from NCCL's log which algorithm, protocol and channels it chooses."};
+}
+
+Option shards_option() {
+  return {"shards", 0, "FILE",
+          "Measure the shards of this file instead, forward and backward; `shardsim cost-model sample` writes such "
+          "files. -o FILE.json gets the shards with their times."};
+}
+
+std::vector<Option> shard_passes_options() {
+  return {{"visits", 0, "N",
+           "With --shards: the number of passes over all shards. The shortest time of a shard is kept.", "3"},
+          {"repetitions", 0, "N",
+           "With --shards: the number of calls that are measured each time a shard's turn comes.", "4"},
+          {"warmup", 0, "N", "With --shards: the number of calls before these, which are not counted.", "2"},
+          {"seconds", 0, "N",
+           "With --shards: stop measuring a shard after this number of seconds, even with fewer calls than asked for, "
+           "and go on with the next one.",
+           "3"}};
+}
+
+std::vector<Option> sweep_options() {
+  return {
+      {"warm", 0, "",
+       "Measure with warm caches: every call finds what the one before it left there. Without this option calls use "
+       "copies of their memory in turn, or the caches are flushed between them; the measurements say which."},
+      {"quick", 0, "", "Measure a few dozen small points instead of the whole sweep, in one to three minutes."},
+      {"grid", 0, "SIZE",
+       "Measure a grid of points that describes a GPU instead of the sweep: full, small (to try the program) or "
+       "probe (a few points, to be run under a profiler)."},
+      {"rounds", 0, "N", "The number of passes over all points. A time is the median of the calls of all passes.", "1"},
+      {"budget", 0, "SECONDS",
+       "Begin no further point after this number of seconds of this call. The points that are left out are named "
+       "at the end."},
+      {"threads", 0, "N",
+       "The number of CPU threads: at most 4 for each processor of this machine, or 64 if that is more. Without "
+       "this option it is the number of processors."},
+      {"seed", 0, "N", "The random seed of the indices and of the order of the sweep.", "1"},
+      {"drift", 0, "P%",
+       "The largest change of the machine's own limits, such as its copy rate, during the sweep. Rows of a sweep "
+       "with a larger change get quality C and are not used for fits.",
+       "3%"},
+      {"force", 0, "",
+       "Replace existing files even if something else wrote them, they were changed since this program wrote them, "
+       "or they hold times of shards."},
+      {"quiet", 'q', "", "Do not print the progress."}};
+}
+
+void check_csv(const std::string& csv, bool force) {
+  if (csv.empty()) return;
+  if (ending(csv) != ".csv")
+    throw input_error(Arguments::place("csv"), excerpt(csv) + " does not end in .csv",
+                      "Choose a name that ends in .csv");
+  check_output(csv, force, measured_endings());
+}
+
 }  // namespace
 
 Request request_of(const Arguments& given) {
@@ -114,12 +197,7 @@ Request request_of(const Arguments& given) {
   if (request.collectives) endings = {".txt"};
   if (!request.shards.empty()) endings = {".json"};
   check_output(request.output, given.has("force"), endings);
-  if (!request.csv.empty()) {
-    if (ending(request.csv) != ".csv")
-      throw input_error(Arguments::place("csv"), excerpt(request.csv) + " does not end in .csv",
-                        "Choose a name that ends in .csv");
-    check_output(request.csv, given.has("force"), measured_endings());
-  }
+  check_csv(request.csv, given.has("force"));
   request.threads = static_cast<int>(given.count("threads", 1, most_threads()).value_or(0));
   if (const auto port = given.count("port", 1, 65535)) request.port = static_cast<int>(*port);
   request.secret_file = given.text("secret-file");
@@ -139,77 +217,8 @@ Request request_of(const Arguments& given) {
 }
 
 std::vector<Option> microbench_options() {
-  return std::vector<Option>{
-             {"device", 0, "NAME", device_help(), "", Option::Times::once},
-             {"output", 'o', "FILE",
-              "Write the measurements to this file, whose name ends in one of " + join(measured_endings()) +
-                  ". Until all are there, they are kept in FILE.journal: after an interruption the same command "
-                  "continues.",
-              "", Option::Times::once},
-             {"csv", 0, "FILE",
-              "Also write the CSV table that the compute model `measured` and `shardsim cluster calibrate` read."},
-             {"collectives", 0, "",
-              "Measure all-reduce and all-to-all instead, over the ranks that a launcher started (torchrun, Open MPI, "
-              "Slurm). -o FILE.txt then gets the layout of nccl-tests, which `shardsim collective compare` and "
-              "`shardsim "
-              "cluster calibrate` read."}} +
-         needing(
-             "collectives",
-             {{"port", 0, "N",
-               "With --collectives: the port on which rank 0 listens; it must be the same on every rank."},
-              {"secret-file", 0, "FILE",
-               "With --collectives: a file with the secret that all ranks share, instead of the environment variable "
-               "SHARDSIM_SECRET."},
-              {"join-limit", 0, "SECONDS",
-               "With --collectives: the time that ranks wait for each other at the start, in seconds.", "120"}}) +
-         std::vector<Option>{
-             {"untimed", 0, "",
-              "With --collectives on GPUs: make every call once, time nothing and write nothing. The program starts "
-              "itself "
-              "with this option first, to read from NCCL's log which algorithm, protocol and channels it chooses."},
-             {"shards", 0, "FILE",
-              "Measure the shards of this file instead, forward and backward; `shardsim cost-model sample` writes such "
-              "files. -o FILE.json gets the shards with their times."}} +
-         needing("shards",
-                 {{"visits", 0, "N",
-                   "With --shards: the number of passes over all shards. The shortest time of a shard is kept.", "3"},
-                  {"repetitions", 0, "N",
-                   "With --shards: the number of calls that are measured each time a shard's turn comes.", "4"},
-                  {"warmup", 0, "N", "With --shards: the number of calls before these, which are not counted.", "2"},
-                  {"seconds", 0, "N",
-                   "With --shards: stop measuring a shard after this number of seconds, even with fewer calls than "
-                   "asked for, "
-                   "and go on with the next one.",
-                   "3"}}) +
-         std::vector<Option>{
-             {"warm", 0, "",
-              "Measure with warm caches: every call finds what the one before it left there. Without this option calls "
-              "use copies of their memory in turn, or the caches are flushed between them; the measurements say "
-              "which."},
-             {"quick", 0, "", "Measure a few dozen small points instead of the whole sweep, in one to three minutes."},
-             {"grid", 0, "SIZE",
-              "Measure a grid of points that describes a GPU instead of the sweep: full, small (to try the program) or "
-              "probe (a few points, to be run under a profiler)."},
-             {"rounds", 0, "N",
-              "The number of passes over all points. A time is the median of the calls of all passes.", "1"},
-             {"budget", 0, "SECONDS",
-              "Begin no further point after this number of seconds of this call. The points that are left out are "
-              "named at the end."},
-             {"threads", 0, "N",
-              "The number of CPU threads: at most 4 for each processor of this machine, or 64 if that is more. Without "
-              "this "
-              "option it is the number of processors."},
-             {"seed", 0, "N", "The random seed of the indices and of the order of the sweep.", "1"},
-             {"drift", 0, "P%",
-              "The largest change of the machine's own limits, such as its copy rate, during the sweep. Rows of a "
-              "sweep "
-              "with a larger change get quality C and are not used for fits.",
-              "3%"},
-             {"force", 0, "",
-              "Replace existing files even if something else wrote them, they were changed since this program wrote "
-              "them, "
-              "or they hold times of shards."},
-             {"quiet", 'q', "", "Do not print the progress."}};
+  return output_options() + needing("collectives", rendezvous_options()) + std::vector<Option>{untimed_option()} +
+         std::vector<Option>{shards_option()} + needing("shards", shard_passes_options()) + sweep_options();
 }
 
 }  // namespace shardsim

@@ -53,7 +53,7 @@ std::vector<int> read_attended(MapReader& reader, double length, const std::vect
   std::vector<int> attended;
   std::set<int> seen;
   for (const Tree& item : reader.list("tables", Bounds::from(1))) {
-    const std::string name = text_leaf(kLabelRule)(item);
+    const std::string name = label_leaf()(item);
     const auto found = sequences.find(name);
     if (found == sequences.end())
       throw input_error(item.place, fmt::format("there is no sequence table '{}'", name),
@@ -70,46 +70,63 @@ std::vector<int> read_attended(MapReader& reader, double length, const std::vect
   return attended;
 }
 
-void read_attention(MapReader& reader, DenseLayer& layer, const std::vector<Table>& tables) {
+void attention_keys(Fields& map, DenseLayer& layer, const std::vector<Table>& tables) {
   Attention attention;
-  const Bounds columns = Bounds::from(1).to(kMostHeadColumns);
-  attention.heads = reader.count("heads", columns);
-  attention.head_dim = reader.count("head_dim", columns);
-  attention.length = reader.real("length", Bounds::above(0).to(kMostItems));
-  attention.causal = reader.flag("causal", true);
-  attention.tables = read_attended(reader, attention.length, tables);
+  const LeafReader<std::int64_t> columns = count_leaf(Bounds::from(1).to(kMostHeadColumns));
+  map.usual("req").need_if(true, "heads", attention.heads, columns, "of attention");
+  map.usual("req").need_if(true, "head_dim", attention.head_dim, columns, "of attention: columns of a head");
+  map.usual("req").need_if(
+      true, "length", attention.length, real_leaf(Bounds::above(0).to(kMostItems)),
+      "of attention: the items of a sample. It is a mean: pairs are counted with the mean of the squares, by the "
+      "[lengths](#lengths-of-bags) of the sequences of `tables`; what `length` has beyond theirs is the same in every "
+      "sample");
+  map.take("causal", attention.causal, "of attention: to items up to the own one, half of the pairs");
+  map.usual("the likely ones")
+      .custom("tables", list_shape(leaf_shape(label_leaf()), Bounds::from(1)),
+              "of attention: whose items they are. Without this key all sequence tables if these have at most `length` "
+              "items a sample, else the only one that has as many, else none");
+  if (!map.reading()) return;
+  attention.tables = read_attended(map.reader(), attention.length, tables);
   layer.in = layer.out = attention.heads * attention.head_dim;
   layer.weights = false;
   layer.attention = attention;
 }
 
-DenseLayer read_layer(MapReader reader, const std::vector<Table>& tables) {
-  DenseLayer layer;
-  layer.name = read_label(reader, "name");
-  if (reader.choice("kind", {"product", "attention"}, "product") == "attention") {
-    read_attention(reader, layer, tables);
-  } else {
-    layer.in = reader.count("in");
-    layer.out = reader.count("out");
+void layer_keys(Fields& map, DenseLayer& layer, const std::vector<Table>& tables) {
+  std::string kind = "product", per = "sample";
+  std::optional<double> elementwise;
+  map.need("name", layer.name, label_leaf(),
+           "layers whose names begin with `bottom` run before the embeddings are there");
+  map.choose("kind", kind, {"product", "attention"},
+             "attention takes 4 head_dim FLOP per head and pair of the `length` items of a sample forward, 2.5 times "
+             "that backward, and has no parameters");
+  if (map.where(kind == "product")) {
+    map.usual("req").need_if(true, "in", layer.in, from_one_leaf(), "of a product: columns that it reads");
+    map.usual("req").need_if(true, "out", layer.out, from_one_leaf(), "of a product: columns that it writes");
   }
-  if (reader.has("elementwise")) layer.elementwise = read_positive(reader, "elementwise");
-  layer.repeat = reader.count("repeat", 1);
-  layer.per_item = reader.choice("per", {"sample", "item"}, "sample") == "item";
-  reader.finish();
-  return layer;
+  if (map.where(kind == "attention")) attention_keys(map, layer, tables);
+  map.usual("bias and activation")
+      .take("elementwise", layer.elementwise, above_zero_leaf(),
+            "with [software](scenario.md#software): the element-wise operations after the layer, as the number of "
+            "tensors of `out` columns that they read and write forward (a norm or gating: 2); 1.5 times as many "
+            "backward");
+  map.take("repeat", layer.repeat, from_one_leaf(), "so many equal layers");
+  map.choose("per", per, {"sample", "item"},
+             "whether the layer works on samples, or on the items of all sequence tables");
+  layer.per_item = per == "item";
 }
 
-std::vector<DenseLayer> read_layers(MapReader& reader, const std::vector<Table>& tables) {
-  std::vector<DenseLayer> layers;
+void layers_key(Fields& map, DensePart& dense, const std::vector<Table>& tables) {
   std::size_t attended = 0;
-  for (const Tree& item : reader.list("layers")) {
-    layers.push_back(read_layer({item, fmt::format("{}.layers.{}", reader.path(), layers.size())}, tables));
-    attended += layers.back().attention ? layers.back().attention->tables.size() : 0;
-    if (attended > kMostTableWeight)
-      throw input_error(item.place, fmt::format("layers attend to {} tables in all", attended),
-                        "Write equal layers as one, with 'repeat'");
-  }
-  return layers;
+  map.usual("-").list("layers", dense.layers, Bounds::from(0),
+                      "matrix products with 2 in out FLOP forward per sample or item, twice that backward",
+                      [&](Fields& inside, DenseLayer& layer) {
+                        layer_keys(inside, layer, tables);
+                        attended += layer.attention ? layer.attention->tables.size() : 0;
+                        inside.refuse_if(attended > kMostTableWeight, "",
+                                         fmt::format("layers attend to {} tables in all", attended),
+                                         "Write equal layers as one, with 'repeat'");
+                      });
 }
 
 // Weights and bias in fp32.
@@ -125,53 +142,50 @@ Bytes parameters_of(const std::vector<DenseLayer>& layers, const Place& place) {
   return {static_cast<std::int64_t>(bytes)};
 }
 
-MeasuredRest::Part read_part(MapReader& split, std::string_view key) {
-  split.required(key);
-  MapReader reader = split.map(key);
-  MeasuredRest::Part part{reader.time("time"), reader.text("reason")};
-  reader.finish();
-  return part;
+void split_keys(Fields& map, MeasuredRest& measured) {
+  const auto part = [&](const char* key, MeasuredRest::Part& held, const char* help) {
+    map.need_map(key, help, [&](Fields& inside) {
+      inside.need("time", held.time, "its part of `rest`");
+      inside.need("reason", held.reason, text_leaf(), "why so much");
+    });
+  };
+  part("id_exchange", measured.id_exchange, "an allowance: the exchange itself is simulated");
+  part("lookup", measured.lookup, "lookups, whatever the plan");
+  part("dense_forward", measured.dense_forward, "the forward pass of the dense part");
+  part("dense_backward", measured.dense_backward, "its backward pass");
+  part("update", measured.update, "updates, whatever the plan");
 }
 
-MeasuredRest read_measured(MapReader reader) {
-  MeasuredRest measured;
-  measured.rest = reader.time("rest");
-  measured.fitted = reader.is_fitted("rest");
-  reader.required("split");
-  MapReader split = reader.map("split");
-  measured.id_exchange = read_part(split, "id_exchange");
-  measured.lookup = read_part(split, "lookup");
-  measured.dense_forward = read_part(split, "dense_forward");
-  measured.dense_backward = read_part(split, "dense_backward");
-  measured.update = read_part(split, "update");
-  split.finish();
-  reader.finish();
+void measured_keys(Fields& map, MeasuredRest& measured) {
+  map.need("rest", measured.rest, "the measured time of everything but the collectives that are simulated");
+  if (map.reading()) measured.fitted = map.reader().is_fitted("rest");
+  map.need_map("split", "how it is divided. The five parts must add up to `rest` within 1 ns",
+               [&](Fields& inside) { split_keys(inside, measured); });
   const Seconds sum = measured.id_exchange.time + measured.lookup.time + measured.dense_forward.time +
                       measured.dense_backward.time + measured.update.time;
   // A whole nanosecond is allowed, so its own rounding is too.
-  if (!(std::abs((sum - measured.rest).value) <= kSplitTolerance * (1 + 1e-6)))
-    throw input_error(reader.place_of("split"),
-                      fmt::format("the parts add up to {} ms, rest is {} ms", sum.ms(), measured.rest.ms()),
-                      "The five parts must add up to rest within 1 ns");
-  return measured;
+  map.refuse_if(!(std::abs((sum - measured.rest).value) <= kSplitTolerance * (1 + 1e-6)), "split",
+                fmt::format("the parts add up to {} ms, rest is {} ms", sum.ms(), measured.rest.ms()),
+                "The five parts must add up to rest within 1 ns");
 }
 
-void read_interaction(MapReader reader, DensePart& dense) {
-  dense.interaction = reader.choice("kind", {"none", "dot", "dcn"}, "none");
-  if (dense.interaction == "dcn") {
-    dense.interaction_layers = reader.count("layers");
-    dense.interaction_rank = reader.count("rank");
-  }
-  reader.finish();
+void interaction_keys(Fields& map, DensePart& dense) {
+  map.choose("kind", dense.interaction, {"none", "dot", "dcn"}, "see below");
+  if (!map.where(dense.interaction == "dcn")) return;
+  map.usual("req").need_if(true, "layers", dense.interaction_layers, from_one_leaf(), "of dcn: cross layers");
+  map.usual("req").need_if(true, "rank", dense.interaction_rank, from_one_leaf(),
+                           "of dcn: columns between their products");
 }
 
-DenseAllReduce read_all_reduce(MapReader reader) {
-  DenseAllReduce all_reduce;
-  all_reduce.one_call = reader.choice("calls", {"buckets", "one"}, "buckets") == "one";
-  const std::string dtype = reader.choice("dtype", {"fp32", "fp16", "bf16"}, "fp32");
+void all_reduce_keys(Fields& map, DenseAllReduce& all_reduce) {
+  std::string calls = "buckets", dtype = "fp32";
+  map.choose(
+      "calls", calls, {"buckets", "one"},
+      "`buckets` works as in PyTorch. `one` makes one call after the whole backward pass, together with the full "
+      "gradients of data_parallel tables and in the same type");
+  map.choose("dtype", dtype, {"fp32", "fp16", "bf16"}, "of the gradients on the wire");
+  all_reduce.one_call = calls == "one";
   all_reduce.dtype = dtype == "fp16" ? Dtype::fp16 : dtype == "bf16" ? Dtype::bf16 : Dtype::fp32;
-  reader.finish();
-  return all_reduce;
 }
 
 // The vectors that enter the interaction: that of every feature with one vector per sample (pooled, or a sequence of
@@ -255,30 +269,42 @@ bool is_bottom(const DenseLayer& layer) {
   return layer.name.starts_with("bottom");
 }
 
-DensePart read_dense(MapReader reader, const std::vector<Table>& tables) {
-  DensePart dense;
-  if (reader.has("trace"))
-    throw input_error(reader.place_of("trace"), "a trace can be read in a scenario only",
+void dense_keys(Fields& map, DensePart& dense, const std::vector<Table>& tables) {
+  if (map.reading() && map.reader().has("trace"))
+    throw input_error(map.reader().place_of("trace"), "a trace can be read in a scenario only",
                       "Name this workload in a scenario, or let shardsim import make one of the trace");
-  if (reader.has("measured")) {
-    refuse_beside_measured(reader);
-    dense.measured = read_measured(reader.map("measured"));
-    dense.measured->source = source_of_rest(reader.required("measured"));
-  } else if (reader.has("layers")) {
-    dense.layers = read_layers(reader, tables);
+  if (map.reading() && map.reader().has("measured")) refuse_beside_measured(map.reader());
+  map.known("trace", text_leaf(kNotEmpty).form,
+            "in workloads of a scenario, instead of all else: a profiler's trace of training steps, whose median step "
+            "becomes `measured` ([import.md](../import.md#a-trace-of-training-steps))");
+  layers_key(map, dense, tables);
+  map.map("measured", dense.measured,
+          "the time of an iteration without its collectives, which lookups, dense parts and updates then take whatever "
+          "the plan",
+          [](Fields& inside, MeasuredRest& measured) { measured_keys(inside, measured); });
+  if (map.reading() && dense.measured) dense.measured->source = source_of_rest(map.reader().required("measured"));
+  map.take("input_gradient", dense.input_gradient,
+           "the first layer of `layers` works on embeddings, so the gradient of its input is computed, too; not with "
+           "`measured`");
+  map.choose("precision", dense.precision, {"fp32", "tf32", "fp16", "bf16"},
+             "of the matrix products: the rate in the GPU's `flops` that they run at (compute model `roofline`); not "
+             "with `measured`");
+  map.map("interaction", "how the `bottom` layers and the embeddings are combined, see below; not with `measured`",
+          [&](Fields& inside) { interaction_keys(inside, dense); });
+  if (map.reading()) {
+    MapReader& reader = map.reader();
+    add_interaction(dense, tables, reader.has("interaction") ? reader.place_of("interaction") : reader.tree().place);
   }
-  dense.input_gradient = reader.flag("input_gradient", false);
-  dense.precision = reader.choice("precision", {"fp32", "tf32", "fp16", "bf16"}, "fp32");
-  read_interaction(reader.map("interaction"), dense);
-  add_interaction(dense, tables, reader.has("interaction") ? reader.place_of("interaction") : reader.tree().place);
-  dense.all_reduce = read_all_reduce(reader.map("all_reduce"));
-  if (reader.has("optimizer"))
-    dense.optimizer = reader.choice("optimizer", {"sgd", "adagrad", "adam", "adam_fused", "lamb"});
-  const Bytes counted = parameters_of(dense.layers, reader.tree().place);
-  dense.parameters =
-      reader.get<Bytes>("parameters_bytes", bytes_leaf(Bounds::from(0).to(kMostParameterBytes)), counted);
-  reader.finish();
-  return dense;
+  map.map("all_reduce", "the all-reduce of the gradients of the parameters",
+          [&](Fields& inside) { all_reduce_keys(inside, dense.all_reduce); });
+  map.usual("that of the tables")
+      .choose("optimizer", dense.optimizer, {"sgd", "adagrad", "adam", "adam_fused", "lamb"},
+              "the optimizer of the dense part, where software with `dense_kernels: pytorch` runs it; other software "
+              "takes that of the tables");
+  if (map.reading()) dense.parameters = parameters_of(dense.layers, map.reader().tree().place);
+  map.usual("weights and biases of `layers` in fp32; else 0 B")
+      .take("parameters_bytes", dense.parameters, bytes_leaf(Bounds::from(0).to(kMostParameterBytes)),
+            "parameters that are all-reduced in each iteration, in bytes of fp32");
 }
 
 }  // namespace shardsim

@@ -13,35 +13,45 @@ constexpr double kMostFactorSigma = 5;           // as of log-normal lengths: be
 constexpr std::int64_t kMostBag = 1'000'000;     // ids of a bag that follows from its first id
 constexpr std::size_t kMostLengths = 1'000'000;  // of a histogram
 
-std::vector<LengthSpec::Bin> read_histogram(MapReader& reader) {
-  std::vector<LengthSpec::Bin> lengths;
-  for (const Tree& item : reader.list("lengths", Bounds::from(1).to(kMostLengths))) {
-    MapReader bin(item, fmt::format("{}.lengths.{}", reader.path(), lengths.size()));
-    const std::int64_t length = bin.count("length", Bounds::from(0));
-    lengths.push_back({length, bin.real("share", Bounds::from(0).to(1))});
-    bin.finish();
-  }
-  return lengths;
-}
-
-std::string read_length_file(MapReader& reader, const std::string& folder) {
-  std::string file = read_file_name(reader, "file");
-  if (is_file(std::filesystem::path(folder) / file)) return file;
-  throw input_error(reader.place_of("file"), "there is no file " + excerpt(file),
-                    "Give a path relative to the workload file");
-}
-
-void read_log_normal(MapReader& reader, LengthSpec& spec) {
-  spec.sigma = reader.real("sigma", Bounds::above(0).to(kMostLengthSigma));
-  if (reader.has("most")) spec.most = reader.count("most");
+void require_file(const Fields& map, const std::string& folder, const std::string& file, const Place& place) {
+  if (!map.reading() || is_file(std::filesystem::path(folder) / file)) return;
+  throw input_error(place, "there is no file " + excerpt(file), "Give a path relative to the workload file");
 }
 
 // One bag per sample is what a factor of the sample stretches.
-void check_common(const LengthSpec& spec, const Table& table, const Place& place) {
-  const auto several = [](const Feature& feature) { return feature.num_poolings != 1; };
-  if (!spec.common || std::ranges::none_of(table.features, several)) return;
-  throw input_error(place, "lengths cannot be common if a feature has several bags per sample",
-                    "Write common: false or num_poolings: 1");
+bool has_several_bags(const Table& table) {
+  return std::ranges::any_of(table.features, [](const Feature& feature) { return feature.num_poolings != 1; });
+}
+
+void family_keys(Fields& map, LengthSpec& spec, const std::string& folder) {
+  const auto is = [&](std::string_view family) { return map.where(spec.family == family); };
+  if (is("log_normal")) {
+    map.usual("req").need_if(true, "sigma", spec.sigma, real_leaf(Bounds::above(0).to(kMostLengthSigma)),
+                             "`log_normal`: the standard deviation of the logarithm");
+    std::optional<std::int64_t> most;
+    map.take("most", most, from_one_leaf(), "`log_normal`: the longest bag, above mu");
+    spec.most = most.value_or(0);
+  }
+  if (is("negative_binomial"))
+    map.usual("req").need_if(true, "size", spec.size, real_leaf(Bounds::from(kLeastLengthSize).to(kMostLengthSize)),
+                             "`negative_binomial`: z, for a variance of mu + mu^2 / z");
+  if (is("uniform_int")) {
+    map.usual("req").need_if(true, "low", spec.low, count_leaf(), "`uniform_int`: the shortest bag");
+    map.usual("req").need_if(true, "high", spec.high, count_leaf(), "`uniform_int`: the longest bag");
+  }
+  if (is("histogram")) {
+    require(map, "lengths");
+    map.usual("req").list("lengths", spec.lengths, Bounds::from(1).to(kMostLengths), "`histogram`: the lengths",
+                          [](Fields& bin, LengthSpec::Bin& held) {
+                            bin.need("length", held.length, count_leaf(), "ids of a bag");
+                            bin.need("share", held.share, real_leaf(Bounds::from(0).to(1)), "of the bags");
+                          });
+  }
+  if (is("file")) {
+    require(map, "file");
+    file_key(map, "file", spec.file, "`file`: the name of the file, which must exist");
+    if (map.reading()) require_file(map, folder, spec.file, map.reader().place_of("file"));
+  }
 }
 
 bool has_common_lengths(const Table& table) {
@@ -50,61 +60,50 @@ bool has_common_lengths(const Table& table) {
 
 }  // namespace
 
-LengthSpec read_length_distribution(MapReader reader, const std::string& folder, const Table& table) {
-  LengthSpec spec;
-  spec.family = reader.choice("family", length_families(), "fixed");
-  if (spec.family == "log_normal") read_log_normal(reader, spec);
-  if (spec.family == "negative_binomial")
-    spec.size = reader.real("size", Bounds::from(kLeastLengthSize).to(kMostLengthSize));
-  if (spec.family == "uniform_int") {
-    spec.low = reader.count("low", Bounds::from(0));
-    spec.high = reader.count("high", Bounds::from(0));
-  }
-  if (spec.family == "histogram") spec.lengths = read_histogram(reader);
-  if (spec.family == "file") spec.file = read_length_file(reader, folder);
-  spec.common = reader.flag("common", false);
-  reader.finish();
-  check_common(spec, table, reader.tree().place);
-  if (spec.family == "file") return spec;
-  for (const Feature& feature : table.features) LengthLaw(spec, feature.pooling_factor, reader.tree().place);
-  return spec;
+void length_keys(Fields& map, LengthSpec& spec, const std::string& folder, const Table& table) {
+  map.choose("family", spec.family, length_families(), "see the table below");
+  family_keys(map, spec, folder);
+  map.take("common", spec.common, "samples that are long in one such table are long in all of them");
+  if (!map.reading()) return;
+  const Place& place = map.reader().tree().place;
+  if (spec.common && has_several_bags(table))
+    throw input_error(place, "lengths cannot be common if a feature has several bags per sample",
+                      "Write common: false or num_poolings: 1");
+  if (spec.family == "file") return;
+  for (const Feature& feature : table.features) LengthLaw(spec, feature.pooling_factor, place);
 }
 
-void read_sample_factor(MapReader& reader, Workload& workload) {
+void sample_factor_keys(Fields& map, Workload& workload) {
   const auto common = std::ranges::find_if(workload.tables, has_common_lengths);
-  if (!reader.has("sample_factor")) {
-    if (common == workload.tables.end()) return;
-    throw input_error(common->place,
-                      fmt::format("table '{}' has common lengths, but the workload has no sample_factor", common->name),
-                      "Write sample_factor: {sigma: ...} in the workload, or leave 'common' out");
-  }
-  MapReader inner = reader.map("sample_factor");
-  const SampleFactor factor{inner.real("sigma", Bounds::above(0).to(kMostFactorSigma))};
-  inner.finish();
-  if (common == workload.tables.end())
-    throw input_error(reader.place_of("sample_factor"), "sample_factor has no effect: no table has common lengths",
-                      "Write length_distribution.common: true in the tables whose lengths vary together");
-  workload.sample_factor = factor;
+  map.map("sample_factor", workload.sample_factor,
+          "how much the lengths of a sample vary in all tables together, see [lengths of bags](#lengths-of-bags)",
+          [](Fields& inside, SampleFactor& factor) {
+            inside.need("sigma", factor.sigma, real_leaf(Bounds::above(0).to(kMostFactorSigma)),
+                        "the standard deviation of the logarithm of a sample's factor");
+          });
+  map.refuse_if(workload.sample_factor && common == workload.tables.end(), "sample_factor",
+                "sample_factor has no effect: no table has common lengths",
+                "Write length_distribution.common: true in the tables whose lengths vary together");
+  if (workload.sample_factor || common == workload.tables.end()) return;
+  throw input_error(common->place,
+                    fmt::format("table '{}' has common lengths, but the workload has no sample_factor", common->name),
+                    "Write sample_factor: {sigma: ...} in the workload, or leave 'common' out");
 }
 
-void read_row_order(MapReader& reader, Table& table) {
-  // The law is that of the rows, after any hashing of raw ids: hashed rows are in random order.
-  const std::string order = reader.choice("row_order", {"random", "popularity", "hashed"}, "random");
-  table.row_order = order == "popularity" ? RowOrder::popularity : RowOrder::random;
-}
-
-void read_bag_ids(MapReader& reader, Table& table) {
-  if (reader.choice("bag_ids", {"independent", "first_id"}, "independent") == "independent") return;
-  table.bag_ids = BagIds::first_id;
+void bag_ids_key(Fields& map, Table& table) {
+  map.take("bag_ids", table.bag_ids,
+           "with `first_id`, only the first id of a bag is drawn, and it determines the others: each first id has a "
+           "fixed list, which is drawn uniformly once. `access` then describes the first ids. Requires a pooled table "
+           "with one feature and a whole, fixed `pooling_factor` of at most 10^6");
+  if (!map.reading() || table.bag_ids == BagIds::independent) return;
   const double size = table.features.front().pooling_factor;
   const bool whole = size == static_cast<double>(static_cast<std::int64_t>(std::min(size, 1e15)));
   const bool one = table.kind == TableKind::pooled && table.features.size() == 1 && table.lengths.family == "fixed";
-  if (one && whole && size <= static_cast<double>(kMostBag)) return;
-  throw input_error(
-      reader.place_of("bag_ids"), "the ids of a bag cannot follow from its first id in this table",
-      fmt::format("bag_ids: first_id needs a pooled table with one feature, whose pooling_factor is whole, "
-                  "fixed and at most {}",
-                  kMostBag));
+  map.refuse_if(!one || !whole || size > static_cast<double>(kMostBag), "bag_ids",
+                "the ids of a bag cannot follow from its first id in this table",
+                fmt::format("bag_ids: first_id needs a pooled table with one feature, whose pooling_factor is whole, "
+                            "fixed and at most {}",
+                            kMostBag));
 }
 
 }  // namespace shardsim

@@ -14,79 +14,96 @@ constexpr std::int64_t kMostCopies = 100'000;
 constexpr double kLeastLength = 1e-9;    // ids per sample: below it nothing is ever looked up
 constexpr double kMostCopiedRows = 1e8;  // listed or counted rows of all copies: 800 MB
 
-void refuse(MapReader& reader, std::string_view key, std::string_view why, const std::string& remedy) {
-  if (!reader.has(key)) return;
-  throw input_error(reader.place_of(key), fmt::format("'{}' {}", key, why), remedy);
+// `factor`: the pooling factor of features that state none.
+void feature_keys(Fields& map, Feature& feature, TableKind kind, double factor) {
+  map.need("name", feature.name, label_leaf(), "the feature");
+  if (!map.where(kind == TableKind::pooled)) {
+    for (const char* const key : {"pooling_factor", "num_poolings", "weighted"})
+      map.refuse_if(map.reader().has(key), key, fmt::format("'{}' only features of pooled tables have this key", key),
+                    "A sequence table states its average_length");
+  }
+  feature.pooling_factor = factor;
+  map.usual("that of the table")
+      .take("pooling_factor", feature.pooling_factor, above_zero_leaf(),
+            "only pooled tables: items of a bag, on average");
+  map.take("num_poolings", feature.num_poolings, above_zero_leaf(), "only pooled tables: bags of a sample");
+  map.take("weighted", feature.weighted, "only pooled tables: each item has a weight, which is exchanged with its id");
 }
 
-Feature read_feature(const Tree& item, const std::string& path, const Table& table, double factor) {
+Shape features_shape() {
+  Shape item;
+  Fields map(item);
+  Feature feature;
+  feature_keys(map, feature, TableKind::pooled, 1);
+  item.forms = {{Form::Kind::map}, label_leaf().form};
+  return list_shape(item, Bounds::from(1));
+}
+
+Feature read_feature(const Tree& item, const std::string& path, TableKind kind, double factor) {
   Feature feature{"", factor, 1, false};
   if (item.kind != Tree::Kind::map) {
-    feature.name = text_leaf(kLabelRule)(item);
+    feature.name = label_leaf()(item);
     return feature;
   }
   MapReader reader(item, path);
-  feature.name = read_label(reader, "name");
-  if (table.kind == TableKind::sequence) {
-    for (const char* key : {"pooling_factor", "num_poolings", "weighted"})
-      refuse(reader, key, "only features of pooled tables have this key", "A sequence table states its average_length");
-  }
-  feature.pooling_factor = read_positive(reader, "pooling_factor", factor);
-  feature.num_poolings = read_positive(reader, "num_poolings", 1);
-  feature.weighted = reader.flag("weighted", false);
+  Fields map(reader);
+  feature_keys(map, feature, kind, factor);
   reader.finish();
   return feature;
 }
 
-std::vector<Feature> read_features(MapReader& reader, const Table& table, double factor) {
-  if (!reader.has("features")) return {{table.name, factor, 1, false}};
-  std::vector<Feature> features;
+void read_features(MapReader& reader, Table& table, double factor) {
+  table.features = {{table.name, factor, 1, false}};
+  if (!reader.has("features")) return;
+  table.features.clear();
   std::set<std::string> seen;
   for (const Tree& item : reader.list("features", Bounds::from(1))) {
-    const std::string path = fmt::format("{}.features.{}", reader.path(), features.size());
-    features.push_back(read_feature(item, path, table, factor));
-    if (!seen.insert(features.back().name).second)
-      throw input_error(item.place, fmt::format("feature '{}' is there twice", features.back().name),
+    const std::string path = fmt::format("{}.features.{}", reader.path(), table.features.size());
+    table.features.push_back(read_feature(item, path, table.kind, factor));
+    if (!seen.insert(table.features.back().name).second)
+      throw input_error(item.place, fmt::format("feature '{}' is there twice", table.features.back().name),
                         "Name every feature of a table once");
   }
-  return features;
 }
 
-ObservedAccess::Share read_share(const Tree& item, const std::string& path, std::uint64_t rows) {
-  MapReader reader(item, path);
-  ObservedAccess::Share share;
-  share.rows = static_cast<std::uint64_t>(reader.count("rows"));
-  share.share = reader.get("share", share_leaf(Bounds::above(0).to(1)));
-  reader.finish();
-  if (share.rows > rows)
-    throw input_error(item.place, fmt::format("a share of {} rows, the table has {}", share.rows, rows),
-                      "Give at most the table's rows");
-  if (share.rows == rows && share.share < 1)
-    throw input_error(item.place, fmt::format("{} of {} rows have the share {}", share.rows, rows, share.share),
-                      "The share of all rows together is 1");
-  return share;
+void features_key(Fields& map, Table& table, double factor) {
+  map.usual("[the table's name]")
+      .custom("features", features_shape(),
+              "labels, or maps. A feature that several tables name is one input, as in TorchRec: its ids are copied to "
+              "the GPU once, and exchanged for each of the tables");
+  if (map.reading()) read_features(map.reader(), table, factor);
 }
 
-ObservedAccess read_runtime(MapReader reader, const Table& table) {
-  ObservedAccess observed;
-  observed.average_length = read_positive(reader, "average_length", table.average_length);
-  observed.source = reader.text("source");
-  if (reader.has("shares")) {
-    for (const Tree& item : reader.list("shares")) {
-      const std::string path = fmt::format("{}.shares.{}", reader.path(), observed.shares.size());
-      const ObservedAccess::Share next = read_share(item, path, table.rows);
-      if (!observed.shares.empty()) {
-        const ObservedAccess::Share& last = observed.shares.back();
-        if (next.rows <= last.rows || next.share < last.share)
-          throw input_error(item.place,
-                            fmt::format("the share of {} rows is not above the share of fewer rows", next.rows),
-                            "List the shares by rising number of rows; they must rise, too");
-      }
-      observed.shares.push_back(next);
-    }
-  }
-  reader.finish();
-  return observed;
+// Each share is of more rows, and of no fewer accesses, than the one before it.
+void share_keys(Fields& map, const std::vector<ObservedAccess::Share>& shares, ObservedAccess::Share& share,
+                std::uint64_t table_rows) {
+  std::int64_t rows = 0;
+  map.need("rows", rows, from_one_leaf(), "so many of the most popular rows");
+  map.need("share", share.share, share_leaf(Bounds::above(0).to(1)), "their part of all accesses");
+  share.rows = static_cast<std::uint64_t>(rows);
+  map.refuse_if(share.rows > table_rows, "",
+                fmt::format("a share of {} rows, the table has {}", share.rows, table_rows),
+                "Give at most the table's rows");
+  map.refuse_if(share.rows == table_rows && share.share < 1, "",
+                fmt::format("{} of {} rows have the share {}", share.rows, table_rows, share.share),
+                "The share of all rows together is 1");
+  if (shares.size() < 2) return;
+  const ObservedAccess::Share& last = shares[shares.size() - 2];
+  map.refuse_if(share.rows <= last.rows || share.share < last.share, "",
+                fmt::format("the share of {} rows is not above the share of fewer rows", share.rows),
+                "List the shares by rising number of rows; they must rise, too");
+}
+
+void runtime_keys(Fields& map, ObservedAccess& observed, const Table& table) {
+  if (map.reading()) observed.average_length = table.average_length;
+  map.usual("planned L")
+      .take("average_length", observed.average_length, above_zero_leaf(), "observed items per sample");
+  map.need("source", observed.source, text_leaf(), "where this was observed");
+  map.list(
+      "shares", observed.shares, Bounds::from(0),
+      "the part of all accesses that the given number of most popular rows get; both rise, and shares are in "
+      "(0, 1]",
+      [&](Fields& inside, ObservedAccess::Share& share) { share_keys(inside, observed.shares, share, table.rows); });
 }
 
 // True when each of the table's features states its own pooling factor, so that the table's own would change nothing.
@@ -97,89 +114,145 @@ bool all_state_pooling_factor(MapReader& reader) {
   });
 }
 
-// L as the file gives it; 0 where an absolute law may say it.
-double read_sequence_length(MapReader& reader, Table& table) {
-  refuse(reader, "pooling", "only pooled tables have this key", "Leave it out, or write kind: pooled");
-  refuse(reader, "pooling_factor", "only pooled tables have this key", "A sequence table states its average_length");
-  if (!reader.has("average_length") && !table.access.absolute())
-    throw input_error(
-        table.place, "the table has no average_length",
-        fmt::format("Access family '{}' does not say it: give the mean items per sample", table.access.family));
-  const double length = read_positive(reader, "average_length", 0);
-  table.features = read_features(reader, table, 1);
-  return length;
+void refuse_keys_of_other_kind(Fields& map, const Table& table) {
+  if (!map.reading()) return;
+  if (table.kind == TableKind::sequence) {
+    map.refuse("pooling", "'pooling' only pooled tables have this key", "Leave it out, or write kind: pooled");
+    map.refuse("pooling_factor", "'pooling_factor' only pooled tables have this key",
+               "A sequence table states its average_length");
+    return;
+  }
+  map.refuse("average_length", "'average_length' only sequence tables have this key",
+             "A pooled table states its pooling_factor");
+  map.refuse("index_dedup", "'index_dedup' only sequence tables have this key",
+             "Leave it out: TorchRec exchanges the ids of pooled tables as they are");
+  if (all_state_pooling_factor(map.reader()))
+    map.refuse("pooling_factor", "'pooling_factor' has no effect: each of the table's features states its own",
+               "Leave one of them out: the pooling_factor of the table holds for the features that state none");
 }
 
-double read_pooled_length(MapReader& reader, Table& table) {
-  refuse(reader, "average_length", "only sequence tables have this key", "A pooled table states its pooling_factor");
-  if (all_state_pooling_factor(reader))
-    refuse(reader, "pooling_factor", "has no effect: each of the table's features states its own",
-           "Leave one of them out: the pooling_factor of the table holds for the features that state none");
-  table.pooling = reader.choice("pooling", {"sum", "mean"}, "sum");
-  table.features = read_features(reader, table, read_positive(reader, "pooling_factor", 1));
+// L as the file gives it; 0 where an absolute law may say it.
+double given_length(const Table& table, const std::optional<double>& stated) {
+  if (table.kind == TableKind::sequence) return stated.value_or(0);
   double length = 0;
   for (const Feature& feature : table.features) length += feature.pooling_factor * feature.num_poolings;
   return length;
 }
 
-void read_lengths(MapReader& reader, Table& table) {
-  const bool sequence = table.kind == TableKind::sequence;
-  const double given = sequence ? read_sequence_length(reader, table) : read_pooled_length(reader, table);
+void find_length(const MapReader& reader, Table& table, const std::optional<double>& stated) {
+  const double given = given_length(table, stated);
   table.average_length = AccessDistribution(table.access, table.rows, given, reader.place_of("access")).total();
   if (table.average_length < kLeastLength)
     throw input_error(table.place, fmt::format("table '{}' has {:g} ids per sample", table.name, table.average_length),
                       fmt::format("Give {:g} or more, or leave the table out", kLeastLength));
-  if (!sequence) return;
+  if (table.kind == TableKind::pooled) return;
   for (Feature& feature : table.features)
     feature.pooling_factor = table.average_length / static_cast<double>(table.features.size());
 }
 
-void read_index_dedup(MapReader& reader, Table& table, const TableDefaults& defaults) {
-  if (table.kind == TableKind::pooled) {
-    refuse(reader, "index_dedup", "only sequence tables have this key",
-           "Leave it out: TorchRec exchanges the ids of pooled tables as they are");
-    return;
-  }
-  table.index_dedup = reader.flag("index_dedup", defaults.index_dedup);
+// The law of accesses and the mean length of bags.
+void bag_keys(Fields& map, Table& table, const std::string& folder) {
+  std::optional<double> length;
+  double factor = 1;
+  if (map.reading()) table.access_stated = map.reader().has("access");
+  map.usual("{family: uniform}")
+      .map("access",
+           "how often each row is accessed: [Access distributions](#access-distributions). Learned costs (`cost-model "
+           "sample`, and planners that use a file of costs or a policy) require that it is stated",
+           [&](Fields& inside) {
+             access_keys(inside, table.access, {table.rows, folder, table.row_order == RowOrder::popularity});
+           });
+  refuse_keys_of_other_kind(map, table);
+  map.usual("the sum of p")
+      .take("average_length", length, above_zero_leaf(),
+            "only sequence tables: L, the items per sample over all features. Required if the [access "
+            "distribution](#access-distributions) does not define it");
+  map.refuse_if(table.kind == TableKind::sequence && !length && !table.access.absolute(), "",
+                "the table has no average_length",
+                fmt::format("Access family '{}' does not say it: give the mean items per sample", table.access.family));
+  map.take("pooling_factor", factor, above_zero_leaf(),
+           "only pooled tables: items per sample of each feature that does not state its own. Refused if all features "
+           "state their own");
+  map.choose("pooling", table.pooling, {"sum", "mean"}, "only pooled tables");
+  features_key(map, table, factor);
+  if (map.reading()) find_length(map.reader(), table, length);
 }
 
-Table read_table(MapReader& reader, const std::string& folder, const TableDefaults& defaults) {
-  Table table;
-  table.place = reader.tree().place;
-  table.name = read_label(reader, "name");
-  table.rows = static_cast<std::uint64_t>(reader.count("rows"));
-  table.dim = reader.count("dim");
-  table.dtype = read_dtype(reader, "dtype").value_or(Dtype::fp32);
-  const std::string kind = reader.choice("kind", {"sequence", "pooled"});
-  table.kind = kind == "pooled" ? TableKind::pooled : TableKind::sequence;
-  read_row_order(reader, table);
-  table.access_stated = reader.has("access");
-  table.access = read_access(reader.map("access"), table.rows, folder, table.row_order == RowOrder::popularity);
-  read_lengths(reader, table);
-  table.lengths = read_length_distribution(reader.map("length_distribution"), folder, table);
-  read_bag_ids(reader, table);
-  read_index_dedup(reader, table, defaults);
-  if (reader.has("runtime")) table.runtime = read_runtime(reader.map("runtime"), table);
-  return table;
+// How ids are numbered. The law is that of the rows, after any hashing of raw ids: hashed rows are in random order.
+void row_order_key(Fields& map, Table& table) {
+  std::string order = "random";
+  map.choose("row_order", order, {"random", "popularity", "hashed"},
+             "how ids are numbered: in random order, or by falling popularity, so that id 0 is the most frequent row. "
+             "If raw ids are hashed, state the distribution of the rows after hashing; they are then in random order "
+             "(`hashed` is read as `random`). `popularity` is refused if listed or counted rows are in another order");
+  table.row_order = order == "popularity" ? RowOrder::popularity : RowOrder::random;
+}
+
+void table_keys(Fields& map, Table& table, const std::string& folder, const TableDefaults& defaults) {
+  std::int64_t rows = 0;
+  map.need("name", table.name, label_leaf(), "unique in the workload");
+  map.need("rows", rows, from_one_leaf(), "up to 2^53");
+  table.rows = static_cast<std::uint64_t>(rows);
+  map.need("dim", table.dim, from_one_leaf(), "number of columns");
+  map.take("dtype", table.dtype, "data type of the rows");
+  map.need("kind", table.kind,
+           "whether a lookup returns one row per item (sequence), or one vector per feature and sample (pooled)");
+  row_order_key(map, table);
+  bag_keys(map, table, folder);
+  map.usual("{family: fixed}")
+      .map("length_distribution",
+           "[how long bags are](#lengths-of-bags). It has an effect on drawn batches (`load` of a scenario) and on "
+           "[attention](#dense). Otherwise every sample of the expected batch has the mean length, and a note says so",
+           [&](Fields& inside) { length_keys(inside, table.lengths, folder, table); });
+  bag_ids_key(map, table);
+  table.index_dedup = table.kind == TableKind::sequence && defaults.index_dedup;
+  map.usual("that of the workload")
+      .take("index_dedup", table.index_dedup,
+            "only sequence tables: each rank asks for an id once per batch, however often the batch contains it, and "
+            "copies its vector ([lowering.md](../lowering.md#ids-that-come-twice)); TorchRec's `use_index_dedup`. Not "
+            "with `hugectr_hybrid`. The validator does not execute it");
+  map.map("runtime", table.runtime, "[what was observed](#runtime) in training",
+          [&](Fields& inside, ObservedAccess& observed) { runtime_keys(inside, observed, table); });
+}
+
+void copies_key(Fields& map, std::optional<std::int64_t>& copies) {
+  map.take("copies", copies, count_leaf(Bounds::from(1).to(kMostCopies)),
+           "makes this number of equal tables, `NAME_0`, `NAME_1` ..., each with features of its own (`FEATURE_0`, "
+           "`FEATURE_1` ...)");
 }
 
 }  // namespace
 
+Shape tables_shape() {
+  Shape item;
+  Fields map(item);
+  Table table;
+  std::optional<std::int64_t> copies;
+  table_keys(map, table, "", {});
+  copies_key(map, copies);
+  item.forms = {{Form::Kind::map}};
+  return list_shape(item, Bounds::from(1));
+}
+
 std::vector<Table> read_tables_entry(MapReader reader, const std::string& folder, const TableDefaults& defaults) {
-  const Table table = read_table(reader, folder, defaults);
-  const bool copied = reader.has("copies");
-  const bool own_feature = !reader.has("features");
-  const std::int64_t copies = reader.count("copies", Bounds::from(1).to(kMostCopies), 1);
+  Table table;
+  std::optional<std::int64_t> stated;
+  table.place = reader.tree().place;
+  Fields map(reader);
+  table_keys(map, table, folder, defaults);
+  copies_key(map, stated);
   reader.finish();
+  if (!stated) return {table};
+  const bool own_feature = !reader.has("features");
+  const std::int64_t copies = *stated;
   const double listed = static_cast<double>(copies) * static_cast<double>(table.access.p.size());
-  if (copied && listed > kMostCopiedRows)
+  if (listed > kMostCopiedRows)
     throw input_error(reader.place_of("copies"), fmt::format("{} copies are too many", copies),
                       "Give fewer of a table whose rows are listed or counted");
   const std::size_t each = weight_of(table);
-  if (copied && static_cast<std::size_t>(copies) * each > kMostTableWeight)
+  if (static_cast<std::size_t>(copies) * each > kMostTableWeight)
     throw input_error(reader.place_of("copies"), fmt::format("{} copies of {} features and knots", copies, each),
                       fmt::format("Give at most {} copies of this table", kMostTableWeight / each));
-  if (!copied) return {table};
   std::vector<Table> tables(static_cast<std::size_t>(copies), table);
   for (std::size_t i = 0; i < tables.size(); ++i) {
     tables[i].name = fmt::format("{}_{}", table.name, i);

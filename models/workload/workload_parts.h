@@ -5,49 +5,66 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields/fields.h"
+#include "models/workload/table_fields.h"
 #include "models/workload/workload.h"
 
 namespace shardsim {
 
-// The parts of read_workload, for its own files only. Errors: Failure::input with place.
+// The keys of the parts of a workload, for its own files only: each says them once, for reading, schemas and the tables
+// of docs/formats/workload.md. Errors of reading: Failure::input with place.
 
 // Values that the workload states for tables that do not state their own.
 struct TableDefaults {
   bool index_dedup = false;  // of sequences
 };
 
-// One entry of `tables`: `copies` equal tables.
+// One entry of `tables`: `copies` equal tables. `folder` resolves names of files.
 std::vector<Table> read_tables_entry(MapReader reader, const std::string& folder, const TableDefaults& defaults);
+Shape tables_shape();
 
-// `length_distribution` of a table whose features are read. `folder` resolves the name of a file.
-LengthSpec read_length_distribution(MapReader reader, const std::string& folder, const Table& table);
+// What `access` needs to know of its table. `hottest_first`: row ids are in order of popularity.
+struct AccessOf {
+  std::uint64_t rows = 1;
+  std::string folder;
+  bool hottest_first = false;
+};
+void access_keys(Fields& map, AccessSpec& spec, const AccessOf& of);
+
+// `length_distribution` of a table whose features are read; `bag_ids` of one whose lengths are.
+void length_keys(Fields& map, LengthSpec& spec, const std::string& folder, const Table& table);
+void bag_ids_key(Fields& map, Table& table);
 
 // `sample_factor` of a workload whose tables are read.
-void read_sample_factor(MapReader& reader, Workload& workload);
-
-// `row_order` and `bag_ids` of a table whose lengths are read.
-void read_row_order(MapReader& reader, Table& table);
-void read_bag_ids(MapReader& reader, Table& table);
+void sample_factor_keys(Fields& map, Workload& workload);
 
 // The dense part; `tables` say what its interaction works on.
-DensePart read_dense(MapReader reader, const std::vector<Table>& tables);
+void dense_keys(Fields& map, DensePart& dense, const std::vector<Table>& tables);
 
 // Gives attention the variance of its items, by the length laws of its tables. The workload is read.
 void vary_attention(Workload& workload);
 
-// The dtype at `key`, or nothing when the key is absent.
-std::optional<Dtype> read_dtype(MapReader& reader, std::string_view key);
-
-// A real above 0.
-double read_positive(MapReader& reader, std::string_view key, std::optional<double> fallback = {});
+inline LeafReader<double> above_zero_leaf() {
+  return real_leaf(Bounds::above(0));
+}
+inline LeafReader<std::int64_t> from_one_leaf() {
+  return count_leaf(Bounds::from(1));
+}
 
 // The names of tables, features and layers.
 inline constexpr TextRule kLabelRule{"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-",
                                      Bounds::from(1).to(256), "is not a name",
                                      "Use letters, digits, '_', '.' and '-', 1 to 256 of them"};
-std::string read_label(MapReader& reader, std::string_view key);
+inline LeafReader<std::string> label_leaf() {
+  return text_leaf(kLabelRule);
+}
 
 // The name of a file as written: no control characters, not empty.
-std::string read_file_name(MapReader& reader, std::string_view key);
+void file_key(Fields& map, std::string_view key, std::string& file, const char* help);
+
+// A list that must be there while a map is read, in a map where other maps do without it.
+inline void require(Fields& map, std::string_view key) {
+  if (map.reading()) map.reader().required(key);
+}
 
 }  // namespace shardsim

@@ -54,7 +54,8 @@ class ShardLabels {
 
 ShardingTask sharding_task(const Workload& workload, const Cluster& cluster, const PlannerContext& context,
                            const std::string& provider) {
-  if (!context.load || !context.compute) throw std::logic_error("a task without what a placement adds");
+  if (!context.host.answers(PlannerHost::Question::loads))
+    throw std::logic_error("a task without what a placement adds");
   const auto labels = std::make_shared<ShardLabels>(workload, cluster, context);
   PieceKinds kinds(workload, cluster, context, kWholeTables, labels->costs(), nullptr);
   const std::int64_t batch = workload.batch_per_gpu * cluster.world_size();

@@ -26,7 +26,7 @@ struct ShardingTask {
   int tables() const { return static_cast<int>(alone.size()); }
 };
 
-// The task that a workload and a cluster set, with the seconds of `context.load` and `context.compute`, which must
+// The task that a workload and a cluster set, with the seconds of the host, which must
 // outlive it, as must the others. `provider`: who says the seconds, for the setting.
 // Errors (Failure::input): a sequence table, or one that may not be table_wise, each by its name.
 // std::logic_error: a context without load or compute.

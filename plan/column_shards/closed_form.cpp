@@ -85,13 +85,13 @@ class ClosedFormShards final : public ShardCosts {
       : context_(context),
         world_(cluster.world_size()),
         one_kernel_each_(workload.embedding_kernels == "per_table"),
-        kernels_(*context.compute, cluster.spec().gpu) {
+        kernels_(context.host.compute_model(), cluster.spec().gpu) {
     make_room();
   }
 
   void learn(const Placement& piece) override {
     std::vector<KernelPart>& parts = parts_.emplace_back();
-    for (const LoadStep& step : context_.load(piece).steps) {
+    for (const LoadStep& step : context_.host.load_of(piece).steps) {
       if (!is_of_owner(step)) continue;
       const Amounts amounts = of_owner(step, world_);
       if (!amounts.empty()) parts.push_back({kernels_.index_of(step), amounts});
@@ -150,12 +150,12 @@ class ClosedFormPlans final : public PlanCosts {
         context_(context),
         with_inputs_(with_inputs),
         world_(cluster.world_size()),
-        kernels_(*context.compute, cluster.spec().gpu),
+        kernels_(context.host.compute_model(), cluster.spec().gpu),
         ranks_(all_ranks(world_)) {}
 
   void learn(const PieceKind&, const Placement& piece) override {
     Parts& parts = parts_.emplace_back();
-    for (const LoadStep& step : context_.load(piece).steps) {
+    for (const LoadStep& step : context_.host.load_of(piece).steps) {
       if (step.phase == LoadStep::Phase::inputs && !with_inputs_) continue;
       if (step.collective) {
         add_exchange(step, parts);

@@ -30,7 +30,8 @@ CostSource::CostSource(MapReader& options) : place_(options.place_of("costs")) {
 }
 
 void CostSource::check(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const {
-  if (!context.load || !context.compute) throw std::logic_error("costs of shards without what a placement adds");
+  if (!context.host.answers(PlannerHost::Question::loads))
+    throw std::logic_error("costs of shards without what a placement adds");
   if (learned_) check_setting(workload, cluster, context);
 }
 
@@ -50,10 +51,10 @@ void CostSource::check_setting(const Workload& workload, const Cluster& cluster,
       refuse("rows of " + setting.dtype + ", table '" + table.name + "' has " + dtype_name(table.dtype));
   }
   // Labels in closed form are the roofline's, unless somebody chose another compute model for them.
-  if (context.trained_on) context.trained_on(setting.judge());
-  if (context.note && setting.device != cluster.spec().gpu.model) {
-    context.note(fmt::format("The planner's costs were learned on {} (labels: {}), the cluster has {}.", setting.device,
-                             setting.provider, cluster.spec().gpu.model));
+  context.host.learned_from(setting.judge());
+  if (setting.device != cluster.spec().gpu.model) {
+    context.host.say(fmt::format("The planner's costs were learned on {} (labels: {}), the cluster has {}.",
+                                 setting.device, setting.provider, cluster.spec().gpu.model));
   }
 }
 

@@ -60,7 +60,7 @@ class PlanCosts {
 };
 
 // In the numbers of the lowering, with the seconds of the case's compute model and of its cluster's collectives. A rank
-// computes for the sum of its pieces' amounts. `context.load` and `context.compute` are used as long as these live.
+// computes for the sum of its pieces' amounts. The host is asked as long as these live.
 // `with_inputs`: the exchange of ids counts too (the papers leave it out).
 std::unique_ptr<ShardCosts> closed_form_shard_costs(const Workload& workload, const Cluster& cluster,
                                                     const PlannerContext& context);

@@ -20,12 +20,12 @@ class AutoShard : public Planner {
     check_fits(policy_, task, place_);
     const std::vector<int> rank_of = placed(policy_, task);
     refuse_overfull(task, workload, rank_of);
-    if (context.note) context.note(origin(task));
-    if (context.trained_on) context.trained_on(policy_.setting.judge());
-    if (context.figure) {
+    context.host.say(origin(task));
+    context.host.learned_from(policy_.setting.judge());
+    if (context.host.listens()) {
       const std::vector<double> seconds = task.label(rank_of);
-      context.figure("largest_shard_ms", *std::ranges::max_element(seconds) * 1e3);
-      context.figure("balance", balance(seconds));
+      context.host.state("largest_shard_ms", *std::ranges::max_element(seconds) * 1e3);
+      context.host.state("balance", balance(seconds));
     }
     return dealt_plan(workload, cluster, rank_of, context);
   }

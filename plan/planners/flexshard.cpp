@@ -204,11 +204,11 @@ CostParameters Flexshard::cost(const Workload& workload, const Cluster& cluster,
   cost.passes = static_cast<double>(passes_);
   cost.bandwidths = bandwidths_;
   if (!simulated_rates_) return cost;
-  if (!context.simulated_bandwidths) {
+  if (!context.host.answers(PlannerHost::Question::bandwidths)) {
     throw input_error(rates_place_, "bandwidths: simulated needs a simulator, which this command does not have",
                       "Write constants, or a map of four rates");
   }
-  cost.bandwidths = context.simulated_bandwidths();
+  cost.bandwidths = context.host.bandwidths();
   return cost;
 }
 

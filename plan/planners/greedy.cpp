@@ -51,7 +51,7 @@ class Greedy : public Planner {
       if (rank < 0) throw does_not_fit(table, workload, deal);
       rank_of[table.table] = rank;
     }
-    if (costs && context.figure) context.figure("largest_shard_ms", deal.largest_sum() * 1e3);
+    if (costs) context.host.state("largest_shard_ms", deal.largest_sum() * 1e3);
     return plan_of(rank_of, kinds, context.seed);
   }
 

@@ -101,9 +101,10 @@ class Hugectr : public Planner {
       }
     }
     const std::optional<BucketPlan> best = search_buckets(
-        tables, {static_cast<int>(buckets.size()), ratio_ / kCommunicationWork, room, context.check_stop});
+        tables,
+        {static_cast<int>(buckets.size()), ratio_ / kCommunicationWork, room, [&] { context.host.stop_if_asked(); }});
     if (!best) throw no_room(buckets.size(), room);
-    if (context.figure && !tables.empty()) context.figure("largest_bucket_cost", best->largest_cost);
+    if (!tables.empty()) context.host.state("largest_bucket_cost", best->largest_cost);
     std::vector<std::vector<int>> holders(workload.tables.size());
     for (std::size_t i = 0; i < tables.size(); ++i) {
       holders[static_cast<std::size_t>(tables[i].table)] = best->buckets_of[i];

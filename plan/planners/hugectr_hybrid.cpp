@@ -61,9 +61,9 @@ class HugectrHybrid : public Planner {
     const MergedRows rows = rows_of_all(workload);
     const std::uint64_t wanted = stated_.value_or(by_rule(rows, workload, cluster));
     const RowMark cut = rows.furthest(rows.none(), 0, [&](const RowMark& mark) { return count(mark) <= wanted; });
-    if (context.figure) {
-      context.figure("frequent_categories", static_cast<double>(count(cut)));
-      context.figure("share_of_frequent", share(rows, cut));
+    if (context.host.listens()) {
+      context.host.state("frequent_categories", static_cast<double>(count(cut)));
+      context.host.state("share_of_frequent", share(rows, cut));
     }
     return tiered_plan({cut, rows.none()}, workload, cluster, context.seed);
   }

@@ -32,7 +32,7 @@ class Neuroshard : public Planner {
     PieceKinds kinds(workload, cluster, context, {false, as_published_}, shard_costs.get(), plan_costs.get());
     const auto memory = static_cast<double>(cluster.memory_per_rank().count);
     ColumnSearch search(kinds, *shard_costs, *plan_costs, slowness(cluster), memory, search_);
-    const PieceList best = search.best(first_pieces(workload, kinds, memory), context.check_stop);
+    const PieceList best = search.best(first_pieces(workload, kinds, memory), [&] { context.host.stop_if_asked(); });
     if (best.rank_of.empty()) throw no_plan(best, workload, kinds);
     state(best, search.counts(), context);
     return plan_of(best, workload, kinds, context.seed);
@@ -62,14 +62,13 @@ class Neuroshard : public Planner {
   }
 
   static void state(const PieceList& best, const SearchCounts& counts, const PlannerContext& context) {
-    if (!context.figure) return;
-    context.figure("cost_ms", best.seconds * 1e3);
-    context.figure("searches", static_cast<double>(counts.searches));
-    context.figure("passes", static_cast<double>(counts.passes));
-    context.figure("predictions", static_cast<double>(counts.predictions));
-    context.figure("cache_hits", static_cast<double>(counts.known));
+    context.host.state("cost_ms", best.seconds * 1e3);
+    context.host.state("searches", static_cast<double>(counts.searches));
+    context.host.state("passes", static_cast<double>(counts.passes));
+    context.host.state("predictions", static_cast<double>(counts.predictions));
+    context.host.state("cache_hits", static_cast<double>(counts.known));
     if (counts.asked == 0) return;
-    context.figure("cache_hit_rate", static_cast<double>(counts.known) / static_cast<double>(counts.asked));
+    context.host.state("cache_hit_rate", static_cast<double>(counts.known) / static_cast<double>(counts.asked));
   }
 
   // The pieces of a table take its columns in the order of their list.

@@ -112,39 +112,40 @@ class PartsRun {
   Plan planned(const PlanPart& part, std::size_t index, const Workload& own, const Cluster& cluster) const {
     std::optional<Constraints> constraints;
     if (context_.constraints != nullptr) constraints = constraints_of_part(*context_.constraints, own);
-    PlannerContext context = context_;
-    if (constraints) context.constraints = &*constraints;
-    lift_simulator(context, part);
-    name_reports(context, part, index);
+    const PartHost host(*this, part, index);
+    const PlannerContext context{context_.memory, context_.seed, host,
+                                 constraints ? &*constraints : context_.constraints};
     return part.made->plan(own, cluster, context);
   }
 
-  // Turns the questions to the simulator about the part's plans into questions about the whole workload's.
-  void lift_simulator(PlannerContext& context, const PlanPart& part) const {
-    if (context_.load) {
-      context.load = [this, &part](const Placement& placement) { return context_.load(in_whole(placement, part)); };
+  // Turns questions about the part's plans into questions about the whole workload's, and says whose notes they are.
+  class PartHost : public HostOver {
+   public:
+    PartHost(const PartsRun& whole, const PlanPart& part, std::size_t index)
+        : HostOver(whole.context_.host), whole_(whole), part_(part) {
+      const bool several = whole.alike_.at(part.planner) > 1;
+      prefix_ = part.planner + (several ? fmt::format("_{}", index + 1) : "") + "_";
     }
-    if (context_.simulate) {
-      context.simulate = [this, &part](const Plan& plan) { return context_.simulate(lifted(plan, part)); };
-    }
-    if (context_.trial) {
-      context.trial = [this, &part](const Plan& plan) { return beside_others(context_.trial(lifted(plan, part))); };
-    }
-    if (context_.estimate) {
-      context.estimate = [this, &part](const Plan& plan) { return context_.estimate(lifted(plan, part)); };
-    }
-    if (context_.outline) {
-      context.outline = [this, &part](const Plan& plan) { return context_.outline(lifted(plan, part)); };
-    }
-  }
 
-  void name_reports(PlannerContext& context, const PlanPart& part, std::size_t index) const {
-    const std::string prefix = part.planner + (alike_.at(part.planner) > 1 ? fmt::format("_{}", index + 1) : "") + "_";
-    if (context_.note)
-      context.note = [this, &part](const std::string& text) { context_.note(part.name + ": " + text); };
-    if (!context_.figure) return;
-    context.figure = [this, prefix](const std::string& name, double value) { context_.figure(prefix + name, value); };
-  }
+    PlacementLoad load_of(const Placement& placement) const override {
+      return below().load_of(in_whole(placement, part_));
+    }
+    IterationOutline outline_of(const Plan& plan) const override {
+      return below().outline_of(whole_.lifted(plan, part_));
+    }
+    Seconds estimated(const Plan& plan) const override { return below().estimated(whole_.lifted(plan, part_)); }
+    Seconds simulated(const Plan& plan) const override { return below().simulated(whole_.lifted(plan, part_)); }
+    PlanTrial tried(const Plan& plan) const override {
+      return whole_.beside_others(below().tried(whole_.lifted(plan, part_)));
+    }
+    void say(const std::string& text) const override { below().say(part_.name + ": " + text); }
+    void state(const std::string& name, double value) const override { below().state(prefix_ + name, value); }
+
+   private:
+    const PartsRun& whole_;
+    const PlanPart& part_;
+    std::string prefix_;
+  };
 
   // The cluster with the memory that is left everywhere. Its links' faults in a job's part are not those of the job,
   // and nobody who plans for memory looks at them.

@@ -81,6 +81,16 @@ class Search : public Planner {
   std::int64_t simulations_ = 6;
 };
 
+// Answers as the host does, and keeps from it what planners say whose plans are only starts.
+class UnheardHost : public HostOver {
+ public:
+  using HostOver::HostOver;
+  bool listens() const override { return false; }
+  void say(const std::string&) const override {}
+  void state(const std::string&, double) const override {}
+  void learned_from(const std::string&) const override {}
+};
+
 // One run of the planner.
 class SearchRun {
  public:
@@ -95,7 +105,9 @@ class SearchRun {
 
   Plan best() {
     find_starts();
-    if (!context_.load || !context_.outline || !context_.compute || !context_.estimate) return without_simulator();
+    if (!context_.host.answers(PlannerHost::Question::loads) ||
+        !context_.host.answers(PlannerHost::Question::iterations))
+      return without_simulator();
     IterationCost cost = make_cost();
     choices_.use(cost);
     search::LocalSearchLimits limits;
@@ -113,15 +125,11 @@ class SearchRun {
   }
 
  private:
-  void say(const std::string& text) const {
-    if (context_.note) context_.note(text);
-  }
-  void state(const std::string& name, double value) const {
-    if (context_.figure) context_.figure(name, value);
-  }
+  void say(const std::string& text) const { context_.host.say(text); }
+  void state(const std::string& name, double value) const { context_.host.state(name, value); }
 
   bool should_stop() {
-    if (context_.check_stop) context_.check_stop();
+    context_.host.stop_if_asked();
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - began_;
     timed_out_ = options_.timeout_ && passed.count() > *options_.timeout_;
     return timed_out_;
@@ -140,7 +148,7 @@ class SearchRun {
       return;
     }
     for (const StartPlanner& start : start_planners()) {
-      if (context_.check_stop) context_.check_stop();
+      context_.host.stop_if_asked();
       auto plan = plan_of(start);
       const bool known = plan && std::ranges::any_of(starts_, [&](const Candidate& c) { return c.plan == *plan; });
       if (plan && (!known || start.name == start.options.find("name")->scalar))
@@ -150,10 +158,8 @@ class SearchRun {
 
   // Nothing where the planner has none, or breaks constraints.
   std::optional<Plan> plan_of(const StartPlanner& start) const {
-    PlannerContext quiet = context_;
-    quiet.note = {};
-    quiet.figure = {};
-    quiet.trained_on = {};
+    const UnheardHost unheard(context_.host);
+    const PlannerContext quiet{context_.memory, context_.seed, unheard, context_.constraints};
     try {
       Plan plan = make_planner(start.options)->plan(workload_, cluster_, quiet);
       check_plan(plan, workload_, cluster_, options_.place_);
@@ -179,7 +185,8 @@ class SearchRun {
   IterationCost make_cost() const {
     std::vector<Plan> plans;
     for (const Candidate& start : starts_) plans.push_back(start.plan);
-    return IterationCost(context_.outline(choices_.every_kind(plans)), workload_, cluster_, *context_.compute);
+    return IterationCost(context_.host.outline_of(choices_.every_kind(plans)), workload_, cluster_,
+                         context_.host.compute_model());
   }
 
   // So many that a search takes a few seconds, whatever the number of ranks.

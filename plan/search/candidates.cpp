@@ -26,17 +26,17 @@ bool has_room(const Plan& plan, const Workload& workload, const Cluster& cluster
 void Candidates::add(const std::string& name, Plan plan, double quick) {
   const auto same = [&](const Candidate& c) { return c.plan == plan && (c.name == name || name == "search"); };
   if (std::ranges::any_of(candidates_, same) || !has_room(plan, workload_, cluster_, context_.memory)) return;
-  const double estimate = context_.estimate(plan).value;
+  const double estimate = context_.host.estimated(plan).value;
   candidates_.push_back({name, std::move(plan), estimate, {}, quick});
 }
 
 void Candidates::simulate(Candidate& candidate) const {
   if (candidate.simulated) return;
-  if (!context_.trial) {
+  if (!context_.host.answers(PlannerHost::Question::trial)) {
     candidate.simulated = candidate.estimate;
     return;
   }
-  const PlanTrial trial = context_.trial(candidate.plan);
+  const PlanTrial trial = context_.host.tried(candidate.plan);
   const std::int64_t by_model = std::ranges::max(memory_per_rank(candidate.plan, workload_, cluster_, context_.memory));
   const MemoryNeed need{by_model, trial.peak_bytes, context_.memory.counts_buffers()};
   candidate.simulated = trial.time.value;

@@ -188,7 +188,7 @@ Plan TableChoices::every_kind(const std::vector<Plan>& plans) const {
 
 PieceLoad TableChoices::load_of(const Placement& placement) const {
   PieceLoad load;
-  load.shares = cost_->shares_of(context_.load(placement));
+  load.shares = cost_->shares_of(context_.host.load_of(placement));
   const std::vector<PlacementMemory> memory = context_.memory.on_ranks(placement, workload_, cluster_);
   const auto bytes = [&](std::size_t rank) { return memory[rank].static_bytes + memory[rank].dynamic_bytes; };
   load.memory_all = bytes(memory.size() - 1);

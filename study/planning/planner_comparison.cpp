@@ -4,6 +4,8 @@
 #include <cmath>
 #include <tuple>
 
+#include "base/judgement/pair.h"
+
 namespace shardsim {
 namespace {
 
@@ -74,7 +76,7 @@ void pair_with(const std::string& best, PlannerTotal& total, const std::vector<P
 std::optional<double> ComparedPlan::cost_error_pct() const {
   const auto cost = figures.values.find("cost_ms");
   if (cost == figures.values.end() || !iteration_ms) return std::nullopt;
-  return 100 * (cost->second - *iteration_ms) / *iteration_ms;
+  return percent_off(cost->second, *iteration_ms);
 }
 
 std::optional<double> PlannerComparison::best_ms() const {

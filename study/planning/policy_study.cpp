@@ -78,18 +78,22 @@ Tree greedy_by(const std::string& score) {
 
 }  // namespace
 
-struct PolicyCase::Parts {
+struct PolicyCase::Parts : PlannerHost {
   Parts(const Case& of, std::uint64_t seed)
       : item(of),
         cluster(cluster_of(of)),
         memory(make_memory_model(of.memory_model)),
         compute(make_compute_model(of.compute_model)),
-        context{*memory, seed, {}} {
-    context.load = [this](const Placement& placement) { return placement_load(placement, item.workload, cluster); };
-    context.compute = compute.get();
+        context{*memory, seed, *this} {
     task = sharding_task(item.workload, cluster, context, provider_of(item.compute_model));
     task.name = item.name;
   }
+
+  bool answers(Question question) const override { return question == Question::loads; }
+  PlacementLoad load_of(const Placement& placement) const override {
+    return placement_load(placement, item.workload, cluster);
+  }
+  const ComputeModel& compute_model() const override { return *compute; }
 
   const Case& item;
   const Cluster cluster;

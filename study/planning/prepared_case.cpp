@@ -78,6 +78,56 @@ auto simulated_apart(const Case& item, const std::function<bool()>& interrupted,
   return unpacked<decltype(of())>(run_in_workers({{item.name, simulated}}, {1, {}, interrupted}).front());
 }
 
+// A case that is being planned: all questions are answered by lowering and simulating it. Refers to what it is given.
+class CaseHost : public PlannerHost {
+ public:
+  CaseHost(const Case& item, const Cluster& cluster, const PreparedCase& unplanned, const PlanWatch& watch)
+      : item_(item), cluster_(cluster), unplanned_(unplanned), watch_(watch) {}
+
+  bool answers(Question) const override { return true; }
+  PlannerBandwidths bandwidths() const override { return simulated_bandwidths(item_.workload, cluster_); }
+  PlacementLoad load_of(const Placement& placement) const override {
+    return typical_load(placement, item_, cluster_, known_);
+  }
+  const ComputeModel& compute_model() const override { return unplanned_.compute(); }
+  IterationOutline outline_of(const Plan& plan) const override {
+    return iteration_outline(plan, item_.workload, cluster_, unplanned_.compute(), item_.overlap,
+                             item_.software ? &*item_.software : nullptr);
+  }
+  Seconds estimated(const Plan& plan) const override {
+    return {iteration_ms(unplanned_.with_plan(plan), *ResolvedCase::uncontended()) * 1e-3};
+  }
+  Seconds simulated(const Plan& plan) const override {
+    const PreparedCase tried = unplanned_.with_plan(plan);
+    const auto ms = [&] { return iteration_ms(tried, *tried.network()); };
+    return {simulated_apart(item_, watch_.interrupted, ms) * 1e-3};
+  }
+  PlanTrial tried(const Plan& plan) const override {
+    const PreparedCase tried = unplanned_.with_plan(plan);
+    const TrialFigures figures = simulated_apart(item_, watch_.interrupted, [&] { return trial(tried); });
+    return {Seconds{figures.ms * 1e-3}, figures.peak_bytes};
+  }
+
+  bool listens() const override { return bool(watch_.figure); }
+  void say(const std::string& text) const override {
+    if (watch_.note) watch_.note(text);
+  }
+  void state(const std::string& name, double value) const override {
+    if (watch_.figure) watch_.figure(name, value);
+  }
+  void learned_from(const std::string& provider) const override {
+    if (watch_.trained_on) watch_.trained_on(provider);
+  }
+  void stop_if_asked() const override { throw_if_interrupted(watch_.interrupted); }
+
+ private:
+  const Case& item_;
+  const Cluster& cluster_;
+  const PreparedCase& unplanned_;
+  const PlanWatch& watch_;
+  std::shared_ptr<KnownShares> known_ = std::make_shared<KnownShares>();
+};
+
 constexpr std::size_t kMostTableRanks = 100'000'000;  // a plan lists the holders of every table: 4 bytes each and more
 
 // Limits of tables and of ranks hold singly.
@@ -104,33 +154,8 @@ Plan unchecked_plan(const Case& item, const Cluster& cluster, std::uint64_t seed
   const Scenario scenario;  // its seed is all that a Program takes of it, and times do not depend on it
   const PreparedCase unplanned(scenario, item, lent(cluster), {});
   const MemoryModel& memory = unplanned.memory();
-  const auto known = std::make_shared<KnownShares>();
-  PlannerContext context{memory, seed, {}};
-  context.simulated_bandwidths = [&] { return simulated_bandwidths(item.workload, cluster); };
-  context.simulate = [&](const Plan& plan) {
-    const PreparedCase tried = unplanned.with_plan(plan);
-    const auto ms = [&] { return iteration_ms(tried, *tried.network()); };
-    return Seconds{simulated_apart(item, watch.interrupted, ms) * 1e-3};
-  };
-  context.trial = [&](const Plan& plan) {
-    const PreparedCase tried = unplanned.with_plan(plan);
-    const TrialFigures figures = simulated_apart(item, watch.interrupted, [&] { return trial(tried); });
-    return PlanTrial{Seconds{figures.ms * 1e-3}, figures.peak_bytes};
-  };
-  context.note = watch.note;
-  context.check_stop = [&] { throw_if_interrupted(watch.interrupted); };
-  context.load = [&](const Placement& placement) { return typical_load(placement, item, cluster, known); };
-  context.compute = &unplanned.compute();
-  context.outline = [&](const Plan& plan) {
-    return iteration_outline(plan, item.workload, cluster, unplanned.compute(), item.overlap,
-                             item.software ? &*item.software : nullptr);
-  };
-  context.estimate = [&](const Plan& plan) {
-    return Seconds{iteration_ms(unplanned.with_plan(plan), *ResolvedCase::uncontended()) * 1e-3};
-  };
-  context.figure = watch.figure;
-  context.trained_on = watch.trained_on;
-  if (!item.constraints.by_table.empty()) context.constraints = &item.constraints;
+  const CaseHost host(item, cluster, unplanned, watch);
+  const PlannerContext context{memory, seed, host, item.constraints.by_table.empty() ? nullptr : &item.constraints};
   check_constraints_fit(item.constraints, item.workload, cluster, memory);
   return make_planner(item.planner)->plan(item.workload, cluster, context);
 }

@@ -6,10 +6,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "base/document/cells.h"
-#include "base/statistics.h"
+#include "base/judgement/pair.h"
 #include "base/text.h"
 
 namespace shardsim {
@@ -49,25 +48,20 @@ Column column_of(const Published& published) {
 }
 
 Sheet::Row error_row(const std::string& name, const std::vector<PublishedIteration>& items) {
-  std::vector<double> sizes, errors;
+  std::vector<Pair> judged;
   std::array<int, kColumns> counts{};
   for (const PublishedIteration& item : items) {
     ++counts[column_of(item.comparison->published)];
     if (!item.comparison->published.judged() || !item.comparison->predicted) continue;
-    errors.push_back(*item.comparison->error_pct());
-    sizes.push_back(std::abs(errors.back()));
+    judged.push_back({*item.comparison->predicted, item.comparison->published.value});
   }
   std::vector<std::string> cells{name};
   for (const int count : counts) cells.push_back(std::to_string(count));
-  if (errors.empty()) {
-    cells.insert(cells.end(), 3, "-");
-  } else {
-    cells.push_back(fixed(median(sizes), 1));
-    cells.push_back(signed_percent(median(errors)));
-    cells.push_back(
-        signed_percent(*std::ranges::max_element(errors, {}, [](double error) { return std::abs(error); })));
-  }
-  return {std::move(cells), errors.empty()};
+  const ErrorFigures errors = error_figures(judged);
+  cells.push_back(percent(errors.median_abs_pct));
+  cells.push_back(signed_percent(errors.signed_median_pct));
+  cells.push_back(signed_percent(errors.signed_worst_pct));
+  return {std::move(cells), judged.empty()};
 }
 
 }  // namespace

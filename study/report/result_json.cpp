@@ -4,13 +4,109 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/tree/json_fields.h"
+#include "study/result/cross_check.h"
+#include "study/result/planner_fields.h"
 #include "study/result/result_fields.h"
 #include "topology/spec/cluster_spec.h"
 #include "topology/spec/rank_set.h"
 
 namespace shardsim {
+
+// The members of the result of a study as result.json has them; those of its cases are in result_fields.h.
+
+// The fields of a study's cross-check. Cases stand in result.json by their names.
+template <typename Visitor>
+void check_fields(Visitor& visit, MaybeConst<CrossCheck> auto& check, MaybeConst<StudyResult> auto& study) {
+  visit.field("workload", check.workload);
+  visit.field("cluster", check.cluster);
+  visit.field("cases", check.compared);
+  visit.field("spearman", check.spearman);
+  visit.field("kendall_tau_b", check.kendall);
+  visit.index("choice_of_estimate", check.estimates_choice, study.cases);
+  visit.index("fastest", check.fastest, study.cases);
+  visit.field("regret_pct", check.regret_pct);
+  effect_fields(visit, "mean_effects_ms", check.mean_effects);
+  effect_fields(visit, "spearman_with", check.spearman_with);
+  visit.list("missing", check.missing, [](auto& inner, auto& term) {
+    inner.field("effect", term.effect);
+    inner.field("spearman_with", term.spearman);
+  });
+  visit.list("worst", check.worst, [&](auto& inner, auto& plan) {
+    inner.index("case", plan.index, study.cases);
+    inner.field("place_estimated", plan.place_estimated);
+    inner.field("place_simulated", plan.place_simulated);
+    inner.field("changed_with", plan.changed);
+    effect_fields(inner, "effects_ms", plan.here);
+    effect_fields(inner, "effects_of_changed_ms", plan.others);
+    inner.derived("largest", [&] { return plan.largest(); });
+    inner.derived("explanation", [&] { return explanation(plan, study); });
+  });
+}
+
+// A fit that does not say how many rows it took would otherwise read as one on none.
+inline std::optional<std::int64_t> known_rows(const SourcedValue& constant) {
+  return constant.rows_used > 0 ? std::optional(constant.rows_used) : std::nullopt;
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<SourcedValue> auto& constant) {
+  visit.field("path", constant.path);
+  visit.field("value", constant.value);
+  visit.field("source", constant.source);
+  visit.field("fitted_on", constant.fitted_on);
+  visit.view("rows_used", constant, known_rows, [](SourcedValue& fit, std::int64_t rows) {
+    fit.rows_used = rows;
+    fit.fitted = true;
+  });
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<Choice::Other> auto& other) {
+  visit.field("case", other.name);
+  visit.field("chance", other.chance);
+  visit.field("regret_pct", other.regret_pct);
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<Choice> auto& choice) {
+  visit.field("workload", choice.workload);
+  visit.field("cluster", choice.cluster);
+  visit.field("chosen", choice.chosen);
+  visit.field("regret_pct", choice.regret_pct);
+  visit.field("faster_than", choice.others);
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<MachineOrder> auto& order) {
+  visit.field("workload", order.workload);
+  visit.field("faster", order.faster);
+  visit.field("than", order.than);
+  visit.field("chance", order.chance);
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<StudyResult> auto& study) {
+  visit.field("scenario", study.scenario);
+  visit.field("seed", study.seed);
+  visit.field("version", study.version);
+  visit.field("cases", study.cases);
+  visit.take("choices", study.choices);
+  visit.take("machines", study.machines);
+  visit.list(
+      "cross_checks", study.cross_checks, [&](auto& inner, auto& check) { check_fields(inner, check, study); }, false);
+  visit.list(
+      "planner_comparisons", study.comparisons, [](auto& inner, auto& comparison) { fields(inner, comparison); },
+      false);
+  if (study.comparisons.size() > 1) {
+    visit.derived("planner_totals", [&] { return totals_of(study.comparisons); });
+  }
+  visit.take("planning_cpu_s", study.planning_cpu_s);
+  visit.field("fitted_constants", study.fitted);
+}
+
 namespace {
 
 using Json = nlohmann::ordered_json;

@@ -3,37 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <limits>
-#include <map>
-#include <numeric>
 #include <optional>
 #include <set>
-#include <span>
-#include <tuple>
-#include <utility>
 
 #include "base/document/cells.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "base/units.h"
-#include "study/confidence/evidence.h"
-#include "study/notes/alike_clusters.h"
-#include "study/notes/notes.h"
-#include "study/notes/slower_hardware.h"
 #include "study/report/how_sure.h"
 #include "study/report/page.h"
 #include "study/report/sweep_charts.h"
+#include "study/report/sweep_notes.h"
 #include "study/report/unit_words.h"
-#include "study/result/hardware.h"
 #include "study/sweep/amount.h"
-#include "study/sweep/point_cases.h"
 
 namespace shardsim {
 namespace {
-
-constexpr std::size_t kBestOnTerminal = 10, kBestOnPage = 50, kFailuresShown = 20;
 
 // Returns the figure by which points are sorted, the least first.
 double sorting_figure(const SweepResult& result, std::size_t point, SweepOrder order) {
@@ -49,17 +35,6 @@ double sorting_figure(const SweepResult& result, std::size_t point, SweepOrder o
       break;
   }
   return -here.samples_per_s;
-}
-
-// Points with a result, the best first; equal ones in the order of the axes. Equal to a float's seven digits: else the
-// rounding of the last bits would recommend 500 Gbit/s where 400 are as good.
-std::vector<std::size_t> sorted_points(const SweepResult& result, SweepOrder order) {
-  std::vector<std::size_t> points;
-  for (std::size_t point = 0; point < result.results.size(); ++point)
-    if (result.ok(point)) points.push_back(point);
-  const auto figure = [&](std::size_t point) { return static_cast<float>(sorting_figure(result, point, order)); };
-  std::ranges::stable_sort(points, {}, figure);
-  return points;
 }
 
 std::string order_remark(SweepOrder order) {
@@ -106,13 +81,25 @@ std::vector<Sheet::Column> axis_headers(const Sweep& sweep, bool whole) {
   return headers;
 }
 
-// "rate 500 Gbit/s, batch_per_gpu 4096".
+}  // namespace
+
+std::vector<std::size_t> sorted_points(const SweepResult& result, SweepOrder order) {
+  std::vector<std::size_t> points;
+  for (std::size_t point = 0; point < result.results.size(); ++point)
+    if (result.ok(point)) points.push_back(point);
+  const auto figure = [&](std::size_t point) { return static_cast<float>(sorting_figure(result, point, order)); };
+  std::ranges::stable_sort(points, {}, figure);
+  return points;
+}
+
 std::string named_values(const SweepResult& result, std::size_t point) {
   const std::vector<Sheet::Column> names = axis_headers(*result.sweep, false);
   std::vector<std::string> texts = axis_cells(result, point);
   for (std::size_t i = 0; i < texts.size(); ++i) texts[i] = names[i].header + " " + texts[i];
   return join(texts);
 }
+
+namespace {
 
 bool has_cost(const SweepResult& result) {
   return std::ranges::any_of(result.results, [](const PointResult& each) { return each.cost_per_hour.has_value(); });
@@ -250,369 +237,6 @@ std::string sweep_summary(const SweepResult& result, const std::vector<std::size
          peak_warning(result, fastest) + host_warning(result, fastest, first);
 }
 
-// The plan to choose for each combination of values of the other axes.
-Sheet choices_sheet(const SweepResult& result, std::size_t shown) {
-  const std::vector<bool> of_plans = plan_dimensions(*result.sweep);
-  std::vector<std::size_t> plans, others;
-  for (std::size_t d = 0; d < of_plans.size(); ++d) (of_plans[d] ? plans : others).push_back(d);
-  Sheet sheet;
-  sheet.spelt_out = true;
-  if (!others.empty()) sheet.columns.push_back({"for", false});
-  sheet.columns.push_back({"chosen", false});
-  sheet.columns.push_back({"chance %"});
-  sheet.columns.push_back({"faster than", false});
-  sheet.columns.push_back({"regret %"});
-  for (const PointChoice& choice : std::span(result.plans.choices).first(shown)) {
-    Sheet::Row row;
-    if (!others.empty()) row.cells.push_back(point_text(result, choice.best, others));
-    row.cells.push_back(point_text(result, choice.best, plans));
-    row.cells.push_back(chance_cell(choice.chance));
-    row.cells.push_back(point_text(result, choice.runner_up, plans));
-    row.cells.push_back(regret_cell(choice.regret_pct));
-    sheet.rows.push_back(std::move(row));
-  }
-  return sheet;
-}
-
-// Notes on the parts of the points that nobody has measured, each once, with the number of points.
-NoteList outside_notes(const SweepResult& result) {
-  const std::vector<Residual> residuals = shipped_residuals();
-  using Setting = std::tuple<std::string, std::string, std::string, int>;
-  std::map<Setting, std::string> known;
-  std::map<std::string, std::vector<std::size_t>> points;  // by sentence
-  for (const PointResult& each : result.results) {
-    if (!each.interval) continue;
-    const IterationSetting& setting = each.interval->setting;
-    const auto [entry, added] =
-        known.try_emplace({setting.software, setting.gpu, setting.transport, setting.nodes}, "");
-    if (added) entry->second = outside_sentence(outside_of(setting, residuals));
-    if (!entry->second.empty()) points[entry->second].push_back(each.point);
-  }
-  NoteList list;
-  for (const auto& [sentence, of_points] : points)
-    list.notes.push_back(
-        {sentence, of_points.size() == result.results.size() ? "all points" : counted(of_points.size(), "point")});
-  return list;
-}
-
-// Notes on the evidence for the clusters of these points; two of one name are told apart by their NICs.
-NoteList evidence_notes(const SweepResult& result, const std::vector<std::size_t>& points) {
-  PointCases cases(*result.sweep);
-  std::vector<ComparedCluster> clusters;
-  for (const std::size_t point : points) {
-    if (!result.at(point).interval) continue;
-    const ClusterSpec spec = cases.at(point).cluster;
-    const std::string nics = spec.nics && spec.nodes > 1 ? fmt::format(" (NICs of {})", to_text(spec.nics->rate)) : "";
-    ComparedCluster cluster{spec.name + nics, spec.nodes > 1, {}};
-    std::ranges::copy_if(spec.sources, std::back_inserter(cluster.fitted), &SourcedValue::fitted);
-    if (std::ranges::find(clusters, cluster) == clusters.end()) clusters.push_back(std::move(cluster));
-  }
-  NoteList list;
-  for (std::string& text : unlike_evidence(clusters)) list.notes.push_back({std::move(text), ""});
-  return list;
-}
-
-bool is_of_cluster(const Axis& axis) {
-  return axis.path == "cluster" || axis.path.starts_with("cluster.");
-}
-
-bool differ_in_clusters_alone(const Sweep& sweep, std::size_t a, std::size_t b) {
-  const auto at = sweep.coordinates(a), there = sweep.coordinates(b);
-  for (std::size_t d = 0; d < at.size(); ++d)
-    if (at[d] != there[d] && !std::ranges::all_of(sweep.dimensions[d].axes, is_of_cluster)) return false;
-  return true;
-}
-
-// Returns the first point of each cluster, of points in order, `most` at most.
-std::vector<std::size_t> first_of_clusters(const Sweep& sweep, const std::vector<std::size_t>& points,
-                                           std::size_t most) {
-  std::set<std::vector<std::size_t>> known;
-  std::vector<std::size_t> first;
-  for (const std::size_t point : points) {
-    std::vector<std::size_t> at = sweep.coordinates(point);
-    for (std::size_t d = 0; d < at.size(); ++d)
-      if (std::ranges::none_of(sweep.dimensions[d].axes, is_of_cluster)) at[d] = 0;
-    if (first.size() < most && known.insert(std::move(at)).second) first.push_back(point);
-  }
-  return first;
-}
-
-// By what points stand in order; nothing where no error is known of it, or prices cannot be compared.
-std::optional<ComparedBy> compared_by(const SweepResult& result, SweepOrder order) {
-  if (order == SweepOrder::memory || !order_fault(result, order).empty()) return std::nullopt;
-  if (order == SweepOrder::cost) return ComparedBy::cost;
-  return order == SweepOrder::iteration ? ComparedBy::iteration : ComparedBy::sample;
-}
-
-std::string_view better_words(ComparedBy figure) {
-  switch (figure) {
-    case ComparedBy::iteration:
-      return "shorter iterations";
-    case ComparedBy::cost:
-      return "less cost of a sample";
-    case ComparedBy::sample:
-      break;
-  }
-  return "more samples per second";
-}
-
-// The best point on each cluster beside that on the next. No chance is stated for one that is better on slower
-// hardware: it comes of the order of operations, of which errors say nothing.
-Sheet machines_sheet(const SweepResult& result, const std::vector<std::size_t>& best, ComparedBy figure) {
-  Sheet sheet;
-  sheet.columns = {{std::string(better_words(figure)), false}, {"than", false}, {"chance %"}};
-  sheet.spelt_out = true;
-  std::vector<std::size_t> all(result.sweep->dimensions.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  PointCases cases(*result.sweep);
-  for (std::size_t i = 0; i + 1 < best.size(); ++i) {
-    const std::size_t first = best[i], next = best[i + 1];
-    if (!result.at(first).interval || !result.at(next).interval) continue;
-    if (figure == ComparedBy::cost && !result.at(next).cost_per_hour) continue;
-    if (differ_in_clusters_alone(*result.sweep, first, next) &&
-        is_slower_hardware(cases.at(first).cluster, cases.at(next).cluster))
-      continue;
-    const double chance = difference_in(figure, result.at(first), result.at(next)).first_is_faster();
-    sheet.rows.push_back({{point_text(result, first, all), point_text(result, next, all), chance_cell(chance)}});
-  }
-  return sheet;
-}
-
-// Empty for points whose files are gone by now.
-Sheet machines_of_known(const SweepResult& result, const std::vector<std::size_t>& points, ComparedBy figure) {
-  try {
-    return machines_sheet(result, points, figure);
-  } catch (const Error&) {
-    return {};
-  }
-}
-
-void add_machines(Section& section, const SweepResult& result, SweepOrder order, bool page) {
-  const auto figure = compared_by(result, order);
-  if (!figure) return;
-  const std::vector<std::size_t> best =
-      first_of_clusters(*result.sweep, sorted_points(result, order), page ? kBestOnPage : kBestOnTerminal);
-  Sheet sheet = machines_of_known(result, best, *figure);
-  if (sheet.rows.empty()) return;
-  section.blocks.emplace_back(table_section(
-      "Between machines",
-      "The best point on each cluster beside that on the next one. chance: the probability that it is really better, "
-      "leaving out errors that affect both. None is stated for what is better on slower hardware.",
-      std::move(sheet)));
-}
-
-// Notes on points that differ in their clusters alone, and come out equal.
-NoteList alike_notes(const SweepResult& result, const std::vector<std::size_t>& points) {
-  std::vector<TimeOnCluster> times;
-  for (const std::size_t point : points) {
-    const PointResult& here = result.at(point);
-    if (!here.interval) continue;
-    std::string others = fmt::format("{}", here.world_size);
-    const std::vector<std::size_t> at = result.sweep->coordinates(point);
-    for (std::size_t d = 0; d < at.size(); ++d)
-      for (const Axis& axis : result.sweep->dimensions[d].axes)
-        if (!axis.path.starts_with("cluster")) others += "\n" + axis.values[at[d]].text;
-    const IterationSetting& setting = here.interval->setting;
-    times.push_back({setting.cluster, setting.transport, others, here.iteration_ms});
-  }
-  NoteList list;
-  for (std::string& text : alike_clusters(times)) list.notes.push_back({std::move(text), ""});
-  return list;
-}
-
-// A section of a single section is that one, for no heading stands above another without a word between them.
-Section without_bare_heading(Section section) {
-  if (section.blocks.size() != 1 || !std::holds_alternative<Section>(section.blocks.front())) return section;
-  Section only = std::move(std::get<Section>(section.blocks.front()));
-  only.remark = std::exchange(only.heading, section.heading);
-  only.remark.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(only.remark.front())));
-  return only;
-}
-
-Section sweep_how_sure(const SweepResult& result, const std::vector<std::size_t>& points, bool page, SweepOrder order) {
-  const std::size_t all = result.plans.choices.size();
-  const std::size_t shown = std::min(all, page ? kBestOnPage : kBestOnTerminal);
-  std::string legend =
-      "chance: the probability that the chosen plan is really faster than the second fastest, leaving out errors that "
-      "affect both. regret: expected; how much time the choice loses on average against the plan to which it loses "
-      "most, counting only outcomes in which that plan is faster.";
-  if (shown < all) legend += fmt::format(" The first {} of {}; sweep.csv and sweep.h5 have the others.", shown, all);
-  Section section = table_section("How sure", legend, choices_sheet(result, shown));
-  for (NoteList notes : {evidence_notes(result, points), alike_notes(result, points)})
-    if (!notes.notes.empty()) section.blocks.emplace_back(std::move(notes));
-  if (NoteList outside = outside_notes(result); !outside.notes.empty()) section.blocks.emplace_back(std::move(outside));
-  add_machines(section, result, order, page);
-  return without_bare_heading(std::move(section));
-}
-
-// The numbers of a point whose files are gone by now stand without notes.
-std::vector<std::string> notes_of(PointCases& cases, std::size_t point) {
-  try {
-    return notes_for(Asker::sweep, {cases.at(point)});
-  } catch (const Error&) {
-    return {};
-  }
-}
-
-// Returns whether an axis is about the cluster alone, by dimension.
-std::vector<bool> cluster_dimensions(const Sweep& sweep) {
-  std::vector<bool> result;
-  for (const SweepDimension& dimension : sweep.dimensions)
-    result.push_back(
-        std::ranges::all_of(dimension.axes, [](const Axis& axis) { return axis.path.starts_with("cluster."); }));
-  return result;
-}
-
-bool differ_in_cluster_alone(const Sweep& sweep, const std::vector<bool>& of_cluster, std::size_t a, std::size_t b) {
-  const auto at = sweep.coordinates(a), there = sweep.coordinates(b);
-  for (std::size_t d = 0; d < at.size(); ++d)
-    if (at[d] != there[d] && !of_cluster[d]) return false;
-  return a != b;
-}
-
-// Notes on points that beat others on hardware that is nowhere slower.
-NoteList order_notes(const SweepResult& result, const std::vector<std::size_t>& points) {
-  const std::vector<bool> of_cluster = cluster_dimensions(*result.sweep);
-  NoteList list;
-  if (std::ranges::find(of_cluster, true) == of_cluster.end()) return list;
-  PointCases cases(*result.sweep);
-  std::vector<ClusterSpec> clusters;
-  for (const std::size_t point : points) clusters.push_back(cases.at(point).cluster);
-  const auto time_of = [&](std::size_t i) {
-    return TimeOnHardware{named_values(result, points[i]), &clusters[i], result.at(points[i]).iteration_ms};
-  };
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    std::vector<TimeOnHardware> others;
-    for (std::size_t j = 0; j < points.size(); ++j)
-      if (differ_in_cluster_alone(*result.sweep, of_cluster, points[i], points[j])) others.push_back(time_of(j));
-    const std::vector<std::size_t> beaten = beaten_on_better_hardware(time_of(i), others);
-    if (beaten.empty()) continue;
-    list.notes.push_back({beaten_text(time_of(i), others, beaten) +
-                              ": operations happen to run at other times, NCCL finds other channels, or the plan is "
-                              "another one. Written as two cases of a scenario, 'shardsim run' says which.",
-                          named_values(result, points[i])});
-  }
-  return list;
-}
-
-NoteList order_notes_of_known(const SweepResult& result, const std::vector<std::size_t>& points) {
-  try {
-    return order_notes(result, points);
-  } catch (const Error&) {
-    return {};
-  }
-}
-
-// Notes on all points whose plans keep rows in host memory.
-NoteList host_notes(const SweepResult& result) {
-  std::int64_t most = 0;
-  std::size_t points = 0;
-  for (const PointResult& each : result.results) {
-    most = std::max(most, each.host_bytes);
-    points += each.host_bytes > 0 ? 1 : 0;
-  }
-  if (points == 0) return {};
-  NoteList list;
-  list.notes.push_back(
-      {fmt::format(
-           "Rows stand in host memory, up to {:.4g} GiB of a node (+host; host_gib in sweep.csv). The GiB of "
-           "the table are of GPUs alone; lookups of such rows go over PCIe, and their time depends on the cache "
-           "that a GPU has of them.",
-           static_cast<double>(most) / 0x1p30),
-       fmt::format("{} of {} points", points, result.results.size())});
-  return list;
-}
-
-// The points with plans that TorchRec does not have, and the fastest of the others, where there is one.
-NoteList torchrec_notes(const SweepResult& result) {
-  std::size_t beyond = 0;
-  std::optional<std::size_t> fastest;
-  const PointResult* first = nullptr;
-  for (std::size_t point = 0; point < result.results.size(); ++point) {
-    const PointResult& each = result.at(point);
-    if (each.outcome != PointResult::Outcome::ok) continue;
-    if (!each.beyond_torchrec.empty()) {
-      if (beyond++ == 0) first = &each;
-    } else if (!each.runs_out_of_memory() && (!fastest || each.samples_per_s > result.at(*fastest).samples_per_s)) {
-      fastest = point;
-    }
-  }
-  if (first == nullptr) return {};
-  std::string text = fmt::format(
-      "TorchRec cannot run these plans (beyond_torchrec in sweep.csv), the first because it has {}; with "
-      "--torchrec-only, planners keep to what TorchRec has.",
-      first->beyond_torchrec);
-  if (fastest)
-    text += fmt::format(" Among the points that it can run, {} has the most samples per second.",
-                        named_values(result, *fastest));
-  NoteList list;
-  list.notes.push_back({std::move(text), fmt::format("{} of {} points", beyond, result.results.size())});
-  return list;
-}
-
-// The points whose notes are counted, those that are shown first: all, unless there are so many that reading them again
-// takes longer than is worth.
-std::vector<std::size_t> noted_points(const SweepResult& result, const std::vector<std::size_t>& shown) {
-  constexpr std::size_t kMostNoted = 20'000;
-  std::vector<std::size_t> points = shown;
-  if (result.results.size() > kMostNoted) return points;
-  std::vector<bool> known(result.results.size());
-  for (const std::size_t point : shown) known[point] = true;
-  for (std::size_t point = 0; point < known.size(); ++point)
-    if (!known[point]) points.push_back(point);
-  return points;
-}
-
-// The facts to know about the clusters and the compute models, each sentence once with the number of points.
-Section setting_section(const SweepResult& result, const std::vector<std::size_t>& shown) {
-  const std::vector<std::size_t> points = noted_points(result, shown);
-  const bool all = points.size() == result.results.size();
-  PointCases cases(*result.sweep);
-  std::vector<std::pair<std::string, std::size_t>> notes;  // with the number of points
-  for (const std::size_t point : points) {
-    for (std::string& note : notes_of(cases, point)) {
-      const auto known = std::ranges::find(notes, note, &std::pair<std::string, std::size_t>::first);
-      if (known == notes.end()) {
-        notes.emplace_back(std::move(note), 1);
-      } else {
-        ++known->second;
-      }
-    }
-  }
-  NoteList list;
-  for (const auto& [note, number] : notes) {
-    const std::string whole = all ? "all points" : fmt::format("all of the {} points shown", points.size());
-    list.notes.push_back({note, number == points.size() ? whole
-                                : all                   ? fmt::format("{} of {} points", number, points.size())
-                                      : fmt::format("{} of the {} points shown", number, points.size())});
-  }
-  for (auto& note : order_notes_of_known(result, shown).notes) list.notes.push_back(std::move(note));
-  for (auto& note : host_notes(result).notes) list.notes.push_back(std::move(note));
-  for (auto& note : torchrec_notes(result).notes) list.notes.push_back(std::move(note));
-  Section section{"Notes", {}};
-  if (!list.notes.empty()) section.blocks.emplace_back(std::move(list));
-  return section;
-}
-
-// The points that failed, alike messages together.
-Section failures_section(const SweepResult& result) {
-  std::map<std::string, std::vector<std::size_t>> by_message;
-  for (std::size_t point = 0; point < result.results.size(); ++point)
-    if (!result.ok(point)) by_message[result.at(point).message].push_back(point);
-  std::map<std::size_t, const std::string*> messages;  // by their first point
-  for (const auto& [message, points] : by_message) messages[points.front()] = &message;
-  NoteList list;
-  for (const auto& [point, message] : messages) {
-    if (list.notes.size() == kFailuresShown) break;
-    const std::size_t others = by_message[*message].size() - 1;
-    const std::string first = named_values(result, point);
-    list.notes.push_back({*message, others == 0 ? first : fmt::format("{} and {} more", first, others)});
-  }
-  Section section{"Points without a result", {}};
-  if (!list.notes.empty()) section.blocks.emplace_back(std::move(list));
-  return section;
-}
-
 }  // namespace
 
 const std::vector<std::string>& sweep_order_words() {
@@ -646,7 +270,7 @@ Document sweep_document(const SweepResult& result, Medium medium, SweepOrder ord
   if (page) {
     for (Chart& chart : sweep_charts(result)) document.blocks.emplace_back(std::move(chart));
   }
-  const std::size_t shown = std::min(sorted.size(), page ? kBestOnPage : kBestOnTerminal);
+  const std::size_t shown = std::min(sorted.size(), most_shown(medium));
   std::string legend = points_legend(result, page);
   if (shown < sorted.size())
     legend += fmt::format(" The first {} of {}; all are in sweep.csv and sweep.h5.", shown, sorted.size());
@@ -654,9 +278,9 @@ Document sweep_document(const SweepResult& result, Medium medium, SweepOrder ord
   Section best = table_section("Points", legend, points_sheet(result, sorted, page));
   best.remark = order_remark(order);
   document.add(std::move(best));
-  document.add(sweep_how_sure(result, sorted, page, order));
-  document.add(setting_section(result, sorted));
-  document.add(failures_section(result));
+  document.add(sweep_how_sure(result, sorted, medium, order));
+  document.add(sweep_notes(result, sorted));
+  document.add(sweep_failures(result));
   if (!page) document.add({"Summary", {Paragraph{summary}}, {}, Section::Heading::page_only});
   return document;
 }

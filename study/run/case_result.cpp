@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/judgement/pair.h"
 #include "base/packed.h"
 #include "base/workers.h"
 #include "plan/memory_model.h"
@@ -178,11 +179,6 @@ double samples(const CaseResult& result) {
   return static_cast<double>(result.world_size) * static_cast<double>(result.batch_per_gpu);
 }
 
-std::optional<double> relative_error(std::optional<double> predicted, double value) {
-  if (!predicted || value == 0) return std::nullopt;
-  return 100 * (*predicted - value) / value;
-}
-
 // Returns the fitted share of the iteration that is predicted, in percent.
 double fitted_share_pct(const Published& published, const CaseResult& result, const KernelParts& parts) {
   double ms = 0;
@@ -218,11 +214,11 @@ std::optional<double> memory_saved(const CaseResult& result, const CaseResult& b
 }  // namespace
 
 std::optional<double> Comparison::error_pct() const {
-  return relative_error(predicted, published.value);
+  return percent_off(predicted, published.value);
 }
 
 std::optional<double> Comparison::error_at_observed_payload_pct() const {
-  return relative_error(predicted_at_observed_payload, published.value);
+  return percent_off(predicted_at_observed_payload, published.value);
 }
 
 std::vector<Comparison> compared_with_published(const CaseResult& result, const std::vector<Published>& published,

@@ -8,12 +8,11 @@
 
 #include "base/text.h"
 #include "base/tree/map_reader.h"
+#include "models/workload/workload_keys.h"
 #include "study/scenario/named_tree.h"
 
 namespace shardsim {
 namespace {
-
-constexpr std::size_t kMostPicks = 100'000;
 
 void put_key(Tree& map, const std::string& key, const Tree& value) {
   if (Tree* const old = map.find(key)) {
@@ -102,12 +101,6 @@ void make_sequence(Tree& table, const Tree& kind) {
   std::erase_if(table.fields, [](const auto& field) { return field.first == "pooling_factor"; });
 }
 
-const Tree* kind_of(MapReader& reader) {
-  if (!reader.has("kind")) return nullptr;
-  reader.choice("kind", {"sequence"});
-  return &reader.required("kind");
-}
-
 // A table that is taken for the `times`-th time.
 Tree changed_table(Tree table, const Changes& changes, int times) {
   if (changes.dim != nullptr) put_key(table, "dim", *changes.dim);
@@ -119,19 +112,16 @@ Tree changed_table(Tree table, const Changes& changes, int times) {
   return table;
 }
 
-const std::vector<Tree>& picks_of(MapReader& reader) {
-  return reader.list("tables", Bounds::from(1).to(kMostPicks));
-}
-
 }  // namespace
 
 Tree picked_tables(const Tree& tables_from, const std::function<const Tree&(const Tree& name)>& load) {
   MapReader reader(tables_from, "tables_from");
-  const TableEntries entries(load(reader.required("workload")));
-  const std::vector<Tree>& picks = picks_of(reader);
+  Fields map(reader);
+  TablesFrom from;
+  from.keys(map);
+  const TableEntries entries(load(*from.workload));
+  const std::vector<Tree>& picks = reader.list("tables", Bounds::from(1).to(TablesFrom::kMostTables));
   const std::vector<Tree>& dims = dims_of(reader, picks.size());
-  const Tree* const dtype = reader.has("dtype") ? &reader.required("dtype") : nullptr;
-  const Tree* const kind = kind_of(reader);
   reader.finish();
   Tree tables;
   tables.kind = Tree::Kind::list;
@@ -146,7 +136,7 @@ Tree picked_tables(const Tree& tables_from, const std::function<const Tree&(cons
       throw input_error(picks[i].place, fmt::format("the tables taken hold more than {} values", kMostValues),
                         "Take fewer tables with long lists");
     tables.items.push_back(
-        changed_table(std::move(table), {dims.empty() ? nullptr : &dims[i], dtype, kind}, ++taken[number]));
+        changed_table(std::move(table), {dims.empty() ? nullptr : &dims[i], from.dtype, from.kind}, ++taken[number]));
   }
   return tables;
 }

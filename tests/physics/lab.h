@@ -23,6 +23,7 @@
 #include "study/planning/prepared_case.h"
 #include "study/run/study.h"
 #include "study/scenario/scenario.h"
+#include "tests/plan/hand_context.h"
 
 // Tools of the physics tests: programs simulated in processes of their own (SimGrid allows one engine per process),
 // shipped scenarios, and byte counts taken pair by pair.
@@ -99,7 +100,8 @@ inline Workload shipped_workload(const std::string& file) {
 // The plan of a planner (`options` as in a scenario), whether it fits the devices or not.
 inline Plan planned(const std::string& options, const Workload& workload, const Cluster& cluster) {
   const auto memory = make_memory_model(named("paper"));
-  const PlannerContext context{*memory, 7, [&] { return simulated_bandwidths(workload, cluster); }};
+  HandContext context{*memory, 7};
+  context.simulated_bandwidths = [&] { return simulated_bandwidths(workload, cluster); };
   Plan plan = make_planner(parse_yaml(options, "test"))->plan(workload, cluster, context);
   check_plan(plan, workload, cluster, Place{"test"});
   return plan;

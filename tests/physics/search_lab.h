@@ -7,6 +7,7 @@
 #include "plan/search/iteration_cost.h"
 #include "study/planning/placement_outline.h"
 #include "tests/physics/lab.h"
+#include "tests/plan/hand_context.h"
 
 // The context that planner search gets in a study, with the closed form as the judge.
 namespace shardsim::physics {
@@ -16,7 +17,7 @@ class SearchLab {
   SearchLab(const Workload& workload, const Cluster& cluster, const std::string& memory = "paper")
       : memory_(make_memory_model(named(memory))),
         compute_(make_compute_model(named("roofline"))),
-        context{*memory_, 1, {}},
+        context(*memory_, 1),
         workload_(workload),
         cluster_(cluster) {
     context.load = [this](const Placement& placement) { return placement_load(placement, workload_, cluster_); };
@@ -47,7 +48,7 @@ class SearchLab {
   std::unique_ptr<ComputeModel> compute_;
 
  public:
-  PlannerContext context;
+  HandContext context;
   std::map<std::string, double> figures;
   std::string notes;
 

@@ -8,6 +8,7 @@
 #include "plan/check.h"
 #include "plan/memory_model.h"
 #include "plan/torchrec_types.h"
+#include "tests/plan/hand_context.h"
 #include "tests/plan/test_setting.h"
 
 namespace shardsim::constraints_test {
@@ -36,7 +37,7 @@ std::string misfit(const std::string& constraints, const std::string& hbm) {
 
 Plan constrained(const std::string& planner, const Constraints& constraints) {
   const auto memory = paper_memory();
-  PlannerContext context{*memory, 1, {}};
+  HandContext context{*memory, 1};
   context.constraints = &constraints;
   return make_planner(options(planner))->plan(two_tables(), test_cluster(2, 4), context);
 }

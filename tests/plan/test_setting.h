@@ -13,6 +13,7 @@
 #include "models/workload/workload.h"
 #include "plan/planner.h"
 #include "tests/base/error_text.h"
+#include "tests/plan/hand_context.h"
 #include "topology/graph/cluster.h"
 
 namespace shardsim {
@@ -117,7 +118,7 @@ inline PlacementLoad hand_load(const Placement& placement, const Workload& workl
   return load;
 }
 
-inline void add_hand_costs(PlannerContext& context, const Workload& workload, const Cluster& cluster) {
+inline void add_hand_costs(HandHost& context, const Workload& workload, const Cluster& cluster) {
   static const HandCompute compute;
   context.compute = &compute;
   context.load = [&](const Placement& placement) { return hand_load(placement, workload, cluster); };
@@ -126,7 +127,7 @@ inline void add_hand_costs(PlannerContext& context, const Workload& workload, co
 // The plan of the planner that `yaml` describes.
 inline Plan plan_by(const std::string& yaml, const Workload& workload, const Cluster& cluster, std::uint64_t seed = 1) {
   const auto memory = paper_memory();
-  PlannerContext context{*memory, seed, {}};
+  HandContext context{*memory, seed};
   add_hand_costs(context, workload, cluster);
   return make_planner(options(yaml))->plan(workload, cluster, context);
 }

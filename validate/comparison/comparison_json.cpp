@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/judgement/figures.h"
 #include "validate/comparison/comparison_report.h"
 #include "validate/comparison/observed_conditions.h"
 
@@ -12,16 +13,13 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kComparisonSchema = "shardsim.comparison/1";
 
-// Nanoseconds of a millisecond, thousandths of a percent: below that there is only noise.
+// Below a nanosecond of a millisecond there is only noise.
 Json rounded(double value, double steps) {
   if (!std::isfinite(value)) throw std::logic_error("a figure of a comparison is not finite");
   return std::round(value * steps) / steps;
 }
 Json ms(double value) {
   return rounded(value, 1e6);
-}
-Json rounded_percent(const std::optional<double>& value) {
-  return value ? rounded(*value, 1e3) : Json(nullptr);
 }
 
 template <typename Item, typename Form>
@@ -36,7 +34,7 @@ Json time_json(const ComparedTime& time) {
           {"observed_min_ms", ms(time.observed_ms.min)},
           {"observed_median_ms", ms(time.observed_ms.median)},
           {"observed_max_ms", ms(time.observed_ms.max)},
-          {"error_pct", rounded_percent(time.error_pct())}};
+          {"error_pct", percent_json(time.error_pct())}};
 }
 
 // null without a tolerance, and for what it does not bound.
@@ -76,7 +74,7 @@ Json worst_json(const ComparedOperation& row) {
   return {{"name", row.name},
           {"class", row.op_class},
           {"error_ms", ms(row.time.predicted_ms - row.time.observed_ms.median)},
-          {"error_pct", rounded_percent(row.time.error_pct())}};
+          {"error_pct", percent_json(row.time.error_pct())}};
 }
 
 Json bytes_json(const std::optional<std::int64_t>& bytes) {
@@ -119,8 +117,8 @@ Json compared_wait_json(const ComparedWait& wait) {
 Json memory_json(const TimelineComparison& comparison) {
   Json error = nullptr;
   if (comparison.predicted_bytes && comparison.observed_bytes && *comparison.observed_bytes > 0)
-    error = rounded_percent(100.0 * static_cast<double>(*comparison.predicted_bytes - *comparison.observed_bytes) /
-                            static_cast<double>(*comparison.observed_bytes));
+    error = percent_json(
+        percent_off(static_cast<double>(*comparison.predicted_bytes), static_cast<double>(*comparison.observed_bytes)));
   return {{"predicted_hbm_max_bytes", bytes_json(comparison.predicted_bytes)},
           {"observed_hbm_max_bytes", bytes_json(comparison.observed_bytes)},
           {"error_pct", error}};
@@ -139,7 +137,7 @@ Json measured_json(const Timeline::Measured& measured) {
 }
 
 Json spread_json(const ObservedSpread& spread) {
-  return {{"iterations_pct", rounded_percent(spread.iterations_pct)}, {"ranks_pct", rounded_percent(spread.ranks_pct)}};
+  return {{"iterations_pct", percent_json(spread.iterations_pct)}, {"ranks_pct", percent_json(spread.ranks_pct)}};
 }
 
 Json case_json(const TimelineComparison& comparison, const std::optional<double>& tolerance) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "base/judgement/pair.h"
 #include "base/statistics.h"
 #include "base/text.h"
 #include "validate/comparison/compared_side.h"
@@ -275,7 +276,7 @@ Spread spread_of(std::vector<double> values) {
 
 double ComparedRank::Moved::error_pct() const {
   if (observed == 0) return predicted == 0 ? 0 : HUGE_VAL;
-  return 100 * static_cast<double>(predicted - observed) / static_cast<double>(observed);
+  return percent_off(static_cast<double>(predicted), static_cast<double>(observed));
 }
 
 double ComparedTime::off_ms() const {
@@ -284,7 +285,7 @@ double ComparedTime::off_ms() const {
 
 std::optional<double> ComparedTime::error_against(double observed) const {
   if (observed <= 0) return std::nullopt;
-  return 100 * (predicted_ms - observed) / observed;
+  return percent_off(predicted_ms, observed);
 }
 
 TimelineComparison compare_timelines(const Timeline& predicted, const Timeline& observed, const ComparedPair& of) {

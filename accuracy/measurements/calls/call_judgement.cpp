@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/csv.h"
 #include "base/document/cells.h"
 #include "base/files.h"
+#include "base/judgement/figures.h"
 #include "base/text.h"
 #include "models/compute/compute_model.h"
 #include "models/compute/gpus/kernel_family.h"
@@ -20,7 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kCallSchema = "shardsim.call_comparison/1";
-constexpr double kP90 = 0.9;
+constexpr std::array kCallFigures = {ErrorFigure::median, ErrorFigure::p90, ErrorFigure::worst, ErrorFigure::bias};
 constexpr CallDirection kDirections[] = {CallDirection::forward, CallDirection::backward};
 
 double us_of(const MeasuredCall& call, CallDirection direction) {
@@ -33,12 +34,12 @@ std::string model_text(const Tree& options) {
   return text;
 }
 
-CallErrors errors_of(const std::vector<PredictedCall>& calls, const std::string& set, CallDirection direction,
-                     bool fits) {
-  std::vector<double> errors;
+ErrorFigures errors_of(const std::vector<PredictedCall>& calls, const std::string& set, CallDirection direction,
+                       Pair::Role role) {
+  std::vector<Pair> pairs;
   for (const PredictedCall& each : calls)
-    if (each.call->set == set && each.is_fitted == fits) errors.push_back(each.error_pct(direction));
-  return CallErrors::of(std::move(errors));
+    if (each.call->set == set) pairs.push_back(each.pair(direction));
+  return error_figures(pairs_of(pairs, role));
 }
 
 // Constants of kernels by table come from calls of one GPU; those of other models from none of them.
@@ -57,28 +58,12 @@ std::vector<std::string> sets_of(const MeasuredCalls& measured) {
   return sets;
 }
 
-Json number_json(const std::optional<double>& number) {
-  return number ? Json(std::round(*number * 100) / 100) : Json(nullptr);
-}
-
-Json errors_json(const CallErrors& errors) {
-  return {{"rows", errors.rows},
-          {"median_abs_error_pct", number_json(errors.median)},
-          {"p90_abs_error_pct", number_json(errors.p90)},
-          {"worst_abs_error_pct", number_json(errors.worst)},
-          {"signed_error_pct", number_json(errors.signed_mean)}};
-}
-
-void add_errors(Sheet& sheet, const std::string& set, const std::string& what, const CallErrors& errors, bool quiet) {
-  if (errors.rows == 0) return;
-  sheet.rows.push_back({{set, what, std::to_string(errors.rows), percent(errors.median), percent(errors.p90),
-                         percent(errors.worst), signed_percent(errors.signed_mean)},
-                        quiet});
+void add_errors(Sheet& sheet, const std::string& set, const std::string& what, const ErrorFigures& errors, bool quiet) {
+  if (errors.rows > 0) sheet.rows.push_back(figures_row({set, what}, errors, kCallFigures, quiet));
 }
 
 Sheet sets_sheet(const CallJudgement& judgement) {
-  Sheet sheet;
-  sheet.columns = {{"set", false}, {"call", false}, {"rows"}, {"median %"}, {"p90 %"}, {"worst %"}, {"signed %"}};
+  Sheet sheet = figures_sheet({"set", "call"}, kCallFigures);
   for (const CallFigures& figures : judgement.by_set) {
     const std::string name = call_direction_name(figures.direction);
     add_errors(sheet, figures.set, name, figures.judging, false);
@@ -87,17 +72,13 @@ Sheet sets_sheet(const CallJudgement& judgement) {
   return sheet;
 }
 
-constexpr const char* kCallLegend =
-    "Errors of predicted compared with measured times: median, 90th percentile and maximum of their size. signed: the "
-    "mean with its sign, positive if the predicted time is too long.";
-
 std::string call_summary(const CallJudgement& judgement) {
-  const CallErrors& all = judgement.judging;
+  const ErrorFigures& all = judgement.judging;
   if (all.rows == 0) return "Constants may have been fitted on every row: none judges.";
   return fmt::format(
       "{} of fused calls on {} predicted by {}: the median error is {} %, and nine of ten are within {} %.",
       counted(static_cast<std::size_t>(all.rows), "time"), judgement.measured->gpu.model, judgement.model,
-      percent(all.median), percent(all.p90));
+      percent(all.median_abs_pct), percent(all.p90_abs_pct));
 }
 
 }  // namespace
@@ -106,27 +87,12 @@ std::string call_direction_name(CallDirection direction) {
   return direction == CallDirection::forward ? "forward" : "backward";
 }
 
-double PredictedCall::error_pct(CallDirection direction) const {
-  const double predicted = direction == CallDirection::forward ? forward_us : backward_us;
-  return 100 * (predicted / us_of(*call, direction) - 1);
-}
-
-CallErrors CallErrors::of(std::vector<double> errors_pct) {
-  CallErrors result;
-  result.rows = static_cast<int>(errors_pct.size());
-  if (errors_pct.empty()) return result;
-  double sum = 0;
-  for (double& error : errors_pct) {
-    sum += error;
-    error = std::abs(error);
-  }
-  std::ranges::sort(errors_pct);
-  const auto count = static_cast<double>(errors_pct.size());
-  result.signed_mean = sum / count;
-  result.median = errors_pct[errors_pct.size() / 2];
-  result.p90 = errors_pct[static_cast<std::size_t>(kP90 * count)];
-  result.worst = errors_pct.back();
-  return result;
+Pair PredictedCall::pair(CallDirection direction) const {
+  Pair pair;
+  pair.predicted = direction == CallDirection::forward ? forward_us : backward_us;
+  pair.observed = us_of(*call, direction);
+  pair.role = is_fitted ? Pair::Role::fitted : Pair::Role::judging;
+  return pair;
 }
 
 CallJudgement judge_calls(const MeasuredCalls& measured, const Tree& model_options) {
@@ -135,19 +101,18 @@ CallJudgement judge_calls(const MeasuredCalls& measured, const Tree& model_optio
   CallJudgement result;
   result.measured = &measured;
   result.model = model_text(model_options);
-  std::vector<double> all;
+  std::vector<Pair> all;
   for (const MeasuredCall& call : measured.calls) {
     const PredictedCall predicted{&call, model->seconds(call.lookup, measured.gpu).us(),
                                   model->seconds(call.update, measured.gpu).us(), is_of_gpu && call.fits};
     result.calls.push_back(predicted);
-    for (const CallDirection direction : kDirections)
-      if (!predicted.is_fitted) all.push_back(predicted.error_pct(direction));
+    for (const CallDirection direction : kDirections) all.push_back(predicted.pair(direction));
   }
   for (const std::string& set : sets_of(measured))
     for (const CallDirection direction : kDirections)
-      result.by_set.push_back({set, direction, errors_of(result.calls, set, direction, false),
-                               errors_of(result.calls, set, direction, true)});
-  result.judging = CallErrors::of(std::move(all));
+      result.by_set.push_back({set, direction, errors_of(result.calls, set, direction, Pair::Role::judging),
+                               errors_of(result.calls, set, direction, Pair::Role::fitted)});
+  result.judging = error_figures(pairs_of(all, Pair::Role::judging));
   return result;
 }
 
@@ -156,14 +121,14 @@ std::string call_judgement_json(const CallJudgement& judgement) {
   for (const CallFigures& figures : judgement.by_set)
     sets.push_back({{"set", figures.set},
                     {"call", call_direction_name(figures.direction)},
-                    {"judging", errors_json(figures.judging)},
-                    {"fitted", errors_json(figures.fitted)}});
+                    {"judging", figures_json(figures.judging, kCallFigures)},
+                    {"fitted", figures_json(figures.fitted, kCallFigures)}});
   const Json root = {{"schema", kCallSchema},
                      {"version", version()},
                      {"measurements", judgement.measured->path},
                      {"gpu", judgement.measured->gpu.model},
                      {"compute_model", judgement.model},
-                     {"overall", errors_json(judgement.judging)},
+                     {"overall", figures_json(judgement.judging, kCallFigures)},
                      {"sets", sets}};
   return root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -174,29 +139,21 @@ std::string call_predictions_csv(const CallJudgement& judgement) {
       "backward_error_pct,fits\n";
   for (const PredictedCall& each : judgement.calls) {
     const MeasuredCall& call = *each.call;
-    csv += fmt::format("{},{},{},{:.6g},{:.6g},{:.2f},{:.6g},{:.6g},{:.2f},{}\n", call.place.line, csv_cell(call.set),
-                       csv_cell(call.shape), call.forward_us, each.forward_us, each.error_pct(CallDirection::forward),
-                       call.backward_us, each.backward_us, each.error_pct(CallDirection::backward),
+    csv += fmt::format("{},{},{},{},{},{}\n", call.place.line, csv_cell(call.set), csv_cell(call.shape),
+                       csv_cells(each.pair(CallDirection::forward)), csv_cells(each.pair(CallDirection::backward)),
                        each.is_fitted ? "yes" : "no");
   }
   return csv;
 }
 
 Document call_document(const CallJudgement& judgement, Medium medium) {
-  const Paragraph summary{call_summary(judgement), Paragraph::Role::summary};
-  const Paragraph legend{kCallLegend, Paragraph::Role::caption};
-  Section sets{"By set", {sets_sheet(judgement)}};
-  sets.style = medium == Medium::terminal ? Section::Heading::page_only : Section::Heading::as_it_is;
-  Document document;
-  if (medium == Medium::terminal) {
-    document.blocks = {legend, std::move(sets), Section{"", {summary}}};
-    return document;
-  }
-  document.title = "Fused lookups and updates: predicted against measured";
-  document.origin =
-      fmt::format("{}, compute model {}, shardsim {}", judgement.measured->path, judgement.model, version());
-  document.blocks = {summary, legend, std::move(sets)};
-  return document;
+  JudgementPage page;
+  page.title = "Fused lookups and updates: predicted against measured";
+  page.origin = fmt::format("{}, compute model {}, shardsim {}", judgement.measured->path, judgement.model, version());
+  page.summary = call_summary(judgement);
+  page.legend = figures_legend(kCallFigures);
+  page.parts = {"By set", {sets_sheet(judgement)}};
+  return document_of(std::move(page), medium);
 }
 
 }  // namespace shardsim

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "accuracy/measurements/calls/measured_calls.h"
 #include "base/document/document.h"
+#include "base/judgement/pair.h"
 #include "base/tree/tree.h"
 
 namespace shardsim {
@@ -13,20 +13,11 @@ namespace shardsim {
 enum class CallDirection { forward, backward };
 std::string call_direction_name(CallDirection direction);
 
-// Errors of predicted times in percent of the measured ones; nothing where there are no rows.
-struct CallErrors {
-  int rows = 0;
-  std::optional<double> median, p90, worst;  // of their sizes
-  std::optional<double> signed_mean;         // above 0, we predict too long
-
-  static CallErrors of(std::vector<double> errors_pct);  // with sign
-};
-
 // The calls of one set in one direction: those that judge, and those that a constant was fitted on.
 struct CallFigures {
   std::string set;
   CallDirection direction = CallDirection::forward;
-  CallErrors judging, fitted;
+  ErrorFigures judging, fitted;
 };
 
 struct PredictedCall {
@@ -34,7 +25,7 @@ struct PredictedCall {
   double forward_us = 0, backward_us = 0;  // predicted
   bool is_fitted = false;                  // a constant of the prediction was fitted on it
 
-  double error_pct(CallDirection direction) const;  // with sign
+  Pair pair(CallDirection direction) const;  // us; every call weighs the same
 };
 
 // The result of `compute compare` for fused calls. Refers to the calls.
@@ -43,7 +34,7 @@ struct CallJudgement {
   std::string model;                 // as the options have it: "gpu_kernels, kernels fbgemm"
   std::vector<PredictedCall> calls;  // in their order
   std::vector<CallFigures> by_set;   // in order of appearance, forward first
-  CallErrors judging;                // both directions of all
+  ErrorFigures judging;              // both directions of all
 };
 
 // Predicts every call by the compute model that the options name. Errors: those of the model.

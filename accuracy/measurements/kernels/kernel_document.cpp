@@ -1,34 +1,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "accuracy/measurements/kernels/kernel_judgement.h"
 #include "base/document/cells.h"
 #include "base/files.h"
+#include "base/judgement/figures.h"
 #include "base/text.h"
 
 namespace shardsim {
 namespace {
 
-Sheet kernel_sheet(const std::string& what) {
-  Sheet sheet;
-  sheet.columns = {{what, false},   {"operands", false}, {"rows", true},    {"median %", true},
-                   {"p95 %", true}, {"worst %", true},   {"signed %", true}};
-  return sheet;
-}
-
-void add_kernel_bands(Sheet& sheet, std::string name, const BandFigures& figures, bool quiet, std::size_t from,
-                      std::size_t upto) {
-  for (std::size_t i = from; i < upto; ++i) {
-    const ErrorFigures& band = figures.bands[i];
-    if (band.rows == 0) continue;
-    sheet.rows.push_back(
-        {{name, std::string(kSizeBands[i].name), std::to_string(band.rows), percent(band.median_abs_pct),
-          percent(band.p95_abs_pct), percent(band.worst_abs_pct), signed_percent(band.signed_pct)},
-         quiet});
-    name.clear();
-  }
-}
+constexpr std::array kKernelFigures = {ErrorFigure::median, ErrorFigure::p95, ErrorFigure::worst, ErrorFigure::bias};
 
 std::string kind_words(KernelKind kind) {
   std::string words(kernel_kind_name(kind));
@@ -37,25 +21,25 @@ std::string kind_words(KernelKind kind) {
 }
 
 Sheet gpus_sheet(const KernelJudgement& judgement) {
-  Sheet sheet = kernel_sheet("kernel");
+  Sheet sheet = figures_sheet({"kernel", "operands"}, kKernelFigures);
   std::string before;
   for (const KernelFigures& figures : judgement.by_gpu) {
     if (figures.gpu != before) sheet.rows.push_back({{figures.gpu}});
     before = figures.gpu;
-    add_kernel_bands(sheet, kind_words(figures.kind), figures.predicted, false, 0, kDisjointBands);
-    add_kernel_bands(sheet, kind_words(figures.kind) + ", fitted on", figures.fitted, true, 0, kDisjointBands);
+    add_bands(sheet, kind_words(figures.kind), figures.predicted, kKernelFigures, false, 0, kDisjointBands);
+    add_bands(sheet, kind_words(figures.kind) + ", fitted on", figures.fitted, kKernelFigures, true, 0, kDisjointBands);
   }
   return sheet;
 }
 
 Sheet kinds_sheet(const KernelJudgement& judgement) {
-  Sheet sheet = kernel_sheet("over all GPUs");
+  Sheet sheet = figures_sheet({"over all GPUs", "operands"}, kKernelFigures);
   const std::size_t all = kSizeBands.size() - 1;
   for (const KernelFigures& figures : judgement.by_kind) {
-    add_kernel_bands(sheet, kind_words(figures.kind), figures.predicted, false, all, all + 1);
-    add_kernel_bands(sheet, kind_words(figures.kind) + ", fitted on", figures.fitted, true, all, all + 1);
+    add_bands(sheet, kind_words(figures.kind), figures.predicted, kKernelFigures, false, all, all + 1);
+    add_bands(sheet, kind_words(figures.kind) + ", fitted on", figures.fitted, kKernelFigures, true, all, all + 1);
   }
-  add_kernel_bands(sheet, "all kernels", judgement.predicted, false, all, all + 1);
+  add_bands(sheet, "all kernels", judgement.predicted, kKernelFigures, false, all, all + 1);
   return sheet;
 }
 
@@ -86,40 +70,19 @@ Section out_section(const KernelJudgement& judgement) {
   return section;
 }
 
-constexpr const char* kKernelLegend =
-    "Errors of predicted compared with measured times: median, 95th percentile and maximum of their size. signed: the "
-    "mean with its sign, positive if the predicted time is too long. Operands: rows of all lookups, pairs of a sort, "
-    "operands of a matrix product.";
-
 Section kernel_charts(const KernelJudgement& judgement) {
-  Section section{"Predicted against measured",
-                  {Paragraph{"One chart per GPU, with logarithmic axes. On the dashed line the prediction is exact; "
-                             "the band is 10 % in both directions. Hollow points were used to fit a constant.",
-                             Paragraph::Role::caption}}};
-  section.side_by_side = true;
+  std::vector<Chart> charts;
   std::string before;
   for (const KernelFigures& figures : judgement.by_gpu) {
     if (figures.gpu == before) continue;
     before = figures.gpu;
-    DataSet points{
-        "points",
-        {"collective", "setting", "size_bytes", "measured_us", "predicted_us", "error_pct", "algorithm", "side"},
-        {}};
-    for (const JudgedKernel& judged : judgement.rows) {
-      if (!judged.out_of_model.empty() || judged.gpu != figures.gpu) continue;
-      const KernelRow& row = judged.row;
-      points.rows.push_back({std::string(kernel_kind_name(row.kind)), row.shape(), row.operand_bytes(),
-                             row.sizes.time_us, judged.predicted_us, judged.error_pct(), row.id,
-                             std::string(judged.is_fitted ? "fitted" : "in the model")});
-    }
-    section.blocks.emplace_back(Chart{"gpu_" + std::to_string(section.blocks.size()),
-                                      "predicted_vs_measured",
-                                      figures.gpu,
-                                      counted(points.rows.size(), "row") + ".",
-                                      false,
-                                      {points}});
+    std::vector<Pair> points;
+    for (const JudgedKernel& judged : judgement.rows)
+      if (judged.out_of_model.empty() && judged.gpu == figures.gpu) points.push_back(judged.pair());
+    charts.push_back(pairs_chart(fmt::format("gpu_{}", charts.size() + 1), figures.gpu,
+                                 counted(points.size(), "row") + ".", points));
   }
-  return section;
+  return charts_section("GPU", "were used to fit a constant", std::move(charts));
 }
 
 }  // namespace
@@ -145,26 +108,21 @@ std::string kernel_summary(const KernelJudgement& judgement) {
 }
 
 Document kernel_document(const KernelJudgement& judgement, Medium medium) {
-  const Paragraph summary{kernel_summary(judgement), Paragraph::Role::summary};
-  const Paragraph legend{kKernelLegend, Paragraph::Role::caption};
-  Section gpus{"Each GPU", {gpus_sheet(judgement)}};
-  gpus.style = Section::Heading::page_only;
-  Section kinds{"Over all GPUs", {kinds_sheet(judgement)}, "every row weighing the same"};
-  kinds.style = Section::Heading::as_it_is;
-  Document document;
-  if (medium == Medium::terminal) {
-    document.blocks = {std::move(gpus), std::move(kinds), Section{"", {legend}}};
-    document.add(out_section(judgement));
-    document.blocks.emplace_back(Section{"", {summary}});
-    return document;
+  JudgementPage page;
+  page.title = "Kernels: predicted against measured";
+  page.origin = fmt::format("{}, map {}, compute model {}, constants {}, shardsim {}", judgement.measurements,
+                            judgement.map, judgement.model, judgement.constants, version());
+  page.summary = kernel_summary(judgement);
+  page.legend =
+      figures_legend(kKernelFigures) + " Operands: rows of all lookups, pairs of a sort, operands of a matrix product.";
+  page.parts = {"Each GPU", {gpus_sheet(judgement)}};
+  page.overall = {"Over all GPUs", {kinds_sheet(judgement)}, "every row weighing the same"};
+  if (medium == Medium::page) {
+    page.charts = kernel_charts(judgement);
+    page.every_row = table_section("Every row", "", every_row(judgement));
   }
-  document.title = "Kernels: predicted against measured";
-  document.origin = fmt::format("{}, map {}, compute model {}, constants {}, shardsim {}", judgement.measurements,
-                                judgement.map, judgement.model, judgement.constants, version());
-  document.blocks = {summary, std::move(kinds), legend, kernel_charts(judgement), std::move(gpus)};
-  document.add(table_section("Every row", "", every_row(judgement)));
-  document.add(out_section(judgement));
-  return document;
+  page.out_of_model = out_section(judgement);
+  return document_of(std::move(page), medium);
 }
 
 std::string kernel_markdown(const KernelJudgement& judgement) {

@@ -72,11 +72,10 @@ class KernelJudge {
 };
 
 BandFigures figures_of(const KernelRowPointers& rows, bool is_fitted) {
-  std::vector<SizedError> errors;
+  std::vector<Pair> pairs;
   for (const JudgedKernel* const row : rows)
-    if (row->is_fitted == is_fitted)
-      errors.push_back({"", static_cast<std::int64_t>(row->row.operand_bytes()), row->error_pct()});
-  return band_figures(errors);
+    if (row->is_fitted == is_fitted) pairs.push_back(row->pair());
+  return band_figures(pairs);
 }
 
 KernelRowPointers those(const std::vector<JudgedKernel>& rows, const std::function<bool(const JudgedKernel&)>& test) {
@@ -108,6 +107,18 @@ void count_reason(std::vector<std::pair<std::string, int>>& reasons, const std::
 }
 
 }  // namespace
+
+Pair JudgedKernel::pair() const {
+  Pair pair;
+  pair.predicted = predicted_us;
+  pair.observed = row.sizes.time_us;
+  pair.role = is_fitted ? Pair::Role::fitted : Pair::Role::judging;
+  pair.size = row.operand_bytes();
+  pair.kind = kernel_kind_name(row.kind);
+  pair.what = row.shape();
+  pair.how = row.id;
+  return pair;
+}
 
 KernelJudgement judge_kernels(const std::vector<KernelRow>& rows, const KernelMap& map, const KernelQuestion& question,
                               const std::string& measurements) {

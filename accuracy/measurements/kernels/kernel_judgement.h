@@ -21,8 +21,9 @@ struct JudgedKernel {
   bool is_fitted = false;  // a constant of the prediction was fitted on this very row
   std::string out_of_model;
 
-  double error_pct() const { return 100 * (predicted_us / row.sizes.time_us - 1); }  // signed
+  double error_pct() const { return percent_off(predicted_us, row.sizes.time_us); }
   bool is_predicted() const { return out_of_model.empty() && !is_fitted; }
+  Pair pair() const;  // of a row in the model, us; all rows are one group
 };
 
 // The rows of one GPU and kind, those that a constant was fitted on apart from the others.

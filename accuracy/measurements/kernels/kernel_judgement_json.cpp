@@ -1,11 +1,12 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 
-#include "accuracy/measurements/figures_json.h"
 #include "accuracy/measurements/kernels/kernel_judgement.h"
 #include "base/csv.h"
 #include "base/files.h"
+#include "base/judgement/figures.h"
 
 namespace shardsim {
 namespace {
@@ -14,18 +15,16 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kComputeSchema = "shardsim.compute_comparison/1";
 
+constexpr std::array kOfRows = {ErrorFigure::median, ErrorFigure::mean, ErrorFigure::p95, ErrorFigure::worst,
+                                ErrorFigure::bias};
+
 Json rows_json(const BandFigures& figures) {
-  const ErrorFigures& all = figures.all();
-  return {{"rows", figures.rows},
-          {"median_abs_error_pct", percent_json(all.median_abs_pct)},
-          {"mean_abs_error_pct", percent_json(all.mean_abs_pct)},
-          {"p95_abs_error_pct", percent_json(all.p95_abs_pct)},
-          {"worst_abs_error_pct", percent_json(all.worst_abs_pct)},
-          {"signed_error_pct", percent_json(all.signed_pct)},
-          {"bands", bands_json(figures)}};
+  Json rows = figures_json(figures.all(), kOfRows);
+  rows["bands"] = bands_json(figures);
+  return rows;
 }
 
-Json figures_json(const std::vector<KernelFigures>& list) {
+Json list_json(const std::vector<KernelFigures>& list) {
   Json all = Json::array();
   for (const KernelFigures& figures : list) {
     Json one = Json::object();
@@ -69,8 +68,8 @@ std::string kernel_judgement_json(const KernelJudgement& judgement) {
       {"compute_model", judgement.model},
       {"constants", judgement.constants},
       {"overall", {{"predicted", rows_json(judgement.predicted)}, {"fitted", rows_json(judgement.fitted)}}},
-      {"kinds", figures_json(judgement.by_kind)},
-      {"gpus", figures_json(judgement.by_gpu)},
+      {"kinds", list_json(judgement.by_kind)},
+      {"gpus", list_json(judgement.by_gpu)},
       {"out_of_model", out},
       {"rows", rows}};
   return root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -83,8 +82,7 @@ std::string kernel_predictions_csv(const KernelJudgement& judgement) {
     const KernelRow& row = judged.row;
     const bool is_in = judged.out_of_model.empty();
     const std::string figures =
-        is_in ? fmt::format("{},{:.0f},{:.6g},{:.6g},{:.2f}", csv_cell(row.shape()), row.operand_bytes(),
-                            row.sizes.time_us, judged.predicted_us, judged.error_pct())
+        is_in ? fmt::format("{},{:.0f},{}", csv_cell(row.shape()), row.operand_bytes(), csv_cells(judged.pair()))
               : ",,,,";
     csv += fmt::format("{},{},{},{},{},{},{},{}\n", csv_cell(row.id), csv_cell(is_in ? judged.gpu : row.sizes.gpu),
                        kernel_kind_name(row.kind), csv_cell(row.op), figures, judged.is_fitted ? "yes" : "no",

@@ -60,20 +60,20 @@ std::string changes(const Candidate& to, const Candidate& from, const SearchSpac
 
 void tell(const std::vector<JudgedPlan>& judged, std::size_t chosen, const SearchSpace& space,
           const PlannerContext& context) {
-  if (!context.note) return;
   const auto text = [](const JudgedPlan& plan) {
     return fmt::format("{:.3f} ms estimated, {:.3f} ms simulated", plan.candidate.rating, plan.simulated.ms());
   };
-  context.note(fmt::format("estimate's first choice: {}", text(judged.front())));
+  context.host.say(fmt::format("estimate's first choice: {}", text(judged.front())));
   if (chosen == 0) {
-    context.note("the simulation chooses the same plan");
+    context.host.say("the simulation chooses the same plan");
   } else {
-    context.note(fmt::format("simulation's choice, number {} of the estimate: {}", chosen + 1, text(judged[chosen])));
-    context.note("it differs in " + changes(judged[chosen].candidate, judged.front().candidate, space));
+    context.host.say(
+        fmt::format("simulation's choice, number {} of the estimate: {}", chosen + 1, text(judged[chosen])));
+    context.host.say("it differs in " + changes(judged[chosen].candidate, judged.front().candidate, space));
   }
   const std::size_t pairs = judged.size() * (judged.size() - 1) / 2;
-  context.note(fmt::format("{} candidates: the two order {} of {} pairs differently", judged.size(),
-                           disagreements(judged), pairs));
+  context.host.say(fmt::format("{} candidates: the two order {} of {} pairs differently", judged.size(),
+                               disagreements(judged), pairs));
 }
 
 // Simulates the candidates. One that cannot be simulated (a kernel that only estimates know) is left out.
@@ -83,7 +83,7 @@ std::vector<JudgedPlan> simulate_candidates(const Choice& choice, const PlannerC
   for (const Candidate& candidate : choice.run.candidates) {
     Plan plan = plan_of(candidate.plan, candidate.assignment, choice.run.space, choice.request.order, context.seed);
     try {
-      const Seconds simulated = context.simulate(plan);
+      const Seconds simulated = context.host.simulated(plan);
       judged.push_back({candidate, std::move(plan), simulated});
     } catch (const Error& error) {
       if (error.failure() != Failure::input) throw;
@@ -91,22 +91,22 @@ std::vector<JudgedPlan> simulate_candidates(const Choice& choice, const PlannerC
     }
   }
   if (judged.empty()) throw *refused;
-  if (refused && context.note)
-    context.note(fmt::format("{} candidates cannot be simulated and are left out, the last one because: {}",
-                             choice.run.candidates.size() - judged.size(), refused->what()));
+  if (refused)
+    context.host.say(fmt::format("{} candidates cannot be simulated and are left out, the last one because: {}",
+                                 choice.run.candidates.size() - judged.size(), refused->what()));
   return judged;
 }
 
 // No workload says what TorchRec's offload statistics say of a table's accesses.
 void tell_of_scaleup(const std::vector<ProposerKind>& proposers, const PlannerContext& context) {
-  if (!context.note || std::ranges::find(proposers, ProposerKind::embedding_offload_scaleup) == proposers.end()) return;
-  context.note(
+  if (std::ranges::find(proposers, ProposerKind::embedding_offload_scaleup) == proposers.end()) return;
+  context.host.say(
       "embedding_offload_scaleup makes only its first proposal: no table states how often its cached rows are missed");
 }
 
 void tell_of_output_types(const PlannerOptions& options, const Workload& workload, const PlannerContext& context) {
   const std::string note = output_types_note(options, workload);
-  if (context.note && !note.empty()) context.note(note);
+  if (!note.empty()) context.host.say(note);
 }
 
 void judge(Choice& choice, const PlannerContext& context) {
@@ -128,7 +128,7 @@ Error as_input_error(const PlannerError& error) {
 Choice choose_plan(const PlannerOptions& given, const Workload& workload, const Cluster& cluster,
                    const PlannerContext& context) {
   const PlannerOptions options = with_constraints(given, context.constraints, workload);
-  if (options.simulated && !context.simulate) {
+  if (options.simulated && !context.host.answers(PlannerHost::Question::simulation)) {
     throw input_error({},
                       "planner torchrec: the objective simulated needs a simulator, which this command does not have",
                       "Use objective: estimated here, or 'shardsim plan'");
@@ -136,15 +136,15 @@ Choice choose_plan(const PlannerOptions& given, const Workload& workload, const 
   Choice choice;
   choice.request = planner_request(options, workload, cluster);
   if (options.simulated) choice.request.settings.candidates = options.candidates;
-  choice.request.settings.check_stop = context.check_stop;
+  choice.request.settings.check_stop = [&host = context.host] { host.stop_if_asked(); };
   tell_of_scaleup(choice.request.settings.proposers, context);
   tell_of_output_types(options, workload, context);
   choice.run = run_or_throw(choice.request);
-  if (choice.run.timed_out && context.note)
-    context.note(fmt::format("the timeout ended the search after {} proposals: another run may find another plan",
-                             choice.run.num_proposals));
+  if (choice.run.timed_out)
+    context.host.say(fmt::format("the timeout ended the search after {} proposals: another run may find another plan",
+                                 choice.run.num_proposals));
   if (options.simulated && !choice.run.candidates.empty()) judge(choice, context);
-  if (context.figure) context.figure("cost_ms", choice.run.rating);
+  context.host.state("cost_ms", choice.run.rating);
   choice.plan = plan_of(choice.run.plan, choice.run.assignment, choice.run.space, choice.request.order, context.seed);
   return choice;
 }

@@ -13,9 +13,9 @@ struct Choice {
   Plan plan;
 };
 
-// Runs the planner. With objective simulated the candidates of best estimates are simulated (context.simulate) and the
-// fastest is chosen; context.note is told where the two disagree. The figure cost_ms is the rating of the chosen plan.
-// context.constraints are merged into the planner's own constraints. Errors: Failure::infeasible without a plan;
+// Runs the planner. With objective simulated the candidates of best estimates are simulated (PlannerHost::simulated)
+// and the fastest is chosen; the host is told where the two disagree. The figure cost_ms is the rating of the chosen
+// plan. context.constraints are merged into the planner's own constraints. Errors: Failure::infeasible without a plan;
 // Failure::input for what the constraints do not allow, or without a simulator.
 Choice choose_plan(const PlannerOptions& options, const Workload& workload, const Cluster& cluster,
                    const PlannerContext& context);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/tree/yaml.h"
+#include "study/report/page.h"
 #include "tests/accuracy/measurements/measurement_text.h"
 
 namespace shardsim::judgement_test {
@@ -68,7 +69,7 @@ TEST_CASE("fewer GPUs than a node has are its first ones, further groups the nex
 TEST_CASE("rows in the model and out of it are told apart") {
   const Judgement judgement = judged();
   CHECK(judgement.overall.rows == 4);
-  CHECK(judgement.overall.systems == 2);
+  CHECK(judgement.overall.groups == 2);
   CHECK(judgement.out_of_model_rows == 1);
   CHECK(judgement.with_out_of_model.rows == 5);
   REQUIRE(judgement.systems.size() == 4);
@@ -96,7 +97,8 @@ TEST_CASE("a label that the fit did not see is fitted to the open data, in every
   SystemMap map = small_map();
   for (MappedSystem& system : map.systems) system.spec.fits = "open_data";
   const Judgement judgement = judgement_of(measured(kRows).rows, map, {}, "m.csv");
-  CHECK(has(judgement_text(judgement, 100, false), "a, cluster toy_2x4, fitted to the open data"));
+  CHECK(has(document_text(judgement_document(judgement, Medium::terminal), 100, false),
+            "a, cluster toy_2x4, fitted to the open data"));
   CHECK(has(judgement_markdown(judgement), "| a | all_reduce | the open data |"));
   CHECK(Json::parse(judgement_json(judgement))["systems"][0]["fits"] == "open_data");
 }
@@ -143,7 +145,7 @@ TEST_CASE("the JSON has the figures under their names") {
 }
 
 TEST_CASE("the table says what the figures are") {
-  const std::string text = judgement_text(judged(), 100, false);
+  const std::string text = document_text(judgement_document(judged(), Medium::terminal), 100, false);
   CHECK(has(text, "a, cluster toy_2x4"));
   CHECK(has(text, "out of the model: slow network"));
   CHECK(has(text, "4 measured collectives of 2 systems predicted"));
@@ -159,7 +161,7 @@ TEST_CASE("every row is in the table of predictions") {
 }
 
 TEST_CASE("the page holds a chart per system and loads nothing") {
-  const std::string page = judgement_html(judged());
+  const std::string page = page_html(judgement_document(judged(), Medium::page));
   CHECK(has(page, "<h3>a</h3>"));
   CHECK(has(page, "<h3>b</h3>"));
   CHECK(has(page, "Over all systems in the model"));

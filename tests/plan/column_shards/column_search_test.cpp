@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tests/plan/column_shards/hand_costs.h"
+#include "tests/plan/hand_context.h"
 
 namespace shardsim::column_search_test {
 namespace {
@@ -34,7 +35,7 @@ struct Setting {
   Cluster cluster;
   Workload workload;
   std::unique_ptr<MemoryModel> memory = weights_memory();
-  PlannerContext context{*memory, 1, {}};
+  HandContext context{*memory, 1};
   HandShards shards;
   HandPlans plans;
   PieceKinds kinds;

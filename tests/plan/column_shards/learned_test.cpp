@@ -6,6 +6,7 @@
 #include "plan/column_shards/cost_source.h"
 #include "plan/learned/cost_model.h"
 #include "tests/plan/column_shards/hand_costs.h"
+#include "tests/plan/hand_context.h"
 #include "tests/plan/learned/small_pool.h"
 #include "tests/temporary_folder.h"
 
@@ -43,7 +44,7 @@ struct Asked {
   std::unique_ptr<MemoryModel> memory = weights_memory();
   std::map<std::string, double> figures;
   std::string trained_on;
-  PlannerContext context{*memory, 1, {}};
+  HandContext context{*memory, 1};
 };
 
 Placement piece_of(const Workload& workload, int table, std::int64_t columns) {

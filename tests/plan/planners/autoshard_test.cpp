@@ -5,6 +5,7 @@
 
 #include "plan/autoshard/trainer.h"
 #include "plan/check.h"
+#include "tests/plan/hand_context.h"
 #include "tests/plan/test_setting.h"
 
 namespace shardsim::autoshard_test {
@@ -29,7 +30,7 @@ struct PolicyFile {
   PolicyFile(const Workload& workload, const Cluster& cluster)
       : path(fs::temp_directory_path() / ("autoshard_test_" + std::to_string(::getpid()) + ".h5")) {
     const auto memory = paper_memory();
-    PlannerContext context{*memory, 1, {}};
+    HandContext context{*memory, 1};
     add_hand_costs(context, workload, cluster);
     PolicyTraining training;
     training.updates = 1;

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/plan/column_shards/hand_costs.h"
+#include "tests/plan/hand_context.h"
 
 namespace shardsim::greedy_test {
 namespace {
@@ -63,7 +64,7 @@ TEST_CASE("greedy by cost gives a table to the rank that is quickest with it") {
 TEST_CASE("greedy refuses costs beside another score, and constraints that it cannot keep, by name") {
   CHECK(has(error_of([] { make_planner(options("{name: greedy, score: dim, costs: closed_form}")); }), "score"));
   const auto memory = weights_memory();
-  PlannerContext context{*memory, 1, {}};
+  HandContext context{*memory, 1};
   Constraints constraints;
   constraints.by_table["a"].sharding_types = {Strategy::row_wise};
   context.constraints = &constraints;

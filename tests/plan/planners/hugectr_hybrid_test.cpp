@@ -6,6 +6,7 @@
 
 #include "base/tree/yaml.h"
 #include "plan/check.h"
+#include "tests/plan/hand_context.h"
 #include "tests/plan/test_setting.h"
 
 namespace shardsim::hugectr_hybrid_test {
@@ -28,7 +29,7 @@ struct Hybrid {
 Hybrid hybrid(const std::string& keys, const Workload& workload, const Cluster& cluster) {
   Hybrid result;
   const auto memory = paper_memory();
-  PlannerContext context{*memory, 1, {}};
+  HandContext context{*memory, 1};
   context.figure = [&](const std::string& name, double value) { result.figures[name] = value; };
   result.plan = make_planner(options("{name: hugectr_hybrid" + keys + "}"))->plan(workload, cluster, context);
   CHECK_NOTHROW(check_plan(result.plan, workload, cluster, {}));

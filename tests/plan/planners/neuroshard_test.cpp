@@ -4,6 +4,7 @@
 
 #include "plan/check.h"
 #include "tests/plan/column_shards/hand_costs.h"
+#include "tests/plan/hand_context.h"
 
 namespace shardsim::neuroshard_test {
 namespace {
@@ -22,7 +23,7 @@ struct Asked {
   std::unique_ptr<MemoryModel> memory = weights_memory();
   Constraints constraints;
   std::map<std::string, double> figures;
-  PlannerContext context{*memory, 1, {}};
+  HandContext context{*memory, 1};
 };
 
 std::vector<Table> some_tables() {

@@ -2,6 +2,7 @@
 
 #include "plan/check.h"
 #include "plan/plan_file.h"
+#include "tests/plan/hand_context.h"
 #include "tests/plan/test_setting.h"
 
 namespace shardsim::planners_torchrec_test {
@@ -146,7 +147,7 @@ TEST_CASE("a note names the tables whose output_dtype is not what is exchanged")
   Workload workload = small_model();
   const auto memory = paper_memory();
   std::vector<std::string> notes;
-  PlannerContext context{*memory, 1, {}};
+  HandContext context{*memory, 1};
   context.note = [&](const std::string& line) { notes.push_back(line); };
   const auto plan = [&](const std::string& type) {
     notes.clear();
@@ -169,7 +170,7 @@ TEST_CASE("candidates are judged by the simulation when it is asked to") {
   const auto memory = paper_memory();
   int calls = 0;
   std::vector<std::string> notes;
-  PlannerContext context{*memory, 1, {}};
+  HandContext context{*memory, 1};
   context.simulate = [&](const Plan&) { return Seconds{1.0 / ++calls}; };  // the last one judged is the fastest
   context.note = [&](const std::string& line) { notes.push_back(line); };
   make_planner(options("{name: torchrec, objective: simulated, candidates: 3}"))->plan(workload, cluster, context);
@@ -186,7 +187,7 @@ TEST_CASE("a candidate that cannot be simulated is left out, and said; nothing i
   const auto memory = paper_memory();
   int calls = 0, refused = 1;
   std::vector<std::string> notes;
-  PlannerContext context{*memory, 1, {}};
+  HandContext context{*memory, 1};
   context.simulate = [&](const Plan&) {
     if (++calls <= refused) throw input_error({"op"}, "has a kernel of estimates", "Use fused");
     return Seconds{1};
@@ -204,7 +205,7 @@ TEST_CASE("a candidate that cannot be simulated is left out, and said; nothing i
 TEST_CASE("a search that the user stops ends there") {
   struct Stopped {};
   const auto memory = paper_memory();
-  PlannerContext context{*memory, 1, {}};
+  HandContext context{*memory, 1};
   int asked = 0;
   context.check_stop = [&] {
     if (++asked == 3) throw Stopped{};

@@ -43,8 +43,8 @@ void check_bounds(const CallJudgement& judgement, const std::vector<CallBound>& 
       if (figures.set != bound.set || figures.direction != bound.direction) continue;
       found = true;
       CAPTURE(figures.set);
-      CHECK(*figures.judging.median <= bound.median);
-      CHECK(*figures.judging.p90 <= bound.p90);
+      CHECK(*figures.judging.median_abs_pct <= bound.median);
+      CHECK(*figures.judging.p90_abs_pct <= bound.p90);
     }
     CHECK(found);
   }

@@ -1,0 +1,315 @@
+#include "models/workload/workload_keys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/text.h"
+#include "models/workload/table_weight.h"
+#include "models/workload/workload_limits.h"
+#include "models/workload/workload_parts.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::string_view kWorkloadSchema = "shardsim.workload/1";
+constexpr std::size_t kMostTables = 100'000;
+
+void optimizer_keys(Fields& map, Workload& workload) {
+  std::string update = "exact_sorted";
+  map.choose("name", workload.optimizer, {"sgd", "rowwise_adagrad", "adagrad", "adam", "lamb"},
+             "its state, in fp32, takes 0, 4, 4 D, 8 D and 8 D bytes per row of D columns");
+  map.choose(
+      "update", update, {"exact_sorted", "all_rows"},
+      "`exact_sorted`: the lookups are sorted first, so that each row is updated once, with the exact sum of its "
+      "gradients. `all_rows`: the sums are written, and then the optimizer passes over every row that is held, "
+      "as HugeCTR's global update does; only for tables in device memory. Updates in place by atomic operations "
+      "exist only in HugeCTR's hybrid embedding (`embedding_kernels`)");
+  workload.update_all_rows = update == "all_rows";
+}
+
+void wire_key(Fields& map, std::string_view key, std::optional<WireDtype>& wire, const char* help) {
+  std::vector<std::string> words{"table"};
+  std::ranges::copy(words_of(Dtype{}), std::back_inserter(words));
+  std::optional<std::string> word;
+  map.usual("fp32").take(key, word, word_leaf(words), help);
+  if (!map.reading() || !word) return;
+  const auto place = std::ranges::find(words, *word) - words.begin();  // `table` stands before the types
+  wire = place == 0 ? WireDtype{} : WireDtype{static_cast<Dtype>(place - 1)};
+}
+
+void wire_keys(Fields& map, Workload& workload) {
+  wire_key(map, "forward", workload.wire_forward,
+           "the data type of vectors while they are exchanged, or `table` for the type of the table's rows. fp32 is "
+           "what TorchRec's lookups return whatever the type of the rows. (TorchRec's own estimate assumes the type of "
+           "the rows if none is stated.)");
+  wire_key(map, "backward", workload.wire_backward,
+           "the same of their gradients. Gradients of replicated rows (data_parallel; flex across nodes) are always "
+           "all-reduced in the type of the rows, or in fp32 for int8 rows");
+}
+
+void module_keys(Fields& map, Workload& workload) {
+  std::optional<std::string> first;
+  map.take("pooled", workload.pooled_module, label_leaf(), "the path of the module of pooled tables in plan files");
+  map.take("sequence", workload.sequence_module, label_leaf(), "that of sequence tables; another label");
+  map.refuse_if(workload.pooled_module == workload.sequence_module, "",
+                fmt::format("both modules are called '{}'", workload.pooled_module),
+                "Plan files distinguish them by path: give them different names");
+  map.usual("that of the first table")
+      .take(
+          "first", first, word_leaf({"pooled", "sequence"}),
+          "whose module comes first in the forward pass, as in the model's code. Their exchanges run in this order on "
+          "one stream, which may decide a fifth of an iteration; it is the only thing for which the order of tables "
+          "counts");
+  if (map.reading() && first) workload.first_module = *first == "pooled" ? TableKind::pooled : TableKind::sequence;
+}
+
+void check_names(const std::vector<Table>& tables) {
+  std::set<std::string> seen;
+  for (const Table& table : tables)
+    if (!seen.insert(table.name).second)
+      throw input_error(table.place, fmt::format("table '{}' is there twice", table.name),
+                        "Give every table its own name");
+}
+
+void check_ids_in_place(MapReader& reader, const Workload& workload) {
+  if (workload.input_exchange != "none") return;
+  const Place place = reader.place_of("input_exchange");
+  if (workload.pipeline != "none")
+    throw input_error(place, "a pipeline prepares the exchange of ids, and this workload has none",
+                      "Set pipeline: none");
+  const auto sequence = [](const Table& table) { return table.kind == TableKind::sequence; };
+  if (std::any_of(workload.tables.begin(), workload.tables.end(), sequence))
+    throw input_error(place, "ids of sequence tables must be exchanged", "Choose auto, full or ids");
+}
+
+// HugeCTR's embedding collections are of pooled tables, and its pipeline is the exchange of keys in all its steps.
+void check_hugectr(MapReader& reader, const Workload& workload) {
+  if (!workload.hugectr_kernels() && !workload.hugectr_pipeline()) return;
+  const char* const key = workload.hugectr_kernels() ? "embedding_kernels" : "pipeline";
+  const auto sequence = [](const Table& table) { return table.kind == TableKind::sequence; };
+  const auto found = std::ranges::find_if(workload.tables, sequence);
+  if (found != workload.tables.end())
+    throw input_error(reader.place_of(key),
+                      fmt::format("'{}: hugectr' needs pooled tables, but table '{}' is a sequence", key, found->name),
+                      "Choose another value, or write kind: pooled in the table");
+  if (workload.hugectr_pipeline() && !workload.full_input_exchange())
+    throw input_error(reader.place_of("pipeline"),
+                      "pipeline hugectr simulates the exchange of ids in all its steps, so it needs a full exchange "
+                      "and no measured rest",
+                      "Set input_exchange: full, and leave out dense.measured");
+  if (workload.hugectr_kernels() && workload.dense.measured)
+    throw input_error(reader.place_of(key), "'embedding_kernels: hugectr' and dense.measured cannot be used together",
+                      "The measured time includes lookups and updates: leave one of the two out");
+}
+
+// HugeCTR's hybrid embedding is of one id per sample and feature, and its kernels add to rows as plain SGD does.
+void check_hugectr_hybrid(MapReader& reader, const Workload& workload) {
+  if (!workload.hugectr_hybrid()) return;
+  const Place place = reader.place_of("embedding_kernels");
+  const auto found = std::ranges::find_if(workload.tables, [](const Table& table) {
+    return table.kind != TableKind::sequence || !table.vector_per_feature();
+  });
+  if (found != workload.tables.end())
+    throw input_error(place,
+                      fmt::format("'embedding_kernels: {}' needs sequences of one id, but table '{}' is not one",
+                                  workload.embedding_kernels, found->name),
+                      "Write kind: sequence and average_length: 1 in the table");
+  if (workload.optimizer != "sgd" || workload.update_all_rows)
+    throw input_error(place,
+                      "HugeCTR's hybrid embedding adds gradients to rows in place, which only the update of SGD allows",
+                      "Set optimizer: {name: sgd}, without update, or take other embedding_kernels");
+  if (workload.full_input_exchange() || workload.dense.measured)
+    throw input_error(place, "HugeCTR's hybrid embedding cannot be used with a full exchange of ids or a measured rest",
+                      "Set input_exchange: ids, and leave out dense.measured");
+}
+
+// It is TorchRec's, of its sequence modules.
+void check_index_dedup(MapReader& reader, const Workload& workload, const TableDefaults& defaults) {
+  const auto sequence = [](const Table& table) { return table.kind == TableKind::sequence; };
+  if (defaults.index_dedup && std::ranges::none_of(workload.tables, sequence))
+    throw input_error(reader.place_of("index_dedup"), "'index_dedup' has no effect: no table is a sequence",
+                      "Leave it out: the ids of pooled tables are exchanged as they are");
+  const auto found = std::ranges::find_if(workload.tables, &Table::index_dedup);
+  if (found == workload.tables.end() || !workload.hugectr_hybrid()) return;
+  throw input_error(
+      reader.place_of("embedding_kernels"),
+      fmt::format("HugeCTR's hybrid embedding has no index_dedup, which table '{}' asks for", found->name),
+      "Leave 'index_dedup' out, or take other embedding_kernels");
+}
+
+// Errors: all tables so far take too much.
+void add_weight(std::size_t& weight, const std::vector<Table>& more, const Place& place) {
+  for (const Table& table : more) weight += weight_of(table);
+  if (weight > kMostTableWeight)
+    throw input_error(place, fmt::format("tables, features and knots come to {} numbers", weight),
+                      fmt::format("Give fewer: at most {}", kMostTableWeight));
+}
+
+// By their rows, and among tables of as many rows by their order: the same for renamed tables, and for one more or one
+// fewer of another size.
+void give_row_keys(std::vector<Table>& tables) {
+  std::map<std::uint64_t, int> of_rows;
+  for (Table& table : tables) table.row_key = fmt::format("{} rows, number {}", table.rows, ++of_rows[table.rows]);
+}
+
+std::vector<Table> read_tables(MapReader& reader, const std::string& folder, const TableDefaults& defaults,
+                               std::vector<SourcedValue>& sources) {
+  const std::vector<Tree>& items = reader.list("tables", Bounds::from(1));
+  std::vector<Table> tables;
+  std::size_t weight = 0;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    std::vector<Table> more = read_tables_entry({items[i], fmt::format("tables.{}", i), &sources}, folder, defaults);
+    if (tables.size() + more.size() > kMostTables)
+      throw input_error(items[i].place, fmt::format("more than {} tables", kMostTables), "Lower 'copies'");
+    add_weight(weight, more, items[i].place);
+    std::move(more.begin(), more.end(), std::back_inserter(tables));
+  }
+  check_names(tables);
+  give_row_keys(tables);
+  return tables;
+}
+
+void head_keys(Fields& map, Workload& workload) {
+  std::string schema(kWorkloadSchema);
+  map.need("schema", schema, word_leaf({schema}, "schema of a workload file"), "what the file is");
+  map.known("base", text_leaf(kNotEmpty).form, "the workload to start from: a shipped name, or a file");
+  map.need("name", workload.name, text_leaf(kNameRule), "for a shipped workload, its file name without ending");
+  map.usual("empty").take("summary", workload.summary, "one line about the model, which lists show");
+  map.need("batch_per_gpu", workload.batch_per_gpu, count_leaf(Bounds::from(1).to(kMostBatchPerGpu)),
+           "samples that each rank processes in an iteration");
+  map.choose("id_bytes", workload.id_bytes, {"4", "8"}, "bytes of one id in an exchange");
+}
+
+// TorchRec's own names are aliases of the short ones.
+void pipeline_key(Fields& map, std::string& pipeline) {
+  map.choose("pipeline", pipeline,
+             {"none", "sparse_dist", "prefetch_sparse_dist", "train_sparse_dist", "train_prefetch_sparse_dist",
+              "prefetch_train_sparse_dist", "hugectr"},
+             "when the ids of the next batch are exchanged ([lowering.md](../lowering.md#pipelines)). TorchRec's names "
+             "with `train_` mean the same as those without. `hugectr` works as in [HugeCTR's embedding "
+             "collections](../lowering.md#hugectr) and needs pooled tables and a full exchange");
+  if (pipeline == "train_sparse_dist") pipeline = "sparse_dist";
+  if (pipeline.starts_with("train_prefetch") || pipeline.starts_with("prefetch_train"))
+    pipeline = "prefetch_sparse_dist";
+}
+
+void exchange_keys(Fields& map, Workload& workload) {
+  map.choose(
+      "input_exchange", workload.input_exchange, {"auto", "full", "ids", "none"},
+      "what an exchange of ids moves ([lowering.md](../lowering.md#the-exchange-of-ids)). `full`: splits, lengths, "
+      "ids and weights. `ids`: only ids. `none`: nothing, because each rank already has its ids. `auto`: `ids` "
+      "for sequences without a pipeline or with `dense.measured`, else `full`");
+  map.choose(
+      "output_exchange", workload.output_exchange, {"reduce_scatter", "uniform", "hierarchical"},
+      "how the partial sums of pooled row_wise tables get to the ranks of their samples "
+      "([lowering.md](../lowering.md#partial-sums)): reduced over all ranks as in TorchRec, or as in HugeCTR, by "
+      "a vector from every owner (`uniform`) or by the sum of every node (`hierarchical`). The validator "
+      "executes only `reduce_scatter`");
+  map.choose(
+      "embedding_kernels", workload.embedding_kernels,
+      {"fused", "per_table", "hugectr", "hugectr_hybrid", "hugectr_hybrid_in_line"},
+      "how lookups and updates are executed. `fused`: one lookup and one update for many tables (FBGEMM). "
+      "`per_table`: one of each per table, with expanded gradients (TensorFlow; "
+      "[lowering.md](../lowering.md#bytes-in-device-memory)). `hugectr`: as [HugeCTR](../lowering.md#hugectr), "
+      "for pooled tables and not with `dense.measured`. `hugectr_hybrid` and `hugectr_hybrid_in_line`: as "
+      "[HugeCTR's hybrid embedding](../lowering.md#hugectrs-hybrid-embedding), for sequences of one id with SGD, "
+      "with or without overlap. The validator executes only `fused`");
+}
+
+// The name of a table is its key in a file of plans, so tables are read before all that refers to them.
+void tables_key(Fields& map, Workload& workload, const std::string& folder, const TableDefaults& defaults) {
+  require(map, "tables");
+  map.usual("req").custom("tables", map.describing() ? tables_shape() : Shape{},
+                          "see [A table](#a-table); at most 100,000 tables");
+  if (map.reading()) {
+    workload.tables = read_tables(map.reader(), folder, defaults, workload.sources);
+    return;
+  }
+  map.usual("-").map("tables_from",
+                     "takes [tables of another workload](#tables-of-another-workload) instead of `tables`",
+                     [](Fields& inside) { TablesFrom().keys(inside); });
+  map.exactly_one_of({"tables", "tables_from"});
+}
+
+TableDefaults workload_keys(Fields& map, Workload& workload, const std::string& folder) {
+  TableDefaults defaults;
+  head_keys(map, workload);
+  pipeline_key(map, workload.pipeline);
+  exchange_keys(map, workload);
+  map.usual("{name: rowwise_adagrad}").map("optimizer", "see [`optimizer`](#optimizer)", [&](Fields& inside) {
+    optimizer_keys(inside, workload);
+  });
+  map.map("wire_dtype", "the data types on the wire", [&](Fields& inside) { wire_keys(inside, workload); });
+  map.usual("{pooled: ebc, sequence: ec}").map("modules", "the modules of the model", [&](Fields& inside) {
+    module_keys(inside, workload);
+  });
+  map.take("index_dedup", defaults.index_dedup,
+           "the [`index_dedup`](#a-table) of all sequence tables that do not state their own; refused if no table is a "
+           "sequence");
+  tables_key(map, workload, folder, defaults);
+  sample_factor_keys(map, workload);
+  map.map("dense", "the dense part, see [`dense`](#dense)",
+          [&](Fields& inside) { dense_keys(inside, workload.dense, workload.tables); });
+  return defaults;
+}
+
+}  // namespace
+
+void file_key(Fields& map, std::string_view key, std::string& file, const char* help) {
+  map.take(key, file, text_leaf(kFileNameRule), help);
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  map.refuse_if(std::ranges::any_of(file, is_control), key, excerpt(file) + " is not the name of a file",
+                "Give a path relative to this file");
+}
+
+Workload read_workload(const Tree& tree, const std::string& folder) {
+  Workload workload;
+  MapReader reader(tree, "", &workload.sources);
+  Fields map(reader);
+  const TableDefaults defaults = workload_keys(map, workload, folder);
+  vary_attention(workload);
+  check_ids_in_place(reader, workload);
+  check_hugectr(reader, workload);
+  check_hugectr_hybrid(reader, workload);
+  check_index_dedup(reader, workload, defaults);
+  reader.finish();
+  check_sizes(workload);
+  return workload;
+}
+
+Shape workload_shape() {
+  Shape shape;
+  Fields map(shape);
+  Workload workload;
+  workload_keys(map, workload, "");
+  return shape;
+}
+
+void TablesFrom::keys(Fields& map) {
+  const auto list = [](const LeafReader<std::int64_t>& item, const Bounds& length) {
+    return list_shape(leaf_shape(item), length);
+  };
+  Shape named;
+  named.forms = {text_leaf(kNotEmpty).form};
+  workload = map.custom("workload", named, "the workload whose tables are taken; its other keys are ignored", true);
+  tables = map.custom("tables", list(count_leaf(), Bounds::from(1).to(kMostTables)),
+                      "the numbers of its tables, from 0, where each of several `copies` counts as a table", true);
+  dims = map.usual("their own")
+             .custom("dims", list(from_one_leaf(), Bounds::from(0)), "the number of columns of each table taken");
+  Shape type;
+  type.forms = {word_leaf(words_of(Dtype{})).form};
+  dtype = map.usual("their own").custom("dtype", type, "the data type of all tables taken");
+  type.forms = {word_leaf({"sequence"}).form};
+  kind =
+      map.usual("their own")
+          .custom("kind", type,
+                  "makes pooled tables sequences: `pooling_factor` becomes `average_length`, and each item a vector");
+  if (map.reading() && kind != nullptr) map.reader().choice("kind", {"sequence"});
+}
+
+}  // namespace shardsim

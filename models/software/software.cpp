@@ -46,6 +46,7 @@ class SoftwareReader {
     if (reader_.has("dense_kernels"))
       software.pytorch = reader_.choice("dense_kernels", {"passes", "pytorch"}) == "pytorch";
     if (reader_.has("input_copies")) software.input_copies = reader_.flag("input_copies", true);
+    if (reader_.has("launch_in_update")) software.launch_in_update = reader_.time("launch_in_update");
     if (reader_.has("optimizer_per_tensor")) software.optimizer_per_tensor = reader_.time("optimizer_per_tensor");
     if (!software.pytorch || (!is_whole_ && !reader_.has("operator_times"))) return;
     MapReader times = reader_.map("operator_times");
@@ -131,13 +132,14 @@ Seconds Software::optimizer_tensor(std::string_view optimizer) const {
 
 bool Software::operator==(const Software& other) const {
   const auto tied = [](const Software& s) {
-    return std::tuple_cat(std::tie(s.name, s.launch, s.send_receive, s.launch_in_start, s.graph, s.graph_launch,
-                                   s.graph_node, s.operator_forward, s.operator_backward, s.module_dist, s.module_call,
-                                   s.module_output, s.module_backward),
-                          std::tie(s.per_feature, s.per_table, s.per_sample, s.fixed, s.blocking_waits, s.runs_ahead,
-                                   s.optimizer_sgd, s.optimizer_adagrad, s.optimizer_adam, s.kernel_fixed, s.in_situ,
-                                   s.update_factor, s.attention_share, s.fused, s.stream_sharing),
-                          std::tie(s.pytorch, s.operator_times, s.optimizer_per_tensor, s.input_copies));
+    return std::tuple_cat(
+        std::tie(s.name, s.launch, s.send_receive, s.launch_in_start, s.graph, s.graph_launch, s.graph_node,
+                 s.operator_forward, s.operator_backward, s.module_dist, s.module_call, s.module_output,
+                 s.module_backward),
+        std::tie(s.per_feature, s.per_table, s.per_sample, s.fixed, s.blocking_waits, s.runs_ahead, s.optimizer_sgd,
+                 s.optimizer_adagrad, s.optimizer_adam, s.kernel_fixed, s.in_situ, s.update_factor, s.attention_share,
+                 s.fused, s.stream_sharing),
+        std::tie(s.pytorch, s.operator_times, s.optimizer_per_tensor, s.input_copies, s.launch_in_update));
   };
   return tied(*this) == tied(other);
 }

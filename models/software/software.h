@@ -47,6 +47,8 @@ struct Software {
   std::map<std::string, Seconds> operator_times;  // of a call, by dense_operators(); empty unless pytorch
   Seconds optimizer_per_tensor;                   // of the operator `optimizer`, for each tensor of parameters besides
   bool input_copies = true;                       // false: the batch lies on the GPU
+  // Part of the start of a fused update, as benchmarks measure it, that is the launch of its kernels by their host.
+  Seconds launch_in_update;
 
   Seconds kernel_fixed;        // on the GPU: start and end of a kernel, in place of the GPU's constant
   double in_situ = 1;          // part of a product's rate that is left in a running iteration

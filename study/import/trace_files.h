@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "study/import/model_files.h"
 #include "program/timeline/kineto/traced_step.h"
+#include "study/import/model_files.h"
 
 namespace shardsim {
 

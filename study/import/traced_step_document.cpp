@@ -11,16 +11,16 @@
 namespace shardsim {
 namespace {
 
-using Phase = TracedStep::Phase;
+using TracedPhase = TracedStep::Phase;
 
 struct PhaseName {
-  Phase phase;
+  TracedPhase phase;
   const char* name;
 };
-constexpr std::array<PhaseName, 4> kPhases = {{{Phase::lookup, "lookup"},
-                                               {Phase::forward, "dense_forward"},
-                                               {Phase::backward, "dense_backward, optimizer"},
-                                               {Phase::update, "update"}}};
+constexpr std::array<PhaseName, 4> kPhases = {{{TracedPhase::lookup, "lookup"},
+                                               {TracedPhase::forward, "dense_forward"},
+                                               {TracedPhase::backward, "dense_backward, optimizer"},
+                                               {TracedPhase::update, "update"}}};
 
 struct Supposition {
   const char* what;
@@ -34,15 +34,15 @@ std::vector<Supposition> suppositions(const TracedStep& step) {
     all.copies = all.copies + part.copies;
     all.waiting = all.waiting + part.waiting;
   }
-  const auto kernels = [&](Phase phase) {
+  const auto kernels = [&](TracedPhase phase) {
     const auto found = step.parts.find(phase);
     return found == step.parts.end() ? Seconds{0} : found->second.compute;
   };
   return {{"the host is never late", all.waiting},
           {"exchanges are free", all.exchange},
           {"copies are free", all.copies},
-          {"lookups are free", kernels(Phase::lookup)},
-          {"updates are free", kernels(Phase::update)},
+          {"lookups are free", kernels(TracedPhase::lookup)},
+          {"updates are free", kernels(TracedPhase::update)},
           {"the dense optimizer is free", step.optimizer}};
 }
 

@@ -14,7 +14,7 @@
 namespace shardsim {
 namespace {
 
-using Phase = TracedStep::Phase;
+using TracedPhase = TracedStep::Phase;
 
 std::int64_t nanoseconds(Seconds time) {
   return std::llround(time.value * 1e9);
@@ -27,10 +27,10 @@ class DenseText {
   std::string text() {
     const std::string file = printable(std::filesystem::path(traced_.path).filename().string());
     std::string parts = part("id_exchange", {}, "exchanges of ids are in the parts that waited for them");
-    parts += of_phase("lookup", Phase::lookup);
-    parts += of_phase("dense_forward", Phase::forward);
-    parts += of_phase("dense_backward", Phase::backward);
-    parts += of_phase("update", Phase::update);
+    parts += of_phase("lookup", TracedPhase::lookup);
+    parts += of_phase("dense_forward", TracedPhase::forward);
+    parts += of_phase("dense_backward", TracedPhase::backward);
+    parts += of_phase("update", TracedPhase::update);
     return fmt::format("dense:\n  measured:\n    rest: {{value: \"{} ns\", source: {}}}\n    split:\n{}", sum_,
                        in_yaml_quotes(fmt::format("{}, the median of {} steps of {:.3f} to {:.3f} ms", file,
                                                   traced_.steps, traced_.shortest.ms(), traced_.longest.ms())),
@@ -38,7 +38,7 @@ class DenseText {
   }
 
  private:
-  std::string of_phase(const char* key, Phase phase) {
+  std::string of_phase(const char* key, TracedPhase phase) {
     const auto found = traced_.step.parts.find(phase);
     const TracedStep::Part of = found == traced_.step.parts.end() ? TracedStep::Part{} : found->second;
     std::string reason = fmt::format("{:.3f} ms of kernels, {:.3f} ms of copies, {:.3f} ms waiting for the host",

@@ -32,7 +32,7 @@ batch_per_gpu: 4096
 tables: [{name: t, rows: 1000000, dim: 64, kind: pooled, pooling_factor: 1, access: {family: uniform}}]
 dense: {trace: "$traces/dot128_tf32_b4096.json.gz"}
 EOF
-printf 'schema: shardsim.scenario/1\ntitle: traced\ncluster: {base: dgx_h100, nodes: 1, gpu: {count: 1}}\nworkload: workload.yaml\nplanner: row_wise\n' >traced.yaml
+printf 'schema: shardsim.scenario/1\ntitle: traced\ncluster: {base: dgx_h100, nodes: 1, gpu: {count: 1}}\nworkload: workload.yaml\nplanner: {name: row_wise}\n' >traced.yaml
 run run traced.yaml -q --json -o traced_run
 check "dense: {trace: FILE} is taken: $(cat streams/err)" [ "$code" -eq 0 ]
 check "... and is the traced step" \

@@ -43,8 +43,7 @@ class PytorchTimes {
         numbers_(numbers),
         sms_(static_cast<double>(gpu.sm_count)),
         rate_(ratio_of_rates(gpu, reference)),
-        memory_(numbers.memory.bytes_per_second * gpu.copy_bandwidth.bytes_per_second /
-                reference.copy_bandwidth.bytes_per_second),
+        memory_(memory_rate(numbers, gpu, reference)),
         cache_(numbers.cache.bytes_per_second * gpu.gather_l2.bytes_per_second / reference.gather_l2.bytes_per_second),
         cached_(static_cast<double>(numbers.cached.count) * static_cast<double>(gpu.l2.count) /
                 static_cast<double>(reference.l2.count)),
@@ -94,6 +93,13 @@ class PytorchTimes {
     peak_ = rate_of(gpu);
     const double of_reference = rate_of(reference);
     return peak_ > 0 && of_reference > 0 ? peak_ / of_reference : 1;
+  }
+
+  static double memory_rate(const PytorchKernels& numbers, const GpuConstants& gpu, const GpuConstants& reference) {
+    const auto measured = numbers.memory_of.find(gpu.name);
+    if (measured != numbers.memory_of.end()) return measured->second.bytes_per_second;
+    return numbers.memory.bytes_per_second * gpu.copy_bandwidth.bytes_per_second /
+           reference.copy_bandwidth.bytes_per_second;
   }
 
   bool aligned(double a, double b) const {
@@ -231,6 +237,12 @@ void read_passes(MapReader& reader, PytorchKernels& numbers) {
   numbers.gap = reader.time("gap");
   numbers.start = reader.time("start");
   numbers.memory = reader.rate("memory");
+  for (const Tree& each : reader.list("memory_of")) {
+    MapReader of(each, fmt::format("memory_of.{}", numbers.memory_of.size()), &numbers.sources);
+    const std::string gpu = of.text("gpu");
+    numbers.memory_of[gpu] = of.rate("memory");
+    of.finish();
+  }
   numbers.cache = reader.rate("cache");
   numbers.cached = reader.bytes("cached");
   numbers.strided = reader.real("strided", share);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,11 +37,12 @@ struct PytorchKernels {
     Seconds start;
   };
 
-  std::string gpu;                  // of the entry of the table of GPUs that the rates are of
-  Seconds gap;                      // between two kernels
-  Seconds start;                    // of a pass
-  Bandwidth memory;                 // passes in order
-  Bandwidth cache;                  // the same from L2
+  std::string gpu;                             // of the entry of the table of GPUs that the rates are of
+  Seconds gap;                                 // between two kernels
+  Seconds start;                               // of a pass
+  Bandwidth memory;                            // passes in order
+  std::map<std::string, Bandwidth> memory_of;  // the same, of other GPUs where it was measured; else as their copy rate
+  Bandwidth cache;                             // the same from L2
   Bytes cached;                     // of a pass, up to which all of it lies in L2; with twice as much, nothing does
   double strided = 1;               // of `memory`
   double elements_per_ns = 0;       // of sums of strided gradients

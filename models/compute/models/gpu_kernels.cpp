@@ -19,14 +19,15 @@ constexpr int kColumnsOfLane = 4;  // that a thread of the kernels by table move
 class GpuKernels final : public ComputeModel {
  public:
   GpuKernels(Place place, GpuTable table, std::string name, double in_situ, double update_factor,
-             std::optional<Seconds> kernel_fixed, std::optional<KernelFamily> family)
+             std::optional<Seconds> kernel_fixed, std::optional<KernelFamily> family, Seconds launch_in_update)
       : place_(std::move(place)),
         table_(std::move(table)),
         name_(std::move(name)),
         in_situ_(in_situ),
         update_factor_(update_factor),
         kernel_fixed_(kernel_fixed),
-        family_(std::move(family)) {}
+        family_(std::move(family)),
+        launch_in_update_(launch_in_update) {}
 
   Seconds seconds(const ComputeWork& work, const GpuSpec& spec) const override {
     if (work.fixed.value > 0) return work.fixed;
@@ -52,7 +53,8 @@ class GpuKernels final : public ComputeModel {
 
   Seconds row_update(const ComputeWork& work, const GpuConstants& gpu) const {
     if (!goes_by_tables(work)) return update_time(work, gpu);
-    return tables_update_time(work.tables, work.optimizer, carried_, gpu);
+    const double launched = std::min(launch_in_update_.value, carried_.update.start.value);
+    return tables_update_time(work.tables, work.optimizer, carried_, gpu) - Seconds{launched};
   }
 
   void check_columns(const ComputeWork& work) const {
@@ -151,6 +153,7 @@ class GpuKernels final : public ComputeModel {
   double in_situ_, update_factor_;
   std::optional<Seconds> kernel_fixed_;
   std::optional<KernelFamily> family_;  // none: laws by sums over tables
+  Seconds launch_in_update_;            // of the start of an update by tables, which the host simulated apart takes
   mutable KernelFamily carried_;        // to the GPU asked about last
   mutable std::optional<std::pair<GpuSpec, GpuConstants>> last_;
 };
@@ -161,8 +164,9 @@ class GpuKernels final : public ComputeModel {
 // whose constants are taken instead of those of the cluster's model; `file`, a table of GPUs on top of the shipped one;
 // `in_situ` (1), the part of a product's rate that is left in a running iteration; `kernel_fixed`, start and end of a
 // kernel, instead of the GPU's; `update_factor` (1 or more), by which updates of rows are slower than one fused kernel;
-// `kernels` (hugectr), whose lookups and updates they are, as kernel_names() has them.
-// Errors (Failure::input): as read_gpu_table(); a cluster whose GPU no entry fits, when it is asked.
+// `launch_in_update` (0), what of the start of an update by tables is the launch of its kernels, where the host is
+// simulated; `kernels` (hugectr), whose lookups and updates they are, as kernel_names() has them. Errors
+// (Failure::input): as read_gpu_table(); a cluster whose GPU no entry fits, when it is asked.
 std::unique_ptr<ComputeModel> make_gpu_kernels(MapReader& options) {
   GpuTable table = shipped_gpu_table();
   if (options.has("file")) table = read_gpu_table(options.text("file"), std::move(table));
@@ -177,8 +181,9 @@ std::unique_ptr<ComputeModel> make_gpu_kernels(MapReader& options) {
   std::optional<KernelFamily> family;
   const std::string kernels = options.choice("kernels", kernel_names(), kHugectrKernels);
   if (kernels != kHugectrKernels) family = shipped_kernel_family(kernels, options.place_of("kernels"));
+  const Seconds launch_in_update = options.time("launch_in_update", Seconds{0});
   return std::make_unique<GpuKernels>(options.place_of("name"), std::move(table), name, in_situ, update_factor,
-                                      kernel_fixed, std::move(family));
+                                      kernel_fixed, std::move(family), launch_in_update);
 }
 
 }  // namespace shardsim

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 
 #include "accuracy/measurements/row_layout.h"
 #include "base/text.h"
@@ -76,7 +77,6 @@ class Judge {
       row.fits = fits_.saw(measured.system) ? FitsUsed::left_out : FitsUsed::open_data;
     row.out_of_model = map_.why_out_of_model(measured);
     if (row.out_of_model.empty()) row.out_of_model = measured.caveat;
-    if (row.out_of_model.empty()) row.out_of_model = above_links(measured, system.spec);
     const Lay lay = lay_of(measured, system.cluster, system.spec.gpu.count);
     ranks_.add(measured, lay);
     const Cluster& cluster = cluster_of(row, system, lay.total_nodes());
@@ -190,6 +190,29 @@ class MissingSystems {
   std::optional<Error> first_;
 };
 
+// Takes all rows of a log's run out of the model where one of them is faster than the links of the cluster allow: then
+// the run was not what it is taken for, and its slower rows say no more than that one. A row of a table stands for
+// itself.
+void doubt_runs_above_links(std::vector<JudgedRow>& rows, const SystemMap& map, std::vector<std::string>& notes) {
+  using Run = std::tuple<std::string, CollectiveKind, int, int>;
+  const auto run_of = [](const MeasuredRow& row) {
+    const bool is_log = row.record_kind == "log_row";
+    return Run{is_log ? row.place.source : row.place.text(), row.kind, row.nodes, row.gpus_per_node};
+  };
+  std::map<Run, std::string> above;
+  for (const JudgedRow& row : rows) {
+    if (!row.out_of_model.empty() || above.contains(run_of(row.measured))) continue;
+    const std::string why = above_links(row.measured, map.system_of(row.measured).spec);
+    if (why.empty()) continue;
+    above.emplace(run_of(row.measured), why);
+    add_once(notes, fmt::format("{}: out of the model: {}", row.measured.place.text(), why));
+  }
+  for (JudgedRow& row : rows) {
+    const auto found = above.find(run_of(row.measured));
+    if (row.out_of_model.empty() && found != above.end()) row.out_of_model = found->second;
+  }
+}
+
 }  // namespace
 
 JudgedRows judge(const std::vector<MeasuredRow>& rows, const SystemMap& map, const LeftOutFits& fits) {
@@ -211,11 +234,9 @@ JudgedRows judge(const std::vector<MeasuredRow>& rows, const SystemMap& map, con
     result.rows.push_back(judge.judge(row, *system));
     if (const std::string other = other_gpu(row, system->spec); !other.empty())
       add_once(result.notes, fmt::format("{}: {}", row.place.source, other));
-    if (row.caveat.empty())
-      if (const std::string above = above_links(row, system->spec); !above.empty())
-        add_once(result.notes, fmt::format("{}: out of the model: {}", row.place.text(), above));
   }
   if (result.rows.empty() && missing.first()) throw Error(*missing.first());
+  doubt_runs_above_links(result.rows, map, result.notes);
   missing.tell(result.notes);
   for (const auto& [label, fault] : map.faulty)
     add_once(result.notes, fmt::format("system {} of the map cannot be used: {}", excerpt(label), fault.what()));

@@ -140,10 +140,32 @@ std::string unforced_note(const CollectiveRequest& request, const std::vector<Co
   return "NCCL would choose by itself: " + first_names(parts, 6) + ".";
 }
 
+// Why a bus bandwidth may be above what the NICs of a node carry; "" where none is.
+std::string above_nics_note(const CollectiveRequest& request, const std::vector<CollectivePrediction>& predictions,
+                            const Cluster& cluster) {
+  const ClusterSpec& spec = cluster.spec();
+  const std::vector<int>& ranks = request.groups.front();
+  const GroupShape shape = group_shape(ranks, cluster);
+  if (!spec.nics || !shape.across_nodes() || request.uneven()) return "";
+  const double nics = nics_of_node(spec) * spec.nics->rate.bytes_per_second * 1e-9;
+  const double factor = bus_factor(request.kind, shape.members);
+  for (std::size_t row = 0; row < predictions.size(); ++row) {
+    const double bus = static_cast<double>(request.sizes[row]) / predictions[row].time.value * 1e-9 * factor;
+    if (bus <= nics) continue;
+    return fmt::format(
+        "busbw is above the {:.0f} GB/s that the NICs of a node carry (first at {}: {:.0f} GB/s, {}). It counts "
+        "what a flat ring would send per GPU, {:.3g} of the size. What really leaves a node is less: bytes are "
+        "reduced or gathered inside it first, and each GPU then uses the NIC of its own rail.",
+        nics, to_text(Bytes{request.sizes[row]}), bus, predictions[row].algorithm, factor);
+  }
+  return "";
+}
+
 std::vector<std::string> notes_of(const CollectiveRequest& request,
                                   const std::vector<CollectivePrediction>& predictions, const Cluster& cluster) {
   std::vector<std::string> notes = cluster_notes(cluster.spec());
   note_slower_links(request, cluster, notes);
+  if (std::string why = above_nics_note(request, predictions, cluster); !why.empty()) notes.push_back(std::move(why));
   if (std::string choice = unforced_note(request, predictions, cluster); !choice.empty()) notes.push_back(choice);
   const auto add = [&](std::string CollectivePrediction::*why, std::string_view fit, std::string_view taken) {
     const auto outside = [&](const CollectivePrediction& prediction) { return !(prediction.*why).empty(); };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -16,6 +17,8 @@ namespace shardsim {
 namespace {
 
 constexpr std::uint64_t kNvidia = 0x10de;
+constexpr int kWholeSlot = 16;      // lanes
+constexpr double kRateStep = 10e6;  // bytes/s, of the rates that slots leave to NICs
 
 void refuse_many_gpus(std::size_t count, const Place& place) {
   if (count <= kMostGpusPerNode) return;
@@ -178,12 +181,13 @@ class Importer {
   void bound_nics_by_slots() {
     for (const auto& [card, slot] : slots_) {
       const auto generation = link_generation(*slot.pci), lanes = link_lanes(*slot.pci);
-      const std::string* width = slot.pci->attribute("link_width");
-      if (!generation || *generation < 3 || !lanes || width == nullptr || *width == "0") continue;
+      // A virtual machine states the generation of its own bridges, but lanes only where it knows them.
+      if (!generation || *generation < 3 || !lanes || *lanes >= kWholeSlot) continue;
       PcieSpec pcie;
       pcie.generation = *generation;
       pcie.lanes = *lanes;
-      const Bandwidth part{pcie_line_rate(pcie).bytes_per_second / static_cast<double>(slot.nics.size())};
+      const double share = pcie_line_rate(pcie).bytes_per_second / static_cast<double>(slot.nics.size());
+      const Bandwidth part{std::round(share / kRateStep) * kRateStep};
       for (const int nic : slot.nics) {
         NodeInventory::Nic& port = node_.nics[static_cast<std::size_t>(nic)];
         if (!port.rate || *port.rate <= part) continue;

@@ -49,6 +49,15 @@ int config_count(const Tree* config, std::string_view key) {
   return static_cast<int>(std::clamp<std::int64_t>(value, 1, 1024));
 }
 
+constexpr std::int64_t kMostDevices = 1 << 18;  // more is no run of nccl-tests
+
+// A rank, a group or the number of a GPU.
+int small_number(const Tree& map, std::string_view key) {
+  const std::int64_t value = number(map, key, parse_count);
+  if (value < kMostDevices) return static_cast<int>(value);
+  throw input_error(map.place, fmt::format("'{}' is {}", key, value), fmt::format("At most {} are read", kMostDevices));
+}
+
 std::string text_of(const Tree& map, std::string_view key) {
   const Tree* const found = optional_field(&map, key);
   return found != nullptr && found->kind == Tree::Kind::scalar ? found->scalar : "";
@@ -59,9 +68,8 @@ RunDevice device_of(const Tree& entry, int rank) {
   device.place = entry.place;
   device.rank = rank;
   device.host = required(entry, "hostname", Tree::Kind::scalar).scalar;
-  if (optional_field(&entry, "group") != nullptr) device.group = static_cast<int>(number(entry, "group", parse_count));
-  if (optional_field(&entry, "device") != nullptr)
-    device.number = static_cast<int>(number(entry, "device", parse_count));
+  if (optional_field(&entry, "group") != nullptr) device.group = small_number(entry, "group");
+  if (optional_field(&entry, "device") != nullptr) device.number = small_number(entry, "device");
   device.pid = text_of(entry, "pid");
   device.bus = text_of(entry, "device_hex");
   device.name = text_of(entry, "device_info");
@@ -75,8 +83,11 @@ void read_devices(const Tree& file, NcclRuns& runs) {
   if (devices == nullptr) devices = optional_field(config, "devices");
   if (devices == nullptr || devices->kind != Tree::Kind::list || devices->items.empty()) return;
   const int per_process = config_count(config, "nthreads") * config_count(config, "ngpus");
+  if (static_cast<std::int64_t>(devices->items.size()) * per_process > kMostDevices)
+    throw input_error(devices->place, fmt::format("{} processes with {} GPUs each", devices->items.size(), per_process),
+                      fmt::format("At most {} GPUs are read", kMostDevices));
   std::vector<int> ranks;
-  for (const Tree& device : devices->items) ranks.push_back(static_cast<int>(number(device, "rank", parse_count)));
+  for (const Tree& device : devices->items) ranks.push_back(small_number(device, "rank"));
   const bool all_listed = std::ranges::any_of(ranks, [&](int rank) { return rank % per_process != 0; });
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     for (int more = 0; more < (all_listed ? 1 : per_process); ++more) {

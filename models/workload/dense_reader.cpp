@@ -94,7 +94,6 @@ void attention_keys(Fields& map, DenseLayer& layer, const std::vector<Table>& ta
 
 void layer_keys(Fields& map, DenseLayer& layer, const std::vector<Table>& tables) {
   std::string kind = "product", per = "sample";
-  std::optional<double> elementwise;
   map.need("name", layer.name, label_leaf(),
            "layers whose names begin with `bottom` run before the embeddings are there");
   map.choose("kind", kind, {"product", "attention"},

@@ -3,6 +3,7 @@
 
 #include "plan/check.h"
 #include "plan/flexshard_equations.h"
+#include "tests/plan/hand_context.h"
 #include "tests/plan/planners/flexshard_study.h"
 
 namespace shardsim::flexshard_options_test {
@@ -155,7 +156,9 @@ TEST_CASE("bandwidths can come from a simulator") {
   CHECK(has(error_of([&] { planner->plan(rm2, study.cluster, {*memory, 1, {}}); }), "simulated"));
   PlannerBandwidths fast;
   fast.all_reduce_cross = 75.9e9;  // p_flex_stop 7.47e-6, below the last Flex row of RM-2: the stop no longer binds
-  const Plan plan = planner->plan(rm2, study.cluster, {*memory, 1, [&] { return fast; }});
+  HandContext context{*memory, 1};
+  context.simulated_bandwidths = [&] { return fast; };
+  const Plan plan = planner->plan(rm2, study.cluster, context);
   CHECK(distance(tiers_of(plan).flex, 2'404'576) <= 32);
 }
 

@@ -49,13 +49,13 @@ int config_count(const Tree* config, std::string_view key) {
   return static_cast<int>(std::clamp<std::int64_t>(value, 1, 1024));
 }
 
-constexpr std::int64_t kMostDevices = 1 << 18;  // more is no run of nccl-tests
+constexpr std::int64_t kMostJsonDevices = 1 << 18;  // more is no run of nccl-tests
 
 // A rank, a group or the number of a GPU.
 int small_number(const Tree& map, std::string_view key) {
   const std::int64_t value = number(map, key, parse_count);
-  if (value < kMostDevices) return static_cast<int>(value);
-  throw input_error(map.place, fmt::format("'{}' is {}", key, value), fmt::format("At most {} are read", kMostDevices));
+  if (value < kMostJsonDevices) return static_cast<int>(value);
+  throw input_error(map.place, fmt::format("'{}' is {}", key, value), fmt::format("At most {} are read", kMostJsonDevices));
 }
 
 std::string text_of(const Tree& map, std::string_view key) {
@@ -83,9 +83,9 @@ void read_devices(const Tree& file, NcclRuns& runs) {
   if (devices == nullptr) devices = optional_field(config, "devices");
   if (devices == nullptr || devices->kind != Tree::Kind::list || devices->items.empty()) return;
   const int per_process = config_count(config, "nthreads") * config_count(config, "ngpus");
-  if (static_cast<std::int64_t>(devices->items.size()) * per_process > kMostDevices)
+  if (static_cast<std::int64_t>(devices->items.size()) * per_process > kMostJsonDevices)
     throw input_error(devices->place, fmt::format("{} processes with {} GPUs each", devices->items.size(), per_process),
-                      fmt::format("At most {} GPUs are read", kMostDevices));
+                      fmt::format("At most {} GPUs are read", kMostJsonDevices));
   std::vector<int> ranks;
   for (const Tree& device : devices->items) ranks.push_back(small_number(device, "rank"));
   const bool all_listed = std::ranges::any_of(ranks, [&](int rank) { return rank % per_process != 0; });

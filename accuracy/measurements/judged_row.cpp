@@ -191,13 +191,11 @@ class MissingSystems {
 };
 
 // Takes all rows of a log's run out of the model where one of them is faster than the links of the cluster allow: then
-// the run was not what it is taken for, and its slower rows say no more than that one. A row of a table stands for
-// itself.
+// the run was not what it is taken for, and its slower rows say no more than that one.
 void doubt_runs_above_links(std::vector<JudgedRow>& rows, const SystemMap& map, std::vector<std::string>& notes) {
   using Run = std::tuple<std::string, CollectiveKind, int, int>;
   const auto run_of = [](const MeasuredRow& row) {
-    const bool is_log = row.record_kind == "log_row";
-    return Run{is_log ? row.place.source : row.place.text(), row.kind, row.nodes, row.gpus_per_node};
+    return Run{row.place.source, row.kind, row.nodes, row.gpus_per_node};
   };
   std::map<Run, std::string> above;
   for (const JudgedRow& row : rows) {

@@ -104,7 +104,7 @@ void lay_out(MeasuredRow& row, const StatedCounts& stated, const ClusterSpec& sp
 std::string above_links(const MeasuredRow& row, const ClusterSpec& spec) {
   const double seconds = row.time->value / static_cast<double>(row.calls);
   const bool across = row.nodes > 1;
-  if (across && !spec.nics) return "";
+  if (row.record_kind != "log_row" || (across && !spec.nics)) return "";
   const double most = across ? nics_of_node(spec) * spec.nics->rate.bytes_per_second : gpu_port_rate(spec);
   const double bytes = across ? least_bytes(row, row.nodes, row.gpus_per_node) * row.groups_at_once
                               : least_bytes(row, row.gpus_per_node, 1);

@@ -25,7 +25,8 @@ StatedCounts counts_of(const MappedSystem& system);
 void lay_out(MeasuredRow& row, const StatedCounts& stated, const ClusterSpec& spec);
 
 // Why a time shorter than any that the cluster's links allow is no time of this cluster: "1439 GB/s measured, and its
-// links carry 450"; "" where the links can carry it. The row is laid out.
+// links carry 450"; "" where the links can carry it, and for rows of tables, which state their system themselves. The
+// row is laid out.
 std::string above_links(const MeasuredRow& row, const ClusterSpec& spec);
 
 // Says that the log is of another GPU than the cluster's: "the log is of NVIDIA H20-3e, the cluster dgx_h200 has

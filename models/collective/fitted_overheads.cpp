@@ -64,9 +64,9 @@ FitTable made_open_data() {
   // nothing of this was fitted, bear it out (docs/accuracy.md). No node measured has more than 8 GPUs.
   table.in_node.ranks_to = 8;
   table.across_nodes.ranks_to = 128;
-  // all_gather and reduce_scatter have none over RDMA and in a node: a fill fitted to three systems predicted each of them
-  // worse, when it was left out, than NCCL's own estimate does (docs/accuracy.md).
-  // NCCL raises the latency of rings above a size to prefer trees below it; the measurements do not show it as time.
+  // all_gather and reduce_scatter have none over RDMA and in a node: a fill fitted to three systems predicted each of
+  // them worse, when it was left out, than NCCL's own estimate does (docs/accuracy.md). NCCL raises the latency of
+  // rings above a size to prefer trees below it; the measurements do not show it as time.
   table.rows = {
       {.kinds = peer_to_peer, .start = start, .fill = fill, .efficiency = .989, .fitted_on = of_peers},
       {.kinds = peer_to_peer,

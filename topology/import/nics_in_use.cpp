@@ -149,6 +149,7 @@ bool uses_nic(const std::string& list, const std::string& name) {
 }
 
 void keep_used_nics(NodeInventory& node, const std::string& list) {
+  prune_tree(node.tree);  // so that sockets without any device stay, which no NIC that is left out stood for
   const std::set<int> sockets = sockets_in(node.tree);
   keep_fastest_nics(node);
   keep_nics_in_use(node, list);

@@ -54,8 +54,9 @@ std::vector<LinkLoad> bounded(std::vector<LinkLoad> loads, std::int64_t bytes, c
   return loads;
 }
 
-// GB/s of bus bandwidth that a channel of a kernel moves by NVLS: one H100 node of 8 reached 321 with its 16 channels
-// and 391 with 24 (published; fitted on the first of the two). Others are bounded as NCCL bounds a channel of a tree.
+// GB/s of bus bandwidth that a channel of a kernel moves by NVLS: 321 with NCCL's usual channels and 391 with 24 were
+// published; that the usual ones were 16 is an assumption, and gives 20 for each. Others are bounded as NCCL bounds a
+// channel of a tree.
 constexpr double kNvlsChannel = 20;
 
 double channel_rate(NcclAlgorithm algorithm, const NcclSetup& setup) {

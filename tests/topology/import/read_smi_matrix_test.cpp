@@ -168,10 +168,10 @@ TEST_CASE("NICs that share no switch with a GPU are left out where others do, un
 }
 
 TEST_CASE("a matrix that hides NVLinks is noted, and --nvlinks states them") {
+  // As topo -mp prints it: GPUs 0 and 1 share a switch, GPUs 2 and 3 a socket.
   std::string paths = kMesh;
-  for (const char* cell : {"NV4", "NV2"})
-    for (std::size_t at; (at = paths.find(cell)) != std::string::npos;)
-      paths.replace(at, 3, std::string(cell) == "NV4" ? "PXB" : "SYS");
+  for (const char* way : {"PIX", "PIX", "NODE", "NODE"}) paths = replaced(paths, "NV4", way);
+  for (int cell = 0; cell < 4; ++cell) paths = replaced(paths, "NV2", "SYS");
   ImportOptions options;
   options.gpu_model = "A100-SXM4-40GB";
   const auto cluster = [&] {

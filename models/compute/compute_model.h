@@ -115,8 +115,12 @@ std::span<const ComputeModelEntry> compute_models();  // alphabetical
 // listed), unknown options.
 std::unique_ptr<ComputeModel> make_compute_model(const Tree& options);
 
-// The model of a scenario that names none.
-inline constexpr const char* kDefaultComputeModel = "roofline";
+// The model of a case that names none, unless usual_compute_model() says otherwise.
+inline constexpr const char* kDefaultComputeModel = "gpu_kernels";
+
+// The model of a case on such GPUs that names none: gpu_kernels; roofline where the file of the cluster states what
+// kernels reach (as a calibration does, or a made-up GPU) and for ranks on CPUs.
+std::string usual_compute_model(const GpuSpec& gpu);
 
 // The name that the options state; without one, the default model's.
 std::string compute_model_name(const Tree& options);

@@ -40,6 +40,8 @@ struct PlannerContext {
   // seconds of its lookups and updates. May be empty, and `compute` null.
   std::function<PlacementLoad(const Placement&)> load = {};
   const ComputeModel* compute = nullptr;
+  // The family of kernels whose lookups and updates `compute` times (fbgemm); "" where it knows of none.
+  std::string kernels = {};
   // The operations of an iteration of a plan, in the order and with the dependencies of the lowering. The placements
   // may leave out parts of tables, or hold them several times. May be empty.
   std::function<IterationOutline(const Plan&)> outline = {};

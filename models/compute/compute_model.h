@@ -132,6 +132,9 @@ bool is_roofline(const Tree& options);
 // `asks_row_growth` of the entry that the options name; false if there is no such entry.
 bool asks_row_growth(const Tree& options);
 
+// The family of kernels that the options of gpu_kernels name, the usual one where they name none; "" of other models.
+std::string kernel_family_name(const Tree& options);
+
 // True when the options name kernels whose laws go table by table, so that ComputeWork::tables changes what they
 // answer.
 bool asks_tables(const Tree& options);

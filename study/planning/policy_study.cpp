@@ -85,8 +85,13 @@ struct PolicyCase::Parts {
         memory(make_memory_model(of.memory_model)),
         compute(make_compute_model(of.compute_model)),
         context{*memory, seed, {}} {
-    context.load = [this](const Placement& placement) { return placement_load(placement, item.workload, cluster); };
+    context.load = [this](const Placement& placement) {
+      LoweringOptions options;
+      options.row_tables = asks_tables(item.compute_model);
+      return placement_load(placement, item.workload, cluster, options);
+    };
     context.compute = compute.get();
+    context.kernels = kernel_family_name(item.compute_model);
     task = sharding_task(item.workload, cluster, context, provider_of(item.compute_model));
     task.name = item.name;
   }

@@ -66,7 +66,8 @@ TrialFigures trial(const PreparedCase& tried) {
 // With its rows as typically drawn for it alone: what is typical of all together, a planner does not know yet.
 PlacementLoad typical_load(const Placement& placement, const Case& item, const Cluster& cluster,
                            const std::shared_ptr<KnownShares>& known) {
-  const LoweringOptions options{false, item.overlap, item.load, known};
+  LoweringOptions options{false, item.overlap, item.load, known};
+  options.row_tables = asks_tables(item.compute_model);
   const Plan alone{{placement}};
   return placement_load(placement, item.workload, cluster, with_placed_rows(options, alone, item.workload, cluster));
 }
@@ -121,6 +122,7 @@ Plan unchecked_plan(const Case& item, const Cluster& cluster, std::uint64_t seed
   context.check_stop = [&] { throw_if_interrupted(watch.interrupted); };
   context.load = [&](const Placement& placement) { return typical_load(placement, item, cluster, known); };
   context.compute = &unplanned.compute();
+  context.kernels = kernel_family_name(item.compute_model);
   context.outline = [&](const Plan& plan) {
     return iteration_outline(plan, item.workload, cluster, unplanned.compute(), item.overlap,
                              item.software ? &*item.software : nullptr);

@@ -62,9 +62,15 @@ bool asks_row_growth(const Tree& options) {
   return found != models.end() && found->asks_row_growth;
 }
 
-bool asks_tables(const Tree& options) {
+std::string kernel_family_name(const Tree& options) {
+  if (compute_model_name(options) != "gpu_kernels") return "";
   const Tree* const kernels = options.find("kernels");
-  return compute_model_name(options) == "gpu_kernels" && (kernels == nullptr || kernels->scalar != kHugectrKernels);
+  return kernels == nullptr ? kUsualKernels : kernels->scalar;
+}
+
+bool asks_tables(const Tree& options) {
+  const std::string family = kernel_family_name(options);
+  return !family.empty() && family != kHugectrKernels;
 }
 
 }  // namespace shardsim

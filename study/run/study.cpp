@@ -33,13 +33,13 @@ const GpuConstants* kernel_constants(const Case& item, const GpuTable& shipped) 
 // The numbers of kernels that go table by table were all fitted on the same rows: one line tells them all.
 std::optional<SourcedValue> family_constants(const Case& item) {
   if (!asks_tables(item.compute_model)) return std::nullopt;
-  const Tree* const name = item.compute_model.find("kernels");
-  const KernelFamily family = shipped_kernel_family(name->scalar, name->place);
+  const KernelFamily family = shipped_kernel_family(kernel_family_name(item.compute_model), item.compute_model.place);
   const auto fitted = std::ranges::find(family.sources, true, &SourcedValue::fitted);
   if (fitted == family.sources.end()) return std::nullopt;
   SourcedValue all = *fitted;
   all.path = "lookup and update";
-  all.value = fmt::format("{} numbers of {}", std::ranges::count(family.sources, true, &SourcedValue::fitted), family.gpu);
+  all.value =
+      fmt::format("{} numbers of {}", std::ranges::count(family.sources, true, &SourcedValue::fitted), family.gpu);
   all.source = "times of fused lookups and updates";
   return all;
 }
@@ -59,7 +59,8 @@ void collect_fitted(StudyResult& study, const Scenario& scenario) {
     collect(item.workload.name, item.workload.sources);
     if (item.software) collect("software " + item.software->name, item.software->sources);
     if (const GpuConstants* const gpu = kernel_constants(item, gpus)) collect("GPU " + gpu->name, gpu->sources);
-    if (const auto family = family_constants(item)) collect("kernels " + item.compute_model.find("kernels")->scalar, {*family});
+    if (const auto family = family_constants(item))
+      collect("kernels " + kernel_family_name(item.compute_model), {*family});
   }
 }
 

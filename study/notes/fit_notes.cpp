@@ -140,7 +140,8 @@ std::string like_another_note(const Case& item) {
   static const GpuTable gpus = shipped_gpu_table();
   const GpuSpec& gpu = item.cluster.gpu;
   const bool names_others = item.compute_model.find("gpu") != nullptr || item.compute_model.find("file") != nullptr;
-  if (compute_model_name(item.compute_model) != "gpu_kernels" || names_others || gpus.find(gpu.model) != nullptr) return "";
+  if (compute_model_name(item.compute_model) != "gpu_kernels" || names_others || gpus.find(gpu.model) != nullptr)
+    return "";
   const GpuConstants* const like = gpus.nearest(gpu);
   if (like == nullptr) return "";
   return fmt::format(

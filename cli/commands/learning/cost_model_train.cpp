@@ -63,8 +63,7 @@ LabelSets read_sets(const Arguments& given) {
     if (!seen.insert(path).second)
       throw input_error(Arguments::place("with"), excerpt(path) + " is named twice", "Name each file of labels once");
     if (is_table(path)) {
-      for (ShardSet& set : table_sets(path, given))
-        sets.shards.push_back(std::move(set));
+      for (ShardSet& set : table_sets(path, given)) sets.shards.push_back(std::move(set));
       continue;
     }
     LabelFile file = labelled_file(path);

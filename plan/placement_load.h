@@ -43,6 +43,15 @@ struct PlacementLoad {
   std::vector<LoadStep> steps;
 };
 
+// A fused lookup or update as a sum over placements, on the first rank: the seconds of a call without lookups, and
+// those that the tables of one placement add. What tables of one call share beyond that (lanes of the widest one, the
+// cache) is left out.
+struct TableSeconds {
+  double call = 0, added = 0;
+};
+// None where the step says nothing table by table, or reads rows over the link of the host.
+std::optional<TableSeconds> seconds_by_tables(const LoadStep& step, const ComputeModel& compute, const GpuSpec& gpu);
+
 // Seconds of a compute step on one rank of a GPU, alone.
 Seconds step_seconds(const LoadStep& step, std::size_t rank, const ComputeModel& compute, const GpuSpec& gpu);
 

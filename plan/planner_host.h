@@ -33,6 +33,8 @@ class PlannerHost {
   // loads: the work that one placement adds to an iteration, and what gives the seconds of its lookups and updates.
   virtual PlacementLoad load_of(const Placement& placement) const;
   virtual const ComputeModel& compute_model() const;
+  // The family of kernels whose lookups and updates that model times (fbgemm); "" where it knows of none.
+  virtual std::string kernels() const { return ""; }
   // iterations: the operations of an iteration of a plan, in the order and with the dependencies of the lowering, where
   // placements may leave out parts of tables or hold them several times; and the time of an iteration by a closed
   // formula, in which transfers do not slow each other down. That takes some milliseconds.
@@ -66,6 +68,7 @@ class HostOver : public PlannerHost {
   PlannerBandwidths bandwidths() const override { return below_.bandwidths(); }
   PlacementLoad load_of(const Placement& placement) const override { return below_.load_of(placement); }
   const ComputeModel& compute_model() const override { return below_.compute_model(); }
+  std::string kernels() const override { return below_.kernels(); }
   IterationOutline outline_of(const Plan& plan) const override { return below_.outline_of(plan); }
   Seconds estimated(const Plan& plan) const override { return below_.estimated(plan); }
   Seconds simulated(const Plan& plan) const override { return below_.simulated(plan); }

@@ -15,7 +15,7 @@ export SHARDSIM_DATA=$PWD
 files_of() {
   case $1 in
     fbgemm) printf '%s\n' "$measured/fbgemm/shards_h100.csv" "$measured/fbgemm/grid_h100.csv" ;;
-    executor) printf '%s\n' "$measured/one_gpu/h100/shards.json" ;;
+    executor) printf '%s\n' "$measured/one_gpu/h100/second_kernels/shards.csv" ;;
     *) echo "error: unknown kernels $1: fbgemm or executor" >&2; exit 2 ;;
   esac
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the program files of validate/programs/programs.yaml and of the cases of scenarios/one_gpu.yaml (one_gpu_*), and what the
 # simulator predicts of those that are timed, for GPUs that it has constants of: predicted.tsv, a line per program, GPU and operation
-# (its total in an iteration, ms). None of the constants was fitted on these programs.
+# (its total in an iteration, ms), by the constants of its own kernels. None of these was fitted on these programs.
 # Usage: gpu_programs.sh SHARDSIM OUT_DIR
 set -euo pipefail
 [ $# -eq 2 ] || { sed -n '/^# Usage/s/^# //p' "$0"; exit 2; }
@@ -32,7 +32,7 @@ predict() {
 predict_cases() {
   local words=$1 cluster=$2 scenario=$3 cases=$4 prefix=$5
   "$shardsim" run "$scenario" --case "$cases" --set "cluster=$cluster" --set cluster.nodes=1 \
-    --set cluster.gpu.count=1 --json -o "$work/run" 2> "$work/messages" |
+    --set cluster.gpu.count=1 --set compute_model="{name: gpu_kernels, kernels: executor}" --json -o "$work/run" 2> "$work/messages" |
     jq -r --arg words "$words" --arg prefix "$prefix" '.cases[] | select(.name | startswith("h100/share/") | not) |
       ($prefix + (.name | sub("^[^/]*/"; "") | gsub("/"; "_"))) as $name |
       ([$name, $words, "iteration", .iteration_ms], (.compute[] | [$name, $words, .name, .total_ms])) | @tsv' ||

@@ -117,8 +117,12 @@ std::span<const ComputeModelEntry> compute_models();  // alphabetical
 // listed), unknown options.
 std::unique_ptr<ComputeModel> make_compute_model(const Tree& options);
 
-// The model of a scenario that names none.
-inline constexpr const char* kDefaultComputeModel = "roofline";
+// The model of a case that names none, unless usual_compute_model() says otherwise.
+inline constexpr const char* kDefaultComputeModel = "gpu_kernels";
+
+// The model of a case on such GPUs that names none: gpu_kernels; roofline where the file of the cluster states what
+// kernels reach (as a calibration does, or a made-up GPU) and for ranks on CPUs.
+std::string usual_compute_model(const GpuSpec& gpu);
 
 // The name that the options state; without one, the default model's.
 std::string compute_model_name(const Tree& options);
@@ -129,6 +133,9 @@ bool is_roofline(const Tree& options);
 
 // `asks_row_growth` of the entry that the options name; false if there is no such entry.
 bool asks_row_growth(const Tree& options);
+
+// The family of kernels that the options of gpu_kernels name, the usual one where they name none; "" of other models.
+std::string kernel_family_name(const Tree& options);
 
 // True when the options name kernels whose laws go table by table, so that ComputeWork::tables changes what they
 // answer.

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/tree/yaml.h"
 #include "models/compute/dense_kernel.h"
+#include "models/compute/gpus/kernel_family.h"
 
 namespace shardsim {
 namespace {
@@ -37,6 +38,9 @@ class SoftwareReader {
     graph = word == "none"    ? Software::Graph::none
             : word == "dense" ? Software::Graph::dense
                               : Software::Graph::iteration;
+  }
+  void take_kernels(const char* key, std::string& kernels) {
+    if (is_stated(key)) kernels = reader_.choice(key, kernel_names());
   }
   void take_fused(const char* key, bool& fused) {
     if (is_stated(key)) fused = reader_.choice(key, {"eager", "fused"}) == "fused";
@@ -98,6 +102,7 @@ void read_constants(SoftwareReader fields, Software& software) {
   fields.take("optimizer_sgd", software.optimizer_sgd);
   fields.take("optimizer_adagrad", software.optimizer_adagrad);
   fields.take("optimizer_adam", software.optimizer_adam);
+  fields.take_kernels("kernels", software.kernels);
   fields.take("kernel_fixed", software.kernel_fixed);
   fields.take_efficiency("in_situ", software.in_situ);
   fields.take_factor("update_factor", software.update_factor);
@@ -137,7 +142,7 @@ bool Software::operator==(const Software& other) const {
                  s.operator_forward, s.operator_backward, s.module_dist, s.module_call, s.module_output,
                  s.module_backward),
         std::tie(s.per_feature, s.per_table, s.per_sample, s.fixed, s.blocking_waits, s.runs_ahead, s.optimizer_sgd,
-                 s.optimizer_adagrad, s.optimizer_adam, s.kernel_fixed, s.in_situ, s.update_factor, s.attention_share,
+                 s.optimizer_adagrad, s.optimizer_adam, s.kernels, s.kernel_fixed, s.in_situ, s.update_factor, s.attention_share,
                  s.fused, s.stream_sharing),
         std::tie(s.pytorch, s.operator_times, s.optimizer_per_tensor, s.input_copies, s.launch_in_update));
   };

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "models/collective/collective.h"
 #include "plan/column_shards/shard_costs.h"
@@ -8,13 +9,15 @@
 namespace shardsim {
 namespace {
 
-// The bytes that a kernel moves, its lookups, and the host's seconds for it.
+// The bytes that a kernel moves, its lookups, the host's seconds for it, and where it goes table by table the seconds
+// that its tables add (seconds_by_tables()).
 struct Amounts {
-  double hbm_bytes = 0, lookups = 0, host_seconds = 0;
+  double hbm_bytes = 0, lookups = 0, host_seconds = 0, table_seconds = 0;
   Amounts& operator+=(const Amounts& other) {
     hbm_bytes += other.hbm_bytes;
     lookups += other.lookups;
     host_seconds += other.host_seconds;
+    table_seconds += other.table_seconds;
     return *this;
   }
   bool empty() const { return hbm_bytes <= 0 && lookups <= 0 && host_seconds <= 0; }
@@ -48,13 +51,20 @@ class Kernels {
   std::size_t index_of(const LoadStep& step) {
     const auto [place, fresh] = index_.try_emplace(step.key, works_.size());
     if (fresh) works_.push_back(step.work);
+    if (fresh) calls_.emplace_back();
     return place->second;
+  }
+
+  // Notes the seconds of a call of the kernel without lookups.
+  void goes_by_tables(std::size_t kernel, double call) {
+    if (!calls_[kernel]) calls_[kernel] = call;
   }
 
   std::size_t size() const { return works_.size(); }
 
   double seconds(std::size_t kernel, const Amounts& amounts) {
     if (amounts.empty()) return 0;
+    if (calls_[kernel]) return *calls_[kernel] + amounts.table_seconds;
     ComputeWork& work = works_[kernel];
     work.hbm_bytes = amounts.hbm_bytes;
     work.lookups = amounts.lookups;
@@ -68,6 +78,7 @@ class Kernels {
   const GpuSpec& gpu_;
   std::map<std::string, std::size_t> index_;
   std::vector<ComputeWork> works_;
+  std::vector<std::optional<double>> calls_;  // by kernel: of those that go table by table
 };
 
 struct KernelPart {
@@ -85,7 +96,9 @@ class ClosedFormShards final : public ShardCosts {
       : context_(context),
         world_(cluster.world_size()),
         one_kernel_each_(workload.embedding_kernels == "per_table"),
-        kernels_(context.host.compute_model(), cluster.spec().gpu) {
+        compute_(context.host.compute_model()),
+        gpu_(cluster.spec().gpu),
+        kernels_(compute_, gpu_) {
     make_room();
   }
 
@@ -93,8 +106,14 @@ class ClosedFormShards final : public ShardCosts {
     std::vector<KernelPart>& parts = parts_.emplace_back();
     for (const LoadStep& step : context_.host.load_of(piece).steps) {
       if (!is_of_owner(step)) continue;
-      const Amounts amounts = of_owner(step, world_);
-      if (!amounts.empty()) parts.push_back({kernels_.index_of(step), amounts});
+      Amounts amounts = of_owner(step, world_);
+      if (amounts.empty()) continue;
+      const std::size_t kernel = kernels_.index_of(step);
+      if (const auto by_tables = seconds_by_tables(step, compute_, gpu_)) {
+        kernels_.goes_by_tables(kernel, by_tables->call);
+        amounts.table_seconds = by_tables->added;
+      }
+      parts.push_back({kernel, amounts});
     }
     double& alone = alone_.emplace_back(0.0);
     for (const KernelPart& part : parts) alone += kernels_.seconds(part.kernel, part.amounts);
@@ -133,6 +152,8 @@ class ClosedFormShards final : public ShardCosts {
   const PlannerContext& context_;
   int world_;
   bool one_kernel_each_;  // tables do not share lookups and updates
+  const ComputeModel& compute_;
+  const GpuSpec& gpu_;
   Kernels kernels_;
   std::vector<std::vector<KernelPart>> parts_;  // by kind
   std::vector<double> alone_;                   // by kind, seconds

@@ -5,8 +5,47 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/files.h"
+#include "models/compute/gpus/gpu_constants.h"
+
 namespace shardsim {
 namespace {
+
+constexpr const char* kShippedCosts = "h100_fbgemm.h5";
+
+std::filesystem::path shipped_file() {
+  return data_folder() / "scenarios" / "costs" / kShippedCosts;
+}
+
+// Read once: planners of many cases ask for them.
+const LearnedCosts& shipped_costs() {
+  static const LearnedCosts costs = LearnedCosts::read(shipped_file());
+  return costs;
+}
+
+bool is_on(const std::string& model, const std::string& device) {
+  static const GpuTable gpus = shipped_gpu_table();
+  const GpuConstants* const found = gpus.find(model);
+  return found != nullptr && found->name == device;
+}
+
+// What learned costs do not cover of the tables; "" where they cover all.
+std::string uncovered_table(const Workload& workload, const LabelSetting& setting, const LearnedRange& range) {
+  for (const Table& table : workload.tables) {
+    const std::string name = "table '" + table.name + "' ";
+    if (table.kind != TableKind::pooled) return name + "is a sequence";
+    if (!table.access_stated) return name + "does not say how its rows are accessed";
+    if (dtype_name(table.dtype) != setting.dtype) return name + "has rows of " + dtype_name(table.dtype);
+    if (range.columns_to > 0 && (table.dim > range.columns_to || table.dim < range.columns_from))
+      return fmt::format("{}has {} columns", name, table.dim);
+  }
+  return "";
+}
+
+std::string range_text(const LearnedRange& range) {
+  return fmt::format("{} to {} samples and {} to {} columns", range.batch_from, range.batch_to, range.columns_from,
+                     range.columns_to);
+}
 
 LearnedCosts read_costs(MapReader costs) {
   const std::string file = costs.text("file", kFileNameRule);
@@ -22,10 +61,11 @@ LearnedCosts read_costs(MapReader costs) {
 CostSource::CostSource(MapReader& options) : place_(options.place_of("costs")) {
   const Tree* const costs = options.value("costs");
   if (!costs) return;
+  auto_ = false;
   if (costs->kind == Tree::Kind::map) {
     learned_ = read_costs(options.map("costs"));
   } else {
-    options.choice("costs", {"closed_form"});
+    auto_ = options.choice("costs", {"auto", "closed_form"}) == "auto";
   }
 }
 
@@ -33,6 +73,30 @@ void CostSource::check(const Workload& workload, const Cluster& cluster, const P
   if (!context.host.answers(PlannerHost::Question::loads))
     throw std::logic_error("costs of shards without what a placement adds");
   if (learned_) check_setting(workload, cluster, context);
+  std::string why;
+  if (shipped_for(workload, cluster, context, &why) != nullptr) {
+    if (context.trained_on) context.trained_on(shipped_costs().setting().judge());
+  } else if (context.note && !why.empty()) {
+    context.note(
+        fmt::format("The costs that were learned on this GPU do not cover the case ({}; they hold for {}, {}): "
+                    "the planner takes those in closed form.",
+                    why, text_of(shipped_costs().setting()), range_text(shipped_costs().range())));
+  }
+}
+
+const LearnedCosts* CostSource::shipped_for(const Workload& workload, const Cluster& cluster,
+                                            const PlannerContext& context, std::string* why) const {
+  if (!auto_ || context.host.kernels() != "fbgemm" || workload.embedding_kernels == "per_table") return nullptr;
+  if (!is_file(shipped_file())) return nullptr;  // data that somebody left out of an installation
+  const LabelSetting& setting = shipped_costs().setting();
+  const LearnedRange& range = shipped_costs().range();
+  if (!is_on(cluster.spec().gpu.model, setting.device)) return nullptr;
+  const std::int64_t batch = workload.batch_per_gpu * cluster.world_size();
+  std::string lacking = uncovered_table(workload, setting, range);
+  if (workload.optimizer != setting.optimizer) lacking = "updates by " + workload.optimizer;
+  if (batch < range.batch_from || batch > range.batch_to) lacking = fmt::format("lookups of {} samples", batch);
+  if (why != nullptr) *why = lacking;
+  return lacking.empty() ? &shipped_costs() : nullptr;
 }
 
 void CostSource::check_setting(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const {
@@ -42,13 +106,19 @@ void CostSource::check_setting(const Workload& workload, const Cluster& cluster,
                       "Label and train for this workload (shardsim cost-model), or take costs: closed_form");
   };
   const std::int64_t batch = workload.batch_per_gpu * cluster.world_size();
-  if (setting.batch != batch)
+  const LearnedRange& range = learned_->range();
+  if (setting.batch == 0 && (batch < range.batch_from || batch > range.batch_to))
+    refuse(fmt::format("lookups of {} to {} samples, a rank of this case looks up {}", range.batch_from, range.batch_to,
+                       batch));
+  if (setting.batch != 0 && setting.batch != batch)
     refuse(fmt::format("lookups of {} samples, a rank of this case looks up {}", setting.batch, batch));
   if (setting.optimizer != workload.optimizer)
     refuse("updates by " + setting.optimizer + ", this workload has " + workload.optimizer);
   for (const Table& table : workload.tables) {
     if (dtype_name(table.dtype) != setting.dtype)
       refuse("rows of " + setting.dtype + ", table '" + table.name + "' has " + dtype_name(table.dtype));
+    if (range.columns_to > 0 && table.dim > range.columns_to)
+      refuse(fmt::format("tables of up to {} columns, table '{}' has {}", range.columns_to, table.name, table.dim));
   }
   // Labels in closed form are the roofline's, unless somebody chose another compute model for them.
   context.host.learned_from(setting.judge());
@@ -67,6 +137,8 @@ bool CostSource::nets_serve(const Cluster& cluster) const {
 std::unique_ptr<ShardCosts> CostSource::shard_costs(const Workload& workload, const Cluster& cluster,
                                                     const PlannerContext& context) const {
   if (learned_) return learned_shard_costs(*learned_, workload, cluster.world_size());
+  if (const LearnedCosts* const shipped = shipped_for(workload, cluster, context))
+    return learned_shard_costs(*shipped, workload, cluster.world_size());
   return closed_form_shard_costs(workload, cluster, context);
 }
 

@@ -50,12 +50,14 @@ struct ExchangeModel {
 // the forward one are 2 x ranks, of the backward one `ranks`.
 std::vector<DenseLayerShape> exchange_layers(int inputs, int ranks);
 
-// The number of parameters of the net of shards: a FactorNet's for the layout `measured`, else a ShardNet's.
+// The number of parameters of the net of shards: a FactorNet's for the layouts `measured` and `batches`, else a
+// ShardNet's.
 std::size_t shard_parameters(FeatureLayout layout);
 
 // All that a model file holds.
 struct CostModel {
   LabelSetting setting;
+  LearnedRange range;
   FeatureLayout layout = FeatureLayout::neuroshard;
   std::uint64_t seed = 1;       // of the training
   std::uint64_t data_hash = 0;  // of shards, exchanges and their labels
@@ -70,12 +72,14 @@ struct CostModel {
 using FitWatch = std::function<void(const std::string& net, int epoch, double validation_loss)>;
 
 // Fits the two nets of shards, and two per set of exchanges, to the labels that are not held back. Same labels, same
-// seed, same bits. Errors (Failure::input): sets of several providers, devices or settings; no labels; a label that is
+// seed, same bits. Errors (Failure::input): sets of several providers, devices or settings (with the layout `batches`
+// batches may differ); no labels; a label that is
 // not finite or not above 0.
 CostModel fit_cost_model(const std::vector<ShardSet>& shards, const std::vector<ExchangeSet>& exchanges,
                          const TrainingOptions& options, const FitWatch& watch = {},
                          FeatureLayout layout = FeatureLayout::neuroshard);
-// That of the nets that suit such labels: the published one for labels in closed form, ours for measured times.
+// That of the nets that suit such labels: the published one for labels in closed form, ours for measured times, with
+// the batch as a feature where they are of several (0) or of FBGEMM.
 FeatureLayout usual_layout(const LabelSetting& setting);
 
 // HDF5, docs/formats/learned_models.md "Cost models". Written whole or not at all; the same model gives the same bytes.

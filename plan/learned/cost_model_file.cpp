@@ -34,6 +34,13 @@ std::string group_of(int ranks) {
   return fmt::format("/exchange_{}", ranks);
 }
 
+void save_range(Hdf5Writer& file, const LearnedRange& range) {
+  file.attribute<std::int64_t>("/", "batch_from", range.batch_from);
+  file.attribute<std::int64_t>("/", "batch_to", range.batch_to);
+  file.attribute<std::int64_t>("/", "columns_from", range.columns_from);
+  file.attribute<std::int64_t>("/", "columns_to", range.columns_to);
+}
+
 void save_exchange(Hdf5Writer& file, const ExchangeModel& exchange) {
   const std::string group = group_of(exchange.ranks);
   file.scale<std::int64_t>(group + "/input", exchange.inputs.means.size(),
@@ -53,9 +60,11 @@ class ModelReader {
   CostModel read() {
     CostModel model;
     file_.expect("schema", kSchema);
-    if (file_.has_layout(FeatureLayout::measured)) model.layout = FeatureLayout::measured;
+    for (const FeatureLayout factors : {FeatureLayout::measured, FeatureLayout::batches})
+      if (file_.has_layout(factors)) model.layout = factors;
     file_.expect_layout(model.layout);
     model.setting = file_.setting();
+    if (model.layout == FeatureLayout::batches) model.range = range();
     model.seed = file_.seed();
     model.labels = file_.count("labels");
     model.data_hash = file_.hash("data_hash");
@@ -70,6 +79,14 @@ class ModelReader {
   }
 
  private:
+  LearnedRange range() const {
+    const LearnedRange range{file_.count("batch_from"), file_.count("batch_to"), file_.count("columns_from"),
+                             file_.count("columns_to")};
+    if (range.batch_from > range.batch_to || range.columns_from > range.columns_to)
+      file_.hdf5.refuse("the range that its labels cover ends before it begins");
+    return range;
+  }
+
   FittedNet net(const std::string& group, std::size_t parameters) {
     const std::vector<std::int64_t> epoch = file_.hdf5.integers(group + "/epoch");
     if (epoch.size() != 1) file_.hdf5.refuse(group + "/epoch is not one number");
@@ -103,6 +120,7 @@ void save_cost_model(const CostModel& model, const std::filesystem::path& path) 
   write_hash(file, "data_hash", model.data_hash);
   file.attribute<std::int64_t>("/", "seed", static_cast<std::int64_t>(model.seed));
   file.attribute<std::int64_t>("/", "labels", model.labels);
+  if (model.layout == FeatureLayout::batches) save_range(file, model.range);
   file.scale<std::int64_t>("/feature", model.features.means.size(), {"1", "number of the feature"});
   file.texts("/feature_name", feature_names(model.layout), "/feature", {"", "name of the feature"});
   save_inputs(file, "", model.features, "/feature");

@@ -33,15 +33,35 @@ TrainingOptions completed(TrainingOptions options, std::size_t labels, const Fit
                     "Train a model for each of them: labels of different kinds are never mixed");
 }
 
-LabelSetting common_setting(const std::vector<ShardSet>& shards, const std::vector<ExchangeSet>& exchanges) {
+// With the layout `batches` the batch is a feature, so that labels of several batches are of one setting.
+LabelSetting common_setting(const std::vector<ShardSet>& shards, const std::vector<ExchangeSet>& exchanges,
+                            FeatureLayout layout) {
   if (shards.empty()) throw input_error({"labels"}, "no labels of shards are given", "Give at least one such file");
-  const LabelSetting setting = shards.front().setting();
-  for (const ShardSet& set : shards)
-    if (!(set.setting() == setting)) refuse_mixture(shards.front(), set.file, text_of(set.setting()));
+  LabelSetting setting = shards.front().setting();
+  for (const ShardSet& set : shards) {
+    LabelSetting own = set.setting();
+    if (layout == FeatureLayout::batches && own.batch != setting.batch) own.batch = setting.batch = 0;
+    if (setting.batch == 0) own.batch = 0;
+    if (!(own == setting)) refuse_mixture(shards.front(), set.file, text_of(set.setting()));
+  }
   for (const ExchangeSet& set : exchanges)
     if (set.provider != setting.provider || set.batch != setting.batch)
       refuse_mixture(shards.front(), set.file, fmt::format("exchanges by {} (batch {})", set.provider, set.batch));
   return setting;
+}
+
+LearnedRange range_of(const std::vector<ShardSet>& shards) {
+  LearnedRange range;
+  const auto widen = [](std::int64_t& from, std::int64_t& to, std::int64_t value) {
+    from = from == 0 ? value : std::min(from, value);
+    to = std::max(to, value);
+  };
+  for (const ShardSet& set : shards) {
+    widen(range.batch_from, range.batch_to, set.batch);
+    for (const Shard& shard : set.shards)
+      for (const ShardPiece& piece : shard) widen(range.columns_from, range.columns_to, piece.columns);
+  }
+  return range;
 }
 
 TrainingWatch named(const std::string& net, const FitWatch& watch) {
@@ -52,7 +72,8 @@ TrainingWatch named(const std::string& net, const FitWatch& watch) {
 }  // namespace
 
 std::string text_of(const LabelSetting& setting) {
-  return fmt::format("{} on {} (batch {}, {}, {})", setting.provider, setting.device, setting.batch, setting.optimizer,
+  const std::string batch = setting.batch == 0 ? "several batches" : fmt::format("batch {}", setting.batch);
+  return fmt::format("{} on {} ({}, {}, {})", setting.provider, setting.device, batch, setting.optimizer,
                      setting.dtype);
 }
 
@@ -77,12 +98,12 @@ void InputScale::apply(std::span<float> inputs) const {
 }
 
 std::size_t shard_parameters(FeatureLayout layout) {
-  const auto features = static_cast<int>(feature_names(layout).size());
-  return layout == FeatureLayout::measured ? FactorNet<float>(features).parameter_count()
-                                           : ShardNet<float>(features).parameter_count();
+  if (has_factors(layout)) return FactorNet<float>(factor_shape(layout)).parameter_count();
+  return ShardNet<float>(static_cast<int>(feature_names(layout).size())).parameter_count();
 }
 
 FeatureLayout usual_layout(const LabelSetting& setting) {
+  if (setting.provider == "fbgemm" || setting.batch == 0) return FeatureLayout::batches;
   return setting.provider == "closed_form" ? FeatureLayout::neuroshard : FeatureLayout::measured;
 }
 
@@ -155,7 +176,8 @@ CostModel fit_cost_model(const std::vector<ShardSet>& shards, const std::vector<
                          const TrainingOptions& options, const FitWatch& watch, FeatureLayout layout) {
   CostModel model;
   model.layout = layout;
-  model.setting = common_setting(shards, exchanges);
+  model.setting = common_setting(shards, exchanges, layout);
+  if (layout == FeatureLayout::batches) model.range = range_of(shards);
   model.seed = options.seed;
   const ShardData data(shards, model.layout);
   DataHash hash;

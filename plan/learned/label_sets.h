@@ -40,6 +40,7 @@ struct ShardSet {
   std::string provider, device;                          // of the labels; "" without
   std::vector<std::optional<ShardSeconds>> labels = {};  // [shards]
   std::string file = {};                                 // that it was read from; "" drawn here
+  std::string name = {};                                 // of the set in a file of several; "" where it is the only one
 
   LabelSetting setting() const;
 };

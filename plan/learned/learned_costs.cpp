@@ -69,10 +69,11 @@ class ShardCost {
 // The same of a FactorNet: the sums that its head takes, of which it makes seconds.
 class FactorCost {
  public:
-  FactorCost(const FittedNet& fitted, int features)
-      : net_(features), parameters_(fitted.parameters), unit_(fitted.output.deviation) {}
+  FactorCost(const FittedNet& fitted, FeatureLayout layout)
+      : net_(factor_shape(layout)), parameters_(fitted.parameters), unit_(fitted.output.deviation) {}
 
-  void vector_of(std::span<const float> features, const std::array<float, 4>& amounts, float* result) const {
+  void vector_of(std::span<const float> features, const std::array<float, PieceAmounts::kCount>& amounts,
+                 float* result) const {
     DenseStack<float>::Outputs outputs;
     net_.tables().forward(net_.of_tables(parameters_), features, outputs);
     std::ranges::copy(amounts, result);
@@ -81,16 +82,17 @@ class FactorCost {
 
   double seconds(const float* sum) const {
     if (!(sum[PieceAmounts::work] > 0)) return 0;
+    const std::size_t kept = net_.shape().amounts;
     std::array<float, PieceAmounts::kCount> logs{};
-    for (std::size_t k = 0; k < logs.size(); ++k) logs[k] = std::log(sum[k]);
-    constexpr std::size_t kHidden = FactorNet<float>::kHeadHidden;
+    for (std::size_t k = 0; k < kept; ++k) logs[k] = PieceAmounts::kPowers[k] * std::log(sum[k]);
+    const auto hidden_count = static_cast<std::size_t>(net_.shape().head_hidden);
     const float* weights = net_.of_head(parameters_).data();
-    const float* biases = weights + logs.size() * kHidden;
-    const float* last = biases + kHidden;
-    float output = last[kHidden] + logs[PieceAmounts::work];
-    for (std::size_t h = 0; h < kHidden; ++h) {
+    const float* biases = weights + kept * hidden_count;
+    const float* last = biases + hidden_count;
+    float output = last[hidden_count] + logs[PieceAmounts::work];
+    for (std::size_t h = 0; h < hidden_count; ++h) {
       float hidden = biases[h];
-      for (std::size_t k = 0; k < logs.size(); ++k) hidden += weights[k * kHidden + h] * logs[k];
+      for (std::size_t k = 0; k < kept; ++k) hidden += weights[k * hidden_count + h] * logs[k];
       if (hidden > 0) output += hidden * last[h];
     }
     return unit_ * std::exp(static_cast<double>(output));
@@ -113,11 +115,11 @@ struct ShardCosts {
   ShardCost forward, backward;
 };
 struct FactorCosts {
-  FactorCosts(const CostModel& model, int features)
-      : forward(model.forward, features), backward(model.backward, features) {}
+  explicit FactorCosts(const CostModel& model)
+      : forward(model.forward, model.layout), backward(model.backward, model.layout) {}
   void vector_of(const TableStatistics& table, std::int64_t columns, std::span<const float> features,
                  float* result) const {
-    const std::array<float, 4> amounts = table_amounts(table, columns);
+    const auto amounts = table_amounts(table, columns);
     forward.vector_of(features, amounts, result);
     backward.vector_of(features, amounts, result + CostVector::kWidth);
   }
@@ -126,9 +128,8 @@ struct FactorCosts {
 using EitherCosts = std::variant<ShardCosts, FactorCosts>;
 
 EitherCosts costs_of(const CostModel& model) {
-  const auto features = static_cast<int>(model.features.means.size());
-  if (model.layout == FeatureLayout::measured) return FactorCosts(model, features);
-  return ShardCosts(model, features);
+  if (has_factors(model.layout)) return FactorCosts(model);
+  return ShardCosts(model, static_cast<int>(model.features.means.size()));
 }
 
 class ExchangeCost {
@@ -190,7 +191,11 @@ void expect(const std::filesystem::path& file, const char* what, const std::stri
 
 struct LearnedCosts::Nets {
   explicit Nets(const CostModel& model)
-      : setting(model.setting), layout(model.layout), features(model.features), shards(detail::costs_of(model)) {
+      : setting(model.setting),
+        range(model.range),
+        layout(model.layout),
+        features(model.features),
+        shards(detail::costs_of(model)) {
     for (const ExchangeModel& exchange : model.exchanges) exchanges.emplace_back(exchange);
   }
 
@@ -201,6 +206,7 @@ struct LearnedCosts::Nets {
   }
 
   LabelSetting setting;
+  LearnedRange range;
   FeatureLayout layout;
   InputScale features;
   detail::EitherCosts shards;
@@ -225,6 +231,10 @@ LearnedCosts LearnedCosts::read(const std::filesystem::path& file, const Expecte
 
 const LabelSetting& LearnedCosts::setting() const {
   return nets_->setting;
+}
+
+const LearnedRange& LearnedCosts::range() const {
+  return nets_->range;
 }
 
 CostVector LearnedCosts::vector_of(const TableStatistics& table, std::int64_t columns) const {

@@ -19,7 +19,7 @@ struct CostModel;
 struct LabelSetting {
   std::string provider = {};   // "closed_form", "cpu", "cuda": who said the seconds
   std::string device = {};     // whose they are, e.g. "A100-SXM4-40GB"
-  std::int64_t batch = 0;      // samples of one lookup, of all ranks together
+  std::int64_t batch = 0;      // samples of one lookup, of all ranks together; 0: several, in LearnedRange
   std::string optimizer = {};  // of the update
   std::string dtype = {};      // of the rows
   bool operator==(const LabelSetting&) const = default;
@@ -29,16 +29,23 @@ struct LabelSetting {
   std::string judge() const { return provider == "closed_form" ? "roofline" : provider; }
 };
 
+// What the labels of a model cover, where the batch is one of its features (layout `batches`); else all 0.
+struct LearnedRange {
+  std::int64_t batch_from = 0, batch_to = 0;      // samples of one lookup
+  std::int64_t columns_from = 0, columns_to = 0;  // of a piece
+  bool operator==(const LearnedRange&) const = default;
+};
+
 // "closed_form on A100-SXM4-40GB (batch 65536, sgd, fp32)".
 std::string text_of(const LabelSetting& setting);
 
 // The setting that a file must have; empty texts and 0 demand nothing.
 using ExpectedSetting = LabelSetting;
 
-// One or several tables as the nets see them. With the layout `measured` the first four numbers of either half are the
-// amounts that a FactorNet sums. Otherwise each half is the first layer of a head, before its bias, applied to the
-// table's vector. That layer is linear, so vectors of tables add up to the vector of their shard, and a head costs 64
-// numbers.
+// One or several tables as the nets see them. With the layouts `measured` and `batches` the first numbers of either
+// half are the amounts that a FactorNet sums. Otherwise each half is the first layer of a head, before its bias,
+// applied to the table's vector. That layer is linear, so vectors of tables add up to the vector of their shard, and a
+// head costs 64 numbers.
 struct CostVector {
   static constexpr std::size_t kWidth = 64;
   alignas(64) std::array<float, 2 * kWidth> values{};  // of the forward head, then of the backward head
@@ -65,6 +72,7 @@ class LearnedCosts {
   LearnedCosts& operator=(LearnedCosts&&) noexcept;
 
   const LabelSetting& setting() const;
+  const LearnedRange& range() const;
 
   // Some microseconds: keep it per (table, columns).
   CostVector vector_of(const TableStatistics& table, std::int64_t columns) const;

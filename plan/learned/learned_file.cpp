@@ -52,8 +52,14 @@ bool LearnedFile::has_layout(FeatureLayout layout) const {
 }
 
 LabelSetting LearnedFile::setting() const {
-  return {hdf5.text_attribute("/", "provider"), hdf5.text_attribute("/", "device"), count("batch"),
+  return {hdf5.text_attribute("/", "provider"), hdf5.text_attribute("/", "device"), batch(),
           hdf5.text_attribute("/", "optimizer"), hdf5.text_attribute("/", "dtype")};
+}
+
+// 0 stands for several batches, where the layout has the batch as a feature.
+std::int64_t LearnedFile::batch() const {
+  const bool is_several = has_layout(FeatureLayout::batches) && hdf5.integer_attribute("/", "batch") == 0;
+  return is_several ? 0 : count("batch");
 }
 
 std::int64_t LearnedFile::count(const std::string& name, const std::string& object) const {

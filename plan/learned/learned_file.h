@@ -43,6 +43,9 @@ class LearnedFile {
   InputScale inputs(const std::string& group, std::size_t count) const;
 
   const Hdf5Reader hdf5;
+
+ private:
+  std::int64_t batch() const;
 };
 
 }  // namespace shardsim

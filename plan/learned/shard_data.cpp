@@ -11,7 +11,7 @@
 namespace shardsim {
 namespace {
 
-constexpr FitSteps kShardSteps{16'000, 64}, kFactorSteps{4'000, 64};
+constexpr FitSteps kShardSteps{16'000, 64}, kFactorSteps{4'000, 64}, kBatchSteps{30'000, 64};
 constexpr double kLeastShare = 0.1;  // of the mean: labels below it count as if they were that large
 
 // Values at some positions.
@@ -50,8 +50,8 @@ class FitsShards final : public Trainable {
 // followed.
 class FitsFactors final : public Trainable {
  public:
-  FitsFactors(const PieceSets<float>& set, const std::vector<float>& targets)
-      : set_(set), targets_(targets), net_(set.features) {}
+  FitsFactors(const PieceSets<float>& set, const std::vector<float>& targets, FeatureLayout layout)
+      : set_(set), targets_(targets), net_(factor_shape(layout)) {}
 
   std::size_t parameter_count() const override { return net_.parameter_count(); }
   void initialise(std::span<float> parameters, Rng& rng) const override { net_.initialise(parameters, rng); }
@@ -100,7 +100,7 @@ ShardData::ShardData(const std::vector<ShardSet>& sets, FeatureLayout layout) : 
 
 FittedNet ShardData::fit(bool forward, const TrainingOptions& options, const TrainingWatch& watch) const {
   const std::vector<double>& seconds = forward ? forward_ : backward_;
-  if (layout_ == FeatureLayout::measured) return fit_factors(seconds, options, watch);
+  if (has_factors(layout_)) return fit_factors(seconds, options, watch);
   const OutputScale scale = output_scale_of(seconds);
   const std::vector<float> targets = scaled(seconds, scale), weights = weights_of(seconds, scale.mean);
   FitsShards net(pieces_, targets, weights);
@@ -124,10 +124,11 @@ FittedNet ShardData::fit_factors(const std::vector<double>& seconds, const Train
   const OutputScale scale{0, usual_seconds_of_work(seconds)};
   std::vector<float> targets;
   for (const double label : seconds) targets.push_back(static_cast<float>(std::log(label / scale.deviation)));
-  FitsFactors net(pieces_, targets);
+  FitsFactors net(pieces_, targets, layout_);
   TrainingOptions all = options;
   all.validation_share = 0;  // a tenth of few labels chooses an epoch worse than the last one is
-  return fitted(net, static_cast<int>(seconds.size()), scale, all, kFactorSteps, watch);
+  return fitted(net, static_cast<int>(seconds.size()), scale, all,
+                layout_ == FeatureLayout::batches ? kBatchSteps : kFactorSteps, watch);
 }
 
 void ShardData::add(const ShardSet& set) {
@@ -160,7 +161,7 @@ int ShardData::place_of(const ShardPiece& piece) {
   const std::vector<float> features = table_features(table, piece.columns, layout_);
   pieces_.pieces.insert(pieces_.pieces.end(), features.begin(), features.end());
   for (const float feature : features) hash_.add(static_cast<double>(feature));
-  if (layout_ == FeatureLayout::measured)
+  if (has_factors(layout_))
     for (const float amount : table_amounts(table, piece.columns)) pieces_.amounts.push_back(amount);
   return count_++;
 }

@@ -12,7 +12,10 @@ namespace {
 
 constexpr double kLine = 64;  // bytes that memory hands over at a time
 constexpr double kLeastLookups = 1e-6;
-constexpr double kLeastRows = 100;  // gen_dlrm_data.py: row = max(100, largest index + 1)
+constexpr double kVectorElement = 4;  // bytes: vectors are fp32
+constexpr double kLeastPart = 1e-3, kLeastLargest = 1e-3;
+constexpr std::array<double, 3> kCaches{0x1p20, 0x1p23, 0x1p25};  // bytes, of which lookups may miss rows
+constexpr double kLeastRows = 100;                                // gen_dlrm_data.py: row = max(100, largest index + 1)
 
 std::vector<std::string> neuroshard_names() {
   std::vector<std::string> names{"dim", "pooling_factor", "row"};
@@ -61,6 +64,21 @@ std::vector<float> measured_features(const TableStatistics& table, double dim) {
                     std::log(distinct * row_bytes(table, dim))});
 }
 
+std::vector<float> batch_features(const TableStatistics& table, double dim) {
+  const double lookups = std::max(table.lookups, kLeastLookups), distinct = std::max(table.distinct, kLeastLookups);
+  std::vector<double> features{std::log(dim),
+                               std::log(lookups),
+                               std::log(std::max(table.batch, 1.0)),
+                               std::log(std::max(table.rows, kLeastRows) * dim * table.dtype_bytes),
+                               std::log(distinct * row_bytes(table, dim)),
+                               std::log(distinct / lookups),
+                               std::log(table.reuse.long_lookups / lookups + kLeastPart),
+                               std::log(std::max(table.reuse.largest, kLeastLargest))};
+  for (const double cache : kCaches)
+    features.push_back(std::log(table.reuse.missed_by(cache / row_bytes(table, dim)) / lookups + kLeastPart));
+  return in_floats(features);
+}
+
 void check_statistics(const Table& table) {
   if (table.kind != TableKind::pooled)
     throw input_error(table.place,
@@ -80,40 +98,68 @@ void check_statistics(const Table& table) {
 }  // namespace
 
 std::vector<std::string> words_of(FeatureLayout) {
-  return {"neuroshard", "autoshard", "measured"};
+  return {"neuroshard", "autoshard", "measured", "batches"};
 }
 
 const std::vector<std::string>& feature_names(FeatureLayout layout) {
   static const std::vector<std::string> neuroshard = neuroshard_names(), autoshard = autoshard_names();
   static const std::vector<std::string> measured{"log_dim", "log_distinct_share", "log_lookups", "log_table_bytes",
                                                  "log_distinct_bytes"};
+  static const std::vector<std::string> batches{"log_dim",
+                                                "log_lookups",
+                                                "log_batch",
+                                                "log_table_bytes",
+                                                "log_distinct_bytes",
+                                                "log_distinct_share",
+                                                "log_long_share",
+                                                "log_largest",
+                                                "log_missed_of_1_mib",
+                                                "log_missed_of_8_mib",
+                                                "log_missed_of_32_mib"};
+  if (layout == FeatureLayout::batches) return batches;
   if (layout == FeatureLayout::measured) return measured;
   return layout == FeatureLayout::neuroshard ? neuroshard : autoshard;
 }
 
 TableStatistics table_statistics(const Table& table, std::int64_t batch) {
   check_statistics(table);
-  TableStatistics result{kLeastRows, table.average_length, dtype_bytes(table.dtype), {}};
+  TableStatistics result;
+  result.rows = kLeastRows;
+  result.pooling = table.average_length;
+  result.dtype_bytes = dtype_bytes(table.dtype);
+  result.batch = static_cast<double>(batch);
   if (!(table.average_length > 0)) return result;
   result.rows = std::max(kLeastRows, static_cast<double>(table.rows));
   result.lookups = static_cast<double>(batch) * table.average_length;
   const AccessDistribution access = table.distribution();
   result.bins = expected_count_bins(access, result.lookups);
   result.distinct = access.expected_distinct(0, access.rows(), result.lookups);
+  result.reuse = row_reuse(access, 0, access.rows(), result.lookups);
   return result;
 }
 
 std::vector<float> table_features(const TableStatistics& table, std::int64_t columns, FeatureLayout layout) {
   const auto dim = static_cast<double>(columns);
+  if (layout == FeatureLayout::batches) return batch_features(table, dim);
   if (layout == FeatureLayout::measured) return measured_features(table, dim);
   return layout == FeatureLayout::neuroshard ? neuroshard_features(table, dim) : autoshard_features(table, dim);
 }
 
-std::array<float, 4> table_amounts(const TableStatistics& table, std::int64_t columns) {
-  const double bytes = row_bytes(table, static_cast<double>(columns));
+std::array<float, PieceAmounts::kCount> table_amounts(const TableStatistics& table, std::int64_t columns) {
+  const auto dim = static_cast<double>(columns);
+  const double bytes = row_bytes(table, dim), batch = std::max(table.batch, 1.0);
   const double lookups = std::max(table.lookups, kLeastLookups), distinct = std::max(table.distinct, kLeastLookups);
-  return {static_cast<float>(1e-6 * lookups * (1 + bytes / kLine)), static_cast<float>(distinct * bytes / 0x1p25),
-          static_cast<float>(1e-5 * lookups), 0.125F};
+  const auto fourth = [](double of) { return static_cast<float>(std::pow(std::max(of, kLeastPart), 4)); };
+  return {static_cast<float>(1e-6 * lookups * (1 + bytes / kLine)),
+          static_cast<float>(distinct * bytes / 0x1p25),
+          static_cast<float>(1e-5 * lookups),
+          0.125F,
+          static_cast<float>(1e-5 * batch),
+          static_cast<float>(batch * dim * kVectorElement / 0x1p25),
+          static_cast<float>(std::pow(dim / 64, 8)),
+          static_cast<float>(1e-6 * std::max(table.rows, kLeastRows)),
+          fourth(table.reuse.largest / 32),
+          fourth(table.pooling / 16)};
 }
 
 }  // namespace shardsim

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/access/row_reuse.h"
 #include "models/workload/workload.h"
 
 namespace shardsim {
@@ -24,8 +25,10 @@ struct TableStatistics {
   double pooling = 0;  // mean lookups per sample
   int dtype_bytes = 4;
   CountBins bins{};
+  double batch = 0;     // samples of one lookup
   double lookups = 0;   // ids of one lookup of the batch
   double distinct = 0;  // rows among them
+  RowReuse reuse;       // how often those ids come back to a row
   bool operator==(const TableStatistics&) const = default;
 };
 
@@ -38,8 +41,14 @@ TableStatistics table_statistics(const Table& table, std::int64_t batch);
 enum class FeatureLayout {
   neuroshard,  // 20: bin_0, bin_1, bin_10 ... bin_16, bin_2 ... bin_9, dim, pooling_factor, row: keys sorted as strings
   autoshard,   // 21: dim, row, pooling_factor (whole), size (GiB), bin_0 ... bin_16
-  measured     // 5, ours, for times of real machines: logarithms of what caches and address translation depend on
+  measured,    // 5, ours, for times of real machines: logarithms of what caches and address translation depend on
+  batches      // 11, ours, the batch and the reuse of rows among them, so that one model serves several batches
 };
+
+// True for the layouts whose net is a FactorNet.
+inline bool has_factors(FeatureLayout layout) {
+  return layout == FeatureLayout::measured || layout == FeatureLayout::batches;
+}
 
 std::vector<std::string> words_of(FeatureLayout layout);
 const std::vector<std::string>& feature_names(FeatureLayout layout);
@@ -48,9 +57,26 @@ const std::vector<std::string>& feature_names(FeatureLayout layout);
 // daochenzha/autoshard at e861ecb, gen_dlrm_data.py.)
 std::vector<float> table_features(const TableStatistics& table, std::int64_t columns, FeatureLayout layout);
 
-// The amounts of so many columns of a table that the layout `measured` adds up (PieceAmounts,
-// plan/learned/factor_net.h): work (lookups times one and their lines, in millions), bytes of the distinct rows (of 32
-// MiB), lookups (of 100,000), and 1/8 for itself.
-std::array<float, 4> table_amounts(const TableStatistics& table, std::int64_t columns);
+// The amounts that a piece adds to its shard's sums, for the layouts `measured`, which takes the first
+// four, and `batches`. Features are logarithms and do not add
+// up. Each amount is in a unit that makes a shard of some tables about 1.
+struct PieceAmounts {
+  static constexpr int kCount = 10;
+  enum : std::size_t {
+    work,         // lookups times one and their lines of 64 bytes, in millions
+    touched,      // bytes of the different rows, of 32 MiB
+    lookups,      // of 100,000
+    pieces,       // 1/8 for itself
+    bags,         // of 100,000
+    vectors,      // bytes of them, of 32 MiB
+    widest,       // (columns / 64)^8: of such a sum the widest piece is nearly all
+    rows,         // of a million: how many bits a sort looks at
+    longest_run,  // (lookups of the most popular row / 32)^4, as the widest
+    longest_bag   // (pooling / 16)^4
+  };
+  // The power of each sum that a net takes: such that it speaks of one piece where the sum is that of powers.
+  static constexpr std::array<float, kCount> kPowers{1, 1, 1, 1, 1, 1, 0.125F, 1, 0.25F, 0.25F};
+};
+std::array<float, PieceAmounts::kCount> table_amounts(const TableStatistics& table, std::int64_t columns);
 
 }  // namespace shardsim

@@ -23,10 +23,12 @@ void add_amount(Share::Amount& to, const Share::Amount& from, double times) {
   to.hbm_bytes += times * from.hbm_bytes;
   to.lookups += times * from.lookups;
   to.host_seconds += times * from.host_seconds;
+  to.table_seconds += times * from.table_seconds;
 }
 
 bool differs(const Share::Amount& a, const Share::Amount& b) {
-  return a.hbm_bytes != b.hbm_bytes || a.lookups != b.lookups || a.host_seconds != b.host_seconds;
+  return a.hbm_bytes != b.hbm_bytes || a.lookups != b.lookups || a.host_seconds != b.host_seconds ||
+         a.table_seconds != b.table_seconds;
 }
 
 // Each number less the last one, which all have.
@@ -99,6 +101,7 @@ void IterationCost::learn(Node& node, const LoadStep& step) const {
        {&node.step.hbm_bytes, &node.step.lookups, &node.step.host_seconds, &node.step.bytes_to, &node.step.bytes}) {
     amounts->clear();
   }
+  node.step.tables.clear();
   const bool by_nodes =
       step.collective && (step.reach == LoadStep::Reach::across_nodes ||
                           (step.collective != CollectiveKind::all_to_all && step.reach == LoadStep::Reach::in_node));
@@ -132,6 +135,9 @@ std::vector<Share> IterationCost::shares_of(const PlacementLoad& load) const {
     }
     Node& node = ops_[static_cast<std::size_t>(found->second)];
     if (!node.known) learn(node, step);
+    const std::optional<TableSeconds> by_tables =
+        step.collective ? std::nullopt : seconds_by_tables(step, compute_, cluster_.spec().gpu);
+    if (by_tables && !node.call_seconds) node.call_seconds = by_tables->call;
     std::vector<Share::Amount> amounts(node.extra.size());
     const std::vector<double>& bytes = step.bytes_to.empty() ? step.bytes : step.bytes_to;
     for (std::size_t i = 0; i < amounts.size(); ++i) {
@@ -143,6 +149,8 @@ std::vector<Share> IterationCost::shares_of(const PlacementLoad& load) const {
         amounts[i].host_seconds = there ? step_seconds(step, i, compute_, cluster_.spec().gpu).value : 0;
       } else {
         amounts[i] = {at(step.hbm_bytes, i), at(step.lookups, i), at(step.host_seconds, i)};
+        // The tables are known of the first rank; the others' shares of them take as much a lookup.
+        if (by_tables) amounts[i].table_seconds = by_tables->added * amounts[i].lookups / at(step.lookups, 0);
       }
     }
     Share share = split(amounts);
@@ -191,7 +199,8 @@ double IterationCost::amount_seconds(const Node& node, const Share::Amount& amou
     work_.lookups = amount.lookups > kNothing ? amount.lookups : 0;
     work_.host_link = {std::max(amount.host_seconds, 0.0)};
     work_.sorted_update = node.step.work.kind == ComputeWork::Kind::update && work_.lookups > 0;
-    seconds = compute_.seconds(work_, cluster_.spec().gpu).value;
+    seconds = node.call_seconds && work_.lookups > 0 ? *node.call_seconds + amount.table_seconds
+                                                     : compute_.seconds(work_, cluster_.spec().gpu).value;
   }
   return std::max(seconds, 0.0) / cluster_.compute_factor(rank);
 }

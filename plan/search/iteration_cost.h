@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ namespace shardsim::search {
 struct Share {
   struct Amount {
     double hbm_bytes = 0, lookups = 0, host_seconds = 0;  // of a collective `hbm_bytes` are the bytes exchanged
+    double table_seconds = 0;                             // that its tables add to a call (seconds_by_tables())
   };
   // The units that the indices of `extra` count. For a placement on a rank or node of its own the indices are those
   // that it would have on rank 0 or node 0.
@@ -58,7 +60,8 @@ class IterationCost {
     std::vector<int> waits, waits_previous;  // the same, of those that are there
     // The kind of its work; known once a placement adds to it.
     bool known = false;
-    LoadStep step;  // without amounts
+    LoadStep step;                       // without amounts
+    std::optional<double> call_seconds;  // without lookups, of a kernel that goes table by table
     Share::Counts counts = Share::Counts::ranks;
     enum class Measured { no, lookup, update };
     Measured measured = Measured::no;

@@ -61,6 +61,8 @@ void add_kernel_guesses(Guesses& guesses, const Case& item, const GpuTable& gpus
   if (is_roofline(item.compute_model)) guesses.classes.insert({"kernel/lookup", "kernel/update", "kernel/product"});
   const bool by_kernels = compute_model_name(item.compute_model) == "gpu_kernels";
   const GpuConstants* const constants = by_kernels ? gpus.find(item.cluster.gpu.model) : nullptr;
+  // Another GPU's constants, scaled, are guesses all of them.
+  if (by_kernels && constants == nullptr) guesses.classes.insert({"kernel/lookup", "kernel/update", "kernel/product"});
   if (constants == nullptr) return;
   static const std::map<std::string, std::string, std::less<>> kWhose = {
       {"bytes_in_flight", "kernel/lookup"},     {"dram_latency", "kernel/lookup"},

@@ -44,7 +44,7 @@ std::span<const NoteEntry> note_entries() {
       {"relay_fit", to(run), relay_fit_note},
       {"kernel_fit", to(run), kernel_fit_note},
       {"allowance", to(run), allowance_note},
-      {"compute_model", to(run, sweep), compute_model_note},
+      {"compute_model", to(run, check, sweep), compute_model_note},
       {"workload", to(check), workload_note},
       {"even_rows", to(run), even_rows_note},
       {"lookups", to(planned), lookups_note},

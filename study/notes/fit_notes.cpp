@@ -135,16 +135,33 @@ Notes kernel_fit_note(const Known& known) {
       fit.outside, fit.calls, fit.first)};
 }
 
-// The same model for every GPU, whose constant for sorting ids nobody measured; another one knows this GPU.
+// The GPU whose constants stand for those of a GPU that nobody measured; "" where they are its own.
+std::string like_another_note(const Case& item) {
+  static const GpuTable gpus = shipped_gpu_table();
+  const GpuSpec& gpu = item.cluster.gpu;
+  const bool names_others = item.compute_model.find("gpu") != nullptr || item.compute_model.find("file") != nullptr;
+  if (compute_model_name(item.compute_model) != "gpu_kernels" || names_others || gpus.find(gpu.model) != nullptr)
+    return "";
+  const GpuConstants* const like = gpus.nearest(gpu);
+  if (like == nullptr) return "";
+  return fmt::format(
+      "No kernels of the GPU {} are known. Those of the {} stand for them, the nearest generation, scaled by the "
+      "rates of memory, arithmetic, SMs and caches that the cluster states; nobody has compared that with "
+      "measurements. Name another GPU as compute_model.gpu, or measure this one (shardsim-microbench).",
+      gpu.model, like->name);
+}
+
+// The same model for every GPU, which does not know what the kernels of this one do; another one does.
 Notes compute_model_note(const Known& known) {
   const Case& item = known.item;
+  if (const std::string note = like_another_note(item); !note.empty()) return {note};
   if (known.result != nullptr && !has_telling_lookups(*known.result)) return {};
   if (item.workload.dense.measured || !is_roofline(item.compute_model)) return {};
   static const GpuTable gpus = shipped_gpu_table();
   if (gpus.find(item.cluster.gpu.model) == nullptr) return {};
   return {fmt::format(
-      "Lookups and updates are timed by the compute model 'roofline', in which the time of sorting ids is a "
-      "guess. 'compute_model: {{name: gpu_kernels}}' has constants of the {} and was compared with "
+      "Lookups and updates are timed by the compute model 'roofline', which knows of no caches, no popular rows and "
+      "no widths of tables. 'compute_model: {{name: gpu_kernels}}' has constants of the {} and was compared with "
       "measured kernels.",
       item.cluster.gpu.model)};
 }

@@ -91,9 +91,12 @@ struct PolicyCase::Parts : PlannerHost {
 
   bool answers(Question question) const override { return question == Question::loads; }
   PlacementLoad load_of(const Placement& placement) const override {
-    return placement_load(placement, item.workload, cluster);
+    LoweringOptions options;
+    options.row_tables = asks_tables(item.compute_model);
+    return placement_load(placement, item.workload, cluster, options);
   }
   const ComputeModel& compute_model() const override { return *compute; }
+  std::string kernels() const override { return kernel_family_name(item.compute_model); }
 
   const Case& item;
   const Cluster cluster;

@@ -66,7 +66,8 @@ TrialFigures trial(const PreparedCase& tried) {
 // With its rows as typically drawn for it alone: what is typical of all together, a planner does not know yet.
 PlacementLoad typical_load(const Placement& placement, const Case& item, const Cluster& cluster,
                            const std::shared_ptr<KnownShares>& known) {
-  const LoweringOptions options{false, item.overlap, item.load, known};
+  LoweringOptions options{false, item.overlap, item.load, known};
+  options.row_tables = asks_tables(item.compute_model);
   const Plan alone{{placement}};
   return placement_load(placement, item.workload, cluster, with_placed_rows(options, alone, item.workload, cluster));
 }
@@ -90,6 +91,7 @@ class CaseHost : public PlannerHost {
     return typical_load(placement, item_, cluster_, known_);
   }
   const ComputeModel& compute_model() const override { return unplanned_.compute(); }
+  std::string kernels() const override { return kernel_family_name(item_.compute_model); }
   IterationOutline outline_of(const Plan& plan) const override {
     return iteration_outline(plan, item_.workload, cluster_, unplanned_.compute(), item_.overlap,
                              item_.software ? &*item_.software : nullptr);

@@ -1,5 +1,7 @@
 #include "study/run/study.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -7,6 +9,7 @@
 #include "base/files.h"
 #include "models/compute/compute_model.h"
 #include "models/compute/gpus/gpu_constants.h"
+#include "models/compute/gpus/kernel_family.h"
 #include "study/confidence/iteration_judge.h"
 #include "study/notes/slower_hardware.h"
 #include "study/result/cross_check.h"
@@ -23,7 +26,22 @@ const GpuConstants* kernel_constants(const Case& item, const GpuTable& shipped) 
   if (compute_model_name(item.compute_model) != "gpu_kernels" || item.compute_model.find("file") != nullptr)
     return nullptr;
   const Tree* const named = item.compute_model.find("gpu");
-  return shipped.find(named == nullptr ? item.cluster.gpu.model : named->scalar);
+  const GpuConstants* const found = shipped.find(named == nullptr ? item.cluster.gpu.model : named->scalar);
+  return found == nullptr ? shipped.nearest(item.cluster.gpu) : found;
+}
+
+// The numbers of kernels that go table by table were all fitted on the same rows: one line tells them all.
+std::optional<SourcedValue> family_constants(const Case& item) {
+  if (!asks_tables(item.compute_model)) return std::nullopt;
+  const KernelFamily family = shipped_kernel_family(kernel_family_name(item.compute_model), item.compute_model.place);
+  const auto fitted = std::ranges::find(family.sources, true, &SourcedValue::fitted);
+  if (fitted == family.sources.end()) return std::nullopt;
+  SourcedValue all = *fitted;
+  all.path = "lookup and update";
+  all.value =
+      fmt::format("{} numbers of {}", std::ranges::count(family.sources, true, &SourcedValue::fitted), family.gpu);
+  all.source = "times of fused lookups and updates";
+  return all;
 }
 
 void collect_fitted(StudyResult& study, const Scenario& scenario) {
@@ -41,6 +59,8 @@ void collect_fitted(StudyResult& study, const Scenario& scenario) {
     collect(item.workload.name, item.workload.sources);
     if (item.software) collect("software " + item.software->name, item.software->sources);
     if (const GpuConstants* const gpu = kernel_constants(item, gpus)) collect("GPU " + gpu->name, gpu->sources);
+    if (const auto family = family_constants(item))
+      collect("kernels " + kernel_family_name(item.compute_model), {*family});
   }
 }
 

@@ -121,8 +121,7 @@ void CaseBuilder::prepare_top() {
   top_.kind = Tree::Kind::map;
   top_.place = scenario_.place;
   top_.asked = scenario_.asked;
-  for (const auto& [key, name] :
-       {std::pair{"compute_model", kDefaultComputeModel}, {"memory_model", "paper"}, {"network", "fair_queues"}}) {
+  for (const auto& [key, name] : {std::pair{"memory_model", "paper"}, {"network", "fair_queues"}}) {
     assign_key(top_, key, named_map(name, scenario_.place));
   }
   Tree load;

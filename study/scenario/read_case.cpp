@@ -10,6 +10,7 @@
 #include "models/collective/collective.h"
 #include "models/collective/fitted_overheads.h"
 #include "models/compute/compute_model.h"
+#include "models/compute/gpus/kernel_family.h"
 #include "models/load/batch_draws.h"
 #include "plan/memory_model.h"
 #include "plan/planner.h"
@@ -203,6 +204,24 @@ void give_kernels(const Software& software, Case& item) {
   if (!item.cluster.places.states("gpu.stream_sharing")) item.cluster.gpu.stream_sharing = software.stream_sharing;
 }
 
+// The family of kernels that a case names, else that of its software, else the usual one.
+void give_family(Case& item) {
+  if (compute_model_name(item.compute_model) != "gpu_kernels" || item.compute_model.find("kernels") != nullptr) return;
+  const std::string family = item.software ? item.software->kernels : kUsualKernels;
+  item.compute_model.fields.emplace_back("kernels", text_tree(family, item.compute_model.place));
+}
+
+// Without a name it is the usual one on such GPUs.
+Tree read_compute_model(MapReader& reader, const Case& item) {
+  const Tree* const stated = reader.value("compute_model");
+  Tree options = stated == nullptr ? named_map(usual_compute_model(item.cluster.gpu), item.place)
+                                   : model_map(reader, "compute_model");
+  if (options.find("name") != nullptr) return options;
+  const Tree name = text_tree(usual_compute_model(item.cluster.gpu), options.place);
+  options.fields.emplace(options.fields.begin(), "name", name);
+  return options;
+}
+
 void read_software(MapReader& reader, Case& item) {
   const Tree* const stated = reader.value("software");
   if (stated == nullptr) return;
@@ -219,8 +238,9 @@ void read_software(MapReader& reader, Case& item) {
 }
 
 void read_options(MapReader& reader, bool job, std::uint64_t seed, Case& item) {
-  item.compute_model = model_map(reader, "compute_model");
+  item.compute_model = read_compute_model(reader, item);
   read_software(reader, item);
+  give_family(item);
   item.memory_model = model_map(reader, "memory_model");
   item.network = model_map(reader, "network");
   item.algorithms = read_algorithms(reader.map("collectives"));

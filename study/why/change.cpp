@@ -37,8 +37,7 @@ GpuConstants constants_of(const Case& item) {
   const std::string file = text_in(item.compute_model, "file"), named = text_in(item.compute_model, "gpu");
   GpuTable table = shipped_gpu_table();
   if (!file.empty()) table = read_gpu_table(file, std::move(table));
-  const GpuConstants* const found = table.find(named.empty() ? item.cluster.gpu.model : named);
-  return found == nullptr ? GpuConstants{} : with_stated(*found, item.cluster.gpu);
+  return table.constants_of(named, item.cluster.gpu).value_or(GpuConstants{});
 }
 
 // Changes values of a case, and notes how `--set` would.

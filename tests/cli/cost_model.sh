@@ -43,6 +43,26 @@ check "the labels are those of one go" cmp -s labels.json part.json
 refuse 2 'labels in the file are of another cluster' cost-model label shards.json --cluster dgx_a100_40gb --set gpu.kernel_overhead='9 us' -o part.json
 refuse 2 'holds other labels' cost-model label shards.json --cluster dgx1_v100 -o part.json
 
+echo "-- tables of measured calls, several batches in one model"
+calls=$source/scenarios/measurements/fbgemm/shards_h100.csv
+{ head -n 1 "$calls"; grep -E ',(a_b8192|a_b65536|executor300_b4096),' "$calls" | awk 'NR % 5 == 0'; } >calls.csv
+refuse 2 'calls.csv:1: the rows name tables of a workload. Name it with --workload' cost-model train calls.csv -o x.h5
+ok cost-model train calls.csv --workload metasyn_856 --epochs 5 -o calls.h5
+grep -v ,executor300 calls.csv >two.csv
+ok cost-model train two.csv --workload metasyn_856 --epochs 5 -o two.h5
+ok cost-model evaluate two.h5 calls.csv --workload metasyn_856
+check "batches that it never saw are marked: $(cat streams/out)" [ "$(grep -cE 'executor300_b4096, .* learned, for other batches' streams/out)" -eq 2 ]
+ok cost-model evaluate calls.h5 two.csv --workload metasyn_856
+check "each set has its own rows: $(cat streams/out)" [ "$(grep -cE '^ +a_b(8192|65536), (forward|backward) +learned' streams/out)" -eq 4 ]
+refuse 2 'labels of fbgemm .*never mixed' cost-model train two.csv --workload metasyn_856 --layout measured -o x.h5
+sed '1s/lookups/rows/' two.csv >odd.csv
+refuse 2 'odd.csv:1: column lookups is missing' cost-model train odd.csv --workload metasyn_856 -o x.h5
+sed '1s/$/,more/; 2,$s/$/,1/' two.csv >more.csv
+refuse 2 'more.csv:1:.*unknown column "more"' cost-model train more.csv --workload metasyn_856 -o x.h5
+ok cost-model evaluate "$source/scenarios/costs/h100_fbgemm.h5" two.csv --workload metasyn_856
+sed 's/,H100 SXM 80GB\|^H100 SXM 80GB/H200/' two.csv >h200.csv
+refuse 2 'the model is of fbgemm on H100-SXM5-80GB .*, the labels of fbgemm on H200' cost-model evaluate calls.h5 h200.csv --workload metasyn_856
+
 echo "-- what is refused"
 refuse 2 'is a sequence: it has no pooling factor' cost-model sample toy_history -o x.json
 refuse 2 "dlrm_dcnv2.yaml:[0-9]+.*table 't_cat_0' does not say how its rows are accessed.*access: .family: uniform" cost-model sample dlrm_dcnv2 -o x.json

@@ -12,6 +12,7 @@ struct HandHost : PlannerHost {
   std::function<PlannerBandwidths()> simulated_bandwidths;
   std::function<PlacementLoad(const Placement&)> load;
   const ComputeModel* compute = nullptr;
+  std::string family;  // of kernels()
   std::function<IterationOutline(const Plan&)> outline;
   std::function<Seconds(const Plan&)> estimate, simulate;
   std::function<PlanTrial(const Plan&)> trial;
@@ -37,6 +38,7 @@ struct HandHost : PlannerHost {
   PlannerBandwidths bandwidths() const override { return simulated_bandwidths(); }
   PlacementLoad load_of(const Placement& placement) const override { return load(placement); }
   const ComputeModel& compute_model() const override { return *compute; }
+  std::string kernels() const override { return family; }
   IterationOutline outline_of(const Plan& plan) const override { return outline(plan); }
   Seconds estimated(const Plan& plan) const override { return estimate(plan); }
   Seconds simulated(const Plan& plan) const override { return simulate(plan); }

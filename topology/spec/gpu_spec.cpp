@@ -160,6 +160,7 @@ void GpuSpec::take_usual_chip() {
     l2 = parse_bytes(std::string(product.l2), {});
     sm_count = product.sm_count;
   }
+  sort_per_lookup = {kSortOfSms.value / sm_count};
 }
 
 int capability_number(const std::string& compute_capability) {

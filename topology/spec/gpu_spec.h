@@ -54,6 +54,10 @@ inline constexpr int kMostGpusPerNode = 144;  // a route is kept for every pair
 // A device copy reaches this part of the data-sheet rate (1391 of 1555 GB/s on an A100, published).
 inline constexpr double kCopyEfficiency = 0.894;
 
+// Per lookup, that one SM would need to sort: 0.05 ns on the 132 SMs of an H100, the middle of the 0.03 to 0.06 ns that
+// FBGEMM's updates show there (scenarios/measurements/fbgemm).
+inline constexpr Seconds kSortOfSms{132 * 0.05e-9};
+
 int capability_number(const std::string& compute_capability);  // 80 for "8.0"
 LeafReader<std::string> capability_leaf();
 LeafReader<Bytes> reserved_leaf(Bytes hbm);  // a share of the memory, or so many bytes
@@ -75,7 +79,7 @@ struct GpuSpec {
   Seconds kernel_overhead{3e-6};
   Seconds launch_overhead{5e-6};
   double lookups_per_ns = 20;
-  Seconds sort_per_lookup{1.5e-9};
+  Seconds sort_per_lookup{kSortOfSms.value / 100};
   int sorted_update_kernels = 6;
   double sorted_update_efficiency = 0.5;
   double overlap_slowdown = 0;
@@ -85,7 +89,8 @@ struct GpuSpec {
   bool operator==(const GpuSpec&) const = default;
 
   Bytes usual_reserve() const;  // by model and hbm
-  void take_usual_chip();  // l2, its rate and sm_count of the product if its whole name is known, else its family's
+  // l2, its rate and sm_count of the product if its whole name is known, else its family's; the sort by sm_count.
+  void take_usual_chip();
   // `device` as in ClusterSpec.
   void keys(Fields& map, const std::string& device) {
     map.need("model", model, "the product name. If it contains the word A100, H100 or V100, it decides defaults below");
@@ -119,7 +124,11 @@ struct GpuSpec {
         "time of the host per launch. It has no effect, because queued kernels hide it; a note says so if the file "
         "states another value");
     map.take("lookups_per_ns", lookups_per_ns, real_leaf(Bounds::above(0)), "rows a lookup can issue per ns (a guess)");
-    map.take("sort_per_lookup", sort_per_lookup, "time of the sort of an exact update, per lookup (a guess)");
+    map.usual("0.05 ns x 132 / SMs of the model")
+        .take(
+            "sort_per_lookup", sort_per_lookup,
+            "time of the sort of an exact update, per lookup (0.03 to 0.06 ns were measured of FBGEMM on an H100 with "
+            "132 SMs)");
     map.take("sorted_update_kernels", sorted_update_kernels, up_to(10'000), "kernels of an exact update (a guess)");
     map.take("sorted_update_efficiency", sorted_update_efficiency, efficiency_leaf(),
              "the share of `copy_bandwidth` that an exact update reaches (a guess)");

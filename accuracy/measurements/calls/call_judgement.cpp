@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -42,13 +44,26 @@ ErrorFigures errors_of(const std::vector<PredictedCall>& calls, const std::strin
   return error_figures(pairs_of(pairs, role));
 }
 
+// "fbgemm/shards_h100.csv", as a family names the files that it was fitted on.
+std::string name_of_file(const std::string& path) {
+  const std::filesystem::path file = path;
+  return (file.parent_path().filename() / file.filename()).string();
+}
+
+bool is_fitted_on(const KernelFamily& family, const std::string& file) {
+  return std::ranges::any_of(family.sources, [&](const SourcedValue& value) {
+    return value.fitted && std::ranges::find(value.fitted_on, file) != value.fitted_on.end();
+  });
+}
+
 // Constants of kernels by table come from calls of one GPU; those of other models from none of them.
 bool is_fitted_to(const MeasuredCalls& measured, const Tree& options) {
   if (!asks_tables(options)) return false;
-  const KernelFamily family = shipped_kernel_family(options.find("kernels")->scalar, {});
+  const KernelFamily family = shipped_kernel_family(kernel_family_name(options), {});
   const GpuTable gpus = shipped_gpu_table();
   const GpuConstants* const found = gpus.find(measured.gpu.model);
-  return found != nullptr && found->name == family.gpu && measured.kernels == family.name;
+  return found != nullptr && found->name == family.gpu &&
+         (measured.kernels == family.name || is_fitted_on(family, name_of_file(measured.path)));
 }
 
 std::vector<std::string> sets_of(const MeasuredCalls& measured) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,7 +36,12 @@ const std::vector<std::string> kShardColumns = {"gpu",
                                                 "forward_min_us",
                                                 "forward_max_us",
                                                 "backward_min_us",
-                                                "backward_max_us"};
+                                                "backward_max_us",
+                                                "optimizer"};
+// A table may lack the spread of its times, and the optimizer of the updates where it is the usual one.
+const std::vector<std::string> kShardNeeds = {"gpu", "set", "batch", "shard", "lookups", "forward_us", "backward_us"};
+constexpr const char* kOptimizerColumn = "optimizer";
+constexpr const char* kUsualOptimizer = "rowwise_adagrad";
 const std::vector<std::string> kGridColumns = {"kind",           "tables",  "dim",     "pooling", "batch",
                                                "rows_per_table", "zipf",    "lookups", "fwd_us",  "bwd_us",
                                                "fwd_min",        "fwd_max", "bwd_min", "bwd_max"};
@@ -45,8 +51,9 @@ bool has_columns(const CsvTable& table, const std::vector<std::string>& columns)
 }
 
 // Every column must be one that is known: a table of another kind must not be half-used.
-void check_columns(const CsvTable& table, const std::vector<std::string>& known) {
-  require_columns(table, known, "docs/formats/measurements.md has the columns of fused calls");
+void check_columns(const CsvTable& table, const std::vector<std::string>& needed,
+                   const std::vector<std::string>& known) {
+  require_columns(table, needed, "docs/formats/measurements.md has the columns of fused calls");
   for (std::size_t i = 0; i < table.header.size(); ++i) {
     if (std::ranges::find(known, table.header[i]) != known.end()) continue;
     throw input_error({table.place.source, table.place.line, table.header_columns[i]},
@@ -142,8 +149,9 @@ class WorksByBatch {
  public:
   WorksByBatch(Workload workload, const GpuSpec& gpu) : workload_(std::move(workload)), cluster_(cluster_of_one(gpu)) {}
 
-  ShardWork of(const Shard& shard, std::int64_t batch) {
-    auto& works = by_batch_[batch];
+  ShardWork of(const Shard& shard, std::int64_t batch, const std::string& optimizer) {
+    auto& works = by_batch_[{batch, optimizer}];
+    workload_.optimizer = optimizer;
     if (!works) works = std::make_unique<ShardWorks>(workload_, batch, cluster_, true);
     return works->of(shard);
   }
@@ -151,15 +159,23 @@ class WorksByBatch {
  private:
   Workload workload_;
   Cluster cluster_;
-  std::map<std::int64_t, std::unique_ptr<ShardWorks>> by_batch_;
+  std::map<std::pair<std::int64_t, std::string>, std::unique_ptr<ShardWorks>> by_batch_;  // and optimizer
 };
 
-// Shards were measured with exact row-wise Adagrad, whatever the workload trains with.
+// The optimizer that a row names, whatever the workload trains with; without the column exact row-wise Adagrad.
+std::string optimizer_of(const CsvTable& table, const Cells& cells) {
+  if (!table.column(kOptimizerColumn)) return kUsualOptimizer;
+  const std::string& name = cells.text(kOptimizerColumn);
+  const std::vector<std::string> known{"adagrad", "adam", "lamb", "rowwise_adagrad", "sgd"};
+  if (std::ranges::find(known, name) != known.end()) return name;
+  throw input_error(cells.place(kOptimizerColumn), "unknown optimizer " + excerpt(name), known_names_hint(name, known));
+}
+
 Workload measured_workload(const CsvTable& table, const CallHints& hints) {
   if (hints.workload == nullptr)
     throw input_error(table.place, "the rows name tables of a workload", "Name it with --workload, as metasyn_856");
   Workload workload = *hints.workload;
-  workload.optimizer = "rowwise_adagrad";
+  workload.optimizer = kUsualOptimizer;
   return workload;
 }
 
@@ -175,7 +191,7 @@ const std::string& only_gpu(const CsvTable& table) {
 }
 
 void add_shards(const CsvTable& table, const CallHints& hints, MeasuredCalls& result) {
-  check_columns(table, kShardColumns);
+  check_columns(table, kShardNeeds, kShardColumns);
   const Workload workload = measured_workload(table, hints);
   result.gpu = gpu_of(only_gpu(table), table.rows.front().place, hints);
   WorksByBatch works(workload, result.gpu);
@@ -191,9 +207,18 @@ void add_shards(const CsvTable& table, const CallHints& hints, MeasuredCalls& re
     call.forward_us = cells.number("forward_us", Bounds::above(0).to(kLongestUs));
     call.backward_us = cells.number("backward_us", Bounds::above(0).to(kLongestUs));
     call.fits = places.next_fits(call.set);
-    take_work(call, works.of(shard, static_cast<std::int64_t>(batch)));
+    take_work(call, works.of(shard, static_cast<std::int64_t>(batch), optimizer_of(table, cells)));
     result.calls.push_back(std::move(call));
   }
+}
+
+constexpr double kMicroseconds = 1e-6;
+
+void add_label(ShardSet& set, const Cells& cells) {
+  set.shards.push_back(shard_of(cells.text("shard"), set.workload, cells.place("shard")));
+  const Bounds times = Bounds::above(0).to(kLongestUs);
+  set.labels.emplace_back(ShardSeconds{kMicroseconds * cells.number("forward_us", times),
+                                       kMicroseconds * cells.number("backward_us", times)});
 }
 
 // ------------------------------------------------------------------------------------------------ tables that are
@@ -242,7 +267,7 @@ GpuSpec gpu_of_grid(const CsvTable& table, const CallHints& hints) {
 }
 
 void add_grid(const CsvTable& table, const CallHints& hints, MeasuredCalls& result) {
-  check_columns(table, kGridColumns);
+  check_columns(table, kGridColumns, kGridColumns);
   result.gpu = gpu_of_grid(table, hints);
   const Cluster cluster = cluster_of_one(result.gpu);
   int place = 0;
@@ -283,7 +308,7 @@ void add_labels(const std::string& path, const CallHints& hints, MeasuredCalls& 
     call.forward_us = kMicrosOfSecond * set->labels[i]->forward;
     call.backward_us = kMicrosOfSecond * set->labels[i]->backward;
     call.fits = !held_back(shape_of(set->shards[i]));
-    take_work(call, works.of(set->shards[i], set->batch));
+    take_work(call, works.of(set->shards[i], set->batch, set->workload.optimizer));
     result.calls.push_back(std::move(call));
   }
 }
@@ -300,6 +325,33 @@ bool is_call_file(const std::string& path) {
   if (!is_csv(path)) return false;
   const CsvTable table = parse_csv(read_file(path), path);
   return table.column("shard").has_value() || has_columns(table, {"kind", "rows_per_table"});
+}
+
+std::vector<ShardSet> read_measured_shards(const std::string& path, const Workload* workload) {
+  const CsvTable table = parse_csv(read_file(path), path);
+  check_columns(table, kShardNeeds, kShardColumns);
+  const Workload pool = measured_workload(table, {workload, {}});
+  const std::string device = gpu_named(only_gpu(table), table.rows.front().place).model;
+  std::vector<ShardSet> sets;
+  for (const CsvTable::Row& row : table.rows) {
+    const Cells cells(table, row);
+    const auto batch = static_cast<std::int64_t>(cells.number("batch", Bounds::from(1).to(kMostSamples)));
+    const std::string optimizer = optimizer_of(table, cells);
+    const auto is_of = [&](const ShardSet& set) {
+      return set.name == cells.text("set") && set.batch == batch && set.workload.optimizer == optimizer;
+    };
+    auto found = std::ranges::find_if(sets, is_of);
+    if (found == sets.end()) {
+      sets.push_back(
+          {.workload = pool, .batch = batch, .law = {}, .shards = {}, .provider = "fbgemm", .device = device});
+      found = std::prev(sets.end());
+      found->file = path;
+      found->name = cells.text("set");
+      found->workload.optimizer = optimizer;
+    }
+    add_label(*found, cells);
+  }
+  return sets;
 }
 
 MeasuredCalls read_measured_calls(const std::string& path, const CallHints& hints) {

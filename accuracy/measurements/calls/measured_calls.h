@@ -6,6 +6,7 @@
 #include "models/compute/compute_model.h"
 #include "models/compute/gpus/gpu_constants.h"
 #include "models/workload/workload.h"
+#include "plan/learned/label_sets.h"
 
 namespace shardsim {
 
@@ -36,6 +37,10 @@ struct CallHints {
 
 // True where the file has such calls: labels of shards (schema shardsim.shards/1), or a CSV table with their columns.
 bool is_call_file(const std::string& path);
+
+// The rows of a CSV table of shards as labelled shards, a set for each of its sets and batches, named after it; the
+// provider is fbgemm, the device the GPU as the table of constants has it. Errors (Failure::input): those below.
+std::vector<ShardSet> read_measured_shards(const std::string& path, const Workload* workload);
 
 // Reads them, and makes their work as the lowering has it (docs/formats/measurements.md, fused calls). Every third row
 // of a set fits, the first one included; labels of shards fit unless their shape is held back; sets named executor do

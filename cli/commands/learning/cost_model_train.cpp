@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <set>
 
+#include "accuracy/measurements/calls/measured_calls.h"
 #include "accuracy/measurements/shard_roofline.h"
 #include "base/document/document.h"
 #include "base/files.h"
@@ -19,6 +20,7 @@
 #include "plan/learned/evaluation.h"
 #include "plan/learned/label_file.h"
 #include "study/planning/shard_work.h"
+#include "study/scenario/scenario.h"
 
 namespace shardsim {
 namespace {
@@ -37,6 +39,21 @@ LabelFile labelled_file(const std::string& path) {
   throw input_error({path}, "nothing in the file is labelled", "Label it: shardsim cost-model label");
 }
 
+std::optional<Workload> label_workload(const Arguments& given) {
+  if (!given.has("workload")) return std::nullopt;
+  return read_workload(load_named(given.text("workload"), "workloads", "", Arguments::place("workload")), "");
+}
+
+bool is_table(const std::string& path) {
+  return path.ends_with(".csv");
+}
+
+// The labels of a CSV table of measured calls, which names tables of --workload.
+std::vector<ShardSet> table_sets(const std::string& path, const Arguments& given) {
+  const std::optional<Workload> workload = label_workload(given);
+  return read_measured_shards(path, workload ? &*workload : nullptr);
+}
+
 LabelSets read_sets(const Arguments& given) {
   std::vector<std::string> paths = given.values("with");
   paths.insert(paths.begin(), given.positional()[0]);
@@ -45,6 +62,10 @@ LabelSets read_sets(const Arguments& given) {
   for (const std::string& path : paths) {
     if (!seen.insert(path).second)
       throw input_error(Arguments::place("with"), excerpt(path) + " is named twice", "Name each file of labels once");
+    if (is_table(path)) {
+      for (ShardSet& set : table_sets(path, given)) sets.shards.push_back(std::move(set));
+      continue;
+    }
     LabelFile file = labelled_file(path);
     if (auto* shards = std::get_if<ShardSet>(&file)) sets.shards.push_back(std::move(*shards));
     if (auto* exchanges = std::get_if<ExchangeSet>(&file)) sets.exchanges.push_back(std::move(*exchanges));
@@ -65,7 +86,12 @@ TrainingOptions training_options(const Arguments& given) {
 FeatureLayout layout_of(const Arguments& given, const LabelSets& sets) {
   const std::string name = given.text("layout");
   if (name == "measured") return FeatureLayout::measured;
-  return name.empty() && !sets.shards.empty() ? usual_layout(sets.shards.front().setting()) : FeatureLayout::neuroshard;
+  if (name == "batches") return FeatureLayout::batches;
+  if (!name.empty() || sets.shards.empty()) return FeatureLayout::neuroshard;
+  LabelSetting setting = sets.shards.front().setting();
+  for (const ShardSet& set : sets.shards)
+    if (set.batch != setting.batch) setting.batch = 0;
+  return usual_layout(setting);
 }
 
 int train_model(const Arguments& given, const Terminal& terminal) {
@@ -113,12 +139,14 @@ void add_row(Sheet& sheet, const std::string& what, const std::string& who, cons
 }
 
 void add_rows(Sheet& sheet, const std::string& who, const std::vector<ShardSeconds>& predicted,
-              const std::vector<ShardSeconds>& labels) {
+              const std::vector<ShardSeconds>& labels, const std::string& name = "") {
+  const std::string of_set = name.empty() ? "" : name + ", ";
   for (double ShardSeconds::*direction : {&ShardSeconds::forward, &ShardSeconds::backward}) {
     std::vector<double> said, label;
     for (const ShardSeconds& seconds : predicted) said.push_back(seconds.*direction);
     for (const ShardSeconds& seconds : labels) label.push_back(seconds.*direction);
-    add_row(sheet, direction == &ShardSeconds::forward ? "forward" : "backward", who, cost_errors(said, label));
+    add_row(sheet, of_set + (direction == &ShardSeconds::forward ? "forward" : "backward"), who,
+            cost_errors(said, label));
   }
 }
 
@@ -155,11 +183,18 @@ void refuse_mixture(const std::string& file, const std::string& model, const std
                     "Give labels of the same provider and device as those that the model was trained on");
 }
 
+bool covers(const LearnedRange& range, const ShardSet& set) {
+  return range.batch_to == 0 || (set.batch >= range.batch_from && set.batch <= range.batch_to);
+}
+
 void evaluate_set(const LearnedCosts& costs, const ShardSet& set, const Arguments& given, Sheet& sheet) {
-  refuse_mixture(set.file, text_of(costs.setting()), text_of(set.setting()));
+  LabelSetting own = set.setting();
+  if (costs.setting().batch == 0) own.batch = 0;
+  refuse_mixture(set.file, text_of(costs.setting()), text_of(own));
   const std::vector<std::size_t> items = held_back_items(set);
   const auto labels = labels_of<ShardSeconds>(set, items);
-  add_rows(sheet, "learned", predicted_seconds(costs, set, items), labels);
+  const std::string who = covers(costs.range(), set) ? "learned" : "learned, for other batches";
+  add_rows(sheet, who, predicted_seconds(costs, set, items), labels, set.name);
   if (!given.has("cluster")) return;
   const Cluster cluster = asked_cluster(given.text("cluster"), Arguments::place("cluster"), given);
   add_rows(sheet, "roofline", by_roofline(set, items, cluster), labels);
@@ -193,10 +228,18 @@ void require_held_back(const auto& set, const std::string& path) {
 
 int evaluate_model(const Arguments& given, const Terminal& terminal) {
   const LearnedCosts costs = LearnedCosts::read(given.positional()[0]);
-  const LabelFile file = labelled_file(given.positional()[1]);
-  std::visit([&](const auto& set) { require_held_back(set, given.positional()[1]); }, file);
+  const std::string& path = given.positional()[1];
   Sheet sheet = error_sheet();
-  std::visit([&](const auto& set) { evaluate_set(costs, set, given, sheet); }, file);
+  if (is_table(path)) {
+    for (const ShardSet& set : table_sets(path, given)) {
+      require_held_back(set, path);
+      evaluate_set(costs, set, given, sheet);
+    }
+  } else {
+    const LabelFile file = labelled_file(path);
+    std::visit([&](const auto& set) { require_held_back(set, path); }, file);
+    std::visit([&](const auto& set) { evaluate_set(costs, set, given, sheet); }, file);
+  }
   Document document;
   document.add(table_section(
       "Held-back labels",
@@ -212,20 +255,24 @@ Command cost_model_train_command() {
   return {
       .name = "shardsim cost-model train",
       .summary = "train neural nets on two thirds of the labels, and write them as a cost model",
-      .positionals = {{"LABELS", "A file of labelled shards."}},
+      .positionals = {{"LABELS", "A file of labelled shards: JSON, or a CSV table of measured calls."}},
       .options =
-          {{"with", 0, "FILE", "A further file of labels, of shards or of exchanges between 4 or 8 GPUs.", "",
+          {{"workload", 0, "NAME",
+            "The workload whose tables a CSV table of measured calls names, such as metasyn_856."},
+           {"with", 0, "FILE", "A further file of labels, of shards or of exchanges between 4 or 8 GPUs.", "",
             Option::Times::any},
            {"output", 'o', "COSTS.h5", "Write this file.", "", Option::Times::once},
            {"seed", 0, "S", "The random seed. The same labels and the same seed give the same file.", "1"},
            {"layout",
             0,
             "NAME",
-            "The features and nets: those that NeuroShard published, or smaller ones of our own for measured times. "
-            "Without this option, labels of the provider closed_form get those of NeuroShard, and others get our own.",
+            "The features and nets: those that NeuroShard published, or smaller ones of our own for measured times; "
+            "batches has the batch among its features. Without this option, labels of several batches or of the "
+            "provider fbgemm get batches, other labels of the provider closed_form get those of NeuroShard, and "
+            "others measured.",
             "",
             Option::Times::at_most_once,
-            {"neuroshard", "measured"}},
+            {"neuroshard", "measured", "batches"}},
            {"epochs", 0, "N",
             "The number of passes over the labels. Without this option, there are as many as make 16,000 training "
             "steps, or 32,000 for exchanges."},
@@ -239,22 +286,26 @@ Command cost_model_train_command() {
 }
 
 Command cost_model_evaluate_command() {
-  return {
-      .name = "shardsim cost-model evaluate",
-      .summary = "show the error of a cost model on the labels that were held back from its training",
-      .positionals =
-          {{"COSTS.h5", "A file that `shardsim cost-model train` wrote."},
-           {"LABELS",
-            "A file of labelled shards or exchanges. Only the third that is held back from every training is judged."}},
-      .options =
-          std::vector<Option>{
-              {"cluster", 0, "NAME|FILE",
-               "Also show the error of the compute model roofline for the GPU of this cluster, calibrated on the "
-               "other two thirds of the labels."}} +
-          needing("cluster", {nodes_option(), cluster_set_option()}),
-      .examples = {"shardsim cost-model evaluate out/costs.h5 out/labels.json",
-                   "shardsim cost-model evaluate out/costs.h5 out/labels.json --cluster dgx_a100_40gb"},
-      .run = evaluate_model};
+  return {.name = "shardsim cost-model evaluate",
+          .summary = "show the error of a cost model on the labels that were held back from its training",
+          .positionals = {{"COSTS.h5", "A file that `shardsim cost-model train` wrote."},
+                          {"LABELS",
+                           "A file of labelled shards or exchanges: JSON, or a CSV table of measured calls. Only the "
+                           "third that is held "
+                           "back from every training is judged, in a table set by set."}},
+          .options =
+              std::vector<Option>{
+                  {"workload", 0, "NAME",
+                   "The workload whose tables a CSV table of measured calls names, such as metasyn_856."},
+                  {"cluster", 0, "NAME|FILE",
+                   "Also show the error of the compute model roofline for the GPU of this cluster, calibrated on the "
+                   "other two thirds of the labels."}} +
+              needing("cluster", {nodes_option(), cluster_set_option()}),
+          .examples = {"shardsim cost-model evaluate out/costs.h5 out/labels.json",
+                       "shardsim cost-model evaluate out/costs.h5 out/labels.json --cluster dgx_a100_40gb",
+                       "shardsim cost-model evaluate scenarios/costs/h100_fbgemm.h5 "
+                       "scenarios/measurements/fbgemm/shards_h100.csv --workload metasyn_856"},
+          .run = evaluate_model};
 }
 
 }  // namespace shardsim

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <tuple>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -55,6 +57,10 @@ class ConstantsReader {
     if (!is_stated(key)) return;
     number = reader_.real(key, Bounds::above(0));
   }
+  void take_capability() {
+    if (reader_.has("compute_capability"))
+      gpu_.compute_capability = reader_.get("compute_capability", capability_leaf());
+  }
   void take_flops() {
     if (!is_stated("flops")) return;
     gpu_.flops.clear();
@@ -76,6 +82,7 @@ class ConstantsReader {
 };
 
 void read_constants(ConstantsReader& fields, GpuConstants& gpu) {
+  fields.take_capability();
   fields.take("hbm_bandwidth", gpu.hbm_bandwidth);
   fields.take("copy_bandwidth", gpu.copy_bandwidth);
   fields.take("l2", gpu.l2);
@@ -176,6 +183,43 @@ std::vector<std::string> GpuTable::names() const {
   std::vector<std::string> all;
   for (const GpuConstants& gpu : gpus) all.push_back(gpu.name);
   return all;
+}
+
+const GpuConstants* GpuTable::nearest(const GpuSpec& gpu) const {
+  const int wanted = capability_number(gpu.compute_capability);
+  const auto distance = [&](const GpuConstants& known) {
+    const int capability = capability_number(known.compute_capability);
+    const double rates = known.hbm_bandwidth.bytes_per_second / gpu.hbm_bandwidth.bytes_per_second;
+    return std::tuple{capability > wanted, std::abs(capability - wanted), std::abs(std::log(rates))};
+  };
+  const GpuConstants* best = nullptr;
+  for (const GpuConstants& known : gpus) {
+    if (known.compute_capability.empty()) continue;
+    if (best == nullptr || distance(known) < distance(*best)) best = &known;
+  }
+  return best;
+}
+
+std::optional<GpuConstants> GpuTable::constants_of(const std::string& name, const GpuSpec& gpu) const {
+  if (const GpuConstants* const known = find(name.empty() ? gpu.model : name)) return with_stated(*known, gpu);
+  if (capability_number(gpu.compute_capability) == 0) return std::nullopt;
+  const GpuConstants* const like = nearest(gpu);
+  if (like == nullptr) return std::nullopt;
+  return with_stated(scaled_to(*like, gpu), gpu);
+}
+
+GpuConstants scaled_to(GpuConstants nearest, const GpuSpec& gpu) {
+  const GpuSpec usual = usual_gpu(gpu);
+  const double rate = gpu.flops.at("fp32").per_second / nearest.flops.at("fp32").per_second;
+  const double spoken_for = std::max(1.0, std::round(rate * nearest.sm_count));
+  const int sms = gpu.sm_count != usual.sm_count ? gpu.sm_count : static_cast<int>(spoken_for);
+  nearest.l2.count = static_cast<std::int64_t>(static_cast<double>(nearest.l2.count) * sms / nearest.sm_count);
+  nearest.sm_count = sms;
+  nearest.gather_l2.bytes_per_second *= rate;
+  nearest.lookups_per_ns *= rate;
+  nearest.sort_pairs_per_ns *= rate;
+  nearest.name = gpu.model;
+  return nearest;
 }
 
 GpuTable gpu_table_from_tree(const Tree& tree, GpuTable base) {

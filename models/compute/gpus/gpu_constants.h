@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct GpuConstants {
   std::string name;                // of the product
   std::vector<std::string> words;  // all of them in a GPU's name make it this one
 
+  std::string compute_capability;      // data sheet; "": no unknown GPU is taken to be like it
   Bandwidth hbm_bandwidth;             // data sheet
   Bandwidth copy_bandwidth;            // streams, read plus written
   Bytes l2;                            // data sheet
@@ -60,6 +62,12 @@ struct GpuTable {
   // The GPU of that name, else the one most of whose words are in the name ("NVIDIA A100 80GB PCIe"); null: none.
   const GpuConstants* find(const std::string& name) const;
   std::vector<std::string> names() const;
+  // For a GPU that find() does not know: the one of the newest generation (compute capability) that is not newer than
+  // it, and of these the one whose memory is nearest in rate. Null: the table knows no generation.
+  const GpuConstants* nearest(const GpuSpec& gpu) const;
+  // The constants of `gpu` with what its cluster states: those named `name` ("": its model), else those of nearest(),
+  // scaled. None: ranks on CPUs, whose capability is 0.
+  std::optional<GpuConstants> constants_of(const std::string& name, const GpuSpec& gpu) const;
 };
 
 // The shipped scenarios/gpus/kernels.yaml.
@@ -75,6 +83,11 @@ GpuTable gpu_table_from_tree(const Tree& tree, GpuTable base);
 // kernel start go before the table, and its rates of products always do. Where it states no copy rate, that of the
 // table follows the cluster's rate of the data sheet in proportion.
 GpuConstants with_stated(GpuConstants constants, const GpuSpec& gpu);
+
+// What a GPU of the same generation is taken to reach, from the data sheet of `gpu`: SMs as stated, else as many as its
+// fp32 rate speaks for; what SMs do (ranking, issue, rows from L2) in proportion to that rate; L2 in proportion to the
+// SMs, unless stated. Rates of memory follow in with_stated().
+GpuConstants scaled_to(GpuConstants nearest, const GpuSpec& gpu);
 
 // The GPU as a cluster that states the data sheet alone has it; the other way round.
 GpuSpec spec_of(const GpuConstants& constants);

@@ -76,6 +76,7 @@ KernelFamily kernel_family_from_tree(const Tree& tree) {
   family.l1 = reader.bytes("l1");
   family.l2_share = reader.efficiency("l2_share", 1);
   family.least_lanes = power_of_two(reader, "least_lanes", 1, kMostLanes);
+  family.own_lanes = reader.choice("lanes_by", {"widest", "own"}, "widest") == "own";
   family.row_alignment = power_of_two(reader, "row_alignment", 1, kMostAlignment);
   MapReader lookup = reader.map("lookup"), update = reader.map("update");
   visit_numbers(family, [&](std::string_view part, const char* key, auto& number) {

@@ -51,16 +51,18 @@ struct KernelFamily {
     Bandwidth cache;          // gradients from L2
   };
 
-  std::string name, gpu;  // of the entry of the table of GPUs whose rates those above are
-  Bytes l1;               // of an SM, that rows lie in
-  double l2_share = 1;    // of L2, the same
-  int least_lanes = 8;    // of a group
-  int row_alignment = 4;  // bytes at whose multiples a table begins in the memory of all
+  std::string name, gpu;   // of the entry of the table of GPUs whose rates those above are
+  Bytes l1;                // of an SM, that rows lie in
+  double l2_share = 1;     // of L2, the same
+  int least_lanes = 8;     // of a group
+  bool own_lanes = false;  // a group has the lanes of its own table, else those of the widest one of the call
+  int row_alignment = 4;   // bytes at whose multiples a table begins in the memory of all
   Lookup lookup;
   Update update;
   std::vector<SourcedValue> sources;  // paths are the keys
 };
 
+inline constexpr const char* kUsualKernels = "fbgemm";     // where nobody says whose
 inline constexpr const char* kHugectrKernels = "hugectr";  // laws by sums over tables (kernels/kernels.h)
 
 // The families whose laws go table by table, and all names that `kernels` may have, alphabetical.

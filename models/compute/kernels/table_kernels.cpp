@@ -21,16 +21,20 @@ double count_of(Bytes bytes) {
   return static_cast<double>(bytes.count);
 }
 
-// The facts of a call that all its tables share.
-struct Call {
+double widest_of(const std::vector<TableWork>& tables) {
+  double widest = 0;
+  for (const TableWork& table : tables) widest = std::max(widest, table.columns);
+  return widest;
+}
+
+// The groups of a call, or where each table has lanes of its own, those of a table.
+struct Groups {
   int lanes = kWarp;
   double warps = 1;  // of a group, as a part of one; more where it loops over columns
 
-  Call(const std::vector<TableWork>& tables, int least_lanes, double more_columns) {
-    double widest = 0;
-    for (const TableWork& table : tables) widest = std::max(widest, table.columns);
-    lanes = group_lanes(widest, least_lanes);
-    const double loops = std::max(1.0, std::ceil(widest / kGroupColumns));
+  Groups(double columns, int least_lanes, double more_columns) {
+    lanes = group_lanes(columns, least_lanes);
+    const double loops = std::max(1.0, std::ceil(columns / kGroupColumns));
     warps = lanes / static_cast<double>(kWarp) * (1 + more_columns * (loops - 1));
   }
 
@@ -94,7 +98,7 @@ class LookupLaw {
       : tables_(tables),
         family_(family),
         law_(family.lookup),
-        call_(tables, family.least_lanes, law_.more_columns),
+        widest_(widest_of(tables)),
         groups_(law_.groups_of_sm * gpu.sm_count),
         l2_(family.l2_share * count_of(gpu.l2)) {}
 
@@ -110,19 +114,24 @@ class LookupLaw {
   }
 
  private:
+  Groups groups_at(const TableWork& table) const {
+    return {family_.own_lanes ? table.columns : widest_, family_.least_lanes, law_.more_columns};
+  }
+
   LookupPart part_of(const TableWork& table, const Offsets& offsets, std::int64_t stride) const {
+    const Groups groups = groups_at(table);
     const double lookups = std::max(table.lookups, 1e-9), share = table.share();
     const double line = touched_bytes(whole(table.row_bytes), offsets.rows, kCacheLine);
     const double from_dram = misses(table, l2_ / line), from_l2 = std::max(hot_misses(table, line), from_dram);
-    const double dram = call_.some_waits(std::min(share * from_dram / lookups, 1.0));
-    const double l2 = call_.some_waits(std::min(share * from_l2 / lookups, 1.0));
+    const double dram = groups.some_waits(std::min(share * from_dram / lookups, 1.0));
+    const double l2 = groups.some_waits(std::min(share * from_l2 / lookups, 1.0));
     LookupPart part;
-    part.chain = chain(table, l2, dram);
+    part.chain = chain(table, l2, dram, groups.lanes);
     part.bytes = share * from_dram * touched_bytes(whole(table.row_bytes), offsets.rows, kDramLine) +
                  table.vectors() * vector_bytes(table, offsets.vector, stride, kCacheLine) +
                  kIdBytes * (table.lookups + table.bags);
-    part.seconds = table.bags * call_.warps * part.chain / groups_ +
-                   table.lookups * call_.warps * law_.row_issue.value + table.vectors() * law_.vector_issue.value +
+    part.seconds = table.bags * groups.warps * part.chain / groups_ +
+                   table.lookups * groups.warps * law_.row_issue.value + table.vectors() * law_.vector_issue.value +
                    share * from_l2 * line / law_.cache.bytes_per_second;
     return part;
   }
@@ -139,11 +148,11 @@ class LookupLaw {
     return share > 0 && rows < share * table.reuse.distinct ? misses(table, rows) : 0;
   }
 
-  double chain(const TableWork& table, double l2, double dram) const {
+  double chain(const TableWork& table, double l2, double dram, int lanes) const {
     const double length = table.bags > 0 ? table.lookups / table.bags : 0;
     const double row = table.pooled ? law_.row_from_l2.value * l2 + law_.row_from_dram.value * dram
                                     : law_.sequence_row.value + law_.sequence_dram.value * dram;
-    return law_.bag_start.value + length * (row + law_.ids.value / call_.lanes);
+    return law_.bag_start.value + length * (row + law_.ids.value / lanes);
   }
 
   // Bytes of others that leave L2 as the call fills it. A short call hides them behind its own latency.
@@ -169,8 +178,7 @@ class LookupLaw {
   const std::vector<TableWork>& tables_;
   const KernelFamily& family_;
   const KernelFamily::Lookup& law_;
-  Call call_;
-  double groups_, l2_;
+  double widest_, groups_, l2_;
 };
 
 }  // namespace
@@ -216,7 +224,7 @@ class UpdateLaw {
         optimizer_(optimizer),
         family_(family),
         law_(family.update),
-        call_(tables, family.least_lanes, law_.more_columns),
+        widest_(widest_of(tables)),
         l2_(family.l2_share * count_of(gpu.l2)) {}
 
   double seconds() const {
@@ -248,10 +256,11 @@ class UpdateLaw {
     const double by_lanes =
         short_rows * law_.row_lanes.value + short_lookups * law_.gradient.value +
         share * (reuse.long_pieces * law_.piece.value + reuse.long_lookups * law_.piece_gradient.value);
+    const Groups groups(family_.own_lanes ? table.columns : widest_, family_.least_lanes, law_.more_columns);
     const double row =
         2 * touched_bytes(whole(table.row_bytes), offsets.rows, kDramLine) + state_traffic(table, optimizer_);
     const double bytes = gradient_bytes(table, offsets.vector, stride) + distinct * row;
-    return law_.table.value + table.bags * law_.bag.value + short_rows * law_.row.value + call_.warps * by_lanes +
+    return law_.table.value + table.bags * law_.bag.value + short_rows * law_.row.value + groups.warps * by_lanes +
            bytes / law_.memory.bytes_per_second +
            table.lookups * table.columns * kVectorElement / law_.cache.bytes_per_second;
   }
@@ -269,8 +278,7 @@ class UpdateLaw {
   const std::string& optimizer_;
   const KernelFamily& family_;
   const KernelFamily::Update& law_;
-  Call call_;
-  double l2_;
+  double widest_, l2_;
 };
 
 }  // namespace

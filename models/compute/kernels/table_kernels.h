@@ -13,8 +13,9 @@ namespace shardsim {
 // FBGEMM's table-batched embedding (pytorch/FBGEMM at 71d6f8b22); formulas and where they come from:
 // docs/formats/measurements.md, kernels by table. `family`: as carried_to() has it for `gpu`.
 //
-// A group of lanes works at one bag; each lane moves four columns, and the widest table of the call says how many lanes
-// a group has. All bags of a table come before those of the next one.
+// A group of lanes works at one bag; each lane moves four columns, and the widest table of the call, or with
+// KernelFamily::own_lanes its own, says how many lanes a group has. All bags of a table come before those of the next
+// one.
 Seconds tables_lookup_time(const std::vector<TableWork>& tables, const KernelFamily& family, const GpuConstants& gpu);
 
 // Bags are numbered, pairs of row and bag are sorted by row, then each different row gets the sum of its gradients, by

@@ -3,7 +3,9 @@
 
 #include "base/tree/map_reader.h"
 #include "models/compute/compute_model.h"
+#include "models/compute/gpus/gpu_constants.h"
 #include "models/compute/gpus/kernel_family.h"
+#include "topology/spec/gpu_models.h"
 
 namespace shardsim {
 
@@ -30,6 +32,26 @@ std::string compute_model_name(const Tree& options) {
   return name == nullptr ? kDefaultComputeModel : name->scalar;
 }
 
+namespace {
+
+// Rates of kernels that the roofline alone reads, stated in the cluster's file.
+bool states_kernels(const GpuSpec& gpu) {
+  const GpuSpec usual = usual_gpu(gpu);
+  return gpu.flops_efficiency != usual.flops_efficiency || gpu.sort_per_lookup != usual.sort_per_lookup ||
+         gpu.sorted_update_kernels != usual.sorted_update_kernels ||
+         gpu.sorted_update_efficiency != usual.sorted_update_efficiency;
+}
+
+}  // namespace
+
+std::string usual_compute_model(const GpuSpec& gpu) {
+  const bool is_cpu = capability_number(gpu.compute_capability) == 0;
+  const bool is_calibrated = gpu.holds_for || gpu.held_out;
+  static const GpuTable known = shipped_gpu_table();
+  const bool is_made_up = states_kernels(gpu) && known.find(gpu.model) == nullptr;
+  return is_cpu || is_calibrated || is_made_up ? "roofline" : kDefaultComputeModel;
+}
+
 bool is_roofline(const Tree& options) {
   return compute_model_name(options) == "roofline";
 }
@@ -40,9 +62,15 @@ bool asks_row_growth(const Tree& options) {
   return found != models.end() && found->asks_row_growth;
 }
 
-bool asks_tables(const Tree& options) {
+std::string kernel_family_name(const Tree& options) {
+  if (compute_model_name(options) != "gpu_kernels") return "";
   const Tree* const kernels = options.find("kernels");
-  return compute_model_name(options) == "gpu_kernels" && kernels != nullptr && kernels->scalar != kHugectrKernels;
+  return kernels == nullptr ? kUsualKernels : kernels->scalar;
+}
+
+bool asks_tables(const Tree& options) {
+  const std::string family = kernel_family_name(options);
+  return !family.empty() && family != kHugectrKernels;
 }
 
 }  // namespace shardsim

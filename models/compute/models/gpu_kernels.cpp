@@ -77,14 +77,12 @@ class GpuKernels final : public ComputeModel {
   }
 
   GpuConstants found_for(const GpuSpec& spec) const {
-    const std::string& name = name_.empty() ? spec.model : name_;
-    if (const GpuConstants* const found = table_.find(name)) {
-      GpuConstants gpu = with_stated(*found, spec);
-      gpu.kernel_fixed = kernel_fixed_.value_or(gpu.kernel_fixed);
-      return gpu;
+    if (std::optional<GpuConstants> gpu = table_.constants_of(name_, spec)) {
+      gpu->kernel_fixed = kernel_fixed_.value_or(gpu->kernel_fixed);
+      return *gpu;
     }
-    throw input_error(place_, "the compute model gpu_kernels has no constants of the GPU " + excerpt(name),
-                      known_names_hint(name, table_.names()) +
+    throw input_error(place_, "the compute model gpu_kernels has no constants of the GPU " + excerpt(spec.model),
+                      known_names_hint(spec.model, table_.names()) +
                           " Name one of them as `gpu` of the compute model, give a table with `file`, or take the "
                           "compute model roofline");
   }
@@ -165,8 +163,9 @@ class GpuKernels final : public ComputeModel {
 // `in_situ` (1), the part of a product's rate that is left in a running iteration; `kernel_fixed`, start and end of a
 // kernel, instead of the GPU's; `update_factor` (1 or more), by which updates of rows are slower than one fused kernel;
 // `launch_in_update` (0), what of the start of an update by tables is the launch of its kernels, where the host is
-// simulated; `kernels` (hugectr), whose lookups and updates they are, as kernel_names() has them. Errors
-// (Failure::input): as read_gpu_table(); a cluster whose GPU no entry fits, when it is asked.
+// simulated; `kernels` (fbgemm), whose lookups and updates they are, as kernel_names() has them.
+// A GPU that no entry fits is taken to be like the nearest one (GpuTable::nearest()).
+// Errors (Failure::input): as read_gpu_table(); ranks on CPUs, and a table without generations, when it is asked.
 std::unique_ptr<ComputeModel> make_gpu_kernels(MapReader& options) {
   GpuTable table = shipped_gpu_table();
   if (options.has("file")) table = read_gpu_table(options.text("file"), std::move(table));
@@ -179,7 +178,7 @@ std::unique_ptr<ComputeModel> make_gpu_kernels(MapReader& options) {
   std::optional<Seconds> kernel_fixed;
   if (options.has("kernel_fixed")) kernel_fixed = options.time("kernel_fixed");
   std::optional<KernelFamily> family;
-  const std::string kernels = options.choice("kernels", kernel_names(), kHugectrKernels);
+  const std::string kernels = options.choice("kernels", kernel_names(), kUsualKernels);
   if (kernels != kHugectrKernels) family = shipped_kernel_family(kernels, options.place_of("kernels"));
   const Seconds launch_in_update = options.time("launch_in_update", Seconds{0});
   return std::make_unique<GpuKernels>(options.place_of("name"), std::move(table), name, in_situ, update_factor,

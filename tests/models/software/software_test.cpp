@@ -27,7 +27,7 @@ TEST_CASE("software: every number of every preset says where it comes from") {
                                                   "hugectr_ebc", "ideal"});
   for (const Software& preset : table.presets) {
     CAPTURE(preset.name);
-    CHECK(preset.sources.size() == 27);
+    CHECK(preset.sources.size() == 28);
     for (const SourcedValue& value : preset.sources) {
       CAPTURE(value.path);
       CHECK(!value.source.empty());

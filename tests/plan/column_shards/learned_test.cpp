@@ -107,6 +107,47 @@ TEST_CASE("neuroshard plans by a model file, on clusters without nets of their e
   }
 }
 
+TEST_CASE("costs: auto takes the shipped nets on the GPU that they were learned on, and says what they do not cover") {
+  struct Shipped : Asked {
+    explicit Shipped(const char* gpu) : Asked(1, 4, 16'384) {
+      ClusterSpec spec = cluster.spec();
+      spec.gpu.model = gpu;
+      cluster = Cluster(spec);
+      workload.optimizer = "rowwise_adagrad";
+      context.family = "fbgemm";
+      context.note = [this](const std::string& text) { note = text; };
+    }
+    std::string asked(const std::string& keys = "") {
+      trained_on = note = "";
+      make_planner(options("{name: neuroshard" + keys + "}"))->plan(workload, cluster, context);
+      return trained_on;
+    }
+    std::string note;
+  };
+  Shipped covered("H100-SXM5-80GB");
+  CHECK(covered.asked() == "fbgemm");
+  CHECK(covered.note.empty());
+  CHECK(covered.asked(", costs: auto") == "fbgemm");
+  CHECK(covered.asked(", costs: closed_form").empty());
+  Shipped other("A100-SXM4-80GB");
+  CHECK(other.asked().empty());
+  CHECK(other.note.empty());
+  covered.context.family = "hugectr";
+  CHECK(covered.asked().empty());
+  covered.context.family = "fbgemm";
+  covered.workload.optimizer = "sgd";
+  CHECK(covered.asked().empty());
+  CHECK(has(covered.note, "updates by sgd"));
+  covered.workload.optimizer = "rowwise_adagrad";
+  covered.workload.batch_per_gpu = 1 << 20;
+  CHECK(covered.asked().empty());
+  CHECK(has(covered.note, "lookups of 4194304 samples"));
+  covered.workload.batch_per_gpu = 4096;
+  covered.workload.tables[3].dim = 1024;
+  CHECK(covered.asked().empty());
+  CHECK(has(covered.note, "'t3' has 1024 columns"));
+}
+
 TEST_CASE("costs of another setting are refused, and say which") {
   CHECK(has(error_of([] { Asked(1, 4, 2048).plan(); }), "1024 samples"));
   CHECK(has(error_of([] { Asked(1, 4).plan(", provider: cpu"); }), "made_up"));

@@ -148,7 +148,7 @@ TEST_CASE("measured layout: a shard's vector is the sum of its tables', and plan
   const ShardSet set = labelled_shards(300);
   const CostModel& model = measured_model();
   const LearnedCosts costs(model);
-  const FactorNet<float> net(5);
+  const FactorNet<float> net(factor_shape(FeatureLayout::measured));
   PieceSets<float> one{5, {}, {}, {}, {0}};
   std::vector<int> members;
   CostVector sum;

@@ -97,27 +97,31 @@ TEST_CASE("shard net: backward pass by finite differences, with shared and repea
 }
 
 TEST_CASE("factor net: worked by hand") {
-  const FactorNet<double> net(2);
+  const FactorNet<double> net(FactorShape{2});
   PieceSets<double> set;
   set.features = 2;
   set.pieces = {1, 0, 0, 1};
-  set.amounts = {3, 1, 1, 1, 5, 1, 3, 1};
+  set.amounts.assign(2 * PieceAmounts::kCount, 1);
+  set.amounts[PieceAmounts::work] = 3;
+  set.amounts[PieceAmounts::kCount + PieceAmounts::work] = 5;
+  set.amounts[PieceAmounts::kCount + PieceAmounts::lookups] = 3;
   set.add(std::vector<int>{0, 1, 1});
   // The first of the tables' hidden numbers is the first feature, and its logarithmic factor log 2 times that; the head
   // adds half of the logarithm of all lookups.
   std::vector<double> parameters(net.parameter_count());
   parameters[0] = 1;
-  parameters[32 * 3] = std::log(2.0);
+  parameters[static_cast<std::size_t>(net.shape().table_hidden) * 3] = std::log(2.0);
   double* const head = parameters.data() + net.tables().parameter_count();
-  head[16 * PieceAmounts::lookups] = 1;
-  head[16 * 5] = 0.5;
+  const auto hidden = static_cast<std::size_t>(net.shape().head_hidden);
+  head[hidden * PieceAmounts::lookups] = 1;
+  head[hidden * (net.shape().amounts + 1)] = 0.5;
   FactorNet<double>::Pass pass;
   net.forward(parameters, set, std::vector<int>{0}, pass);
   CHECK(std::exp(pass.outputs[0]) == doctest::Approx((2 * 3 + 5 + 5) * std::sqrt(7.0)));
 }
 
 TEST_CASE("factor net: backward pass by finite differences, with shared and repeated pieces") {
-  const FactorNet<double> net(5);
+  const FactorNet<double> net(FactorShape{5});
   PieceSets<double> set;
   set.features = 5;
   set.pieces = drawn(5 * 4, 4);

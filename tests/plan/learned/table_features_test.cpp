@@ -39,7 +39,10 @@ double sum_of(const CountBins& bins) {
 }
 
 TableStatistics numbered_statistics() {
-  TableStatistics table{5000, 7.9, 2, {}};
+  TableStatistics table;
+  table.rows = 5000;
+  table.pooling = 7.9;
+  table.dtype_bytes = 2;
   for (std::size_t bin = 0; bin < kCountBins; ++bin) table.bins[bin] = 0.01 * static_cast<double>(bin);
   return table;
 }
@@ -146,11 +149,16 @@ TEST_CASE("measured features: worked by hand") {
   const std::vector<double> expected{std::log(8), std::log(0.6323), std::log(1000), std::log(32'000),
                                      std::log(632.3 * 64)};
   for (std::size_t k = 0; k < expected.size(); ++k) CHECK(features[k] == doctest::Approx(expected[k]).epsilon(1e-4));
-  const std::array<float, 4> amounts = table_amounts(table, 64);
+  const auto amounts = table_amounts(table, 64);
   CHECK(amounts[0] == doctest::Approx(1e-3 * 5));
   CHECK(amounts[1] == doctest::Approx(632.3 * 256 / 33'554'432).epsilon(1e-4));
   CHECK(amounts[2] == doctest::Approx(0.01));
   CHECK(amounts[3] == 0.125F);
+  CHECK(amounts[PieceAmounts::bags] == doctest::Approx(0.005));
+  CHECK(amounts[PieceAmounts::vectors] == doctest::Approx(500 * 256 / 33'554'432.0));
+  CHECK(amounts[PieceAmounts::widest] == 1);
+  CHECK(amounts[PieceAmounts::rows] == doctest::Approx(0.001));
+  CHECK(amounts[PieceAmounts::longest_bag] == doctest::Approx(std::pow(0.125, 4)));
 }
 
 TEST_CASE("measured features: of a table that nothing is looked up in they are finite, and its work next to nothing") {

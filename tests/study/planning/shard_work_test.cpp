@@ -2,8 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include "base/tree/yaml.h"
 #include "sim/engine/op_work.h"
 #include "sim/lower/lower.h"
+#include "study/planning/prepared_case.h"
+#include "study/scenario/scenario.h"
 #include "tests/base/error_text.h"
 #include "tests/models/test_clusters.h"
 #include "tests/models/workload_text.h"
@@ -53,6 +56,44 @@ TEST_CASE(
 TEST_CASE("closed-form label of a shard: a batch that the ranks cannot share") {
   const Cluster cluster = test::cluster_from(test::toy_2x4());
   CHECK(has(error_of([&] { ShardWorks(three_tables(), 1001, cluster); }), "8 ranks cannot share 1001 samples evenly"));
+}
+
+TEST_CASE("kernels by table: a call and what each table adds to it are together nearly the call of all") {
+  // Planners add placements up; the lanes of the widest table and the shared cache are what they leave out.
+  ClusterSpec spec = read_cluster(load_named("dgx_h100", "clusters", "", {}));
+  spec.nodes = spec.gpu.count = 1;
+  const Cluster cluster(spec);
+  Workload workload = three_tables();
+  for (Table& table : workload.tables) table.dim = 64;
+  workload.optimizer = "rowwise_adagrad";
+  LoweringOptions options;
+  options.row_tables = true;
+  const auto fbgemm = make_compute_model(parse_yaml("{name: gpu_kernels, kernels: fbgemm}", "t"));
+  std::map<ComputeWork::Kind, double> sums;
+  for (int table = 0; table < 3; ++table) {
+    const Placement whole =
+        whole_table(table, workload.tables[static_cast<std::size_t>(table)], Strategy::table_wise, {{0}});
+    for (const LoadStep& step : placement_load(whole, workload, cluster, options).steps) {
+      const auto parts = seconds_by_tables(step, *fbgemm, cluster.spec().gpu);
+      if (!parts) continue;
+      CHECK(parts->call > 0);
+      CHECK(parts->added > 0);
+      sums[step.work.kind] += parts->added + (table == 0 ? parts->call : 0);
+    }
+  }
+  ShardWorks works(workload, 512, cluster, true);
+  const ShardSeconds all = works.of({{0, 64}, {1, 64}, {2, 64}}).seconds(*fbgemm, cluster.spec().gpu);
+  CHECK(sums.at(ComputeWork::Kind::lookup) == doctest::Approx(all.forward).epsilon(0.1));
+  CHECK(sums.at(ComputeWork::Kind::update) == doctest::Approx(all.backward).epsilon(0.1));
+}
+
+TEST_CASE("kernels by table: nothing is said of steps without tables") {
+  const Cluster cluster = test::cluster_from(test::toy_2x4());
+  const Workload workload = three_tables();
+  const auto fbgemm = make_compute_model(parse_yaml("{name: gpu_kernels, kernels: fbgemm}", "t"));
+  const Placement whole = whole_table(0, workload.tables[0], Strategy::table_wise, {{0}});
+  for (const LoadStep& step : placement_load(whole, workload, cluster).steps)
+    CHECK_FALSE(seconds_by_tables(step, *fbgemm, cluster.spec().gpu));
 }
 
 TEST_CASE("closed-form exchange: worked by hand, all wait for the last start") {

@@ -43,7 +43,13 @@ TEST_CASE("software: kernels of the compute model and shared streams follow it")
   CHECK(only_case("").cluster.gpu.stream_sharing == 0);
   CHECK(only_case("software: hugectr_ebc", test::set("cluster.gpu.stream_sharing", "0.1")).cluster.gpu.stream_sharing ==
         0.1);
-  CHECK(only_case("software: hugectr_ebc").compute_model.find("in_situ") == nullptr);
+  CHECK(only_case("software: hugectr_ebc\ncompute_model: {name: roofline}").compute_model.find("in_situ") == nullptr);
+  const auto kernels = [](const std::string& keys) { return only_case(keys).compute_model.find("kernels")->scalar; };
+  CHECK(kernels("compute_model: {name: gpu_kernels}") == "fbgemm");
+  CHECK(kernels("software: torchrec_eager\ncompute_model: {name: gpu_kernels}") == "fbgemm");
+  CHECK(kernels("software: hugectr_ebc\ncompute_model: {name: gpu_kernels}") == "hugectr");
+  CHECK(kernels("software: {name: hugectr_ebc, kernels: fbgemm}\ncompute_model: {name: gpu_kernels}") == "fbgemm");
+  CHECK(kernels("software: hugectr_ebc\ncompute_model: {name: gpu_kernels, kernels: executor}") == "executor");
   CHECK_NOTHROW(validate_names(item));
 }
 

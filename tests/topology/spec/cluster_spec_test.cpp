@@ -22,7 +22,7 @@ TEST_CASE("a cluster file with the required keys alone has the documented defaul
   CHECK(spec.gpu.flops_efficiency == 0.5);
   CHECK(spec.gpu.kernel_overhead == Seconds{3e-6});
   CHECK(spec.gpu.launch_overhead == Seconds{5e-6});
-  CHECK(spec.gpu.sort_per_lookup == Seconds{1.5e-9});
+  CHECK(spec.gpu.sort_per_lookup.value == doctest::Approx(0.05e-9 * 132 / spec.gpu.sm_count));
   CHECK(spec.gpu.sorted_update_kernels == 6);
   CHECK(spec.gpu.overlap_slowdown == 0);
   CHECK_FALSE(spec.host.memory);

@@ -70,6 +70,33 @@ TEST_CASE("a GPU is found by its product, else by the words of its name, the mos
   CHECK(name_of("not stated") == "none");
 }
 
+TEST_CASE("a GPU that nobody knows is like the nearest generation that is not newer, scaled by its data sheet") {
+  const GpuTable table = shipped_gpu_table();
+  const auto spec = [](const char* model, const char* capability, double hbm, double fp32) {
+    GpuSpec gpu;
+    gpu.model = model;
+    gpu.compute_capability = capability;
+    gpu.hbm_bandwidth = {hbm};
+    gpu.flops["fp32"] = {fp32};
+    return usual_gpu(gpu);
+  };
+  const auto like = [&](const GpuSpec& gpu) { return table.nearest(gpu)->name; };
+  const GpuSpec turing = spec("RTX 2080 Ti", "7.5", 616e9, 13.4e12);
+  CHECK(like(turing) == "V100-SXM2-16GB");
+  CHECK(like(spec("RTX 4090", "8.9", 1008e9, 82.6e12)).starts_with("L40"));
+  CHECK(like(spec("H20", "9.0", 4000e9, 44e12)) == "GH200-96GB");  // of its generation, by the rate of memory
+  CHECK(like(spec("P100", "6.0", 732e9, 9.5e12)) == "V100-SXM2-16GB");
+  CHECK(like(spec("RTX 5090", "12.0", 1792e9, 105e12)).find("300") != std::string::npos);
+  const GpuConstants v100 = *table.find("V100");
+  const GpuConstants scaled = table.constants_of("", turing).value();
+  CHECK(scaled.copy_bandwidth.bytes_per_second == doctest::Approx(v100.copy_bandwidth.bytes_per_second * 616 / 900));
+  CHECK(scaled.sm_count == 68);  // 80 x 13.4 / 15.7: the card has 68
+  CHECK(scaled.sort_pairs_per_ns == doctest::Approx(v100.sort_pairs_per_ns * 13.4 / 15.7));
+  CHECK(scaled.l2.count == doctest::Approx(static_cast<double>(v100.l2.count) * 68 / 80));
+  CHECK(table.constants_of("A100", turing)->name == "A100-SXM4-40GB");
+  CHECK_FALSE(table.constants_of("", spec("cpu_rank", "0.0", 5e9, 5e9)));
+}
+
 TEST_CASE("a file adds a GPU like another one, and its plain numbers have no source of the other") {
   const GpuTable table = gpu_table_from_tree(
       parse_yaml("schema: shardsim.gpus/1\ngpus:\n  - {name: mine, like: H100-SXM5-80GB, copy_bandwidth: 2500 GB/s}\n",

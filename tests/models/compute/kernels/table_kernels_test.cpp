@@ -170,13 +170,15 @@ TEST_CASE("gpu_kernels takes them where the kernels and the tables are known") {
   work.hbm_bytes = work.lookups * 256;
   CHECK(ask("{name: gpu_kernels, kernels: fbgemm}", work) == doctest::Approx(lookup_us(work.tables)));
   CHECK(ask("{name: gpu_kernels, kernels: executor}", work) != ask("{name: gpu_kernels, kernels: fbgemm}", work));
-  CHECK(ask("{name: gpu_kernels, kernels: hugectr}", work) == ask("name: gpu_kernels", work));
+  CHECK(ask("name: gpu_kernels", work) == ask("{name: gpu_kernels, kernels: fbgemm}", work));
+  const std::string by_sums = "{name: gpu_kernels, kernels: hugectr}";
+  CHECK(ask(by_sums, work) != ask("name: gpu_kernels", work));
   ComputeWork sums = work;  // of a planner's closed form
   sums.tables.clear();
-  CHECK(ask("{name: gpu_kernels, kernels: fbgemm}", sums) == ask("name: gpu_kernels", sums));
+  CHECK(ask("{name: gpu_kernels, kernels: fbgemm}", sums) == ask(by_sums, sums));
   ComputeWork on_host = work;
   on_host.host_link = {1e-3};
-  CHECK(ask("{name: gpu_kernels, kernels: fbgemm}", on_host) == ask("name: gpu_kernels", on_host));
+  CHECK(ask("{name: gpu_kernels, kernels: fbgemm}", on_host) == ask(by_sums, on_host));
 }
 
 TEST_CASE("unknown kernels and dims that FBGEMM refuses are refused") {
@@ -198,7 +200,8 @@ TEST_CASE("unknown kernels and dims that FBGEMM refuses are refused") {
   CHECK(fault("{name: gpu_kernels, kernels: fbgem}", 64).find("fbgemm") != std::string::npos);
   CHECK(asks_tables(parse_yaml("{name: gpu_kernels, kernels: fbgemm}", "t")));
   CHECK_FALSE(asks_tables(parse_yaml("{name: gpu_kernels, kernels: hugectr}", "t")));
-  CHECK_FALSE(asks_tables(parse_yaml("{name: gpu_kernels}", "t")));
+  CHECK(asks_tables(parse_yaml("{name: gpu_kernels}", "t")));
+  CHECK_FALSE(asks_tables(parse_yaml("{name: roofline}", "t")));
 }
 
 }  // namespace shardsim::table_kernels_test

@@ -2,6 +2,7 @@
 
 #include "base/tree/yaml.h"
 #include "models/compute/compute_model.h"
+#include "topology/spec/gpu_models.h"
 
 namespace shardsim::roofline_test {
 namespace {
@@ -115,9 +116,41 @@ TEST_CASE("unknown compute models and options are refused") {
   CHECK_THROWS_AS(make_compute_model(parse_yaml("speed: 2", "s.yaml")), Error);
 }
 
-TEST_CASE("options without a name mean the default model, which is the roofline") {
-  CHECK(compute_model_name(parse_yaml("{}", "t")) == "roofline");
-  CHECK(is_roofline(parse_yaml("{}", "t")));
+TEST_CASE("GPUs have gpu_kernels, unless the cluster's file states what their kernels reach") {
+  CHECK(compute_model_name(parse_yaml("{}", "t")) == "gpu_kernels");
+  CHECK(kernel_family_name(parse_yaml("{}", "t")) == "fbgemm");
+  CHECK(kernel_family_name(parse_yaml("{name: gpu_kernels, kernels: hugectr}", "t")) == "hugectr");
+  CHECK(kernel_family_name(parse_yaml("{name: roofline}", "t")).empty());
+  GpuSpec gpu;
+  gpu.model = "H100-SXM5-80GB";
+  gpu.compute_capability = "9.0";
+  gpu = usual_gpu(gpu);
+  CHECK(usual_compute_model(gpu) == "gpu_kernels");
+  GpuSpec calibrated = gpu;
+  calibrated.holds_for.emplace();
+  CHECK(usual_compute_model(calibrated) == "roofline");
+  GpuSpec stated = gpu;
+  stated.flops_efficiency = 1;
+  CHECK(usual_compute_model(stated) == "gpu_kernels");  // its kernels are known
+  stated.model = "made up";
+  CHECK(usual_compute_model(stated) == "roofline");
+  GpuSpec unknown = gpu;
+  unknown.model = "H900";
+  CHECK(usual_compute_model(usual_gpu(unknown)) == "gpu_kernels");
+  GpuSpec cpu = gpu;
+  cpu.compute_capability = "0.0";
+  CHECK(usual_compute_model(cpu) == "roofline");
+}
+
+TEST_CASE("a sort takes 0.05 ns a lookup on 132 SMs, and longer on fewer") {
+  GpuSpec gpu;
+  gpu.model = "H100-SXM5-80GB";
+  CHECK(usual_gpu(gpu).sort_per_lookup.value == doctest::Approx(0.05e-9));
+  gpu.model = "A100-SXM4-80GB";
+  CHECK(usual_gpu(gpu).sort_per_lookup.value == doctest::Approx(0.05e-9 * 132 / 108));
+}
+
+TEST_CASE("the model is known by its name") {
   CHECK(is_roofline(parse_yaml("name: roofline", "t")));
   CHECK(!is_roofline(parse_yaml("name: gpu_kernels", "t")));
 }

@@ -25,13 +25,16 @@ constexpr std::array<std::pair<const char*, const char*>, 9> kClusterOfDevice = 
 constexpr std::uint64_t kUnknownRows = 1'000'000;
 constexpr std::int64_t kUnknownDim = 64;
 
-void name_cluster(const TracedModel& traced, ImportSetting& setting) {
+void name_cluster(const TracedModel& traced, bool simulated, ImportSetting& setting) {
   if (!setting.cluster_assumed) return;
   for (const auto& [word, cluster] : kClusterOfDevice) {
     if (traced.device.find(word) == std::string::npos) continue;
-    setting.cluster = cluster;
+    // A rank that stands alone needs a node with one GPU, which the NICs of whole DGX A100 do not allow.
+    const bool single = !simulated && std::string_view(cluster).starts_with("dgx_a100");
+    setting.cluster = single ? "a100_80gb_single" : cluster;
     setting.cluster_assumed = false;
-    setting.notes.push_back(fmt::format("The GPU is {}, so the cluster is {} (--cluster).", traced.device, cluster));
+    setting.notes.push_back(
+        fmt::format("The GPU is {}, so the cluster is {} (--cluster).", traced.device, setting.cluster));
     return;
   }
   throw input_error({traced.path},
@@ -80,7 +83,7 @@ TraceImport trace_import(const TracedModel& traced, const ImportedModel* tables,
   if (tables != nullptr && traced.lookup_kernels == 0)
     throw input_error({traced.path}, "tables are given, but no lookup is in the trace",
                       "Leave --tables out, or give a trace of a step with embeddings");
-  name_cluster(traced, setting);
+  name_cluster(traced, tables != nullptr && traced.world_size > 1, setting);
   result.model = tables != nullptr ? *tables : ImportedModel{traced.path, {unknown_table()}, {}, std::nullopt};
   result.model.source = traced.path;
   // Ranks of a world exchange vectors of known tables in the simulation; otherwise the measured rank stands alone.

@@ -142,8 +142,8 @@ bool Software::operator==(const Software& other) const {
                  s.operator_forward, s.operator_backward, s.module_dist, s.module_call, s.module_output,
                  s.module_backward),
         std::tie(s.per_feature, s.per_table, s.per_sample, s.fixed, s.blocking_waits, s.runs_ahead, s.optimizer_sgd,
-                 s.optimizer_adagrad, s.optimizer_adam, s.kernels, s.kernel_fixed, s.in_situ, s.update_factor, s.attention_share,
-                 s.fused, s.stream_sharing),
+                 s.optimizer_adagrad, s.optimizer_adam, s.kernels, s.kernel_fixed, s.in_situ, s.update_factor,
+                 s.attention_share, s.fused, s.stream_sharing),
         std::tie(s.pytorch, s.operator_times, s.optimizer_per_tensor, s.input_copies, s.launch_in_update));
   };
   return tied(*this) == tied(other);

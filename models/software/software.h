@@ -50,10 +50,10 @@ struct Software {
   // Part of the start of a fused update, as benchmarks measure it, that is the launch of its kernels by their host.
   Seconds launch_in_update;
 
-  std::string kernels;         // whose lookups and updates of rows it runs, as kernel_names() of models/compute has them
-  Seconds kernel_fixed;        // on the GPU: start and end of a kernel, in place of the GPU's constant
-  double in_situ = 1;          // part of a product's rate that is left in a running iteration
-  double update_factor = 1;    // of the time that an update of rows takes where one fused kernel makes it
+  std::string kernels;       // whose lookups and updates of rows it runs, as kernel_names() of models/compute has them
+  Seconds kernel_fixed;      // on the GPU: start and end of a kernel, in place of the GPU's constant
+  double in_situ = 1;        // part of a product's rate that is left in a running iteration
+  double update_factor = 1;  // of the time that an update of rows takes where one fused kernel makes it
   double attention_share = 1;  // of the peak rate, that attention reaches, forward and backward
   bool fused = true;           // passes over activations are fused, else one operator each
   double stream_sharing = 0;   // gpu.stream_sharing, where the cluster states none

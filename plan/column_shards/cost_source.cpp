@@ -75,9 +75,9 @@ void CostSource::check(const Workload& workload, const Cluster& cluster, const P
   if (learned_) check_setting(workload, cluster, context);
   std::string why;
   if (shipped_for(workload, cluster, context, &why) != nullptr) {
-    if (context.trained_on) context.trained_on(shipped_costs().setting().judge());
-  } else if (context.note && !why.empty()) {
-    context.note(
+    context.host.learned_from(shipped_costs().setting().judge());
+  } else if (!why.empty()) {
+    context.host.say(
         fmt::format("The costs that were learned on this GPU do not cover the case ({}; they hold for {}, {}): "
                     "the planner takes those in closed form.",
                     why, text_of(shipped_costs().setting()), range_text(shipped_costs().range())));

@@ -193,47 +193,53 @@ void add_study(py::module_& module) {
   py::class_<StudyResult, std::shared_ptr<StudyResult>>(module, "Study")
       .def("json", [](const StudyResult& study) { return without_gil([&] { return result_to_json(study); }); })
       .def("html", [](const StudyResult& study) { return without_gil([&] { return report_html(study); }); })
-      .def("text",
-           [](const StudyResult& study, int width) {
-             return without_gil([&] { return result_table(study, width, false); });
-           },
-           py::arg("width"))
-      .def("timeline",
-           [](const StudyResult& study, const std::string& name) {
-             return timeline_dict(case_named(study, name).timeline);
-           },
-           py::arg("case"))
-      .def("write",
-           [](const StudyResult& study, const std::string& folder, bool force) {
-             return without_gil([&] { return write_study(study, folder, force); });
-           },
-           py::arg("folder"), py::arg("force"));
-  module.def("run",
-             [](const Request& request, const std::vector<std::string>& cases, int jobs, const py::object& progress) {
-               const auto told = progress_of(progress);
-               return without_gil(
-                   [&] { return std::make_shared<StudyResult>(run_request(request, cases, jobs, told)); });
-             },
-             py::arg("request"), py::arg("cases"), py::arg("jobs"), py::arg("progress"));
+      .def(
+          "text",
+          [](const StudyResult& study, int width) {
+            return without_gil([&] { return result_table(study, width, false); });
+          },
+          py::arg("width"))
+      .def(
+          "timeline",
+          [](const StudyResult& study, const std::string& name) {
+            return timeline_dict(case_named(study, name).timeline);
+          },
+          py::arg("case"))
+      .def(
+          "write",
+          [](const StudyResult& study, const std::string& folder, bool force) {
+            return without_gil([&] { return write_study(study, folder, force); });
+          },
+          py::arg("folder"), py::arg("force"));
+  module.def(
+      "run",
+      [](const Request& request, const std::vector<std::string>& cases, int jobs, const py::object& progress) {
+        const auto told = progress_of(progress);
+        return without_gil([&] { return std::make_shared<StudyResult>(run_request(request, cases, jobs, told)); });
+      },
+      py::arg("request"), py::arg("cases"), py::arg("jobs"), py::arg("progress"));
 }
 
 void add_evaluator(py::module_& module) {
   py::class_<Evaluator>(module, "Evaluator")
-      .def_static("planned",
-                  [](const Request& request, const std::string& name) {
-                    return without_gil([&] { return Evaluator::planned(request, name); });
-                  },
-                  py::arg("request"), py::arg("case"))
-      .def_static("given",
-                  [](const Request& request, const std::string& name, const std::string& plan) {
-                    return without_gil([&] { return Evaluator::given(request, name, plan); });
-                  },
-                  py::arg("request"), py::arg("case"), py::arg("plan"))
-      .def("figures",
-           [](Evaluator& evaluator, const Request& request, const std::string& name) {
-             return figures_dict(without_gil([&] { return evaluator.figures(request, name); }));
-           },
-           py::arg("request"), py::arg("case"))
+      .def_static(
+          "planned",
+          [](const Request& request, const std::string& name) {
+            return without_gil([&] { return Evaluator::planned(request, name); });
+          },
+          py::arg("request"), py::arg("case"))
+      .def_static(
+          "given",
+          [](const Request& request, const std::string& name, const std::string& plan) {
+            return without_gil([&] { return Evaluator::given(request, name, plan); });
+          },
+          py::arg("request"), py::arg("case"), py::arg("plan"))
+      .def(
+          "figures",
+          [](Evaluator& evaluator, const Request& request, const std::string& name) {
+            return figures_dict(without_gil([&] { return evaluator.figures(request, name); }));
+          },
+          py::arg("request"), py::arg("case"))
       .def("plan_json", &Evaluator::plan_json)
       .def("notes", &Evaluator::notes);
 }
@@ -245,9 +251,10 @@ void add_rater(py::module_& module) {
            }),
            py::arg("request"), py::arg("case"))
       .def("ranks_per_node", &Rater::ranks_per_node)
-      .def("iteration_ms",
-           [](Rater& rater, const std::string& plan) { return without_gil([&] { return rater.iteration_ms(plan); }); },
-           py::arg("plan"));
+      .def(
+          "iteration_ms",
+          [](Rater& rater, const std::string& plan) { return without_gil([&] { return rater.iteration_ms(plan); }); },
+          py::arg("plan"));
 }
 
 void add_sweep(py::module_& module) {
@@ -281,7 +288,8 @@ PYBIND11_MODULE(_core, module) {
       .def(py::init(&request_of), py::arg("text"), py::arg("path"), py::arg("set"), py::arg("seed"),
            py::arg("torchrec_only"), py::arg("planners"))
       .def("cases", [](const Request& request) { return without_gil([&] { return case_names(request); }); });
-  module.def("read_file", [](const std::string& path) { return read_file(path); }, py::arg("path"));
+  module.def(
+      "read_file", [](const std::string& path) { return read_file(path); }, py::arg("path"));
   module.def("data_folder", [] { return data_folder().string(); });
   add_study(module);
   add_evaluator(module);

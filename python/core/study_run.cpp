@@ -23,7 +23,8 @@ Scenario with_cases(Scenario scenario, const std::vector<std::string>& patterns)
   std::set<std::string> wanted;
   for (const std::string& pattern : patterns) {
     const std::vector<std::size_t> fitting = fitting_names(names, pattern);
-    if (fitting.empty()) throw input_error({"cases"}, "no case fits " + excerpt(pattern), known_names_hint(pattern, names));
+    if (fitting.empty())
+      throw input_error({"cases"}, "no case fits " + excerpt(pattern), known_names_hint(pattern, names));
     for (const std::size_t index : fitting) wanted.insert(names[index]);
   }
   scenario.keep([&](const Case& item) { return wanted.contains(item.name); });

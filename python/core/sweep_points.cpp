@@ -39,15 +39,15 @@ void SweepPoints::work() {
     std::iota(points.begin(), points.end(), 0U);
     PointSimulator simulator(sweep_);
     simulator.make_kept_plans(points, {jobs_, {}, [this] { return stopped_.load(); }});
-    const auto crew = make_local_crew(std::min(jobs_, static_cast<int>(points.size())), [&](std::uint32_t point) {
-      return packed(simulator.simulate(point));
-    });
-    hand_out(*crew, points, {[this](const PointResult& result) {
-                               const std::lock_guard lock(mutex_);
-                               ready_.push_back(result);
-                               changed_.notify_one();
-                             },
-                             stop});
+    const auto crew = make_local_crew(std::min(jobs_, static_cast<int>(points.size())),
+                                      [&](std::uint32_t point) { return packed(simulator.simulate(point)); });
+    hand_out(*crew, points,
+             {[this](const PointResult& result) {
+                const std::lock_guard lock(mutex_);
+                ready_.push_back(result);
+                changed_.notify_one();
+              },
+              stop});
   } catch (const Interrupted&) {
   } catch (...) {
     const std::lock_guard lock(mutex_);

@@ -14,7 +14,7 @@ const std::string kSharp = "fabric: {sharp: true}\n";
 CollectivePrediction predict(const std::string& yaml, std::int64_t bytes,
                              CollectiveKind kind = CollectiveKind::all_reduce) {
   const Cluster cluster = cluster_from(yaml);
-  return predict_collective({kind, bytes, nullptr, ranks_from(0, cluster.world_size()), {}, nullptr}, cluster);
+  return predict_collective({kind, bytes, nullptr, ranks_from(0, cluster.world_size()), {}}, cluster);
 }
 
 // Bytes on each link of one call, by the end of its name: "nic0/out".

@@ -191,8 +191,6 @@ void give_kernels(const Software& software, Case& item) {
     item.compute_model.fields.emplace_back("in_situ", text_tree(fmt::format("{}", software.in_situ), software.place));
     item.compute_model.fields.emplace_back("kernel_fixed",
                                            text_tree(fmt::format("{} s", software.kernel_fixed.value), software.place));
-    if (software.pytorch && item.compute_model.find("kernels") == nullptr)
-      item.compute_model.fields.emplace_back("kernels", text_tree("fbgemm", software.place));
     if (software.launch_in_update.value > 0 && item.compute_model.find("launch_in_update") == nullptr)
       item.compute_model.fields.emplace_back(
           "launch_in_update", text_tree(fmt::format("{} s", software.launch_in_update.value), software.place));

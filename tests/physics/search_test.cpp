@@ -302,40 +302,50 @@ TEST_CASE("sequences of several tiers, and every pipeline, can be searched") {
   }
 }
 
+// The more of an iteration is exchanges, the more the own cost, which knows of no contention, is off.
+struct OwnCostBound {
+  Seconds sort_per_lookup;
+  double worst = 0;
+};
+
 // Tables that are added and taken away again leave no trace in the cost.
 TEST_CASE("the search's own cost is near what is simulated") {
-  double sum = 0;
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    CAPTURE(seed);
-    RandomChoice choice{torchrec_strategies()};
-    choice.pipeline = std::vector<std::string>{"none", "sparse_dist", "prefetch_sparse_dist"}[seed % 3];
-    const RandomPlan made = random_plan(seed, choice);
-    SearchLab lab(made.workload, *made.cluster);
-    search::TableChoices choices(made.workload, *made.cluster, lab.context);
-    search::IterationCost cost(lab.context.outline(choices.every_kind({made.plan})), made.workload, *made.cluster,
-                               *lab.context.compute);
-    choices.use(cost);
-    search::LocalSearch local(made.workload, *made.cluster, choices, cost, {1000, {}, {}, {}});
-    local.begin(choices.of_plan(made.plan));
-    const double own = local.seconds() * 1e3;
-    const double distance =
-        off(own, simulated(lower(made.plan, made.workload, *made.cluster, {}), *made.cluster).iteration_ms);
-    CHECK(distance < 0.4);
-    sum += distance;
-    for (const search::Choice& table : choices.of_plan(made.plan)) {
-      for (const search::Piece& piece : table) {
-        cost.add(piece.load->shares, piece.shift(made.cluster->ranks_per_node()), 1);
+  for (const OwnCostBound& bound : {OwnCostBound{Seconds{1.5e-9}, 0.4}, OwnCostBound{GpuSpec{}.sort_per_lookup, 0.5}}) {
+    double sum = 0;
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+      CAPTURE(seed);
+      RandomChoice choice{torchrec_strategies()};
+      choice.pipeline = std::vector<std::string>{"none", "sparse_dist", "prefetch_sparse_dist"}[seed % 3];
+      const RandomPlan made = random_plan(seed, choice);
+      ClusterSpec spec = made.cluster->spec();
+      spec.gpu.sort_per_lookup = bound.sort_per_lookup;
+      const Cluster cluster(spec);
+      SearchLab lab(made.workload, cluster);
+      search::TableChoices choices(made.workload, cluster, lab.context);
+      search::IterationCost cost(lab.context.outline(choices.every_kind({made.plan})), made.workload, cluster,
+                                 *lab.context.compute);
+      choices.use(cost);
+      search::LocalSearch local(made.workload, cluster, choices, cost, {1000, {}, {}, {}});
+      local.begin(choices.of_plan(made.plan));
+      const double own = local.seconds() * 1e3;
+      const double distance = off(own, simulated(lower(made.plan, made.workload, cluster, {}), cluster).iteration_ms);
+      CHECK(distance < bound.worst);
+      sum += distance;
+      for (const search::Choice& table : choices.of_plan(made.plan)) {
+        for (const search::Piece& piece : table) {
+          cost.add(piece.load->shares, piece.shift(cluster.ranks_per_node()), 1);
+        }
       }
-    }
-    for (const search::Choice& table : choices.of_plan(made.plan)) {
-      for (const search::Piece& piece : table) {
-        cost.add(piece.load->shares, piece.shift(made.cluster->ranks_per_node()), -1);
+      for (const search::Choice& table : choices.of_plan(made.plan)) {
+        for (const search::Piece& piece : table) {
+          cost.add(piece.load->shares, piece.shift(cluster.ranks_per_node()), -1);
+        }
       }
+      CHECK(off(cost.seconds() * 1e3, own) < 1e-9);
+      CHECK(choices.plan_of(local.plan(), 1).placements.size() == made.plan.placements.size());
     }
-    CHECK(off(cost.seconds() * 1e3, own) < 1e-9);
-    CHECK(choices.plan_of(local.plan(), 1).placements.size() == made.plan.placements.size());
+    CHECK(sum < 0.05 * 60);
   }
-  CHECK(sum < 0.05 * 60);
 }
 
 }  // namespace shardsim::physics::search_test

@@ -102,7 +102,7 @@ TEST_CASE("a slow GPU is what the others wait for, not the network") {
     REQUIRE(exchange.name == "input_all_to_all");
     return exchange;
   };
-  const NamedTime even = exchange_of({}), uneven = exchange_of({{0, 3, {}, 1, 0.25}});
+  const NamedTime even = exchange_of({}), uneven = exchange_of({{0, 3, {}, 1, 0.1}});
   CHECK(even.waiting_ms < 0.01 * even.exposed_ms);
   CHECK(uneven.waiting_ms > 0.5 * uneven.exposed_ms);
   CHECK(off(uneven.transfer_ms(), even.transfer_ms()) < 0.01);

@@ -52,7 +52,7 @@ def failure_of(work, kind=shardsim.InputError):
 TOY = {
     "schema": "shardsim.scenario/1",
     "title": "of a dict",
-    "cluster": {"base": "dgx_a100", "nodes": 1},
+    "cluster": {"base": "dgx_a100_80gb", "nodes": 1},
     "workload": {
         "schema": "shardsim.workload/1",
         "name": "small",

@@ -31,7 +31,7 @@ CONSTRAINTS = {
 
 
 def scenario(**more):
-    return shardsim.torchrec.scenario(MODEL, cluster={"base": "dgx_a100", "nodes": 1}, batch_per_gpu=512,
+    return shardsim.torchrec.scenario(MODEL, cluster={"base": "dgx_a100_80gb", "nodes": 1}, batch_per_gpu=512,
                                       constraints=CONSTRAINTS, **more)
 
 
@@ -94,7 +94,7 @@ def test_ratings_are_simulations():
         assert model.rate(options_of(plan)) == shardsim.simulate(scenario(), plan=plan).iteration_ms, planner
     huge = Model()
     huge.sparse.items.embedding_bag_configs()[0].num_embeddings = 10_000_000_000
-    small = shardsim.torchrec.scenario(huge, cluster={"base": "dgx_a100", "nodes": 1}, batch_per_gpu=8)
+    small = shardsim.torchrec.scenario(huge, cluster={"base": "dgx_a100_80gb", "nodes": 1}, batch_per_gpu=8)
     whole = rec.ShardingOption("id", "sparse.items", "table_wise", "fused", [rec.Shard([10_000_000_000, 128], [0, 0], 0)])
     others = [option for option in options_of(shardsim.plan(scenario(planner="table_wise")))
               if (option.path, option.name) != ("sparse.items", "id")]

@@ -24,10 +24,11 @@ void refused(const std::string& map, const char* fragment) {
 TEST_CASE("software: every number of every preset says where it comes from") {
   const SoftwareTable table = shipped_software();
   CHECK(table.names() == std::vector<std::string>{"torchrec_eager", "torchrec_compiled", "tensorflow", "hugectr_graph",
-                                                  "hugectr_ebc", "ideal"});
+                                                  "hugectr_ebc", "pytorch_eager", "pytorch_graph", "ideal"});
   for (const Software& preset : table.presets) {
     CAPTURE(preset.name);
-    CHECK(preset.sources.size() == 28);
+    constexpr std::size_t kOfAll = 28, kOfPyTorch = 25;  // every member of a preset; those of a dense part by operator
+    CHECK(preset.sources.size() == kOfAll + (preset.pytorch ? kOfPyTorch : 0));
     for (const SourcedValue& value : preset.sources) {
       CAPTURE(value.path);
       CHECK(!value.source.empty());

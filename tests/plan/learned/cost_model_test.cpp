@@ -178,8 +178,10 @@ TEST_CASE("measured layout: the same labels and seed give the same bytes, and re
   save_cost_model(fit_cost_model({labelled_shards(300)}, {}, few_epochs(40), {}, FeatureLayout::measured), second);
   CHECK(read_file(first.string()) == read_file(second.string()));
   CHECK(read_cost_model(first) == measured_model());
-  CHECK(usual_layout({.provider = "closed_form"}) == FeatureLayout::neuroshard);
-  CHECK(usual_layout({.provider = "cpu"}) == FeatureLayout::measured);
+  CHECK(usual_layout({.provider = "closed_form", .batch = 4096}) == FeatureLayout::neuroshard);
+  CHECK(usual_layout({.provider = "cpu", .batch = 4096}) == FeatureLayout::measured);
+  CHECK(usual_layout({.provider = "cpu"}) == FeatureLayout::batches);  // of several batches
+  CHECK(usual_layout({.provider = "fbgemm", .batch = 4096}) == FeatureLayout::batches);
 }
 
 TEST_CASE("exchanges: a batch of plans gives what each gives alone; other numbers of ranks are refused by name") {

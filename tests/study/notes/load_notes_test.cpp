@@ -18,6 +18,7 @@ struct Skewed {
   // One table on all eight ranks of the toy cluster, cut by rows.
   explicit Skewed(const std::string& table, Strategy strategy = Strategy::row_wise) {
     item.cluster = physics::cluster_spec("toy_2x4.yaml");
+    item.cluster.gpu.sort_per_lookup = Seconds{1.5e-9};  // lookups, not exchanges, decide
     item.memory_model = physics::named("paper");
     item.compute_model = physics::named("roofline");
     item.network = physics::named("closed_form");

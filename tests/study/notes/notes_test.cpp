@@ -17,6 +17,7 @@ bool holds(const std::vector<std::string>& notes, const std::string& part) {
 Case on_toy() {
   Case item;
   item.cluster = physics::cluster_spec("toy_2x4.yaml");
+  item.compute_model = named_map("roofline");
   return item;
 }
 

@@ -12,6 +12,7 @@
 namespace shardsim::column_costs_test {
 namespace {
 
+// Kernels so slow that they, and not exchanges, are most of an iteration.
 Scenario scenario_of(int nodes, int gpus, const std::string& workload_keys, const std::string& planner) {
   return scenario_from_text(fmt::format(R"(
 schema: shardsim.scenario/1
@@ -19,7 +20,7 @@ title: test
 cluster:
   name: test
   nodes: {}
-  gpu: {{model: toy, count: {}, compute_capability: "8.0", hbm: "10 GB", hbm_bandwidth: "1000 GB/s", flops: {{fp32: "10 TFLOP/s"}}}}
+  gpu: {{model: toy, count: {}, compute_capability: "8.0", hbm: "10 GB", hbm_bandwidth: "1000 GB/s", sort_per_lookup: "1.5 ns", flops: {{fp32: "10 TFLOP/s"}}}}
   nvlink: {{kind: switch, links_per_gpu: 1, per_link: "100 GB/s", latency: "1 us"}}
   nics: {{per_gpu: 1, rate: "80 Gbit/s", latency: "2 us"}}
 workload:
@@ -33,6 +34,7 @@ workload:
     - {{name: c, rows: 5000000, dim: 256, kind: pooled, pooling_factor: 30}}
     - {{name: d, rows: 1000, dim: 12, kind: pooled, features: [{{name: f0, pooling_factor: 1}}, {{name: f1, pooling_factor: 40}}]}}
 memory_model: {{name: paper}}
+compute_model: {{name: roofline}}
 planner: {}
 network: {{name: closed_form}}
 cases: [{{name: case}}]

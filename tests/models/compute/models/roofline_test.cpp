@@ -10,6 +10,7 @@ namespace {
 GpuSpec a100() {
   GpuSpec gpu;
   gpu.copy_bandwidth = {1391e9};
+  gpu.sort_per_lookup = {1.5e-9};
   gpu.flops["fp32"] = {19.5e12};
   return gpu;
 }

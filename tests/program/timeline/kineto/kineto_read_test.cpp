@@ -163,18 +163,18 @@ TEST_CASE("traces of PyTorch with new and with old kernel names read alike") {
     CHECK(op_named(timeline, "allreduce").op_class == "all_reduce");
     CHECK(op_named(timeline, "allreduce").dtype == "fp32");
     CHECK(timeline.groups.at("0") == std::vector<std::vector<int>>{{0, 1}});
-    // By hand, from the fixture's README; the first span starts 320 us into step 4.
+    // By hand, from the fixture's README; the first span, a copy to the GPU, starts 300 us into step 4.
     const std::vector<Span> exchanges = spans_of(timeline, "all_to_allv", 1);
     REQUIRE(exchanges.size() == 2);
     CHECK(exchanges[0].bytes == 262144);
     CHECK(exchanges[0].end_us - exchanges[0].start_us == doctest::Approx(200));
-    CHECK(exchanges[0].start_us == doctest::Approx(is_new ? 100.5 : 100));
+    CHECK(exchanges[0].start_us == doctest::Approx(is_new ? 120.5 : 120));
     CHECK(exchanges[0].iteration == 4);
     const std::vector<Span> reductions = spans_of(timeline, "allreduce", 1);
     REQUIRE(reductions.size() == 2);
     CHECK(reductions[0].iteration == 4);  // by its launch; it ran in the time of step 5
     CHECK(reductions[0].bytes == 1000000);
-    CHECK(reductions[1].end_us == doctest::Approx(1000 + 1190 - 320));
+    CHECK(reductions[1].end_us == doctest::Approx(1000 + 1190 - 300));
     CHECK(spans_of(timeline, "dense", 0).size() == 4);
     REQUIRE(read.notes.size() == 1);
     CHECK(says(read.notes[0], "2 GPU kernels were launched outside"));
@@ -267,7 +267,7 @@ TEST_CASE("what is no set of traces is refused, with file and reason") {
   CHECK(says(message_of({{"rank5.json", one_step(5, 0)}}), "a world of 2 ranks, where the others say 6"));
 }
 
-TEST_CASE("a folder without traces, a compressed trace and no folder at all are refused") {
+TEST_CASE("a folder without traces, a file that is no trace and no folder at all are refused") {
   const TemporaryFolder folder("kineto_read");
   const auto refused = [](const fs::path& path) {
     try {
@@ -280,8 +280,7 @@ TEST_CASE("a folder without traces, a compressed trace and no folder at all are 
   CHECK(says(refused(folder.path()), "holds no trace"));
   CHECK(says(refused(folder.path() / "nowhere"), "there is no such folder"));
   write_file(folder.path() / "rank0.json.gz", "x");
-  CHECK(says(refused(folder.path()), "compressed"));
-  CHECK(says(refused(folder.path()), "gunzip"));
+  CHECK(says(refused(folder.path()), "not JSON, or cut off"));  // whatever its name says, it is no file of gzip
 }
 
 }  // namespace

@@ -53,8 +53,8 @@ void write_file(const std::filesystem::path& path, std::string_view text);
 std::filesystem::path code_folder();
 
 // The folder that holds `scenarios/` and `plots/`: $SHARDSIM_DATA when set, else the nearest one at or above
-// code_folder() (or its share/shardsim), else the source tree of the build. Errors: Failure::input when $SHARDSIM_DATA is
-// no folder.
+// code_folder() (or its share/shardsim), else the source tree of the build. Errors: Failure::input when $SHARDSIM_DATA
+// is no folder.
 std::filesystem::path data_folder();
 
 // `git describe` of the build, or the release number outside a checkout.

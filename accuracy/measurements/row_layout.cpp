@@ -101,17 +101,24 @@ void lay_out(MeasuredRow& row, const StatedCounts& stated, const ClusterSpec& sp
   row.counts_hosts = false;
 }
 
-std::string above_links(const MeasuredRow& row, const ClusterSpec& spec) {
+LinkRates link_rates(const MeasuredRow& row, const ClusterSpec& spec) {
   const double seconds = row.time->value / static_cast<double>(row.calls);
   const bool across = row.nodes > 1;
-  if (row.record_kind != "log_row" || (across && !spec.nics)) return "";
-  const double most = across ? nics_of_node(spec) * spec.nics->rate.bytes_per_second : gpu_port_rate(spec);
+  if (row.record_kind != "log_row" || (across && !spec.nics)) return {};
   const double bytes = across ? least_bytes(row, row.nodes, row.gpus_per_node) * row.groups_at_once
                               : least_bytes(row, row.gpus_per_node, 1);
-  if (bytes <= most * seconds * kClockSlack) return "";
+  return {{bytes / seconds},
+          across ? Bandwidth{nics_of_node(spec) * spec.nics->rate.bytes_per_second} : Bandwidth{gpu_port_rate(spec)}};
+}
+
+std::string above_links(const MeasuredRow& row, const ClusterSpec& spec) {
+  const LinkRates rates = link_rates(row, spec);
+  if (rates.times() <= kClockSlack) return "";
+  const bool across = row.nodes > 1;
   return fmt::format("{} to {} moved at {:.0f} GB/s or more, and {} of the cluster carry {:.0f}",
-                     to_text(Bytes{*row.bytes}), across ? "another node" : "another GPU", bytes / seconds * 1e-9,
-                     across ? "the NICs of a node" : "the links of a GPU", most * 1e-9);
+                     to_text(Bytes{*row.bytes}), across ? "another node" : "another GPU",
+                     rates.measured.bytes_per_second * 1e-9, across ? "the NICs of a node" : "the links of a GPU",
+                     rates.carried.bytes_per_second * 1e-9);
 }
 
 std::string other_gpu(const MeasuredRow& row, const ClusterSpec& spec) {

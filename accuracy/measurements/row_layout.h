@@ -24,6 +24,16 @@ StatedCounts counts_of(const MappedSystem& system);
 // that contradict each other (the message names all of them), or that nobody gives.
 void lay_out(MeasuredRow& row, const StatedCounts& stated, const ClusterSpec& spec);
 
+// The least rate at which a row's bytes must have crossed the links of a GPU, or the NICs of a node, and what these
+// carry; both 0 for rows of tables, which state their system themselves. The row is laid out.
+struct LinkRates {
+  Bandwidth measured, carried;
+  double times() const {
+    return carried.bytes_per_second > 0 ? measured.bytes_per_second / carried.bytes_per_second : 0;
+  }
+};
+LinkRates link_rates(const MeasuredRow& row, const ClusterSpec& spec);
+
 // Why a time shorter than any that the cluster's links allow is no time of this cluster: "1439 GB/s measured, and its
 // links carry 450"; "" where the links can carry it, and for rows of tables, which state their system themselves. The
 // row is laid out.

@@ -108,10 +108,22 @@ StatedCounts stated_counts(const Arguments& given, const std::string& system) {
   return stated;
 }
 
+// Times so far below what the links allow are of another unit, and then all of the file are.
+void refuse_other_units(const std::vector<MeasuredRow>& rows, const ClusterSpec& spec, const std::string& given_path) {
+  constexpr double kOfOtherUnit = 4;
+  for (const MeasuredRow& row : rows) {
+    if (!row.is_complete() || link_rates(row, spec).times() < kOfOtherUnit) continue;
+    throw input_error({given_path},
+                      fmt::format("times are too short by more than a factor of four, at {}: {}", row.place.text(),
+                                  above_links(row, spec)),
+                      "Check the units of times and sizes, and the cluster; --force leaves such rows out");
+  }
+}
+
 // Rows that their log speaks against, or that this cluster cannot have, are no measurements of it. Errors
 // (Failure::input): no row is left.
 void lay_out_all(std::vector<MeasuredRow>& rows, const StatedCounts& stated, const ClusterSpec& spec,
-                 const std::string& given_path) {
+                 const std::string& given_path, bool forced) {
   std::string first;
   const auto is_unfit = [&](const MeasuredRow& row) {
     const std::string why = row.caveat.empty() ? above_links(row, spec) : row.caveat;
@@ -120,6 +132,7 @@ void lay_out_all(std::vector<MeasuredRow>& rows, const StatedCounts& stated, con
   };
   for (MeasuredRow& row : rows)
     if (row.is_complete()) lay_out(row, stated, spec);
+  if (!forced) refuse_other_units(rows, spec, given_path);
   if (const std::string other = other_gpu(rows.front(), spec); !other.empty()) print_note(other);
   const std::size_t before = rows.size();
   std::erase_if(rows, [&](const MeasuredRow& row) { return row.is_complete() && is_unfit(row); });
@@ -141,7 +154,7 @@ Fitted fitted_collectives(const Arguments& given) {
   std::vector<MeasuredRow> rows = rows_of_system(measurements.rows, given.text("system"), path);
   if (rows.empty()) throw input_error({path}, "the file holds no measured row", "Give a file with at least two");
   const ClusterSpec prior = prior_of(given, rows.front().system);
-  lay_out_all(rows, stated_counts(given, rows.front().system), prior, path);
+  lay_out_all(rows, stated_counts(given, rows.front().system), prior, path, given.has("force"));
   const Calibration made = calibrate(prior, rows, options);
   refuse_absurd(made, given);
   refuse_worse(made, given);

@@ -50,7 +50,8 @@ void KeyEditor::edit(const std::string& path, const Tree& value, const TreeOrigi
   const auto [head, rest] = split_head(path);
   refuse_wrong_head(path, head, value);
   if (path.size() == head.size()) return assign(head, value, from);
-  if (keys_.find(head) == nullptr && head != "collectives") {  // the one map that may be absent
+  const bool may_be_absent = head == "collectives" || head == "compute_model";
+  if (keys_.find(head) == nullptr && !may_be_absent) {
     throw input_error(value.place, fmt::format("path {}: the case has no '{}' to change", excerpt(path), head),
                       fmt::format("Write the key in the case, or set '{}' as a whole", head));
   }

@@ -47,7 +47,7 @@ refuse 2 'half.h5' plan bad.yaml --case test/0
 planned '{name: autoshard, policy: deep/none.h5}'
 refuse 2 'none.h5' plan bad.yaml --case test/0
 planned '{name: autoshard, policy: {file: deep/policy.h5, provider: cuda}}'
-refuse 2 'provider is .*closed_form.*, not cuda' plan bad.yaml --case test/0
+refuse 2 'its provider is .*, not cuda' plan bad.yaml --case test/0
 planned '{name: autoshard}'
 refuse 2 'policy' plan bad.yaml --case test/0
 sed 's|batch_per_gpu: [0-9]*|batch_per_gpu: 64|' planned.yaml >bad.yaml

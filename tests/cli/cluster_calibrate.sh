@@ -52,7 +52,7 @@ with open("in_ms.csv", "w", newline="") as file:
     table.writeheader()
     table.writerows(rows)
 P
-refuse 2 'in_ms.csv: the fit misses the measured times by more than a factor of four: .*Check the units' \
+refuse 2 'in_ms.csv: times are too short by more than a factor of four, at in_ms.csv:[0-9]+: .*Check the units' \
   cluster calibrate --cluster dgx1_v100 --measurements in_ms.csv -o in_ms.yaml
 check "and no file is written" [ ! -e in_ms.yaml ]
 

@@ -97,7 +97,7 @@ seed: 6
 cluster:
   name: c
   nodes: 4
-  gpu: {model: toy, count: 8, compute_capability: '7.0', hbm: 80 GiB, hbm_bandwidth: 2000 GB/s, flops: {fp32: 60 TFLOP/s, bf16: 100 TFLOP/s}, kernel_overhead: 0 s}
+  gpu: {model: toy, count: 8, compute_capability: '7.0', hbm: 80 GiB, hbm_bandwidth: 2000 GB/s, flops: {fp32: 60 TFLOP/s, bf16: 100 TFLOP/s}, kernel_overhead: 0 s, sort_per_lookup: 1.5 ns}
   nics: {shared_by: 2, rate: 100 Gbit/s}
   fits: open_data
   nvlink: {kind: switch, links_per_gpu: 12}
@@ -110,6 +110,7 @@ workload:
     - {name: t10, rows: 40000000, dim: 32, kind: sequence, average_length: 50, access: {family: zipf, s: 1.2}}
   optimizer: {name: adam}
   pipeline: sparse_dist
+compute_model: {name: roofline}
 planner: {name: flexshard_3tier}
 iterations: 20
 YAML

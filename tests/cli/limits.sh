@@ -66,10 +66,15 @@ refuse 2 "^error: good.yaml:1:1: case \"main\": it would run for over" run good.
 refuse 2 "^error: good.yaml:1:1: case \"main\": it would run for over" why good.yaml --set cluster.nics.latency='1000000 s'
 refuse 2 "^error: good.yaml:1:1: case \"main\": it would run for over" drift good.yaml --set drift.days=1 --set drift.batch='1 %/day' \
   --set cluster.nics.latency='1000000 s' -o drifted
-refuse 2 '^error: argument --set compute_model.name: the compute model gpu_kernels has no' run good.yaml --set compute_model.name=gpu_kernels
+# A GPU that nobody has measured is taken to be like the nearest one, and that is said.
+run run good.yaml --set compute_model.name=gpu_kernels -q -o nearest
+check "a GPU that is not known runs like the nearest one: $code" [ "$code" -eq 0 ]
+check "... which is said" grep -q 'No kernels of the GPU toy are known' streams/out
 changed 's/^iterations.*/compute_model: {name: gpu_kernels}/'
-refuse 2 '^error: bad.yaml:3:23: the compute model gpu_kernels has no' run bad.yaml
-refuse 2 '^error: bad.yaml:3:23: the compute model gpu_kernels has no' check bad.yaml
+run check bad.yaml
+check "check says it, too: $(cat streams/err)" grep -q '^note: .*No kernels of the GPU toy are known' streams/err
+changed 's/^iterations.*/compute_model: {name: gpu_kernels, gpu: nothing}/'
+refuse 2 '^error: bad.yaml:3:' run bad.yaml
 changed 's/average_length: 20/average_length: 1e-300/'
 refuse 2 'bad.yaml:10:.*1e-300 ids per sample.*1e-09' run bad.yaml
 sed '2,$s/,100$/,5e-324/' worlds.csv >absurd.csv

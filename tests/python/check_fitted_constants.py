@@ -38,14 +38,19 @@ def fitted_below(tree, path=()):
             yield from fitted_below(value, (*path, str(number)))
 
 
+def scaled(number):
+    """Another number that a file may hold: smaller, but for the 1 of factors that cannot be below it."""
+    return number / FACTOR if number == 1 else number * FACTOR
+
+
 def changed(value):
     """The value with its number changed; None where it has none."""
     if isinstance(value, bool):
         return None
     if isinstance(value, (int, float)):
-        return value * FACTOR
+        return scaled(value)
     number = re.match(r"[0-9.eE+-]+", value)
-    return f"{float(number[0]) * FACTOR:.12g}{value[number.end():]}" if number else None
+    return f"{scaled(float(number[0])):.12g}{value[number.end():]}" if number else None
 
 
 def number_of(value):

@@ -55,7 +55,8 @@ constexpr std::int64_t kMostJsonDevices = 1 << 18;  // more is no run of nccl-te
 int small_number(const Tree& map, std::string_view key) {
   const std::int64_t value = number(map, key, parse_count);
   if (value < kMostJsonDevices) return static_cast<int>(value);
-  throw input_error(map.place, fmt::format("'{}' is {}", key, value), fmt::format("At most {} are read", kMostJsonDevices));
+  throw input_error(map.place, fmt::format("'{}' is {}", key, value),
+                    fmt::format("At most {} are read", kMostJsonDevices));
 }
 
 std::string text_of(const Tree& map, std::string_view key) {

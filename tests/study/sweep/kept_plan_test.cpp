@@ -1,4 +1,3 @@
-#include "base/tree/yaml.h"
 #include "study/sweep/kept_plan.h"
 
 #include <doctest/doctest.h>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "base/tree/yaml.h"
 #include "plan/check.h"
 #include "plan/memory_model.h"
 #include "study/planning/prepared_case.h"

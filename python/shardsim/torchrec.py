@@ -13,6 +13,7 @@ TorchRec's classes have (release 1.0 to the commit of August 2026), so that what
 from __future__ import annotations
 
 import json
+import re
 import sys
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -147,7 +148,8 @@ def workload(
         _table_map(name, table, known.get(name, known.get(table.name)), extra.get(name, extra.get(table.name, {})))
         for name, table in zip(names, found)
     ]
-    return {"schema": "shardsim.workload/1", "name": type(model).__name__, "batch_per_gpu": batch_per_gpu,
+    name = re.sub(r"[^a-z0-9_]", "_", type(model).__name__.lower())[:64]
+    return {"schema": "shardsim.workload/1", "name": name, "batch_per_gpu": batch_per_gpu,
             "tables": made, **(more or {})}
 
 

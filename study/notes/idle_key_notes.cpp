@@ -89,12 +89,22 @@ std::string host_factor_note(const Case& item) {
       has_no_effect({"host.time_factor"}, item.cluster.name));
 }
 
+// Kernels of optimizers are known one by one in PyTorch alone.
+std::string dense_optimizer_note(const Case& item) {
+  const std::string& stated = item.workload.dense.optimizer;
+  if (stated.empty() || (item.software && item.software->pytorch)) return "";
+  return fmt::format(
+      "{}: only software with dense_kernels: pytorch runs the optimizer of the dense part by itself (pytorch_eager, "
+      "pytorch_graph).",
+      has_no_effect({"dense.optimizer"}, item.workload.name));
+}
+
 }  // namespace
 
 Notes idle_keys_note(const Known& known) {
   const Case& item = known.item;
-  return {roofline_keys_note(item), kernel_start_note(item), software_kernels_note(item), host_memory_rate_note(item),
-          host_factor_note(item)};
+  return {roofline_keys_note(item),    kernel_start_note(item), software_kernels_note(item),
+          host_memory_rate_note(item), host_factor_note(item),  dense_optimizer_note(item)};
 }
 
 }  // namespace shardsim

@@ -97,12 +97,16 @@ void make_logarithmic(Json& spec, const std::string& source, const std::string& 
   (*scale)["nice"] = false;
 }
 
-// From the executable outwards: programs lie in the build folder or one below it, installed ones in bin beside share.
+// From this code outwards: programs lie in the build folder or one below it, the Python module two below, installed
+// ones in bin beside share.
 std::vector<fs::path> share_folders() {
-  const fs::path here = code_folder();
+  constexpr int kDeepest = 2;
   std::vector<fs::path> folders;
-  if (!here.empty())
-    folders = {here / "share", here.parent_path() / "share", here.parent_path() / "share" / "shardsim"};
+  fs::path folder = code_folder();
+  for (int level = 0; level <= kDeepest && folder.has_relative_path(); ++level, folder = folder.parent_path()) {
+    folders.push_back(folder / "share");
+    folders.push_back(folder / "share" / "shardsim");
+  }
   folders.push_back(data_folder());
   folders.push_back(data_folder() / "share");
   return folders;

@@ -39,8 +39,8 @@ def fitted_below(tree, path=()):
 
 
 def scaled(number):
-    """Another number that a file may hold: smaller, but for the 1 of factors that cannot be below it."""
-    return number / FACTOR if number == 1 else number * FACTOR
+    """Another number that a file may hold: smaller, but where it is a factor that would fall below 1."""
+    return number / FACTOR if 1 <= number < 1 / FACTOR else number * FACTOR
 
 
 def changed(value):

@@ -21,7 +21,7 @@ import time
 import numpy
 import shardsim
 
-PROGRAM, SCENARIOS = sys.argv[1], sys.argv[2]
+PROGRAM, SCENARIOS = (os.path.abspath(each) for each in sys.argv[1:3])
 
 
 def shipped(name):
@@ -57,9 +57,9 @@ TOY = {
         "schema": "shardsim.workload/1",
         "name": "small",
         "batch_per_gpu": numpy.int64(64),
-        "optimizer": "rowwise_adagrad",
+        "optimizer": {"name": "rowwise_adagrad"},
         "tables": [
-            {"name": f"t{n}", "rows": 1000 * (n + 1), "dim": 64, "pooling_factor": numpy.float64(3)} for n in range(4)
+            {"name": f"t{n}", "rows": 1000 * (n + 1), "dim": 64, "kind": "pooled", "pooling_factor": numpy.float64(3)} for n in range(4)
         ],
     },
     "cases": [{"name": "rows", "planner": {"name": "row_wise"}}, {"name": "tables", "planner": {"name": "torchrec"}}],

@@ -24,7 +24,7 @@ class Model(rec.Module):
 
 MODEL = Model()
 CONSTRAINTS = {
-    "country": rec.ParameterConstraints(sharding_types=["data_parallel", "table_wise"]),
+    "country": rec.ParameterConstraints(compute_kernels=["fused", "dense"]),
     "sparse.items.id": rec.ParameterConstraints(pooling_factors=[10.0, 2.5], num_poolings=[1.0, 1.0]),
     "clicks": rec.ParameterConstraints(pooling_factors=[30.0]),
 }
@@ -71,6 +71,14 @@ def test_every_table_comes_back():
                 assert ranks == table.ranks, (path, name)
         back = shardsim.torchrec.from_sharding_plan(sharding, MODEL)
         assert shardsim.simulate(scenario(), plan=back) == shardsim.simulate(scenario(), plan=plan), planner
+
+
+def test_constraints_are_kept():
+    wanted = {"country": rec.ParameterConstraints(sharding_types=["column_wise"])}
+    made = shardsim.torchrec.scenario(MODEL, cluster={"base": "dgx_a100_80gb", "nodes": 1}, batch_per_gpu=512,
+                                      constraints=wanted)
+    sharding = shardsim.torchrec.to_sharding_plan(shardsim.plan(made), MODEL, classes=rec)
+    assert sharding.plan["sparse.users"]["country"].sharding_type == "column_wise"
 
 
 def options_of(plan):

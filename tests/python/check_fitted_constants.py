@@ -59,8 +59,11 @@ def number_of(value):
     return float(number[0]) if number else str(value)
 
 
-def is_listed(path, value, listed):
-    """A list names a constant by its owner and the end of its path in the file, in a unit that may be another one."""
+def is_listed(file, path, value, listed):
+    """A list names a constant by its owner and the end of its path in the file, in a unit that may be another one; those of
+    a family of kernels, all of a file, it names together."""
+    if any(key.startswith(f"kernels {pathlib.Path(file).stem}: ") for key, _ in listed):
+        return True
     return any(path.split(".")[-1] == re.split("[.: ]", key)[-1] and same_number(value, text) for key, text in listed)
 
 
@@ -89,7 +92,7 @@ def write_changed(data, files, keep):
     for folder, name, tree in files:
         here = copy.deepcopy(tree)
         for path, constant in fitted_below(here):
-            value = None if keep(path, constant["value"]) else changed(constant["value"])
+            value = None if keep(name, path, constant["value"]) else changed(constant["value"])
             if value is not None:
                 constant["value"] = value
                 changes += 1
@@ -131,9 +134,9 @@ def faults_of(files, cases):
         data = data_folder(folder)
         usual = run(folder, data, cases)
         listed = [(each["path"], each["value"]) for each in usual["fitted_constants"]]
-        write_changed(data, files, lambda path, value: is_listed(path, value, listed))
+        write_changed(data, files, lambda file, path, value: is_listed(file, path, value, listed))
         here = times(run(folder, data, cases))
-        write_changed(data, files, lambda path, value: False)
+        write_changed(data, files, lambda file, path, value: False)
         there = times(run(folder, data, cases[:1]))
     faults = [f"{name}: {ms} ms, {here[name]} ms with other constants that its report does not list"
               for name, ms in times(usual).items() if here[name] != ms]

@@ -211,9 +211,10 @@ void add_nvlinks(const SmiTable& table, const Cells& cells, const GpuModel& mode
       if (links > 0) node.pairs.push_back({a, b, links});
     }
   }
+  if (!all_alike || node.pairs.empty()) return;
   // Of a model that is like another one, nobody knows the number of links: more than two GPUs alike are on a switch.
   const bool has_all = model.nvlinks == kUnknownLinks ? table.gpus > 2 : cells[0][1].nvlinks == model.nvlinks;
-  if (!all_alike || node.pairs.empty() || !has_all) return;
+  if (!has_all) return;
   node.switch_links.assign(table.gpus, cells[0][1].nvlinks);
   node.pairs.clear();
 }

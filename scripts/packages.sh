@@ -7,7 +7,7 @@ build=(ca-certificates cmake g++ git libboost-dev libeigen3-dev libexpat1-dev li
   libsimgrid-dev libyaml-cpp-dev ninja-build nlohmann-json3-dev pkg-config zlib1g-dev)
 test=(clang clang-format clang-tidy doctest-dev iproute2 jq libbenchmark-dev libclang-rt-14-dev lld dpkg-dev file pybind11-dev python3-dev python3-mypy python3-h5netcdf python3-h5py
   python3-jsonschema
-  python3-pandas python3-xarray chromium libopenmpi-dev openmpi-bin munge slurm-client slurmctld slurmd time)
+  python3-pandas python3-xarray python3-yaml chromium libopenmpi-dev openmpi-bin munge slurm-client slurmctld slurmd time)
 
 case "${1:-}" in
   build) wanted=("${build[@]}") ;;

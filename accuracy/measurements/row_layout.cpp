@@ -122,6 +122,10 @@ std::string above_links(const MeasuredRow& row, const ClusterSpec& spec) {
 }
 
 std::string other_gpu(const MeasuredRow& row, const ClusterSpec& spec) {
+  if (is_processor(row.gpu) || is_processor(spec.gpu.model)) {
+    if (row.gpu.empty() || is_processor(row.gpu) == is_processor(spec.gpu.model)) return "";
+    return fmt::format("the log is of ranks on {}, the ranks of the cluster are {}", row.gpu, spec.gpu.model);
+  }
   const std::string logged = gpu_product(row.gpu), stated = gpu_product(spec.gpu.model);
   if (logged.empty() || stated.empty() || logged == stated || is_foreign_gpu(row.gpu)) return "";
   return fmt::format("the log is of {}, the cluster has {}", row.gpu, spec.gpu.model);

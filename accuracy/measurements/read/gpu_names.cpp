@@ -40,9 +40,18 @@ bool has_digit(const std::string& word) {
 bool is_foreign_gpu(std::string_view name) {
   static constexpr std::array<std::string_view, 12> kOthers = {
       "AMD", "RADEON", "INSTINCT", "HYGON", "DCU", "INTEL", "GAUDI", "MOORE", "MTHREADS", "ASCEND", "BIREN", "METAX"};
+  if (is_processor(name)) return false;
   return std::ranges::any_of(name_words(name), [](const std::string& word) {
     return std::ranges::find(kOthers, word) != kOthers.end() || word.starts_with("GFX") ||
            (word.starts_with("MI") && word.size() > 3 && has_digit(word));
+  });
+}
+
+bool is_processor(std::string_view name) {
+  static constexpr std::array<std::string_view, 9> kWords = {"CPU",  "EPYC", "OPTERON",   "RYZEN",   "THREADRIPPER",
+                                                             "XEON", "CORE", "PROCESSOR", "NEOVERSE"};
+  return std::ranges::any_of(name_words(name), [](const std::string& word) {
+    return std::ranges::any_of(kWords, [&](std::string_view known) { return word.starts_with(known); });
   });
 }
 

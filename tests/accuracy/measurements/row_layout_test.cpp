@@ -96,6 +96,10 @@ TEST_CASE("a log of another GPU than the cluster's is told, however the driver w
   CHECK(told("NVIDIA Graphics Device", "dgx_h100") == "");
   CHECK(has(told("NVIDIA H20-3e", "dgx_h200"), "the log is of NVIDIA H20-3e"));
   CHECK(has(told("NVIDIA GeForce RTX 5090", "pcie_rtx6000d"), "RTX-6000D"));
+  CHECK(told("AMD EPYC 7V13 64-Core Processor", "emulated_2x4") == "");
+  CHECK(told("Intel(R) Xeon(R) Platinum 8480C", "emulated_2x4") == "");
+  CHECK(has(told("AMD EPYC", "dgx_h100"), "the log is of ranks on AMD EPYC"));
+  CHECK(has(told("NVIDIA H100 80GB HBM3", "emulated_2x4"), "cpu_rank"));
 }
 
 }  // namespace shardsim::row_layout_test

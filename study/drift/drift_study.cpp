@@ -23,9 +23,8 @@ namespace shardsim {
 namespace {
 
 constexpr double kSecondsPerDay = 86400;
-constexpr const char* kKeptPlan = "kept plan";
-constexpr double kNoise = 1e-6;   // of an iteration: rounding, not a reason to prefer one plan
-constexpr int kDenseMoves = 256;  // ranks up to which every pair is counted
+constexpr double kLeastGain = 1e-4;  // of an iteration: less is no reason to move a row
+constexpr int kDenseMoves = 256;     // ranks up to which every pair is counted
 
 [[noreturn]] void refuse_day(const Place& place, const std::string& key, int day, const std::string& wrong) {
   throw input_error(place, fmt::format("drift.{}: on day {} {}", key, day, wrong),
@@ -112,8 +111,9 @@ DriftIteration drift_iteration(const Case& item, const std::shared_ptr<const Clu
   const Program program = rotated ? prepared.observed_program() : prepared.program();
   const SteadyIteration iteration = prepared.steady(program);
   const double ms = iteration.time.ms();
-  DrawnSpread spread{0, prepared.placement_log_times(rotated ? std::nullopt : std::optional(ms))};
   const std::vector<PathTime> path = path_times(program, iteration.path);
+  const double moved = share_moved_by_rows(program, path, ms);
+  DrawnSpread spread{0, prepared.placement_log_times(rotated ? std::nullopt : std::optional(ms), moved)};
   return {ms, judge.wordless_interval(item, {ms, iteration.timeline, path, std::move(spread)}),
           memory_need(prepared, program, iteration.timeline)};
 }
@@ -194,7 +194,7 @@ class DayRun {
     result_.frozen_fits = has_room(kept);
     if (result_.frozen_fits) offer("kept cuts", kept_, drift_iteration(item_, shared_cluster_, kept_, false, judge_));
     try_planners();
-    if (result_.frozen_fits && kept.ms < best_.ms * (1 - kNoise)) offer(kKeptPlan, kept_, kept);
+    if (result_.frozen_fits && kept.ms * (1 - kLeastGain) <= best_.ms) choose(kKeptPlan, kept_, kept);
     if (!result_.best_fits) return result_;
     compare(kept);
     result_.best_bytes = best_.memory.judged();
@@ -217,7 +217,10 @@ class DayRun {
   // The fastest of those that fit is the best, in whatever order they come.
   void offer(const std::string& name, Plan plan, DriftIteration iteration) {
     if (!has_room(iteration)) return;
-    if (result_.best_fits && iteration.ms >= best_.ms) return;
+    if (!result_.best_fits || iteration.ms < best_.ms) choose(name, std::move(plan), std::move(iteration));
+  }
+
+  void choose(const std::string& name, Plan plan, DriftIteration iteration) {
     result_.best_fits = true;
     result_.best = name;
     best_plan_ = std::move(plan);

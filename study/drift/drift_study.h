@@ -10,6 +10,8 @@
 
 namespace shardsim {
 
+inline constexpr const char* kKeptPlan = "kept plan";
+
 // One day of a drifting world.
 struct DriftDay {
   int day = 0;
@@ -20,18 +22,19 @@ struct DriftDay {
   bool best_fits = false;  // whether any plan of that day fits in memory; what follows says nothing where none does
   double best_ms = 0;      // of the best of those that fit; the kept cuts with the day's own popularity may be one
   double best_low_ms = 0, best_high_ms = 0;
-  // Where both fit, else 0:
+  // Where both fit, else 0, and say nothing where the best plan is the frozen one:
   double unlike = 0;             // share of the two iterations that waits for other kinds of work (Difference::unlike)
   double chance = 0;             // that the best plan is faster than the frozen one
   double regret_pct = 0;         // expected, of choosing the best plan, in % of an iteration of the frozen one
   double frozen_regret_pct = 0;  // the same of keeping the frozen one, in % of the best one's
   std::int64_t best_bytes = 0;
-  std::string best;        // the planner, "kept cuts", or "kept plan", the frozen one just as it is
+  std::string best;        // the planner, "kept cuts", or kKeptPlan, the frozen one where no other one gains
   double moved_bytes = 0;  // that change their holder, over all ranks
   double moving_s = 0;     // of an all-to-all of them
   double saved_s = 0;      // by the best plans of this day and all before it on which both fit
 
   bool is_choice() const { return frozen_fits && best_fits; }
+  bool has_better() const { return is_choice() && best != kKeptPlan; }
 };
 
 void fields(auto& visit, MaybeConst<DriftDay> auto& day) {

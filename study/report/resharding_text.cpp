@@ -66,10 +66,11 @@ std::string cost_text(const DriftDay& day, const DriftOptions& options) {
 // Returns the time that is lost by not doing it, and whether that is more than the model's errors.
 std::string keeping_text(const DriftResult& result, const DriftDay& last) {
   if (!(last.saved_s > 0)) return "";
-  return fmt::format(
-      " Keeping the plan until day {} would lose {} % of the time in all; that the best plan of that day is really "
-      "faster has a chance of {} %.",
-      last.day, regret_cell(100 * last.saved_s / result.kept_s), chance_cell(last.chance));
+  std::string text = fmt::format(" Keeping the plan until day {} would lose {} % of the time in all", last.day,
+                                 regret_cell(100 * last.saved_s / result.kept_s));
+  if (!last.has_better()) return text + ".";
+  return text + fmt::format("; that the best plan of that day is really faster has a chance of {} %.",
+                            chance_cell(last.chance));
 }
 
 // Returns why a chance falls from one day to the next although the best plan gains: the slowest path of one of the two
@@ -79,7 +80,7 @@ std::string chance_text(const DriftResult& result) {
   for (std::size_t i = 1; i < result.days.size(); ++i) {
     const DriftDay &before = result.days[i - 1], &day = result.days[i];
     const bool gains = day.frozen_ms * before.best_ms >= before.frozen_ms * day.best_ms;
-    if (!before.is_choice() || !day.is_choice() || !gains || day.chance > before.chance - kTellingFall) continue;
+    if (!before.has_better() || !day.has_better() || !gains || day.chance > before.chance - kTellingFall) continue;
     if (day.unlike <= before.unlike) continue;
     return fmt::format(
         " On day {} the chance falls from {} to {} %, although the gap grows: the slowest path through the kept plan "

@@ -174,7 +174,8 @@ std::string points_legend(const SweepResult& result, bool page) {
         " scaling: samples per second and GPU, in % of those of the smallest world of the same machine with the same "
         "other values.";
   }
-  return text + " busiest: the link or unit that is busy most of the time" +
+  return text +
+         " busiest: the link or unit that is busy most of the time (what an iteration waits for, 'shardsim why' says)" +
          (page ? ", and the % of the time that it is." : ".");
 }
 

@@ -39,6 +39,7 @@ Sheet choices_sheet(const SweepResult& result, std::size_t shown) {
   sheet.columns.push_back({"chance %"});
   sheet.columns.push_back({"faster than", false});
   sheet.columns.push_back({"regret %"});
+  sheet.columns.push_back({"to", false});
   for (const PointChoice& choice : std::span(result.plans.choices).first(shown)) {
     Sheet::Row row;
     if (!others.empty()) row.cells.push_back(point_text(result, choice.best, others));
@@ -46,6 +47,7 @@ Sheet choices_sheet(const SweepResult& result, std::size_t shown) {
     row.cells.push_back(chance_cell(choice.chance));
     row.cells.push_back(point_text(result, choice.runner_up, plans));
     row.cells.push_back(regret_cell(choice.regret_pct));
+    row.cells.push_back(point_text(result, choice.loses_to, plans));
     sheet.rows.push_back(std::move(row));
   }
   return sheet;
@@ -214,8 +216,8 @@ Section sweep_how_sure(const SweepResult& result, const std::vector<std::size_t>
   const std::size_t shown = std::min(all, most_shown(medium));
   std::string legend =
       "chance: the probability that the chosen plan is really faster than the second fastest, leaving out errors that "
-      "affect both. regret: expected; how much time the choice loses on average against the plan to which it loses "
-      "most, counting only outcomes in which that plan is faster.";
+      "affect both. regret: expected; how much time the choice loses on average to the plan to which it loses most, "
+      "counting only outcomes in which that plan is faster.";
   if (shown < all) legend += fmt::format(" The first {} of {}; sweep.csv and sweep.h5 have the others.", shown, all);
   Section section = table_section("How sure", legend, choices_sheet(result, shown));
   for (NoteList notes : {evidence_notes(result, points), alike_notes(result, points)})

@@ -73,12 +73,17 @@ std::optional<PointChoice> choice_among(const std::vector<PointResult>& results,
   std::ranges::copy_if(points, std::back_inserter(order), [&](std::size_t p) { return can_be_chosen(results[p]); });
   if (order.size() < 2) return std::nullopt;
   std::ranges::stable_sort(order, std::greater{}, [&](std::size_t p) { return results[p].samples_per_s; });
-  PointChoice choice{order[0], order[1]};
+  PointChoice choice;
+  choice.best = order[0];
+  choice.runner_up = choice.loses_to = order[1];
   const PointResult& best = results[choice.best];
   choice.chance = difference_between(best, results[choice.runner_up]).first_is_faster();
-  for (std::size_t i = 1; i < order.size(); ++i)
-    choice.regret_pct =
-        std::max(choice.regret_pct, 100 * difference_between(best, results[order[i]]).expected_regret());
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    const double regret_pct = 100 * difference_between(best, results[order[i]]).expected_regret();
+    if (regret_pct <= choice.regret_pct) continue;
+    choice.regret_pct = regret_pct;
+    choice.loses_to = order[i];
+  }
   return choice;
 }
 

@@ -22,7 +22,8 @@ Difference difference_in(ComparedBy figure, const PointResult& first, const Poin
 struct PointChoice {
   std::size_t best = 0, runner_up = 0;  // points
   double chance = 0;                    // that the best is faster than the runner-up
-  double regret_pct = 0;  // expected, of choosing the best against the one that it costs most against, in % of that
+  std::size_t loses_to = 0;             // the point against which choosing the best costs most
+  double regret_pct = 0;                // expected, of choosing the best against that one, in % of its time
 };
 
 // Chooses among those of these points that have a result; nothing where fewer than two have one. Among equal ones the

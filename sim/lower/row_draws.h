@@ -18,7 +18,7 @@ inline constexpr int kRowDraws = 32;
 inline constexpr double kLeastRowSpread = 0.0073;
 
 // Ranks of the largest world in which more than the typical draw is simulated.
-inline constexpr int kMostTried = 4096;
+inline constexpr int kMostTried = 512;
 
 // Where the hot rows of cut tables come to lie is decided by a hash of their ids, and nobody knows before training
 // which owners get them. So `kRowDraws` placements are drawn, the same ones whatever tables are called and whatever the
@@ -47,9 +47,10 @@ class RowDraws {
   // [draw] ln of the time of an iteration, over that of the typical draw. `time`, in any unit, is asked for three
   // draws, the typical one and those that a tenth of the draws are below and above; the others follow from their loads,
   // beyond these three at most in proportion.
-  // In worlds of more than kMostTried ranks none is tried: times are taken to follow the loads, of which they are made
-  // in part only, so that they differ by no more than told. Empty where the loads differ by less than kLeastRowSpread.
-  std::vector<double> log_times(const std::function<double(int draw)>& time) const;
+  // In worlds of more than kMostTried ranks none is tried: `moved`, the share of the typical time in operations whose
+  // work follows where rows lie, is taken to grow in proportion to the load, which is the most that it can.
+  // Empty where the loads differ by less than kLeastRowSpread.
+  std::vector<double> log_times(const std::function<double(int draw)>& time, double moved = 1) const;
 
  private:
   int nearest(double load) const;

@@ -27,6 +27,28 @@ std::vector<double> path_seconds(const Program& program, const CriticalPath& pat
   return seconds;
 }
 
+// Sums of replicated rows and even collectives are the same wherever rows lie, and so is the dense part.
+bool is_moved_by_rows(const Op& op) {
+  switch (op.role) {
+    case OpRole::exchange_lengths:
+    case OpRole::exchange_ids:
+    case OpRole::exchange_weights:
+    case OpRole::recat:
+    case OpRole::index_rows:
+    case OpRole::lookup:
+    case OpRole::order_lookups:
+    case OpRole::exchange_output:
+    case OpRole::exchange_gradient:
+    case OpRole::order_received_gradient:
+    case OpRole::sum_gradient:
+    case OpRole::update:
+    case OpRole::apply:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 std::vector<PathTime> path_times(const Program& program, const CriticalPath& path) {
@@ -43,6 +65,15 @@ std::vector<PathTime> path_times(const Program& program, const CriticalPath& pat
     }
   }
   return times;
+}
+
+double share_moved_by_rows(const Program& program, const std::vector<PathTime>& path, double iteration_ms) {
+  double ms = 0;
+  for (const PathTime& time : path) {
+    const auto moved = [&](const Op& op) { return op.name == time.operation && is_moved_by_rows(op); };
+    if (std::ranges::any_of(program.ops, moved)) ms += time.ms;
+  }
+  return std::min(1.0, ms / iteration_ms);
 }
 
 }  // namespace shardsim

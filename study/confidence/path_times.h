@@ -21,4 +21,8 @@ struct PathTime {
 // the host were faster, so that time is its. The parts of the path that are no operation are left out.
 std::vector<PathTime> path_times(const Program& program, const CriticalPath& path);
 
+// The share, 0 to 1, of an iteration of `iteration_ms` that `path` spends in operations whose work follows where the
+// hot rows of cut tables lie: exchanges of ids and vectors, lookups and updates.
+double share_moved_by_rows(const Program& program, const std::vector<PathTime>& path, double iteration_ms);
+
 }  // namespace shardsim

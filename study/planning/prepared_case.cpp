@@ -264,14 +264,15 @@ LoweringOptions PreparedCase::placed_options(bool observed_payload) const {
   return row_draws().placed(std::move(options));
 }
 
-std::vector<double> PreparedCase::placement_log_times(std::optional<double> typical_ms) const {
+std::vector<double> PreparedCase::placement_log_times(std::optional<double> typical_ms, double moved) const {
   const auto network = repeatable_network();
-  return row_draws().log_times([&](int draw) {
+  const auto time_of = [&](int draw) {
     if (typical_ms && draw == row_draws().typical()) return *typical_ms;
     LoweringOptions options = placed_options(false);
     options.row_draw = draw;
     return time(lowered(options), *network).ms();
-  });
+  };
+  return row_draws().log_times(time_of, moved);
 }
 
 Program PreparedCase::lowered(const LoweringOptions& options) const {

@@ -88,8 +88,9 @@ class PreparedCase : public ResolvedCase {
   LoweringOptions placed_options(bool observed_payload) const;
 
   // Returns the time of an iteration in each draw of where the plan's rows may lie, as RowDraws::log_times() has it; of
-  // expected batches, also where the case's are drawn. `typical_ms`: of the typical draw, where that is known.
-  std::vector<double> placement_log_times(std::optional<double> typical_ms) const;
+  // expected batches, also where the case's are drawn. `typical_ms`: of the typical draw, where that is known. `moved`:
+  // the share of it that follows where rows lie (share_moved_by_rows()).
+  std::vector<double> placement_log_times(std::optional<double> typical_ms, double moved) const;
 
  private:
   PreparedCase(const PreparedCase& like, Plan planned);

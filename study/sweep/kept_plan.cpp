@@ -170,10 +170,12 @@ class KeptPlan::Store {
     const std::vector<PathTime> path = path_times(of_case.program, iteration.path);
     const auto network = resolved.repeatable_network();
     DrawnSpread spread;
-    spread.placements = draws.log_times([&](int draw) {
+    const double moved = share_moved_by_rows(of_case.program, path, ms);
+    const auto time_of = [&](int draw) {
       return draw == draws.typical() ? ms
                                      : steady(lowered(item, *ready.cluster, draw), resolved, ready, *network).time.ms();
-    });
+    };
+    spread.placements = draws.log_times(time_of, moved);
     return {ms, judge_->wordless_interval(item, {ms, iteration.timeline, path, std::move(spread)}), iteration.busiest,
             peak};
   }
@@ -197,10 +199,11 @@ class KeptPlan::Store {
     const DrawnSimulation simulation = simulate_drawn(prepared, false);
     const auto& mean = simulation.figures.iteration_ms;
     const std::vector<PathTime> path = path_times(prepared.program(), simulation.nearest.path);
+    const double moved = share_moved_by_rows(prepared.program(), path, mean.mean);
     const JudgedIteration judged{mean.mean,
                                  simulation.nearest.timeline,
                                  path,
-                                 {mean.standard_error / mean.mean, prepared.placement_log_times({})}};
+                                 {mean.standard_error / mean.mean, prepared.placement_log_times({}, moved)}};
     return {mean.mean, judge_->wordless_interval(item, judged), simulation.nearest.busiest,
             simulation.memory.highest().bytes()};
   }

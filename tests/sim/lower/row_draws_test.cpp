@@ -192,6 +192,20 @@ TEST_CASE("what is told is the median of fixed placements where the fullest rank
   CHECK(ms({}) * std::exp(quantile(times, 0.9)) == doctest::Approx(quantile(fixed, 0.9)).epsilon(0.03));
 }
 
+TEST_CASE("in a world that is too large to try, the share of the time that rows move grows with the load") {
+  const Workload workload = three_tables();
+  const Cluster cluster(cluster_spec("dgx_a100_80gb.yaml", kMostTried / 8 + 1));
+  const RowDraws draws(row_wise(workload, cluster.world_size()), workload, cluster, {});
+  const auto never = [](int) -> double { throw std::logic_error("asked"); };
+  REQUIRE(draws.spread() > kLeastRowSpread);
+  const std::vector<double> all = draws.log_times(never, 1), quarter = draws.log_times(never, 0.25);
+  REQUIRE(all.size() == kRowDraws);
+  for (std::size_t draw = 0; draw < all.size(); ++draw) {
+    CHECK(std::exp(quarter[draw]) - 1 == doctest::Approx(0.25 * (std::exp(all[draw]) - 1)));
+  }
+  for (const double none : draws.log_times(never, 0)) CHECK(none == 0);
+}
+
 TEST_CASE("draws that differ by less than repeated runs are not tried") {
   const RowDraws draws = draws_of(three_tables("a", "b", 0.3));
   REQUIRE(draws.spread() < kLeastRowSpread);

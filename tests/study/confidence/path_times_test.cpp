@@ -41,6 +41,18 @@ TEST_CASE("a host counts while its GPU has nothing to do, and operations of one 
   CHECK(times[1].ms == doctest::Approx(3));
 }
 
+TEST_CASE("lookups and exchanges follow where rows lie, the dense part and even sums do not") {
+  Program program;
+  program.ops = {op_of(0, "lookup", OpClass::lookup), op_of(1, "mlp", OpClass::dense),
+                 op_of(2, "sum", OpClass::reduce_scatter)};
+  program.ops[0].role = OpRole::lookup;
+  program.ops[1].role = OpRole::dense_forward;
+  program.ops[2].role = OpRole::sum_output;
+  const std::vector<PathTime> path = {{"lookup", "lookup", 3}, {"mlp", "dense", 4}, {"sum", "reduce_scatter", 5}};
+  CHECK(share_moved_by_rows(program, path, 15) == doctest::Approx(0.2));
+  CHECK(share_moved_by_rows(program, path, 2) == 1);
+}
+
 // An eager host sets how long this iteration takes, from its begin to its end, though the GPU waits for a part of it.
 TEST_CASE("of an iteration that its host sets, what the GPU does meanwhile is not the host's") {
   const Scenario scenario = test::read(

@@ -93,6 +93,23 @@ check "and no GB" [ "$(grep -c GB streams/out)" -eq 0 ]
 run explain "$source/scenarios/toy.yaml" --case flexshard_3tier
 check "tiers are named by their rows" said ' rows 0-[0-9]+: data_parallel, dense'
 
+echo "-- rates of TorchRec's planner for a plan that somebody else made"
+run explain flex.yaml --json
+own=$(cat streams/out)
+run explain flex.yaml --rates cluster --json
+check "the cluster's are the default" [ "$own" = "$(cat streams/out)" ]
+run explain flex.yaml --rates torchrec --json
+check "TorchRec's are other ones: $(cat streams/err)" [ "$code" -eq 0 -a "$own" != "$(cat streams/out)" ]
+sed 's/^planner:.*/planner: {name: torchrec, topology: {rates: torchrec}}/' flex.yaml >rates.yaml
+run plan rates.yaml -o rates.json
+run explain rates.yaml --json
+by_planner=$(jq -c .statistics streams/out)
+sed 's/^planner:.*/plan: {file: rates.json}/' flex.yaml >given.yaml
+run explain given.yaml --rates torchrec --json
+check "and those that its planner has for its own plan" [ "$(jq -c .statistics.ranks streams/out)" = "$(jq -c .ranks <<<"$by_planner")" ]
+refuse 2 'argument --rates: .*needs a scenario' explain rates.json --rates torchrec
+refuse 2 'argument --rates: only the memory model torchrec estimates times' explain given.yaml --rates torchrec --memory-model paper
+
 echo "-- load factor of a cache"
 factor() {
   cat >cached.yaml <<END

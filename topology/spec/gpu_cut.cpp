@@ -8,8 +8,6 @@
 #include <optional>
 #include <set>
 
-#include "base/text.h"
-
 namespace shardsim {
 namespace {
 
@@ -45,8 +43,8 @@ class GpuCut {
  private:
   bool is_earlier(const Tree* value) const { return value != nullptr && top_layer(*value) < layer_; }
 
-  void say(std::size_t count, std::string_view noun) {
-    if (count > 0) gone_.push_back(counted(count, noun));
+  void say(std::size_t count, std::string_view one, std::string_view several) {
+    if (count > 0) gone_.push_back(fmt::format("{} {}", count, count == 1 ? one : several));
   }
 
   // A NIC that more GPUs share than there are is one of those that are left.
@@ -133,9 +131,9 @@ class GpuCut {
     }
     Tree* const per_node = field_of(cluster_, "nics", "per_node");
     if (is_earlier(per_node) && gone_nics > 0) per_node->scalar = std::to_string(nics.size());
-    say(gone_gpus, "GPU");
-    say(gone_nics, "NIC");
-    say(remove_idle_switches(*tree), "PCIe switch");
+    say(gone_gpus, "GPU", "GPUs");
+    say(gone_nics, "NIC", "NICs");
+    say(remove_idle_switches(*tree), "PCIe switch", "PCIe switches");
   }
 
   void cut_links() {
@@ -145,7 +143,7 @@ class GpuCut {
       return link.items.size() == 3 &&
              (whole(&link.items[0]).value_or(0) >= gpus_ || whole(&link.items[1]).value_or(0) >= gpus_);
     });
-    if (gone > 0) gone_.push_back(fmt::format("the NVLinks between {} of GPUs", counted(gone, "pair")));
+    if (gone > 0) gone_.push_back(fmt::format("the NVLinks between {} {} of GPUs", gone, gone == 1 ? "pair" : "pairs"));
     Tree* const kind = field_of(cluster_, "nvlink", "kind");
     if (!links->items.empty() || !is_earlier(kind) || gone == 0) return;
     kind->scalar = "none";
@@ -173,7 +171,7 @@ class GpuCut {
     Tree* const faults = cluster_.find("faults");
     if (!is_earlier(faults) || faults->kind != Tree::Kind::list) return;
     say(std::erase_if(faults->items, [&](const Tree& fault) { return whole(fault.find("gpu")).value_or(0) >= gpus_; }),
-        "fault of a GPU");
+        "fault of a GPU", "faults of GPUs");
   }
 
   Tree& cluster_;

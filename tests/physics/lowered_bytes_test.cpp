@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <map>
 #include <numeric>
 
 #include "program/program_file.h"

@@ -84,8 +84,12 @@ int Placement::shards() const {
 }
 
 std::uint64_t Placement::shard_rows(int shard) const {
-  const auto count = static_cast<std::uint64_t>(shards());
-  return rows() / count + (static_cast<std::uint64_t>(shard) < rows() % count ? 1 : 0);
+  const auto count = static_cast<std::uint64_t>(shards()), place = static_cast<std::uint64_t>(shard);
+  const std::uint64_t buckets = (rows() + bucket_rows - 1) / bucket_rows;
+  const auto begin = [&](std::uint64_t of) {
+    return std::min(rows(), bucket_rows * (of * (buckets / count) + std::min(of, buckets % count)));
+  };
+  return begin(place + 1) - begin(place);
 }
 
 double hbm_share(const Placement& placement) {

@@ -58,11 +58,13 @@ struct Placement {
   std::vector<std::vector<int>> holders;
   std::string compute_kernel = "fused";         // dense for data_parallel and flex
   double cache_load_factor = kCacheLoadFactor;  // fused_uvm_caching: share of the rows that the cache in HBM holds
+  std::uint64_t bucket_rows = 1;  // row_wise: rows are cut in whole buckets of so many, as TorchRec's total_num_buckets
 
   std::uint64_t rows() const { return row_end - row_begin; }
   std::int64_t columns() const { return column_end - column_begin; }
-  int shards() const;                         // row shards: 1 where not in_rows; never 0
-  std::uint64_t shard_rows(int shard) const;  // the first rows() mod shards() shards hold one row more
+  int shards() const;  // row shards: 1 where not in_rows; never 0
+  // The first shards hold one row, or one bucket, more than the others; the last bucket may be short.
+  std::uint64_t shard_rows(int shard) const;
   bool operator==(const Placement&) const = default;
 };
 

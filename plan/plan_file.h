@@ -33,10 +33,15 @@ struct StandalonePlan {
   int tables = 0;
   int ranks = 0;
   int ranks_per_host = 1;  // by the device numbers of its placements
-  bool cpus = false;       // all its shards lie on CPUs
+  int highest_device = 0;
+  int host_multiple = 0;  // rank and device of each placement differ by multiples of this; 0: nowhere
+  bool cpus = false;      // all its shards lie on CPUs
   Plan plan;
   Workload workload;         // its tables, pooled, with one id a sample
   std::vector<int> unsized;  // tables whose size the file does not say (data_parallel); one row and column stand for it
+
+  // True where its placements are on several hosts, and agree with hosts of so many GPUs.
+  bool fits_hosts_of(int gpus) const { return host_multiple > 0 && gpus > highest_device && host_multiple % gpus == 0; }
 };
 
 // Checks a plan file on its own: tables and world are taken from the file (extents of its shards, highest rank named).

@@ -65,8 +65,10 @@ class TableFinder {
     }
   }
 
-  int take(const std::string& name, const Place& place) {
-    const auto found = numbers_.find(name);
+  // In a file a table may have the name that it has in its module, where the workload calls it MODULE.TABLE.
+  int take(const std::string& module, const std::string& name, const Place& place) {
+    auto found = numbers_.find(name);
+    if (found == numbers_.end()) found = numbers_.find(module + "." + name);
     if (found == numbers_.end()) {
       throw input_error(place, fmt::format("the workload has no table {}", excerpt(name)), hint(name));
     }
@@ -139,7 +141,7 @@ Plan plan_from_tree(const Tree& tree, const Workload& workload, const Cluster& c
   const std::vector<std::string> usual = module_paths(workload);
   for (const auto& [module, entries] : required_map(required_field(tree, "plan"), "'plan'").fields) {
     for (const auto& [name, entry] : required_map(entries, fmt::format("module {}", excerpt(module))).fields) {
-      const int index = tables.take(name, entry.place);
+      const int index = tables.take(module, name, entry.place);
       const Table& table = workload.tables[static_cast<std::size_t>(index)];
       if (places != nullptr) (*places)[static_cast<std::size_t>(index)] = entry.place;
       if (module != usual[static_cast<std::size_t>(index)]) plan.modules[index] = module;

@@ -113,9 +113,11 @@ Json torchrec_entry(const Placements& parts, const Cluster& cluster) {
   Json shards = Json::array();
   for (const Placement* part : parts) {
     std::uint64_t row = part->row_begin;
+    int place = 0;
     for (const int rank : part->holders.at(0)) {
       json["ranks"].push_back(rank);
-      const std::uint64_t rows = std::min(torchrec_block(*part), part->row_end - row);
+      const std::uint64_t rows =
+          part->bucket_rows > 1 ? part->shard_rows(place++) : std::min(torchrec_block(*part), part->row_end - row);
       shards.push_back(shard_json(*part, row, rows, rank, cluster));
       row += rows;
     }
@@ -185,6 +187,13 @@ void require_writable(const Plan& plan) {
                       "Plan fewer tables, or for fewer ranks");
 }
 
+// In plan files a table has the name that it has in its module: workloads call those of several modules MODULE.TABLE.
+std::string name_in_module(const Table& table, const std::string& path, const std::set<std::string>& names) {
+  const bool begins = !path.empty() && table.name.size() > path.size() + 1 && table.name.starts_with(path + ".");
+  const std::string rest = begins ? table.name.substr(path.size() + 1) : "";
+  return begins && !names.contains(rest) ? rest : table.name;
+}
+
 }  // namespace
 
 std::vector<std::string> module_paths(const Workload& workload, const Plan& plan) {
@@ -194,7 +203,9 @@ std::vector<std::string> module_paths(const Workload& workload, const Plan& plan
   }
   std::vector<std::string> paths;
   for (const Table& table : workload.tables) {
-    if (table.kind == TableKind::pooled) {
+    if (!table.module.empty()) {
+      paths.push_back(table.module);
+    } else if (table.kind == TableKind::pooled) {
       paths.push_back(workload.pooled_module);
     } else {
       paths.push_back(workload.sequence_module + (dims.size() > 1 ? fmt::format("_{}", table.dim) : ""));
@@ -214,11 +225,14 @@ std::string plan_to_json(const Plan& plan, const Workload& workload, const Clust
                            return !is_torchrec(entry.second, table_of(entry.first));
                          });
   const std::vector<std::string> paths = module_paths(workload, plan);
+  std::set<std::string> names;
+  for (const Table& table : workload.tables) names.insert(table.name);
   std::vector<std::pair<std::string, Entries>> modules;  // in order of first appearance
   for (const auto& [index, parts] : by_table) {
     const Table& table = table_of(index);
-    entries_of(paths.at(static_cast<std::size_t>(index)), modules)
-        .emplace_back(table.name, entry_json(parts, plan, table, cluster).dump(1));
+    const std::string& path = paths.at(static_cast<std::size_t>(index));
+    entries_of(path, modules)
+        .emplace_back(name_in_module(table, path, names), entry_json(parts, plan, table, cluster).dump(1));
   }
   Entries texts, whole;
   for (const auto& [module, tables] : modules) texts.emplace_back(module, map_text(tables));

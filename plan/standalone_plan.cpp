@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 
 #include "base/tree/yaml.h"
 #include "plan/plan_entries.h"
@@ -22,7 +23,19 @@ gpu: {{model: unknown, count: 1, compute_capability: "8.0", hbm: "1 B", hbm_band
 nics: {{per_gpu: 1, rate: "1 GB/s"}}
 )";
 
+// Shards of columns may name a rank twice, so a list is no set; what is not in order is refused where it is read.
 int highest_rank(const Tree& set) {
+  if (set.kind == Tree::Kind::list) {
+    std::int64_t highest = 0;
+    for (const Tree& rank : set.items) {
+      const std::int64_t number = read_whole_number(rank);
+      if (number >= kMostRanks)
+        throw input_error(rank.place, fmt::format("rank {} is outside the world", number),
+                          fmt::format("Ranks go from 0 to {}", kMostRanks - 1));
+      highest = std::max(highest, number);
+    }
+    return static_cast<int>(highest);
+  }
   const std::vector<int> ranks = read_rank_set(set, kMostRanks);
   return ranks.empty() ? 0 : *std::max_element(ranks.begin(), ranks.end());
 }
@@ -61,7 +74,15 @@ class World {
   bool cpus() const {
     return cpu_shards_ > 0 && cpu_shards_ == shards_;
   }  // of a cluster of CPUs, which has nothing else
-  int ranks_per_host() const { return ranks() % (highest_device_ + 1) == 0 ? highest_device_ + 1 : ranks(); }
+  // On several hosts, ranks and devices differ by whole hosts.
+  int ranks_per_host() const {
+    if (host_multiple_ == 0) return ranks() % (highest_device_ + 1) == 0 ? highest_device_ + 1 : ranks();
+    int gpus = highest_device_ + 1;
+    while (gpus <= host_multiple_ && host_multiple_ % gpus != 0) ++gpus;
+    return gpus <= host_multiple_ ? gpus : ranks();
+  }
+  int highest_device() const { return highest_device_; }
+  int host_multiple() const { return host_multiple_; }
 
  private:
   void add(const std::string& name, const Tree& entry) {
@@ -106,11 +127,17 @@ class World {
     const char* const last = placement.data() + placement.size();
     if (std::from_chars(placement.data() + colon + 1, last, number).ptr != last || number < 0) return;
     highest_device_ = std::max(highest_device_, number);
+    constexpr std::string_view kRank = "rank:";
+    int rank = 0;
+    if (placement.starts_with(kRank) &&
+        std::from_chars(placement.data() + kRank.size(), last, rank).ec == std::errc() && rank >= number)
+      host_multiple_ = std::gcd(host_multiple_, rank - number);
   }
 
   Workload workload_;
   int highest_rank_ = 0;
   int highest_device_ = 0;
+  int host_multiple_ = 0;
   int shards_ = 0, cpu_shards_ = 0;
   std::vector<int> unsized_;
 };
@@ -123,6 +150,8 @@ StandalonePlan standalone_plan(const Tree& tree) {
   return {.tables = static_cast<int>(world.workload().tables.size()),
           .ranks = world.ranks(),
           .ranks_per_host = world.ranks_per_host(),
+          .highest_device = world.highest_device(),
+          .host_multiple = world.host_multiple(),
           .cpus = world.cpus(),
           .plan = checked_plan(tree, world.workload(), cluster, false),
           .workload = world.workload(),

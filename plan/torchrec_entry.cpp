@@ -68,17 +68,29 @@ std::vector<Shard> read_shards(const PlanEntry& entry, const std::vector<int>& r
   return shards;
 }
 
-// Blocks that follow each other, cut as we do (the first ones a row longer) or as TorchRec does (ceil(rows / shards)
-// rows each until they are used up). Both are read as even shares: they differ by less than a block. All of the same
-// columns.
-void check_row_blocks(const PlanEntry& entry, const std::vector<Shard>& shards, std::int64_t column,
-                      std::int64_t columns) {
+// The rows of a bucket, where blocks of these sizes are of whole buckets of as many rows, of which the first blocks
+// have one more (torchrec/distributed/planner/enumerators.py, tables with total_num_buckets); 0 where they are not.
+std::int64_t bucket_of(const std::vector<std::int64_t>& sizes) {
+  const std::int64_t large = sizes.front(), small = sizes.back(), bucket = large - small;
+  if (small < 1 || bucket < 1 || large % bucket != 0) return 0;
+  const auto change = std::ranges::find(sizes, small);
+  const auto is_large = [&](std::int64_t size) { return size == large; };
+  const auto is_small = [&](std::int64_t size) { return size == small; };
+  return std::all_of(sizes.begin(), change, is_large) && std::all_of(change, sizes.end(), is_small) ? bucket : 0;
+}
+
+// Blocks of rows that follow each other, all of the same columns: cut as we do (the first ones a row longer) or as
+// TorchRec does (ceil(rows / shards) rows each until they are used up), which differ by less than a block and are read
+// as even shares; or in whole buckets. Returns the rows of a bucket, 1 without.
+std::uint64_t check_row_blocks(const PlanEntry& entry, const std::vector<Shard>& shards, std::int64_t column,
+                               std::int64_t columns) {
   const auto rows = static_cast<std::int64_t>(entry.table.rows);
   const auto count = static_cast<std::int64_t>(shards.size());
   const std::int64_t block = rows / count + (rows % count > 0 ? 1 : 0);
   std::int64_t row = 0;
-  bool ours = true;
-  bool torchrec = true;
+  bool ours = true, torchrec = true;
+  const Shard* wrong = nullptr;  // the first that belongs to neither cut
+  std::vector<std::int64_t> sizes;
   for (std::int64_t i = 0; i < count; ++i) {
     const Shard& shard = shards[static_cast<std::size_t>(i)];
     const std::int64_t size = shard.sizes.first;
@@ -87,14 +99,22 @@ void check_row_blocks(const PlanEntry& entry, const std::vector<Shard>& shards, 
         empty || (shard.offsets.first == row && shard.offsets.second == column && shard.sizes.second == columns);
     ours = ours && joins && size == rows / count + (i < rows % count ? 1 : 0);
     torchrec = torchrec && joins && size == std::min(block, rows - row);
-    if (!ours && !torchrec) {
-      throw input_error(
-          shard.tree->place,
-          fmt::format("table '{}': shard {} does not continue {} even blocks of rows", entry.table.name, i, count),
-          fmt::format("Cut {} rows into blocks of {}, each with the same {} columns", rows, block, columns));
-    }
+    if (!ours && !torchrec && wrong == nullptr) wrong = &shard;
+    if (!joins) break;
+    sizes.push_back(size);
     row += size;
   }
+  if (wrong == nullptr) return 1;
+  const bool whole = std::ssize(sizes) == count && row == rows && columns == entry.table.dim;
+  if (const std::int64_t bucket = whole ? bucket_of(sizes) : 0; bucket > 0) return static_cast<std::uint64_t>(bucket);
+  throw input_error(
+      wrong->tree->place,
+      fmt::format("table '{}': shard {} does not continue {} even blocks of rows, nor blocks of whole "
+                  "buckets",
+                  entry.table.name, wrong - shards.data(), count),
+      fmt::format("Cut {} rows into blocks of {}, each with the same {} columns, or into buckets of which "
+                  "the first blocks have one more",
+                  rows, block, columns));
 }
 
 std::vector<int> ranks_of_shards(const PlanEntry& entry) {
@@ -153,8 +173,8 @@ std::vector<Placement> read_blocks(const PlanEntry& entry, const Placement& whol
   }
   std::vector<Placement> placements;
   for (const auto& [key, shards] : blocks) {
-    if (in_rows(whole.strategy)) check_row_blocks(entry, shards, key[0], key[1]);
     placements.push_back(whole);
+    if (in_rows(whole.strategy)) placements.back().bucket_rows = check_row_blocks(entry, shards, key[0], key[1]);
     placements.back().column_begin = key[0];
     placements.back().column_end = key[0] + key[1];
     placements.back().holders = {{}};

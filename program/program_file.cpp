@@ -175,6 +175,10 @@ class ProgramFile {
     map.field("strategy", shard.strategy);
     map.field("order", shard.order);
     map.take("cut", shard.cut);
+    map.take("bucket_rows", shard.bucket_rows, false, std::uint64_t{1});
+    if (shard.bucket_rows == 0)
+      throw input_error(map.place_of("bucket_rows"), "'bucket_rows' is 0",
+                        "Write the rows of a bucket, or leave it out.");
     map.take("lookups", shard.lookups);
     interval(map, "rows", shard.row_begin, shard.row_end);
     interval(map, "columns", shard.column_begin, shard.column_end);

@@ -9,7 +9,7 @@ const Table& table_of(const Program& program, const Program::Shard& shard) {
 
 RowOwners row_owners(const Program& program, const Program::Shard& shard) {
   const RowOrder order = shard.order == "row_id" ? RowOrder::random : RowOrder::popularity;
-  return {shard.rows(), shard.shards(), order, shard.cut, row_hash(program, shard)};
+  return {shard.rows(), shard.shards(), order, shard.cut, row_hash(program, shard), shard.bucket_rows};
 }
 
 RowHash row_hash(const Program& program, const Program::Shard& shard) {

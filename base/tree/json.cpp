@@ -20,8 +20,9 @@ constexpr TreeLimits kLimits{.depth = 64,
 
 // The position that the parser has reached.
 struct Progress {
+  const char* at = nullptr;          // behind the last character that was read
+  const char* line_start = nullptr;  // the first character of its line
   int line = 1;
-  char last = ' ';
 };
 
 // Walks the text and counts its lines on the way; nlohmann's own positions are lost before its events come.
@@ -37,8 +38,12 @@ class CountingIterator {
 
   char operator*() const { return *at_; }
   CountingIterator& operator++() {
-    progress_->last = *at_++;
-    if (progress_->last == '\n') ++progress_->line;
+    const char read = *at_++;
+    progress_->at = at_;
+    if (read == '\n') {
+      ++progress_->line;
+      progress_->line_start = at_;
+    }
     return *this;
   }
   bool operator==(const CountingIterator& other) const { return at_ == other.at_; }
@@ -71,16 +76,55 @@ JsonFault fault_of(std::string_view said, const std::string& token) {
           "Look for a bracket, a comma or a colon too much or too few"};
 }
 
+bool in_number(char c) {
+  return (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E';
+}
+
+bool in_word(char c) {
+  return c >= 'a' && c <= 'z';
+}
+
+// The first character of the value or key that was read last, and ends before `end`; a number is known to end only by
+// the character after it. `begin` is that of the text.
+const char* start_of_token(const char* begin, const char* end) {
+  const auto back = [&](const char* at, auto belongs) {
+    while (at > begin && belongs(at[-1])) --at;
+    return at;
+  };
+  if (end == begin) return begin;
+  const char last = end[-1];
+  if (last == '{' || last == '[') return end - 1;
+  if (in_word(last) && last != 'e') return back(end, in_word);
+  if (last != '"') {
+    // "true" and "false" end as a number of the form 1e cannot.
+    if (last == 'e' && end - begin > 1 && in_word(end[-2])) return back(end, in_word);
+    return back(in_number(last) ? end : end - 1, in_number);
+  }
+  for (const char* at = end - 2; at > begin; --at) {
+    if (*at != '"') continue;
+    const char* slash = at;
+    while (slash > begin && slash[-1] == '\\') --slash;
+    if ((at - slash) % 2 == 0) return at;
+  }
+  return begin;
+}
+
 // nlohmann's events; each returns true to go on.
 class SaxHandler : public nlohmann::json_sax<nlohmann::json> {
  public:
-  SaxHandler(const std::string& source, const Progress& progress)
-      : source_(source), progress_(progress), builder_(kLimits) {}
+  SaxHandler(const std::string& source, const char* begin, const Progress& progress)
+      : source_(source), begin_(begin), progress_(progress), builder_(kLimits) {}
 
   Tree take() { return builder_.take(); }
 
-  // A number is known to end only by the character after it, which may be a line end.
-  Place place() const { return {source_, progress_.line - (progress_.last == '\n' ? 1 : 0), 0}; }
+  // Of the value or key that was read last. The character after a number may be a line end.
+  Place place() const {
+    const char* const start = start_of_token(begin_, progress_.at);
+    if (start >= progress_.line_start) return placed(progress_.line, progress_.line_start, start);
+    const char* line = start;
+    while (line > begin_ && line[-1] != '\n') --line;
+    return placed(progress_.line - 1, line, start);
+  }
 
   bool null() override { return leaf("", false, Tree::Kind::null); }
   bool boolean(bool value) override { return leaf(value ? "true" : "false"); }
@@ -98,15 +142,20 @@ class SaxHandler : public nlohmann::json_sax<nlohmann::json> {
 
   bool parse_error(std::size_t, const std::string& token, const nlohmann::detail::exception& error) override {
     const JsonFault fault = fault_of(error.what(), token);
-    throw input_error(place(), "not JSON: " + fault.wrong, fault.remedy);
+    const bool ended = progress_.at > begin_ && progress_.at[-1] == '\n';  // what is wrong stands before the line end
+    throw input_error({source_, progress_.line - (ended ? 1 : 0)}, "not JSON: " + fault.wrong, fault.remedy);
   }
 
  private:
+  Place placed(int line, const char* line_start, const char* at) const {
+    return {source_, line, static_cast<int>(at - line_start) + 1};
+  }
   bool leaf(std::string text, bool quoted = false, Tree::Kind kind = Tree::Kind::scalar) {
     return builder_.leaf(kind, std::move(text), quoted, place()), true;
   }
 
   const std::string& source_;
+  const char* begin_;
   const Progress& progress_;
   TreeBuilder builder_;
 };
@@ -124,8 +173,8 @@ Tree parse_json(std::string_view text, const std::string& source) {
   refuse_binary(text, source);
   if (first_character(text) == '\0')
     throw input_error({source, 1}, "not JSON: the file is empty", "It must hold a document");
-  Progress progress;
-  SaxHandler handler(source, progress);
+  Progress progress{text.data(), without_byte_order_mark(text).data()};
+  SaxHandler handler(source, text.data(), progress);
   nlohmann::json::sax_parse(CountingIterator(text.data(), &progress),
                             CountingIterator(text.data() + text.size(), &progress), &handler);
   return handler.take();

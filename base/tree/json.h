@@ -7,8 +7,8 @@
 
 namespace shardsim {
 
-// Reads one JSON document into a Tree (numbers and literals as their text, strings as quoted scalars); places carry the
-// line. Keys are kept as written. Refuses duplicate keys, nesting over 64, and anything after the document.
+// Reads one JSON document into a Tree (numbers and literals as their text, strings as quoted scalars); places carry
+// line and column. Keys are kept as written. Refuses duplicate keys, nesting over 64, and anything after the document.
 // Errors: Failure::input with the line.
 Tree parse_json(std::string_view text, const std::string& source);
 

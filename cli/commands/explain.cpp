@@ -81,12 +81,14 @@ bool plans_by_torchrec(const Case& item) {
   return item.plan_file.empty() && item.planner.find("name")->scalar == "torchrec";
 }
 
-torchrec::PlannerOptions options_of(const Case& item) {
+torchrec::PlannerOptions options_of(const Case& item, const Arguments& given) {
   Tree map = plans_by_torchrec(item) ? item.planner : named_map("torchrec"), memory = item.memory_model;
   share_torchrec_rules(map, memory);
   MapReader reader(map, "planner");
   reader.name("name");
-  return torchrec::read_planner_options(reader);
+  torchrec::PlannerOptions options = torchrec::read_planner_options(reader);
+  if (const auto rates = given.value("rates")) options.topology.torchrec_rates = *rates == "torchrec";
+  return options;
 }
 
 // Knows of nothing but Ctrl-C.
@@ -200,9 +202,9 @@ std::string estimate_note(const Scenario& scenario, const Case& item, const Argu
 
 // The plan of a case. It need not fit: how far it is from fitting is what one may want to know.
 // Errors: Failure::infeasible, naming the case, when its planner finds no plan; Failure::input; Interrupted.
-PlanToExplain explained_case(const Case& item, std::uint64_t seed, const PlanWatch& watch) {
+PlanToExplain explained_case(const Case& item, const Arguments& given, std::uint64_t seed, const PlanWatch& watch) {
   try {
-    const torchrec::PlannerOptions options = options_of(item);
+    const torchrec::PlannerOptions options = options_of(item, given);
     return plans_by_torchrec(item) ? chosen_by_torchrec(item, options, seed, watch)
                                    : estimated(item, options, seed, watch);
   } catch (const Error& error) {
@@ -326,10 +328,11 @@ void print_by_model(const Case& item, std::uint64_t seed, const Arguments& given
 }
 
 void require_plan_file_alone(const Arguments& given) {
-  for (const char* name : {"case", "seed", "set"}) {
+  for (const char* name : {"case", "seed", "set", "rates"}) {
     if (!given.has(name)) continue;
     throw input_error(
-        Arguments::place(name), "this option needs a scenario; a plan file has no case, seed or value to change",
+        Arguments::place(name),
+        "this option needs a scenario; a plan file has no case, seed, value or machine to change",
         fmt::format("Leave --{} out, or explain a scenario that names the plan (plan: {{file: ...}})", name));
   }
   if (given.text("memory-model") != "torchrec") {
@@ -361,10 +364,13 @@ int explain_plan(const Arguments& given, const Terminal& terminal) {
   const PlanWatch watch{terminal.interrupted, {}};
   if (given.text("memory-model") == "torchrec") {
     refuse_other_memory_model(item, given);
-    PlanToExplain explained = explained_case(item, scenario.seed, watch);
+    PlanToExplain explained = explained_case(item, given, scenario.seed, watch);
     explained.notes.push_back(estimate_note(scenario, item, given));
     print_torchrec(explained, given);
   } else {
+    if (given.has("rates"))
+      throw input_error(Arguments::place("rates"), "only the memory model torchrec estimates times",
+                        "Leave one of --rates and --memory-model out");
     print_by_model(item, scenario.seed, given, watch);
   }
   return 0;
@@ -385,6 +391,13 @@ Command explain_command() {
       .options =
           std::vector{
               case_option(), Option{"table", 0, "NAME", "Show only this table."},
+              Option{.name = "rates",
+                     .value = "RATES",
+                     .help =
+                         "Estimate times with the rates of the cluster, or with the constants of TorchRec's planner "
+                         "(torchrec), whoever made the plan. Default: as the planner torchrec of the case says, or "
+                         "else cluster.",
+                     .choices = {"cluster", "torchrec"}},
               Option{"json", 0, "",
                      "Print one JSON document instead of tables; it lists every rank and every table separately."}} +
           options,

@@ -15,6 +15,7 @@
 #include "models/workload/workload_limits.h"
 #include "plan/planner.h"
 #include "program/timeline/kineto/kineto_trace.h"
+#include "study/import/json_path.h"
 #include "study/import/model_files.h"
 #include "study/import/trace_files.h"
 #include "study/scenario/scenario.h"
@@ -67,10 +68,24 @@ std::string trace_file(const std::string& given) {
   return *std::ranges::min_element(files);
 }
 
+// A print of TorchRec, or JSON; nothing where the text is neither.
+std::optional<Tree> tree_of(const std::string& text, const std::string& file) {
+  refuse_empty_json(text, file);
+  if (std::optional<Tree> plan = printed_plan(text, file)) return plan;
+  if (std::optional<Tree> model = printed_statistics(text, file)) return model;
+  if (is_json(text)) return parse_json(text, file);
+  return std::nullopt;
+}
+
 ImportedModel read_model(const std::string& file) {
   const std::string text = read_file(file, kMostImported);
-  refuse_empty_json(text, file);
-  return is_json(text) ? model_from_torchrec(parse_json(text, file), file) : model_from_csv(text, file);
+  const std::optional<Tree> tree = tree_of(text, file);
+  if (!tree) return model_from_csv(text, file);
+  try {
+    return model_from_torchrec(*tree, file);
+  } catch (const Error& error) {
+    throw told_with_path(error, *tree);
+  }
 }
 
 // What the files say: tables and a plan, or a trace with or without tables.
@@ -86,9 +101,16 @@ void add_plan(ImportedModel& model, const Arguments& given) {
   if (model.plan) {
     throw input_error(Arguments::place("plan"), "the file of the tables has a plan, too", "Leave one of the two out");
   }
-  model.plan = plan_from_torchrec(read_json_file(*file));
-  add_tables_of_plan(model);
-  check_tables(model);
+  const std::string text = read_file(*file, kMostImported);
+  const std::optional<Tree> printed = printed_plan(text, *file);
+  const Tree plan = printed ? *printed : parse_json(text, *file);
+  try {
+    take_plan(model, plan);
+    check_tables(model);
+  } catch (const Error& error) {
+    throw told_with_path(error, plan);
+  }
+  if (!model.constraints.empty()) model.constraints.clear();  // where everything lies is said
 }
 
 ImportInput read_input(const Arguments& given) {

@@ -39,17 +39,36 @@ std::string_view name_of(RowCut cut) {
   return cut == RowCut::blocks ? "blocks" : "modulo";
 }
 
-RowOwners::RowOwners(std::uint64_t rows, int owners, RowOrder order, RowCut cut, const RowHash& hash)
+RowOwners::RowOwners(std::uint64_t rows, int owners, RowOrder order, RowCut cut, const RowHash& hash,
+                     std::uint64_t bucket_rows)
     : rows_(rows),
       owners_(owners),
       order_(order),
       cut_(cut),
       id_key_(hash_key(hash.table, hash.seed, kIdSalt)),
-      owner_key_(hash_key(hash.table, hash.seed, kOwnerSalt + static_cast<std::uint64_t>(hash.tier))) {
-  if (rows == 0 || owners < 1) throw std::invalid_argument("RowOwners: no rows or no owners");
+      owner_key_(hash_key(hash.table, hash.seed, kOwnerSalt + static_cast<std::uint64_t>(hash.tier))),
+      bucket_rows_(bucket_rows) {
+  if (rows == 0 || owners < 1 || bucket_rows == 0)
+    throw std::invalid_argument("RowOwners: no rows, no owners or no rows of a bucket");
+}
+
+std::uint64_t RowOwners::block_begin(std::uint64_t owner) const {
+  if (bucket_rows_ == 1) return std::min(rows_, owner * block_rows());
+  const auto k = static_cast<std::uint64_t>(owners_);
+  const std::uint64_t buckets = (rows_ - 1) / bucket_rows_ + 1;
+  return std::min(rows_, bucket_rows_ * (owner * (buckets / k) + std::min(owner, buckets % k)));
+}
+
+RowOwner RowOwners::bucket_owner(std::uint64_t id) const {
+  const auto k = static_cast<std::uint64_t>(owners_);
+  const std::uint64_t buckets = (rows_ - 1) / bucket_rows_ + 1, each = buckets / k, more = buckets % k;
+  const std::uint64_t bucket = id / bucket_rows_, in_large = more * (each + 1);
+  const std::uint64_t owner = bucket < in_large ? bucket / (each + 1) : more + (bucket - in_large) / each;
+  return {static_cast<int>(owner), id - block_begin(owner)};
 }
 
 RowOwner RowOwners::cut(std::uint64_t id) const {
+  if (cut_ == RowCut::blocks && bucket_rows_ > 1) return bucket_owner(id);
   const std::uint64_t size = cut_ == RowCut::blocks ? block_rows() : static_cast<std::uint64_t>(owners_);
   if (cut_ == RowCut::blocks) return {static_cast<int>(id / size), id % size};
   return {static_cast<int>(id % size), id / size};
@@ -84,7 +103,9 @@ std::vector<std::int32_t> RowOwners::of_first(std::uint64_t count) const {
   owners.reserve(count);
   const auto add = [&owners](std::uint64_t owner) { owners.push_back(static_cast<std::int32_t>(owner)); };
   const auto k = static_cast<std::uint64_t>(owners_);
-  if (cut_ == RowCut::blocks) {
+  if (cut_ == RowCut::blocks && bucket_rows_ > 1) {
+    visit_first(count, [&](std::uint64_t id) { add(static_cast<std::uint64_t>(bucket_owner(id).shard)); });
+  } else if (cut_ == RowCut::blocks) {
     visit_first(count, [&, block = Divisor(block_rows())](std::uint64_t id) { add(block.quotient(id)); });
   } else if (cut_ == RowCut::modulo) {
     visit_first(count, [&, all = Divisor(k)](std::uint64_t id) { add(id - all.quotient(id) * k); });
@@ -101,8 +122,7 @@ std::vector<std::int32_t> RowOwners::of_first(std::uint64_t count) const {
 std::uint64_t RowOwners::rows_of(int owner) const {
   const auto j = static_cast<std::uint64_t>(owner), k = static_cast<std::uint64_t>(owners_);
   if (cut_ != RowCut::blocks) return rows_ / k + (j < rows_ % k ? 1 : 0);
-  const std::uint64_t first = std::min(rows_, j * block_rows());
-  return std::min(rows_ - first, block_rows());
+  return block_begin(j + 1) - block_begin(j);
 }
 
 }  // namespace shardsim

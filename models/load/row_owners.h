@@ -31,8 +31,10 @@ struct RowHash {
 // permutation is ever written down: a table of 10^12 rows costs what a small one costs.
 class RowOwners {
  public:
-  // `rows` 1 or more, `owners` 1 or more, else std::invalid_argument.
-  RowOwners(std::uint64_t rows, int owners, RowOrder order, RowCut cut, const RowHash& hash);
+  // `rows`, `owners` and `bucket_rows` 1 or more, else std::invalid_argument. With buckets, `blocks` are of whole ones:
+  // the first owners have one more than the others.
+  RowOwners(std::uint64_t rows, int owners, RowOrder order, RowCut cut, const RowHash& hash,
+            std::uint64_t bucket_rows = 1);
 
   std::uint64_t rows() const { return rows_; }
   int owners() const { return owners_; }
@@ -45,14 +47,16 @@ class RowOwners {
 
   std::uint64_t rows_of(int owner) const;
 
-  // True when owner j holds the offsets from j h to (j + 1) h, h = block_rows(): everything that depends on them then
+  // True when owner j holds the offsets from block_begin(j) to block_begin(j + 1): everything that depends on them then
   // has a closed form.
   bool popularity_blocks() const { return order_ == RowOrder::popularity && cut_ == RowCut::blocks; }
   // True when a hash places the rows; else the place of every offset follows from its number.
   bool scattered() const { return order_ == RowOrder::random || cut_ == RowCut::hashed; }
-  std::uint64_t block_rows() const { return (rows_ - 1) / static_cast<std::uint64_t>(owners_) + 1; }
+  std::uint64_t block_begin(std::uint64_t owner) const;
 
  private:
+  std::uint64_t block_rows() const { return (rows_ - 1) / static_cast<std::uint64_t>(owners_) + 1; }
+  RowOwner bucket_owner(std::uint64_t id) const;
   RowOwner cut(std::uint64_t id) const;
   // Calls `visit` with the number that decides about each of the offsets below `count`, in their order: row id, or
   // place in the permutation of the placement.
@@ -64,6 +68,7 @@ class RowOwners {
   RowOrder order_;
   RowCut cut_;
   std::uint64_t id_key_, owner_key_;
+  std::uint64_t bucket_rows_;
 };
 
 }  // namespace shardsim

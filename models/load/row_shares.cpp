@@ -87,7 +87,7 @@ struct Block {
 };
 
 Block block_of(const RowOwners& owners, std::size_t owner) {
-  const std::uint64_t begin = std::min(owners.rows(), owner * owners.block_rows());
+  const std::uint64_t begin = owners.block_begin(owner);
   return {begin, begin + owners.rows_of(static_cast<int>(owner))};
 }
 

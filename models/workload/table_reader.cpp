@@ -211,6 +211,16 @@ void table_keys(Fields& map, Table& table, const std::string& folder, const Tabl
             "only sequence tables: each rank asks for an id once per batch, however often the batch contains it, and "
             "copies its vector ([lowering.md](../lowering.md#ids-that-come-twice)); TorchRec's `use_index_dedup`. Not "
             "with `hugectr_hybrid`. The validator does not execute it");
+  map.usual("that of `modules`")
+      .take("module", table.module, label_leaf(),
+            "the path of the table's module in plan files, for models with several modules of a kind. The simulation "
+            "fuses the exchanges of all modules of a kind. Tables of one name in several modules are called "
+            "`MODULE.NAME` in the workload, and have their own name in plan files");
+  map.usual("{}").map(
+      "wire_dtype",
+      "the data types on the wire, where they differ from those of the workload: in TorchRec each sharder, "
+      "so each module, has codecs of its own. Tables of different types are exchanged one after the other",
+      [&](Fields& inside) { table_wire_keys(inside, table); });
   map.map("runtime", table.runtime, "[what was observed](#runtime) in training",
           [&](Fields& inside, ObservedAccess& observed) { runtime_keys(inside, observed, table); });
 }

@@ -21,8 +21,11 @@ struct DtypeEntry {
   std::string_view name;
   int bytes;
 };
-constexpr std::array<DtypeEntry, 4> kDtypes{
-    {{Dtype::fp32, "fp32", 4}, {Dtype::fp16, "fp16", 2}, {Dtype::bf16, "bf16", 2}, {Dtype::int8, "int8", 1}}};
+constexpr std::array<DtypeEntry, 5> kDtypes{{{Dtype::fp32, "fp32", 4},
+                                             {Dtype::fp16, "fp16", 2},
+                                             {Dtype::bf16, "bf16", 2},
+                                             {Dtype::int8, "int8", 1},
+                                             {Dtype::fp8, "fp8", 1}}};
 
 const DtypeEntry& entry_of(Dtype dtype) {
   return *std::find_if(kDtypes.begin(), kDtypes.end(), [dtype](const DtypeEntry& e) { return e.dtype == dtype; });
@@ -62,6 +65,14 @@ Dtype wire_dtype(const std::optional<WireDtype>& stated, const Table& table) {
   return stated ? stated->dtype.value_or(table.dtype) : Dtype::fp32;
 }
 
+Dtype forward_wire(const Workload& workload, const Table& table) {
+  return wire_dtype(table.wire_forward ? table.wire_forward : workload.wire_forward, table);
+}
+
+Dtype backward_wire(const Workload& workload, const Table& table) {
+  return wire_dtype(table.wire_backward ? table.wire_backward : workload.wire_backward, table);
+}
+
 Dtype gradient_dtype(const Table& table) {
   return table.dtype == Dtype::int8 ? Dtype::fp32 : table.dtype;
 }
@@ -82,7 +93,8 @@ std::int64_t optimizer_row_bytes(const std::string& optimizer, std::int64_t dim)
 bool Table::operator==(const Table& other) const {
   const auto tied = [](const Table& t) {
     return std::tie(t.name, t.rows, t.dim, t.dtype, t.kind, t.pooling, t.features, t.average_length, t.lengths,
-                    t.access, t.row_order, t.bag_ids, t.index_dedup, t.runtime);
+                    t.access, t.row_order, t.bag_ids, t.index_dedup, t.runtime, t.module, t.wire_forward,
+                    t.wire_backward);
   };
   return tied(*this) == tied(other);
 }

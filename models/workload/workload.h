@@ -12,7 +12,7 @@
 
 namespace shardsim {
 
-enum class Dtype { fp32, fp16, bf16, int8 };
+enum class Dtype { fp32, fp16, bf16, int8, fp8 };  // fp8 only on the wire
 enum class TableKind { sequence, pooled };
 
 // The ids of a bag: all drawn independently, or all determined by the first one (models/load/row_shares.h).
@@ -21,6 +21,12 @@ enum class BagIds { independent, first_id };
 int dtype_bytes(Dtype dtype);
 std::string dtype_name(Dtype dtype);
 
+// The type of vectors, or of their gradients, while they are exchanged.
+struct WireDtype {
+  std::optional<Dtype> dtype;  // none: that of their table's rows
+  bool operator==(const WireDtype&) const = default;
+};
+
 struct Feature {
   std::string name;
   double pooling_factor = 1;  // mean items per sample; of a sequence table, its average length over its features
@@ -28,6 +34,8 @@ struct Feature {
   bool weighted = false;
   bool operator==(const Feature&) const = default;
 };
+
+struct Workload;
 
 // One embedding table: `rows` x `dim` elements of `dtype`, rows in popularity order.
 struct Table {
@@ -48,7 +56,9 @@ struct Table {
   std::optional<ObservedAccess> runtime;
   // The key by which placements of its rows are drawn, the same whatever the table is called; "": its name.
   std::string row_key;
-  Place place;  // of its entry in the file
+  std::string module;  // its path in plan files; "": that of the workload for tables of its kind
+  std::optional<WireDtype> wire_forward, wire_backward;  // its own; absent: those of the workload
+  Place place;                                           // of its entry in the file
 
   std::int64_t row_bytes() const { return dim * dtype_bytes(dtype); }
   AccessDistribution distribution() const { return {access, rows, average_length, place}; }
@@ -138,15 +148,13 @@ struct DensePart {
   bool operator==(const DensePart&) const = default;
 };
 
-// The type of vectors, or of their gradients, while they are exchanged.
-struct WireDtype {
-  std::optional<Dtype> dtype;  // none: that of their table's rows
-  bool operator==(const WireDtype&) const = default;
-};
-
 // If the workload states none, it is fp32 whatever the type of the rows, because TorchRec's lookups return fp32 by
 // default (pytorch/FBGEMM fbgemm_gpu/split_table_batched_embeddings_ops_training.py, output_dtype).
 Dtype wire_dtype(const std::optional<WireDtype>& stated, const Table& table);
+
+// Those of the table's vectors and of their gradients, as the table states them, or else the workload.
+Dtype forward_wire(const Workload& workload, const Table& table);
+Dtype backward_wire(const Workload& workload, const Table& table);
 
 // Type of the gradient of replicated rows, as PyTorch's DistributedDataParallel reduces it: that of the rows; fp32
 // where these are integers, which have no gradient of their own.

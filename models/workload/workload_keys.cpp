@@ -32,25 +32,38 @@ void optimizer_keys(Fields& map, Workload& workload) {
   workload.update_all_rows = update == "all_rows";
 }
 
-void wire_key(Fields& map, std::string_view key, std::optional<WireDtype>& wire, const char* help) {
+void wire_key(Fields& map, std::string_view key, std::optional<WireDtype>& wire, const char* usual, const char* help) {
   std::vector<std::string> words{"table"};
   std::ranges::copy(words_of(Dtype{}), std::back_inserter(words));
+  words.push_back(dtype_name(Dtype::fp8));  // behind the types of rows, as in the enumeration
   std::optional<std::string> word;
-  map.usual("fp32").take(key, word, word_leaf(words), help);
+  map.usual(usual).take(key, word, word_leaf(words), help);
   if (!map.reading() || !word) return;
   const auto place = std::ranges::find(words, *word) - words.begin();  // `table` stands before the types
   wire = place == 0 ? WireDtype{} : WireDtype{static_cast<Dtype>(place - 1)};
 }
 
 void wire_keys(Fields& map, Workload& workload) {
-  wire_key(map, "forward", workload.wire_forward,
+  wire_key(map, "forward", workload.wire_forward, "fp32",
            "the data type of vectors while they are exchanged, or `table` for the type of the table's rows. fp32 is "
            "what TorchRec's lookups return whatever the type of the rows. (TorchRec's own estimate assumes the type of "
-           "the rows if none is stated.)");
-  wire_key(map, "backward", workload.wire_backward,
+           "the rows if none is stated.) fp8 is TorchRec's without scales: one byte for each element, but where "
+           "partial sums "
+           "are reduced (row_wise, table_row_wise and grid_shard of pooled tables) fp16 forward and bf16 backward, as "
+           "in TorchRec. No time of the kernels that convert is counted");
+  wire_key(map, "backward", workload.wire_backward, "fp32",
            "the same of their gradients. Gradients of replicated rows (data_parallel; flex across nodes) are always "
            "all-reduced in the type of the rows, or in fp32 for int8 rows");
 }
+
+}  // namespace
+
+void table_wire_keys(Fields& map, Table& table) {
+  wire_key(map, "forward", table.wire_forward, "that of the workload", "the data type of its vectors on the wire");
+  wire_key(map, "backward", table.wire_backward, "that of the workload", "the same of their gradients");
+}
+
+namespace {
 
 void module_keys(Fields& map, Workload& workload) {
   std::optional<std::string> first;
@@ -74,6 +87,19 @@ void check_names(const std::vector<Table>& tables) {
     if (!seen.insert(table.name).second)
       throw input_error(table.place, fmt::format("table '{}' is there twice", table.name),
                         "Give every table its own name");
+}
+
+// TorchRec's modules are of one kind of table each.
+void check_modules(const Workload& workload) {
+  std::map<std::string, const Table*> first_of;
+  for (const Table& table : workload.tables) {
+    const std::string usual = table.kind == TableKind::pooled ? workload.pooled_module : workload.sequence_module;
+    const Table* const first = first_of.try_emplace(table.module.empty() ? usual : table.module, &table).first->second;
+    if (first->kind == table.kind) continue;
+    throw input_error(table.place,
+                      fmt::format("tables '{}' and '{}' are in one module and of two kinds", first->name, table.name),
+                      "Pooled tables and sequences have modules of their own: name another 'module'");
+  }
 }
 
 void check_ids_in_place(MapReader& reader, const Workload& workload) {
@@ -272,6 +298,7 @@ Workload read_workload(const Tree& tree, const std::string& folder) {
   MapReader reader(tree, "", &workload.sources);
   Fields map(reader);
   const TableDefaults defaults = workload_keys(map, workload, folder);
+  check_modules(workload);
   vary_attention(workload);
   check_ids_in_place(reader, workload);
   check_hugectr(reader, workload);

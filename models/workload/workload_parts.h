@@ -23,6 +23,9 @@ struct TableDefaults {
 std::vector<Table> read_tables_entry(MapReader reader, const std::string& folder, const TableDefaults& defaults);
 Shape tables_shape();
 
+// `wire_dtype` of a table.
+void table_wire_keys(Fields& map, Table& table);
+
 // What `access` needs to know of its table. `hottest_first`: row ids are in order of popularity.
 struct AccessOf {
   std::uint64_t rows = 1;

@@ -83,11 +83,15 @@ std::vector<PlacementMemory> PaperMemory::on_ranks(const Placement& placement, c
   std::vector<PlacementMemory> memory(static_cast<std::size_t>(cluster.world_size()), user);
   const PlacementMemory holder = of_holder(placement, workload, cluster, batch_bytes);
   for (const std::vector<int>& group : placement.holders) {
-    for (const int rank : group) {
-      PlacementMemory& here = memory.at(static_cast<std::size_t>(rank));
-      here.static_bytes += holder.static_bytes;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      // Shards of whole buckets differ by a bucket, which may be large; others by a row.
+      const double part = placement.bucket_rows == 1 ? 1
+                                                     : static_cast<double>(placement.shard_rows(static_cast<int>(i))) *
+                                                           placement.shards() / static_cast<double>(placement.rows());
+      PlacementMemory& here = memory.at(static_cast<std::size_t>(group[i]));
+      here.static_bytes += part * holder.static_bytes;
       here.dynamic_bytes += holder.dynamic_bytes;
-      here.host_bytes += holder.host_bytes;
+      here.host_bytes += part * holder.host_bytes;
     }
   }
   return memory;

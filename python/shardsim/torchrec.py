@@ -69,6 +69,16 @@ def _word(value: Any) -> str:
     return str(getattr(value, "value", value)).lower()
 
 
+def _is_label(path: str) -> bool:
+    """True for what a workload takes as the path of a module."""
+    return re.fullmatch(r"[A-Za-z0-9_.-]{1,256}", path) is not None
+
+
+def _module(path: str, pooled: bool) -> str:
+    """The path of a module in plans of this workload."""
+    return path if _is_label(path) else "ebc" if pooled else "ec"
+
+
 def _names(tables: Sequence[_Table]) -> list[str]:
     """The name of each table in the workload: its own, or PATH.NAME where several modules have one of that name."""
     count: dict[str, int] = {}
@@ -97,6 +107,8 @@ def _table_map(name: str, table: _Table, constraint: Any, more: Mapping[str, Any
         "dtype": _word(getattr(config, "data_type", "fp32")),
         "kind": "pooled" if table.pooled else "sequence",
     }
+    if _is_label(table.path):
+        made["module"] = table.path
     if table.pooled:
         poolings = list(getattr(constraint, "num_poolings", None) or [1.0] * len(features))
         made["pooling"] = _word(getattr(config, "pooling", "sum"))
@@ -207,11 +219,14 @@ def _plan_dict(plan: Plan | str | Mapping[str, Any]) -> Mapping[str, Any]:
     return made
 
 
-def _entries(plan: Plan | str | Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """The entry of each table by its name in the workload."""
+def _entries(plan: Plan | str | Mapping[str, Any], names: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+    """The entry of each table by its name in the workload, which is PATH.NAME where several modules have that name."""
+    known = set(names)
     entries: dict[str, Mapping[str, Any]] = {}
-    for tables in _plan_dict(plan)["plan"].values():
-        entries.update(tables)
+    for path, tables in _plan_dict(plan)["plan"].items():
+        for table, entry in tables.items():
+            qualified = f"{path}.{table}"
+            entries[qualified if table not in known and qualified in known else table] = entry
     return entries
 
 
@@ -243,10 +258,10 @@ def to_sharding_plan(plan: Plan | str | Mapping[str, Any], model: Any, *, classe
     Errors: InputError for a table that the plan or the model lacks, and for what TorchRec cannot execute.
     """
     use = classes if classes is not None else _torchrec_types()
-    entries = _entries(plan)
     tables = tables_of(model)
     modules: dict[str, Any] = {}
     names = _names(tables)
+    entries = _entries(plan, names)
     for name in entries:
         if name not in names:
             raise _wrong(f"the model has no table {name!r}", f"Known: {', '.join(names[:12])}", "plan")
@@ -292,8 +307,7 @@ def from_sharding_plan(sharding_plan: Any, model: Any) -> Plan:
             shards = _shard_maps(sharding)
             if shards:
                 entry["shards"] = shards
-            # The simulation has one module of each kind, whose exchanges are fused as those of one collection are.
-            modules.setdefault("ebc" if pooled[path, table] else "ec", {})[names[path, table]] = entry
+            modules.setdefault(_module(path, pooled[path, table]), {})[names[path, table]] = entry
     return Plan(json.dumps({"plan": modules}))
 
 
@@ -336,7 +350,7 @@ class PerfModel:
             if key not in self._names:
                 raise _wrong(f"the model has no table {option.name!r} in a module {option.path!r}",
                              "Give the model that the planner plans for", "proposal")
-            modules.setdefault("ebc" if self._pooled[key] else "ec", {})[self._names[key]] = _option_entry(
+            modules.setdefault(_module(option.path, self._pooled[key]), {})[self._names[key]] = _option_entry(
                 option, self._placement)
         return {"plan": modules}
 

@@ -152,7 +152,7 @@ int Lowering::sum_duplicates(const std::vector<int>& after) {
 }
 
 int Lowering::gradient_exchange(const FusionGroup& group, std::vector<int> after) {
-  const std::string type = wire(group, workload_.wire_backward);
+  const std::string type = dtype_name(group.backward_type);
   if (!group.reduces()) {
     return add_exchange(group.reach() + "all_to_all", group.as(OpRole::exchange_gradient), group.group, group.gradients,
                         type, after);

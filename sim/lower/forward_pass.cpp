@@ -50,7 +50,7 @@ int Lowering::add_lookup(const FusionGroup& group, const LookupPart& part, int o
 // Returns what the output is complete with.
 int Lowering::add_output(const FusionGroup& group, const std::vector<int>& lookups) {
   if (!group.exchanges()) return lookups.back();
-  const std::string type = wire(group, workload_.wire_forward);
+  const std::string type = dtype_name(group.forward_type);
   if (group.reduces()) return add_reduced_output(group, type, lookups);
   std::vector<int> after = lookups;
   if (full() && shuffles() && !group.pooled()) {

@@ -1,5 +1,7 @@
 #include "sim/lower/fusion_group.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -359,6 +361,26 @@ FusionGroup::PartialSums partial_sums_of(const std::string& output_exchange) {
   return FusionGroup::PartialSums::reduce_scatter;
 }
 
+// Members whose vectors have one type on the wire, and their gradients one, in the order of the first of them.
+// Replicated tables exchange no vectors.
+std::vector<std::vector<GroupMember>> by_wire(std::vector<GroupMember> members, Strategy strategy) {
+  std::vector<std::vector<GroupMember>> sets;
+  for (GroupMember& member : members) {
+    const auto same = [&](const std::vector<GroupMember>& set) {
+      return strategy == Strategy::data_parallel ||
+             (set.front().forward_type == member.forward_type && set.front().backward_type == member.backward_type);
+    };
+    auto found = std::ranges::find_if(sets, same);
+    if (found == sets.end()) found = sets.insert(sets.end(), std::vector<GroupMember>{});
+    found->push_back(std::move(member));
+  }
+  return sets;
+}
+
+std::string wire_suffix(const FusionGroup& group) {
+  return fmt::format("_{}_{}", dtype_name(group.forward_type), dtype_name(group.backward_type));
+}
+
 }  // namespace
 
 std::vector<FusionGroup> fuse(Program& program, const Plan& plan, const Workload& workload, const Cluster& cluster,
@@ -369,19 +391,22 @@ std::vector<FusionGroup> fuse(Program& program, const Plan& plan, const Workload
   const TableKind first = workload.first_kind();
   for (const TableKind kind : {first, other_kind(first)}) {
     for (const StrategyOrder& order : kOrder) {
-      const std::vector<GroupMember> members = maker.members(order.strategy, kind);
-      if (members.empty()) continue;
-      FusionGroup& group = groups.emplace_back();
-      group.strategy = order.strategy;
-      group.kind = kind;
-      if (group.pooled() && group.strategy == Strategy::row_wise) {
-        group.partial_sums = partial_sums_of(workload.output_exchange);
-      }
-      group.index = static_cast<int>(groups.size()) - 1;
-      for (const GroupMember& member : members) group.shards.push_back(member.shard);
       const std::string name = (kind == TableKind::pooled ? "pooled_" : "") + std::string(order.name);
-      program.fusions.push_back({name, kind, group.shards});
-      GroupMaker(program, group, members, workload, inputs, cluster, options).make();
+      const std::vector<std::vector<GroupMember>> sets = by_wire(maker.members(order.strategy, kind), order.strategy);
+      for (const std::vector<GroupMember>& members : sets) {
+        FusionGroup& group = groups.emplace_back();
+        group.strategy = order.strategy;
+        group.kind = kind;
+        group.forward_type = members.front().forward_type;
+        group.backward_type = members.front().backward_type;
+        if (group.pooled() && group.strategy == Strategy::row_wise) {
+          group.partial_sums = partial_sums_of(workload.output_exchange);
+        }
+        group.index = static_cast<int>(groups.size()) - 1;
+        for (const GroupMember& member : members) group.shards.push_back(member.shard);
+        program.fusions.push_back({name + (sets.size() > 1 ? wire_suffix(group) : ""), kind, group.shards});
+        GroupMaker(program, group, members, workload, inputs, cluster, options).make();
+      }
     }
   }
   return groups;

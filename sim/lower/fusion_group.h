@@ -21,9 +21,9 @@ struct Purpose {
   int fusion = -1;
 };
 
-// All placements of one strategy in one module (the pooled tables, or the sequences): they share one exchange of ids,
-// one output exchange and one of gradients (pytorch/torchrec distributed/embedding.py and embeddingbag.py build one
-// sharding object per module and type).
+// All placements of one strategy in one module (the pooled tables, or the sequences) whose vectors have the same types
+// on the wire: they share one exchange of ids, one output exchange and one of gradients (pytorch/torchrec
+// distributed/embedding.py and embeddingbag.py build one sharding object per module and type).
 struct FusionGroup {
   int index = 0;  // in Program::fusions
   Strategy strategy = Strategy::row_wise;
@@ -31,6 +31,7 @@ struct FusionGroup {
   std::string group;        // of its exchange of ids, as in Program::groups; "" when nothing is exchanged
   std::vector<int> shards;  // indices into Program::shards
   bool weighted = false;    // ids have weights
+  Dtype forward_type = Dtype::fp32, backward_type = Dtype::fp32;  // of vectors and gradients on the wire
   // The way in which partial sums of pooled row_wise tables travel (Workload::output_exchange).
   enum class PartialSums { reduce_scatter, uniform, hierarchical } partial_sums = PartialSums::reduce_scatter;
 

@@ -96,6 +96,11 @@ IdCounts counts_of(const GroupMember& member, std::int64_t of_one_source, int gr
   return {of_one_source, shares, group_size, by_position && static_cast<int>(shares.size()) == group_size};
 }
 
+// TorchRec reduces partial sums in `reduced` where fp8 is asked for (torchrec/distributed/fbgemm_qcomm_codec.py).
+Dtype sent_type(Dtype asked, bool sums, Dtype reduced) {
+  return asked == Dtype::fp8 && sums ? reduced : asked;
+}
+
 GroupMember make_member(int shard, const Placement& placement, const Workload& workload, const RowHash& hash,
                         const LoweringOptions& options, KnownShares& known) {
   const Table& table = workload.tables[placement.table];
@@ -117,8 +122,11 @@ GroupMember make_member(int shard, const Placement& placement, const Workload& w
   member.weights = {half_up(weighted), kWeightBytes};
   member.lengths = {static_cast<std::int64_t>(table.features.size()) * workload.batch_per_gpu, kLengthBytes};
   member.row_bytes = columns * dtype_bytes(table.dtype);
-  member.forward = {vectors, columns * dtype_bytes(wire_dtype(workload.wire_forward, table))};
-  member.backward = {vectors, columns * dtype_bytes(wire_dtype(workload.wire_backward, table))};
+  const bool sums = member.pooled() && in_rows(placement.strategy);
+  member.forward_type = sent_type(forward_wire(workload, table), sums, Dtype::fp16);
+  member.backward_type = sent_type(backward_wire(workload, table), sums, Dtype::bf16);
+  member.forward = {vectors, columns * dtype_bytes(member.forward_type)};
+  member.backward = {vectors, columns * dtype_bytes(member.backward_type)};
   if (options.drawn != nullptr) member.drawn = &options.drawn->placements[static_cast<std::size_t>(shard)];
   return member;
 }

@@ -48,7 +48,7 @@ int Lowering::exchange_owned(const FusionGroup& group, OpRole role, std::vector<
   program_.matrices.push_back({name, {ByteMatrix::Kind::even, 1, {each * program_.world_size}, {}, false}});
   const MatrixUse use{static_cast<int>(program_.matrices.size()) - 1, false};
   return add_exchange(name + "_all_to_all", group.as(role), "world", use,
-                      wire(group, back ? workload_.wire_backward : workload_.wire_forward), std::move(after));
+                      dtype_name(back ? group.backward_type : group.forward_type), std::move(after));
 }
 
 // Returns the bytes of the passes that put received vectors into the input of the interaction, and their gradients out

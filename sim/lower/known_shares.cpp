@@ -22,10 +22,10 @@ RowCut cut_of(const Placement& placement, const Table& table, const LoadOptions&
 std::shared_ptr<const RowShares> KnownShares::of(const Placement& placement, const Table& table, RowCut cut,
                                                  const RowHash& hash, bool observed) {
   const Key key{table.name, hash.table, placement.row_begin, placement.row_end, placement.shards(),
-                cut,        hash.seed,  hash.tier,           observed};
+                cut,        hash.seed,  hash.tier,           observed,          placement.bucket_rows};
   std::shared_ptr<const RowShares>& shares = known_[key];
   if (shares) return shares;
-  const RowOwners owners(placement.rows(), placement.shards(), table.row_order, cut, hash);
+  const RowOwners owners(placement.rows(), placement.shards(), table.row_order, cut, hash, placement.bucket_rows);
   const ObservedAccess* runtime = observed && table.runtime ? &*table.runtime : nullptr;
   const RowLaw law(distribution(table), placement.row_begin, placement.row_end, runtime);
   return shares = std::make_shared<const RowShares>(law, owners, first_id_bags(table, hash), curves_);
@@ -33,14 +33,14 @@ std::shared_ptr<const RowShares> KnownShares::of(const Placement& placement, con
 
 std::shared_ptr<const HotRows> KnownShares::hot_rows(const Placement& placement, const Table& table, RowCut cut,
                                                      int tier) {
-  const Key key{table.name, row_key(table), placement.row_begin, placement.row_end, placement.shards(), cut, 0,
-                tier,       false};
+  const Key key{table.name, row_key(table), placement.row_begin,  placement.row_end, placement.shards(), cut, 0,
+                tier,       false,          placement.bucket_rows};
   std::shared_ptr<const HotRows>& known = hot_rows_[key];
   if (known) return known;
   const RowLaw law(distribution(table), placement.row_begin, placement.row_end);
   const auto owners = [rows = placement.rows(), shards = placement.shards(), order = table.row_order, cut, tier,
-                       name = row_key(table)](int draw) {
-    return RowOwners(rows, shards, order, cut, {name, static_cast<std::uint64_t>(draw), tier});
+                       bucket = placement.bucket_rows, name = row_key(table)](int draw) {
+    return RowOwners(rows, shards, order, cut, {name, static_cast<std::uint64_t>(draw), tier}, bucket);
   };
   return known = std::make_shared<const HotRows>(law, placement.shards(), owners);
 }

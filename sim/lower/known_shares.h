@@ -41,7 +41,8 @@ class KnownShares {
   AccessDistribution distribution(const Table& table);
 
  private:
-  using Key = std::tuple<std::string, std::string, std::uint64_t, std::uint64_t, int, RowCut, std::uint64_t, int, bool>;
+  using Key = std::tuple<std::string, std::string, std::uint64_t, std::uint64_t, int, RowCut, std::uint64_t, int, bool,
+                         std::uint64_t>;
   std::map<Key, std::shared_ptr<const RowShares>> known_;
   std::map<Key, std::shared_ptr<const HotRows>> hot_rows_;
   // Name of the table, its rows, lookups of a sample and of all; the law may be that of `runtime`.

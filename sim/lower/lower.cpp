@@ -81,6 +81,10 @@ Program program_frame(const Plan& plan, const Workload& workload, const Cluster&
   program.batch_per_rank = workload.batch_per_gpu;
   program.id_bytes = workload.id_bytes;
   program.tables = workload.tables;
+  for (Table& table : program.tables) {  // what plan files and exchanges say of them
+    table.module.clear();
+    table.wire_forward = table.wire_backward = std::nullopt;
+  }
   place_rows(program, plan, options);
   program.streams = {"compute"};
   write_shards(program, plan, workload);
@@ -281,10 +285,6 @@ OwnAmount Lowering::tier_bytes() const {
     if (!full()) bytes += 2 * group.own_bytes;
   }
   return bytes;
-}
-
-std::string Lowering::wire(const FusionGroup& group, const std::optional<WireDtype>& stated) const {
-  return dtype_name(wire_dtype(stated, workload_.tables[program_.shards[group.shards[0]].table]));
 }
 
 Op& Lowering::add_row_work(const char* what, OpRole role, const FusionGroup& group, const LookupPart& part,

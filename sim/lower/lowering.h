@@ -175,7 +175,6 @@ class Lowering {
   // The precision of the dense part, as Op has it.
   std::string precision() const { return workload_.dense.precision == "fp32" ? "" : workload_.dense.precision; }
   // The label of an exchange: the type of its first table's vectors.
-  std::string wire(const FusionGroup& group, const std::optional<WireDtype>& stated) const;
   // An operation on the rows of a part, "lookup_" and the like before the strategy's name.
   Op& add_row_work(const char* what, OpRole role, const FusionGroup& group, const LookupPart& part,
                    const std::vector<int>& after, Stream stream = Stream::compute);

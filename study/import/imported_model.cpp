@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <unordered_set>
@@ -93,16 +94,52 @@ void check_tables(const ImportedModel& model) {
   }
 }
 
+namespace {
+
+// The table of the model that an entry of the plan is of; null: there is none. Paths may differ, as they do where a
+// plan was made for a part of the model, so that a name that only one module has is enough.
+const ImportedTable* table_of_entry(const ImportedModel& model, const std::string& module, const std::string& name) {
+  const ImportedTable* named = nullptr;
+  for (const ImportedTable& each : model.tables) {
+    const std::string& there = each.name_there();
+    const bool same_module = each.table.module == module || each.table.module.empty();
+    if (there == name && same_module) return &each;
+    if (!module.empty() && same_module && module + "." + there == name) return &each;
+    if (there == name) named = &each;
+  }
+  return named;
+}
+
+// The plan's tables by the names that they have here.
+void rename_tables(ImportedModel& model) {
+  for (auto& [module, tables] : model.plan->find("plan")->fields) {
+    for (auto& [name, entry] : tables.fields) {
+      if (const ImportedTable* const found = table_of_entry(model, module, name)) name = found->table.name;
+    }
+  }
+}
+
+// Paths that are labels are modules of the workload.
+void name_module(ImportedTable& table, const std::string& module) {
+  if (!module.empty() && std::ranges::all_of(module, is_label_letter)) table.table.module = module;
+}
+
+// Adds the tables that the plan alone knows. Errors (Failure::input): a replicated table, whose size it does not say.
 void add_tables_of_plan(ImportedModel& model) {
   const StandalonePlan alone = standalone_plan(*model.plan);
-  std::set<std::string> known;
-  for (const ImportedTable& table : model.tables) {
-    known.insert(table.known_as.empty() ? table.table.name : table.known_as);
+  std::map<std::string, const ImportedTable*> known;
+  std::map<std::string, std::string> module_of;
+  for (const auto& [module, tables] : model.plan->find("plan")->fields) {
+    for (const auto& [name, entry] : tables.fields) {
+      known[name] = table_of_entry(model, module, name);
+      module_of[name] = module;
+    }
   }
+  std::vector<ImportedTable> more;
   for (std::size_t i = 0; i < alone.workload.tables.size(); ++i) {
     ImportedTable made;
     made.table = alone.workload.tables[i];
-    if (known.contains(made.table.name)) continue;
+    if (known[made.table.name] != nullptr) continue;
     if (std::ranges::find(alone.unsized, static_cast<int>(i)) != alone.unsized.end()) {
       throw input_error(
           made.table.place,
@@ -111,10 +148,24 @@ void add_tables_of_plan(ImportedModel& model) {
     }
     const std::string name = made.table.name;
     made.table.name = imported_label(name, made.table.place, &made.known_as);
+    name_module(made, module_of[name]);
     made.table.features = {{made.table.name, 1, 1, false}};
     made.assumed = {"kind", "pooling_factor", "dtype", "access"};
-    model.tables.push_back(std::move(made));
+    more.push_back(std::move(made));
   }
+  std::ranges::move(more, std::back_inserter(model.tables));
+}
+
+}  // namespace
+
+void take_plan(ImportedModel& model, const Tree& tree) {
+  model.plan =
+      is_hugectr_plan(tree) ? plan_from_hugectr(tree, model) : plan_from_torchrec(tree, model.told, model.pipeline);
+  model.world = world_of(*model.plan);
+  if (const std::string text = world_text(model.world); !text.empty()) model.told.push_back(text);
+  if (model.world.group) model.plan = plan_of_group(*model.plan, model.world);
+  add_tables_of_plan(model);
+  rename_tables(model);
 }
 
 }  // namespace shardsim

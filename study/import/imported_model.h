@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -7,6 +8,7 @@
 
 #include "base/tree/tree.h"
 #include "models/workload/workload.h"
+#include "study/import/plan_world.h"
 
 namespace shardsim {
 
@@ -15,14 +17,20 @@ struct ImportedTable {
   Table table;                       // labels are ours: what they may not hold is "_"
   std::string known_as;              // its name in the file; "" where that is the table's own
   std::vector<std::string> assumed;  // of "dtype", "kind", "pooling_factor", "access": what the file does not say
+
+  const std::string& name_there() const { return known_as.empty() ? table.name : known_as; }
 };
 
 // A model that is to become a workload.
 struct ImportedModel {
   std::string source;  // the file's path as given
   std::vector<ImportedTable> tables;
-  std::vector<std::string> left_out;  // columns of the file that say nothing to a simulation
-  std::optional<Tree> plan;           // in the shape of a plan file; table names as in the file
+  std::vector<std::string> left_out;   // columns of the file that say nothing to a simulation
+  std::optional<Tree> plan;            // in the shape of a plan file; table names as in the file
+  std::vector<std::string> told = {};  // sentences about what the file says otherwise, or is not simulated
+  std::string pipeline = {};           // as the file tells it; "": it does not
+  std::map<std::string, std::string> constraints = {};  // of a scenario, by table: the text of its map
+  PlanWorld world = {};                                 // of `plan`
 };
 
 // A CSV of tables (docs/import.md has the columns). The delimiter is the one of comma, semicolon, tab and bar that the
@@ -35,14 +43,31 @@ ImportedModel model_from_csv(std::string_view text, const std::string& source);
 // does not say, features and pooling factors that differ in number.
 ImportedModel model_from_torchrec(const Tree& tree, const std::string& source);
 
-// A plan of TorchRec in the shape of a plan file, {"plan": {MODULE: {TABLE: ENTRY}}}: what `plan._serialize()` returns,
-// or `dataclasses.asdict(plan)`, whose shards stand in `sharding_spec`; with or without the outer "plan".
-// Errors (Failure::input, with the line): anything else.
-Tree plan_from_torchrec(const Tree& tree);
+// Gives the model a plan of TorchRec: {"plan": {MODULE: {TABLE: ENTRY}}}, with or without the outer "plan", as
+// `plan._serialize()` returns it, or `dataclasses.asdict(plan)`, whose shards stand in `sharding_spec`; or HugeCTR's,
+// which names tables by number. Tables that the plan alone knows are added, as far as its shards say how large they
+// are: pooled, with one id a sample. Errors (Failure::input, with the place): anything else; a replicated table whose
+// size nobody says.
+void take_plan(ImportedModel& model, const Tree& tree);
 
-// Adds the tables that the plan alone knows, as far as its shards say how large they are: pooled, with one id a sample.
-// Errors (Failure::input): a replicated table, whose size it does not say.
-void add_tables_of_plan(ImportedModel& model);
+// The plan in the shape of a plan file. A name that several modules have becomes MODULE.TABLE. `told` gets what the
+// plan says and is not taken, `pipeline` what it asks for.
+Tree plan_from_torchrec(const Tree& tree, std::vector<std::string>& told, std::string& pipeline);
+
+// The constraints of a planner (ParameterConstraints by table) as those of a scenario, for models without a plan; what
+// is not taken is told.
+void take_constraints(ImportedModel& model, const Tree& constraints);
+
+// True for a plan file of HugeCTR's embedding collections: for each GPU a list of parts, each with its tables' numbers.
+bool is_hugectr_plan(const Tree& tree);
+// The same placement of the model's tables in the shape of a plan file. Errors (Failure::input, with the place).
+Tree plan_from_hugectr(const Tree& tree, ImportedModel& model);
+
+// What TorchRec prints, as a Tree: a plan as print(plan) or repr writes it (in the shape of a plan), or the statistics
+// of its planner (as configurations with a plan). Nothing where the text is neither. Errors (Failure::input, with line
+// and column): it ends early; shards by rank without tables.
+std::optional<Tree> printed_plan(std::string_view text, const std::string& source);
+std::optional<Tree> printed_statistics(std::string_view text, const std::string& source);
 
 // The name as a label of ours; `known_as` gets the old one where it differs. Errors (Failure::input): it is empty, or
 // longer than 256.
@@ -64,6 +89,21 @@ void check_tables(const ImportedModel& model);
 
 // True when a key is there and not null, as Python writes None.
 bool is_given(const Tree* tree);
+
+// "ShardingType.ROW_WISE" and "row_wise" are the same: enums become the one where str() writes them.
+std::string enum_word(const Tree& tree, std::string_view what);
+
+// The kernel of today for one of 2022, "batched_fused" for one; any other as it is.
+std::string kernel_of_today(const std::string& kernel);
+
+// Of maps in the shape of TorchRec's CacheParams, by table: which ask for the pipeline that prefetches, and which for
+// what is not simulated.
+struct CacheParameters {
+  std::vector<std::string> prefetch, other;
+
+  void add(const Tree* params, const std::string& table);
+  void tell(std::vector<std::string>& told, std::string& pipeline) const;
+};
 
 // A word in lower case, with "_" for blanks and hyphens.
 std::string imported_word(std::string_view text);

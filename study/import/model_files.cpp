@@ -60,6 +60,7 @@ std::string imported_map(const Table& table) {
   if (pooled && (is_plain_feature(table) || shares_factor(table)))
     text += ", pooling_factor: " + shortest(table.features.front().pooling_factor);
   if (!is_plain_feature(table)) text += ", features: [" + imported_features(table) + "]";
+  if (!table.module.empty()) text += ", module: " + in_yaml_quotes(table.module);
   if (table.access.family == "zipf") text += ", access: {family: zipf, s: " + shortest(table.access.s) + "}";
   return text + "}";
 }
@@ -105,9 +106,10 @@ std::string assumed_of(const ImportedModel& model, const char* what, const std::
 
 std::string workload_body(const ImportedModel& model, const ImportSetting& setting) {
   std::string text = fmt::format("name: imported\nbatch_per_gpu: {}\n", setting.batch_per_gpu);
-  text +=
-      "# optimizer: {name: rowwise_adagrad}   # the default; sgd, adagrad, adam, lamb\n"
-      "# pipeline: sparse_dist                # TorchRec's TrainPipelineSparseDist; the default is none\n";
+  text += "# optimizer: {name: rowwise_adagrad}   # the default; sgd, adagrad, adam, lamb\n";
+  text += model.pipeline.empty()
+              ? "# pipeline: sparse_dist                # TorchRec's TrainPipelineSparseDist; the default is none\n"
+              : "pipeline: " + model.pipeline + "\n";
   text += !setting.dense.empty()
               ? setting.dense
               : "# dense: {layers: [{name: bottom_0, in: 13, out: 512}, {name: top_0, in: 4096, out: 1024}]}\n";
@@ -129,28 +131,57 @@ std::string indented_lines(const std::string& text, const std::string& by) {
   return result;
 }
 
-// The number of nodes, and of GPUs on each, that the scenario states; 0: what the cluster says.
+// The number of nodes, of GPUs on each, and of GPUs of a domain over several of them, that the scenario states; 0: what
+// the cluster says.
 struct StatedShape {
-  std::int64_t nodes = 0, gpus = 0;
+  std::int64_t nodes = 0, gpus = 0, domain = 0;
 };
 
+ClusterSpec named_cluster(const ImportSetting& setting) {
+  return read_cluster(load_named(setting.cluster, "clusters", setting.cluster_from, {"argument --cluster"}));
+}
+
+int gpus_of_host(const ClusterSpec& spec) {
+  return spec.gpus_per_host > 0 ? spec.gpus_per_host : spec.gpu.count;
+}
+
+[[noreturn]] void refuse_hosts(const ImportedModel& model, const ImportSetting& setting, const StandalonePlan& plan,
+                               int gpus) {
+  if (model.world.domain > 0)
+    throw input_error(
+        {"argument --cluster"},
+        fmt::format("table '{}' is cut over {} GPUs, which are several hosts of {}, and cluster {} has no "
+                    "NVLink domains of as many",
+                    model.world.over_hosts, model.world.domain, model.world.per_host, excerpt(setting.cluster)),
+        "Name a cluster with such domains, or leave the option out");
+  throw input_error({"argument --cluster"},
+                    fmt::format("the plan has {} GPUs on a host, and cluster {} has {}", plan.ranks_per_host,
+                                excerpt(setting.cluster), gpus),
+                    "Name a cluster with as many");
+}
+
 StatedShape stated_shape(const ImportedModel& model, const ImportSetting& setting) {
-  StatedShape shape{setting.nodes.value_or(0), setting.gpus};
+  StatedShape shape{setting.nodes.value_or(0), setting.gpus, 0};
   if (!model.plan) return shape;
   const StandalonePlan alone = standalone_plan(*model.plan);
-  const Cluster cluster(
-      read_cluster(load_named(setting.cluster, "clusters", setting.cluster_from, {"argument --cluster"})));
-  const int gpus = cluster.ranks_per_node();
-  const bool one_host = alone.ranks == alone.ranks_per_host && alone.ranks <= gpus;
-  if (alone.ranks_per_host != gpus && setting.cluster_assumed) shape.gpus = alone.ranks_per_host;
-  if (alone.ranks_per_host != gpus && !setting.cluster_assumed && !one_host) {
-    throw input_error({"argument --cluster"},
-                      fmt::format("the plan has {} GPUs on a host, and cluster {} has {}", alone.ranks_per_host,
-                                  excerpt(setting.cluster), gpus),
-                      "Name a cluster with as many");
+  const ClusterSpec spec = named_cluster(setting);
+  const int gpus = gpus_of_host(spec), domain = spec.gpu.count;
+  const bool one_host = alone.ranks == alone.ranks_per_host && alone.ranks <= domain;
+  const bool fits = alone.ranks_per_host == gpus || alone.ranks_per_host == domain || alone.fits_hosts_of(gpus);
+  const bool of_group = model.world.group && !model.world.domain;
+  if ((!fits || of_group) && (setting.cluster_assumed || of_group)) shape.gpus = alone.ranks_per_host;
+  const std::int64_t node = shape.gpus > 0 ? shape.gpus : domain;
+  const bool in_domains = model.world.domain == 0 || node % model.world.domain == 0;
+  if (!setting.cluster_assumed && ((!fits && !one_host && !of_group) || !in_domains)) {
+    refuse_hosts(model, setting, alone, gpus);
+  }
+  if (setting.cluster_assumed && !in_domains) {
+    shape.gpus = model.world.per_host;
+    shape.domain = model.world.domain;
   }
   const std::int64_t per_node = shape.gpus > 0 ? shape.gpus : gpus;
-  if (!setting.nodes) shape.nodes = (alone.ranks + per_node - 1) / per_node;
+  const std::int64_t together = shape.domain > 0 ? shape.domain : shape.gpus > 0 ? shape.gpus : domain;
+  if (!setting.nodes) shape.nodes = (alone.ranks + together - 1) / together * (together / per_node);
   return shape;
 }
 
@@ -158,7 +189,16 @@ std::string imported_cluster(const ImportSetting& setting, const StatedShape& sh
   std::string text = "{base: " + in_yaml_quotes(setting.cluster);
   if (shape.nodes > 0) text += fmt::format(", nodes: {}", shape.nodes);
   if (shape.gpus > 0) text += fmt::format(", gpu: {{count: {}}}", shape.gpus);
+  if (shape.domain > 0) text += fmt::format(", nvlink: {{domain: {}}}", shape.domain);
   return text + "}";
+}
+
+std::string imported_constraints(const ImportedModel& model) {
+  if (model.constraints.empty()) return "";
+  std::string text = "constraints:\n";
+  for (const auto& [table, constraint] : model.constraints)
+    text += fmt::format("  {}: {}\n", in_yaml_quotes(table), constraint);
+  return text;
 }
 
 // The compute model with constants of the cluster's own GPU, where there are some: in the default one, the time of
@@ -175,10 +215,10 @@ constexpr const char* kMeasuredHostLine =
 std::string imported_scenario(const ImportedModel& model, const ImportSetting& setting, const std::string& compute,
                               const std::string& workload, const std::string& plan) {
   const std::string file = std::filesystem::path(model.source).filename().string();
-  return fmt::format("schema: shardsim.scenario/1\ntitle: {}\ncluster: {}\n{}{}workload:{}\n{}\n",
-                     in_yaml_quotes(printable(file) + ", as imported"),
-                     imported_cluster(setting, stated_shape(model, setting)), compute,
-                     setting.dense.empty() ? kHostLine : kMeasuredHostLine, workload, plan);
+  return fmt::format(
+      "schema: shardsim.scenario/1\ntitle: {}\ncluster: {}\n{}{}workload:{}\n{}{}\n",
+      in_yaml_quotes(printable(file) + ", as imported"), imported_cluster(setting, stated_shape(model, setting)),
+      compute, setting.dense.empty() ? kHostLine : kMeasuredHostLine, workload, imported_constraints(model), plan);
 }
 
 // An error in the file that was made, told as one in the file that it is made from: the first is not written, and
@@ -203,19 +243,10 @@ Scenario read_back(const ImportedModel& model, const std::string& text, const st
   }
 }
 
-// The plan's tables by the names that they have here.
-Tree renamed_plan(const ImportedModel& model) {
-  std::map<std::string, std::string> names;
-  for (const ImportedTable& table : model.tables) {
-    if (!table.known_as.empty()) names[table.known_as] = table.table.name;
-  }
-  Tree plan = *model.plan;
-  for (auto& [module, tables] : plan.find("plan")->fields) {
-    for (auto& [table, entry] : tables.fields) {
-      if (const auto found = names.find(table); found != names.end()) table = found->second;
-    }
-  }
-  return plan;
+// The plan with the devices of the cluster's nodes, which are domains of several hosts where these have one.
+Tree plan_for(const ImportedModel& model, const ClusterSpec& cluster) {
+  const int per_host = cluster.gpus_per_host > 0 ? cluster.gpus_per_host : cluster.gpu.count;
+  return plan_on_nodes(*model.plan, per_host, cluster.gpu.count);
 }
 
 // Whose vectors are wider on the wire than their rows.
@@ -231,7 +262,10 @@ std::vector<std::string> assumptions(const ImportedModel& model, const ImportSet
       assumed_of(model, "access", "Every row is as popular as any other; state 'access' where rows are hot"),
       assumed_of(model, "pooling_factor", "One id a sample and feature; pooling factors decide most of the time"),
       assumed_of(model, "kind", "Tables are pooled: one vector for each sample and feature"),
-      assumed_of(model, "dtype", "Rows are fp32"), "The optimizer is rowwise_adagrad, and there is no pipeline."};
+      assumed_of(model, "rounded", "Numbers that are 0.0 are rounded ones, below 0.05: they count as 0.025"),
+      assumed_of(model, "dtype", "Rows are fp32"),
+      model.pipeline.empty() ? "The optimizer is rowwise_adagrad, and there is no pipeline."
+                             : "The optimizer is rowwise_adagrad."};
   if (setting.dense.empty()) {
     sentences.insert(sentences.end() - 1, "There is no dense part, so an iteration is that of the embeddings alone.");
     sentences.emplace_back(
@@ -239,6 +273,7 @@ std::vector<std::string> assumptions(const ImportedModel& model, const ImportSet
         "does.");
   }
   sentences.insert(sentences.end(), setting.notes.begin(), setting.notes.end());
+  sentences.insert(sentences.end(), model.told.begin(), model.told.end());
   if (const std::size_t narrow = narrow_tables(model); narrow > 0)
     sentences.push_back(fmt::format(
         "Vectors are exchanged as fp32, those of the {} with narrower rows, too, as TorchRec's lookups return them; "
@@ -268,7 +303,8 @@ ModelFiles model_files(const ImportedModel& model, const ImportSetting& setting)
   std::string how = planner;
   if (model.plan) {
     const Cluster cluster = cluster_of(item);
-    files.plan = plan_to_json(checked_plan(renamed_plan(model), item.workload, cluster), item.workload, cluster);
+    files.plan =
+        plan_to_json(checked_plan(plan_for(model, item.cluster), item.workload, cluster), item.workload, cluster);
     how = fmt::format("plan: {{file: {}}}\n# {}   # instead of the plan: what its planner would do here",
                       in_yaml_quotes(setting.plan_file), planner);
   }

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -27,14 +29,26 @@ bool flag_of(const Tree& config, const char* key) {
   throw input_error(tree->place, fmt::format("{} is {}", key, excerpt(word)), "Write true or false");
 }
 
-// A list of numbers above 0; empty where the key is absent or null.
-std::vector<double> numbers_of(const Tree& map, const char* key) {
+// "0.0" is what print() leaves of a number below 0.05: half of that is nearer to it than nothing at all.
+constexpr double kRoundedToZero = 0.025;
+
+bool rounded_to_zero(const std::string& text) {
+  return text.starts_with("0.") && text.find_first_not_of("0.") == std::string::npos;
+}
+
+// A list of numbers above 0, or rounded to 0.0; empty where the key is absent or null.
+std::vector<double> numbers_of(const Tree& map, const char* key, const std::string& table, bool& rounded) {
   std::vector<double> numbers;
   if (!is_given(map.find(key))) return numbers;
   for (const Tree& item : required_list(*map.find(key), key)) {
-    const double number = parse_real(scalar_text(item, "a number above 0"), item.place);
+    double number = parse_real(scalar_text(item, "a number above 0"), item.place);
+    if (number == 0 && rounded_to_zero(item.scalar)) {
+      number = kRoundedToZero;
+      rounded = true;
+    }
     if (!(number > 0))
-      throw input_error(item.place, fmt::format("{} has {}", key, excerpt(item.scalar)), "Give numbers above 0");
+      throw input_error(item.place, fmt::format("table {}: {} has {}", excerpt(table), key, excerpt(item.scalar)),
+                        "Give numbers above 0; 0.0 counts as a rounded number");
     numbers.push_back(number);
   }
   return numbers;
@@ -44,6 +58,7 @@ std::vector<double> numbers_of(const Tree& map, const char* key) {
 struct Lookups {
   const Tree* stated = nullptr;  // null: nothing
   std::vector<double> factors, poolings;
+  bool rounded = false;  // a number was 0.0
 };
 
 // ParameterConstraints by table.
@@ -62,7 +77,9 @@ Lookups stated_lookups(const StatedConstraints& constraints, const std::string& 
   if (found == constraints.end() || !is_given(found->second)) return {};
   const Tree* const stated = found->second;
   required_map(*stated, "the constraints of table " + excerpt(table));
-  Lookups lookups{stated, numbers_of(*stated, "pooling_factors"), numbers_of(*stated, "num_poolings")};
+  Lookups lookups{stated, {}, {}, false};
+  lookups.factors = numbers_of(*stated, "pooling_factors", table, lookups.rounded);
+  lookups.poolings = numbers_of(*stated, "num_poolings", table, lookups.rounded);
   for (std::vector<double>* const numbers : {&lookups.factors, &lookups.poolings}) {
     if (numbers->empty() || numbers->size() == features) continue;
     throw input_error(stated->place,
@@ -79,7 +96,9 @@ void add_config_names(const Tree& tables, std::vector<std::string>& names) {
   for (const Tree& config : tables.items) names.push_back(config.find("name")->scalar);
 }
 
-constexpr const char* kRead[] = {"pooling_factors", "num_poolings"};  // of the keys of ParameterConstraints
+// Of the keys of ParameterConstraints, those that are read.
+constexpr const char* kRead[] = {"pooling_factors", "num_poolings", "sharding_types", "compute_kernels",
+                                 "min_partition",   "cache_params", "batch_sizes"};
 
 // A misspelt key would be taken for one of the many that do not matter here.
 void refuse_misspelt(const Tree& constraints) {
@@ -144,6 +163,7 @@ void torchrec_features(const StatedConstraints& constraints, const Tree& config,
   const std::vector<StatedFeature> names = stated_features(config, table);
   const Lookups lookups = stated_lookups(constraints, name, names.size());
   if (lookups.factors.empty()) made.assumed.emplace_back("pooling_factor");
+  if (lookups.rounded) made.assumed.emplace_back("rounded");
   const bool sequence = table.kind == TableKind::sequence;
   const bool weighted = flag_of(config, "is_weighted") || flag_of(config, "weighted");
   if (weighted && sequence)
@@ -184,17 +204,37 @@ ImportedTable read_config(const StatedConstraints& constraints, const Tree& conf
   return made;
 }
 
+bool is_label(const std::string& text) {
+  std::string changed;
+  imported_label(text, {}, &changed);
+  return changed.empty();
+}
+
 // `tables`: a list of configurations, or one for each module.
-void read_configs(const StatedConstraints& constraints, const Tree& tables, ImportedModel& model) {
+void read_configs(const StatedConstraints& constraints, const Tree& tables, const std::string& module,
+                  ImportedModel& model) {
   if (tables.kind == Tree::Kind::map) {
-    for (const auto& [module, list] : tables.fields) {
-      required_list(list, "the tables of module " + excerpt(module));
-      read_configs(constraints, list, model);
+    for (const auto& [path, list] : tables.fields) {
+      required_list(list, "the tables of module " + excerpt(path));
+      read_configs(constraints, list, path, model);
     }
     return;
   }
   for (const Tree& config : required_list(tables, "'tables'")) {
     model.tables.push_back(read_config(constraints, config));
+    if (!module.empty() && is_label(module)) model.tables.back().table.module = module;
+  }
+}
+
+// Tables of one name in several modules are different tables, MODULE.TABLE.
+void tell_modules_apart(std::vector<ImportedTable>& tables) {
+  std::map<std::string, std::set<std::string>> modules_of;
+  for (const ImportedTable& each : tables) modules_of[each.table.name].insert(each.table.module);
+  for (ImportedTable& each : tables) {
+    Table& table = each.table;
+    if (table.module.empty() || modules_of[table.name].size() < 2) continue;
+    if (each.known_as.empty()) each.known_as = table.name;
+    table.name = imported_label(fmt::format("{}.{}", table.module, table.name), table.place);
   }
 }
 
@@ -211,18 +251,23 @@ void refuse_other_keys(const Tree& root) {
 ImportedModel model_from_torchrec(const Tree& tree, const std::string& source) {
   ImportedModel model;
   model.source = source;
+  if (is_hugectr_plan(tree))
+    throw input_error(tree.place, "this is a plan file of HugeCTR, which names tables by number and says no sizes",
+                      "Import the tables, in that order, and give the plan with --plan");
   if (tree.kind == Tree::Kind::list) {
-    read_configs({}, tree, model);
-  } else {
-    required_map(tree, "the file");
-    const bool a_plan = tree.find("tables") == nullptr && tree.find("constraints") == nullptr;
-    if (!a_plan) refuse_other_keys(tree);
-    if (is_given(tree.find("tables"))) read_configs(stated_constraints(tree), *tree.find("tables"), model);
-    check_constraints_used(tree);
-    if (a_plan) model.plan = plan_from_torchrec(tree);
-    if (!a_plan && is_given(tree.find("plan"))) model.plan = plan_from_torchrec(*tree.find("plan"));
+    read_configs({}, tree, "", model);
+    check_tables(model);
+    return model;
   }
-  if (model.plan) add_tables_of_plan(model);
+  required_map(tree, "the file");
+  const bool a_plan = tree.find("tables") == nullptr && tree.find("constraints") == nullptr;
+  if (!a_plan) refuse_other_keys(tree);
+  if (is_given(tree.find("tables"))) read_configs(stated_constraints(tree), *tree.find("tables"), "", model);
+  tell_modules_apart(model.tables);
+  check_constraints_used(tree);
+  const Tree* const plan = a_plan ? &tree : tree.find("plan");
+  if (is_given(plan)) take_plan(model, *plan);
+  if (is_given(tree.find("constraints"))) take_constraints(model, *tree.find("constraints"));
   check_tables(model);
   return model;
 }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/text.h"
 #include "plan/plan_entries.h"
@@ -10,11 +11,9 @@
 namespace shardsim {
 namespace {
 
-// "ShardingType.ROW_WISE" and "row_wise" are the same: enums become the one where str() writes them.
 Tree word_of(const Tree& tree, std::string_view what) {
   Tree word = tree;
-  word.scalar = imported_word(scalar_text(tree, what));
-  word.scalar.erase(0, word.scalar.rfind('.') + 1);
+  word.scalar = enum_word(tree, what);
   return word;
 }
 
@@ -28,13 +27,19 @@ const Tree* shards_of(const Tree& entry, const std::string& table) {
                     "Write the plan with dataclasses.asdict(plan), as docs/import.md shows");
 }
 
-Tree shard_entry(const Tree& shard) {
-  required_map(shard, "a shard");
+const Tree& field_of(const Tree& map, const char* key, const std::string& table) {
+  if (const Tree* const found = map.find(key)) return *found;
+  throw input_error(map.place, fmt::format("table {}: the key '{}' is missing", excerpt(table), key),
+                    "Write the plan with plan._serialize() or dataclasses.asdict(plan)");
+}
+
+Tree shard_entry(const Tree& shard, const std::string& table) {
+  required_map(shard, "a shard of table " + excerpt(table));
   Tree made;
   made.kind = Tree::Kind::map;
   made.place = shard.place;
   for (const char* const key : {"shard_offsets", "shard_sizes", "placement"}) {
-    made.fields.emplace_back(key, required_field(shard, key));
+    made.fields.emplace_back(key, field_of(shard, key, table));
   }
   return made;
 }
@@ -50,20 +55,44 @@ Tree ranks_of(const Tree& entry, const Tree* shards, const std::string& table) {
   ranks.kind = Tree::Kind::list;
   ranks.place = shards->place;
   for (const Tree& shard : required_list(*shards, "shards")) {
-    const Tree& placement = required_field(required_map(shard, "a shard"), "placement");
+    const Tree& placement = field_of(required_map(shard, "a shard"), "placement", table);
     const std::string text = scalar_text(placement, "\"rank:R/cuda:L\"");
     const std::size_t slash = text.find('/');
     if (!text.starts_with("rank:") || slash == std::string::npos) {
-      throw input_error(placement.place, "placement " + excerpt(text), "Write \"rank:R/cuda:L\"");
+      throw input_error(placement.place, fmt::format("table {}: placement {}", excerpt(table), excerpt(text)),
+                        "Write \"rank:R/cuda:L\"");
     }
     ranks.items.push_back(text_tree(text.substr(5, slash - 5), placement.place));
   }
   return ranks;
 }
 
+// What the entries of a plan say beside placements: by what it concerns, the tables.
+struct PlanRemarks {
+  std::vector<std::string> old_kernels, old_names;
+  CacheParameters caches;
+  std::map<std::string, std::vector<std::string>> not_simulated;
+
+  void tell(std::vector<std::string>& told, std::string& pipeline) const {
+    constexpr std::size_t kShown = 3;
+    if (!old_kernels.empty())
+      told.push_back(fmt::format("Kernels have their names of 2022: {} is {} here (tables {}).", old_names.front(),
+                                 kernel_of_today(old_names.front()), first_names(old_kernels, kShown)));
+    caches.tell(told, pipeline);
+    for (const auto& [key, tables] : not_simulated)
+      told.push_back(fmt::format("{} of the plan is not simulated (tables {}).", key, first_names(tables, kShown)));
+  }
+};
+
 // TorchRec knows kernels that no Program has operations for: a scenario with one of them could not be run.
-Tree kernel_entry(const Tree& stated, const std::string& table, bool replicated) {
+Tree kernel_entry(const Tree& stated, const std::string& table, bool replicated, PlanRemarks& remarks) {
   Tree kernel = word_of(stated, "a compute kernel");
+  const std::string today = kernel_of_today(kernel.scalar);
+  if (today != kernel.scalar) {
+    remarks.old_kernels.push_back(table);
+    remarks.old_names.push_back(kernel.scalar);
+    kernel.scalar = today;
+  }
   const std::vector<std::string> known = lowered_kernels();
   if (replicated || std::ranges::find(known, kernel.scalar) != known.end()) return kernel;
   throw input_error(
@@ -72,25 +101,46 @@ Tree kernel_entry(const Tree& stated, const std::string& table, bool replicated)
       known_names_hint(kernel.scalar, known));
 }
 
-Tree table_entry(const Tree& entry, const std::string& table) {
+// Keys of TorchRec's ParameterSharding that change how a table runs, and have no part in a simulation.
+constexpr const char* kNotSimulated[] = {"bounds_check_mode", "enforce_hbm", "key_value_params", "output_dtype",
+                                         "stochastic_rounding"};
+
+bool says_something(const Tree* value) {
+  return is_given(value) && !(value->kind == Tree::Kind::scalar && imported_word(value->scalar) == "false");
+}
+
+Tree table_entry(const Tree& entry, const std::string& table, PlanRemarks& remarks) {
   required_map(entry, "the entry of table " + excerpt(table));
   Tree made;
   made.kind = Tree::Kind::map;
   made.place = entry.place;
-  made.fields.emplace_back("sharding_type", word_of(required_field(entry, "sharding_type"), "a sharding type"));
+  made.fields.emplace_back("sharding_type", word_of(field_of(entry, "sharding_type", table), "a sharding type"));
   const bool replicated = made.fields.front().second.scalar == "data_parallel";
   if (is_given(entry.find("compute_kernel"))) {
-    made.fields.emplace_back("compute_kernel", kernel_entry(*entry.find("compute_kernel"), table, replicated));
+    made.fields.emplace_back("compute_kernel", kernel_entry(*entry.find("compute_kernel"), table, replicated, remarks));
   }
   const Tree* const shards = replicated ? nullptr : shards_of(entry, table);
   made.fields.emplace_back("ranks", ranks_of(entry, shards, table));
   if (shards != nullptr) {
     Tree list = *shards;
-    for (Tree& shard : list.items) shard = shard_entry(shard);
+    for (Tree& shard : list.items) shard = shard_entry(shard, table);
     made.fields.emplace_back("shards", std::move(list));
   }
   if (is_given(entry.find("cache_params"))) made.fields.emplace_back("cache_params", *entry.find("cache_params"));
+  remarks.caches.add(entry.find("cache_params"), table);
+  for (const char* const key : kNotSimulated)
+    if (says_something(entry.find(key))) remarks.not_simulated[key].push_back(table);
   return made;
+}
+
+// Tables of one name in several modules are different tables.
+void tell_modules_apart(Tree& plan) {
+  std::map<std::string, int> modules_of;
+  for (const auto& [module, tables] : plan.fields)
+    for (const auto& [table, entry] : tables.fields) ++modules_of[table];
+  for (auto& [module, tables] : plan.fields)
+    for (auto& [table, entry] : tables.fields)
+      if (modules_of[table] > 1) table = fmt::format("{}.{}", module, table);
 }
 
 // Our own plans say more than TorchRec's, and a scenario reads them as they are.
@@ -107,21 +157,64 @@ void refuse_own_plan(const Tree& tree) {
 
 }  // namespace
 
-Tree plan_from_torchrec(const Tree& tree) {
+std::string enum_word(const Tree& tree, std::string_view what) {
+  std::string word = imported_word(scalar_text(tree, what));
+  word.erase(0, word.rfind('.') + 1);
+  return word;
+}
+
+std::string kernel_of_today(const std::string& kernel) {
+  constexpr std::string_view kOld = "batched_";
+  return kernel.starts_with(kOld) ? kernel.substr(kOld.size()) : kernel;
+}
+
+void CacheParameters::add(const Tree* params, const std::string& table) {
+  if (!is_given(params) || params->kind != Tree::Kind::map) return;
+  if (says_something(params->find("prefetch_pipeline"))) prefetch.push_back(table);
+  const Tree* const algorithm = params->find("algorithm");
+  const Tree* const reserved = params->find("reserved_memory");
+  const bool lfu = is_given(algorithm) && imported_word(algorithm->scalar).find("lfu") != std::string::npos;
+  const bool reserves = is_given(reserved) && reserved->scalar.find_first_of("123456789") != std::string::npos;
+  bool more = false;
+  for (const char* const key : {"precision", "stats", "multipass_prefetch_config"})
+    more = more || is_given(params->find(key));
+  if (lfu || reserves || more) other.push_back(table);
+}
+
+void CacheParameters::tell(std::vector<std::string>& told, std::string& pipeline) const {
+  constexpr std::size_t kShown = 3;
+  if (!prefetch.empty()) {
+    pipeline = "prefetch_sparse_dist";
+    told.push_back(fmt::format(
+        "cache_params.prefetch_pipeline is true (tables {}), so the pipeline is prefetch_sparse_dist: it fetches the "
+        "rows of the next batch into the caches beside the backward pass.",
+        first_names(prefetch, kShown)));
+  }
+  if (!other.empty())
+    told.push_back(fmt::format(
+        "Of cache_params only load_factor and prefetch_pipeline are taken: algorithm LFU, reserved_memory, precision, "
+        "stats and multipass_prefetch_config are not simulated (tables {}).",
+        first_names(other, kShown)));
+}
+
+Tree plan_from_torchrec(const Tree& tree, std::vector<std::string>& told, std::string& pipeline) {
   required_map(tree, "a plan");
   refuse_own_plan(tree);
   const Tree* modules = &tree;
   while (modules->fields.size() == 1 && modules->fields.front().first == "plan") {
     modules = &required_map(modules->fields.front().second, "'plan'");
   }
+  PlanRemarks remarks;
   Tree plan;
   plan.kind = Tree::Kind::map;
   plan.place = modules->place;
   for (const auto& [module, tables] : modules->fields) {
     Tree made = required_map(tables, "the plan of module " + excerpt(module));
-    for (auto& [table, entry] : made.fields) entry = table_entry(entry, table);
+    for (auto& [table, entry] : made.fields) entry = table_entry(entry, table, remarks);
     plan.fields.emplace_back(module, std::move(made));
   }
+  tell_modules_apart(plan);
+  remarks.tell(told, pipeline);
   Tree whole;
   whole.kind = Tree::Kind::map;
   whole.place = tree.place;

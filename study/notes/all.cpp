@@ -8,11 +8,12 @@ namespace shardsim {
 
 // The files beside this one define these.
 NoteMaker activations_note, allowance_note, bandwidths_note, better_plan_note, beyond_torchrec_note, cluster_note,
-    collapse_note, compute_model_note, dense_widths_note, duplicates_note, even_rows_note, fit_reach_note,
-    fused_sequences_note, host_rows_note, idle_caches_note, idle_cluster_keys_note, idle_keys_note, kernel_fit_note,
-    lengths_note, loads_note, lookups_note, measured_rest_note, memory_need_note, operations_note, other_order_note,
-    output_types_note, overhead_fits_note, own_lowering_note, peak_note, published_note, relay_fit_note, slices_note,
-    slower_links_note, sound_cluster_note, steadiness_note, uncontended_note, unknown_host_memory_note, workload_note;
+    collapse_note, compute_model_note, cut_cluster_note, dense_widths_note, duplicates_note, even_rows_note,
+    fit_reach_note, fused_sequences_note, host_rows_note, idle_caches_note, idle_cluster_keys_note, idle_keys_note,
+    idle_ranks_note, kernel_fit_note, lengths_note, loads_note, lookups_note, measured_rest_note, memory_need_note,
+    operations_note, other_order_note, output_types_note, overhead_fits_note, own_lowering_note, peak_note,
+    published_note, relay_fit_note, slices_note, slower_links_note, sound_cluster_note, steadiness_note,
+    uncontended_note, unknown_host_memory_note, workload_note;
 
 namespace {
 
@@ -37,6 +38,7 @@ std::span<const NoteEntry> note_entries() {
       {"collapse", to(run), collapse_note},
       {"uncontended", to(run), uncontended_note},
       {"cluster", to(run, plan, sweep), cluster_note},
+      {"cut_cluster", to(run, plan, sweep), cut_cluster_note},
       {"idle_cluster_keys", to(check), idle_cluster_keys_note},
       {"idle_keys", to(run, check, sweep), idle_keys_note},
       {"fit_reach", to(plan, sweep, drift, why), fit_reach_note},
@@ -55,6 +57,7 @@ std::span<const NoteEntry> note_entries() {
       {"fused_sequences", to(run), fused_sequences_note},
       {"output_types", to(run), output_types_note},
       {"idle_caches", to(run), idle_caches_note},
+      {"idle_ranks", to(run), idle_ranks_note},
       {"bandwidths", to(run), bandwidths_note},
       {"lengths", to(run), lengths_note},
       {"published", to(run), published_note},

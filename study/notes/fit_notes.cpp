@@ -63,6 +63,14 @@ Notes cluster_note(const Known& known) {
   return cluster_notes(known.item.cluster);
 }
 
+// What the cluster's file says of GPUs that it does not have here.
+Notes cut_cluster_note(const Known& known) {
+  const ClusterSpec& cluster = known.item.cluster;
+  if (cluster.places.gone.empty()) return {};
+  return {fmt::format("Nodes of '{}' have {} here, fewer than its file says. Left out: {}.", cluster.name,
+                      counted(static_cast<std::size_t>(cluster.gpu.count), "GPU"), join(cluster.places.gone))};
+}
+
 // Those of cluster_note() on keys that change nothing.
 Notes idle_cluster_keys_note(const Known& known) {
   return idle_key_notes(known.item.cluster);

@@ -10,6 +10,7 @@
 #include "plan/torchrec_types.h"
 #include "study/notes/notes.h"
 #include "study/scenario/read_case.h"
+#include "topology/spec/rank_set.h"
 
 namespace shardsim {
 namespace {
@@ -66,6 +67,21 @@ bool weighs_by_the_paper(const Tree* planner) {
 }
 
 }  // namespace
+
+// Says which ranks a plan from a file leaves without rows: it may be of a smaller job.
+Notes idle_ranks_note(const Known& known) {
+  if (known.item.plan_file.empty()) return {};
+  std::vector<bool> holds(static_cast<std::size_t>(known.prepared->cluster.world_size()), false);
+  for (const Placement& placement : known.prepared->plan.placements)
+    for (const std::vector<int>& group : placement.holders)
+      for (const int rank : group) holds[static_cast<std::size_t>(rank)] = true;
+  std::vector<int> idle;
+  for (std::size_t rank = 0; rank < holds.size(); ++rank)
+    if (!holds[rank]) idle.push_back(static_cast<int>(rank));
+  if (idle.empty()) return {};
+  return {fmt::format("The plan places no rows on {} of {} ranks: {}. They take part in every exchange.", idle.size(),
+                      holds.size(), clipped(rank_sets_text(idle), 60))};
+}
 
 // Says what of the plan TorchRec does not offer, or leaves open.
 Notes own_lowering_note(const Known& known) {

@@ -28,7 +28,10 @@ struct ComparedPlan {
   std::optional<std::int64_t> bytes_over = {};
   std::string reason = {};  // why it has none; "" where it has
   PlannerFigures figures = {};
-  bool host_rows = false;      // it keeps rows in host memory, of which the lower bound says nothing
+  bool host_rows = false;  // it keeps rows in host memory, of which the lower bound says nothing
+  // What of its plan TorchRec does not have (plan/torchrec_types.h), "" where it can run all of it; none without a
+  // plan, and for workloads of HugeCTR.
+  std::optional<std::string> beyond_torchrec = {};
   bool needs_options = false;  // `all` names it, and gives it no options: without some it makes no plan at all
 
   std::optional<double> fitting_ms() const { return bytes_over ? std::nullopt : iteration_ms; }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -16,13 +17,14 @@ constexpr std::size_t kFewComparisons = 4;  // which a terminal shows planner by
 
 // The columns that have something to tell.
 struct Told {
-  bool bound = false, cost = false;
+  bool bound = false, cost = false, torchrec = false;
 
   explicit Told(const StudyResult& study) {
     for (const PlannerComparison& comparison : study.comparisons) {
       bound = bound || comparison.lower_bound_ms.has_value();
       for (const ComparedPlan& plan : comparison.planners) {
         cost = cost || plan.figures.values.contains("cost_ms");
+        torchrec = torchrec || plan.beyond_torchrec.has_value();
       }
     }
   }
@@ -56,6 +58,7 @@ Sheet::Row planner_row(const ComparedPlan& plan, const PlannerComparison& compar
                  !plan.fitting_ms()};
   if (told.bound) row.cells.push_back(bound_cell(comparison.times_bound(plan)));
   row.cells.push_back(memory_outcome(plan));
+  if (told.torchrec) row.cells.push_back(!plan.beyond_torchrec ? "-" : plan.beyond_torchrec->empty() ? "yes" : "no");
   row.cells.push_back(seconds_cell(study, plan));
   if (told.cost) {
     const auto cost = plan.figures.values.find("cost_ms");
@@ -83,6 +86,7 @@ Sheet planners_sheet(const StudyResult& study) {
   sheet.columns = {{"planner", false}, {"iteration ms"}, {"x best"}};
   if (told.bound) sheet.columns.push_back({"x bound"});
   sheet.columns.push_back({"memory", false});
+  if (told.torchrec) sheet.columns.push_back({"TorchRec", false});
   sheet.columns.push_back({"planning s"});
   if (told.cost) sheet.columns.insert(sheet.columns.end(), {{"own cost ms"}, {"error %"}});
   for (const PlannerComparison& comparison : study.comparisons) {
@@ -141,6 +145,21 @@ std::string bound_text(const StudyResult& study) {
                             some_names({host.begin(), host.end()}));
 }
 
+// Returns which plans TorchRec cannot run, by what they have.
+std::string torchrec_text(const StudyResult& study) {
+  std::map<std::string, std::vector<std::string>> beyond;
+  for (const PlannerComparison& comparison : study.comparisons) {
+    for (const ComparedPlan& plan : comparison.planners) {
+      if (!plan.beyond_torchrec || plan.beyond_torchrec->empty()) continue;
+      beyond[*plan.beyond_torchrec].push_back(study.comparisons.size() == 1 ? plan.planner : plan.name);
+    }
+  }
+  constexpr std::size_t kShown = 5;
+  std::string text = " TorchRec: whether it can run the plan.";
+  for (const auto& [what, plans] : beyond) text += fmt::format(" Not {}: {}.", first_names(plans, kShown), what);
+  return text;
+}
+
 std::string planners_legend(const StudyResult& study) {
   const Told told(study);
   std::string text = judge_text(study) + " x best: the iteration divided by the shortest one of the case.";
@@ -148,7 +167,8 @@ std::string planners_legend(const StudyResult& study) {
   text +=
       " memory: whether the simulated peak fits, or what is missing on the fullest GPU; of a plan that was not "
       "simulated, by the memory model." +
-      reserve_text(study) + " planning s: CPU time of planning, the only figure that differs from run to run.";
+      reserve_text(study) + (told.torchrec ? torchrec_text(study) : "") +
+      " planning s: CPU time of planning, the only figure that differs from run to run.";
   if (told.cost)
     text += " own cost: the planner's own estimate of the iteration, with its error compared with the simulated one.";
   return text;

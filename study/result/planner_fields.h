@@ -24,6 +24,9 @@ void plan_fields(Visitor& visit, MaybeConst<ComparedPlan> auto& plan, MaybeConst
   if (plan.cost_error_pct()) visit.derived("cost_error_pct", [&] { return plan.cost_error_pct(); });
   visit.take("trained_on", plan.figures.trained_on);
   visit.take("rows_in_host_memory", plan.host_rows);
+  if (plan.beyond_torchrec) visit.derived("runs_in_torchrec", [&] { return plan.beyond_torchrec->empty(); });
+  if (plan.beyond_torchrec && !plan.beyond_torchrec->empty())
+    visit.derived("beyond_torchrec", [&] { return *plan.beyond_torchrec; });
   visit.take("needs_options", plan.needs_options);
 }
 

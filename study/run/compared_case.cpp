@@ -11,6 +11,7 @@
 #include "plan/memory_model.h"
 #include "plan/memory_need.h"
 #include "plan/planner.h"
+#include "plan/torchrec_types.h"
 #include "study/planning/lower_bound.h"
 #include "study/run/case_result.h"
 
@@ -54,6 +55,9 @@ class Attempt {
       count_time();
       check_made_plan(made, item_, cluster_);
       outcome_.host_rows = std::ranges::any_of(made.placements, on_host);
+      const Workload& workload = item_.workload;
+      if (!workload.hugectr_pipeline() && !workload.hugectr_rows())
+        outcome_.beyond_torchrec = beyond_torchrec(made, workload);
       outcome_.bytes_over = bytes_over(made, item_, cluster_);
       check_memory(made, item_.workload, cluster_, *make_memory_model(item_.memory_model));
       return made;

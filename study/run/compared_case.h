@@ -15,14 +15,15 @@ struct PlannerOutcome {
   std::string reason;                      // why
   std::optional<std::int64_t> bytes_over;  // as ComparedPlan has it
   bool host_rows = false;                  // likewise
+  std::optional<std::string> beyond_torchrec;
   PlannerFigures figures;
   double planning_cpu_s = 0;  // of this process and those that it started
 };
 
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<PlannerOutcome> auto& outcome) {
-  visit(outcome.result, outcome.reason, outcome.bytes_over, outcome.host_rows, outcome.figures.values,
-        outcome.figures.trained_on, outcome.planning_cpu_s);
+  visit(outcome.result, outcome.reason, outcome.bytes_over, outcome.host_rows, outcome.beyond_torchrec,
+        outcome.figures.values, outcome.figures.trained_on, outcome.planning_cpu_s);
 }
 
 // Adds what a planner said of its choice, but for what the case's notes say already.

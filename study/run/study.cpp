@@ -183,6 +183,7 @@ class StudyTasks {
     ComparedPlan& plan = *compared_.at(name);
     plan.bytes_over = outcome.bytes_over;
     plan.host_rows = outcome.host_rows;
+    plan.beyond_torchrec = outcome.beyond_torchrec;
     plan.reason = std::move(outcome.reason);
     plan.figures = std::move(outcome.figures);
     study_.planning_cpu_s[name] = outcome.planning_cpu_s;

@@ -85,14 +85,14 @@ bool exchanges_vectors(const PathPart& part) {
 
 bool has_wide_vectors(const Workload& workload) {
   return std::ranges::any_of(workload.tables, [&](const Table& table) {
-    return wire_dtype(workload.wire_forward, table) == Dtype::fp32 ||
-           wire_dtype(workload.wire_backward, table) == Dtype::fp32;
+    return forward_wire(workload, table) == Dtype::fp32 || backward_wire(workload, table) == Dtype::fp32;
   });
 }
 
 ChangedCase with_fp16_vectors(const Case& item) {
   ChangedCase changed{item};
   changed.item.workload.wire_forward = changed.item.workload.wire_backward = WireDtype{Dtype::fp16};
+  for (Table& table : changed.item.workload.tables) table.wire_forward = table.wire_backward = std::nullopt;
   changed.lowered_anew = true;
   return changed;
 }

@@ -173,14 +173,14 @@ head -c 2000 slower.timeline.json >short.timeline.json
 refuse 2 'short.timeline.json:[0-9]+: not JSON: (the text ends before|a text is not closed)' compare p.h5 short.timeline.json --case row_wise
 for name in '' . .. a/../b "$(printf '/%.0s' {1..500})" "$(printf 'a/%.0s' {1..500})a" "$(printf 'a/%.0s' {1..20})a"; do
   jq --arg name "$name" '.case = $name' row_wise.timeline.json >named.timeline.json
-  refuse 2 'named.timeline.json:[0-9]+: the case name ".*(is empty|has ).*Write at most 16 parts' convert named.timeline.json -o named.h5
+  refuse 2 'named.timeline.json:[0-9]+:[0-9]+: the case name ".*(is empty|has ).*Write at most 16 parts' convert named.timeline.json -o named.h5
 done
 for ms in 1e300 1e-300 -1; do
   jq --argjson ms $ms '.iteration_ms = $ms' row_wise.timeline.json >impossible.timeline.json
-  refuse 2 'impossible.timeline.json:[0-9]+: an iteration takes .* ms' compare p.h5 impossible.timeline.json --case row_wise
+  refuse 2 'impossible.timeline.json:[0-9]+:[0-9]+: an iteration takes .* ms' compare p.h5 impossible.timeline.json --case row_wise
 done
 jq '.groups = {w: [[0, 0]]}' row_wise.timeline.json >twice.timeline.json
-refuse 2 'twice.timeline.json:[0-9]+: group w holds rank 0 twice in one of its sets' compare p.h5 twice.timeline.json --case row_wise
+refuse 2 'twice.timeline.json:[0-9]+:[0-9]+: group w holds rank 0 twice in one of its sets' compare p.h5 twice.timeline.json --case row_wise
 cp -r toy/trace/row_wise late
 for trace in late/*.json; do jq '(.traceEvents[] | select(.cat == "kernel") | .ts) = 1e300' "$trace" >late.json && mv late.json "$trace"; done
 refuse 2 'late/rank0.json: .* has an impossible time: 1e.300 us' compare p.h5 --observed-kineto late --case row_wise

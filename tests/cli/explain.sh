@@ -34,11 +34,11 @@ refuse 2 'argument --seed: this option needs a scenario' explain plan.json --see
 refuse 2 'argument --set: this option needs a scenario' explain plan.json --set cluster.nodes=2
 refuse 2 'argument --memory-model: without a scenario, a plan file' explain plan.json --memory-model paper
 sed 's#rank:1/cuda:1#rank:1/cpu#' plan.json >mixed.json
-refuse 2 'mixed.json:4: .*fused_uvm' explain mixed.json
-refuse 2 'mixed.json:4: .*fused_uvm' check mixed.json
+refuse 2 'mixed.json:4:[0-9]+: .*fused_uvm' explain mixed.json
+refuse 2 'mixed.json:4:[0-9]+: .*fused_uvm' check mixed.json
 
 sed -e 's#/cuda:."#/cpu"#; s#"row_wise",#"row_wise", "compute_kernel": "fused_uvm",#' -e '/^"copies"/d; s/]},$/]}}}}/' plan.json >cpus.json
-refuse 2 "cpus.json:2: table 'rows': kernel fused_uvm has no bandwidth on cpu" explain cpus.json
+refuse 2 "cpus.json:2:[0-9]+: table 'rows': kernel fused_uvm has no bandwidth on cpu" explain cpus.json
 
 echo "-- places"
 cat >scenario.yaml <<'END'
@@ -53,7 +53,7 @@ workload:
 plan: {file: plan.json}
 END
 for command in explain run check "plan"; do
-  refuse 2 "plan.json:5: table 'copies' has replicated rows" $command scenario.yaml
+  refuse 2 "plan.json:5:[0-9]+: table 'copies' has replicated rows" $command scenario.yaml
 done
 { sed 's/plan.json/kept.json/' scenario.yaml && echo 'constraints: {rows: {sharding_types: [table_wise]}}'; } >kept.yaml
 jq '.plan |= map_values(del(.copies))' plan.json >kept.json
@@ -64,7 +64,7 @@ done
 sed 's/^plan:.*/planner: {name: torchrec}/; s/rows: 10,/rows: 100000000000,/' scenario.yaml >large.yaml
 refuse 3 "large.yaml:1:1: case 'main'" explain large.yaml
 sed 's/toy_2x4, nodes: 1/emulated_2x4/; /name: copies/d; s/plan.json/cpus.json/' scenario.yaml >cpus.yaml
-refuse 2 "cpus.json:2: table 'rows': kernel fused_uvm has no bandwidth on cpu" explain cpus.yaml
+refuse 2 "cpus.json:2:[0-9]+: table 'rows': kernel fused_uvm has no bandwidth on cpu" explain cpus.yaml
 
 echo "-- modules, flex and tiers"
 sed 's/^plan:.*/planner: {name: flex}/; s/nodes: 1/nodes: 2/' scenario.yaml >flex.yaml
@@ -92,6 +92,23 @@ check "our own tables write GiB: $(head -c 200 streams/out streams/err)" said 'S
 check "and no GB" [ "$(grep -c GB streams/out)" -eq 0 ]
 run explain "$source/scenarios/toy.yaml" --case flexshard_3tier
 check "tiers are named by their rows" said ' rows 0-[0-9]+: data_parallel, dense'
+
+echo "-- rates of TorchRec's planner for a plan that somebody else made"
+run explain flex.yaml --json
+own=$(cat streams/out)
+run explain flex.yaml --rates cluster --json
+check "the cluster's are the default" [ "$own" = "$(cat streams/out)" ]
+run explain flex.yaml --rates torchrec --json
+check "TorchRec's are other ones: $(cat streams/err)" [ "$code" -eq 0 -a "$own" != "$(cat streams/out)" ]
+sed 's/^planner:.*/planner: {name: torchrec, topology: {rates: torchrec}}/' flex.yaml >rates.yaml
+run plan rates.yaml -o rates.json
+run explain rates.yaml --json
+by_planner=$(jq -c .statistics streams/out)
+sed 's/^planner:.*/plan: {file: rates.json}/' flex.yaml >given.yaml
+run explain given.yaml --rates torchrec --json
+check "and those that its planner has for its own plan" [ "$(jq -c .statistics.ranks streams/out)" = "$(jq -c .ranks <<<"$by_planner")" ]
+refuse 2 'argument --rates: .*needs a scenario' explain rates.json --rates torchrec
+refuse 2 'argument --rates: only the memory model torchrec estimates times' explain given.yaml --rates torchrec --memory-model paper
 
 echo "-- load factor of a cache"
 factor() {

@@ -117,4 +117,16 @@ YAML
 run run planner.yaml -q -o planner
 tr '\n' ' ' <streams/out >planner.txt
 check "the faster plan and how to have it are said" grep -qE 'The planner chose a worse plan than it could: the one that it makes .* takes [0-9.]+ ms here, [0-9.]+ % less' planner.txt
-finish 10
+
+echo "-- fewer GPUs of a node, on every shipped cluster"
+for file in "$source"/scenarios/clusters/*.yaml; do
+  cluster=$(basename "$file" .yaml)
+  printf 'schema: shardsim.scenario/1\ntitle: t\ncluster: %s\nworkload: toy_history\nplanner: {name: row_wise}\n' "$cluster" >cut.yaml
+  run run cut.yaml --set cluster.gpu.count=4 --set cluster.nodes=1 -q -o cut --force
+  check "$cluster runs with 4 GPUs: $(cat streams/err)" [ "$code" -eq 0 ]
+done
+printf 'schema: shardsim.scenario/1\ntitle: t\ncluster: dgx1_v100\nworkload: toy_history\nplanner: {name: row_wise}\n' >cut.yaml
+run run cut.yaml --set cluster.gpu.count=4 --set cluster.nodes=1 -q -o cut --force
+check "what is left out is said: $(cat streams/err streams/out)" \
+  grep -q "Nodes of 'dgx1_v100' have 4 GPUs here, fewer than its file says. Left out: the NVLinks between 10 pairs of GPUs\\." <(tr '\n' ' ' <streams/out)
+finish 50

@@ -91,37 +91,37 @@ refuse 2 'empty.json:1: the file is empty' import empty.json -o none
 csv 'name,rows,dim\n'
 refuse 2 't.csv: there are no tables' import t.csv -o none
 csv '{"tables": [{"name": "a", "num_embeddings": 0, "embedding_dim": 8}]}'
-refuse 2 't.csv:1: num_embeddings is 0' import t.csv -o none
+refuse 2 't.csv:1:[0-9]+: .*num_embeddings is 0' import t.csv -o none
 refuse 2 'country.*does not state its size' import serialized.json -o none
 jq '.constraints.usr = {pooling_factors: [2]}' imports/torchrec.json >constrained.json
-refuse 2 "constrained.json:[0-9]+: constraints of table \"usr\", which 'tables' does not list.*user" import constrained.json -o none
+refuse 2 "constrained.json:[0-9]+:[0-9]+: constraints of table \"usr\", which 'tables' does not list.*user" import constrained.json -o none
 jq '.constraints = {user: {pooling_factor: [2]}}' imports/torchrec.json >constrained.json
-refuse 2 'constrained.json:[0-9]+: unknown key "pooling_factor".*pooling_factors' import constrained.json -o none
+refuse 2 'constrained.json:[0-9]+:[0-9]+: unknown key "pooling_factor".*pooling_factors' import constrained.json -o none
 jq 'del(.tables)' imports/torchrec.json >constrained.json
-refuse 2 "constrained.json:[0-9]+: constraints of table .*'tables' does not list" import constrained.json -o none
+refuse 2 "constrained.json:[0-9]+:[0-9]+: constraints of table .*'tables' does not list" import constrained.json -o none
 jq '.tables["model.ebc"][0].feature_names = ["user_id", "user_id"]' imports/torchrec.json >twice.json
-refuse 2 "twice.json:$(grep -n '"user_id"' twice.json | sed -n 2p | cut -d: -f1): table 'user' has two features called 'user_id'" import twice.json -o none
+refuse 2 "twice.json:$(grep -n '"user_id"' twice.json | sed -n 2p | cut -d: -f1):[0-9]+: table 'user' has two features called 'user_id'" import twice.json -o none
 csv 'name,rows,dim,features\na,1,8,f|g|f\n'
 refuse 2 "t.csv:2:7: table 'a' has two features called 'f'" import t.csv -o none
 # An error that only the reader of workloads finds names the file that was given, not the one that is not written.
 jq '.tables["model.ebc"][1].embedding_dim = 1000000000000' imports/torchrec.json >wide.json
-refuse 2 "wide.json:$(grep -n '"name": "ads"' wide.json | cut -d: -f1): with table 'ads' the tables take" import wide.json -o none
-refuse 2 "wide.json:[0-9]+: with table 'ads' the tables take" import wide.json -o none.yaml
+refuse 2 "wide.json:$(grep -n '"name": "ads"' wide.json | cut -d: -f1):[0-9]+: with table 'ads' the tables take" import wide.json -o none
+refuse 2 "wide.json:[0-9]+:[0-9]+: with table 'ads' the tables take" import wide.json -o none.yaml
 jq '.constraints.ads.pooling_factors = [1e300, 1]' imports/torchrec.json >long.json
-refuse 2 "long.json:$(grep -n '"name": "ads"' long.json | cut -d: -f1): with table 'ads' one rank reads" import long.json -o none
+refuse 2 "long.json:$(grep -n '"name": "ads"' long.json | cut -d: -f1):[0-9]+: with table 'ads' one rank reads" import long.json -o none
 csv 'name,rows,dim\na,1,8\nb,1000000,1000000000000\n'
 refuse 2 "t.csv:3:1: with table 'b'" import t.csv -o none
 for kernel in quant key_value; do
   jq --arg kernel $kernel '.plan["model.ebc"].user.compute_kernel = $kernel' imports/torchrec.json >kernel.json
   line=$(grep -n "\"compute_kernel\": \"$kernel\"" kernel.json | cut -d: -f1)
-  refuse 2 "kernel.json:$line: table \"user\" has the compute kernel \"$kernel\", which is not simulated.*fused_uvm" import kernel.json -o none
+  refuse 2 "kernel.json:$line:[0-9]+: table \"user\" has the compute kernel \"$kernel\", which is not simulated.*fused_uvm" import kernel.json -o none
 done
 for given in nope '' ./nope.yaml; do refuse 2 'argument --cluster: ' import imports/tables.csv --cluster "$given" -o none; done
 refuse 2 'argument --cluster: unknown cluster "nope".*dgx_h100' import imports/tables.csv --cluster nope -o none.yaml
 refuse 2 'argument --plan: .*a plan, too' import imports/torchrec.json --plan serialized.json -o none
 refuse 2 'argument --cluster: the plan has 4 GPUs on a host, and cluster "dgx_a100_80gb" has 8' import imports/torchrec.json --cluster dgx_a100_80gb -o none
-refuse 2 'torchrec/plan.json:[0-9]+: this is a plan of shardsim already. Use it in a scenario as plan: .file:' import tables.json --plan torchrec/plan.json -o none
-refuse 2 'torchrec/plan.json:[0-9]+: this is a plan of shardsim already' import torchrec/plan.json -o none
+refuse 2 'torchrec/plan.json:[0-9]+:[0-9]+: this is a plan of shardsim already. Use it in a scenario as plan: .file:' import tables.json --plan torchrec/plan.json -o none
+refuse 2 'torchrec/plan.json:[0-9]+:[0-9]+: this is a plan of shardsim already' import torchrec/plan.json -o none
 refuse 2 'argument --planner: .*no_such' import imports/tables.csv --planner no_such -o none
 refuse 2 'argument --planner: there is a plan' import imports/torchrec.json --planner row_wise -o none
 printf ' \n\t\n' >blank.json
@@ -157,6 +157,6 @@ cp imports/torchrec.json mine.plan.json
 refuse 2 'argument --output: "mine.plan.json" is the file that is read' import mine.plan.json -o mine.yaml --force
 check "a file that is read is not replaced" cmp -s imports/torchrec.json mine.plan.json
 echo '{"tables": [{"name": "a", "num_embeddings": 100, "embedding_dim": 64, "feature_names": ["f"], "is_weighted": true}]}' >weighted.json
-refuse 2 'weighted.json:1: table "a" is a sequence, which cannot have weights' import weighted.json -o none
+refuse 2 'weighted.json:1:[0-9]+: .*table "a" is a sequence, which cannot have weights' import weighted.json -o none
 check "nothing was left behind" [ ! -e none ]
 finish 34

@@ -104,6 +104,11 @@ types() { jq -r '[.plan[][].sharding_type] | unique | join(" ")' streams/out; }
 run plan tiers.yaml
 check "a plan that TorchRec lacks is said to be one: $(cat streams/err)" \
   grep -q '^note: TorchRec cannot run this plan, which has tiers of rows (history)\. With --torchrec-only' streams/err
+run run tiers.yaml --planners search,row_wise -o beside -q
+check "the table of planners says which plans TorchRec can run" \
+  jq -e '[.planner_comparisons[0].planners[] | [.planner, .runs_in_torchrec, .beyond_torchrec]] == [["search", false, "tiers of rows (history)"], ["row_wise", true, null]]' beside/result.json
+run run tiers.yaml --planners search,row_wise -o beside --force
+check "... and why not: $(head -20 streams/out)" grep -q 'Not search: tiers of rows (history)\.' <(tr '\n' ' ' <streams/out)
 run plan tiers.yaml --torchrec-only
 check "search plans without tiers ($code): $(cat streams/err)" [ "$code" -eq 0 -a "$(tiers)" -eq 0 ]
 cp streams/out by_option.json

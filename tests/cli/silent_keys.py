@@ -126,6 +126,7 @@ NOT_TRIED = {
     "workload.modules": "names of modules, and which is first: tests/models/workload/module_notes_test.cpp",
     "workload.sample_factor": "needs batches that are drawn: tests/models/load/batch_draws_test.cpp",
     "workload.tables.*.name": "a name",
+    "workload.tables.*.module": "its path in plan files: tests/cli/import_plans.sh",
     "workload.tables.*.access": "of each law: tests/models/access/families",
     "workload.tables.*.features": "what several ids of a table are: tests/models/workload/table_reader_test.cpp",
     "workload.tables.*.length_distribution": "of each law: tests/models/load/length_law_test.cpp",

@@ -118,8 +118,8 @@ refuse 2 'few.json: operation .*lookup_row_wise.*global_reduce_scatter.* 8 bytes
 for change in '.ops[15].bytes = 3' '.ops[13].bytes = 0' '.shards[0].rows = [0, 9]' '.shards[0].rows = [0, 7]' \
   '.shards[0].columns = [0, 32]' '.ops[5].lookups = 1' '.ops[2].ranks = "0-3"' '.scenario = 5'; do
   jq "$change" flexshard_3tier.json >contradicts.json
-  refuse 2 'contradicts.json:[0-9]+: (operation|shard|the shards of|scenario)' contradicts.json -o x.h5
-  refuse 2 'contradicts.json:[0-9]+: (operation|shard|the shards of|scenario)' contradicts.json --check-data --iterations 1
+  refuse 2 'contradicts.json:[0-9]+:[0-9]+: (operation|shard|the shards of|scenario)' contradicts.json -o x.h5
+  refuse 2 'contradicts.json:[0-9]+:[0-9]+: (operation|shard|the shards of|scenario)' contradicts.json --check-data --iterations 1
 done
 jq '(.ops[] | select(.class == "all_reduce") | .dtype) = "bf16"' flexshard_3tier.json >narrow.json
 refuse 2 'rank [0-9] failed: narrow.json: operation ' narrow.json --check-data --iterations 1
@@ -137,9 +137,9 @@ refuse 2 'argument --threads: "20000" is not a whole number from 1 to ' row_wise
 "$simulator" lower "$toy" --case row_wise --set cluster.nodes=128 -o many.json >/dev/null
 refuse 2 'many.json: this process would run 512 ranks, and 256 are the most.*torchrun' many.json -o x.h5
 jq '(.ops[] | select(.class == "update") | .optimizer) = "nope"' row_wise.json >nope.json
-refuse 2 'nope.json:[0-9]+: operation .*unknown optimizer "nope".*rowwise_adagrad' nope.json -o x.h5
+refuse 2 'nope.json:[0-9]+:[0-9]+: operation .*unknown optimizer "nope".*rowwise_adagrad' nope.json -o x.h5
 jq 'first(.ops[] | select(.class == "lookup")).hbm_bytes = 1e300' row_wise.json >huge.json
-refuse 2 'huge.json:[0-9]+: operation .*hbm_bytes is 1e\+300.*at most' huge.json -o x.h5
+refuse 2 'huge.json:[0-9]+:[0-9]+: operation .*hbm_bytes is 1e\+300.*at most' huge.json -o x.h5
 # A file that cannot be written is refused before the run, which would take hours.
 echo 'my notes' >blocked
 refuse 1 'blocked: cannot write it' row_wise.json -o x.h5 --trace blocked --iterations 1000000

@@ -23,6 +23,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   expect_error_at_most([&] { write(shardsim::model_from_csv(text, "fuzz.csv")); });
   expect_error_at_most(
       [&] { write(shardsim::model_from_torchrec(shardsim::parse_json(text, "fuzz.json"), "fuzz.json")); });
-  expect_error_at_most([&] { shardsim::plan_from_torchrec(shardsim::parse_json(text, "fuzz.json")); });
+  expect_error_at_most([&] {
+    shardsim::ImportedModel model;
+    shardsim::take_plan(model, shardsim::parse_json(text, "fuzz.json"));
+  });
+  expect_error_at_most([&] {
+    if (const auto plan = shardsim::printed_plan(text, "fuzz.txt"))
+      write(shardsim::model_from_torchrec(*plan, "fuzz.txt"));
+    if (const auto model = shardsim::printed_statistics(text, "fuzz.txt"))
+      write(shardsim::model_from_torchrec(*model, "fuzz.txt"));
+  });
   return 0;
 }

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <map>
 #include <numeric>
 
 #include "program/program_file.h"
@@ -267,6 +268,28 @@ TEST_CASE("int8 rows travel as fp32 unless the workload asks for another type") 
   narrow.wire_backward = WireDtype{Dtype::bf16};
   CHECK(exchanged(narrow, OpRole::exchange_output) == std::pair<std::string, std::int64_t>("int8", 81'920));
   CHECK(exchanged(narrow, OpRole::exchange_gradient) == std::pair<std::string, std::int64_t>("bf16", 163'840));
+}
+
+// Two collections of TorchRec with codecs of their own: two exchanges, each of its table's bytes.
+TEST_CASE("tables of different types on the wire are exchanged apart") {
+  Workload apart = two_tables();
+  const auto exchanges = [&](OpRole role) {
+    const Program program = lowered_by_hand(uniform(Strategy::row_wise), apart);
+    std::map<std::string, std::int64_t> bytes;
+    for (std::size_t fusion = 0; fusion < program.fusions.size(); ++fusion)
+      for (const int id : ops_in_role(program, static_cast<int>(fusion), role)) {
+        const Op& op = program.ops[static_cast<std::size_t>(id)];
+        bytes[op.dtype] += bytes_of(program, op).total;
+      }
+    return bytes;
+  };
+  const auto whole = exchanges(OpRole::exchange_output);
+  REQUIRE(whole.size() == 1);
+  apart.tables[0].wire_forward = WireDtype{Dtype::fp8};
+  const auto split = exchanges(OpRole::exchange_output);
+  REQUIRE(split.size() == 2);
+  CHECK(4 * split.at("fp8") + split.at("fp32") == whole.at("fp32"));
+  CHECK(exchanges(OpRole::exchange_gradient).at("fp32") == whole.at("fp32"));
 }
 
 // B L D s per rank and direction for row-wise rows, (E/W) D s and E D s for reduced ones (FlexShard paper, Table 3).

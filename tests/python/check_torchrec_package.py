@@ -73,6 +73,15 @@ def test_every_table_comes_back():
         assert shardsim.simulate(scenario(), plan=back) == shardsim.simulate(scenario(), plan=plan), planner
 
 
+def test_plans_have_the_paths_of_the_model():
+    paths = {table.path for table in shardsim.torchrec.tables_of(MODEL)}
+    for planner in ("torchrec", "search"):
+        plan = shardsim.plan(scenario(planner=planner)).to_dict()["plan"]
+        assert set(plan) == paths, plan.keys()
+        for path, tables in plan.items():
+            assert set(tables) == {table.name for table in shardsim.torchrec.tables_of(MODEL) if table.path == path}
+
+
 def test_constraints_are_kept():
     wanted = {"country": rec.ParameterConstraints(sharding_types=["column_wise"])}
     made = shardsim.torchrec.scenario(MODEL, cluster={"base": "dgx_a100_80gb", "nodes": 1}, batch_per_gpu=512,
@@ -136,7 +145,8 @@ def test_refusals():
     module["stranger"] = module[first]
     assert "stranger" in failure_of(lambda: shardsim.torchrec.to_sharding_plan(plan, MODEL, classes=rec))
     del module["stranger"]
-    plan["plan"]["ec"]["clicks"]["sharding_type"] = "grid_shard"
+    clicks = next(module for module in plan["plan"].values() if "clicks" in module)["clicks"]
+    clicks["sharding_type"] = "grid_shard"
     assert "grid_shard" in failure_of(lambda: shardsim.torchrec.to_sharding_plan(plan, MODEL, classes=rec))
     if "torchrec" not in sys.modules:
         assert "TorchRec is not here" in failure_of(lambda: shardsim.torchrec.to_sharding_plan(shardsim.plan(scenario()), MODEL))

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "topology/spec/domain.h"
+#include "topology/spec/gpu_cut.h"
 
 namespace shardsim {
 namespace {
@@ -77,9 +78,11 @@ Shape cluster_shape() {
   return shape;
 }
 
-ClusterSpec read_cluster(const Tree& tree) {
+ClusterSpec read_cluster(const Tree& stated) {
+  const auto [tree, gone] = cut_to_gpus(stated);
   ClusterSpec spec;
   spec.places = places_of(tree);
+  spec.places.gone = gone;
   MapReader reader(tree, "", &spec.sources);
   Fields map(reader);
   check_derived(tree);

@@ -53,6 +53,7 @@ struct FaultSpec {
 struct SpecPlaces {
   std::map<std::string, Place> by_path;
   std::set<std::string> changed;      // paths that --set or a file above the one that names the cluster states
+  std::vector<std::string> gone;      // with the GPUs that a later layer takes away (topology/spec/gpu_cut.h)
   std::vector<std::string> unfitted;  // reaches of `overheads` that keep their own numbers in place of the fitted ones
 
   Place of(const std::string& path) const;  // of the nearest known map around `path`

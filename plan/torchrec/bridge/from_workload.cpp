@@ -15,12 +15,14 @@ Optimizer optimizer_of(const std::string& name) {
 
 // A wire type that the workload does not state stays unstated: TorchRec's planner then counts the rows' own type,
 // though its lookups return fp32.
-void add_wires(TableSpec& spec, const Workload& workload) {
-  if (!workload.wire_forward && !workload.wire_backward) return;
+void add_wires(TableSpec& spec, const Table& table, const Workload& workload) {
+  const auto& forward = table.wire_forward ? table.wire_forward : workload.wire_forward;
+  const auto& backward = table.wire_backward ? table.wire_backward : workload.wire_backward;
+  if (!forward && !backward) return;
   const auto bytes = [&](const std::optional<WireDtype>& wire) {
     return wire && wire->dtype ? static_cast<double>(dtype_bytes(*wire->dtype)) : spec.element_bytes;
   };
-  const WireBytes wire{bytes(workload.wire_forward), bytes(workload.wire_backward)};
+  const WireBytes wire{bytes(forward), bytes(backward)};
   spec.all_to_all = spec.reduce_scatter = spec.sequence_all_to_all = wire;
 }
 
@@ -49,6 +51,7 @@ TableSpec table_spec(const Table& table, const Workload& workload) {
   spec.name = table.name;
   spec.pooled = table.kind == TableKind::pooled;
   spec.module = spec.pooled ? workload.pooled_module : workload.sequence_module;
+  if (!table.module.empty()) spec.module = table.module;
   spec.rows = static_cast<std::int64_t>(table.rows);
   spec.dim = table.dim;
   spec.element_bytes = dtype_bytes(table.dtype);
@@ -59,7 +62,7 @@ TableSpec table_spec(const Table& table, const Workload& workload) {
     spec.num_poolings.push_back(feature.num_poolings);
     spec.weighted = spec.weighted || feature.weighted;
   }
-  add_wires(spec, workload);
+  add_wires(spec, table, workload);
   return spec;
 }
 

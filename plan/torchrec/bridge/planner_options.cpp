@@ -276,7 +276,7 @@ std::string output_types_note(const PlannerOptions& options, const Workload& wor
   for (const Table& table : workload.tables) {
     const ConstraintOptions* const found = constraint_of(table.name, options);
     if (found == nullptr || !found->output_element_bytes) continue;
-    const Dtype simulated = wire_dtype(workload.wire_forward, table);
+    const Dtype simulated = forward_wire(workload, table);
     if (*found->output_element_bytes != dtype_bytes(simulated))
       tables.push_back(fmt::format("{} as {}", table.name, dtype_name(simulated)));
   }

@@ -35,9 +35,21 @@ TEST_CASE("a document becomes a tree: numbers and literals as text, strings quot
   CHECK(tree.find("c")->kind == Tree::Kind::map);
 }
 
+TEST_CASE("places carry the column of the first character") {
+  const Tree tree = json(R"({"a": [12, -1.5e3, "x\\", "q\"s", true, false, null, {"b": 7}], "c": 1e5})");
+  std::vector<int> columns;
+  for (const Tree& item : tree.find("a")->items) columns.push_back(item.place.column);
+  CHECK(columns == std::vector<int>{8, 12, 20, 27, 35, 41, 48, 54});
+  CHECK(tree.find("a")->place.column == 7);
+  CHECK(tree.find("a")->items[7].find("b")->place.column == 60);
+  CHECK(tree.find("c")->place.column == 70);
+  CHECK(json("\xef\xbb\xbf[1]").items[0].place.column == 2);
+  CHECK(json("[1,\n 22\n]").items[1].place == Place{"a.json", 2, 2});
+}
+
 TEST_CASE("places carry the line, also of a number that a line end follows") {
   const Tree tree = json("{\n\"a\": 1,\n\"b\": [\n2\n,\n\"x\"]\n}\n");
-  CHECK(tree.place == Place{"a.json", 1, 0});
+  CHECK(tree.place == Place{"a.json", 1, 1});
   CHECK(tree.find("a")->place.line == 2);
   CHECK(tree.find("b")->place.line == 3);
   CHECK(tree.find("b")->items[0].place.line == 4);
@@ -50,7 +62,7 @@ TEST_CASE("integers of 64 bits keep every digit") {
 }
 
 TEST_CASE("duplicate keys are refused at the second") {
-  CHECK(has(refusal("{\"a\": 1,\n\"a\": 2}"), "a.json:2: the key \"a\" appears twice"));
+  CHECK(has(refusal("{\"a\": 1,\n\"a\": 2}"), "a.json:2:1: the key \"a\" appears twice"));
   CHECK(json(R"({"a": {"a": 1}})").find("a")->find("a")->scalar == "1");
 }
 

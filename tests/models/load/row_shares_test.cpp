@@ -106,6 +106,23 @@ TEST_CASE("blocks are TorchRec's: the last owners may have no rows") {
   CHECK(shares.equal());
 }
 
+TEST_CASE("blocks of whole buckets: the first owners have one more") {
+  const RowOwners held(100'000, 4, RowOrder::popularity, RowCut::blocks, {"t", 1, 0}, 10'000);
+  const std::vector<std::uint64_t> rows = {30'000, 30'000, 20'000, 20'000};
+  std::uint64_t begin = 0;
+  for (int j = 0; j < 4; ++j) {
+    CHECK(held.rows_of(j) == rows[static_cast<std::size_t>(j)]);
+    CHECK(held.at(begin) == RowOwner{j, 0});
+    begin += rows[static_cast<std::size_t>(j)];
+    CHECK(held.at(begin - 1) == RowOwner{j, rows[static_cast<std::size_t>(j)] - 1});
+  }
+  const RowOwners scattered(100'000, 4, RowOrder::random, RowCut::blocks, {"t", 1, 0}, 10'000);
+  const std::vector<std::int32_t> first = scattered.of_first(5'000);
+  for (std::uint64_t offset = 0; offset < first.size(); ++offset) REQUIRE(first[offset] == scattered.at(offset).shard);
+  const RowShares shares(RowLaw(zipf(0, 100'000), 0, 100'000), held);
+  CHECK(shares.max_over_mean() == doctest::Approx(1.2).epsilon(1e-12));
+}
+
 TEST_CASE("the owners of the first rows are those of each of them") {
   for (const RowOrder order : kOrders) {
     for (const RowCut cut : kCuts) {

@@ -108,6 +108,15 @@ TEST_CASE("vectors are fp32 on the wire unless the workload asks for another typ
   CHECK_FALSE(w.wire_backward);
 }
 
+TEST_CASE("a table may have a type on the wire, and a module, of its own") {
+  const Workload w = parsed("wire_dtype: {forward: fp16}\n" +
+                            one_table(std::string(kSequence) + ", module: m.ec, wire_dtype: {backward: fp8}"));
+  CHECK(w.tables[0].module == "m.ec");
+  CHECK(forward_wire(w, w.tables[0]) == Dtype::fp16);
+  CHECK(backward_wire(w, w.tables[0]) == Dtype::fp8);
+  CHECK(dtype_bytes(Dtype::fp8) == 1);
+}
+
 TEST_CASE("the first module is that of the first table, unless the workload states it") {
   const Workload plain = parsed(one_table(kSequence)),
                  stated = parsed("modules: {first: pooled}\n" + one_table(kSequence));

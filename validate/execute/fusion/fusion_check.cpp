@@ -211,7 +211,7 @@ void check_fusion(const Program& program, const ProgramPlaces& places, const Fus
 }
 
 int wire_bytes(const Op& exchange, Dtype otherwise) {
-  for (const Dtype dtype : {Dtype::fp32, Dtype::fp16, Dtype::bf16, Dtype::int8}) {
+  for (const Dtype dtype : {Dtype::fp32, Dtype::fp16, Dtype::bf16, Dtype::int8, Dtype::fp8}) {
     if (exchange.dtype == dtype_name(dtype)) return dtype_bytes(dtype);
   }
   return dtype_bytes(otherwise);

@@ -17,7 +17,7 @@ int row_shard_of(const Program::Shard& shard, int rank) {
 
 std::int64_t row_shard_rows(const Program::Shard& shard, int position) {
   if (shard.cut == RowCut::hashed) return static_cast<std::int64_t>(shard.shard_rows(position));
-  const RowOwners owners(shard.rows(), row_shards(shard), RowOrder::popularity, shard.cut, {});
+  const RowOwners owners(shard.rows(), row_shards(shard), RowOrder::popularity, shard.cut, {}, shard.bucket_rows);
   return static_cast<std::int64_t>(owners.rows_of(position));
 }
 

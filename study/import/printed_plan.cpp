@@ -1,0 +1,125 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "study/import/imported_model.h"
+#include "study/import/python_value.h"
+#include "study/import/text_table.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::string_view kEntry = "ParameterSharding(";
+
+Tree map_of(std::vector<std::pair<std::string, Tree>> fields, const Place& place) {
+  Tree map;
+  map.kind = Tree::Kind::map;
+  map.place = place;
+  map.fields = std::move(fields);
+  return map;
+}
+
+// Entries of one module, where the plan of a module was printed.
+bool is_of_module(const Tree& tree) {
+  return !tree.fields.empty() && tree.fields.front().second.find("sharding_type") != nullptr;
+}
+
+// {MODULE: {TABLE: ParameterSharding(...)}}, perhaps behind other words of the line, as print(model.plan) and repr
+// write it.
+Tree plan_of_objects(std::string_view text, const std::string& source) {
+  const std::size_t entry = text.find(kEntry);
+  const std::size_t line = entry == 0 ? 0 : text.rfind('\n', entry - 1) + 1;
+  std::size_t begin = text.find("ShardingPlan(", line);
+  if (begin > entry) begin = std::min(text.find('{', line), entry);
+  if (begin == entry)
+    throw input_error({source, 1}, "a ParameterSharding without its table", "Print the whole plan: print(model.plan)");
+  Tree plan = parse_python_value(text, source, begin);
+  if (const Tree* const inner = plan.find("plan"); inner != nullptr && plan.fields.size() == 1) plan = Tree(*inner);
+  if (!is_of_module(plan)) return plan;
+  const Place place = plan.place;
+  return map_of({{"", std::move(plan)}}, place);
+}
+
+// The tables of print(plan): for each module one of entries, and one of their shards.
+class PlanTables {
+ public:
+  PlanTables(std::string_view text, const std::string& source) : lines_(printed_lines(text)), source_(source) {}
+
+  Tree plan() {
+    for (std::size_t i = 0; i < lines_.size(); ++i) {
+      constexpr std::string_view kModule = "module:";
+      const std::string line = without_blanks(lines_[i]);
+      if (line.starts_with(kModule)) module_ = without_blanks(line.substr(kModule.size()));
+      if (TextTable table(lines_, i, source_); table.has({"param", "sharding type", "compute kernel", "ranks"})) {
+        for (const TextRow& row : table.rows()) add_entry(row);
+      } else if (table.has({"param", "shard offsets", "shard sizes", "placement"})) {
+        for (const TextRow& row : table.rows()) add_shard(row);
+      }
+    }
+    return plan_;
+  }
+
+ private:
+  Tree& module() {
+    plan_.kind = Tree::Kind::map;
+    if (Tree* const found = plan_.find(module_)) return *found;
+    return plan_.fields.emplace_back(module_, map_of({}, {source_, 1})).second;
+  }
+
+  void add_entry(const TextRow& row) {
+    Tree& tables = module();
+    const Tree ranks = parse_python_value(row.cell("ranks").scalar, source_, 0);
+    Tree placed = ranks;
+    placed.place = row.place();
+    for (Tree& item : placed.items) item.place = row.place();
+    Tree shards;
+    shards.kind = Tree::Kind::list;
+    shards.place = row.place();
+    std::vector<std::pair<std::string, Tree>> fields = {{"sharding_type", row.cell("sharding type")},
+                                                        {"compute_kernel", row.cell("compute kernel")},
+                                                        {"ranks", placed}};
+    if (row.cell("sharding type").scalar.find("data_parallel") == std::string::npos)
+      fields.emplace_back("shards", shards);
+    tables.fields.emplace_back(row.cell("param").scalar, map_of(std::move(fields), row.place()));
+  }
+
+  void add_shard(const TextRow& row) {
+    Tree* const entry = module().find(row.cell("param").scalar);
+    Tree* const shards = entry == nullptr ? nullptr : entry->find("shards");
+    if (shards == nullptr)
+      throw input_error(row.place(),
+                        fmt::format("a shard of table {}, which has no line above", excerpt(row.cell("param").scalar)),
+                        "Give the whole print of the plan");
+    const auto pair = [&](const char* column) {
+      Tree made = parse_python_value(row.cell(column).scalar, source_, 0);
+      made.place = row.place();
+      for (Tree& item : made.items) item.place = row.place();
+      return made;
+    };
+    shards->items.push_back(map_of({{"shard_offsets", pair("shard offsets")},
+                                    {"shard_sizes", pair("shard sizes")},
+                                    {"placement", row.cell("placement")}},
+                                   row.place()));
+  }
+
+  std::vector<std::string> lines_;
+  const std::string& source_;
+  std::string module_;
+  Tree plan_;
+};
+
+}  // namespace
+
+std::optional<Tree> printed_plan(std::string_view text, const std::string& source) {
+  if (text.find(kEntry) != text.npos) return plan_of_objects(text, source);
+  if (text.find("shard_offsets") != text.npos && first_character_is_dict(text) && text.find("'rank:") != text.npos)
+    throw input_error({source, 1}, "shards by rank, as Python prints them, without the tables that they are of",
+                      "Write the plan of the model: json.dump(plan._serialize(), file), as docs/import.md shows");
+  if (text.find("sharding type") == text.npos || text.find("compute kernel") == text.npos) return std::nullopt;
+  Tree plan = PlanTables(text, source).plan();
+  if (plan.fields.empty()) return std::nullopt;
+  return plan;
+}
+
+}  // namespace shardsim

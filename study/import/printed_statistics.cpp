@@ -1,0 +1,260 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "study/import/imported_model.h"
+#include "study/import/text_table.h"
+
+namespace shardsim {
+namespace {
+
+// Types as TorchRec's statistics shorten them (torchrec/distributed/planner/stats.py, _get_sharding_type_abbr).
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kShortTypes = {{{"DP", "data_parallel"},
+                                                                                       {"TW", "table_wise"},
+                                                                                       {"CW", "column_wise"},
+                                                                                       {"TWCW", "table_column_wise"},
+                                                                                       {"RW", "row_wise"},
+                                                                                       {"TWRW", "table_row_wise"},
+                                                                                       {"GS", "grid_shard"}}};
+constexpr int kUsualGpus = 8;  // of a host: statistics say none
+
+std::vector<std::string> statistics_columns() {
+  return {"fqn",      "compute kernel",   "sum pooling factor", "output",
+          "features", "emb dim (cw dim)", "hash size",          "ranks"};
+}
+
+// A table of the statistics.
+struct StatisticsRow {
+  std::string module, table, type;
+  std::uint64_t rows = 0;
+  std::int64_t dim = 0, slice = 0;  // columns, and of a slice
+  std::int64_t features = 0;
+  std::vector<int> ranks;
+  const TextRow* row = nullptr;
+};
+
+std::int64_t count_in(const TextRow& row, std::string_view column, std::string_view text) {
+  std::string digits(text);
+  std::erase(digits, ',');
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error == std::errc() && end == digits.data() + digits.size() && number > 0) return number;
+  throw input_error(row.place(),
+                    fmt::format("table {}: {} is {}", excerpt(row.cell("fqn").scalar), column, excerpt(text)),
+                    "Give the statistics as TorchRec's planner prints them");
+}
+
+// "0-3,7": in TorchRec's print a rank stands once, however many shards of the table it has.
+std::vector<int> statistics_ranks(const TextRow& row) {
+  std::vector<int> ranks;
+  const std::string text = row.cell("ranks").scalar;
+  if (imported_word(text) == "none") return ranks;
+  for (const std::string& part : split(text, ',')) {
+    const std::string range = without_blanks(part);
+    const std::size_t dash = range.find('-');
+    int first = 0, last = 0;
+    const auto read = [&](std::string_view digits, int& into) {
+      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), into);
+      return error == std::errc() && end == digits.data() + digits.size();
+    };
+    const bool good = dash == std::string::npos
+                          ? read(range, first) && (last = first, true)
+                          : read(range.substr(0, dash), first) && read(range.substr(dash + 1), last);
+    constexpr int kMost = 1'000'000;
+    if (!good || first < 0 || last < first || last > kMost)
+      throw input_error(row.place(), fmt::format("ranks {}", excerpt(text)), "Write ranks as 0-3,7");
+    for (int rank = first; rank <= last; ++rank) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+std::string long_type(const TextRow& row) {
+  const Tree cell = row.cell("sharding");
+  const std::string text = cell.scalar.empty() ? row.cell("sharding type").scalar : cell.scalar;
+  for (const auto& [abbreviation, name] : kShortTypes)
+    if (text == abbreviation || imported_word(text) == name) return std::string(name);
+  throw input_error(row.place(), fmt::format("sharding {}", excerpt(text)), "Known: DP, TW, CW, TWCW, RW, TWRW, GS");
+}
+
+StatisticsRow row_of(const TextRow& row) {
+  StatisticsRow made;
+  made.row = &row;
+  const std::string path = row.cell("fqn").scalar;
+  const std::size_t dot = path.rfind('.');
+  made.module = dot == std::string::npos ? "" : path.substr(0, dot);
+  made.table = dot == std::string::npos ? path : path.substr(dot + 1);
+  made.type = long_type(row);
+  const std::string dims = row.cell("emb dim (cw dim)").scalar;
+  const std::size_t bracket = dims.find('(');
+  made.dim = count_in(row, "emb dim", without_blanks(dims.substr(0, bracket)));
+  made.slice = made.dim;
+  if (bracket != std::string::npos)
+    made.slice = count_in(row, "cw dim", without_blanks(dims.substr(bracket + 1, dims.find(')') - bracket - 1)));
+  made.rows = static_cast<std::uint64_t>(count_in(row, "hash size", row.cell("hash size").scalar));
+  made.features = count_in(row, "features", row.cell("features").scalar);
+  made.ranks = statistics_ranks(row);
+  return made;
+}
+
+Tree map_at(const Place& place) {
+  Tree map;
+  map.kind = Tree::Kind::map;
+  map.place = place;
+  return map;
+}
+
+Tree list_at(const Place& place, const std::vector<std::string>& items) {
+  Tree list = map_at(place);
+  list.kind = Tree::Kind::list;
+  for (const std::string& item : items) list.items.push_back(text_tree(item, place));
+  return list;
+}
+
+Tree configuration_of(const StatisticsRow& of) {
+  const Place& place = of.row->place();
+  Tree made = map_at(place);
+  std::vector<std::string> features;
+  for (std::int64_t i = 0; i < of.features; ++i)
+    features.push_back(of.features == 1 ? of.table : fmt::format("{}_{}", of.table, i));
+  made.fields.emplace_back("name", text_tree(of.table, place));
+  made.fields.emplace_back("num_embeddings", text_tree(std::to_string(of.rows), place));
+  made.fields.emplace_back("embedding_dim", text_tree(std::to_string(of.dim), place));
+  made.fields.emplace_back("feature_names", list_at(place, features));
+  const bool pooled = imported_word(of.row->cell("output").scalar) != "sequence";
+  if (pooled) made.fields.emplace_back("pooling", text_tree("SUM", place));
+  const std::string weighted = imported_word(of.row->cell("weighted").scalar);
+  if (pooled && (weighted == "weighted" || weighted == "true" || weighted == "yes"))
+    made.fields.emplace_back("is_weighted", text_tree("true", place));
+  return made;
+}
+
+// The sum of a column, in equal parts for the features. A sum of 0.0 stays one: it is rounded.
+std::vector<std::string> parts_of(const StatisticsRow& of, std::string_view column) {
+  std::string text = of.row->cell(column).scalar;
+  std::erase(text, ',');
+  if (text.empty()) return {};
+  const double sum = parse_real(text, of.row->place());
+  const std::string part = sum == 0 ? "0.0" : shortest(sum / static_cast<double>(of.features));
+  return std::vector<std::string>(static_cast<std::size_t>(of.features), part);
+}
+
+Tree lookups_of(const StatisticsRow& of) {
+  Tree made = map_at(of.row->place());
+  for (const auto& [key, column] :
+       {std::pair{"pooling_factors", "sum pooling factor"}, {"num_poolings", "sum num poolings"}})
+    if (const std::vector<std::string> parts = parts_of(of, column); !parts.empty())
+      made.fields.emplace_back(key, list_at(of.row->place(), parts));
+  return made;
+}
+
+Tree shard_at(const StatisticsRow& of, std::uint64_t row, std::uint64_t rows, std::int64_t column, std::int64_t columns,
+              int rank, int per_host) {
+  const Place& place = of.row->place();
+  Tree shard = map_at(place);
+  shard.fields.emplace_back("shard_offsets", list_at(place, {std::to_string(row), std::to_string(column)}));
+  shard.fields.emplace_back("shard_sizes", list_at(place, {std::to_string(rows), std::to_string(columns)}));
+  shard.fields.emplace_back("placement", text_tree(fmt::format("rank:{}/cuda:{}", rank, rank % per_host), place));
+  return shard;
+}
+
+// The shards in TorchRec's order: by columns, then by rows. Ranks of which each has as many of them get them in turn.
+void add_shards(const StatisticsRow& of, int per_host, Tree& entry, std::vector<std::string>& ranks) {
+  const bool rows_cut = of.type == "row_wise" || of.type == "table_row_wise" || of.type == "grid_shard";
+  const std::int64_t slices = (of.dim + of.slice - 1) / of.slice;
+  const auto held = static_cast<std::int64_t>(of.ranks.size());
+  const std::int64_t blocks = rows_cut ? std::max<std::int64_t>(1, held / slices) : 1;
+  const std::uint64_t block = (of.rows + static_cast<std::uint64_t>(blocks) - 1) / static_cast<std::uint64_t>(blocks);
+  if (of.ranks.empty() || (slices * blocks) % held != 0)
+    throw input_error(
+        of.row->place(),
+        fmt::format("table {} has {} on {}", excerpt(of.table),
+                    counted(static_cast<std::size_t>(slices * blocks), "shard"), counted(of.ranks.size(), "rank")),
+        "The statistics do not say which rank has which: write the plan itself, plan._serialize()");
+  Tree shards = list_at(of.row->place(), {});
+  for (std::int64_t i = 0; i < slices * blocks; ++i) {
+    const std::uint64_t row = std::min(of.rows, block * static_cast<std::uint64_t>(i % blocks));
+    const std::int64_t column = of.slice * (i / blocks);
+    const int rank = of.ranks[static_cast<std::size_t>(i % held)];
+    ranks.push_back(std::to_string(rank));
+    shards.items.push_back(
+        shard_at(of, row, std::min(block, of.rows - row), column, std::min(of.slice, of.dim - column), rank, per_host));
+  }
+  entry.fields.emplace_back("shards", std::move(shards));
+}
+
+Tree entry_of_row(const StatisticsRow& of, int world, int per_host) {
+  const Place& place = of.row->place();
+  Tree entry = map_at(place);
+  std::vector<std::string> ranks;
+  if (of.type == "data_parallel") {
+    for (int rank = 0; rank < world; ++rank) ranks.push_back(std::to_string(rank));
+  } else {
+    add_shards(of, per_host, entry, ranks);
+  }
+  entry.fields.emplace_back("sharding_type", text_tree(of.type, place));
+  entry.fields.emplace_back("compute_kernel", text_tree(of.row->cell("compute kernel").scalar, place));
+  entry.fields.emplace_back("ranks", list_at(place, ranks));
+  const std::string factor = of.row->cell("cache load factor").scalar;
+  if (!factor.empty() && imported_word(factor) != "none") {
+    Tree cache = map_at(place);
+    cache.fields.emplace_back("load_factor", text_tree(factor, place));
+    entry.fields.emplace_back("cache_params", std::move(cache));
+  }
+  return entry;
+}
+
+Tree& field_at(Tree& map, const std::string& key, const Tree& fallback) {
+  if (Tree* const found = map.find(key)) return *found;
+  return map.fields.emplace_back(key, fallback).second;
+}
+
+// Constraints are by the names of tables, which several modules may have.
+void refuse_names_twice(const std::vector<StatisticsRow>& rows) {
+  std::set<std::string> seen;
+  for (const StatisticsRow& each : rows)
+    if (!seen.insert(each.table).second)
+      throw input_error(each.row->place(), fmt::format("table {} is in two modules", excerpt(each.table)),
+                        "Write the configurations and the plan, as docs/import.md shows: constraints are by name");
+}
+
+Tree model_of_statistics(const std::vector<TextRow>& printed, const std::string& source) {
+  std::vector<StatisticsRow> rows;
+  int world = 1;
+  for (const TextRow& each : printed) {
+    rows.push_back(row_of(each));
+    for (const int rank : rows.back().ranks) world = std::max(world, rank + 1);
+  }
+  refuse_names_twice(rows);
+  const Place top{source, 1};
+  Tree tables = map_at(top), constraints = map_at(top), plan = map_at(top), whole = map_at(top);
+  for (const StatisticsRow& each : rows) {
+    field_at(tables, each.module, list_at(each.row->place(), {})).items.push_back(configuration_of(each));
+    constraints.fields.emplace_back(each.table, lookups_of(each));
+    field_at(plan, each.module, map_at(each.row->place()))
+        .fields.emplace_back(each.table, entry_of_row(each, world, std::min(world, kUsualGpus)));
+  }
+  whole.fields.emplace_back("tables", std::move(tables));
+  whole.fields.emplace_back("constraints", std::move(constraints));
+  whole.fields.emplace_back("plan", std::move(plan));
+  return whole;
+}
+
+}  // namespace
+
+std::optional<Tree> printed_statistics(std::string_view text, const std::string& source) {
+  if (text.find("Hash Size") == text.npos || text.find("Compute Kernel") == text.npos) return std::nullopt;
+  const std::vector<std::string> lines = printed_lines(text);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const TextTable table(lines, i, source);
+    if (table.has(statistics_columns())) return model_of_statistics(table.rows(), source);
+  }
+  return std::nullopt;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,139 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "plan/plan.h"
+#include "plan/plan_entries.h"
+#include "sim/lower/lower.h"
+#include "study/import/imported_model.h"
+
+namespace shardsim {
+namespace {
+
+// Keys of ParameterConstraints that have no part in a simulation, nor in a scenario's constraints.
+constexpr const char* kLeftOut[] = {"bounds_check_mode", "device_group",        "enforce_hbm",      "key_value_params",
+                                    "output_dtype",      "stochastic_rounding", "use_virtual_table"};
+
+// What constraints say that is not taken, by sentence.
+class LeftOut {
+ public:
+  void add(const std::string& sentence, const std::string& table) { tables_[sentence].push_back(table); }
+  void tell(std::vector<std::string>& told) const {
+    constexpr std::size_t kShown = 3;
+    for (const auto& [sentence, tables] : tables_)
+      told.push_back(fmt::format("{} (tables {}).", sentence, first_names(tables, kShown)));
+  }
+
+ private:
+  std::map<std::string, std::vector<std::string>> tables_;
+};
+
+std::vector<std::string> stated_words(const Tree& stated, const char* key, const std::string& table) {
+  std::vector<std::string> words;
+  if (!is_given(stated.find(key))) return words;
+  for (const Tree& item : required_list(*stated.find(key), fmt::format("{} of table {}", key, excerpt(table))))
+    words.push_back(enum_word(item, "a word"));
+  return words;
+}
+
+std::vector<std::string> stated_types(const Tree& stated, const std::string& table) {
+  std::vector<std::string> types = stated_words(stated, "sharding_types", table);
+  const std::vector<std::string> known = strategy_names();
+  for (const std::string& type : types)
+    if (std::ranges::find(known, type) == known.end())
+      throw input_error(stated.find("sharding_types")->place,
+                        fmt::format("table {}: unknown sharding type {}", excerpt(table), excerpt(type)),
+                        known_names_hint(type, known));
+  return types;
+}
+
+std::vector<std::string> stated_kernels(const Tree& stated, const std::string& table, LeftOut& left_out) {
+  std::vector<std::string> kernels;
+  const std::vector<std::string> known = lowered_kernels();
+  for (const std::string& word : stated_words(stated, "compute_kernels", table)) {
+    const std::string kernel = kernel_of_today(word);
+    if (std::ranges::find(known, kernel) == known.end()) {
+      left_out.add(fmt::format("The kernel {} of the constraints is not simulated, so it is not allowed here", kernel),
+                   table);
+    } else {
+      kernels.push_back(kernel);
+    }
+  }
+  if (kernels.empty() && !stated_words(stated, "compute_kernels", table).empty())
+    throw input_error(stated.find("compute_kernels")->place,
+                      fmt::format("table {}: no kernel that its constraints allow is simulated", excerpt(table)),
+                      "Allow one of " + join(known));
+  return kernels;
+}
+
+void add_load_factor(const Tree& stated, const std::vector<std::string>& kernels, const std::string& table,
+                     std::vector<std::string>& parts, LeftOut& left_out) {
+  const Tree* const cache = stated.find("cache_params");
+  if (!is_given(cache)) return;
+  const Tree* const factor =
+      required_map(*cache, fmt::format("the cache_params of table {}", excerpt(table))).find("load_factor");
+  if (!is_given(factor)) return;
+  const double share = parse_real(scalar_text(*factor, "a share"), factor->place);
+  if (!(share > 0 && share <= 1))
+    throw input_error(factor->place,
+                      fmt::format("table {}: load_factor is {}", excerpt(table), excerpt(factor->scalar)),
+                      "It is the share of the rows that the cache holds: above 0, and 1 at most");
+  if (std::ranges::any_of(kernels, has_cache)) {
+    parts.push_back("cache_load_factor: " + shortest(share));
+  } else {
+    left_out.add(
+        "The load_factor of the constraints is not taken, because compute_kernels names no kernel with a cache", table);
+  }
+}
+
+// The text of a map of a scenario's `constraints`; "" where nothing of it is a scenario's.
+std::string constraint_text(const Tree& stated, const std::string& table, LeftOut& left_out) {
+  std::vector<std::string> parts;
+  const std::vector<std::string> types = stated_types(stated, table);
+  if (!types.empty()) parts.push_back("sharding_types: [" + join(types) + "]");
+  const std::vector<std::string> kernels = stated_kernels(stated, table, left_out);
+  if (!kernels.empty()) parts.push_back("compute_kernels: [" + join(kernels) + "]");
+  if (const Tree* const columns = stated.find("min_partition"); is_given(columns))
+    parts.push_back(fmt::format("min_partition: {}", read_whole_number(*columns)));
+  add_load_factor(stated, kernels, table, parts, left_out);
+  return parts.empty() ? "" : "{" + join(parts) + "}";
+}
+
+bool says_more(const Tree& stated, const char* key) {
+  const Tree* const value = stated.find(key);
+  if (!is_given(value)) return false;
+  const std::string word = value->kind == Tree::Kind::scalar ? imported_word(value->scalar) : "more";
+  return word != "false" && word != "cuda";
+}
+
+void add_left_out(const Tree& stated, const std::string& table, LeftOut& left_out) {
+  if (is_given(stated.find("batch_sizes")))
+    left_out.add(
+        "batch_sizes of the constraints (VBE: a batch of its own for each feature) are not simulated: every feature "
+        "has "
+        "the whole batch",
+        table);
+  for (const char* const key : kLeftOut)
+    if (says_more(stated, key)) left_out.add(fmt::format("{} of the constraints is not simulated", key), table);
+}
+
+}  // namespace
+
+void take_constraints(ImportedModel& model, const Tree& constraints) {
+  LeftOut left_out;
+  CacheParameters caches;
+  for (const auto& [table, stated] : required_map(constraints, "'constraints'").fields) {
+    if (!is_given(&stated)) continue;
+    add_left_out(stated, table, left_out);
+    if (model.plan) continue;  // where everything lies is said already
+    const std::string text = constraint_text(stated, table, left_out);
+    caches.add(stated.find("cache_params"), table);
+    for (const ImportedTable& each : model.tables)
+      if (!text.empty() && each.name_there() == table) model.constraints[each.table.name] = text;
+  }
+  caches.tell(model.told, model.pipeline);
+  left_out.tell(model.told);
+}
+
+}  // namespace shardsim

@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# Plans, prints and constraints as users of TorchRec have them are imported as they are, or told what they are (plans/README.md has
+# their sources). What is not simulated is said.
+# Usage: import_plans.sh SHARDSIM SOURCE_DIR
+set -euo pipefail
+shardsim=$(realpath "$1") source=$(realpath "$2")
+. "$source/tests/cli/lib.sh"
+cp -r "$source/tests/cli/plans" .
+
+# imported FILE [OPTION]...: it is imported into a folder of its name, checked, and its plan planned once more by its scenario.
+imported() {
+  local name=${1%.*}
+  run import "plans/$1" -o "$name" "${@:2}"
+  check "$1 is imported: $(cat streams/err)" [ "$code" -eq 0 ]
+  cp streams/err "$name.err"
+  run check "$name/scenario.yaml"
+  check "$1 is checked: $(cat streams/err)" [ "$code" -eq 0 ]
+}
+runs() {
+  run run "$1/scenario.yaml" -q --json -o "$1_run"
+  check "$1 runs: $(cat streams/err)" [ "$code" -eq 0 ]
+}
+says() { check "$1 says '$2': $(cat "$1.err")" grep -q "$2" "$1.err"; }
+
+echo "-- shards of one table on one rank"
+imported cw_ranks_twice.json
+check "its shards are where they were" [ "$(jq -c '.plan[].t_t_cat_0 | [.ranks, [.shards[].shard_sizes]]' cw_ranks_twice/plan.json)" \
+  = '[[1,0,1,0],[[40000000,32],[40000000,32],[40000000,32],[40000000,32]]]' ]
+runs cw_ranks_twice
+
+echo "-- kernels of 2022, and plans as they are printed"
+imported tutorial_tw.json
+says tutorial_tw 'Kernels have their names of 2022: batched_fused is fused here'
+check "batched_fused is fused" [ "$(jq -r '.plan[].large_table_0.compute_kernel' tutorial_tw/plan.json)" = fused ]
+imported printed_plan.txt
+check "print(model.plan) is the plan" [ "$(jq -c '.plan[].large_table_1 | [.ranks, .shards[0].shard_sizes]' printed_plan/plan.json)" = '[[1],[4096,64]]' ]
+check "... of two tables" [ "$(jq '.plan[""] | length' printed_plan/plan.json)" = 2 ]
+imported printed_tables.txt
+check "print(plan) is the plan" [ "$(jq -c '.plan["sparse.ebc"] | [.users.ranks, .users.shards[1].shard_offsets, .items.shards[0].shard_sizes]' printed_tables/plan.json)" \
+  = '[[0,1],[5000,0],[20000,128]]' ]
+refuse 2 'plan_printed_dict.txt:1: shards by rank, as Python prints them.*plan._serialize' import plans/plan_printed_dict.txt -o none
+head -c 300 plans/printed_plan.txt >cut.txt
+refuse 2 'cut.txt:1:301: a plan as Python prints it: the text ends before its value does' import cut.txt -o none
+
+echo "-- statistics of the planner, as they are printed"
+imported statistics.txt
+check "tables have their sizes and lookups" grep -q '"rows", rows: 1000000, dim: 64, .*pooling_factor: 15' statistics/workload.yaml
+check "sequences are sequences" grep -q '"history".*kind: sequence, average_length: 100' statistics/workload.yaml
+says statistics 'Numbers that are 0.0 are rounded ones, below 0.05: they count as 0.025'
+check "the plan is the one that was printed" [ "$(jq -c '[.plan["sparse.ebc"].rows.ranks, .plan["sparse.ebc"].wide.shards[3].placement, .plan["sparse.ebc"].wide.cache_params.load_factor, .plan["sparse.ec"].history.ranks]' statistics/plan.json)" \
+  = '[[0,1,2,3],"rank:3/cuda:3",0.3,[2]]' ]
+runs statistics
+
+echo "-- row blocks of whole buckets, as total_num_buckets cuts them"
+imported rw_buckets_uneven.json
+check "blocks of 30, 30, 20 and 20 thousand rows stay" \
+  [ "$(jq -c '[.plan["m.ebc"].t.shards[].shard_sizes[0]]' rw_buckets_uneven/plan.json)" = '[30000,30000,20000,20000]' ]
+runs rw_buckets_uneven
+check "ranks with more rows look up more: 30 and 20 % of 16,384" jq -e '.cases[0].rank_loads.lookups == [4916, 4916, 3276, 3276]' rw_buckets_uneven_run/result.json
+jq '.plan["m.ebc"].t.sharding_spec.shards[1].shard_sizes[0] = 29999' plans/rw_buckets_uneven.json >uneven.json
+refuse 2 "uneven.json:[0-9]+:[0-9]+: table 't': shard 0 does not continue 4 even blocks of rows, nor blocks of whole buckets" import uneven.json -o none
+
+echo "-- groups of 2D plans, and tables over several hosts"
+imported two_d_group_0.json
+says two_d_group_0 'of one group of a 2D plan (DMPCollection): it has ranks 0, 2 ... 6 of the job, which are ranks 0 to 3'
+check "the group is on two hosts of two GPUs" grep -q 'nodes: 2, gpu: {count: 2}' two_d_group_0/scenario.yaml
+check "... with its ranks from 0" [ "$(jq -c '.plan["m.ebc"].t.ranks' two_d_group_0/plan.json)" = '[0,1,2,3]' ]
+runs two_d_group_0
+imported table_rows_over_hosts.json
+says table_rows_over_hosts "Table 't' is cut over 8 GPUs of several hosts of 4, as TorchRec does inside of an NVLink domain (pod_size 2)"
+check "the cluster has domains of two hosts" grep -q 'nodes: 4, gpu: {count: 4}, nvlink: {domain: 8}' table_rows_over_hosts/scenario.yaml
+runs table_rows_over_hosts
+refuse 2 "argument --cluster: table 't' is cut over 8 GPUs, which are several hosts of 4" import plans/table_rows_over_hosts.json --cluster perlmutter_a100 -o none
+imported rw_1600m_8.json --cluster dgx_a100_80gb --nodes 2
+runs rw_1600m_8
+check "ranks without rows are said" jq -e '[.cases[0].notes[] | select(startswith("The plan places no rows on 8 of 16 ranks: 8-15."))] | length == 1' rw_1600m_8_run/result.json
+
+echo "-- one name in two modules"
+imported same_name_two_modules.json
+check "they are two tables, each in its module" [ "$(jq -c '[.plan["m.user_ebc"].t.shards[0].shard_sizes, .plan["m.item_ebc"].t.shards[0].shard_sizes]' same_name_two_modules/plan.json)" = '[[1000,64],[2000,64]]' ]
+check "... and in the workload" [ "$(grep -c 'module: "m\.\(user\|item\)_ebc"' same_name_two_modules/workload.yaml)" = 2 ]
+runs same_name_two_modules
+sed 's/^plan: .*/planner: {name: search}/' same_name_two_modules/scenario.yaml >same_name_two_modules/searched.yaml
+run plan same_name_two_modules/searched.yaml --torchrec-only -o searched.json
+check "search keeps both, in TorchRec's names: $(cat streams/err)" \
+  jq -e '(.plan | keys == ["m.item_ebc", "m.user_ebc"]) and ([.plan[] | keys] == [["t"], ["t"]])' searched.json
+
+echo "-- caches, and constraints without a plan"
+imported uvm_cache_params.json
+says uvm_cache_params 'cache_params.prefetch_pipeline is true (tables t), so the pipeline is prefetch_sparse_dist'
+check "the pipeline prefetches" grep -q '^pipeline: prefetch_sparse_dist$' uvm_cache_params/workload.yaml
+runs uvm_cache_params
+imported emo_plan.json
+check "the cache of 20 % and the pipeline" grep -q '^pipeline: prefetch_sparse_dist$' emo_plan/workload.yaml
+imported emo_constraints_only.json
+check "constraints become the scenario's" grep -q '"large_table": {sharding_types: \[row_wise\], compute_kernels: \[fused_uvm_caching\], cache_load_factor: 0.2}' \
+  emo_constraints_only/scenario.yaml
+run plan emo_constraints_only/scenario.yaml -o emo.json
+check "which the planner follows: $(cat streams/err)" [ "$(jq -c '.plan[].large_table | [.sharding_type, .compute_kernel]' emo.json)" = '["row_wise","fused_uvm_caching"]' ]
+imported vbe.json
+says vbe 'batch_sizes of the constraints (VBE: a batch of its own for each feature) are not simulated.*(tables t)'
+jq '.constraints.t += {compute_kernels: ["EmbeddingComputeKernel.KEY_VALUE", "batched_fused"], enforce_hbm: true}' plans/vbe.json >more.json
+run import more.json -o more
+check "other kernels are said: $(cat streams/err)" grep -q 'The kernel key_value of the constraints is not simulated, so it is not allowed here (tables t)' streams/err
+check "... and other keys" grep -q 'enforce_hbm of the constraints is not simulated (tables t)' streams/err
+jq '.constraints.t.compute_kernels = ["key_value"]' plans/vbe.json >more.json
+refuse 2 'more.json:[0-9]+:[0-9]+: table "t": no kernel that its constraints allow is simulated' import more.json -o none
+imported dlrmv3_streaming.json --cluster dgx_h200
+imported pinned_three.json
+runs pinned_three
+
+echo "-- HugeCTR's plan"
+printf 'name,rows,dim\na,1000,64\nb,10,64\nc,2000,64\nd,1001,64\n' >tables.csv
+run import tables.csv --plan plans/hugectr.json -o hugectr
+check "its tables are placed so: $(cat streams/err)" [ "$(jq -c '[.plan[] | .[] | [.sharding_type, .ranks]]' hugectr/plan.json)" \
+  = '[["table_wise",[0]],["data_parallel",[0,1]],["table_wise",[1]],["row_wise",[0,1]]]' ]
+check "... which is said" grep -q "The plan is HugeCTR's, of 2 GPUs on hosts of 2" streams/err
+refuse 2 'hugectr.json:1:1: this is a plan file of HugeCTR, which names tables by number' import plans/hugectr.json -o none
+sed 's/\[0\], "global/[9], "global/' plans/hugectr.json >nine.json
+refuse 2 'nine.json:2:29: HugeCTR.s plan places table "9". The model has 4 tables' import tables.csv --plan nine.json -o none
+
+echo "-- places in documents of one line"
+jq -c '.plan["m.ebc"].t.ranks = [0, 1, 2]' plans/rw_buckets_uneven.json >one_line.json
+refuse 2 'one_line.json:1:[0-9]+: \$\.plan\[.m\.ebc.\]\.t\.sharding_spec\.shards: .*4 shards for 3 ranks' import one_line.json -o none
+check "nothing was left behind" [ ! -e none ]
+finish 60

@@ -247,6 +247,7 @@ Json document_of(const Figures& figures, const PlanToExplain& plan) {
   if (figures.one_table) statistics = {{"tables", statistics["tables"]}};
   Json document = {{"schema", "shardsim.explanation/1"},
                    {"memory_model", "torchrec"},
+                   {"planner_version", torchrec::name_of(plan.settings.estimate.version)},
                    {"statistics", std::move(statistics)},
                    {"tables", Json::parse(torchrec::explanation_json(figures.statistics))}};
   if (!plan.unsized.empty() && !figures.one_table) document["tables_of_unknown_size"] = plan.unsized;
@@ -257,8 +258,13 @@ Json document_of(const Figures& figures, const PlanToExplain& plan) {
 constexpr const char* kTorchrecUnits =
     "\nTorchRec writes GB for these GiB (2^30 bytes), and MB for these MiB (2^20 bytes).\n";
 
+std::string version_line(torchrec::PlannerVersion version) {
+  return fmt::format("Rules: TorchRec's planner of {} (commit {})\n", torchrec::name_of(version),
+                     torchrec::commit_of(version));
+}
+
 std::string text_of(const Figures& figures, const PlanToExplain& plan) {
-  std::string text;
+  std::string text = version_line(plan.settings.estimate.version);
   for (const std::string& note : plan.notes)
     text += wrapped(note, static_cast<int>(torchrec::kTerminalColumns), "") + "\n";
   if (!figures.one_table) text += torchrec::statistics_text(figures.statistics) + "\n";

@@ -8,6 +8,7 @@
 #include "base/tree/json.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
+#include "cli/commands/torchrec_choice.h"
 #include "plan/memory_model.h"
 #include "plan/plan_file.h"
 #include "plan/planner.h"
@@ -77,40 +78,13 @@ std::vector<std::string> fqns_of(const Json& unsized) {
   return names;
 }
 
-bool plans_by_torchrec(const Case& item) {
-  return item.plan_file.empty() && item.planner.find("name")->scalar == "torchrec";
-}
-
-torchrec::PlannerOptions options_of(const Case& item) {
-  Tree map = plans_by_torchrec(item) ? item.planner : named_map("torchrec"), memory = item.memory_model;
-  share_torchrec_rules(map, memory);
-  MapReader reader(map, "planner");
-  reader.name("name");
-  return torchrec::read_planner_options(reader);
-}
-
-// Knows of nothing but Ctrl-C.
-class InterruptedHost : public PlannerHost {
- public:
-  explicit InterruptedHost(const PlanWatch& watch) : watch_(watch) {}
-  void stop_if_asked() const override { throw_if_interrupted(watch_.interrupted); }
-
- private:
-  const PlanWatch& watch_;
-};
-
 // The plan that the planner of the case chose, with its own figures.
-PlanToExplain chosen_by_torchrec(const Case& item, torchrec::PlannerOptions options, std::uint64_t seed,
+PlanToExplain chosen_by_torchrec(const Case& item, const torchrec::PlannerOptions& options, std::uint64_t seed,
                                  const PlanWatch& watch) {
-  const auto memory = make_memory_model(item.memory_model);
   PlanToExplain explained;
   if (options.simulated) explained.notes.emplace_back("Objective 'estimated' is shown; 'shardsim plan' simulates.");
-  options.simulated = false;
-  const InterruptedHost host(watch);
-  const PlannerContext context{*memory, seed, host, item.constraints.by_table.empty() ? nullptr : &item.constraints};
-  torchrec::Choice choice = torchrec::choose_plan(options, item.workload, cluster_of(item), context);
+  torchrec::Choice choice = torchrec_choice(item, options, seed, watch);
   explained.settings = std::move(choice.request.settings);
-  explained.settings.check_stop = {};  // which asks the host
   explained.run = std::move(choice.run);
   return explained;
 }
@@ -202,7 +176,7 @@ std::string estimate_note(const Scenario& scenario, const Case& item, const Argu
 // Errors: Failure::infeasible, naming the case, when its planner finds no plan; Failure::input; Interrupted.
 PlanToExplain explained_case(const Case& item, std::uint64_t seed, const PlanWatch& watch) {
   try {
-    const torchrec::PlannerOptions options = options_of(item);
+    const torchrec::PlannerOptions options = torchrec_options(item);
     return plans_by_torchrec(item) ? chosen_by_torchrec(item, options, seed, watch)
                                    : estimated(item, options, seed, watch);
   } catch (const Error& error) {

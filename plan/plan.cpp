@@ -17,12 +17,20 @@ constexpr std::array<std::string_view, 8> kNames = {"data_parallel",     "table_
                                                     "grid_shard",        "flex"};
 
 // github.com/pytorch/torchrec, torchrec/distributed/embedding_types.py, EmbeddingComputeKernel.
-constexpr std::array<std::string_view, 11> kKernels = {"customized_kernel",  "dense",
-                                                       "dram_virtual_table", "fused",
-                                                       "fused_uvm",          "fused_uvm_caching",
-                                                       "key_value",          "quant",
-                                                       "quant_uvm",          "quant_uvm_caching",
-                                                       "ssd_virtual_table"};
+constexpr std::array<std::string_view, 14> kKernels = {"customized_kernel",
+                                                       "dense",
+                                                       "dram_ssd_virtual_table",
+                                                       "dram_virtual_table",
+                                                       "fused",
+                                                       "fused_triton",
+                                                       "fused_uvm",
+                                                       "fused_uvm_caching",
+                                                       "key_value",
+                                                       "quant",
+                                                       "quant_uvm",
+                                                       "quant_uvm_caching",
+                                                       "ssd_virtual_table",
+                                                       "unfused_tpu"};
 
 }  // namespace
 

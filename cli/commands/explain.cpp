@@ -8,6 +8,7 @@
 #include "base/tree/json.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
+#include "cli/commands/torchrec_choice.h"
 #include "plan/memory_model.h"
 #include "plan/plan_file.h"
 #include "plan/planner.h"
@@ -77,42 +78,19 @@ std::vector<std::string> fqns_of(const Json& unsized) {
   return names;
 }
 
-bool plans_by_torchrec(const Case& item) {
-  return item.plan_file.empty() && item.planner.find("name")->scalar == "torchrec";
-}
-
 torchrec::PlannerOptions options_of(const Case& item, const Arguments& given) {
-  Tree map = plans_by_torchrec(item) ? item.planner : named_map("torchrec"), memory = item.memory_model;
-  share_torchrec_rules(map, memory);
-  MapReader reader(map, "planner");
-  reader.name("name");
-  torchrec::PlannerOptions options = torchrec::read_planner_options(reader);
+  torchrec::PlannerOptions options = torchrec_options(item);
   if (const auto rates = given.value("rates")) options.topology.torchrec_rates = *rates == "torchrec";
   return options;
 }
 
-// Knows of nothing but Ctrl-C.
-class InterruptedHost : public PlannerHost {
- public:
-  explicit InterruptedHost(const PlanWatch& watch) : watch_(watch) {}
-  void stop_if_asked() const override { throw_if_interrupted(watch_.interrupted); }
-
- private:
-  const PlanWatch& watch_;
-};
-
 // The plan that the planner of the case chose, with its own figures.
-PlanToExplain chosen_by_torchrec(const Case& item, torchrec::PlannerOptions options, std::uint64_t seed,
+PlanToExplain chosen_by_torchrec(const Case& item, const torchrec::PlannerOptions& options, std::uint64_t seed,
                                  const PlanWatch& watch) {
-  const auto memory = make_memory_model(item.memory_model);
   PlanToExplain explained;
   if (options.simulated) explained.notes.emplace_back("Objective 'estimated' is shown; 'shardsim plan' simulates.");
-  options.simulated = false;
-  const InterruptedHost host(watch);
-  const PlannerContext context{*memory, seed, host, item.constraints.by_table.empty() ? nullptr : &item.constraints};
-  torchrec::Choice choice = torchrec::choose_plan(options, item.workload, cluster_of(item), context);
+  torchrec::Choice choice = torchrec_choice(item, options, seed, watch);
   explained.settings = std::move(choice.request.settings);
-  explained.settings.check_stop = {};  // which asks the host
   explained.run = std::move(choice.run);
   return explained;
 }
@@ -249,6 +227,7 @@ Json document_of(const Figures& figures, const PlanToExplain& plan) {
   if (figures.one_table) statistics = {{"tables", statistics["tables"]}};
   Json document = {{"schema", "shardsim.explanation/1"},
                    {"memory_model", "torchrec"},
+                   {"planner_version", torchrec::name_of(plan.settings.estimate.version)},
                    {"statistics", std::move(statistics)},
                    {"tables", Json::parse(torchrec::explanation_json(figures.statistics))}};
   if (!plan.unsized.empty() && !figures.one_table) document["tables_of_unknown_size"] = plan.unsized;
@@ -259,8 +238,13 @@ Json document_of(const Figures& figures, const PlanToExplain& plan) {
 constexpr const char* kTorchrecUnits =
     "\nTorchRec writes GB for these GiB (2^30 bytes), and MB for these MiB (2^20 bytes).\n";
 
+std::string version_line(torchrec::PlannerVersion version) {
+  return fmt::format("Rules: TorchRec's planner of {} (commit {})\n", torchrec::name_of(version),
+                     torchrec::commit_of(version));
+}
+
 std::string text_of(const Figures& figures, const PlanToExplain& plan) {
-  std::string text;
+  std::string text = version_line(plan.settings.estimate.version);
   for (const std::string& note : plan.notes)
     text += wrapped(note, static_cast<int>(torchrec::kTerminalColumns), "") + "\n";
   if (!figures.one_table) text += torchrec::statistics_text(figures.statistics) + "\n";

@@ -1,6 +1,7 @@
 #include "base/text.h"
 #include "base/tree/tree_editor.h"
 #include "cli/commands/all.h"
+#include "cli/commands/dry_run.h"
 #include "cli/commands/shared.h"
 #include "plan/plan_file.h"
 #include "plan/planner.h"
@@ -30,6 +31,7 @@ void set_objective(Case& item, const std::string& objective) {
 }
 
 int plan(const Arguments& given, const Terminal& terminal) {
+  if (given.has("dry-run")) return dry_run(given, terminal);
   const Scenario scenario = asked_scenario(given);
   Case item = chosen_case(scenario, given);
   if (const auto planner = given.value("planner")) item = with_planner(item, *planner);
@@ -52,16 +54,25 @@ Command plan_command() {
       .summary = "make the plan of a case and write it in TorchRec's JSON form",
       .positionals = {{"SCENARIO", "A scenario file."}},
       .options =
-          std::vector{case_option(),
-                      Option{"planner", 0, "NAME",
-                             "Plan with this planner and its default options instead of the case's own planner."},
-                      Option{"objective", 0, "NAME",
-                             "The way in which the planner torchrec compares plans: by its own estimate (estimated, "
-                             "the default) or by simulating them (simulated)."},
-                      output_file_option(), force_option()} +
+          std::vector{
+              case_option(),
+              Option{"planner", 0, "NAME",
+                     "Plan with this planner and its default options instead of the case's own planner."},
+              Option{"objective", 0, "NAME",
+                     "The way in which the planner torchrec compares plans: by its own estimate (estimated, "
+                     "the default) or by simulating them (simulated)."},
+              Option{"dry-run", 0, "CLUSTERS",
+                     "Instead of a plan, print what TorchRec's planner estimates for the case on each of these "
+                     "clusters, which are separated by commas, with as many GPUs as the case has, and beside it "
+                     "the simulated iteration of each plan."},
+              Option{.name = "json",
+                     .help = "Print the dry run as one JSON document, with statistics and plans.",
+                     .needs = "dry-run"},
+              output_file_option(), force_option()} +
           scenario_options(),
       .examples = {"shardsim plan scenarios/toy.yaml --case flexshard_3tier",
-                   "shardsim plan scenarios/flexshard.yaml --case rm1/flexshard_3tier -o out/plan.json"},
+                   "shardsim plan scenarios/flexshard.yaml --case rm1/flexshard_3tier -o out/plan.json",
+                   "shardsim plan scenarios/toy.yaml --case flexshard_3tier --dry-run dgx_a100_80gb,hgx_h100_8x400g"},
       .run = plan};
 }
 

@@ -99,6 +99,7 @@ void add_memory(CaseResult& result, const PreparedCase& prepared, MemoryProfile 
 void add_torchrec(CaseResult& result, const PreparedCase& prepared) {
   const Case& item = prepared.item;
   torchrec::PlannerOptions options;
+  options.run.estimate.version = prepared.scenario.cross_check->version;
   options.topology = prepared.scenario.cross_check->topology;
   const auto request = torchrec::planner_request(options, item.workload, prepared.cluster);
   EstimatedCase checked;

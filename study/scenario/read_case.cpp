@@ -266,7 +266,7 @@ JobPart read_job(const CaseTree& tree, const ClusterSpec& cluster) {
   return job;
 }
 
-constexpr const char* kRules[] = {"variant", "rules", "run_embedding_at_peak_memory"};
+constexpr const char* kRules[] = {"version", "variant", "rules", "run_embedding_at_peak_memory"};
 
 bool is_torchrec(const Tree& options) {
   const Tree* name = options.kind == Tree::Kind::map ? options.find("name") : nullptr;
@@ -381,7 +381,8 @@ CrossCheckOptions read_cross_check(const Tree& map) {
   CrossCheckOptions options;
   options.place = map.place;
   options.worst = static_cast<std::size_t>(reader.count("worst", Bounds::from(1).to(kMostExplained), 5));
-  options.topology = torchrec::read_topology_options(reader.map("topology"));
+  options.version = torchrec::read_version(reader);
+  options.topology = torchrec::read_topology_options(reader.map("topology"), options.version);
   reader.finish();
   return options;
 }

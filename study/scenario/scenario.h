@@ -95,7 +95,8 @@ struct Fabric {
 // The key `cross_check` of a scenario: compare TorchRec's estimates with the simulation.
 struct CrossCheckOptions {
   Place place;
-  std::size_t worst = 5;               // plans to explain
+  std::size_t worst = 5;  // plans to explain
+  torchrec::PlannerVersion version = torchrec::kNewestVersion;
   torchrec::TopologyOptions topology;  // rates of the same cluster by default
 };
 

@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::size_t kShown = 8;  // differences of one case
 
-std::vector<std::string> found_in(const CaseProgram& program, const Json& item) {
+std::vector<std::string> found_in(const CaseProgram& program, const Json& item, const Json& root) {
   try {
-    return program.differences(item);
+    return program.differences(item, root);
   } catch (const std::exception& error) {
     return {error.what()};
   }
@@ -26,15 +26,16 @@ std::string id_of(const Json& item, std::size_t index) {
   return named ? item.at("id").get<std::string>() : fmt::format("case {}", index);
 }
 
-bool report(const CaseProgram& program, const Json& item, std::size_t index) {
-  const std::vector<std::string> found = found_in(program, item);
+bool report(const CaseProgram& program, const Json& root, std::size_t index) {
+  const Json& item = root.at("cases")[index];
+  const std::vector<std::string> found = found_in(program, item, root);
   for (std::size_t i = 0; i < found.size() && i < kShown; ++i) fmt::print("{}: {}\n", id_of(item, index), found[i]);
   if (found.size() > kShown) fmt::print("{}: and {} more\n", id_of(item, index), found.size() - kShown);
   return found.empty();
 }
 
 // Errors: Failure::input or run for what cannot be read, is cut off, or is no file of this form.
-Json cases_of(const CaseProgram& program, const std::string& path) {
+Json read_cases(const CaseProgram& program, const std::string& path) {
   Json root;
   try {
     root = Json::parse(read_file(path));
@@ -48,15 +49,16 @@ Json cases_of(const CaseProgram& program, const std::string& path) {
     const std::string schema = root.contains("schema") ? root.at("schema").dump() : "missing";
     throw input_error({path}, "the schema is " + schema, "This program reads " + program.schema);
   }
-  return root.at("cases");
+  return root;
 }
 
 int run(const CaseProgram& program, const char* path) {
-  const Json cases = cases_of(program, path);
+  const Json root = read_cases(program, path);
+  const std::size_t cases = root.at("cases").size();
   std::size_t passed = 0;
-  for (std::size_t i = 0; i < cases.size(); ++i) passed += report(program, cases[i], i) ? 1 : 0;
-  fmt::print("{} passed, {} failed\n", passed, cases.size() - passed);
-  return passed == cases.size() ? 0 : 1;
+  for (std::size_t i = 0; i < cases; ++i) passed += report(program, root, i) ? 1 : 0;
+  fmt::print("{} passed, {} failed\n", passed, cases - passed);
+  return passed == cases ? 0 : 1;
 }
 
 }  // namespace

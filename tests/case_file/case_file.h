@@ -11,9 +11,10 @@ namespace shardsim::golden {
 // differs, and closes with "N passed, N failed".
 struct CaseProgram {
   std::string name;
-  bool (*knows)(const Json& root);                            // whether the file's schema is ours
-  std::string schema;                                         // what it has to be, for the message
-  std::vector<std::string> (*differences)(const Json& item);  // of one case; throws for what it does not understand
+  bool (*knows)(const Json& root);  // whether the file's schema is ours
+  std::string schema;               // what it has to be, for the message
+  // Of one case of the file; throws for what it does not understand.
+  std::vector<std::string> (*differences)(const Json& item, const Json& root);
 };
 
 // Exit status: 0 all passed, 1 some failed, 2 no such file, or no file of this form: one clear error on stderr.

@@ -119,11 +119,11 @@ workload:
   name: w
   batch_per_gpu: 64
   tables: [{name: t, rows: 100000, dim: 8, kind: pooled}]
-planner: {name: torchrec, constraints: {t: {compute_kernels: [fused_uvm_caching], cache_load_factor: $1}}}
+planner: {name: torchrec, version: "${2:-2026-08}", constraints: {t: {compute_kernels: [fused_uvm_caching], cache_load_factor: $1}}}
 END
 }
 for share in 0.25 0.5 1.0; do
-  factor $share
+  factor $share "$([ "$share" = 1.0 ] && echo 2025-10)"  # a cache of all rows fails the check of 2026-08
   run plan cached.yaml
   check "the plan has load factor $share" python3 -c "
 import json
@@ -152,5 +152,40 @@ for wrong in 0 1.5 -0.2; do
   factor $wrong
   refuse 2 'cached.yaml:7:.*cache_load_factor' plan cached.yaml
 done
+factor 1.0
+refuse 2 "version 2026-08 refuses the plan that it found: table 't': kernel fused_uvm_caching" plan cached.yaml
+
+echo "-- versions of the planner"
+sed 's/^planner:.*/planner: {name: torchrec, constraints: {t: {compute_kernels: [key_value], max_l1_cache_size: 1 MiB}}}/' cached.yaml >ssd.yaml
+run explain ssd.yaml
+check "the newest version is said" said '^Rules: TorchRec.s planner of 2026-08 .commit 376cac6a.'
+check "an SSD has a column: $(head -c 2000 streams/out)" said '^Table .*SSD .GiB.'
+check "weights of a kernel stand apart" said '^embedding weights, key_value'
+check "constrained kernels are counted" said '^kernels by constraints  *1 .key_value 1., chosen 0'
+run explain ssd.yaml --json
+check "JSON says the version, and what lies on the SSD" python3 -c '
+import json
+document = json.load(open("streams/out"))
+assert document["planner_version"] == "2026-08"
+kernel = document["statistics"]["kernels"][0]
+rows, dim, fp32, ratio = 100000, 8, 4, 0.2
+aux, tensor = round(rows * (4 + 16 * ratio)), rows * dim * fp32
+state = -(-tensor // dim)
+shards = document["tables"][0]["shards"]
+assert sum(s["shards"] * s["ssd_bytes"] for s in shards) in range(aux + tensor + state, aux + tensor + state + 9)
+assert kernel["weights_gb"] == round(tensor / 2**30, 3) and kernel["ssd_gb"] > kernel["weights_gb"]
+assert document["statistics"]["kernel_constraints"] == {"hardcoded": 1, "auto_selected": 0, "hardcoded_by_kernel": {"key_value": 1}}'
+run explain ssd.yaml --set planner.version=2025-10 --json
+check "the older version knows no SSD" python3 -c '
+import json
+document = json.load(open("streams/out"))
+assert document["planner_version"] == "2025-10"
+assert "ssd_gb" not in document["statistics"]["kernels"][0] and "kernel_constraints" not in document["statistics"]
+assert all(s["ssd_bytes"] == 0 for s in document["tables"][0]["shards"])'
+run explain plan.json
+check "a plan file alone follows the newest" said '^Rules: TorchRec.s planner of 2026-08'
+sed 's/^planner:.*/memory_model: {name: torchrec, version: "2025-10"}\nplan: {file: cached.json}/' cached.yaml >old_rules.yaml
+run explain old_rules.yaml
+check "a given plan follows the version of the memory model" said '^Rules: TorchRec.s planner of 2025-10 .commit a48cef79.'
 
 finish 35

@@ -43,7 +43,7 @@ inline void check_rounding(std::int64_t whole, std::int64_t fraction, double byt
 
 inline void add_shards(std::vector<EstimatedShard>& shards, const torchrec::GivenTable& given, const RandomPlan& made,
                        const torchrec::RunSettings& settings) {
-  const torchrec::BatchLoad load = torchrec::batch_load(given.table, settings.estimate.batch_size);
+  const torchrec::BatchLoad load = torchrec::batch_load(given.table, settings.estimate);
   const torchrec::BatchLoad whole{std::floor(load.inputs + 0.5), load.bags};
   const auto stored = torchrec::table_storage(given.table, given.option.kernel, settings.topology.device, {});
   EstimatedShard shard;

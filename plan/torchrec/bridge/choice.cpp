@@ -11,10 +11,20 @@
 namespace shardsim::torchrec {
 namespace {
 
+Error refused(const RunResult& run) {
+  return input_error(
+      {},
+      fmt::format("planner torchrec: version {} refuses the plan that it found: {}", name_of(PlannerVersion::v2026_08),
+                  first_names(run.violations, 3)),
+      fmt::format("Change the planner's constraints, or state version: \"{}\", which does not check this",
+                  name_of(PlannerVersion::v2025_10)));
+}
+
 RunResult run_or_throw(const PlannerRequest& request) {
   try {
     RunResult run = run_planner(request.tables, request.settings);
     if (!run.found) throw infeasible(run, request.settings);
+    if (!run.violations.empty()) throw refused(run);
     return run;
   } catch (const PlannerError& error) {
     throw as_input_error(error);
@@ -104,6 +114,15 @@ void tell_of_scaleup(const std::vector<ProposerKind>& proposers, const PlannerCo
       "embedding_offload_scaleup makes only its first proposal: no table states how often its cached rows are missed");
 }
 
+// TorchRec takes any number of hosts for a group; a plan of ours keeps a group inside a node.
+void tell_of_pods(const Topology& topology, const Cluster& cluster, const PlannerContext& context) {
+  if (topology.group_size() <= cluster.ranks_per_node()) return;
+  context.host.say(fmt::format(
+      "pod_size makes groups of {} ranks, and nodes of this cluster have {}: a table that is cut by rows over a group "
+      "has no place in a plan here; state nvlink.domain of the cluster, too",
+      topology.group_size(), cluster.ranks_per_node()));
+}
+
 void tell_of_output_types(const PlannerOptions& options, const Workload& workload, const PlannerContext& context) {
   const std::string note = output_types_note(options, workload);
   if (!note.empty()) context.host.say(note);
@@ -139,6 +158,7 @@ Choice choose_plan(const PlannerOptions& given, const Workload& workload, const 
   choice.request.settings.check_stop = [&host = context.host] { host.stop_if_asked(); };
   tell_of_scaleup(choice.request.settings.proposers, context);
   tell_of_output_types(options, workload, context);
+  tell_of_pods(choice.request.settings.topology, cluster, context);
   choice.run = run_or_throw(choice.request);
   if (choice.run.timed_out)
     context.host.say(fmt::format("the timeout ended the search after {} proposals: another run may find another plan",

@@ -33,6 +33,20 @@ std::string largest_tables(const RunResult& run) {
   return largest_tables_text(std::move(least));
 }
 
+// Which memory is short, with what the smallest proposal needs of it and all ranks have.
+struct Shortage {
+  std::string memory;
+  double needed, usable;
+};
+
+Shortage shortage_of(const RunResult& run) {
+  const Storage room = capacity_of(run.reservation.topology), &lowest = run.lowest;
+  if (lowest.hbm > room.hbm) return {"device", static_cast<double>(lowest.hbm), static_cast<double>(room.hbm)};
+  if (lowest.ddr > room.ddr || lowest.ssd <= room.ssd)
+    return {"host", static_cast<double>(lowest.ddr), static_cast<double>(room.ddr)};
+  return {"SSD", static_cast<double>(lowest.ssd), static_cast<double>(room.ssd)};
+}
+
 bool host_memory_allowed(const RunResult& run) {
   return std::any_of(run.space.options.begin(), run.space.options.end(), [](const ShardingOption& option) {
     return option.kernel == ComputeKernel::fused_uvm || option.kernel == ComputeKernel::fused_uvm_caching;
@@ -40,27 +54,25 @@ bool host_memory_allowed(const RunResult& run) {
 }
 
 // More of the memory that is short: per rank, or on more ranks.
-std::string smallest_change(const RunResult& run, double needed, double usable, bool host) {
+std::string smallest_change(const RunResult& run, const Shortage& shortage) {
   const double ranks = static_cast<double>(run.reservation.topology.world_size);
-  std::string more =
-      more_text((needed - usable) / ranks) + (host ? " more host memory per rank" : " more device memory per rank");
+  const double needed = shortage.needed, usable = shortage.usable;
+  std::string more = fmt::format("{} more {} memory per rank", more_text((needed - usable) / ranks), shortage.memory);
   if (usable > 0) more += fmt::format(", or {} ranks instead of {}", std::ceil(needed / (usable / ranks)), ranks);
-  if (host || host_memory_allowed(run)) return "Smallest change: " + more;
+  if (shortage.memory != "device" || host_memory_allowed(run)) return "Smallest change: " + more;
   return "Smallest change: allow host memory (compute kernel fused_uvm or fused_uvm_caching), or " + more;
 }
 
 Error too_large(const RunResult& run) {
-  const Storage room = capacity_of(run.reservation.topology);
-  const bool host = run.lowest.hbm <= room.hbm;
-  const double needed = static_cast<double>(host ? run.lowest.ddr : run.lowest.hbm);
-  const double usable = static_cast<double>(host ? room.ddr : room.hbm);
+  const Shortage shortage = shortage_of(run);
+  const double needed = shortage.needed, usable = shortage.usable;
   return Error(
       Failure::infeasible, Place{},
       fmt::format("no plan fits: the smallest proposal needs {} of {} memory, all ranks have {} for tables, {} "
                   "are missing. Largest tables: {}",
-                  bytes_text(needed), host ? "host" : "device", bytes_text(usable), bytes_text(needed - usable),
+                  bytes_text(needed), shortage.memory, bytes_text(usable), bytes_text(needed - usable),
                   largest_tables(run)),
-      smallest_change(run, needed, usable, host));
+      smallest_change(run, shortage));
 }
 
 // Enough in sum, but some shard finds no rank.
@@ -69,17 +81,28 @@ Error no_place(const RunResult& run) {
   std::string remedy = "Smallest change: constrain it to row_wise, which spreads it over all ranks";
   if (failure.rule == PartitionBy::uniform) remedy = "Smallest change: smaller tables or batches";
   if (failure.rule == PartitionBy::device || failure.rule == PartitionBy::uniform) {
-    const Storage missing{std::max<std::int64_t>(failure.shard.hbm - failure.device.hbm, 0),
-                          std::max<std::int64_t>(failure.shard.ddr - failure.device.ddr, 0)};
-    remedy += missing.hbm > 0
-                  ? fmt::format(", or {} more device memory per rank", more_text(static_cast<double>(missing.hbm)))
-                  : fmt::format(", or {} more host memory per rank", more_text(static_cast<double>(missing.ddr)));
+    const Storage missing{failure.shard.hbm - failure.device.hbm, failure.shard.ddr - failure.device.ddr,
+                          failure.shard.ssd - failure.device.ssd};
+    const bool host = missing.hbm <= 0 && (missing.ddr > 0 || missing.ssd <= 0);
+    const Shortage shortage = missing.hbm > 0 ? Shortage{"device", static_cast<double>(missing.hbm), 0}
+                              : host          ? Shortage{"host", static_cast<double>(missing.ddr), 0}
+                                              : Shortage{"SSD", static_cast<double>(missing.ssd), 0};
+    remedy += fmt::format(", or {} more {} memory per rank", more_text(shortage.needed), shortage.memory);
   }
   return Error(Failure::infeasible, Place{},
                fmt::format("no plan fits, although all ranks together have the memory: {}; the last of {} proposals "
                            "failed there. Largest tables: {}",
                            failure.text, run.num_proposals, largest_tables(run)),
                remedy);
+}
+
+std::string smaller_reservation(const ReservationSettings& reservation) {
+  if (reservation.kind == ReservationKind::sku_aware && reservation.model_base)
+    return "Reserve a smaller model_base or runtime_overhead, or take a smaller batch";
+  if (reservation.kind == ReservationKind::sku_aware)
+    return "Reserve a smaller margin or runtime_overhead, state dense_tensor_estimate, or take a smaller batch";
+  return fmt::format("Reserve a smaller share than {}, state dense_tensor_estimate, or take a smaller batch",
+                     shortest(reservation.percentage));
 }
 
 }  // namespace
@@ -97,8 +120,7 @@ Reservation reservation_of(const PlannerRequest& request) {
 Error infeasible(const RunResult& run, const RunSettings& settings) {
   if (!run.reason.empty()) {
     return Error(Failure::infeasible, Place{}, "no memory is left for tables: " + run.reason,
-                 fmt::format("Reserve a smaller share than {}, state dense_tensor_estimate, or take a smaller batch",
-                             shortest(settings.reservation.percentage)));
+                 smaller_reservation(settings.reservation));
   }
   if (run.num_proposals == 0 && run.timed_out) {
     return Error(Failure::infeasible, Place{}, "the timeout passed before the first proposal was placed",

@@ -13,6 +13,7 @@ constexpr double kFree = 1e200;  // a rate; not infinity, which a cache share of
 // The same machine, with device memory that costs no time: what is left of a shard's comms is what moves over links.
 Topology with_free_memory(Topology topology) {
   topology.hbm_bandwidth = topology.ddr_bandwidth = topology.hbm_to_ddr_bandwidth = kFree;
+  topology.ssd_bandwidth = kFree;
   return topology;
 }
 
@@ -34,7 +35,7 @@ double comms(const Perf& perf) {
 }
 
 Parts parts_of(const ShardRun& run, const ShardingOption& option, const TableSpec& table, const RunSettings& settings) {
-  const BatchLoad load = batch_load(table, settings.estimate.batch_size);
+  const BatchLoad load = batch_load(table, settings.estimate);
   const auto on = [&](const Topology& topology) {
     return comms(
         shard_perf(table, load, option.type, option.kernel, topology, settings.estimate, table.rows, run.cols));

@@ -64,29 +64,79 @@ PartitionerSettings read_partitioner(MapReader& reader) {
   return settings;
 }
 
-ReservationSettings read_reservation(MapReader reader) {
+// A key or a choice that came with the newest version.
+void refuse_before_newest(const Place& place, PlannerVersion version, const std::string& what) {
+  if (version == PlannerVersion::v2026_08) return;
+  throw input_error(
+      place,
+      fmt::format("{} has no effect here: version {} of TorchRec's planner does not have it", what, name_of(version)),
+      fmt::format("Leave it out, or state version: \"{}\"", name_of(PlannerVersion::v2026_08)));
+}
+
+ReservationKind read_reservation_kind(MapReader& reader, PlannerVersion version) {
+  const std::vector<std::string> names = {"fixed_percentage", "heuristical", "inference", "fixed_absolute",
+                                          "sku_aware"};  // in the order of ReservationKind
+  const std::string name = reader.choice("type", names, "heuristical");
+  const auto kind = static_cast<ReservationKind>(std::ranges::find(names, name) - names.begin());
+  if (kind >= ReservationKind::fixed_absolute) refuse_before_newest(reader.place_of("type"), version, "'" + name + "'");
+  return kind;
+}
+
+// The bytes of the kinds that take no share.
+void read_reserved_bytes(MapReader& reader, ReservationSettings& settings) {
+  const bool absolute = settings.kind == ReservationKind::fixed_absolute;
+  const bool sku = settings.kind == ReservationKind::sku_aware;
+  refuse_idle(reader, "hbm_reserved", absolute, "type fixed_absolute");
+  if (absolute) settings.absolute = reader.bytes("hbm_reserved").count;
+  refuse_idle(reader, "model_base", sku, "type sku_aware");
+  refuse_idle(reader, "runtime_overhead", sku, "type sku_aware");
+  if (reader.has("model_base")) settings.model_base = reader.bytes("model_base").count;
+  settings.runtime_overhead = reader.bytes("runtime_overhead", Bytes{0}).count;
+  refuse_idle(reader, "margin", sku && !settings.model_base, "type sku_aware without model_base");
+  if (sku && !settings.model_base) settings.margin = reader.bytes("margin").count;
+}
+
+ReservationSettings read_reservation(MapReader reader, PlannerVersion version) {
+  using enum ReservationKind;
   ReservationSettings settings;
-  const std::string type = reader.choice("type", {"heuristical", "fixed_percentage", "inference"}, "heuristical");
-  if (type == "fixed_percentage") settings.kind = ReservationKind::fixed_percentage;
-  if (type == "inference") settings.kind = ReservationKind::inference;
+  settings.kind = read_reservation_kind(reader, version);
   settings.percentage = reader.share("percentage", 0.15);
   settings.parameter_multiplier = at_least_zero(reader, "parameter_multiplier", 6);
   if (reader.has("dense_tensor_estimate")) {
     settings.dense_tensor_estimate = static_cast<double>(reader.bytes("dense_tensor_estimate").count);
   }
-  refuse_idle(reader, "parameter_multiplier", settings.kind == ReservationKind::heuristical, "type heuristical");
-  refuse_idle(reader, "dense_tensor_estimate", settings.kind != ReservationKind::fixed_percentage,
-              "types heuristical and inference");
+  read_reserved_bytes(reader, settings);
+  const bool counts_dense = settings.kind == heuristical || (settings.kind == sku_aware && !settings.model_base);
+  refuse_idle(reader, "percentage", settings.kind < fixed_absolute,
+              "types heuristical, fixed_percentage and inference");
+  refuse_idle(reader, "parameter_multiplier", counts_dense, "types heuristical, and sku_aware without model_base");
+  refuse_idle(reader, "dense_tensor_estimate", counts_dense || settings.kind == inference,
+              "types heuristical and inference, and sku_aware without model_base");
   reader.finish();
   return settings;
 }
 
-// TorchRec reads 0 as "not given" and takes its own 32 or 128 GiB.
-std::optional<Bytes> read_capacity(MapReader& reader, const char* key) {
+// The older version reads 0 as "not given" and takes its own 32 or 128 GiB.
+std::optional<Bytes> read_capacity(MapReader& reader, const char* key, PlannerVersion version) {
   if (!reader.has(key)) return std::nullopt;
-  return reader.get(key, bytes_leaf(Bounds::from(1),
-                                    "TorchRec takes 0 B for its default; 1 B is no memory at all, and without the key "
-                                    "it is that of the cluster"));
+  const Bytes capacity = reader.bytes(key);
+  if (capacity.count > 0 || version == PlannerVersion::v2026_08) return capacity;
+  throw input_error(reader.place_of(key), fmt::format("'{}' is 0 B, which version 2025-10 takes for its default", key),
+                    "1 B is no memory at all, and without the key it is that of the cluster");
+}
+
+// One capacity for all ranks, or a list of one per rank.
+std::vector<Bytes> read_ssd_capacities(MapReader& reader) {
+  const Tree* const stated = reader.value("ssd_cap");
+  if (stated == nullptr) return {};
+  const LeafReader<Bytes> leaf = bytes_leaf();
+  note_form(*stated, {Form::Kind::list, {}, Bounds::from(1)});
+  if (stated->kind != Tree::Kind::list) return {reader.bytes("ssd_cap")};
+  std::vector<Bytes> capacities;
+  for (const Tree& item : stated->items) capacities.push_back(leaf(item));
+  if (!capacities.empty()) return capacities;
+  throw input_error(stated->place, "ssd_cap: the list is empty",
+                    "Name the bytes of every rank, or of all in one value");
 }
 
 double element_bytes(MapReader& reader, const char* key) {
@@ -95,12 +145,26 @@ double element_bytes(MapReader& reader, const char* key) {
   return kBytes[std::ranges::find(names, reader.choice(key, names)) - names.begin()];
 }
 
-ConstraintOptions read_constraint(MapReader reader) {
+// The key-value kernels' cache in device memory, whose size TorchRec states in MB and takes for 0 where it is absent.
+void read_key_value(MapReader& reader, ConstraintOptions& options) {
+  const bool key_value = std::ranges::any_of(options.allowed.compute_kernels, key_value_like);
+  refuse_idle(reader, "max_l1_cache_size", key_value,
+              "key-value kernels such as key_value, and compute_kernels names none");
+  if (reader.has("max_l1_cache_size")) options.max_l1_cache_size = reader.bytes("max_l1_cache_size");
+}
+
+ConstraintOptions read_constraint(MapReader reader, PlannerVersion version) {
   ConstraintOptions options;
   options.allowed.place = reader.tree().place;
   options.allowed.sharding_types = read_sharding_types(reader);
   options.allowed.compute_kernels = read_compute_kernels(reader);
   const auto& kernels = options.allowed.compute_kernels;
+  for (const ComputeKernel kernel : kernels) {
+    if (!known_to(version, kernel))
+      refuse_before_newest(reader.place_of("compute_kernels"), version, fmt::format("kernel '{}'", name_of(kernel)));
+  }
+  read_key_value(reader, options);
+  options.feature_processor = reader.flag("feature_processor", false);
   refuse_idle(reader, "cache_load_factor", kernels.empty() || std::ranges::any_of(kernels, cached),
               "kernels with a cache, such as fused_uvm_caching, and compute_kernels names none");
   if (reader.has("min_partition")) options.min_partition = reader.count("min_partition");
@@ -114,7 +178,7 @@ ConstraintOptions read_constraint(MapReader reader) {
   return options;
 }
 
-std::map<std::string, ConstraintOptions> read_constraints(MapReader& reader) {
+std::map<std::string, ConstraintOptions> read_constraints(MapReader& reader, PlannerVersion version) {
   std::map<std::string, ConstraintOptions> constraints;
   const Tree* map = reader.value("constraints");
   if (map == nullptr) return constraints;
@@ -122,7 +186,9 @@ std::map<std::string, ConstraintOptions> read_constraints(MapReader& reader) {
   if (map->kind != Tree::Kind::map) {
     throw input_error(map->place, "'constraints' is no map", "Write TABLE: {sharding_types: [...], ...}");
   }
-  for (const auto& [name, tree] : map->fields) constraints[name] = read_constraint({tree, "constraints." + name});
+  for (const auto& [name, tree] : map->fields) {
+    constraints[name] = read_constraint({tree, "constraints." + name}, version);
+  }
   return constraints;
 }
 
@@ -139,7 +205,34 @@ constexpr RateKey kRateKeys[] = {{"hbm_bandwidth", &Topology::hbm_bandwidth, tru
                                  {"intra_bandwidth", &Topology::intra_host_bandwidth, true, true},
                                  {"inter_bandwidth", &Topology::inter_host_bandwidth, true, true}};
 
-Topology with_options(Topology topology, const TopologyOptions& options) {
+// Where hosts share an NVLink domain a node of the cluster is the domain. TorchRec counts hosts, once they are stated.
+void add_pods(Topology& topology, const TopologyOptions& options, const Cluster& cluster) {
+  if (!options.pod_size) return;
+  if (*options.pod_size > topology.world_size) {
+    throw input_error(options.pod_size_place,
+                      fmt::format("pod_size: {} hosts for {} ranks", *options.pod_size, topology.world_size),
+                      "State how many hosts share an NVLink domain");
+  }
+  topology.pod_size = options.pod_size;
+  if (cluster.spec().gpus_per_host > 0) topology.local_world_size = cluster.spec().gpus_per_host;
+}
+
+void set_stated_capacities(Topology& topology, const TopologyOptions& options) {
+  const std::vector<Bytes>& ssd = options.ssd_cap;
+  if (ssd.size() > 1 && ssd.size() != topology.devices.size()) {
+    throw input_error(options.ssd_cap_place,
+                      fmt::format("ssd_cap: {} values for {} ranks", ssd.size(), topology.devices.size()),
+                      "State one for all ranks, or one for each");
+  }
+  for (std::size_t rank = 0; rank < topology.devices.size(); ++rank) {
+    Storage& device = topology.devices[rank];
+    if (options.hbm_cap) device.hbm = options.hbm_cap->count;
+    if (options.ddr_cap) device.ddr = options.ddr_cap->count;
+    if (!ssd.empty()) device.ssd = ssd[ssd.size() > 1 ? rank : 0].count;
+  }
+}
+
+Topology with_options(Topology topology, const TopologyOptions& options, const Cluster& cluster) {
   const bool cpu = topology.device == Device::cpu;
   const auto refuse_unless = [&](bool has_effect, const char* key) {
     if (has_effect) return;
@@ -154,10 +247,13 @@ Topology with_options(Topology topology, const TopologyOptions& options) {
     refuse_unless(cpu ? rate.on_cpu : rate.on_gpu, rate.key);
     topology.*rate.rate = given->second.bytes_per_second * 1e-3;
   }
+  if (const auto ssd = options.rates.find("ssd_mem_bw"); ssd != options.rates.end()) {
+    refuse_unless(!cpu, "ssd_mem_bw");
+    topology.ssd_bandwidth = ssd->second.bytes_per_second * 1e-3;
+  }
   if (options.bwd_compute_multiplier) topology.bwd_compute_multiplier = *options.bwd_compute_multiplier;
-  const Storage device = topology.devices.front();
-  set_capacity(topology, options.hbm_cap ? options.hbm_cap->count : device.hbm,
-               options.ddr_cap ? options.ddr_cap->count : device.ddr);
+  add_pods(topology, options, cluster);
+  set_stated_capacities(topology, options);
   return topology;
 }
 
@@ -181,6 +277,21 @@ const ConstraintOptions* constraint_of(const std::string& table, const PlannerOp
   return found == options.constraints.end() ? nullptr : &found->second;
 }
 
+// "*" means the pooled tables alone.
+void add_feature_processor(ConstrainedTable& table, const PlannerOptions& options) {
+  const auto all = options.constraints.find("*");
+  const bool by_star = all != options.constraints.end() && all->second.allowed.place == table.constraints.place;
+  if (!table.table.pooled && by_star) return;
+  if (!table.table.pooled) {
+    throw input_error(
+        table.constraints.place,
+        fmt::format("table '{}' is a sequence, and TorchRec has feature processors for pooled tables alone",
+                    table.table.name),
+        "Leave feature_processor out");
+  }
+  table.table.feature_processed = table.table.weighted = true;
+}
+
 void constrain(ConstrainedTable& table, const PlannerOptions& options) {
   const ConstraintOptions* const found = constraint_of(table.table.name, options);
   if (found == nullptr) return;
@@ -189,6 +300,10 @@ void constrain(ConstrainedTable& table, const PlannerOptions& options) {
   if (constraint.min_partition) table.table.min_partition = *constraint.min_partition;
   if (constraint.cache_load_factor) table.table.cache_load_factor = constraint.cache_load_factor;
   if (constraint.output_element_bytes) table.table.output_element_bytes = constraint.output_element_bytes;
+  if (constraint.max_l1_cache_size)
+    table.table.max_l1_cache_mb = static_cast<double>(constraint.max_l1_cache_size->count) / (1 << 20);
+  table.table.kernels_constrained = !constraint.allowed.compute_kernels.empty();
+  if (constraint.feature_processor) add_feature_processor(table, options);
 }
 
 // TorchRec's planner leaves out the tables of another device group, for another planner to place. Here there is none.
@@ -217,8 +332,14 @@ std::vector<ComputeKernel> read_compute_kernels(MapReader& reader) {
   return kernels;
 }
 
+PlannerVersion read_version(MapReader& reader) {
+  const std::string newest(name_of(kNewestVersion));
+  return parse_version(reader.choice("version", version_names(), newest), reader.place_of("version"));
+}
+
 EstimateSettings read_estimate_settings(MapReader& reader) {
   EstimateSettings settings;
+  settings.version = read_version(reader);
   Rules& rules = settings.rules;
   if (reader.choice("variant", {"code", "guide"}, "code") == "guide") rules = Rules::guide();
   MapReader given = reader.map("rules");
@@ -232,15 +353,23 @@ EstimateSettings read_estimate_settings(MapReader& reader) {
   return settings;
 }
 
-TopologyOptions read_topology_options(MapReader reader) {
+TopologyOptions read_topology_options(MapReader reader, PlannerVersion version) {
   TopologyOptions options;
   options.place = reader.tree().place;
+  for (const char* const key : {"pod_size", "ssd_cap", "ssd_mem_bw"}) {
+    if (reader.has(key)) refuse_before_newest(reader.place_of(key), version, fmt::format("'{}'", key));
+  }
   options.torchrec_rates = reader.choice("rates", {"cluster", "torchrec"}, "cluster") == "torchrec";
-  options.hbm_cap = read_capacity(reader, "hbm_cap");
-  options.ddr_cap = read_capacity(reader, "ddr_cap");
+  options.hbm_cap = read_capacity(reader, "hbm_cap", version);
+  options.ddr_cap = read_capacity(reader, "ddr_cap", version);
+  options.ssd_cap = read_ssd_capacities(reader);
+  options.ssd_cap_place = reader.place_of("ssd_cap");
+  options.pod_size_place = reader.place_of("pod_size");
+  if (reader.has("pod_size")) options.pod_size = count_at_most(reader, "pod_size", 1, 1e6);
   for (const RateKey& rate : kRateKeys) {
     if (reader.has(rate.key)) options.rates[rate.key] = reader.rate(rate.key);
   }
+  if (reader.has("ssd_mem_bw")) options.rates["ssd_mem_bw"] = reader.rate("ssd_mem_bw");
   if (reader.has("bwd_compute_multiplier")) {
     options.bwd_compute_multiplier = at_least_zero(reader, "bwd_compute_multiplier", 0);
   }
@@ -253,8 +382,9 @@ PlannerOptions read_planner_options(MapReader& reader) {
   RunSettings& run = options.run;
   run.proposers = read_proposers(reader);
   run.partitioner = read_partitioner(reader);
-  run.reservation = read_reservation(reader.map("storage_reservation"));
   run.estimate = read_estimate_settings(reader);
+  const PlannerVersion version = run.estimate.version;
+  run.reservation = read_reservation(reader.map("storage_reservation"), version);
   run.max_grid_proposals = count_at_most(reader, "max_proposals", 10000, 10'000'000);
   run.bins_per_device = count_at_most(reader, "bins_per_device", 100, 10000);
   if (reader.has("timeout")) run.timeout_seconds = reader.get("timeout", long_time_leaf()).value;
@@ -262,8 +392,8 @@ PlannerOptions read_planner_options(MapReader& reader) {
   refuse_idle(reader, "max_proposals", among(run.proposers, ProposerKind::grid_search), "the proposer grid_search");
   refuse_idle(reader, "bins_per_device", among(run.proposers, ProposerKind::dynamic_programming),
               "the proposer dynamic_programming");
-  options.topology = read_topology_options(reader.map("topology"));
-  options.constraints = read_constraints(reader);
+  options.topology = read_topology_options(reader.map("topology"), version);
+  options.constraints = read_constraints(reader, version);
   options.simulated = reader.choice("objective", {"estimated", "simulated"}, "estimated") == "simulated";
   options.candidates = count_at_most(reader, "candidates", 20, 1000);
   refuse_idle(reader, "candidates", options.simulated, "objective simulated");
@@ -291,7 +421,8 @@ std::string output_types_note(const PlannerOptions& options, const Workload& wor
 
 PlannerRequest planner_request(const PlannerOptions& options, const Workload& workload, const Cluster& cluster) {
   check_names(options, workload);
-  const Topology topology = with_options(topology_of(cluster), options.topology);
+  const Topology topology =
+      as_seen_by(options.run.estimate.version, with_options(topology_of(cluster), options.topology, cluster));
   PlannerRequest request = request_of(workload);
   for (ConstrainedTable& table : request.tables) {
     constrain(table, options);

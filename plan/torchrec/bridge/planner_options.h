@@ -40,6 +40,8 @@ struct ConstraintOptions {
   TableConstraints allowed;
   std::optional<std::int64_t> min_partition;
   std::optional<double> cache_load_factor, output_element_bytes;
+  std::optional<Bytes> max_l1_cache_size;  // of key-value kernels
+  bool feature_processor = false;          // the table's collection is a FeatureProcessedEmbeddingBagCollection
 };
 
 // The topology keys of a scenario; absent ones come from the cluster. Keys of another device than the cluster's are
@@ -47,6 +49,9 @@ struct ConstraintOptions {
 struct TopologyOptions {
   bool torchrec_rates = false;  // TorchRec's own constants instead of the cluster's rates
   std::optional<Bytes> hbm_cap, ddr_cap;
+  std::vector<Bytes> ssd_cap;   // of every rank, or rank by rank; empty: TorchRec's default
+  std::optional<int> pod_size;  // hosts per NVLink domain
+  Place pod_size_place, ssd_cap_place;
   std::map<std::string, Bandwidth> rates;  // by key
   std::optional<double> bwd_compute_multiplier;
   Place place;
@@ -65,7 +70,7 @@ struct PlannerOptions {
 // Errors: Failure::input with place for unknown proposers, types, kernels and impossible numbers.
 PlannerOptions read_planner_options(MapReader& reader);
 
-// Its keys `variant`, `rules` and `run_embedding_at_peak_memory`, which the memory model has too.
+// Its keys `version`, `variant`, `rules` and `run_embedding_at_peak_memory`, which the memory model has too.
 EstimateSettings read_estimate_settings(MapReader& reader);
 
 // The lists `sharding_types` and `compute_kernels`; empty where the key is absent. An empty list is an error: it would
@@ -73,8 +78,11 @@ EstimateSettings read_estimate_settings(MapReader& reader);
 std::vector<ShardingType> read_sharding_types(MapReader& reader);
 std::vector<ComputeKernel> read_compute_kernels(MapReader& reader);
 
-// Its map `topology` alone.
-TopologyOptions read_topology_options(MapReader reader);
+// Its key `version` alone, absent for the newest.
+PlannerVersion read_version(MapReader& reader);
+
+// Its map `topology` alone. Errors: Failure::input for keys that the version of the planner does not have.
+TopologyOptions read_topology_options(MapReader reader, PlannerVersion version);
 
 // The options narrowed to what a scenario allows each table; null: everything. Where both name types or kernels, those
 // in both are left; the wider min_partition holds. Errors: Failure::input where nothing is left, or both state another

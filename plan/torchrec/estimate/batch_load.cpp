@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "plan/torchrec/estimate/shard_estimate.h"
 #include "plan/torchrec/spec/names.h"
 #include "plan/torchrec/spec/topology.h"
@@ -20,21 +22,24 @@ void require_equal_lengths(const TableSpec& table) {
 
 }  // namespace
 
-BatchLoad batch_load(const TableSpec& table, double batch_size) {
+// A feature with less than one id per bag has empty bags, which version 2026-08 takes off the bags of pooled tables.
+BatchLoad batch_load(const TableSpec& table, const EstimateSettings& settings) {
   require_equal_lengths(table);
+  const bool leave_out_empty = settings.version == PlannerVersion::v2026_08 && table.pooled;
   BatchLoad load;
   for (std::size_t f = 0; f < table.pooling_factors.size(); ++f) {
     const double poolings = table.num_poolings.empty() ? 1.0 : table.num_poolings[f];
-    const double batch = table.batch_sizes.empty() ? batch_size : table.batch_sizes[f];
-    load.inputs += table.pooling_factors[f] * poolings * batch;
-    load.bags += poolings * batch;
+    const double batch = table.batch_sizes.empty() ? settings.batch_size : table.batch_sizes[f];
+    const double factor = table.pooling_factors[f];
+    load.inputs += factor * poolings * batch;
+    load.bags += (leave_out_empty ? std::min(1.0, factor) * poolings : poolings) * batch;
   }
   return load;
 }
 
 double inputs_per_shard(const BatchLoad& load, ShardingType type, const Topology& topology) {
   if (!in_rows(type)) return load.inputs;
-  return load.inputs / (type == ShardingType::row_wise ? topology.world_size : topology.local_world_size);
+  return load.inputs / (type == ShardingType::row_wise ? topology.world_size : topology.group_size());
 }
 
 // Products from left to right in doubles: the row types divide by the ranks and multiply by them again, and a byte may

@@ -22,29 +22,28 @@ struct Terms {
   const TableSpec& table;
   const Topology& topology;
   const EstimateSettings& settings;
-  double inputs, outputs;  // per rank's batch
+  double ids;              // of one rank's batch
+  double inputs, outputs;  // of the batch, as one of the type's row shards sees it
   double world, local;     // ranks
   double cols;
   double element;
   double kernel_bandwidth;
-  double fetches;  // cache lines that miss, per global batch
+  ComputeKernel kernel;
   WireBytes all_to_all, reduce_scatter;
+
+  bool newest() const { return settings.version == PlannerVersion::v2026_08; }
+  // 2025-10 drops the backward pass of inference here; it forgets to do so for some types. 2026-08 drops it for all.
+  bool ends_here() const { return settings.inference && !newest(); }
 };
 
 WireBytes wire_or(const std::optional<WireBytes>& given, double element) {
   return given.value_or(WireBytes{element, element});
 }
 
-double fetches_of(const TableSpec& table, ComputeKernel kernel) {
-  const auto ratio = table.load_factor();
-  if (!ratio || !table.cache_statistics || kernel != ComputeKernel::fused_uvm_caching) return 0;
-  return table.cache_statistics->miss_rate(*ratio) * table.cache_statistics->expected_lookups;
-}
-
 double bandwidth_of(const TableSpec& table, ComputeKernel kernel, const Topology& topology) {
   if (const auto rate = kernel_bandwidth(topology, kernel, table.load_factor(), table.prefetch_pipeline)) return *rate;
-  throw PlannerError(PlannerFailure::other, fmt::format("table '{}': kernel {} has no bandwidth on {}", table.name,
-                                                        name_of(kernel), name_of(topology.device)));
+  throw PlannerError(PlannerFailure::value_error, fmt::format("table '{}': kernel {} has no bandwidth on {}",
+                                                              table.name, name_of(kernel), name_of(topology.device)));
 }
 
 double read_bytes(const Terms& terms) {
@@ -59,8 +58,28 @@ double backward_compute(const Terms& terms, double forward) {
   return backward + kWeightedKernelFactor * forward;
 }
 
-double prefetch(const Terms& terms, double fetches) {
-  return fetches * terms.cols * terms.element / terms.topology.hbm_to_ddr_bandwidth;
+// The ids that a prefetch looks up, as the estimator of 2026-08 counts them: of the row types in bytes.
+double prefetched_ids(const Terms& terms, ShardingType type) {
+  double ids = terms.ids * terms.world;
+  if (type == ShardingType::row_wise) ids = terms.ids * kIdBytes;
+  if (in_rows(type) && type != ShardingType::row_wise) ids = terms.inputs * terms.world * kIdBytes;
+  return std::ceil(ids) * (terms.table.weighted ? 2 : 1);
+}
+
+// `sharers`: shards that share the fetches of the whole table.
+double prefetch(const Terms& terms, ShardingType type, double sharers) {
+  const auto ratio = terms.table.load_factor();
+  const auto& statistics = terms.table.cache_statistics;
+  if (!ratio || !statistics || terms.kernel != ComputeKernel::fused_uvm_caching) return 0;
+  const auto& line = terms.settings.prefetch_line;
+  const double all_ids = std::ceil(terms.world * terms.ids);
+  double unique = statistics->expected_lookups;
+  if (line) unique = std::min({unique, all_ids, static_cast<double>(terms.table.rows)});
+  const double asked = terms.settings.fetches_by_batch_inputs ? all_ids : unique;
+  const double fetches = statistics->miss_rate(*ratio) * asked / sharers;
+  if (!line) return fetches * terms.cols * terms.element / terms.topology.hbm_to_ddr_bandwidth;
+  return line->lookups * (prefetched_ids(terms, type) / sharers) + line->unique_lookups * (unique / sharers) +
+         line->fetched_columns * (fetches * terms.cols);
 }
 
 double block_penalty(double cols) {
@@ -73,7 +92,7 @@ double world_bandwidth(const Terms& terms, CollectiveKind kind) {
 }
 
 // table_wise, column_wise, table_column_wise.
-Perf whole_rows(const Terms& terms) {
+Perf whole_rows(const Terms& terms, ShardingType type) {
   const double lookup = terms.inputs * terms.world * std::max(terms.cols, kLeastBlock) * terms.element;
   const double forward = terms.outputs * terms.world * terms.cols * terms.all_to_all.forward;
   const double backward = terms.outputs * terms.world * terms.cols * terms.all_to_all.backward;
@@ -81,10 +100,10 @@ Perf whole_rows(const Terms& terms) {
   Perf perf;
   perf.fwd_comms = forward / rate;
   perf.fwd_compute = (read_bytes(terms) + lookup + forward) * block_penalty(terms.cols) / terms.kernel_bandwidth;
-  if (terms.settings.inference) return perf;
+  if (terms.ends_here()) return perf;
   perf.bwd_comms = backward / rate;
   perf.bwd_compute = backward_compute(terms, perf.fwd_compute);
-  perf.prefetch_compute = prefetch(terms, terms.fetches);
+  perf.prefetch_compute = prefetch(terms, type, 1);
   return perf;
 }
 
@@ -96,34 +115,43 @@ Perf row_wise(const Terms& terms) {
   Perf perf;
   perf.fwd_comms = forward / world_bandwidth(terms, CollectiveKind::reduce_scatter);
   perf.fwd_compute = (read_bytes(terms) + lookup + forward) / terms.kernel_bandwidth;
-  perf.prefetch_compute = prefetch(terms, terms.fetches / terms.world);
-  if (terms.settings.inference) return perf;
+  perf.prefetch_compute = prefetch(terms, ShardingType::row_wise, terms.world);
+  if (terms.ends_here()) return perf;
   perf.bwd_comms = backward / world_bandwidth(terms, CollectiveKind::all_gather) +
                    backward * kBatchedCopyFactor / terms.kernel_bandwidth;
   perf.bwd_compute = backward_compute(terms, perf.fwd_compute);
   return perf;
 }
 
-// table_row_wise and grid_shard: inside the host first, then one partner on every host.
-Perf two_levels(const Terms& terms) {
+// Groups of ranks that exchange what each has summed up: hosts, or NVLink domains. The older version divides in
+// doubles.
+double groups_of(const Terms& terms) {
+  if (!terms.newest()) return terms.world / terms.local;
+  return std::max(1, terms.topology.world_size / terms.topology.group_size());
+}
+
+// table_row_wise and grid_shard: inside the group first, then one partner in every group. Of sequences 2026-08 takes
+// all ids of the batch across groups, not the part of one row shard. A group of several hosts is priced at the rate
+// between hosts, as TorchRec prices it.
+Perf two_levels(const Terms& terms, ShardingType type) {
   const Topology& topology = terms.topology;
-  const int local = topology.local_world_size;
+  const int group = topology.group_size(), local = std::min(group, topology.local_world_size);
   const double lookup = terms.inputs * terms.world * terms.cols * terms.element;
   const double forward = terms.outputs * terms.world * terms.cols * terms.reduce_scatter.forward;
   const double backward = terms.outputs * terms.world * terms.cols * terms.reduce_scatter.backward;
   Perf perf;
-  perf.fwd_comms = forward / collective_bandwidth(topology, local, local, CollectiveKind::reduce_scatter);
-  perf.bwd_comms = backward / collective_bandwidth(topology, local, local, CollectiveKind::all_gather);
-  if (topology.world_size > local) {
-    const double hosts = terms.world / terms.local;
-    const double rate = collective_bandwidth(topology, 1, static_cast<int>(hosts), CollectiveKind::all_to_all);
-    perf.fwd_comms += terms.outputs * hosts * terms.cols * terms.all_to_all.forward / rate;
-    perf.bwd_comms += terms.outputs * hosts * terms.cols * terms.all_to_all.backward / rate;
+  perf.fwd_comms = forward / collective_bandwidth(topology, local, group, CollectiveKind::reduce_scatter);
+  perf.bwd_comms = backward / collective_bandwidth(topology, local, group, CollectiveKind::all_gather);
+  if (const double groups = groups_of(terms); groups > 1) {
+    const double rate = collective_bandwidth(topology, 1, static_cast<int>(groups), CollectiveKind::all_to_all);
+    const double vectors = terms.newest() && !terms.table.pooled ? terms.ids : terms.outputs;
+    perf.fwd_comms += vectors * groups * terms.cols * terms.all_to_all.forward / rate;
+    perf.bwd_comms += vectors * groups * terms.cols * terms.all_to_all.backward / rate;
   }
   perf.fwd_compute = (read_bytes(terms) + lookup + forward) / terms.kernel_bandwidth;
   perf.bwd_comms += backward * kBatchedCopyFactor / terms.kernel_bandwidth;
   perf.bwd_compute = backward_compute(terms, perf.fwd_compute);
-  perf.prefetch_compute = prefetch(terms, terms.fetches / terms.local);
+  perf.prefetch_compute = prefetch(terms, type, group);
   return perf;
 }
 
@@ -152,6 +180,29 @@ Perf data_parallel(const Terms& terms, std::int64_t rows) {
   return perf;
 }
 
+Perf perf_of(const Terms& terms, ShardingType type, std::int64_t rows) {
+  switch (type) {
+    case ShardingType::data_parallel:
+      return data_parallel(terms, rows);
+    case ShardingType::row_wise:
+      return row_wise(terms);
+    case ShardingType::table_row_wise:
+    case ShardingType::grid_shard:
+      return two_levels(terms, type);
+    default:
+      return whole_rows(terms, type);
+  }
+}
+
+// What 2026-08 adds: the exchange of ids, which is part of no total, and inference without a backward pass.
+void add_newest(Perf& perf, const Terms& terms, ShardingType type) {
+  if (!terms.newest()) return;
+  if (terms.settings.inference) perf.bwd_compute = perf.bwd_comms = 0;
+  if (type == ShardingType::data_parallel) return;
+  perf.input_dist_comms =
+      std::ceil(terms.ids * terms.world * kIdBytes) / world_bandwidth(terms, CollectiveKind::all_to_all);
+}
+
 }  // namespace
 
 Perf shard_perf(const TableSpec& table, const BatchLoad& load, ShardingType type, ComputeKernel kernel,
@@ -161,6 +212,7 @@ Perf shard_perf(const TableSpec& table, const BatchLoad& load, ShardingType type
   const Terms terms{table,
                     topology,
                     settings,
+                    load.inputs,
                     inputs,
                     table.pooled ? load.bags : inputs,
                     static_cast<double>(topology.world_size),
@@ -168,20 +220,12 @@ Perf shard_perf(const TableSpec& table, const BatchLoad& load, ShardingType type
                     static_cast<double>(cols),
                     element,
                     bandwidth_of(table, kernel, topology),
-                    fetches_of(table, kernel),
+                    kernel,
                     wire_or(table.pooled ? table.all_to_all : table.sequence_all_to_all, element),
                     wire_or(table.pooled ? table.reduce_scatter : std::nullopt, element)};
-  switch (type) {
-    case ShardingType::data_parallel:
-      return data_parallel(terms, rows);
-    case ShardingType::row_wise:
-      return row_wise(terms);
-    case ShardingType::table_row_wise:
-    case ShardingType::grid_shard:
-      return two_levels(terms);
-    default:
-      return whole_rows(terms);
-  }
+  Perf perf = perf_of(terms, type, rows);
+  add_newest(perf, terms, type);
+  return perf;
 }
 
 }  // namespace shardsim::torchrec

@@ -12,13 +12,13 @@ inline constexpr double kIdBytes = 8;  // of an id, and of a length, as the plan
 // The ids and bags that one rank's batch asks of a table.
 struct BatchLoad {
   double inputs = 0;  // X: ids, over all features
-  double bags = 0;    // Y: bags, over all features
+  double bags = 0;  // Y: bags, over all features; 2026-08 counts the share that is not empty of pooling factors below 1
 };
 
 // Errors: PlannerError (other) when the lists of the table differ in length.
-BatchLoad batch_load(const TableSpec& table, double batch_size);
+BatchLoad batch_load(const TableSpec& table, const EstimateSettings& settings);
 
-// X as one shard of the type sees it: row-wise types share it among their row shards.
+// X as one shard of the type sees it: row-wise types share it among their row shards, all ranks or those of a group.
 double inputs_per_shard(const BatchLoad& load, ShardingType type, const Topology& topology);
 
 struct BufferBytes {
@@ -38,6 +38,7 @@ struct ShardStorage {
   Storage buffers;                     // of the pipeline: multiples of input and output
   std::optional<std::int64_t>
       first_level_cache;  // key-value kernels: stands for tensor, optimizer and auxiliary in hbm
+  std::int64_t ssd = 0;   // all of a shard of key_value, by version 2026-08
 
   Storage resident() const;
   Storage total() const { return resident() + buffers; }
@@ -66,9 +67,9 @@ std::int64_t pipeline_bytes(const EstimateSettings& settings, std::int64_t input
                             std::optional<double> prefetch_passes);
 double storage_load_factor(const TableSpec& table);  // 0.2 where none, or 0, is given
 
-// Milliseconds of one shard with `rows` x `cols` elements (EmbeddingPerfEstimator of shard_estimators.py): bytes over
-// bandwidths, added up; no latency, no overlap, no message size. Only data_parallel looks at the rows.
-// Errors: PlannerError (other) when the device has no such kernel.
+// Milliseconds of one shard with `rows` x `cols` elements (EmbeddingPerfEstimator, in shard_estimators.py or, in
+// 2026-08, planner/estimator/): bytes over bandwidths, added up; no latency, no overlap, no message size. Only
+// data_parallel looks at the rows. Errors: PlannerError (value_error) when the device has no such kernel.
 Perf shard_perf(const TableSpec& table, const BatchLoad& load, ShardingType type, ComputeKernel kernel,
                 const Topology& topology, const EstimateSettings& settings, std::int64_t rows, std::int64_t cols);
 

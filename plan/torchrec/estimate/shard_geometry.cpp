@@ -13,7 +13,7 @@ constexpr std::int64_t kLeastColumns = 128;
 
 void require_rows(const TableSpec& table) {
   if (table.rows > 0 && table.dim > 0) return;
-  throw PlannerError(PlannerFailure::other, fmt::format("table '{}' has no rows or no columns", table.name));
+  throw PlannerError(PlannerFailure::value_error, fmt::format("table '{}' has no rows or no columns", table.name));
 }
 
 ShardRun rows_run(std::int64_t cols, int count, std::int64_t rows, std::int64_t offset) {
@@ -45,8 +45,8 @@ std::vector<ShardRun> from_units(const TableSpec& table, const std::vector<std::
 
 std::int64_t bucket_rows(const TableSpec& table) {
   if (table.rows % table.num_buckets == 0) return table.rows / table.num_buckets;
-  throw PlannerError(PlannerFailure::other, fmt::format("table '{}': {} rows do not divide into {} buckets", table.name,
-                                                        table.rows, table.num_buckets));
+  throw PlannerError(PlannerFailure::assertion_error, fmt::format("table '{}': {} rows do not divide into {} buckets",
+                                                                  table.name, table.rows, table.num_buckets));
 }
 
 std::int64_t capacity_of(const Topology& topology, std::size_t rank) {
@@ -93,9 +93,9 @@ std::vector<ShardRun> columns(const TableSpec& table) {
   return {run};
 }
 
-std::vector<ShardRun> grid(const TableSpec& table, int ranks_per_host) {
+std::vector<ShardRun> grid(const TableSpec& table, int ranks_of_group) {
   const std::int64_t width = column_block(table.dim, table.min_partition);
-  const std::vector<ShardRun> rows = even_rows(table.rows, table.dim, ranks_per_host);
+  const std::vector<ShardRun> rows = even_rows(table.rows, table.dim, ranks_of_group);
   std::vector<ShardRun> runs;
   for (std::int64_t column = 0; column < table.dim; column += width) {
     for (ShardRun run : rows) {
@@ -151,11 +151,11 @@ std::vector<ShardRun> cut_table(const TableSpec& table, ShardingType type, const
     case ShardingType::row_wise:
       return row_wise(table, topology, rules);
     case ShardingType::table_row_wise:
-      return even_rows(table.rows, table.dim, topology.local_world_size);
+      return even_rows(table.rows, table.dim, topology.group_size());
     default:
       break;
   }
-  return grid(table, topology.local_world_size);
+  return grid(table, topology.group_size());
 }
 
 }  // namespace shardsim::torchrec

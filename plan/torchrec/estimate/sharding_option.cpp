@@ -1,5 +1,7 @@
 #include "plan/torchrec/estimate/sharding_option.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -33,7 +35,8 @@ std::string_view ShardingOption::type_label() const {
 void ShardingOption::summarise() {
   double bytes = 0;
   for (const ShardRun& run : runs) {
-    bytes += run.count * (static_cast<double>(run.storage.hbm) + static_cast<double>(run.storage.ddr));
+    bytes += run.count * (static_cast<double>(run.storage.hbm) + static_cast<double>(run.storage.ddr) +
+                          static_cast<double>(run.storage.ssd));
   }
   whole_bytes(bytes);  // refuses what the sums below could not hold
   shards = 0;
@@ -45,7 +48,9 @@ void ShardingOption::summarise() {
     shards += run.count;
     total.hbm += run.count * run.storage.hbm;
     total.ddr += run.count * run.storage.ddr;
-    largest = {std::max(largest.hbm, run.storage.hbm), std::max(largest.ddr, run.storage.ddr)};
+    total.ssd += run.count * run.storage.ssd;
+    largest = {std::max(largest.hbm, run.storage.hbm), std::max(largest.ddr, run.storage.ddr),
+               std::max(largest.ssd, run.storage.ssd)};
     depth = std::max(depth, ms);
     for (int i = 0; i < run.count; ++i) sum += ms;
     even_perf = even_perf && run.perf == runs.front().perf;
@@ -62,7 +67,7 @@ std::vector<ShardExplanation> explain(const ShardingOption& option, const TableS
     if (shard == shards.end()) shard = shards.insert(shard, {run.rows, run.cols, {}, {}});
     shard->ranks.push_back(rank);
   });
-  const BatchLoad load = batch_load(table, settings.batch_size);
+  const BatchLoad load = batch_load(table, settings);
   const TableStorage stored = table_storage(table, option.kernel, topology.device, settings.rules);
   for (ShardExplanation& shard : shards) {
     shard.storage =
@@ -74,7 +79,7 @@ std::vector<ShardExplanation> explain(const ShardingOption& option, const TableS
 // Time first, then storage: where both are at fault TorchRec speaks of the time.
 void estimate_shards(ShardingOption& option, const TableSpec& table, const Topology& topology,
                      const EstimateSettings& settings) {
-  const BatchLoad load = batch_load(table, settings.batch_size);
+  const BatchLoad load = batch_load(table, settings);
   for (ShardRun& run : option.runs) {
     run.perf = shard_perf(table, load, option.type, option.kernel, topology, settings, table.rows, run.cols);
   }
@@ -89,6 +94,14 @@ void estimate_shards(ShardingOption& option, const TableSpec& table, const Topol
   option.summarise();
 }
 
+void require_buckets(const TableSpec& table, ShardingType type, const Topology& topology, PlannerVersion version) {
+  if (version != PlannerVersion::v2026_08 || type != ShardingType::row_wise || table.num_buckets == 0) return;
+  if (table.num_buckets >= topology.world_size) return;
+  throw PlannerError(PlannerFailure::value_error,
+                     fmt::format("table '{}': {} buckets for {} ranks; each rank needs one", table.name,
+                                 table.num_buckets, topology.world_size));
+}
+
 ShardingOption estimate_option(const TableSpec& table, int index, ShardingType type, ComputeKernel kernel,
                                const Topology& topology, const EstimateSettings& settings) {
   ShardingOption option;
@@ -97,6 +110,7 @@ ShardingOption estimate_option(const TableSpec& table, int index, ShardingType t
   option.kernel = kernel;
   option.partition = partition_by(type);
   option.load_factor = table.cache_load_factor;
+  require_buckets(table, type, topology, settings.version);
   option.runs = cut_table(table, type, topology, settings.rules);
   estimate_shards(option, table, topology, settings);
   return option;

@@ -27,10 +27,13 @@ struct ShardRun {
 };
 
 // The shards into which the sharding type cuts the table, in shard order, with sizes and offsets alone
-// (torchrec/distributed/ sharding_plan.py). Errors: PlannerError (other) for a table without rows, or buckets that do
-// not divide it.
+// (torchrec/distributed/ sharding_plan.py). Errors: PlannerError (value_error) for a table without rows,
+// (assertion_error) for buckets that do not divide it.
 std::vector<ShardRun> cut_table(const TableSpec& table, ShardingType type, const Topology& topology,
                                 const Rules& rules);
+
+// Version 2026-08 wants a bucket for every rank. Errors: PlannerError (value_error).
+void require_buckets(const TableSpec& table, ShardingType type, const Topology& topology, PlannerVersion version);
 
 // Blocks of ceil(rows / count) rows over all `cols` columns until they are used up, then a shorter one, then empty
 // ones.
@@ -89,11 +92,11 @@ struct ShardExplanation {
 std::vector<ShardExplanation> explain(const ShardingOption& option, const TableSpec& table, std::span<const int> ranks,
                                       const Topology& topology, const EstimateSettings& settings);
 
-// Time and storage of every shard of an option that is cut already, and its sums. Errors: PlannerError (other).
+// Time and storage of every shard of an option that is cut already, and its sums. Errors: PlannerError.
 void estimate_shards(ShardingOption& option, const TableSpec& table, const Topology& topology,
                      const EstimateSettings& settings);
 
-// Cuts the table and estimates every shard. Errors: PlannerError (other).
+// Cuts the table and estimates every shard. Errors: PlannerError.
 ShardingOption estimate_option(const TableSpec& table, int index, ShardingType type, ComputeKernel kernel,
                                const Topology& topology, const EstimateSettings& settings);
 

@@ -60,6 +60,16 @@ Storage tensor_of(const TableSpec& table, const TableStorage& stored, ShardingTy
   return {tensor_bytes(stored.raw.hbm, part, all), tensor_bytes(stored.raw.ddr, part, all)};
 }
 
+// The whole shard with its optimizer and the cache's auxiliary bytes, whatever share of it is cached.
+std::int64_t ssd_bytes(const TableSpec& table, const TableStorage& stored, ShardingType type, ComputeKernel kernel,
+                       const EstimateSettings& settings, std::int64_t rows, std::int64_t cols) {
+  if (settings.version != PlannerVersion::v2026_08 || kernel != ComputeKernel::key_value) return 0;
+  const Storage tensor = tensor_of(table, {{stored.whole, 0}, stored.whole}, type, rows, cols);
+  if (settings.inference) return tensor.hbm;
+  const std::int64_t aux = counts_auxiliary(kernel, settings) ? cache_aux_bytes(rows, storage_load_factor(table)) : 0;
+  return aux + tensor.hbm + optimizer_bytes(tensor.hbm, table.optimizer, table.dim);
+}
+
 // On a cpu all buffers lie in host memory and no pipeline multiplies them.
 Storage buffers_of(const TableSpec& table, ComputeKernel kernel, Device device, const EstimateSettings& settings,
                    std::int64_t input, std::int64_t output) {
@@ -79,8 +89,8 @@ void add_optimizer_and_cache(ShardStorage& shard, const TableSpec& table, Comput
 }  // namespace
 
 Storage ShardStorage::resident() const {
-  if (first_level_cache) return {*first_level_cache, 0};
-  return {tensor.hbm + optimizer.hbm + cache_aux, tensor.ddr + optimizer.ddr};
+  if (first_level_cache) return {*first_level_cache, 0, ssd};
+  return {tensor.hbm + optimizer.hbm + cache_aux, tensor.ddr + optimizer.ddr, ssd};
 }
 
 double storage_load_factor(const TableSpec& table) {
@@ -111,6 +121,7 @@ ShardStorage shard_storage(const TableSpec& table, const TableStorage& stored, S
   add_optimizer_and_cache(shard, table, kernel, settings, rows);
   shard.buffers = buffers_of(table, kernel, topology.device, settings, io.input, io.output);
   if (key_value_like(kernel) || table.use_virtual_table) shard.first_level_cache = first_level_cache(table);
+  shard.ssd = ssd_bytes(table, stored, type, kernel, settings, rows, cols);
   return shard;
 }
 

@@ -53,6 +53,7 @@ void add_step(std::string& text, const char* what, const Storage& bytes, const s
   text += fmt::format("    {:<10}{:>20} B  {}\n", what, with_thousands(bytes.hbm), note);
   if (bytes.ddr != 0)
     text += fmt::format("    {:<10}{:>20} B  in DDR, the host's memory\n", "", with_thousands(bytes.ddr));
+  if (bytes.ssd != 0) text += fmt::format("    {:<10}{:>20} B  on the SSD\n", "", with_thousands(bytes.ssd));
 }
 
 void add_shard_text(std::string& text, const TableStatistics& table, const ShardExplanation& shard,
@@ -60,7 +61,7 @@ void add_shard_text(std::string& text, const TableStatistics& table, const Shard
   const ShardStorage& storage = shard.storage;
   const TableSpec& spec = *table.table;
   const ComputeKernel kernel = table.option->kernel;
-  const BatchLoad load = batch_load(spec, settings.estimate.batch_size);
+  const BatchLoad load = batch_load(spec, settings.estimate);
   text += fmt::format("  {} of {} x {}{}", counted(shard.ranks.size(), "shard"), with_thousands(shard.rows), shard.cols,
                       kRanksHere);
   if (storage.first_level_cache) {
@@ -145,21 +146,23 @@ std::string group_name(const TableGroup& group) {
   return others == 0 ? name : name + " and " + counted(others, "other");
 }
 
-std::vector<std::string> overview_row(const TableGroup& group) {
+std::vector<std::string> overview_row(const TableGroup& group, bool with_ssd) {
   const TableStatistics& table = *group.tables.front();
   const ShardingOption& option = *table.option;
   std::vector<int> ranks;
   for (const TableStatistics* one : group.tables) ranks.insert(ranks.end(), one->ranks.begin(), one->ranks.end());
-  return {group_name(group),
-          std::string(option.type_label()),
-          std::string(name_of(option.kernel)),
-          decimals_text(table.perf.total(), 3),
-          decimals_text(gigabytes(option.total.hbm), 3),
-          decimals_text(gigabytes(option.total.ddr), 3),
-          fmt::format("{}", table.table->rows),
-          table.column_width ? fmt::format("{} ({})", table.table->dim, *table.column_width)
-                             : fmt::format("{}", table.table->dim),
-          short_ranks(ranks, kRanksWidth)};
+  std::vector<std::string> cells = {group_name(group),
+                                    std::string(option.type_label()),
+                                    std::string(name_of(option.kernel)),
+                                    decimals_text(table.perf.total(), 3),
+                                    decimals_text(gigabytes(option.total.hbm), 3),
+                                    decimals_text(gigabytes(option.total.ddr), 3)};
+  if (with_ssd) cells.push_back(decimals_text(gigabytes(option.total.ssd), 3));
+  cells.push_back(fmt::format("{}", table.table->rows));
+  cells.push_back(table.column_width ? fmt::format("{} ({})", table.table->dim, *table.column_width)
+                                     : fmt::format("{}", table.table->dim));
+  cells.push_back(short_ranks(ranks, kRanksWidth));
+  return cells;
 }
 
 // Without the ranks, which the steps below have, where it is too wide with them.
@@ -189,11 +192,14 @@ std::string with_ranks(const TableGroup& group) {
 }  // namespace
 
 std::string explanation_text(const Statistics& statistics) {
+  const bool with_ssd =
+      std::ranges::any_of(statistics.tables, [](const TableStatistics& table) { return table.option->total.ssd > 0; });
   std::vector<std::vector<std::string>> rows = {
       {"Table", "Type", "Kernel", "Perf (ms)", "HBM (GiB)", "DDR (GiB)", "Rows", "Dim", "Ranks"}};
+  if (with_ssd) rows.front().insert(rows.front().begin() + 6, "SSD (GiB)");
   std::string details;
   for (const TableGroup& group : groups_of(statistics)) {
-    rows.push_back(overview_row(group));
+    rows.push_back(overview_row(group, with_ssd));
     details += "\n" + group_name(group) + with_ranks(group);
   }
   return overview_text(std::move(rows)) + details;

@@ -40,8 +40,13 @@ TableStatistics table_statistics(const RunResult& run, const ShardingOption& opt
 
 void add_kernels(Statistics& statistics, const std::vector<ShardingOption>& options) {
   for (const ShardingOption& option : options) {
+    const TableSpec& table = statistics.run->space.table_of(option);
+    const double weights = static_cast<double>(table.rows) * static_cast<double>(table.dim) * table.element_bytes;
     KernelStatistics& kernel = statistics.kernels[std::string(name_of(option.kernel))];
     ++kernel.count;
+    kernel.hardcoded += table.kernels_constrained ? 1 : 0;
+    kernel.weights += weights;
+    kernel.optimizer_state += whole_bytes(weights * optimizer_multiplier(table.optimizer, table.dim));
     kernel.storage += option.total;
   }
 }
@@ -59,7 +64,7 @@ void add_option(Statistics& statistics, std::size_t position) {
   const RunResult& run = *statistics.run;
   const ShardingOption& option = run.plan[position];
   const TableSpec& table = run.space.table_of(option);
-  const BatchLoad load = batch_load(table, statistics.settings->estimate.batch_size);
+  const BatchLoad load = batch_load(table, statistics.settings->estimate);
   const auto type =
       std::find(statistics.types.begin(), statistics.types.end(), option.type_label()) - statistics.types.begin();
   const auto ranks = run.assignment.of(position);
@@ -254,22 +259,25 @@ Imbalance imbalance(const std::vector<double>& values) {
   return result;
 }
 
+double Statistics::share_reserved() const {
+  return reserved_share(settings->reservation, settings->topology);
+}
+
 Storage Statistics::usable() const {
   const Storage& device = settings->topology.devices.front();
-  return {static_cast<std::int64_t>((1 - settings->reservation.percentage) * static_cast<double>(device.hbm)),
-          device.ddr};
+  return {static_cast<std::int64_t>((1 - share_reserved()) * static_cast<double>(device.hbm)), device.ddr};
 }
 
 Storage Statistics::reserved() const {
   const Storage& device = settings->topology.devices.front();
-  return {static_cast<std::int64_t>(settings->reservation.percentage * static_cast<double>(device.hbm)), 0};
+  return {static_cast<std::int64_t>(share_reserved() * static_cast<double>(device.hbm)), 0};
 }
 
 double Statistics::hbm_share(std::size_t rank) const {
   const std::int64_t capacity = settings->topology.devices.at(rank).hbm;
-  if (settings->topology.device == Device::cpu || capacity == 0) return 0;
-  return static_cast<double>(ranks[rank].used.hbm) /
-         ((1 - settings->reservation.percentage) * static_cast<double>(capacity));
+  const double usable_bytes = (1 - share_reserved()) * static_cast<double>(capacity);
+  if (settings->topology.device == Device::cpu || usable_bytes == 0) return 0;
+  return static_cast<double>(ranks[rank].used.hbm) / usable_bytes;
 }
 
 double Statistics::ddr_share(std::size_t rank) const {

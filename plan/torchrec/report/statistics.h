@@ -45,7 +45,10 @@ struct TableStatistics {
 
 struct KernelStatistics {
   int count = 0;
-  Storage storage;
+  int hardcoded = 0;                 // of these, tables whose constraints list kernels
+  double weights = 0;                // bytes of the whole tables
+  std::int64_t optimizer_state = 0;  // bytes, as weights
+  Storage storage;                   // estimated, with buffers
 };
 
 // A figure of the ranks, with those that have it.
@@ -79,8 +82,10 @@ struct Statistics {
   std::vector<Tier> tiers;                     // the fullest first
   std::vector<std::size_t> top_perf, top_hbm;  // positions in the plan
 
-  Storage usable() const;    // rank 0 without the reserved share
-  Storage reserved() const;  // of rank 0
+  bool newest() const { return settings->estimate.version == PlannerVersion::v2026_08; }
+  double share_reserved() const;  // of rank 0's device memory
+  Storage usable() const;         // rank 0 without the reserved share
+  Storage reserved() const;       // of rank 0
   // Used bytes over what the planner may use of a rank.
   double hbm_share(std::size_t rank) const;
   double ddr_share(std::size_t rank) const;

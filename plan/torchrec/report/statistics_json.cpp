@@ -43,7 +43,7 @@ Json maybe(const std::optional<double>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-Json table_json(const TableStatistics& row) {
+Json table_json(const TableStatistics& row, bool with_ssd) {
   const TableSpec& table = *row.table;
   const bool with_cache = row.option->kernel == ComputeKernel::fused_uvm_caching;
   const auto factor = row.option->load_factor ? row.option->load_factor : table.sharder_cache_load_factor;
@@ -66,8 +66,31 @@ Json table_json(const TableStatistics& row) {
                {"cw_dim", row.column_width ? Json(*row.column_width) : Json(nullptr)},
                {"hash_size", table.rows},
                {"ranks", row.ranks.empty() ? Json(nullptr) : Json(rank_text(row.ranks))}};
+  if (with_ssd) json["ssd_gb"] = rounded_gigabytes(row.option->total.ssd);
   if (const auto& tier = row.option->tier) json["tier_rows"] = {tier->begin, tier->end};
   return json;
+}
+
+// What version 2026-08 prints of the kernels: weights, optimizer state, all estimated memory.
+Json kernel_json(const std::string& name, const KernelStatistics& kernel, bool newest) {
+  Json row = {{"kernel", name}, {"count", kernel.count}};
+  row.update(storage_json(kernel.storage));
+  if (!newest) return row;
+  row["ssd_gb"] = rounded_gigabytes(kernel.storage.ssd);
+  row["weights_gb"] = rounded_gigabytes(kernel.weights);
+  row["optimizer_gb"] = rounded_gigabytes(kernel.optimizer_state);
+  return row;
+}
+
+Json kernel_constraints_json(const Statistics& statistics) {
+  int hardcoded = 0, count = 0;
+  Json by_kernel = Json::object();
+  for (const auto& [name, kernel] : statistics.kernels) {
+    hardcoded += kernel.hardcoded;
+    count += kernel.count;
+    if (kernel.hardcoded > 0) by_kernel[name] = kernel.hardcoded;
+  }
+  return {{"hardcoded", hardcoded}, {"auto_selected", count - hardcoded}, {"hardcoded_by_kernel", by_kernel}};
 }
 
 void add_imbalance(Json& json, const char* name, const std::optional<Imbalance>& of) {
@@ -152,13 +175,11 @@ Json statistics_tree(const Statistics& statistics) {
   const bool placed = !statistics.ranks.empty();
   Json ranks = Json::array(), tables = Json::array(), kernels = Json::array();
   for (std::size_t i = 0; i < statistics.ranks.size(); ++i) ranks.push_back(rank_json(statistics, i));
-  for (const TableStatistics& row : statistics.tables) tables.push_back(table_json(row));
+  for (const TableStatistics& row : statistics.tables) tables.push_back(table_json(row, statistics.newest()));
   for (const auto& [name, kernel] : statistics.kernels) {
-    Json row = {{"kernel", name}, {"count", kernel.count}};
-    row.update(storage_json(kernel.storage));
-    kernels.push_back(row);
+    kernels.push_back(kernel_json(name, kernel, statistics.newest()));
   }
-  const double share = settings.reservation.percentage;
+  const double share = statistics.share_reserved();
   Json json;
   json["proposals_evaluated"] = run.num_proposals;
   json["plans_found"] = run.num_plans;
@@ -168,6 +189,7 @@ Json statistics_tree(const Statistics& statistics) {
   json["batch_size"] = settings.estimate.batch_size;
   json["world_size"] = placed ? Json(nullptr) : Json(settings.topology.world_size);
   json["kernels"] = kernels;
+  if (statistics.newest()) json["kernel_constraints"] = kernel_constraints_json(statistics);
   json["imbalance"] = placed ? imbalance_json(statistics) : Json(nullptr);
   json["top_perf_tables"] = json["top_hbm_tables"] = nullptr;
   if (placed) add_plan_parts(json, statistics);
@@ -195,6 +217,7 @@ Json shard_json(const ShardExplanation& shard) {
           {"input_bytes", storage.input},
           {"output_bytes", storage.output},
           {"pipeline_bytes", bytes_json(storage.buffers)},
+          {"ssd_bytes", storage.ssd},
           {"total_bytes", bytes_json(storage.total())}};
 }
 

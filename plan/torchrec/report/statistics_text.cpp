@@ -12,8 +12,10 @@ std::string gigabytes_text(double bytes) {
 }
 
 std::string gigabytes_text(const Storage& storage) {
-  return fmt::format("HBM {}, DDR {}", gigabytes_text(static_cast<double>(storage.hbm)),
-                     gigabytes_text(static_cast<double>(storage.ddr)));
+  const std::string ssd =
+      storage.ssd == 0 ? "" : fmt::format(", SSD {}", gigabytes_text(static_cast<double>(storage.ssd)));
+  return fmt::format("HBM {}, DDR {}{}", gigabytes_text(static_cast<double>(storage.hbm)),
+                     gigabytes_text(static_cast<double>(storage.ddr)), ssd);
 }
 
 std::string ms_text(double value) {
@@ -77,6 +79,29 @@ void add_imbalance(std::string& text, const Statistics& of) {
   if (rows.size() > 1) text += table_text(rows) + "\n";
 }
 
+// Version 2026-08 tells weights and optimizer state apart, and whose kernel the user has constrained.
+void add_newest_kernels(std::string& text, const Statistics& of) {
+  std::vector<std::string> hardcoded;
+  int constrained = 0, count = 0;
+  for (const auto& [name, kernel] : of.kernels) {
+    add_labelled(text, "embedding weights, " + name, gigabytes_text(kernel.weights));
+    add_labelled(text, "optimizer state, " + name, gigabytes_text(static_cast<double>(kernel.optimizer_state)));
+    if (kernel.hardcoded > 0) hardcoded.push_back(fmt::format("{} {}", name, kernel.hardcoded));
+    constrained += kernel.hardcoded;
+    count += kernel.count;
+  }
+  const std::string which = hardcoded.empty() ? "" : fmt::format(" ({})", join(hardcoded));
+  add_labelled(text, "kernels by constraints", fmt::format("{}{}, chosen {}", constrained, which, count - constrained));
+}
+
+void add_kernels(std::string& text, const Statistics& of) {
+  for (const auto& [name, kernel] : of.kernels) {
+    add_labelled(text, "compute kernel " + name,
+                 fmt::format("{} tables, {}", kernel.count, gigabytes_text(kernel.storage)));
+  }
+  if (of.newest() && !of.kernels.empty()) add_newest_kernels(text, of);
+}
+
 void add_maximum(std::string& text, const Spot& maximum) {
   add_labelled(text, maximum.label, ms_text(maximum.value) + " " + on_ranks(maximum.ranks));
 }
@@ -127,12 +152,9 @@ std::string statistics_text(const Statistics& statistics) {
                    fmt::format("{}, whose estimates are worse than the best", run.num_untried));
   }
   add_labelled(text, "batch size per rank", fmt::format("{}", settings.estimate.batch_size));
-  for (const auto& [name, kernel] : statistics.kernels) {
-    add_labelled(text, "compute kernel " + name,
-                 fmt::format("{} tables, {}", kernel.count, gigabytes_text(kernel.storage)));
-  }
+  add_kernels(text, statistics);
   if (!statistics.ranks.empty()) add_placed(text, statistics);
-  const double share = settings.reservation.percentage;
+  const double share = statistics.share_reserved();
   const auto hbm = [](const Storage& storage, double of_all) {
     return fmt::format("HBM {} ({})", gigabytes_text(static_cast<double>(storage.hbm)), percent_text(of_all));
   };

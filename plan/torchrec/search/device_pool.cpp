@@ -6,13 +6,16 @@
 namespace shardsim::torchrec {
 
 DevicePool::DevicePool(const Topology& topology, std::optional<std::int64_t> hbm_per_device)
-    : per_host_(topology.local_world_size), room_(topology.devices), perf_(room_.size()) {
+    : local_size_(topology.local_world_size),
+      host_size_(topology.group_size()),
+      room_(topology.devices),
+      perf_(room_.size()) {
   if (!hbm_per_device) return;
   for (Storage& room : room_) room.hbm = *hbm_per_device;
 }
 
 DevicePool::Work DevicePool::work_of(int rank) const {
-  return {perf_[static_cast<std::size_t>(rank)].total(), rank % per_host_, rank};
+  return {perf_[static_cast<std::size_t>(rank)].total(), rank % local_size_, rank};
 }
 
 void DevicePool::set(int rank, const Storage& room, const Perf& perf) {
@@ -30,23 +33,33 @@ void DevicePool::place(int rank, const Storage& storage, const Perf& perf) {
   set(rank, left -= storage, sum += perf);
 }
 
-int DevicePool::least_busy_with_room(const Storage& storage) {
+int DevicePool::least_busy_with_room(const Storage& storage, const std::vector<bool>* taken) {
   for (int rank = 0; by_work_.size() < room_.size(); ++rank) by_work_.insert(work_of(rank));
-  const auto found = std::ranges::find_if(by_work_, [&](const Work& work) { return fits(std::get<2>(work), storage); });
+  const auto found = std::ranges::find_if(by_work_, [&](const Work& work) {
+    const int rank = std::get<2>(work);
+    return !(taken != nullptr && (*taken)[static_cast<std::size_t>(rank)]) && fits(rank, storage);
+  });
   return found == by_work_.end() ? -1 : std::get<2>(*found);
 }
 
+// Of equally busy ranks the first of the group, whatever machines it spans.
 int DevicePool::least_busy_in_host(int host, const Storage& storage) const {
+  const auto ms = [&](int rank) { return perf_[static_cast<std::size_t>(rank)].total(); };
   int best = -1;
   for (const int rank : ranks_of({&host, 1})) {
-    if (fits(rank, storage) && (best < 0 || work_of(rank) < work_of(best))) best = rank;
+    if (fits(rank, storage) && (best < 0 || ms(rank) < ms(best))) best = rank;
   }
   return best;
 }
 
-std::vector<int> DevicePool::hosts_by_work() const {
-  std::vector<int> hosts(room_.size() / static_cast<std::size_t>(per_host_));
+std::vector<int> DevicePool::all_hosts() const {
+  std::vector<int> hosts(room_.size() / static_cast<std::size_t>(host_size_));
   std::iota(hosts.begin(), hosts.end(), 0);
+  return hosts;
+}
+
+std::vector<int> DevicePool::hosts_by_work() const {
+  std::vector<int> hosts = all_hosts();
   std::vector<double> work;
   for (const int host : hosts) {
     work.push_back(0);
@@ -65,7 +78,7 @@ Storage DevicePool::host_room(int host) const {
 std::vector<int> DevicePool::ranks_of(std::span<const int> hosts) const {
   std::vector<int> ranks;
   for (const int host : hosts) {
-    for (int i = 0; i < per_host_; ++i) ranks.push_back(host * per_host_ + i);
+    for (int i = 0; i < host_size_; ++i) ranks.push_back(host * host_size_ + i);
   }
   return ranks;
 }

@@ -10,7 +10,7 @@ namespace shardsim::torchrec {
 namespace {
 
 std::string bytes_text(const ShardingOption& option, const Storage& storage) {
-  return fmt::format("({}, {} bytes)", name_of(option.type), storage.hbm + storage.ddr);
+  return fmt::format("({}, {} bytes)", name_of(option.type), storage.hbm + storage.ddr + storage.ssd);
 }
 
 }  // namespace
@@ -144,8 +144,11 @@ bool Partitioner::place_group(const Proposal& proposal, const Group& group) {
   const ShardingOption& option = *proposal[first];
   if (option.partition == PartitionBy::host) return on_one_host(proposal, group);
   if (group.options.size() == 1) {
-    return option.partition == PartitionBy::device ? on_devices(option, assignment_.of(first))
-                                                   : on_several_hosts(option, assignment_.of(first));
+    const Ranks ranks = assignment_.of(first);
+    if (option.partition != PartitionBy::device) return on_several_hosts(option, ranks);
+    const bool apart = settings_.key_value_columns_apart && option.type == ShardingType::column_wise &&
+                       option.kernel == ComputeKernel::key_value;
+    return apart ? on_different_devices(option, ranks) : on_devices(option, ranks);
   }
   return fail(option, fmt::format("table '{}' depends on others, but {} cannot keep them together",
                                   space_.table_of(option).name, name_of(option.type)));
@@ -154,6 +157,22 @@ bool Partitioner::place_group(const Proposal& proposal, const Group& group) {
 bool Partitioner::on_devices(const ShardingOption& option, Ranks ranks) {
   const auto failed = place_each(
       pool_, option, ranks, [&](std::size_t, const Storage& storage) { return pool_.least_busy_with_room(storage); });
+  return !failed || blame(option, *failed, pool_.largest_room());
+}
+
+bool Partitioner::on_different_devices(const ShardingOption& option, Ranks ranks) {
+  if (option.shards > pool_.size()) {
+    return fail(option,
+                fmt::format("table '{}': {} column shards of kernel key_value for {} ranks, each of which takes "
+                            "one at most",
+                            space_.table_of(option).name, option.shards, pool_.size()));
+  }
+  std::vector<bool> taken(static_cast<std::size_t>(pool_.size()));
+  const auto failed = place_each(pool_, option, ranks, [&](std::size_t, const Storage& storage) {
+    const int rank = pool_.least_busy_with_room(storage, &taken);
+    if (rank >= 0) taken[static_cast<std::size_t>(rank)] = true;
+    return rank;
+  });
   return !failed || blame(option, *failed, pool_.largest_room());
 }
 
@@ -186,10 +205,10 @@ bool Partitioner::in_host(const Proposal& proposal, const Group& group, int host
 
 // One host per column block, as far as there are hosts.
 bool Partitioner::on_several_hosts(const ShardingOption& option, Ranks ranks) {
-  const auto per_host = static_cast<std::size_t>(pool_.per_host());
-  const std::size_t blocks = ranks.size() / per_host;
+  const auto of_host = static_cast<std::size_t>(pool_.host_size());
+  const std::size_t blocks = ranks.size() / of_host;
   std::vector<int> hosts = pool_.hosts_by_work();
-  if (ranks.size() % per_host == 0 && blocks > 0 && !hosts.empty()) {
+  if (ranks.size() % of_host == 0 && blocks > 0 && !hosts.empty()) {
     for (std::size_t i = 0; hosts.size() < blocks; ++i) hosts.push_back(hosts[i]);  // round robin
     for (std::size_t i = 0; i + blocks <= hosts.size(); ++i) {
       if (in_hosts(option, ranks, std::span(hosts).subspan(i, blocks))) return true;

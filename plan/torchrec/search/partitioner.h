@@ -46,8 +46,9 @@ struct PartitionerSettings {
   PartitionerKind kind = PartitionerKind::greedy_perf;
   bool sort_by_perf = false;  // else by storage; largest first
   bool balance_modules = false;
-  int max_search_count = 10;  // memory_balanced
-  double tolerance = 0.02;    // memory_balanced: how much slower than the fastest placement
+  int max_search_count = 10;            // memory_balanced
+  double tolerance = 0.02;              // memory_balanced: how much slower than the fastest placement
+  bool key_value_columns_apart = true;  // column shards of a key_value table on different ranks, as 2026-08 has it
 };
 
 // Finds a rank for every shard (planner/partitioners.py): a rank with room for it; of evenly spread options shard i on
@@ -79,6 +80,7 @@ class Partitioner {
   bool spread_one_by_one(const Proposal& proposal);
   bool place_group(const Proposal& proposal, const Group& group);
   bool on_devices(const ShardingOption& option, Ranks ranks);
+  bool on_different_devices(const ShardingOption& option, Ranks ranks);
   bool on_one_host(const Proposal& proposal, const Group& group);
   bool in_host(const Proposal& proposal, const Group& group, int host);
   bool on_several_hosts(const ShardingOption& option, Ranks ranks);

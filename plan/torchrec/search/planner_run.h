@@ -12,13 +12,17 @@
 
 namespace shardsim::torchrec {
 
-enum class ReservationKind { fixed_percentage, heuristical, inference };
+enum class ReservationKind { fixed_percentage, heuristical, inference, fixed_absolute, sku_aware };
 
-// Memory that no embedding may take (planner/storage_reservations.py).
+// Memory that no embedding may take (planner/storage_reservations.py). The last two kinds are of version 2026-08.
 struct ReservationSettings {
   ReservationKind kind = ReservationKind::heuristical;
-  double percentage = 0.15;  // share of device memory, 0 to 1
+  double percentage = 0.15;  // share of device memory, 0 to 1; of the first three kinds
   double parameter_multiplier = 6;
+  std::int64_t absolute = 0;  // bytes per rank; fixed_absolute
+  std::int64_t margin = 0;    // bytes per rank; sku_aware, as those below
+  std::int64_t runtime_overhead = 0;
+  std::optional<std::int64_t> model_base;       // stands for margin and dense part
   std::optional<double> dense_tensor_estimate;  // bytes, instead of what the dense part gives; 0 counts as none
   double dense_parameter_bytes = 0;             // of all unsharded modules
   double dense_buffer_bytes = 0;
@@ -27,10 +31,13 @@ struct ReservationSettings {
 struct Reservation {
   Topology topology;      // with what is left
   Storage dense, kjt;     // per rank; the kjt is the batch of ids
-  bool itemised = false;  // dense and kjt were reserved apart from the percentage
+  bool itemised = false;  // statistics name dense and kjt, and count them as used
 };
 
-// Errors: PlannerError (insufficient_storage) when nothing is left on rank 0, by the heuristic.
+// The share of rank 0's device memory that statistics call reserved; beyond 1 where more is reserved than is there.
+double reserved_share(const ReservationSettings& settings, const Topology& topology);
+
+// Errors: PlannerError (insufficient_storage) when nothing is left on rank 0, by the heuristic and by sku_aware.
 Reservation reserve(const ReservationSettings& settings, const Topology& topology,
                     const std::vector<ConstrainedTable>& tables, const EstimateSettings& estimate);
 
@@ -65,20 +72,25 @@ struct RunResult {
   int num_proposals = 0, num_plans = 0;  // evaluated, and of these placed
   int num_untried = 0;                   // not placed, since no place could make them the best
   bool timed_out = false;                // before every proposal was made
+  std::vector<std::string> violations;   // why version 2026-08 refuses the plan that it found
 
   // Without a plan:
-  PlannerFailure failure = PlannerFailure::other;
-  std::string reason;                          // of a failure before any proposal
-  std::optional<PlacementFailure> last_error;  // of the last proposal that found no place
-  std::vector<ShardingOption> last_proposal;   // the last one evaluated
-  Storage lowest;                              // the least that any proposal needs, over all ranks
+  PlannerFailure failure = PlannerFailure::other;  // invalid_compute_kernel with a plan: see `violations`
+  std::string reason;                              // of a failure before any proposal
+  std::optional<PlacementFailure> last_error;      // of the last proposal that found no place
+  std::vector<ShardingOption> last_proposal;       // the last one evaluated
+  Storage lowest;                                  // the least that any proposal needs, over all ranks
 };
 
 // Proposes and places, for a run that has its space and its reservation (search.cpp).
 void search(RunResult& result, const RunSettings& settings);
 
-// Reserves, enumerates, proposes and places. Not finding a plan is a result. Errors: PlannerError (other) from the
-// estimates and the constraints.
+// What version 2026-08 finds wrong with the kernels of a finished plan (planners.py, validate_compute_kernels), table
+// by table.
+std::vector<std::string> kernel_violations(const std::vector<ShardingOption>& plan, const SearchSpace& space);
+
+// Reserves, enumerates, proposes and places. Not finding a plan is a result. Errors: PlannerError from the estimates
+// and the constraints.
 RunResult run_planner(const std::vector<ConstrainedTable>& tables, const RunSettings& settings);
 
 }  // namespace shardsim::torchrec

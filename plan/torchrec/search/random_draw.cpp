@@ -57,9 +57,9 @@ class Drawer {
   bool placed(const ShardingOption& option, std::span<int> ranks) {
     switch (option.partition) {
       case PartitionBy::uniform:
-        return place_on(pool_, option, ranks, pool_.ranks_of(hosts()));
+        return place_on(pool_, option, ranks, everyone());
       case PartitionBy::device:
-        return scatter(option, ranks, pool_.ranks_of(hosts()));
+        return scatter(option, ranks, everyone());
       case PartitionBy::host:
         return in_one_host(option, ranks);
       case PartitionBy::multi_host:
@@ -68,14 +68,14 @@ class Drawer {
     return over_hosts(option, ranks);
   }
 
-  std::vector<int> hosts() const {
-    std::vector<int> hosts(static_cast<std::size_t>(pool_.size() / pool_.per_host()));
-    std::iota(hosts.begin(), hosts.end(), 0);
-    return hosts;
+  std::vector<int> everyone() const {
+    std::vector<int> ranks(static_cast<std::size_t>(pool_.size()));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    return ranks;
   }
 
   std::vector<int> shuffled_hosts() {
-    std::vector<int> shuffled_hosts = hosts();
+    std::vector<int> shuffled_hosts = pool_.all_hosts();
     shuffle(shuffled_hosts, rng_);
     return shuffled_hosts;
   }
@@ -104,7 +104,7 @@ class Drawer {
   bool over_hosts(const ShardingOption& option, std::span<int> ranks) {
     std::vector<int> hosts = shuffled_hosts();
     const auto blocks =
-        (ranks.size() + static_cast<std::size_t>(pool_.per_host()) - 1) / static_cast<std::size_t>(pool_.per_host());
+        (ranks.size() + static_cast<std::size_t>(pool_.host_size()) - 1) / static_cast<std::size_t>(pool_.host_size());
     for (std::size_t i = 0; hosts.size() < blocks; ++i) hosts.push_back(hosts[i]);
     hosts.resize(blocks);
     return place_on(pool_, option, ranks, pool_.ranks_of(hosts));

@@ -74,7 +74,7 @@ class RunningSums {
   void add(const ShardingOption& option, int sign) {
     keys += static_cast<std::uint64_t>(sign) * option.key;
     mixed_keys += static_cast<std::uint64_t>(sign) * mixed(option.key);
-    total += {sign * option.total.hbm, sign * option.total.ddr};
+    total += {sign * option.total.hbm, sign * option.total.ddr, sign * option.total.ssd};
     hopeless += is_hopeless_(option) ? sign : 0;
     all_ms += sign * option.sum;
     if (option.partition == PartitionBy::uniform && option.even_perf) even_ms += sign * option.depth;
@@ -124,14 +124,21 @@ class Evaluator {
   Proposal failed_;  // the last one without a place whose reason is not known yet
 };
 
+PartitionerSettings partitioner_of(const RunSettings& settings) {
+  PartitionerSettings partitioner = settings.partitioner;
+  partitioner.key_value_columns_apart = settings.estimate.version == PlannerVersion::v2026_08;
+  return partitioner;
+}
+
 Evaluator::Evaluator(const RunSettings& settings, RunResult& result)
     : settings_(settings),
       result_(result),
-      partitioner_(settings.partitioner, result.space, result.reservation.topology),
+      partitioner_(partitioner_of(settings), result.space, result.reservation.topology),
       available_(capacity_of(result.reservation.topology)),
       sums_([this](const ShardingOption& option) { return hopeless(option); }) {
   for (const Storage& device : result.reservation.topology.devices) {
-    largest_ = {std::max(largest_.hbm, device.hbm), std::max(largest_.ddr, device.ddr)};
+    largest_ = {std::max(largest_.hbm, device.hbm), std::max(largest_.ddr, device.ddr),
+                std::max(largest_.ssd, device.ssd)};
   }
 }
 
@@ -139,9 +146,12 @@ Evaluator::Evaluator(const RunSettings& settings, RunResult& result)
 bool Evaluator::hopeless(const ShardingOption& option) const {
   if (!option.largest.fits_in(largest_)) return true;
   if (option.partition != PartitionBy::host) return false;
-  const double ranks = settings_.topology.local_world_size;
-  return static_cast<double>(option.total.hbm) > ranks * static_cast<double>(largest_.hbm) ||
-         static_cast<double>(option.total.ddr) > ranks * static_cast<double>(largest_.ddr);
+  const double ranks = settings_.topology.group_size();
+  const auto exceeds = [ranks](std::int64_t bytes, std::int64_t most) {
+    return static_cast<double>(bytes) > ranks * static_cast<double>(most);
+  };
+  return exceeds(option.total.hbm, largest_.hbm) || exceeds(option.total.ddr, largest_.ddr) ||
+         exceeds(option.total.ssd, largest_.ssd);
 }
 
 // No placement of the proposal rates better: no rank is done before the average of all, nor before what is spread

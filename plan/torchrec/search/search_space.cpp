@@ -18,24 +18,49 @@ bool holds(const std::vector<Value>& list, Value value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-// Grid sharding is offered to those alone who ask for it.
-std::vector<ShardingType> allowed_types(const ConstrainedTable& table, const SharderLists& lists, Device device) {
-  std::vector<ShardingType> types = lists.types ? *lists.types : sharder_types(table.table.pooled, device);
-  const std::vector<ShardingType>& wanted = table.constraints.sharding_types;
-  std::erase_if(types, [&wanted](ShardingType type) {
-    return wanted.empty() ? type == ShardingType::grid_shard : !holds(wanted, type);
+// What all tables of a run have in common.
+struct Offer {
+  const SharderLists& lists;
+  const Topology& topology;
+  const EstimateSettings& settings;
+
+  bool newest() const { return settings.version == PlannerVersion::v2026_08; }
+  // Version 2026-08 looks whether there is an SSD for the tables of key_value.
+  bool lacks_ssd() const {
+    return newest() && std::ranges::none_of(topology.devices, [](const Storage& device) { return device.ssd > 0; });
+  }
+};
+
+// Of a collection with feature processors the older version cuts no rows at all.
+std::vector<ShardingType> offered_types(const TableSpec& table, const Offer& offer) {
+  std::vector<ShardingType> types =
+      offer.lists.types ? *offer.lists.types : sharder_types(table.pooled, offer.topology.device);
+  if (!table.feature_processed || offer.newest()) return types;
+  std::erase_if(types, [&](ShardingType type) {
+    return in_rows(type) || (type == ShardingType::table_column_wise && offer.topology.device == Device::mtia);
   });
   return types;
 }
 
-std::vector<ComputeKernel> allowed_kernels(const ConstrainedTable& table, ShardingType type, const SharderLists& lists,
-                                           Device device) {
-  std::vector<ComputeKernel> kernels = sharder_kernels(type, device);
-  if (lists.kernels && type != ShardingType::data_parallel) kernels = *lists.kernels;
+// Grid sharding, and rows of tables with feature processors, are offered to those alone who ask for it.
+std::vector<ShardingType> allowed_types(const ConstrainedTable& table, const Offer& offer) {
+  std::vector<ShardingType> types = offered_types(table.table, offer);
+  const std::vector<ShardingType>& wanted = table.constraints.sharding_types;
+  std::erase_if(types, [&](ShardingType type) {
+    if (!wanted.empty()) return !holds(wanted, type);
+    return type == ShardingType::grid_shard || (table.table.feature_processed && in_rows(type));
+  });
+  return types;
+}
+
+std::vector<ComputeKernel> allowed_kernels(const ConstrainedTable& table, ShardingType type, const Offer& offer) {
+  std::vector<ComputeKernel> kernels = sharder_kernels(type, offer.topology.device, offer.settings.version);
+  if (offer.lists.kernels && type != ShardingType::data_parallel) kernels = *offer.lists.kernels;
   const std::vector<ComputeKernel>& wanted = table.constraints.compute_kernels;
   std::erase_if(kernels, [&wanted](ComputeKernel kernel) {
     return wanted.empty() ? key_value_like(kernel) : !holds(wanted, kernel);
   });
+  if (offer.lacks_ssd()) std::erase(kernels, ComputeKernel::key_value);
   if (holds(kernels, ComputeKernel::fused)) std::erase(kernels, ComputeKernel::dense);
   return kernels;
 }
@@ -54,31 +79,29 @@ void require_one_dimension(const std::vector<ConstrainedTable>& tables) {
   }
 }
 
-[[noreturn]] void refuse_constraints(const ConstrainedTable& table, const SharderLists& lists, Device device) {
-  const std::string wrong =
-      fmt::format("table '{}': its constraints leave no sharding type and kernel", table.table.name);
-  if (table.constraints.place.source.empty()) throw PlannerError(PlannerFailure::other, wrong);
+[[noreturn]] void refuse_constraints(const ConstrainedTable& table, const Offer& offer) {
+  const bool ssd = offer.lacks_ssd() && holds(table.constraints.compute_kernels, ComputeKernel::key_value);
+  const std::string wrong = fmt::format("table '{}': its constraints leave no sharding type and kernel{}",
+                                        table.table.name, ssd ? ": key_value needs an SSD, and no rank has one" : "");
+  if (table.constraints.place.source.empty()) throw PlannerError(PlannerFailure::runtime_error, wrong);
+  if (ssd) throw input_error(table.constraints.place, wrong, "State topology.ssd_cap, or allow another kernel");
   std::vector<std::string> types;
-  for (const ShardingType type : lists.types ? *lists.types : sharder_types(table.table.pooled, device))
-    types.emplace_back(name_of(type));
+  for (const ShardingType type : offered_types(table.table, offer)) types.emplace_back(name_of(type));
   throw input_error(table.constraints.place, wrong,
                     fmt::format("A {} table can be {}; data_parallel goes with kernel dense, the others with fused, "
                                 "fused_uvm and fused_uvm_caching",
                                 table.table.pooled ? "pooled" : "sequence", join(types)));
 }
 
-void add_options(SearchSpace& space, const ConstrainedTable& table, const SharderLists& lists, const Topology& topology,
-                 const EstimateSettings& settings) {
+void add_options(SearchSpace& space, const ConstrainedTable& table, const Offer& offer) {
   const int index = static_cast<int>(space.tables.size());
   const std::size_t before = space.options.size();
-  for (const ShardingType type : allowed_types(table, lists, topology.device)) {
-    for (const ComputeKernel kernel : allowed_kernels(table, type, lists, topology.device)) {
-      space.options.push_back(estimate_option(table.table, index, type, kernel, topology, settings));
+  for (const ShardingType type : allowed_types(table, offer)) {
+    for (const ComputeKernel kernel : allowed_kernels(table, type, offer)) {
+      space.options.push_back(estimate_option(table.table, index, type, kernel, offer.topology, offer.settings));
     }
   }
-  if (space.options.size() == before) {
-    refuse_constraints(table, lists, topology.device);
-  }
+  if (space.options.size() == before) refuse_constraints(table, offer);
   space.tables.push_back(table.table);
 }
 
@@ -93,21 +116,25 @@ std::vector<ShardingType> sharder_types(bool pooled, Device device) {
   return types;
 }
 
-std::vector<ComputeKernel> sharder_kernels(ShardingType type, Device device) {
+std::vector<ComputeKernel> sharder_kernels(ShardingType type, Device device, PlannerVersion version) {
   using enum ComputeKernel;
   if (type == ShardingType::data_parallel) return {dense};
   if (device != Device::cuda) return {fused};
-  return {fused, fused_uvm, fused_uvm_caching, key_value, ssd_virtual_table, dram_virtual_table};
+  std::vector<ComputeKernel> kernels = {fused,     fused_uvm,         fused_uvm_caching,
+                                        key_value, ssd_virtual_table, dram_virtual_table};
+  if (version == PlannerVersion::v2026_08) kernels.push_back(dram_ssd_virtual_table);
+  return kernels;
 }
 
 SearchSpace enumerate_options(const std::vector<ConstrainedTable>& tables, const SharderLists& lists,
                               const Topology& topology, const EstimateSettings& settings) {
   require_one_dimension(tables);
   SearchSpace space;
+  const Offer offer{lists, topology, settings};
   for (const ConstrainedTable& table : tables) {
     const auto group = table.constraints.device_group;
     if (group && *group != topology.device) continue;
-    add_options(space, table, lists, topology, settings);
+    add_options(space, table, offer);
   }
   return space;
 }

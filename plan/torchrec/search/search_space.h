@@ -50,11 +50,11 @@ struct ConstrainedTable {
 
 // TorchRec's own lists for collections of pooled or of sequence embeddings, in its order.
 std::vector<ShardingType> sharder_types(bool pooled, Device device);
-std::vector<ComputeKernel> sharder_kernels(ShardingType type, Device device);
+std::vector<ComputeKernel> sharder_kernels(ShardingType type, Device device, PlannerVersion version);
 
 // Every allowed option of every table, estimated (planner/enumerators.py). Tables of another device group are left out.
-// Errors: PlannerError (other): a table without an option, named (Failure::input where its constraints have a place);
-// sequence tables of different dimensions.
+// Errors: PlannerError: a table without an option (runtime_error), named (Failure::input where its constraints have a
+// place); sequence tables of different dimensions (other); what `estimate_option` refuses.
 SearchSpace enumerate_options(const std::vector<ConstrainedTable>& tables, const SharderLists& lists,
                               const Topology& topology, const EstimateSettings& settings);
 

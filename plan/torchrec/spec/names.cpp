@@ -13,7 +13,9 @@ namespace {
 constexpr std::array<std::string_view, 7> kTypes = {
     "data_parallel", "table_wise", "column_wise", "table_column_wise", "row_wise", "table_row_wise", "grid_shard"};
 constexpr std::array<std::string_view, 8> kAbbreviations = {"DP", "TW", "CW", "TWCW", "RW", "TWRW", "GS", "FLEX"};
-constexpr std::array<std::string_view, 11> kKernels = {"dense",
+constexpr std::array<std::string_view, 2> kVersions = {"2025-10", "2026-08"};
+constexpr std::array<std::string_view, 2> kCommits = {"a48cef79", "376cac6a"};
+constexpr std::array<std::string_view, 14> kKernels = {"dense",
                                                        "fused",
                                                        "fused_uvm",
                                                        "fused_uvm_caching",
@@ -23,12 +25,15 @@ constexpr std::array<std::string_view, 11> kKernels = {"dense",
                                                        "quant",
                                                        "quant_uvm",
                                                        "quant_uvm_caching",
-                                                       "customized_kernel"};
+                                                       "customized_kernel",
+                                                       "dram_ssd_virtual_table",
+                                                       "fused_triton",
+                                                       "unfused_tpu"};
 constexpr std::array<std::string_view, 4> kPipelines = {"none", "train_base", "train_sparse_dist",
                                                         "train_prefetch_sparse_dist"};
 constexpr std::array<std::string_view, 8> kOptimizers = {"none",      "torch_sgd",       "trec_sgd",      "torch_adam",
                                                          "trec_adam", "rowwise_adagrad", "torch_adagrad", "lamb"};
-constexpr std::array<std::string_view, 3> kDevices = {"cpu", "cuda", "mtia"};
+constexpr std::array<std::string_view, 4> kDevices = {"cpu", "cuda", "mtia", "tpu"};
 
 template <typename Enum, std::size_t N>
 std::string_view at(const std::array<std::string_view, N>& names, Enum value) {
@@ -53,6 +58,12 @@ std::string_view without_alias(std::string_view name) {
 
 }  // namespace
 
+std::string_view name_of(PlannerVersion version) {
+  return at(kVersions, version);
+}
+std::string_view commit_of(PlannerVersion version) {
+  return at(kCommits, version);
+}
 std::string_view name_of(ComputeKernel kernel) {
   return at(kKernels, kernel);
 }
@@ -69,6 +80,9 @@ std::string_view abbreviation(ShardingType type) {
   return at(kAbbreviations, type);
 }
 
+std::vector<std::string> version_names() {
+  return {kVersions.begin(), kVersions.end()};
+}
 std::vector<std::string> sharding_type_names() {
   return {kTypes.begin(), kTypes.end()};
 }
@@ -79,6 +93,9 @@ std::vector<std::string> device_names() {
   return {kDevices.begin(), kDevices.end()};
 }
 
+PlannerVersion parse_version(std::string_view name, const Place& place) {
+  return parse<PlannerVersion>(kVersions, name, "version of the planner", place);
+}
 ShardingType parse_sharding_type(std::string_view name, const Place& place) {
   return parse<ShardingType>(kTypes, name, "sharding type", place);
 }
@@ -107,6 +124,10 @@ PartitionBy partition_by(ShardingType type) {
   }
 }
 
+bool known_to(PlannerVersion version, ComputeKernel kernel) {
+  return version == PlannerVersion::v2026_08 || kernel < ComputeKernel::dram_ssd_virtual_table;
+}
+
 bool cached(ComputeKernel kernel) {
   return kernel == ComputeKernel::fused_uvm_caching || kernel == ComputeKernel::quant_uvm_caching ||
          key_value_like(kernel);
@@ -119,7 +140,7 @@ bool quantized(ComputeKernel kernel) {
 
 bool key_value_like(ComputeKernel kernel) {
   return kernel == ComputeKernel::key_value || kernel == ComputeKernel::ssd_virtual_table ||
-         kernel == ComputeKernel::dram_virtual_table;
+         kernel == ComputeKernel::dram_virtual_table || kernel == ComputeKernel::dram_ssd_virtual_table;
 }
 
 }  // namespace shardsim::torchrec

@@ -10,8 +10,22 @@
 
 namespace shardsim::torchrec {
 
-// The words of TorchRec's planner (github.com/pytorch/torchrec, commit a48cef79, torchrec/distributed), as its plans,
-// constraints and statistics write them.
+// The words of TorchRec's planner (github.com/pytorch/torchrec, torchrec/distributed), as its plans, constraints and
+// statistics write them.
+
+// The two states of that planner that are reproduced. What differs between them asks for the version; all else is the
+// same in both.
+enum class PlannerVersion {
+  v2025_10,  // commit a48cef79 of 2025-10-04
+  v2026_08   // commit 376cac6a of 2026-08-21
+};
+inline constexpr PlannerVersion kNewestVersion = PlannerVersion::v2026_08;
+
+std::string_view name_of(PlannerVersion version);    // "2025-10"
+std::string_view commit_of(PlannerVersion version);  // "a48cef79"
+std::vector<std::string> version_names();
+PlannerVersion parse_version(std::string_view name,
+                             const Place& place);  // Errors: Failure::input; lists the known ones
 
 using ShardingType = Strategy;  // all but flex
 
@@ -26,7 +40,10 @@ enum class ComputeKernel {
   quant,
   quant_uvm,
   quant_uvm_caching,
-  customized_kernel
+  customized_kernel,
+  dram_ssd_virtual_table,  // this one and those below: of version 2026-08
+  fused_triton,
+  unfused_tpu
 };
 
 enum class Pipeline { none, train_base, train_sparse_dist, train_prefetch_sparse_dist };
@@ -35,7 +52,7 @@ enum class Optimizer { none, torch_sgd, trec_sgd, torch_adam, trec_adam, rowwise
 
 enum class PartitionBy { device, host, uniform, multi_host };
 
-enum class Device { cpu, cuda, mtia };
+enum class Device { cpu, cuda, mtia, tpu };  // tpu: of version 2026-08
 
 inline std::string_view name_of(ShardingType type) {
   return strategy_name(type);
@@ -57,12 +74,22 @@ Pipeline parse_pipeline(std::string_view name, const Place& place);
 Device parse_device(std::string_view name, const Place& place);
 
 PartitionBy partition_by(ShardingType type);
+bool known_to(PlannerVersion version, ComputeKernel kernel);
 bool cached(ComputeKernel kernel);          // part of the table in HBM, all of it elsewhere
 bool quantized(ComputeKernel kernel);       // of an inference sharder
 bool key_value_like(ComputeKernel kernel);  // key_value and the virtual tables: HBM is a first-level cache
 
-// The types of TorchRec's PlannerError. The code that asks for a plan turns it into an Error of the project.
-enum class PlannerFailure { insufficient_storage, strict_constraints, other };
+// The types of TorchRec's PlannerError, and the errors of Python that version 2026-08 raises where the older one has
+// type other. The code that asks for a plan turns them into an Error of the project.
+enum class PlannerFailure {
+  insufficient_storage,
+  strict_constraints,
+  other,
+  invalid_compute_kernel,
+  value_error,
+  assertion_error,
+  runtime_error
+};
 
 class PlannerError : public std::runtime_error {
  public:

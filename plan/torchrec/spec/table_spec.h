@@ -10,8 +10,8 @@
 
 namespace shardsim::torchrec {
 
-// Where the TorchRec sharding-stats guide (2026-02-18) states another rule than the code of commit a48cef79. False: as
-// the code; true: as the guide.
+// Where the TorchRec sharding-stats guide (2026-02-18) states another rule than the code, in which both versions agree.
+// False: as the code; true: as the guide.
 struct Rules {
   bool rw_rows = false;              // every rank floor(rows / ranks) rows; for estimates only: some rows find no place
   bool ec_metadata_bytes = false;    // 4 bytes per row more in tables of sequence collections
@@ -62,6 +62,9 @@ struct TableSpec {
   double max_l1_cache_mb = 0;  // of key-value kernels, in units of 2^20 bytes
   bool use_virtual_table = false;
   std::int64_t num_buckets = 0;  // 0: no buckets
+  // Of a FeatureProcessedEmbeddingBagCollection, whose tables are cut by rows only where constraints ask for it.
+  bool feature_processed = false;
+  bool kernels_constrained = false;  // a constraint lists compute kernels; statistics count such tables
 
   std::string fqn() const { return module + "." + name; }
   std::optional<double> load_factor() const {
@@ -69,13 +72,24 @@ struct TableSpec {
   }
 };
 
+// The time to prefetch rows as a straight line over counts, with the coefficients of a machine in milliseconds
+// (estimator.py, `use_linear_regression_prefetch_estimate`).
+struct PrefetchLine {
+  double lookups = 0, unique_lookups = 0;
+  double fetched_columns = 0;  // of rows that the cache misses, times their columns
+};
+
 // The settings for all tables of a planner run.
 struct EstimateSettings {
+  PlannerVersion version = kNewestVersion;
   double batch_size = 512;  // per rank
   Pipeline pipeline = Pipeline::none;
   bool run_embedding_at_peak_memory = false;
   bool inference = false;
   bool without_cache_aux = false;  // as some of TorchRec's unit tests have it
+  // Switches of the estimator of 2026-08, for tables with statistics of accesses. No scenario has those.
+  bool fetches_by_batch_inputs = false;  // misses of all ids (`use_batch_inputs_for_expected_cache_fetches`)
+  std::optional<PrefetchLine> prefetch_line;
   Rules rules;
 };
 

@@ -24,9 +24,13 @@ std::optional<double> on_cuda(const Topology& topology, ComputeKernel kernel, do
     case ComputeKernel::quant_uvm_caching:
       return (ratio * topology.hbm_bandwidth + (1 - ratio) * link) / 10;
     case ComputeKernel::key_value:
+      return topology.ssd_bandwidth.value_or(link);
     case ComputeKernel::ssd_virtual_table:
     case ComputeKernel::dram_virtual_table:
+    case ComputeKernel::dram_ssd_virtual_table:
       return link;
+    case ComputeKernel::fused_triton:
+      return topology.hbm_bandwidth;
     default:
       return on_accelerator(topology.hbm_bandwidth, kernel);
   }
@@ -36,7 +40,16 @@ std::optional<double> on_cuda(const Topology& topology, ComputeKernel kernel, do
 
 void set_capacity(Topology& topology, std::int64_t hbm, std::int64_t ddr) {
   const std::int64_t device_hbm = topology.device == Device::cpu ? 0 : hbm > 0 ? hbm : kHbmCap;
-  topology.devices.assign(static_cast<std::size_t>(topology.world_size), {device_hbm, ddr > 0 ? ddr : kDdrCap});
+  const std::int64_t device_ssd = topology.ssd_bandwidth ? kSsdCap : 0;
+  topology.devices.assign(static_cast<std::size_t>(topology.world_size),
+                          {device_hbm, ddr > 0 ? ddr : kDdrCap, device_ssd});
+}
+
+Topology as_seen_by(PlannerVersion version, Topology topology) {
+  if (version == PlannerVersion::v2026_08) return topology;
+  topology.ssd_bandwidth.reset();
+  for (Storage& device : topology.devices) device.ssd = 0;
+  return topology;
 }
 
 Storage capacity_of(const Topology& topology) {
@@ -44,7 +57,7 @@ Storage capacity_of(const Topology& topology) {
   Storage sum;
   for (const Storage& device : topology.devices) {
     sum += device;
-    sum = {std::min(sum.hbm, kMost), std::min(sum.ddr, kMost)};
+    sum = {std::min(sum.hbm, kMost), std::min(sum.ddr, kMost), std::min(sum.ssd, kMost)};
   }
   return sum;
 }
@@ -61,6 +74,7 @@ std::optional<double> kernel_bandwidth(const Topology& topology, ComputeKernel k
     case Device::cpu:
       return on_accelerator(topology.ddr_bandwidth, kernel);
     case Device::mtia:
+    case Device::tpu:
       return on_accelerator(topology.hbm_bandwidth, kernel);
     case Device::cuda:
       break;

@@ -220,7 +220,74 @@ TEST_CASE("what TorchRec would read as something else is refused") {
   CHECK(has(fault_of("{name: torchrec, constraints: {" + name + ": {device_group: cpu}}}", workload),
             "device group cpu"));
   CHECK(has(fault_of("{name: torchrec, constraints: {" + name + ": {sharding_types: []}}}", workload), "empty"));
-  CHECK(has(fault_of("{name: torchrec, topology: {ddr_cap: \"0 B\"}}", workload), "its default"));
+  CHECK(has(fault_of("{name: torchrec, version: 2025-10, topology: {ddr_cap: \"0 B\"}}", workload), "its default"));
+}
+
+TEST_CASE("what came with 2026-08 is refused by the older version, and a version that is none by both") {
+  for (const char* keys : {"topology: {pod_size: 1}", "topology: {ssd_cap: 1 TiB}", "topology: {ssd_mem_bw: 1 GB/s}",
+                           "storage_reservation: {type: fixed_absolute, hbm_reserved: 1 GiB}",
+                           "storage_reservation: {type: sku_aware, margin: 1 GiB}",
+                           "constraints: {a: {compute_kernels: [fused, dram_ssd_virtual_table]}}"}) {
+    CAPTURE(keys);
+    CHECK(fault_of(fmt::format("{{name: torchrec, {}}}", keys)) == "");
+    const std::string fault = fault_of(fmt::format("{{name: torchrec, version: \"2025-10\", {}}}", keys));
+    CHECK(has(fault, "version 2025-10 of TorchRec's planner does not have it"));
+    CHECK(has(fault, "state version: \"2026-08\""));
+  }
+  CHECK(has(fault_of("{name: torchrec, version: \"2026-09\"}"), "2026-08"));
+}
+
+TEST_CASE("keys of reservations belong to their type") {
+  for (const char* keys :
+       {"type: sku_aware, margin: 1 GiB, percentage: 0.1", "type: sku_aware, margin: 1 GiB, hbm_reserved: 1 GiB",
+        "type: sku_aware, margin: 1 GiB, model_base: 1 GiB", "hbm_reserved: 1 GiB", "margin: 1 GiB",
+        "type: sku_aware, model_base: 1 GiB, parameter_multiplier: 2",
+        "type: fixed_absolute, hbm_reserved: 1 GiB, percentage: 0.1"}) {
+    CAPTURE(keys);
+    CHECK(has(fault_of(fmt::format("{{name: torchrec, storage_reservation: {{{}}}}}", keys)), "has no effect"));
+  }
+  CHECK(has(fault_of("{name: torchrec, storage_reservation: {type: fixed_absolute}}"), "hbm_reserved"));
+  CHECK(has(fault_of("{name: torchrec, storage_reservation: {type: sku_aware}}"), "margin"));
+  CHECK(has(fault_of("{name: torchrec, storage_reservation: {type: sku_aware, margin: 1 TiB}}"), "run-time overhead"));
+}
+
+TEST_CASE("an SSD is a third kind of memory, and key_value needs it") {
+  const auto key_value = [](const std::string& topology, const char* version) {
+    return fault_of(
+        fmt::format("{{name: torchrec, version: {}, {} constraints: {{a: {{sharding_types: [table_wise], "
+                    "compute_kernels: [key_value], max_l1_cache_size: 8 MiB}}}}}}",
+                    version, topology));
+  };
+  CHECK(key_value("", "2026-08") == "");
+  CHECK(key_value("", "2025-10") == "");
+  CHECK(has(key_value("topology: {ssd_cap: 0 B},", "2026-08"), "key_value needs an SSD"));
+  CHECK(has(key_value("topology: {ssd_cap: 1 MiB},", "2026-08"), "SSD memory"));
+  CHECK(has(key_value("topology: {ssd_cap: [1 GiB, 1 GiB]},", "2026-08"), "2 values for 8 ranks"));
+  CHECK(has(key_value("topology: {ssd_cap: []},", "2026-08"), "empty"));
+  CHECK(has(fault_of("{name: torchrec, constraints: {a: {max_l1_cache_size: 8 MiB}}}"), "has no effect"));
+}
+
+TEST_CASE("hosts of an NVLink domain: more than there are ranks is no domain") {
+  CHECK(has(fault_of("{name: torchrec, topology: {pod_size: 9}}"), "9 hosts for 8 ranks"));
+  CHECK(has(fault_of("{name: torchrec, topology: {pod_size: 0}}"), "pod_size"));
+}
+
+TEST_CASE("2026-08 checks the kernels of its plan, the older version does not") {
+  const std::string full = "constraints: {a: {compute_kernels: [fused_uvm_caching], cache_load_factor: 1}}}";
+  CHECK(has(fault_of("{name: torchrec, " + full), "table 'a': kernel fused_uvm_caching needs a cache_load_factor"));
+  CHECK(fault_of("{name: torchrec, version: \"2025-10\", " + full) == "");
+}
+
+TEST_CASE("tables with feature processors are cut by rows where constraints ask for it") {
+  const Workload workload = workload_of({pooled_table("a", 1'000'000, 128, 30)}, 512);
+  const auto rows = [&](const char* version) {
+    return fault_of(fmt::format("{{name: torchrec, version: {}, constraints: {{a: {{feature_processor: true, "
+                                "sharding_types: [row_wise]}}}}}}",
+                                version),
+                    workload);
+  };
+  CHECK(rows("2026-08") == "");
+  CHECK(has(rows("2025-10"), "leave no sharding type"));
 }
 
 }  // namespace shardsim::planners_torchrec_test

@@ -53,7 +53,7 @@ TEST_CASE("each step of the guide's figure") {
   const Guide guide;
   const TableStorage stored = table_storage(guide.table, ComputeKernel::fused, Device::cuda, {});
   CHECK(stored.raw.hbm == 20'480'000'000);
-  const BatchLoad load = batch_load(guide.table, 2560);
+  const BatchLoad load = batch_load(guide.table, guide.settings);
   CHECK(inputs_per_shard(load, ShardingType::row_wise, guide.topology) == 161'760);
   const ShardStorage shard = shard_storage(guide.table, stored, ShardingType::row_wise, ComputeKernel::fused,
                                            guide.topology, guide.settings, 833'334, 128, load);

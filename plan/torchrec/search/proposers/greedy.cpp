@@ -33,11 +33,11 @@ class Greedy : public Proposer {
   // Memory of a table's current option; minus its number, so that the first table comes first among equals.
   using Candidate = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
 
-  // A table with no further option, or whose option takes no memory, stays as it is.
+  // A table with no further option, or whose option takes no memory, stays as it is. An SSD is no memory here.
   void enqueue(std::size_t table) {
     if (next_[table] == tables_[table].size()) return;
     const ShardingOption& now = *proposal_[table];
-    if (now.total == Storage{}) return;
+    if (now.total.hbm == 0 && now.total.ddr == 0) return;
     queue_.emplace(now.largest.hbm, now.total.hbm, now.largest.ddr, now.total.ddr, -static_cast<std::int64_t>(table));
   }
 

@@ -33,7 +33,7 @@ bool knows(const Json& root) {
   return root.value("schema", Json()) == kSchema;
 }
 
-std::vector<std::string> check_case(const Json& item) {
+std::vector<std::string> check_case(const Json& item, const Json&) {
   static const Json kNone;
   Fields fields(item, "case");
   const std::string name = fields.text("kind");

@@ -8,6 +8,13 @@
 namespace shardsim::torchrec::batch_load_test {
 namespace {
 
+EstimateSettings batch_of_32(PlannerVersion version = kNewestVersion) {
+  EstimateSettings settings;
+  settings.version = version;
+  settings.batch_size = 32;
+  return settings;
+}
+
 BufferBytes buffers(double factor, bool pooled, ShardingType type) {
   TableSpec table;
   table.rows = 1000;
@@ -18,7 +25,7 @@ BufferBytes buffers(double factor, bool pooled, ShardingType type) {
   topology.world_size = 8;
   topology.local_world_size = 4;
   const std::int64_t columns = in_columns(type) ? 32 : 64;
-  return buffer_bytes(table, batch_load(table, 32), type, topology, 10, columns, 4);
+  return buffer_bytes(table, batch_load(table, batch_of_32()), type, topology, 10, columns, 4);
 }
 
 void check(ShardingType type, BufferBytes a_pooled, BufferBytes b_pooled, std::int64_t a_sequence,
@@ -44,12 +51,23 @@ TEST_CASE("input and output buffers of every sharding type, pooled and sequence"
   check(ShardingType::data_parallel, {768, 8192}, {512, 8192}, 24576, 16384);
 }
 
+TEST_CASE("empty bags of pooled tables are left out by 2026-08, and by it alone") {
+  TableSpec table;
+  table.pooling_factors = {0.25, 3};
+  table.num_poolings = {2, 1};
+  CHECK(batch_load(table, batch_of_32()).bags == 0.25 * 2 * 32 + 32);
+  CHECK(batch_load(table, batch_of_32(PlannerVersion::v2025_10)).bags == 2 * 32 + 32);
+  CHECK(batch_load(table, batch_of_32()).inputs == batch_load(table, batch_of_32(PlannerVersion::v2025_10)).inputs);
+  table.pooled = false;
+  CHECK(batch_load(table, batch_of_32()).bags == 2 * 32 + 32);
+}
+
 TEST_CASE("lists of different lengths are an error that names the table") {
   TableSpec table;
   table.name = "t";
   table.pooling_factors = {1, 2};
   table.num_poolings = {1};
-  CHECK_THROWS_AS(batch_load(table, 32), PlannerError);
+  CHECK_THROWS_AS(batch_load(table, batch_of_32()), PlannerError);
 }
 
 }  // namespace shardsim::torchrec::batch_load_test

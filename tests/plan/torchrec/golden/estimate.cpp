@@ -71,8 +71,8 @@ TableSpec read_table(Fields& fields) {
   return table;
 }
 
-torchrec::Topology topology_of(Fields& fields) {
-  torchrec::Topology topology = read_topology(fields.at("topology"));
+torchrec::Topology topology_of(Fields& fields, torchrec::PlannerVersion version) {
+  torchrec::Topology topology = read_topology(fields.at("topology"), version);
   const Json* custom = fields.given("custom_hbm_cap_per_rank");
   if (custom == nullptr) return topology;
   topology.uneven = true;
@@ -83,15 +83,11 @@ torchrec::Topology topology_of(Fields& fields) {
 Json shard_json(const ShardRun& run, int first_index) {
   Json perf = perf_json(run.perf);
   perf["total"] = run.perf.total();
-  return {{"first_index", first_index},
-          {"count", run.count},
-          {"size", {run.rows, run.cols}},
-          {"offset", {run.row_offset, run.col_offset}},
-          {"input_bytes", run.input_bytes},
-          {"output_bytes", run.output_bytes},
-          {"hbm_bytes", run.storage.hbm},
-          {"ddr_bytes", run.storage.ddr},
-          {"perf_ms", perf}};
+  return {{"first_index", first_index},     {"count", run.count},
+          {"size", {run.rows, run.cols}},   {"offset", {run.row_offset, run.col_offset}},
+          {"input_bytes", run.input_bytes}, {"output_bytes", run.output_bytes},
+          {"hbm_bytes", run.storage.hbm},   {"ddr_bytes", run.storage.ddr},
+          {"ssd_bytes", run.storage.ssd},   {"perf_ms", perf}};
 }
 
 bool alike(const ShardRun& a, const ShardRun& b) {
@@ -121,14 +117,17 @@ Json shards_json(const ShardingOption& option) {
 Json option_json(const ShardingOption& option) {
   return {{"num_shards", option.shards},         {"partition_by", rule_name(option.partition)},
           {"total_hbm_bytes", option.total.hbm}, {"total_ddr_bytes", option.total.ddr},
-          {"total_perf_ms", option.sum},         {"shards", shards_json(option)}};
+          {"total_ssd_bytes", option.total.ssd}, {"total_perf_ms", option.sum},
+          {"shards", shards_json(option)}};
 }
 
-Json estimate(const Json& input) {
+Json estimate(const Json& input, torchrec::PlannerVersion version) {
   Fields fields(input, "input");
   const TableSpec table = read_table(fields);
-  const torchrec::Topology topology = topology_of(fields);
+  const torchrec::Topology topology = topology_of(fields, version);
   torchrec::EstimateSettings settings;
+  settings.version = version;
+  settings.fetches_by_batch_inputs = fields.flag("use_batch_inputs_for_expected_cache_fetches", false);
   settings.batch_size = fields.real("batch_size");
   settings.pipeline = torchrec::parse_pipeline(fields.text("pipeline_type"), {"input"});
   settings.run_embedding_at_peak_memory = fields.flag("run_embedding_at_peak_memory", false);
@@ -139,14 +138,14 @@ Json estimate(const Json& input) {
   try {
     return option_json(estimate_option(table, 0, type, kernel, topology, settings));
   } catch (const torchrec::PlannerError& error) {
-    return {{"error", "PlannerError"}, {"error_type", failure_name(error.failure())}};
+    return error_json(error.failure(), version);
   }
 }
 
 }  // namespace
 
-std::vector<std::string> check_estimate(const Json& input, const Json& expect) {
-  return differences(expect, estimate(input));
+std::vector<std::string> check_estimate(const Json& input, const Json& expect, torchrec::PlannerVersion version) {
+  return differences(expect, estimate(input, version));
 }
 
 }  // namespace shardsim::golden

@@ -45,13 +45,15 @@ bool near(double a, double b, double tolerance) {
 
 }  // namespace
 
-std::vector<std::string> check_kernel_bw(const Json& input, const Json& expect) {
+std::vector<std::string> check_kernel_bw(const Json& input, const Json& expect, PlannerVersion version) {
   Fields fields(input, "input");
   Topology topology;
   topology.device = parse_device(fields.text("compute_device"), {"input"});
   topology.hbm_bandwidth = fields.real("hbm_mem_bw");
   topology.ddr_bandwidth = fields.real("ddr_mem_bw");
   topology.hbm_to_ddr_bandwidth = fields.real("hbm_to_ddr_mem_bw");
+  if (const Json* ssd = fields.given("ssd_mem_bw")) topology.ssd_bandwidth = ssd->get<double>();
+  topology = as_seen_by(version, topology);
   const Json rate = bandwidth_json(topology, fields.text("compute_kernel"), maybe(fields.given("caching_ratio")),
                                    fields.flag("prefetch_pipeline", false));
   fields.finish();
@@ -61,10 +63,11 @@ std::vector<std::string> check_kernel_bw(const Json& input, const Json& expect) 
 std::vector<std::string> check_kernel_bw_list(const Json& input, const Json& expect) {
   Fields fields(input, "input");
   const std::string kernel = fields.text("compute_kernel");
+  const Topology topology = as_seen_by(PlannerVersion::v2025_10, {});
   Json plain = Json::array(), prefetch = Json::array();
   for (const double ratio : fields.reals("caching_ratios")) {
-    plain.push_back(bandwidth_json({}, kernel, ratio, false));
-    prefetch.push_back(bandwidth_json({}, kernel, ratio, true));
+    plain.push_back(bandwidth_json(topology, kernel, ratio, false));
+    prefetch.push_back(bandwidth_json(topology, kernel, ratio, true));
   }
   fields.finish();
   return differences(expect, {{"no_prefetch", plain}, {"prefetch_pipeline", prefetch}});

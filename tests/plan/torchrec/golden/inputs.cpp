@@ -12,7 +12,7 @@ std::vector<std::int64_t> capacities(const Json& json, int world_size) {
 
 }  // namespace
 
-torchrec::Topology read_topology(const Json& json) {
+torchrec::Topology read_topology(const Json& json, torchrec::PlannerVersion version) {
   Fields fields(json, "topology");
   torchrec::Topology topology;
   topology.world_size = static_cast<int>(fields.whole("world_size"));
@@ -30,15 +30,20 @@ torchrec::Topology read_topology(const Json& json) {
   fields.given("uneven_sharding_perf_multiplier");
   const auto hbm = capacities(fields.at("hbm_cap_per_rank"), topology.world_size);
   const auto ddr = capacities(fields.at("ddr_cap_per_rank"), topology.world_size);
-  for (std::size_t i = 0; i < hbm.size(); ++i) topology.devices.push_back({hbm.at(i), ddr.at(i)});
+  const Json* ssd_cap = fields.given("ssd_cap_per_rank");
+  const auto ssd = capacities(ssd_cap ? *ssd_cap : Json(torchrec::kSsdCap), topology.world_size);
+  for (std::size_t i = 0; i < hbm.size(); ++i) topology.devices.push_back({hbm.at(i), ddr.at(i), ssd.at(i)});
+  if (const Json* rate = fields.given("ssd_mem_bw")) topology.ssd_bandwidth = rate->get<double>();
+  if (const Json* pod = fields.given("pod_size")) topology.pod_size = pod->get<int>();
   fields.finish();
-  return topology;
+  return as_seen_by(version, topology);
 }
 
 torchrec::ShardRun read_given_shard(const Json& json) {
   Fields fields(json, "shard");
   torchrec::ShardRun run;
-  run.storage = {fields.whole("hbm_bytes"), fields.whole("ddr_bytes")};
+  const Json* ssd = fields.given("ssd_bytes");
+  run.storage = {fields.whole("hbm_bytes"), fields.whole("ddr_bytes"), ssd ? ssd->get<std::int64_t>() : 0};
   const auto perf = fields.reals("perf5");
   run.perf = {perf.at(0), perf.at(1), perf.at(2), perf.at(3), perf.at(4)};
   fields.finish();
@@ -61,16 +66,15 @@ std::vector<torchrec::ShardingType> types_of(const Json& names) {
 
 torchrec::EstimateSettings batches_of(std::int64_t batch_size) {
   torchrec::EstimateSettings settings;
+  settings.version = torchrec::PlannerVersion::v2025_10;
   settings.batch_size = static_cast<double>(batch_size);
   return settings;
 }
 
 Json perf_json(const torchrec::Perf& perf) {
-  return {{"fwd_compute", perf.fwd_compute},
-          {"fwd_comms", perf.fwd_comms},
-          {"bwd_compute", perf.bwd_compute},
-          {"bwd_comms", perf.bwd_comms},
-          {"prefetch_compute", perf.prefetch_compute}};
+  return {{"fwd_compute", perf.fwd_compute},           {"fwd_comms", perf.fwd_comms},
+          {"bwd_compute", perf.bwd_compute},           {"bwd_comms", perf.bwd_comms},
+          {"prefetch_compute", perf.prefetch_compute}, {"input_dist_comms", perf.input_dist_comms}};
 }
 
 torchrec::Optimizer optimizer_of(const std::string& name) {
@@ -87,7 +91,7 @@ torchrec::Topology default_topology(int world_size, std::int64_t hbm_cap) {
   torchrec::Topology topology;
   topology.world_size = topology.local_world_size = world_size;
   set_capacity(topology, hbm_cap, 0);
-  return topology;
+  return as_seen_by(torchrec::PlannerVersion::v2025_10, topology);
 }
 
 }  // namespace shardsim::golden

@@ -8,15 +8,21 @@
 namespace shardsim::golden {
 namespace {
 
-constexpr const char* kFormat = "shardsim TorchRec planner golden cases 1";
+constexpr const char* kFormat = "shardsim TorchRec planner golden cases 1";        // of version 2025-10
+constexpr const char* kNewestFormat = "shardsim TorchRec planner golden cases 2";  // of version 2026-08
 
-// A file without a format is taken as one of ours.
-bool knows(const Json& root) {
+// A file without a format is taken as one of ours, of the older version.
+Json format_of(const Json& root) {
   const Json& schema = root.contains("schema") ? root.at("schema") : Json::object();
-  return !schema.is_object() || schema.value("format", Json(kFormat)) == kFormat;
+  return schema.is_object() ? schema.value("format", Json(kFormat)) : Json(kFormat);
 }
 
-std::vector<std::string> check_case(const Json& item) {
+bool knows(const Json& root) {
+  return format_of(root) == kFormat || format_of(root) == kNewestFormat;
+}
+
+std::vector<std::string> check_case(const Json& item, const Json& root) {
+  using enum torchrec::PlannerVersion;
   Fields fields(item, "case");
   const std::string name = fields.text("kind");
   fields.ignore({"id", "origin", "note"});
@@ -25,7 +31,9 @@ std::vector<std::string> check_case(const Json& item) {
   fields.finish();
   if (expect.empty()) return {"it expects nothing"};
   for (const Kind& kind : kinds()) {
-    if (kind.name == name) return kind.check(input, expect);
+    if (kind.name != name) continue;
+    if (kind.check != nullptr) return kind.check(input, expect);
+    return kind.versioned(input, expect, format_of(root) == kNewestFormat ? v2026_08 : v2025_10);
   }
   return {"unknown kind '" + name + "'"};
 }
@@ -35,5 +43,5 @@ std::vector<std::string> check_case(const Json& item) {
 
 int main(int argc, char** argv) {
   using namespace shardsim::golden;
-  return run_case_program({"torchrec_golden", knows, kFormat, check_case}, argc, argv);
+  return run_case_program({"torchrec_golden", knows, std::string(kFormat) + ", or 2", check_case}, argc, argv);
 }

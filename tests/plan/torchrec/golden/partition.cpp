@@ -30,6 +30,9 @@ void add_option(SearchSpace& space, const Json& json) {
   option.table = static_cast<int>(space.tables.size());
   option.type = parse_sharding_type(fields.text("sharding_type"), {"option"});
   option.partition = partition_named(fields.text("partition_by"));
+  if (const Json* kernel = fields.given("compute_kernel")) {
+    option.kernel = parse_compute_kernel(kernel->get<std::string>(), {"option"});
+  }
   for (const Json& shard : fields.at("shards")) option.runs.push_back(read_given_shard(shard));
   option.summarise();
   fields.finish();
@@ -53,7 +56,7 @@ PartitionerSettings read_partitioner(const Json& json) {
 }
 
 Json result_json(const Proposal& proposal, const SearchSpace& space, const Assignment& assignment, int world_size) {
-  Json ranks, hbm = Json::array(), ddr = Json::array();
+  Json ranks, hbm = Json::array(), ddr = Json::array(), ssd = Json::array();
   std::vector<double> perf(static_cast<std::size_t>(world_size));
   for (std::size_t i = 0; i < proposal.size(); ++i) {
     const auto of = assignment.of(i);
@@ -66,19 +69,22 @@ Json result_json(const Proposal& proposal, const SearchSpace& space, const Assig
   for (const Storage& storage : storage_per_rank(proposal, assignment, world_size)) {
     hbm.push_back(storage.hbm);
     ddr.push_back(storage.ddr);
+    ssd.push_back(storage.ssd);
   }
   return {{"ranks", ranks},
           {"hbm_per_rank", hbm},
           {"ddr_per_rank", ddr},
+          {"ssd_per_rank", ssd},
           {"perf_per_rank", perf},
           {"noop_perf_rating", perf_rating(proposal, assignment, world_size)},
           {"noop_storage_rating", storage_rating(proposal, assignment, world_size)}};
 }
 
-Json partition(const Json& input) {
+Json partition(const Json& input, PlannerVersion version) {
   Fields fields(input, "input");
-  const Topology topology = read_topology(fields.at("topology"));
-  const PartitionerSettings settings = read_partitioner(fields.at("partitioner"));
+  const Topology topology = read_topology(fields.at("topology"), version);
+  PartitionerSettings settings = read_partitioner(fields.at("partitioner"));
+  settings.key_value_columns_apart = version == PlannerVersion::v2026_08;
   SearchSpace space;
   for (const Json& option : fields.at("sharding_options")) add_option(space, option);
   fields.finish();
@@ -91,8 +97,8 @@ Json partition(const Json& input) {
 
 }  // namespace
 
-std::vector<std::string> check_partition(const Json& input, const Json& expect) {
-  return differences(expect, partition(input));
+std::vector<std::string> check_partition(const Json& input, const Json& expect, PlannerVersion version) {
+  return differences(expect, partition(input, version));
 }
 
 std::vector<std::string> check_perf_models(const Json& input, const Json& expect) {

@@ -76,14 +76,18 @@ std::string dimension_cell(const TableStatistics& row) {
                           : fmt::format("{}", row.table->dim);
 }
 
-std::vector<std::string> parameter_row(const TableStatistics& row, bool batches) {
+std::string storage_cell(const Storage& storage, bool with_ssd) {
+  const auto text = [](std::int64_t bytes) { return decimals_text(gigabytes(bytes), 3) + " GB"; };
+  return fmt::format("({}, {}{})", text(storage.hbm), text(storage.ddr), with_ssd ? ", " + text(storage.ssd) : "");
+}
+
+std::vector<std::string> parameter_row(const TableStatistics& row, bool batches, bool with_ssd) {
   const TableSpec& table = *row.table;
   std::vector<std::string> cells = {table.fqn(),
                                     std::string(row.option->type_label()),
                                     std::string(name_of(row.option->kernel)),
                                     perf_cell(row.perf),
-                                    fmt::format("({} GB, {} GB)", decimals_text(gigabytes(row.option->total.hbm), 3),
-                                                decimals_text(gigabytes(row.option->total.ddr), 3)),
+                                    storage_cell(row.option->total, with_ssd),
                                     load_factor_cell(row),
                                     sum_cell(row.pooling, table.whole_pooling_factors),
                                     plain_cell(row.poolings, table.whole_num_poolings),
@@ -122,7 +126,7 @@ StatisticsTable parameter_table(const Statistics& statistics) {
                                      "Sharding",
                                      "Compute Kernel",
                                      "Perf (ms)",
-                                     "Storage (HBM, DDR)",
+                                     statistics.newest() ? "Storage (HBM, DDR, SSD)" : "Storage (HBM, DDR)",
                                      "Cache Load Factor",
                                      "Sum Pooling Factor",
                                      "Sum Num Poolings",
@@ -137,7 +141,9 @@ StatisticsTable parameter_table(const Statistics& statistics) {
   if (batches) header.emplace_back("Batch Sizes");
   StatisticsTable table;
   add_header(table, header);
-  for (const TableStatistics& row : statistics.tables) table.rows.push_back(parameter_row(row, batches));
+  for (const TableStatistics& row : statistics.tables) {
+    table.rows.push_back(parameter_row(row, batches, statistics.newest()));
+  }
   return table;
 }
 

@@ -36,7 +36,7 @@ Json entry_json(const ShardingOption& option, std::span<const int> ranks, const 
   return entry;
 }
 
-Json error_json(const PlacementFailure& failure) {
+Json placement_error_json(const PlacementFailure& failure) {
   Json json = {{"rule", rule_name(failure.rule)},
                {"table", failure.table},
                {"shard_hbm_bytes", failure.shard.hbm},
@@ -78,7 +78,7 @@ std::string failure_report_json(const RunResult& run, const RunSettings& setting
                {"global_hbm_gb", rounded_gigabytes(hbm)},
                {"rank_hbm_gb", rounded_gigabytes(topology.devices.front().hbm)},
                {"rank_ddr_gb", rounded_gigabytes(topology.devices.front().ddr)},
-               {"reserved_fraction", settings.reservation.percentage},
+               {"reserved_fraction", reserved_share(settings.reservation, settings.topology)},
                {"dense_hbm_gb", rounded_gigabytes(run.reservation.dense.hbm)},
                {"dense_ddr_gb", rounded_gigabytes(run.reservation.dense.ddr)},
                {"kjt_hbm_gb", rounded_gigabytes(run.reservation.kjt.hbm)},
@@ -88,7 +88,7 @@ std::string failure_report_json(const RunResult& run, const RunSettings& setting
                {"required_hbm_gb", rounded_gigabytes(run.lowest.hbm)},
                {"required_ddr_gb", rounded_gigabytes(run.lowest.ddr)},
                {"local_batch_size", settings.estimate.batch_size}};
-  if (run.last_error) json["last_error"] = error_json(*run.last_error);
+  if (run.last_error) json["last_error"] = placement_error_json(*run.last_error);
   return json.dump();
 }
 

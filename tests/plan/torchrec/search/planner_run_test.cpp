@@ -107,13 +107,19 @@ TEST_CASE("grid_shard is placed on whole hosts when it is asked for") {
   CHECK(run.assignment.ranks == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7});
 }
 
-TEST_CASE("a fixed percentage reserves nothing besides") {
+TEST_CASE("a fixed percentage reserves nothing besides; 2026-08 reports the ids of the batches all the same") {
   RunSettings settings = machine(10 * kGiB, kGiB);
   settings.reservation.kind = ReservationKind::fixed_percentage;
   settings.reservation.percentage = 0.25;
-  const RunResult run = run_planner(random_tables(1, 1), settings);
-  CHECK(run.reservation.topology.devices[0].hbm == 10 * kGiB / 4 * 3);
-  CHECK_FALSE(run.reservation.itemised);
+  for (const PlannerVersion version : {PlannerVersion::v2025_10, PlannerVersion::v2026_08}) {
+    const bool newest = version == PlannerVersion::v2026_08;
+    settings.estimate.version = version;
+    const RunResult run = run_planner(random_tables(1, 1), settings);
+    CHECK(run.reservation.topology.devices[0].hbm == 10 * kGiB / 4 * 3);
+    CHECK(run.reservation.itemised == newest);
+    CHECK((run.reservation.kjt.hbm > 0) == newest);
+    CHECK(run.reservation.dense == Storage{});
+  }
 }
 
 TEST_CASE("on a cpu everything lies in host memory") {

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "plan/torchrec/bridge/choice.h"
+#include "study/planning/prepared_case.h"
+#include "study/scenario/scenario.h"
+
+namespace shardsim {
+
+// True where the case's own planner is TorchRec's.
+bool plans_by_torchrec(const Case& item);
+
+// The options of TorchRec's planner for a case: those of its own planner, else the defaults with the rules that the
+// memory model states. Errors: Failure::input.
+torchrec::PlannerOptions torchrec_options(const Case& item);
+
+// What that planner chooses for the case by its own estimates, whatever the objective. The options are those of
+// torchrec_options(). Errors: those of choose_plan(); Interrupted.
+torchrec::Choice torchrec_choice(const Case& item, torchrec::PlannerOptions options, std::uint64_t seed,
+                                 const PlanWatch& watch);
+
+}  // namespace shardsim

@@ -70,8 +70,7 @@ Command plan_command() {
                      .needs = "dry-run"},
               output_file_option(), force_option()} +
           scenario_options(),
-      .examples = {"shardsim plan scenarios/toy.yaml --case flexshard_3tier",
-                   "shardsim plan scenarios/flexshard.yaml --case rm1/flexshard_3tier -o out/plan.json",
+      .examples = {"shardsim plan scenarios/flexshard.yaml --case rm1/flexshard_3tier -o out/plan.json",
                    "shardsim plan scenarios/toy.yaml --case flexshard_3tier --dry-run dgx_a100_80gb,hgx_h100_8x400g"},
       .run = plan};
 }

@@ -23,6 +23,10 @@ struct FittedOverhead {
   // Line rate of a NIC from which on the row holds; absent: any. NICs of a rate are the same hardware whatever GPUs
   // they serve, so the GPUs have no say.
   std::optional<Bandwidth> nics_from = {};
+  // In a node, compute capability of the GPUs from which on the row holds, as 90 for 9.0; 0: any. Inside a node the
+  // GPUs are the hardware.
+  int capability_from = 0;
+  int ranks_to = 0;  // of the largest group measured, where the table's range of the reach does not say so
   std::optional<Seconds> start = {}, per_remote_peer = {}, fill = {};
   std::optional<double> efficiency = {}, nic_efficiency = {}, latency_share = {};
   // The most that one NIC carries, whatever its line rate, because processors copy its bytes (TCP). It replaces a share
@@ -37,6 +41,9 @@ struct FitTable {
   std::string source;
   std::vector<FittedOverhead> rows;          // later rows win over earlier ones
   FitRange in_node = {}, across_nodes = {};  // what the rows of each reach hold for
+  // Key `pcie.host_copy_efficiency`, for nodes of which some pairs copy through host memory.
+  std::optional<double> host_copies = {};
+  std::vector<std::string> host_copies_fitted_on = {};  // systems
 };
 
 // The fit to the open measurements in scenarios/measurements/, the cluster key `fits: open_data`.

@@ -19,6 +19,17 @@ void LoadBuilder::add_links(const Route& local, int node, double bytes) {
   note_latency(local.latency);
   if (local.relay && bytes > 0) relayed_ = true;
   for (LinkId link : local.links) add_link(cluster_.on_node(link, node), bytes);
+  if (local.through_host) add_host_copies(local, node, bytes);
+}
+
+// One GPU writes host memory and the other reads it, in pieces and in both directions of the links at once: these carry
+// such bytes at a share of their rate.
+void LoadBuilder::add_host_copies(const Route& local, int node, double bytes) {
+  const double more = 1 / host_copy_efficiency(cluster_.spec().pcie) - 1;
+  if (more <= 0) return;
+  if (!host_) host_ = bytes_.zeros();
+  for (LinkId link : local.links)
+    if (cluster_.links()[link].kind == LinkKind::pcie_trunk) (*host_)[cluster_.on_node(link, node)] += bytes * more;
 }
 
 void LoadBuilder::add_local(int from_rank, int to_rank, double bytes) {
@@ -95,6 +106,7 @@ std::vector<LinkLoad> LoadBuilder::loads() const {
   bytes_.for_each([&](LinkId link, double bytes) {
     if (bytes <= 0) return;
     LinkLoad load{link, bytes, bytes / efficiency(cluster_.links()[link]), {}};
+    if (host_) load.occupancy += (*host_)[link];
     if (caps_) load.cap = {(*caps_)[link]};
     loads.push_back(load);
   });

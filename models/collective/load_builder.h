@@ -44,6 +44,7 @@ class LoadBuilder {
  private:
   void add_slot(int rank, double out, double in);  // nothing where no route of the node uses PCIe
   void add_links(const Route& local, int node, double bytes);
+  void add_host_copies(const Route& local, int node, double bytes);
   double efficiency(const Link& link) const;
 
   const Cluster& cluster_;
@@ -53,6 +54,7 @@ class LoadBuilder {
   Seconds largest_latency_;
   LinkSums bytes_;
   std::optional<LinkSums> caps_;  // none without caps
+  std::optional<LinkSums> host_;  // what copies through host memory take of a link beyond their bytes; none without
 };
 
 }  // namespace shardsim

@@ -8,6 +8,7 @@ time: none of it was computed by shardsim.
 import csv
 import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -55,6 +56,16 @@ LOGS = [
     ("p2_mi3xx_1x8_rccl_alltoall_radeon_graphics.txt", [], ("all_to_all", 1, 8), 7,
      ['"AMD Radeon Graphics" is not a GPU of NVIDIA']),
 ]
+# A log, further arguments, and the median of its errors' sizes from 1 MiB up, at most, in percent: what the list of these
+# files asks for.
+ACCURACY = [
+    ("h100_2x8_gcp_a3_mega_all_reduce.txt", [], 40),
+    ("p2_h100_1x8_bf16_all_gather.txt", [], 10),
+    ("p2_h100_1x8_bf16_all_reduce.txt", [], 10),
+    ("gb300_16_trays_all_reduce.txt", [], 10),
+    ("p2_b200_1x8_three_columns_no_host.txt", ["--kind", "all_reduce"], 10),
+    ("p2_b200_2x8_three_columns_rank_lines_with_node.txt", ["--kind", "all_reduce"], 15),
+]
 # Rows that their own log speaks against are in no figure.
 OUT_OF_MODEL = {"mpirun_tag_output_all_gather.txt", "p2_h100_1x8_bf16_sendrecv.txt", "p2_h200_mig_four_slices_of_one_gpu.txt",
                 "p2_all_reduce_every_operation_same_sizes.txt", "p2_mi3xx_1x8_rccl_alltoall_radeon_graphics.txt"}
@@ -94,6 +105,19 @@ def check_forced(scratch):
     rows = predictions(os.path.join(scratch, "p2_h100_2x8_ib_all_reduce_ring_forced.txt"))
     check("a forced ring is predicted", all(row["algorithm"] == "Ring" for row in rows), rows)
     check("393 GB/s within 15 %", abs(float(rows[-1]["error_pct"])) < 15, rows[-1])
+
+
+def median_from_1mib(name, scratch, *more):
+    out = os.path.join(scratch, name + "".join(more).replace("/", "_"))
+    done = run("collective", "compare", "--measurements", os.path.join(FILES, name), "--clusters", MAP, "-o", out, "--force", *more)
+    check(f"{name}: exit code", done.returncode == 0, done.stderr)
+    return statistics.median(abs(float(row["error_pct"])) for row in predictions(out) if int(row["size_bytes"]) >= 1 << 20)
+
+
+def check_accuracy(scratch):
+    for name, more, bound in ACCURACY:
+        median = median_from_1mib(name, scratch, *more)
+        check(f"{name}: {median:.1f} % is within {bound} %", median <= bound)
 
 
 # A file, further arguments, texts of the cluster that is made, texts of the notes. Cluster of None: refused.
@@ -195,6 +219,7 @@ with tempfile.TemporaryDirectory() as folder:
         check_log(*log_case, folder)
     check_types(folder)
     check_forced(folder)
+    check_accuracy(folder)
     for import_case in IMPORTS:
         check_import(*import_case, folder)
     check_hole(folder)

@@ -137,7 +137,7 @@ TEST_CASE("unlinked pairs without a relay go over PCIe") {
   CHECK_FALSE(cluster.has_relays());
   const Route far = cluster.route(0, 5);
   CHECK(far.path == PathClass::sys);
-  CHECK(gbps(far.width) == doctest::Approx(16));
+  CHECK(gbps(far.width) == doctest::Approx(24));
   CHECK(cluster.link_name(far.links.front()) == "node0/gpu0/pcie_out");
   CHECK(cluster.link_name(far.links.back()) == "node0/gpu5/pcie_in");
   CHECK(cluster.route(0, 1).path == PathClass::nvl);

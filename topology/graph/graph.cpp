@@ -39,7 +39,7 @@ std::vector<Vertex> add_sockets(NodeGraph& graph, const ClusterSpec& spec) {
   for (int i = 0; i < spec.pcie.sockets; ++i) {
     sockets.push_back(boost::add_vertex(Device{DeviceKind::cpu, i}, graph));
     for (int other = 0; other < i; ++other) {
-      connect(graph, sockets[other], sockets[i], EdgeKind::cpu_link, cpu_link_rate(spec));
+      connect(graph, sockets[other], sockets[i], EdgeKind::cpu_link, socket_link_rate(spec));
     }
   }
   return sockets;
@@ -56,7 +56,7 @@ void add_pcie(NodeGraph& graph, const ClusterSpec& spec, const std::vector<PcieS
     const Vertex here = by_name.at(entry.name);
     const auto parent = by_name.find(entry.parent);
     const Vertex above = parent != by_name.end() ? parent->second : sockets.at(std::stoul(entry.parent));
-    connect(graph, here, above, EdgeKind::pcie, rate);
+    connect(graph, here, above, EdgeKind::pcie, entry.uplink.value_or(rate));
     for (const int gpu : entry.gpus) connect(graph, static_cast<Vertex>(gpu), here, EdgeKind::pcie, rate);
   }
   std::map<int, Vertex> switch_of_nic;

@@ -37,6 +37,7 @@ struct NodePath {
   PathClass path = PathClass::loc;
   std::vector<Vertex> vertices;  // both ends included
   Bandwidth width;
+  bool through_host = false;
 };
 
 std::optional<NodePath> best_path(const NodeGraph& graph, Vertex from, Vertex to);

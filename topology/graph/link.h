@@ -45,9 +45,10 @@ struct Route {
   std::vector<LinkId> links;  // in order; each carries all the bytes
   Bandwidth width;            // of the narrowest link (0 on the way to oneself)
   Seconds latency;
-  std::optional<int> relay;  // local GPU index, NVB only
-  double share = 1;          // part of the bytes that goes this way; below 1 when `also` has other ways
-  std::vector<Route> also;   // relay rule `balanced`: ways over other relays; the shares add up to 1
+  std::optional<int> relay;   // local GPU index, NVB only
+  double share = 1;           // part of the bytes that goes this way; below 1 when `also` has other ways
+  bool through_host = false;  // written to host memory by one GPU and read there by the other
+  std::vector<Route> also;    // relay rule `balanced`: ways over other relays; the shares add up to 1
 };
 
 // Which NICs a node's GPUs use. A port is what traffic sees: one NIC, or all NICs of a GPU that has several.

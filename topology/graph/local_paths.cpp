@@ -26,7 +26,17 @@ LocalWays relayed_ways(RelayRule rule, const NodeGraph& graph, int from, int to,
   return ways;
 }
 
-// NCCL uses peer-to-peer within PCIe switches; across a host bridge the bytes pass host memory on the same tree.
+PathClass reach_by_rule(const ClusterSpec& spec) {
+  const std::string& cpu = spec.pcie.cpu_vendor;
+  if (spec.nccl == "2.14") {
+    if (cpu == "arm") return PathClass::pxb;
+    if (cpu != "intel") return PathClass::sys;
+    return spec.pcie.cpu_model.find("Broadwell") != std::string::npos ? PathClass::pxb : PathClass::phb;
+  }
+  return cpu == "amd" && spec.gpu.count <= 2 ? PathClass::sys : PathClass::pxb;
+}
+
+// Bytes for a GPU out of reach pass host memory on the same tree.
 LocalWays pcie_ways(const ClusterSpec& spec, const NodeGraph& graph, int from, int to) {
   if (!spec.pcie.p2p && spec.nvlink.kind != NvlinkKind::none) {
     throw input_error(spec.places.of("nvlink"),
@@ -34,8 +44,11 @@ LocalWays pcie_ways(const ClusterSpec& spec, const NodeGraph& graph, int from, i
                                   std::min(from, to), std::max(from, to)),
                       "Link them, allow a relay, or set pcie.p2p: true");
   }
-  const auto path = spec.pcie.p2p ? pcie_path(graph, static_cast<Vertex>(from), static_cast<Vertex>(to))
-                                  : host_path(graph, static_cast<Vertex>(from), static_cast<Vertex>(to));
+  auto path = pcie_path(graph, static_cast<Vertex>(from), static_cast<Vertex>(to));
+  if (path && path->path > direct_reach(spec)) {
+    path = host_path(graph, static_cast<Vertex>(from), static_cast<Vertex>(to));
+    if (path) path->through_host = true;
+  }
   if (path) return {{*path}};
   throw input_error(spec.places.of("pcie"), fmt::format("GPUs {} and {} are not connected", from, to),
                     "Name every GPU in the PCIe tree");
@@ -104,6 +117,15 @@ void balance_relays(const ClusterSpec& spec, const NodeGraph& graph, Paths& path
 }
 
 }  // namespace
+
+PathClass direct_reach(const ClusterSpec& spec) {
+  const std::string& level = spec.pcie.p2p_level;
+  if (!spec.pcie.p2p) return PathClass::loc;
+  if (level == "pix") return PathClass::pix;
+  if (level == "pxb") return PathClass::pxb;
+  if (level == "phb") return PathClass::phb;
+  return level == "sys" ? PathClass::sys : reach_by_rule(spec);
+}
 
 std::vector<std::vector<LocalWays>> local_paths(const ClusterSpec& spec, const NodeGraph& graph) {
   const auto count = static_cast<std::size_t>(spec.gpu.count);

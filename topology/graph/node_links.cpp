@@ -118,6 +118,7 @@ Route route_over(const Builder& builder, const LocalWay& way) {
   route.path = path.path;
   route.share = way.share;
   route.width = path.width;
+  route.through_host = path.through_host;
   const bool by_nvlink = path.path <= PathClass::nvb;
   route.latency = by_nvlink ? builder.spec.nvlink.latency : builder.spec.pcie.latency;
   if (path.path == PathClass::nvb) route.relay = static_cast<int>(path.vertices[1]);

@@ -21,10 +21,14 @@ struct LocalWay {
 using LocalWays = std::vector<LocalWay>;
 
 // [from][to], by the spec's relay rule; empty from a GPU to itself. Unlinked pairs without a relay, or with relay rule
-// `none`, go over PCIe; without PCIe peer-to-peer between GPUs, a node without NVLink goes through host memory and any
-// other pair is an error (Failure::input) that names both. The balanced shares are those for which the fullest link of
-// a uniform all-to-all is as empty as possible.
+// `none`, go over PCIe, and through host memory beyond direct_reach(). Without any PCIe peer-to-peer between GPUs, such
+// a pair of a node with NVLinks is an error (Failure::input) that names both. The balanced shares are those for which
+// the fullest link of a uniform all-to-all is as empty as possible.
 std::vector<std::vector<LocalWays>> local_paths(const ClusterSpec& spec, const NodeGraph& graph);
+
+// The farthest class of paths over PCIe whose ends copy to each other directly, by `pcie.p2p` and `p2p_level`; by
+// NCCL's rule as in ncclTopoCheckP2p() (NVIDIA/nccl src/graph/paths.cc).
+PathClass direct_reach(const ClusterSpec& spec);
 
 // One unit of traffic that may be split over several ways; each way loads the links it names.
 struct SplitDemand {

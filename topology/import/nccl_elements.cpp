@@ -108,6 +108,15 @@ int broadcom_generation(const XmlElement& pci, int level) {
   return device == 0xc030 && family == static_cast<std::uint64_t>(level) ? 5 : 0;
 }
 
+// By the family as NCCL writes it, the base family and the extended one in the next four bits (AMD's public list of
+// families: 17h, 19h, 1Ah).
+std::string amd_model(std::int64_t family, std::int64_t model) {
+  constexpr std::int64_t kRome = 0x31, kGenoa = 0x10;
+  if (family == 143) return model >= kRome ? "Rome" : "Naples";
+  if (family == 175) return model >= kGenoa ? "Genoa" : "Milan";
+  return family == 191 ? "Turin" : "";
+}
+
 void name_cpu(const XmlElement& cpu, NodeInventory& node) {
   const std::string* arch = cpu.attribute("arch");
   const std::string* vendor = cpu.attribute("vendor");
@@ -115,7 +124,10 @@ void name_cpu(const XmlElement& cpu, NodeInventory& node) {
   if (arch != nullptr && *arch == "arm64") node.cpu_vendor = "arm";
   if (arch != nullptr && *arch == "ppc64") node.cpu_vendor = "power";
   if (vendor == nullptr || !node.cpu_vendor.empty()) return;
-  if (*vendor == "AuthenticAMD") node.cpu_vendor = "amd";
+  if (*vendor == "AuthenticAMD") {
+    node.cpu_vendor = "amd";
+    node.cpu_model = amd_model(whole_attribute(cpu, "familyid").value_or(0), model);
+  }
   if (*vendor == "GenuineIntel") {
     node.cpu_vendor = "intel";
     if (model >= 0) node.cpu_model = intel_model(model);

@@ -161,14 +161,27 @@ std::string nvlink_text(NodeInventory& node, const GpuModel& model) {
                      join(links));
 }
 
+void note_socket_link(NodeInventory& node) {
+  if (node.cpu_link || node.sockets < 2 || !node.switch_links.empty()) return;
+  const std::string vendor = node.cpu_vendor.empty() ? "amd" : node.cpu_vendor;
+  if (vendor == "arm") {
+    node.notes.emplace_back(
+        "the link between sockets: not in the file, NCCL's constant for the CPU stands in, which may be "
+        "far below the real rate; state it with --cpu-link RATE");
+    return;
+  }
+  const std::string name = node.cpu_model.empty() ? vendor : node.cpu_model;
+  node.notes.push_back(
+      fmt::format("the link between sockets: not in the file, {} of usual machines with CPUs of {} stands in (data "
+                  "sheets); --cpu-link RATE states another",
+                  to_text(usual_socket_link(vendor, node.cpu_model)), name));
+}
+
 std::string pcie_text(NodeInventory& node, const GpuModel& model, const ImportOptions& options) {
   if (node.cpu_vendor.empty() && has_grace(model.name)) node.cpu_vendor = "arm";
   if (node.cpu_vendor.empty()) node.notes.emplace_back("CPU vendor: not in the file, amd stands in");
   if (options.cpu_link) node.cpu_link = options.cpu_link;
-  if (!node.cpu_link && node.sockets > 1 && node.switch_links.empty())
-    node.notes.emplace_back(
-        "the link between sockets: not in the file, NCCL's constant for the CPU stands in, which may be "
-        "far below the real rate; state it with --cpu-link RATE");
+  note_socket_link(node);
   std::string text = fmt::format("pcie:\n  generation: {}\n  lanes: {}\n", pcie_generation(node, model, options),
                                  node.pcie_lanes.value_or(16));
   text += fmt::format("  cpu: {{vendor: {}, model: {}, sockets: {}{}}}\n  tree:\n",

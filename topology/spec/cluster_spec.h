@@ -156,8 +156,10 @@ void check_spec(const ClusterSpec& spec);
 // Refuses a cluster of several nodes without NICs: a file may hold one, no run can use it.
 void check_runnable(const ClusterSpec& spec);
 
-// Between two CPU sockets, one direction: what the file says, or NCCL's figure for that CPU.
+// Between two CPU sockets, one direction: what the file says, or the rate that NCCL's search assumes of that CPU.
 Bandwidth cpu_link_rate(const ClusterSpec& spec);
+// The rate at which bytes move there: what the file says, or that of usual machines with that CPU.
+Bandwidth socket_link_rate(const ClusterSpec& spec);
 
 // NICs of a node by the file's counts, 0 without NICs.
 int nics_of_node(const ClusterSpec& spec);

@@ -86,6 +86,7 @@ void switch_keys(Fields& map, PcieSpec::Switch& entry, int gpu_count, int nic_co
   map.need("parent", entry.parent, text_leaf(kParent), "");
   indices_key(map, "gpus", entry.gpus, gpu_count, "GPU");
   indices_key(map, "nics", entry.nics, nic_count, "NIC");
+  map.take("uplink", entry.uplink, "");
 }
 
 }  // namespace
@@ -122,8 +123,9 @@ void PcieSpec::tree_key(Fields& map, int gpu_count, const std::optional<NicSpec>
   Named named;
   map.usual("see below")
       .list("tree", tree, Bounds::from(1),
-            "the PCIe switches: `{switch: name, parent: name or socket, gpus: [..], nics: [..]}`. Every GPU and NIC "
-            "appears once, and a parent before its children",
+            "the PCIe switches: `{switch: name, parent: name or socket, gpus: [..], nics: [..], uplink: rate}`. Every "
+            "GPU and NIC appears once, and a parent before its children. `uplink`, to the parent, is that of a slot "
+            "unless stated",
             [&](Fields& inside, Switch& entry) {
               switch_keys(inside, entry, gpu_count, nic_count);
               if (inside.reading()) check_switch(entry, named, sockets, inside.reader().tree().place);
@@ -149,6 +151,35 @@ Bandwidth cpu_link_rate(const ClusterSpec& spec) {
   if (spec.pcie.cpu_vendor == "power") return {32e9};
   if (spec.pcie.cpu_vendor == "arm") return {6e9};
   return {intel_link(spec.pcie.cpu_model, spec.nccl)};
+}
+
+// Links of usual two-socket boards x rate x width. Intel (UPI, before
+// it QPI, 16 bits of data): Broadwell 2 x 9.6 GT/s, Skylake and Cascade Lake 2 x 10.4, Ice Lake 3 x 11.2, Sapphire and
+// Emerald Rapids 3 x 16, Granite Rapids 4 x 24. AMD (xGMI, 16 lanes): Naples 4 x 10.7, Rome and Milan 3 x 18, Genoa and
+// Turin 3 x 32. POWER9: the X bus.
+Bandwidth usual_socket_link(const std::string& vendor, const std::string& model) {
+  struct Cpu {
+    std::string_view word;
+    double rate;
+  };
+  constexpr std::array kCpus = {Cpu{"Broadwell", 38.4e9}, Cpu{"Ice Lake", 67.2e9},      Cpu{"Sapphire Rapids", 96e9},
+                                Cpu{"Emerald", 96e9},     Cpu{"Granite Rapids", 192e9}, Cpu{"Naples", 85.6e9},
+                                Cpu{"Genoa", 192e9},      Cpu{"Turin", 192e9}};
+  const auto known =
+      std::ranges::find_if(kCpus, [&](const Cpu& cpu) { return model.find(cpu.word) != std::string::npos; });
+  if (known != kCpus.end()) return {known->rate};
+  if (vendor == "amd") return {108e9};
+  return {vendor == "power" ? 64e9 : 41.6e9};
+}
+
+// Grace and other arm CPUs vary most; NCCL's figure stands in for them.
+Bandwidth socket_link_rate(const ClusterSpec& spec) {
+  if (spec.pcie.cpu_link || spec.pcie.cpu_vendor == "arm") return cpu_link_rate(spec);
+  return usual_socket_link(spec.pcie.cpu_vendor, spec.pcie.cpu_model);
+}
+
+double host_copy_efficiency(const PcieSpec& pcie) {
+  return pcie.host_copy_efficiency.value_or(1);
 }
 
 int nics_of_node(const ClusterSpec& spec) {

@@ -226,6 +226,7 @@ FittedOverhead row_of(const Tree& tree) {
   row.across_nodes = reader.choice("reach", {"in_node", "across_nodes"}) == "across_nodes";
   row.network = reader.text("network", "");
   if (reader.has("nics_from")) row.nics_from = reader.rate("nics_from");
+  if (reader.has("capability_from")) row.capability_from = capability_number(reader.text("capability_from"));
   if (reader.has("start")) row.start = reader.time("start");
   if (reader.has("per_remote_peer")) row.per_remote_peer = reader.time("per_remote_peer");
   if (reader.has("fill")) row.fill = reader.time("fill");

@@ -15,8 +15,13 @@ constexpr double kSm80Bus = 235;  // GB/s, 2.14
 
 class BusBandwidth {
  public:
-  BusBandwidth(CollectiveKind kind, NcclProtocol protocol, const NcclSetup& setup, int channels)
-      : setup_(setup), constants_(*setup.constants), kind_(kind), protocol_(protocol), channels_(channels) {}
+  BusBandwidth(CollectiveKind kind, NcclProtocol protocol, const NcclSetup& setup, int channels, bool carried)
+      : setup_(setup),
+        constants_(*setup.constants),
+        kind_(kind),
+        protocol_(protocol),
+        channels_(channels),
+        carried_(carried) {}
 
   double of(NcclAlgorithm algorithm) const {
     switch (algorithm) {
@@ -39,7 +44,10 @@ class BusBandwidth {
   }
 
  private:
-  const NcclChannels& rings() const { return setup_.graphs.ring; }
+  const NcclChannels& rings() const {
+    const NcclGraphs& graphs = setup_.graphs;
+    return carried_ && graphs.carried_ring.count > 0 ? graphs.carried_ring : graphs.ring;
+  }
   double column(const NcclConstants::ByGeneration& table) const {
     return table[static_cast<std::size_t>(setup_.generation)][setup_.node_column()];
   }
@@ -96,8 +104,12 @@ class BusBandwidth {
     const double efficiency = constants_.nvls_efficiency[static_cast<std::size_t>(setup_.generation)];
     // all_reduce pipelines two operations.
     const double operations = kind_ == CollectiveKind::all_reduce ? 2 : (per_node - 1) / per_node;
-    double rate = graph.bw_intra * efficiency * (heads - 1) / heads * operations;
-    rate = std::min(rate, graph.bw_inter * (tree && setup_.nodes() <= 2 ? 2 : 1));
+    // The search gives a channel one speed for NVLinks and NICs alike, which its bytes do not know of: inside a node
+    // there is no NIC, and NICs do not slow down NVLinks.
+    const double speed = carried_ ? std::max(graph.bw_intra, setup_.graphs.nvls_links) : graph.bw_intra;
+    double rate = speed * efficiency * (heads - 1) / heads * operations;
+    if (!carried_ || setup_.group.across_nodes())
+      rate = std::min(rate, graph.bw_inter * (tree && setup_.nodes() <= 2 ? 2 : 1));
     if (tree) rate = std::min(rate, column(constants_.nvls_tree));
     return heads * rate;
   }
@@ -107,6 +119,7 @@ class BusBandwidth {
   CollectiveKind kind_;
   NcclProtocol protocol_;
   int channels_;  // that bound LL128
+  bool carried_;  // by the kernels, not as NCCL's search reckons
 };
 
 // Ratio of algorithm bandwidth to bus bandwidth. NCCL does not convert all_gather and reduce_scatter by anything but
@@ -122,12 +135,12 @@ double algorithm_share(CollectiveKind kind, NcclAlgorithm algorithm, int ranks) 
 }  // namespace
 
 double nccl_bandwidth(CollectiveKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup) {
-  return BusBandwidth(kind, protocol, setup, setup.graphs.ring.count).of(algorithm) *
+  return BusBandwidth(kind, protocol, setup, setup.graphs.ring.count, false).of(algorithm) *
          algorithm_share(kind, algorithm, setup.group.ranks);
 }
 
 double nccl_carried(CollectiveKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup) {
-  return BusBandwidth(kind, protocol, setup, setup.graphs.compute_channels).of(algorithm) *
+  return BusBandwidth(kind, protocol, setup, setup.graphs.compute_channels, true).of(algorithm) *
          algorithm_share(kind, algorithm, setup.group.ranks);
 }
 

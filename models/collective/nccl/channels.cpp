@@ -75,4 +75,9 @@ NcclChannels nvls_channels(int heads, const RingLimits& limits, int capability, 
   return {heads, part * of_host, part * inter};
 }
 
+double nvls_speed_of_links(int heads, const RingLimits& limits, int capability, NcclEra era) {
+  if (era == NcclEra::v2_14 || capability < 90 || heads < 2) return 0;
+  return first_speed(nccl_speeds(capability, era, false), limits.gpu_total / (heads + 1));
+}
+
 }  // namespace shardsim

@@ -66,7 +66,8 @@ double nccl_latency(CollectiveKind kind, NcclAlgorithm algorithm, NcclProtocol p
 // GB/s of algorithm bandwidth, before the correction of trees; 0: not used.
 double nccl_bandwidth(CollectiveKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup);
 
-// The same with the channels that the kernels run, of which each of the graph's gives two or more.
+// The same as the kernels carry it: with the channels that they run, of which each of the graph's gives two or more, at
+// the rates of the links where NCCL's search reckons with less.
 double nccl_carried(CollectiveKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup);
 
 // Channels of the graph that an algorithm uses.

@@ -19,6 +19,7 @@ constexpr int kEnoughChannels = 16;     // from sm90 on and over several nodes: 
 
 struct Found {
   RingLimits limits;
+  double real_width = 0;  // of a ring over PCIe: at which bytes move, where NCCL reckons with less
   PathClass intra = PathClass::loc;
   bool ring_over_links = true;  // false: the order of indices, for want of a better one
 };
@@ -31,21 +32,25 @@ double link_rate(const ClusterSpec& spec) {
   return giga(spec.nvlink.per_link_effective);
 }
 
-// GPU to GPU through an Intel root complex costs 6/5 of the bytes.
-double hop_width(const Route& hop, const PcieSpec& pcie) {
-  const double width = giga(hop.width);
-  const bool through_host = hop.path == PathClass::phb || hop.path == PathClass::sys;
-  if (!through_host || pcie.cpu_vendor != "intel") return width;
-  return std::min(width, giga(pcie_rate(pcie)) / kIntelHostCost);
+// As NCCL's search sees it: its own constant between sockets, and GPU to GPU through an Intel root complex costs 6/5 of
+// the bytes.
+double hop_width(const Route& hop, const ClusterSpec& spec) {
+  double width = giga(hop.width);
+  if (hop.path == PathClass::sys) width = std::min(width, giga(cpu_link_rate(spec)));
+  const bool over_root = hop.path == PathClass::phb || hop.path == PathClass::sys;
+  if (!over_root || spec.pcie.cpu_vendor != "intel") return width;
+  return std::min(width, giga(pcie_rate(spec.pcie)) / kIntelHostCost);
 }
 
 void ring_in_index_order(const NcclGroup& group, const Cluster& cluster, Found& found) {
-  double width = std::numeric_limits<double>::infinity();
+  double width = std::numeric_limits<double>::infinity(), real = width;
   for (std::size_t i = 0; i < group.gpus.size(); ++i) {
     const Route& hop = cluster.local_route(group.gpus[i], group.gpus[(i + 1) % group.gpus.size()]);
-    width = std::min(width, hop_width(hop, cluster.spec().pcie));
+    width = std::min(width, hop_width(hop, cluster.spec()));
+    real = std::min(real, giga(hop.width));
     found.intra = std::max(found.intra, hop.path);
   }
+  if (real > width) found.real_width = real;
   found.limits.orders = {width};
   found.limits.widest = found.limits.gpu_total = width;
 }
@@ -183,8 +188,18 @@ NcclChannels plain_rings(const RingLimits& limits) {
   return {count, speed, speed};
 }
 
+RingLimits real_limits(const Found& found, bool across_nodes) {
+  RingLimits limits = found.limits;
+  limits.orders = {found.real_width};
+  limits.gpu_total = std::max(limits.gpu_total, found.real_width);
+  if (!across_nodes) limits.widest = found.real_width;
+  return limits;
+}
+
 void take_searched(const Found& found, int capability, NcclEra era, NcclGraphs& graphs) {
   graphs.ring = search_channels(found.limits, capability, era);
+  if (found.real_width > 0)
+    graphs.carried_ring = search_channels(real_limits(found, !found.limits.nics.empty()), capability, era);
   graphs.source = found.ring_over_links ? GraphSource::reference : GraphSource::fallback;
   if (graphs.ring.count > 0) return;
   graphs.ring = plain_rings(found.limits);
@@ -221,8 +236,11 @@ NcclGraphs nccl_graphs(const NcclGroup& group, const Cluster& cluster) {
     take_stated(*stated, graphs);
   else
     take_searched(found, capability, era, graphs);
-  if (spec.nvlink.kind == NvlinkKind::nvswitch && group.per_node() > 1)
-    graphs.nvls = nvls_channels(group.across_nodes() ? graphs.nics : group.per_node(), found.limits, capability, era);
+  if (spec.nvlink.kind == NvlinkKind::nvswitch && group.per_node() > 1) {
+    const int heads = group.across_nodes() ? graphs.nics : group.per_node();
+    graphs.nvls = nvls_channels(heads, found.limits, capability, era);
+    graphs.nvls_links = nvls_speed_of_links(heads, found.limits, capability, era);
+  }
   graphs.compute_channels = kernel_channels(graphs.ring.count, group.across_nodes(), spec);
   return graphs;
 }

@@ -34,6 +34,8 @@ NcclChannels search_channels(const RingLimits& limits, int capability, NcclEra e
 // NVLS: one channel per head (GPU, or NIC in use), each of which loads every GPU's port once and its own once more.
 // Only from sm90, and none for fewer than two heads.
 NcclChannels nvls_channels(int heads, const RingLimits& limits, int capability, NcclEra era);
+// The speed inside a node of such a channel where no NIC bounds the search; 0 where there is none.
+double nvls_speed_of_links(int heads, const RingLimits& limits, int capability, NcclEra era);
 
 // The ranks of a communicator by node. All nodes are treated like the one with the fewest ranks, as NCCL keeps the
 // fewest channels that any rank found.
@@ -55,6 +57,8 @@ enum class GraphSource { stated, reference, fallback };
 struct NcclGraphs {
   NcclChannels ring;                 // of trees and collnet too
   NcclChannels nvls;                 // none: count 0
+  NcclChannels carried_ring;         // the same search with the rates at which bytes move; count 0: as `ring`
+  double nvls_links = 0;             // speed of an NVLS channel that the NVLinks alone allow, whatever the NICs
   PathClass intra = PathClass::loc;  // farthest between neighbours of a ring
   PathClass nic = PathClass::loc;    // farthest from a NIC in use to its nearest GPU; loc on one node
   bool same_channels = false;        // every ring has the same order

@@ -48,7 +48,7 @@ TEST_CASE("fitted values fill in what the file does not state, and say so") {
   const ClusterSpec spec = with_fits(spec_from(a100(2) + "fits: open_data\n"));
   const OverheadSpec& across = spec.overheads.at("all_to_all").across_nodes;
   CHECK(across.nic_efficiency == doctest::Approx(.848));
-  CHECK(spec.overheads.at("all_reduce").across_nodes.efficiency == doctest::Approx(.952));
+  CHECK(spec.overheads.at("all_reduce").across_nodes.efficiency == doctest::Approx(.96));
   CHECK_FALSE(spec.overheads.at("all_reduce").across_nodes.plateau);
   REQUIRE_FALSE(spec.sources.empty());
   for (const SourcedValue& value : spec.sources) {
@@ -99,6 +99,35 @@ TEST_CASE("what a NIC carries over TCP is the same whatever its rate") {
   }
 }
 
+// The constant is listed as a fit only where some pair of GPUs copies through host memory, and never in place of the
+// file's.
+TEST_CASE("the share of copies through host memory is filled in where there are any") {
+  const auto filled = [](const std::string& pcie) {
+    return with_fits(spec_from(header(1) + gpu_line(4) + "fits: open_data\n" + pcie));
+  };
+  const ClusterSpec copies = filled("pcie: {cpu: {vendor: intel}}\n");
+  CHECK(copies.pcie.host_copy_efficiency == .62);
+  const auto says = [](const SourcedValue& value) { return value.path == "pcie.host_copy_efficiency"; };
+  const auto said = std::ranges::find_if(copies.sources, says);
+  REQUIRE(said != copies.sources.end());
+  CHECK(said->fitted);
+  CHECK(said->fitted_on.size() == 3);
+  CHECK(filled("pcie: {host_copy_efficiency: 0.5, cpu: {vendor: intel}}\n").pcie.host_copy_efficiency == .5);
+  for (const char* none : {"pcie: {p2p_level: sys}\n", "nvlink: {kind: switch, links_per_gpu: 12}\n"}) {
+    const ClusterSpec spec = filled(none);
+    CHECK_FALSE(spec.pcie.host_copy_efficiency);
+    CHECK(std::ranges::none_of(spec.sources, says));
+  }
+}
+
+TEST_CASE("over GPUDirect-TCPX reductions and gathers have constants of its own systems") {
+  const ClusterSpec spec =
+      with_fits(spec_from(a100(2, 8, "per_gpu: 1, rate: \"200 Gbit/s\", transport: tcpx") + "fits: open_data\n"));
+  CHECK(spec.overheads.at("all_reduce").across_nodes.start == Seconds{90e-6});
+  CHECK(spec.overheads.at("reduce_scatter").across_nodes.fill == Seconds{256e-6});
+  CHECK(spec.overheads.at("all_to_all").across_nodes == default_overhead("all_to_all", true));
+}
+
 TEST_CASE("a limit that is a rate of its own binds a broken NIC no more than a sound one") {
   const auto with_half_a_nic = [](const std::string& more) {
     return seconds(spec_from(a100(2, 8, "per_gpu: 1, rate: \"400 Gbit/s\"") + more), CollectiveKind::all_to_all,
@@ -108,12 +137,20 @@ TEST_CASE("a limit that is a rate of its own binds a broken NIC no more than a s
   CHECK(with_half_a_nic(limit) == with_half_a_nic(limit + "faults: [{node: 0, nic: 0, rate_factor: 0.5}]\n"));
 }
 
-TEST_CASE("B200 and H100 with the same NICs have the same constants of collectives") {
+TEST_CASE("B200 and H100 with the same NICs have the same constants between nodes, and in a node those of the GPUs") {
   const auto shipped = [](const std::string& name) {
     return with_fits(read_cluster(read_yaml_file(SHARDSIM_SOURCE_DIR "/scenarios/clusters/" + name + ".yaml")));
   };
   const ClusterSpec b200 = shipped("hgx_b200_8x400g"), h100 = shipped("hgx_h100_8x400g");
-  CHECK(b200.overheads == h100.overheads);
+  for (const auto& [kind, reaches] : b200.overheads) {
+    CHECK(reaches.across_nodes == h100.overheads.at(kind).across_nodes);
+    const bool reduces = kind == "all_reduce";
+    CHECK((reaches.in_node == h100.overheads.at(kind).in_node) == !reduces);
+  }
+  CHECK(b200.overheads.at("all_reduce").in_node.fill == Seconds{4e-6});
+  CHECK(h100.overheads.at("all_reduce").in_node.fill == Seconds{.2e-6});
+  CHECK(b200.overheads.at("all_reduce").in_node.holds_for->ranks_to == 72);
+  CHECK(h100.overheads.at("all_reduce").in_node.holds_for->ranks_to == 8);
   CHECK(b200.p2p == h100.p2p);
   CHECK(b200.launch_overhead == h100.launch_overhead);
 }

@@ -4,6 +4,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <map>
 
 #include "tests/topology/cluster_files.h"
 
@@ -95,6 +96,52 @@ TEST_CASE("a node without NVLink shares its PCIe tree") {
   CHECK(hosts.path_class(0, 1) == PathClass::phb);
   CHECK(names(hosts, hosts.route(0, 1).links) ==
         Names{"node0/gpu0/pcie_out", "node0/pcie/switch0-cpu0", "node0/pcie/cpu0-switch0", "node0/gpu1/pcie_in"});
+}
+
+// NVIDIA/nccl src/graph/paths.cc, ncclTopoCheckP2p(): up to PXB, on AMD's CPUs up to SYS for two GPUs; 2.14 by the CPU.
+TEST_CASE("pairs beyond the reach of direct copies go through host memory") {
+  const auto through_host = [](int count, const std::string& keys, int from, int to) {
+    const std::string tree =
+        count == 4 ? R"(
+  tree:
+    - {switch: s0, parent: 0, gpus: [0]}
+    - {switch: s1, parent: s0, gpus: [1]}
+    - {switch: s2, parent: 0, gpus: [2]}
+    - {switch: s3, parent: 1, gpus: [3]}
+)"
+                   : "\n  tree: [{switch: s0, parent: 0, gpus: [0]}, {switch: s1, parent: 1, gpus: [1]}]\n";
+    return cluster_of(least_cluster(count) + keys + tree).route(from, to).through_host;
+  };
+  const std::string intel = "pcie:\n  cpu: {vendor: intel}", amd = "pcie:\n  cpu: {vendor: amd}";
+  const std::string old = "nccl: \"2.14\"\n";
+  CHECK_FALSE(through_host(4, intel, 0, 1));
+  CHECK(through_host(4, intel, 0, 2));
+  CHECK(through_host(4, intel, 3, 0));
+  CHECK(through_host(4, amd, 0, 2));
+  CHECK_FALSE(through_host(2, amd, 0, 1));
+  CHECK(through_host(2, intel, 0, 1));
+  CHECK_FALSE(through_host(4, old + amd, 0, 3));
+  CHECK_FALSE(through_host(4, old + intel, 0, 2));
+  CHECK(through_host(4, old + intel, 0, 3));
+  CHECK(through_host(4, intel + "\n  p2p_level: pix", 0, 1));
+  CHECK_FALSE(through_host(4, intel + "\n  p2p_level: phb", 0, 2));
+  CHECK_FALSE(through_host(4, intel + "\n  p2p_level: sys", 0, 3));
+  CHECK(through_host(4, intel + "\n  p2p_level: sys\n  p2p: false", 0, 1));
+}
+
+TEST_CASE("an uplink has the rate that the file states, and a link between sockets that of its CPUs") {
+  const Cluster cluster = cluster_of(least_cluster(2) + R"(pcie:
+  cpu: {vendor: intel, model: Ice Lake}
+  tree:
+    - {switch: s0, parent: 0, gpus: [0], uplink: 48 GB/s}
+    - {switch: s1, parent: 1, gpus: [1]}
+)");
+  std::map<std::string, double> rates;
+  for (const Link& link : cluster.links()) rates[cluster.link_name(link.local)] = gbps(link.rate);
+  CHECK(rates.at("node0/pcie/switch0-cpu0") == doctest::Approx(48));
+  CHECK(rates.at("node0/pcie/cpu1-switch1") == doctest::Approx(24));
+  CHECK(rates.at("node0/pcie/cpu0-cpu1") == doctest::Approx(67.2));  // three UPI links of 11.2 GT/s and 16 bits
+  CHECK(rates.at("node0/gpu0/pcie_out") == doctest::Approx(24));
 }
 
 TEST_CASE("GPUs use the NIC nearest to them") {

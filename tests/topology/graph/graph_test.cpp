@@ -60,7 +60,7 @@ pcie:
   CHECK(best_path(graph, 0, 2)->path == PathClass::pxb);
   CHECK(best_path(graph, 0, 3)->path == PathClass::phb);
   CHECK(best_path(graph, 0, 4)->path == PathClass::sys);
-  CHECK(gbps(best_path(graph, 0, 4)->width) == doctest::Approx(6));
+  CHECK(gbps(best_path(graph, 0, 4)->width) == doctest::Approx(24));  // the slots; the sockets of Broadwell have 38.4
   CHECK(best_path(graph, 4, 0)->vertices.size() == best_path(graph, 0, 4)->vertices.size());
 }
 
@@ -87,6 +87,22 @@ TEST_CASE("PCIe slots and socket links have NCCL's rates") {
   CHECK(sockets("{vendor: intel, model: Skylake}", "2.14") == doctest::Approx(9));
   CHECK(sockets("{vendor: intel, model: Sapphire Rapids}") == doctest::Approx(22));
   CHECK(sockets("{vendor: intel, link: 30 GB/s}") == doctest::Approx(30));
+}
+
+// Links x transfers per second x 2 B, by the makers' data sheets. arm: NCCL's figure.
+TEST_CASE("bytes between sockets move at the rates of data sheets, or at what the file states") {
+  const auto sockets = [](const std::string& cpu) {
+    return gbps(socket_link_rate(spec_of(least_cluster(2) + "pcie: {cpu: " + cpu + "}")));
+  };
+  CHECK(sockets("{vendor: intel, model: Broadwell}") == doctest::Approx(2 * 9.6 * 2));
+  CHECK(sockets("{vendor: intel, model: Ice Lake}") == doctest::Approx(3 * 11.2 * 2));
+  CHECK(sockets("{vendor: intel, model: Sapphire Rapids}") == doctest::Approx(3 * 16 * 2));
+  CHECK(sockets("{vendor: intel}") == doctest::Approx(2 * 10.4 * 2));
+  CHECK(sockets("{vendor: amd}") == doctest::Approx(3 * 18 * 2));
+  CHECK(sockets("{vendor: amd, model: Genoa}") == doctest::Approx(3 * 32 * 2));
+  CHECK(sockets("{vendor: power}") == doctest::Approx(64));
+  CHECK(sockets("{vendor: arm}") == doctest::Approx(6));
+  CHECK(sockets("{vendor: amd, model: Genoa, link: 30 GB/s}") == doctest::Approx(30));
 }
 
 TEST_CASE("the widest relay wins, and of equals the lowest") {

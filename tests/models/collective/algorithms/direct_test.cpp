@@ -193,6 +193,26 @@ TEST_CASE("a NIC's cap counts the peers that bytes really move between, however 
   }
 }
 
+// Two cards on each of two switches, B bytes each: half of a card's bytes cross the sockets, so an uplink carries B out
+// and B in, at half of its 24 GB/s where the copies reach half.
+TEST_CASE("copies through host memory take PCIe links at a share of their rate, direct ones at all of it") {
+  const auto time = [](const std::string& more) {
+    const Cluster cluster =
+        cluster_from(header(1) + gpu_line(4) + "pcie:\n  cpu: {vendor: intel, link: 100 GB/s}\n" + more +
+                     "  tree:\n    - {switch: s0, parent: 0, gpus: [0, 1]}\n"
+                     "    - {switch: s1, parent: 1, gpus: [2, 3]}\n" +
+                     no_overheads());
+    const ByteMatrix matrix = even_matrix(1'200'000'000);
+    const CollectiveLoads loads = all_to_all(cluster, ranks_from(0, 4), matrix);
+    for (const LinkLoad& load : loads.loads)
+      if (cluster.links()[load.link].kind == LinkKind::pcie_trunk) CHECK(load.bytes == doctest::Approx(1.2e9));
+    return (loads.alone(cluster) - loads.start).value;
+  };
+  CHECK(time("") == doctest::Approx(1.2 / 24));
+  CHECK(time("  host_copy_efficiency: 0.5\n") == doctest::Approx(1.2 / 12));
+  CHECK(time("  host_copy_efficiency: 0.5\n  p2p_level: sys\n") == doctest::Approx(1.2 / 24));
+}
+
 TEST_CASE("relays that share evenly split the bytes of a pair in halves") {
   const Cluster cluster = cluster_from(cube_mesh(1, "balanced"));
   const std::vector<int> ranks = ranks_from(0, 8);

@@ -68,7 +68,7 @@ class GzipBuffer : public std::streambuf {
   }
 
   [[noreturn]] void refuse(const char* what) const {
-    throw input_error({path_}, std::string("the compressed file ") + what,
+    throw DamagedFile(Failure::input, {path_}, std::string("the compressed file ") + what,
                       "Check it with gzip -t, and copy it again from where it was written");
   }
 

@@ -113,6 +113,28 @@ def batched_time(row, law):
     return start + max(work, batch * (2 * vectors * columns + vectors * vectors) * element / MEMORY)
 
 
+# Items of a block, by precision and direction: of those in the names of the kernels the size that fits the rows.
+ATTENTION_TILES = {("half", "forward"): 128, ("half", "gradient"): 64, ("tf32", "forward"): 64, ("tf32", "gradient"): 64}
+
+
+def attention_rows(rows):
+    """[(class, layout, (length, heads of all samples, columns of a head), nothing, seconds)]"""
+    found = []
+    for row in rows:
+        if row["op"] in ("attention", "attention backward"):
+            kind = "half" if row["precision"] == "bf16" else row["precision"]
+            found.append((kind, "forward" if row["op"] == "attention" else "gradient",
+                          (int(row["m"]), int(row["n"]) * int(row["batch"]), int(row["k"])), 0, float(row["gpu_us_median"]) / 1e6))
+    return found
+
+
+def attention_time(row, law):
+    length, heads, columns = row[2]
+    start, head, head_column, tiles, tiles_column = law
+    blocks = math.ceil(length / ATTENTION_TILES[row[:2]])
+    return start + heads * (head + columns * head_column + blocks * blocks * (tiles + columns * tiles_column))
+
+
 def fitted(rows, time, law, highest):
     """The law with the least mean error, by steps along one number after the other."""
     def error(numbers):
@@ -172,6 +194,16 @@ def main():
         print("  - precision: %s\n    aligned: %s\n    layout: %s" % (kind.split()[0], "false" if "odd" in kind else "true", layout))
         for name, value in zip(["sample", "column", "growth", "start"], ["%.3g ns" % (law[0] * 1e9), "%.3g ns" % (law[1] * 1e9),
                                                                          float("%.3g" % law[2]), "%.3g us" % (law[3] * 1e6)]):
+            print("    %s: %s" % (name, said(value, note, len(of))))
+    print("attention:")
+    for (kind, layout), of in groups(attention_rows(rows)).items():
+        law, error = min((fitted(of, attention_time, [start, 4e-9, 1e-10, tiles, 2e-10], {}) for start in (1e-5, 3e-5) for tiles in (1e-8, 2e-8, 6e-8)),
+                         key=lambda each: each[1])
+        note = "attention %s, %s, mean error %.1f %%" % (layout, kind, 100 * error)
+        print("  - precision: %s\n    layout: %s\n    tile: %s" %
+              (kind, layout, said(ATTENTION_TILES[kind, layout], "the blocks in the kernel's name that fit the rows", len(of))))
+        for name, value in zip(["start", "head", "head_column", "tiles", "tiles_column"],
+                               ["%.3g us" % (law[0] * 1e6)] + ["%.3g ns" % (part * 1e9) for part in law[1:]]):
             print("    %s: %s" % (name, said(value, note, len(of))))
 
 

@@ -51,7 +51,9 @@ class Arguments::Reader {
   }
 
   void take_positional(const std::string& word) {
-    const std::size_t index = into_.positional_.size();
+    std::size_t index = into_.positional_.size();
+    const bool many = !command_.positionals.empty() && command_.positionals.back().many;
+    if (many) index = std::min(index, command_.positionals.size() - 1);
     if (index == command_.positionals.size())
       throw input_error({"argument " + word}, "one argument too many", "Usage: " + command_.usage());
     check_choice(command_.positionals[index].name, word, command_.positionals[index].choices, {"argument " + word});

@@ -113,7 +113,8 @@ std::string Command::usage() const {
   std::string text = name;
   bool more = false;
   for (const Positional& positional : positionals)
-    text += positional.optional ? " [" + positional.name + "]" : " " + positional.name;
+    text +=
+        (positional.optional ? " [" + positional.name + "]" : " " + positional.name) + (positional.many ? "..." : "");
   for (const Option& option : options) {
     more = more || option.times != Option::Times::once;
     if (option.times != Option::Times::once) continue;

@@ -28,6 +28,7 @@ struct Positional {
   std::string help{};  // one whole sentence
   bool optional = false;
   std::vector<std::string> choices{};
+  bool many = false;  // of the last one: it may be given several times
 };
 
 // The context that every command gets in addition to its arguments.

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "base/byte_order_mark.h"
 #include "base/files.h"
@@ -56,16 +58,17 @@ bool is_trace(const std::string& file) {
           head.find("\"ph\"") != std::string::npos);
 }
 
-// Of a folder of ranks, the trace whose name comes first.
-std::string trace_file(const std::string& given) {
-  if (!is_folder(given)) return given;
+// A trace, or those of a folder by name.
+std::vector<std::string> trace_files(const std::string& given) {
+  if (!is_folder(given)) return {given};
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(given))
     if (const fs::path& path = entry.path(); path.extension() == ".json" || path.extension() == ".gz")
       files.push_back(path.string());
   if (files.empty())
     throw input_error({given}, "holds no trace (*.json, *.json.gz)", "Name a trace, or a folder of them");
-  return *std::ranges::min_element(files);
+  std::ranges::sort(files);
+  return files;
 }
 
 // A print of TorchRec, or JSON; nothing where the text is neither.
@@ -88,10 +91,10 @@ ImportedModel read_model(const std::string& file) {
   }
 }
 
-// What the files say: tables and a plan, or a trace with or without tables.
+// What the files say: tables and a plan, or traces with or without tables.
 struct ImportInput {
   ImportedModel model;
-  std::optional<TracedModel> traced;
+  std::vector<TracedModel> traces;
   bool has_tables = true;
 };
 
@@ -113,18 +116,38 @@ void add_plan(ImportedModel& model, const Arguments& given) {
   if (!model.constraints.empty()) model.constraints.clear();  // where everything lies is said
 }
 
+constexpr std::array<std::pair<const char*, DenseScale>, 2> kScales = {
+    {{"kernels", DenseScale::kernels}, {"nothing", DenseScale::nothing}}};
+
+std::vector<TracedModel> read_traces(const Arguments& given) {
+  std::vector<TracedModel> traces;
+  for (const std::string& named : given.positional()) {
+    if (!is_trace(named))
+      throw input_error({named}, "is no profiler's trace, where the first file is one",
+                        "Give traces alone, and tables with --tables");
+    for (const std::string& file : trace_files(named))
+      traces.push_back(traced_model(read_kineto_trace(fs::path(file))));
+  }
+  return traces;
+}
+
 ImportInput read_input(const Arguments& given) {
   const std::string& file = given.positional()[0];
   const auto tables = given.value("tables");
   if (!is_trace(file)) {
-    if (tables)
-      throw input_error(Arguments::place("tables"), file + " is no profiler's trace, but a list of tables itself",
-                        "Leave the option out, or name a trace first");
-    return {read_model(file), std::nullopt, true};
+    for (const char* const option : {"tables", "tables-of-trace", "traced-batch", "scale-dense"})
+      if (given.has(option))
+        throw input_error(Arguments::place(option), file + " is no profiler's trace, but a list of tables itself",
+                          "Leave the option out, or name a trace first");
+    if (given.positional().size() > 1)
+      throw input_error({"argument " + given.positional()[1]}, "one file of tables is imported at a time",
+                        "Leave it out; only traces may be several");
+    return {read_model(file), {}, true};
   }
+  given.refuse_beside("tables", {"tables-of-trace"});
   if (given.has("plan") && !tables)
     throw input_error(Arguments::place("plan"), "there is a plan and no list of tables", "Give it with --tables, too");
-  ImportInput input{{}, traced_model(read_kineto_trace(fs::path(trace_file(file)))), tables.has_value()};
+  ImportInput input{{}, read_traces(given), tables.has_value()};
   if (tables) input.model = read_model(*tables);
   return input;
 }
@@ -132,8 +155,11 @@ ImportInput read_input(const Arguments& given) {
 ImportSetting setting_of(const Arguments& given, const fs::path& folder) {
   ImportSetting setting;
   setting.made_by = "shardsim import " + printable(given.positional()[0]);
-  for (const char* const option : {"tables", "plan", "cluster", "nodes", "batch", "planner"}) {
-    if (given.has(option)) setting.made_by += fmt::format(" --{} {}", option, printable(given.text(option)));
+  for (std::size_t i = 1; i < given.positional().size(); ++i) setting.made_by += " " + printable(given.positional()[i]);
+  for (const char* const option :
+       {"tables", "tables-of-trace", "traced-batch", "scale-dense", "plan", "cluster", "nodes", "batch", "planner"}) {
+    for (const std::string& value : given.values(option))
+      setting.made_by += fmt::format(" --{} {}", option, printable(value));
   }
   load_named(given.text("cluster"), "clusters", "", Arguments::place("cluster"));  // blamed here, not in the scenario
   setting.cluster_from = folder.string();
@@ -147,11 +173,33 @@ ImportSetting setting_of(const Arguments& given, const fs::path& folder) {
   return setting;
 }
 
+TraceQuestion question(ImportInput& input, const Arguments& given) {
+  TraceQuestion asked;
+  asked.traces = std::move(input.traces);
+  for (const std::string& text : given.values("traced-batch")) {
+    const std::int64_t batch = parse_count(text, Arguments::place("traced-batch"));
+    if (batch < 1 || batch > kMostBatchPerGpu)
+      throw input_error(Arguments::place("traced-batch"), excerpt(text) + " is no batch size",
+                        "Give the samples per GPU of each trace");
+    asked.batches.push_back(batch);
+  }
+  if (given.has("batch")) asked.batch = given.count("batch", 1, kMostBatchPerGpu);
+  if (input.has_tables) asked.tables = &input.model;
+  asked.planner_stated = given.has("planner") || given.has("plan");
+  asked.tables_file = given.value("tables").value_or("");
+  if (given.has("tables-of-trace"))
+    asked.tables_of_trace =
+        given.value("tables-of-trace") == "world" ? TraceQuestion::Shapes::world : TraceQuestion::Shapes::rank;
+  for (const auto& [name, scale] : kScales)
+    if (given.value("scale-dense") == name) asked.scale = scale;
+  return asked;
+}
+
 // The setting, and the model as it will be written.
 ImportSetting prepared(ImportInput& input, const Arguments& given, const fs::path& folder) {
   ImportSetting setting = setting_of(given, folder);
-  if (!input.traced) return setting;
-  TraceImport import = trace_import(*input.traced, input.has_tables ? &input.model : nullptr, std::move(setting));
+  if (input.traces.empty()) return setting;
+  TraceImport import = trace_import(question(input, given), std::move(setting));
   input.model = std::move(import.model);
   return std::move(import.setting);
 }
@@ -233,19 +281,49 @@ Command model_import_command() {
       .positionals =
           {{"FILE",
             "A CSV file of tables; a JSON file with TorchRec's table configurations, its plan, or both; or a trace of "
-            "training steps (Kineto, .json or .json.gz), of which a folder may hold some ranks: the first is read."}},
+            "training steps (Kineto, .json or .json.gz), or a folder of them."},
+           {"MORE", "Further traces of the same model: of other ranks, or with another batch.", true, {}, true}},
       .options =
           {{"output", 'o', "OUT",
             "Write the scenario, the workload and the plan into this folder. If OUT ends in .yaml, write one scenario "
             "file that holds the workload too, and the plan beside it.",
             "", Option::Times::once},
-           {"tables", 0, "FILE", "The tables of a trace: a CSV or JSON file as it is imported without a trace."},
+           {"tables", 0, "FILE",
+            "The tables of a trace: a CSV or JSON file as it is imported without a trace. Lookups, updates and "
+            "exchanges "
+            "are then simulated."},
+           {"tables-of-trace",
+            0,
+            "OF",
+            "Take the tables that the shapes in the trace tell (record_shapes), as if those of one lookup were alike, "
+            "and "
+            "simulate lookups and updates: of the traced rank alone, whose exchanges stay as measured, or of its "
+            "world, "
+            "every rank holding as many, with the exchanges.",
+            "",
+            Option::Times::at_most_once,
+            {"rank", "world"}},
+           {"traced-batch", 0, "N",
+            "The number of samples per GPU of a trace whose shapes do not say it, or say it wrong. Give it once for "
+            "each "
+            "trace, in their order.",
+            "", Option::Times::any},
+           {"scale-dense",
+            0,
+            "HOW",
+            "How another batch than the traced one changes the dense part, where there is only one: kernels (the time "
+            "of "
+            "kernels, copies and exchanges is in proportion, that of the host stays) or nothing.",
+            "",
+            Option::Times::at_most_once,
+            {"kernels", "nothing"}},
            {"plan", 0, "PLAN",
             "Take the plan from this JSON file, which holds TorchRec's plan._serialize() or asdict(plan)."},
            {"cluster", 0, "NAME", "The cluster of the scenario: the name of a shipped one, or a file.", "dgx_h100"},
            {"nodes", 0, "N",
             "The number of nodes. Without this option it is what the plan needs, or else what the cluster file says."},
-           {"batch", 0, "N", "The number of samples that each GPU processes in an iteration.", "4096"},
+           {"batch", 0, "N", "The number of samples that each GPU processes in an iteration; of a trace, its own.",
+            "4096"},
            {"planner", 0, "NAME", "The planner of the scenario, if no plan is given.", "torchrec"},
            force_option()},
       .notes =
@@ -254,7 +332,8 @@ Command model_import_command() {
           "docs/import.md explains the columns of the CSV and has the lines of Python that write the JSON.\n",
       .examples = {"shardsim import scenarios/imports/tables.csv -o out/imported",
                    "shardsim import scenarios/imports/torchrec.json --batch 1024 -o out/torchrec.yaml",
-                   "shardsim import trace.json.gz --tables tables.csv --batch 4096 -o out/traced"},
+                   "shardsim import trace.json.gz --tables tables.csv --batch 4096 -o out/traced",
+                   "shardsim import batch_4096.json.gz batch_16384.json.gz --batch 8192 -o out/line"},
       .run = import_model};
 }
 

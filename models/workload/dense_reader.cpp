@@ -141,11 +141,21 @@ Bytes parameters_of(const std::vector<DenseLayer>& layers, const Place& place) {
   return {static_cast<std::int64_t>(bytes)};
 }
 
+Seconds all_parts(const MeasuredRest& measured) {
+  return measured.id_exchange.time + measured.lookup.time + measured.dense_forward.time + measured.dense_backward.time +
+         measured.update.time;
+}
+
 void split_keys(Fields& map, MeasuredRest& measured) {
   const auto part = [&](const char* key, MeasuredRest::Part& held, const char* help) {
     map.need_map(key, help, [&](Fields& inside) {
       inside.need("time", held.time, "its part of `rest`");
       inside.need("reason", held.reason, text_leaf(), "why so much");
+      inside.usual("-").take("per_sample", held.per_sample, time_leaf(),
+                             "by how much each sample of a larger `batch_per_gpu` than `batch` makes its work longer");
+      inside.take("waiting", held.waiting,
+                  "of `time`, what waits for the host. With another `batch_per_gpu` all parts together wait for what "
+                  "`host` leaves");
     });
   };
   part("id_exchange", measured.id_exchange, "an allowance: the exchange itself is simulated");
@@ -158,14 +168,27 @@ void split_keys(Fields& map, MeasuredRest& measured) {
 void measured_keys(Fields& map, MeasuredRest& measured) {
   map.need("rest", measured.rest, "the measured time of everything but the collectives that are simulated");
   if (map.reading()) measured.fitted = map.reader().is_fitted("rest");
+  map.usual("any").take(
+      "batch", measured.batch, from_one_leaf(),
+      "the samples per GPU that it was measured with. Another `batch_per_gpu` is refused, unless a part "
+      "of `split` says `per_sample`");
+  map.take(
+      "host", measured.host,
+      "what the host needs for an iteration: with another `batch_per_gpu` all parts together take at least as long");
+  std::string embeddings = measured.simulates_embeddings ? "simulated" : "measured";
+  map.choose("embeddings", embeddings, {"measured", "simulated"},
+             "whether lookups and updates take the measured time, or are simulated and no part of `rest`");
+  measured.simulates_embeddings = embeddings == "simulated";
   map.need_map("split", "how it is divided. The five parts must add up to `rest` within 1 ns",
                [&](Fields& inside) { split_keys(inside, measured); });
-  const Seconds sum = measured.id_exchange.time + measured.lookup.time + measured.dense_forward.time +
-                      measured.dense_backward.time + measured.update.time;
+  const Seconds sum = all_parts(measured);
   // A whole nanosecond is allowed, so its own rounding is too.
   map.refuse_if(!(std::abs((sum - measured.rest).value) <= kSplitTolerance * (1 + 1e-6)), "split",
                 fmt::format("the parts add up to {} ms, rest is {} ms", sum.ms(), measured.rest.ms()),
                 "The five parts must add up to rest within 1 ns");
+  map.refuse_if(measured.simulates_embeddings && (measured.lookup.time + measured.update.time).value > 0, "split",
+                "lookups and updates are simulated, and have a measured time, too",
+                "Write 0 ns for both, or embeddings: measured");
 }
 
 void interaction_keys(Fields& map, DensePart& dense) {
@@ -263,6 +286,37 @@ std::string source_of_rest(const Tree& measured) {
 }
 
 }  // namespace
+
+void take_measured_at(std::int64_t batch, MeasuredRest& measured, const Place& place) {
+  if (measured.batch == 0 || measured.batch == batch) return;
+  MeasuredRest::Part* const parts[] = {&measured.id_exchange, &measured.lookup, &measured.dense_forward,
+                                       &measured.dense_backward, &measured.update};
+  if (std::ranges::none_of(parts, [](const auto* part) { return part->per_sample.has_value(); }))
+    throw input_error(place,
+                      fmt::format("the dense part was measured with a batch of {} per GPU, and batch_per_gpu is {}",
+                                  measured.batch, batch),
+                      "Import a trace of a second batch, too, or with --scale-dense, or write per_sample in 'split'");
+  const auto more = static_cast<double>(batch - measured.batch);
+  double busy = 0, waited = 0;
+  for (MeasuredRest::Part* const part : parts) {
+    const double work = part->time.value - part->waiting.value + more * part->per_sample.value_or(Seconds{0}).value;
+    part->time = {std::max(0.0, work)};
+    busy += part->time.value;
+    waited += part->waiting.value;
+  }
+  const double idle = std::max(0.0, measured.host.value - busy);
+  for (MeasuredRest::Part* const part : parts) {
+    const double share = waited > 0 ? part->waiting.value / waited : busy > 0 ? part->time.value / busy : 0.2;
+    part->waiting = {idle * share};
+    part->time = part->time + part->waiting;
+  }
+  measured.rest = all_parts(measured);
+  measured.batch = batch;
+}
+
+bool holds_embeddings(const DensePart& dense) {
+  return dense.measured && !dense.measured->simulates_embeddings;
+}
 
 bool is_bottom(const DenseLayer& layer) {
   return layer.name.starts_with("bottom");

@@ -119,11 +119,16 @@ struct MeasuredRest {
   Seconds rest;
   bool fitted = false;
   std::string source;
+  std::int64_t batch = 0;             // samples per GPU at which all times are; 0: of any, they are the same
+  bool simulates_embeddings = false;  // lookups and updates are simulated, and no part of it
   struct Part {
     Seconds time;
     std::string reason;
+    std::optional<Seconds> per_sample = {};  // by which another batch takes longer
+    Seconds waiting = {};                    // of `time`, for the host: longer kernels fill it
     bool operator==(const Part&) const = default;
   };
+  Seconds host;  // that the host needs for an iteration of another batch: a shorter one waits for it
   Part id_exchange, lookup, dense_forward, dense_backward, update;
   bool operator==(const MeasuredRest&) const = default;
 };
@@ -147,6 +152,9 @@ struct DensePart {
   std::optional<MeasuredRest> measured;
   bool operator==(const DensePart&) const = default;
 };
+
+// True when lookups and updates take a measured time, whatever the plan.
+bool holds_embeddings(const DensePart& dense);
 
 // If the workload states none, it is fp32 whatever the type of the rows, because TorchRec's lookups return fp32 by
 // default (pytorch/FBGEMM fbgemm_gpu/split_table_batched_embeddings_ops_training.py, output_dtype).

@@ -304,6 +304,11 @@ Workload read_workload(const Tree& tree, const std::string& folder) {
   check_hugectr(reader, workload);
   check_hugectr_hybrid(reader, workload);
   check_index_dedup(reader, workload, defaults);
+  if (workload.dense.measured) {
+    const Tree& measured = *tree.find("dense")->find("measured");
+    const Tree* const batch = measured.find("batch");
+    take_measured_at(workload.batch_per_gpu, *workload.dense.measured, (batch != nullptr ? *batch : measured).place);
+  }
   reader.finish();
   check_sizes(workload);
   return workload;

@@ -117,7 +117,7 @@ void IterationCost::learn(Node& node, const LoadStep& step) const {
   if (node.counts == Counts::nodes) size = nodes_;
   if (node.counts == Counts::other) size = per_node_;
   node.extra.assign(size, {});
-  if (!workload_.dense.measured) return;
+  if (!holds_embeddings(workload_.dense)) return;
   if (step.work.kind == ComputeWork::Kind::lookup && !step.collective) node.measured = Node::Measured::lookup;
   if (step.work.kind == ComputeWork::Kind::update && !step.collective) node.measured = Node::Measured::update;
 }
@@ -144,7 +144,7 @@ std::vector<Share> IterationCost::shares_of(const PlacementLoad& load) const {
       if (step.collective) {
         amounts[i].hbm_bytes = at(bytes, i);
       } else if (workload_.embedding_kernels == "per_table" && step.work.kind != ComputeWork::Kind::dense &&
-                 !workload_.dense.measured) {  // a kernel of its own
+                 !holds_embeddings(workload_.dense)) {  // a kernel of its own
         const bool there = at(step.hbm_bytes, i) > 0 || at(step.lookups, i) > 0 || at(step.host_seconds, i) > 0;
         amounts[i].host_seconds = there ? step_seconds(step, i, compute_, cluster_.spec().gpu).value : 0;
       } else {
@@ -192,7 +192,7 @@ void IterationCost::clear() {
 
 double IterationCost::amount_seconds(const Node& node, const Share::Amount& amount, int rank) {
   const bool alone = workload_.embedding_kernels == "per_table" && node.step.work.kind != ComputeWork::Kind::dense &&
-                     !workload_.dense.measured;
+                     !holds_embeddings(workload_.dense);
   double seconds = amount.host_seconds;
   if (!alone) {
     work_.hbm_bytes = amount.hbm_bytes > kNothing ? amount.hbm_bytes : 0;
@@ -270,6 +270,7 @@ void IterationCost::refresh(Node& node) {
 // A measured rest holds the times of all lookups, and of all updates: whatever the plan, in proportion to their bytes.
 void IterationCost::hold_measured() {
   const MeasuredRest& rest = *workload_.dense.measured;
+  if (rest.simulates_embeddings) return;
   for (const auto& [kind, time] : {std::pair{Node::Measured::lookup, rest.lookup.time.value},
                                    std::pair{Node::Measured::update, rest.update.time.value}}) {
     double all = 0, count = 0;

@@ -108,8 +108,13 @@ void hold(Program& program, Seconds time, const std::function<bool(const Op&)>& 
 // Gives the compute operations the times of a measured rest: each class takes exactly its time, shared among its
 // operations in proportion to their bytes, in whole nanoseconds.
 void hold_measured_times(Program& program, const MeasuredRest& measured) {
-  hold(program, measured.lookup.time, [](const Op& op) { return op.op_class == OpClass::lookup; });
-  hold(program, measured.update.time, [](const Op& op) { return op.op_class == OpClass::update; });
+  if (!measured.simulates_embeddings) {
+    hold(program, measured.lookup.time, [](const Op& op) { return op.op_class == OpClass::lookup; });
+    hold(program, measured.update.time, [](const Op& op) { return op.op_class == OpClass::update; });
+  } else {
+    constexpr Seconds kNothing{1e-9};  // the optimizer of the dense part is in its backward pass
+    hold(program, kNothing, [](const Op& op) { return op.role == OpRole::dense_update; });
+  }
   hold(program, measured.dense_forward.time,
        [](const Op& op) { return op.role == OpRole::dense_forward || op.role == OpRole::bottom_forward; });
   hold(program, measured.dense_backward.time,

@@ -342,7 +342,12 @@ class PytorchDense {
     const Attention& of = *layer(index).attention;
     const auto batch = static_cast<double>(workload_.batch_per_gpu);
     const double pairs = items_ == nullptr ? batch * of.pairs() : of.pairs_of(batch, items_->of_table);
+    // Only attention to all items was measured: the kernels compute whole blocks of the mean square of the lengths.
     list_.call(op, {.kind = DenseKernelKind::attention,
+                    .m = of.causal ? 0 : std::sqrt(pairs / batch),
+                    .n = static_cast<double>(of.heads),
+                    .k = static_cast<double>(of.head_dim),
+                    .batch = batch,
                     .elements = 2 * products * static_cast<double>(of.heads * of.head_dim) * pairs,
                     .share = share_});
   }

@@ -185,7 +185,42 @@ StatedShape stated_shape(const ImportedModel& model, const ImportSetting& settin
   return shape;
 }
 
+// A map or a scalar of a file as YAML on one line; whole numbers as they are.
+std::string in_one_line(const Tree& tree) {
+  if (tree.kind == Tree::Kind::scalar) {
+    const bool whole = tree.scalar.find_first_not_of("0123456789") == std::string::npos;
+    return whole ? tree.scalar : in_yaml_quotes(tree.scalar);
+  }
+  std::vector<std::string> parts;
+  for (const auto& [key, value] : tree.fields) parts.push_back(key + ": " + in_one_line(value));
+  return "{" + join(parts) + "}";
+}
+
+// One GPU of a cluster whose links or NICs name further ones: its keys on the shipped cluster of a single GPU. "" where
+// the cluster itself can have one.
+std::string single_gpu(const ImportSetting& setting) {
+  Tree tree = load_named(setting.cluster, "clusters", setting.cluster_from, {"argument --cluster"});
+  Tree* const gpu = tree.find("gpu");
+  Tree* const count = gpu == nullptr ? nullptr : gpu->find("count");
+  if (count == nullptr) return "";
+  count->scalar = "1";
+  if (Tree* const nodes = tree.find("nodes")) nodes->scalar = "1";
+  try {
+    const Cluster cluster(read_cluster(tree));
+    return "";
+  } catch (const Error&) {
+    std::vector<std::string> parts;
+    for (const char* const key :
+         {"model", "count", "compute_capability", "hbm", "hbm_bandwidth", "copy_bandwidth", "l2", "sm_count", "flops"})
+      if (const Tree* const value = gpu->find(key)) parts.push_back(std::string(key) + ": " + in_one_line(*value));
+    return fmt::format("{{base: \"a100_80gb_single\", nodes: 1, gpu: {{{}}}}}   # one GPU of {}", join(parts),
+                       printable(setting.cluster));
+  }
+}
+
 std::string imported_cluster(const ImportSetting& setting, const StatedShape& shape) {
+  if (setting.alone)
+    if (const std::string text = single_gpu(setting); !text.empty()) return text;
   std::string text = "{base: " + in_yaml_quotes(setting.cluster);
   if (shape.nodes > 0) text += fmt::format(", nodes: {}", shape.nodes);
   if (shape.gpus > 0) text += fmt::format(", gpu: {{count: {}}}", shape.gpus);

@@ -21,6 +21,7 @@ struct ImportSetting {
   std::string dense;  // lines of the workload that say what its dense part was measured at; "": there is none
   std::vector<std::string> notes;  // further assumptions
   std::int64_t gpus = 0;           // of a node; 0: as many as the plan has, else as the cluster says
+  bool alone = false;              // one GPU of the cluster, which may have no node of one
   bool in_place = false;           // the workload stands in the scenario
   std::string workload_file = "workload.yaml", plan_file = "plan.json";  // as the scenario names them
 };

@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -25,13 +29,11 @@ constexpr std::array<std::pair<const char*, const char*>, 9> kClusterOfDevice = 
 constexpr std::uint64_t kUnknownRows = 1'000'000;
 constexpr std::int64_t kUnknownDim = 64;
 
-void name_cluster(const TracedModel& traced, bool simulated, ImportSetting& setting) {
+void name_cluster(const TracedModel& traced, ImportSetting& setting) {
   if (!setting.cluster_assumed) return;
   for (const auto& [word, cluster] : kClusterOfDevice) {
     if (traced.device.find(word) == std::string::npos) continue;
-    // A rank that stands alone needs a node with one GPU, which the NICs of whole DGX A100 do not allow.
-    const bool single = !simulated && std::string_view(cluster).starts_with("dgx_a100");
-    setting.cluster = single ? "a100_80gb_single" : cluster;
+    setting.cluster = cluster;
     setting.cluster_assumed = false;
     setting.notes.push_back(
         fmt::format("The GPU is {}, so the cluster is {} (--cluster).", traced.device, setting.cluster));
@@ -55,44 +57,298 @@ ImportedTable unknown_table() {
   return imported;
 }
 
-void say_what_was_read(const TracedModel& traced, bool tables, ImportSetting& setting) {
+// What the rank has to do besides exchanges: the others wait for the one that has most.
+double own_work_ms(const TracedModel& traced) {
+  double ms = 0;
+  for (const auto& [phase, part] : traced.step.parts) ms += (part.all() - part.exchange).ms();
+  return ms;
+}
+
+// The traces, sorted out by batch and by rank.
+class SortedTraces {
+ public:
+  SortedTraces(const TraceQuestion& asked, ImportSetting& setting) : asked_(asked), setting_(setting) {}
+
+  std::vector<TracedBatch> by_batch() {
+    check_batches();
+    for (std::size_t i = 0; i < asked_.traces.size(); ++i) {
+      check_alike(asked_.traces[i]);
+      ranks_of_[batch_of(i)].push_back(&asked_.traces[i]);
+    }
+    std::vector<TracedBatch> batches;
+    for (const auto& [batch, ranks] : ranks_of_) batches.push_back({batch, leading(batch, ranks)});
+    return batches;
+  }
+
+ private:
+  std::int64_t batch_of(std::size_t index) const {
+    return index < asked_.batches.size() ? asked_.batches[index] : asked_.traces[index].shapes.batch;
+  }
+
+  void check_batches() const {
+    if (!asked_.batches.empty() && asked_.batches.size() != asked_.traces.size())
+      throw input_error({"argument --traced-batch"},
+                        fmt::format("{} for {}", counted(asked_.batches.size(), "batch size"),
+                                    counted(asked_.traces.size(), "trace")),
+                        "Give one for each trace, in their order");
+    std::set<std::int64_t> known;
+    for (std::size_t i = 0; i < asked_.traces.size(); ++i) known.insert(batch_of(i));
+    if (known.size() > 1 && known.contains(0))
+      throw input_error({asked_.traces.front().path}, "the batch of some traces is known and that of others is not",
+                        "Say it for each with --traced-batch, in the order of the traces");
+  }
+
+  void check_alike(const TracedModel& traced) const {
+    const TracedModel& first = asked_.traces.front();
+    if (traced.device != first.device)
+      throw input_error(
+          {traced.path},
+          fmt::format("a trace of {}, where {} is of {}", excerpt(traced.device), first.path, excerpt(first.device)),
+          "Give traces of one kind of GPU");
+    if (traced.world_size != first.world_size)
+      throw input_error({traced.path},
+                        fmt::format("a trace of a world of {}, where {} has {}", counted(traced.world_size, "rank"),
+                                    first.path, first.world_size),
+                        "Give traces of one run, or of runs that differ in their batch alone");
+  }
+
+  const TracedModel* leading(std::int64_t batch, const std::vector<const TracedModel*>& ranks) {
+    std::set<std::int64_t> seen;
+    for (const TracedModel* const traced : ranks) {
+      if (seen.insert(traced->rank).second) continue;
+      const std::string of = batch > 0 ? fmt::format(" with a batch of {} samples", batch) : std::string();
+      throw input_error({traced->path}, fmt::format("another trace of rank {}{}", traced->rank, of),
+                        "Give traces of other ranks, or say which batch each is of with --traced-batch");
+    }
+    const auto [least, most] =
+        std::ranges::minmax_element(ranks, {}, [](const auto* each) { return own_work_ms(*each); });
+    if (ranks.size() > 1)
+      setting_.notes.push_back(
+          fmt::format("Of {}, rank {} has most to do besides exchanges ({:.3f} ms; rank {} least, {:.3f} ms), so its "
+                      "step is taken.",
+                      counted(ranks.size(), "traced rank"), (*most)->rank, own_work_ms(**most), (*least)->rank,
+                      own_work_ms(**least)));
+    return *most;
+  }
+
+  const TraceQuestion& asked_;
+  ImportSetting& setting_;
+  std::map<std::int64_t, std::vector<const TracedModel*>> ranks_of_;
+};
+
+void refuse_other_batch(const std::vector<TracedBatch>& batches, const TraceQuestion& asked, std::int64_t batch) {
+  const TracedBatch& only = batches.front();
+  if (batches.size() > 1 || only.batch == 0 || only.batch == batch || asked.scale != DenseScale::none) return;
+  throw input_error({only.traced->path},
+                    fmt::format("the trace is of a batch of {} samples per GPU, and the scenario is to have {}",
+                                with_thousands(only.batch), with_thousands(batch)),
+                    "Leave --batch out, add a trace of another batch, or say with --scale-dense how the dense part "
+                    "follows from the batch");
+}
+
+bool has_tables(const TraceQuestion& asked) {
+  return asked.tables != nullptr || asked.tables_of_trace != TraceQuestion::Shapes::none;
+}
+
+// True where all ranks of the trace are simulated, and with them what they exchange.
+bool is_world(const TraceQuestion& asked, const TracedModel& traced) {
+  return has_tables(asked) && traced.world_size > 1 && asked.tables_of_trace != TraceQuestion::Shapes::rank;
+}
+
+double values_of(const ImportedModel& model) {
+  double values = 0;
+  for (const ImportedTable& each : model.tables)
+    values += static_cast<double>(each.table.rows) * static_cast<double>(each.table.dim);
+  return values;
+}
+
+double lookups_a_sample(const ImportedModel& model) {
+  double lookups = 0;
+  for (const ImportedTable& each : model.tables) {
+    if (each.table.kind == TableKind::sequence) lookups += each.table.average_length;
+    for (const Feature& feature : each.table.features)
+      if (each.table.kind == TableKind::pooled) lookups += feature.pooling_factor * feature.num_poolings;
+  }
+  return lookups;
+}
+
+// The shapes say how many numbers the tables of this rank hold. Of a rank that stands alone the list has to have as
+// many, and of one of several at least those; a factor of two allows for tables that several operators share.
+void check_fit(const TracedModel& traced, const TraceQuestion& asked, ImportSetting& setting) {
+  constexpr double kFactor = 2, kNoted = 0.05;
+  double traced_values = 0, traced_lookups = 0;
+  for (const TracedTables& each : traced.shapes.tables) {
+    traced_values += static_cast<double>(each.values);
+    traced_lookups += static_cast<double>(each.lookups);
+  }
+  if (traced_values <= 0) return;
+  const double given = values_of(*asked.tables);
+  const bool alone = traced.world_size == 1;
+  if (given * kFactor < traced_values || (alone && given > kFactor * traced_values))
+    throw input_error({asked.tables_file},
+                      fmt::format("its tables hold {:.3g} numbers, and those that rank {} of the trace looks up {:.3g}",
+                                  given, traced.rank, traced_values),
+                      "Give the tables of the model that was traced");
+  if (alone && std::abs(given / traced_values - 1) > kNoted)
+    setting.notes.push_back(
+        fmt::format("The tables hold {:.3g} numbers, and the trace looks up some with {:.3g}.", given, traced_values));
+  const double asked_lookups = lookups_a_sample(*asked.tables) * static_cast<double>(traced.shapes.batch);
+  if (alone && traced.shapes.batch > 0 && std::abs(asked_lookups / traced_lookups - 1) > kNoted)
+    setting.notes.push_back(
+        fmt::format("By their pooling factors and lengths a step looks up {:.3g} rows, and the traced one {:.3g}: "
+                    "correct them, for they decide lookups and updates.",
+                    asked_lookups, traced_lookups));
+}
+
+// Of a sum over `count` the part of the one with this number, so that the parts add up.
+std::int64_t share_of(std::int64_t sum, std::int64_t count, std::int64_t number) {
+  return sum / count + (number < sum % count ? 1 : 0);
+}
+
+// One table for each that an operator looks up, as if they were alike, and as many for each other rank of the world.
+void add_tables(const TracedTables& of, std::int64_t batch, std::int64_t ranks, std::size_t call,
+                ImportedModel& model) {
+  constexpr std::int64_t kColumns = 4;  // that tables are multiples of
+  const bool fours = of.columns % kColumns == 0;
+  for (std::int64_t i = 0; i < of.tables * ranks; ++i) {
+    const std::int64_t number = i % of.tables;
+    ImportedTable imported;
+    Table& table = imported.table;
+    table.name = fmt::format("call{}_table{}", call, i);
+    table.rows = static_cast<std::uint64_t>(std::max<std::int64_t>(1, share_of(of.rows, of.tables, number)));
+    table.dim =
+        fours ? kColumns * share_of(of.columns / kColumns, of.tables, number) : share_of(of.columns, of.tables, number);
+    table.dim = std::max<std::int64_t>(1, table.dim);
+    table.dtype = of.half ? Dtype::fp16 : Dtype::fp32;
+    table.kind = of.sequence ? TableKind::sequence : TableKind::pooled;
+    const double samples = static_cast<double>(of.sequence ? batch : of.bags * of.tables);
+    const double length = static_cast<double>(of.lookups) / std::max(1.0, samples);
+    Feature feature{table.name};
+    feature.pooling_factor = of.sequence ? 1 : length;
+    feature.weighted = of.weighted;
+    table.average_length = of.sequence ? length : 1;
+    table.features = {feature};
+    imported.assumed = {"access"};
+    model.tables.push_back(std::move(imported));
+  }
+}
+
+ImportedModel tables_of_trace(const TracedModel& traced, std::int64_t batch, std::int64_t ranks,
+                              ImportSetting& setting) {
+  constexpr const char* kRemedy = "Profile with record_shapes=True, or give the tables with --tables";
+  if (traced.shapes.tables.empty())
+    throw input_error({traced.path}, "the trace has no shapes of lookups, so it does not say which tables there are",
+                      kRemedy);
+  ImportedModel model;
+  model.source = traced.path;
+  std::int64_t tables = 0, rows = 0;
+  for (std::size_t call = 0; call < traced.shapes.tables.size(); ++call) {
+    const TracedTables& of = traced.shapes.tables[call];
+    if (of.rows < 1 || of.columns < 1)
+      throw input_error({traced.path}, "the shapes of its lookups do not say how many rows and columns there are",
+                        kRemedy);
+    add_tables(of, batch, ranks, call, model);
+    tables += of.tables;
+    rows += of.rows;
+  }
+  setting.notes.push_back(fmt::format(
+      "The tables are those of the shapes in the trace: {} calls look up {} with {} rows together. Tables of one call "
+      "are "
+      "as if they were alike{}.",
+      traced.shapes.tables.size(), counted(static_cast<std::size_t>(tables), "table"), with_thousands(rows),
+      ranks > 1 ? fmt::format(", and each of {} ranks as if it held as many", ranks) : ""));
+  if (traced.shapes.not_understood > 0)
+    setting.notes.push_back(fmt::format("The shapes of {} are not understood, and their tables are missing.",
+                                        counted(traced.shapes.not_understood, "lookup")));
+  check_tables(model);
+  return model;
+}
+
+void say_what_was_read(const TracedModel& traced, const TraceQuestion& asked, ImportSetting& setting) {
   setting.notes.push_back(fmt::format("The step is the median of {} ({:.3f} to {:.3f} ms); {} left out as warm-up.",
                                       counted(traced.steps, "step"), traced.shortest.ms(), traced.longest.ms(),
                                       counted(traced.left_out, "step")));
+  for (const std::string& note : traced.notes) setting.notes.push_back(note);
   std::string names;
-  for (const auto& [name, time] : traced.dense)
+  for (const auto& [name, time] : traced.largest)
     names += fmt::format("{}{} {:.3f} ms", names.empty() ? "" : "; ", excerpt(name), time.ms());
   if (!names.empty())
     setting.notes.push_back("Kernels that are no embedding's count as dense, most of all " + names + ".");
+  const bool simulated = has_tables(asked);
+  const auto kernels = [&](TracedStep::Phase phase) {
+    const auto found = traced.step.parts.find(phase);
+    return found == traced.step.parts.end() ? 0 : found->second.compute.ms();
+  };
+  if (simulated) {
+    setting.notes.push_back(
+        fmt::format("The dense part and the host are as measured; lookups and updates{} are simulated. Measured were "
+                    "{:.3f} ms of lookups and {:.3f} ms of updates.",
+                    is_world(asked, traced) ? fmt::format(" (and exchanges of {} ranks)", traced.world_size) : "",
+                    kernels(TracedStep::Phase::lookup), kernels(TracedStep::Phase::update)));
+    return;
+  }
   setting.notes.emplace_back(
-      "The dense part, the host, lookups and updates are as measured, for this batch and these GPUs: another batch or "
-      "GPU does not change them.");
-  if (tables) return;
+      "The dense part, the host, lookups, updates and exchanges are as measured: other GPUs, tables or plans do not "
+      "change them.");
   setting.notes.push_back(fmt::format(
-      "The tables are unknown: the trace has {} and {}, and {}. Give them with --tables; until then one "
-      "table stands for all, and exchanges are as measured, too.",
+      "The tables are unknown: the trace has {} and {}, and {}. Give them with --tables{}; until then one table stands "
+      "for all.",
       counted(traced.lookup_kernels, "kernel") + " of lookups",
       counted(traced.update_kernels, "kernel") + " of updates",
-      traced.world_size > 1 ? fmt::format("a world of {} ranks", traced.world_size) : std::string("one rank")));
+      traced.world_size > 1 ? fmt::format("a world of {} ranks", traced.world_size) : std::string("one rank"),
+      traced.shapes.tables.empty() ? "" : ", or take what the shapes in the trace tell with --tables-of-trace"));
+}
+
+// The cluster: a rank that stands alone, or the world of the trace.
+void set_world(const TracedModel& traced, bool simulated, ImportSetting& setting) {
+  constexpr std::int64_t kRanksOfNode = 8;
+  if (!simulated || traced.world_size < kRanksOfNode) setting.gpus = simulated ? traced.world_size : 1;
+  setting.alone = !simulated || traced.world_size == 1;
+  if (!setting.nodes) setting.nodes = simulated ? std::max<std::int64_t>(1, traced.world_size / kRanksOfNode) : 1;
 }
 
 }  // namespace
 
-TraceImport trace_import(const TracedModel& traced, const ImportedModel* tables, ImportSetting setting) {
+TraceImport trace_import(const TraceQuestion& asked, ImportSetting setting) {
   TraceImport result;
-  if (tables != nullptr && traced.lookup_kernels == 0)
-    throw input_error({traced.path}, "tables are given, but no lookup is in the trace",
-                      "Leave --tables out, or give a trace of a step with embeddings");
-  name_cluster(traced, tables != nullptr && traced.world_size > 1, setting);
-  result.model = tables != nullptr ? *tables : ImportedModel{traced.path, {unknown_table()}, {}, std::nullopt};
+  std::vector<TracedBatch> batches = SortedTraces(asked, setting).by_batch();
+  const std::int64_t first = batches.front().batch;
+  const std::int64_t batch = asked.batch ? *asked.batch : first > 0 ? first : setting.batch_per_gpu;
+  setting.batch_assumed = !asked.batch && first == 0;
+  setting.batch_per_gpu = batch;
+  if (first == 0) batches.front().batch = batch;  // as nobody says anything else
+  refuse_other_batch(batches, asked, batch);
+  const TracedBatch& nearest =
+      *std::ranges::min_element(batches, {}, [&](const TracedBatch& each) { return std::abs(each.batch - batch); });
+  const TracedModel& traced = *nearest.traced;
+  const bool tables = has_tables(asked);
+  if (tables && traced.lookup_kernels == 0)
+    throw input_error({traced.path}, "tables are asked for, but no lookup is in the trace",
+                      "Leave the option out, or give a trace of a step with embeddings");
+  const bool simulated = is_world(asked, traced);
+  name_cluster(traced, setting);
+  if (asked.tables != nullptr) check_fit(traced, asked, setting);
+  result.model = asked.tables != nullptr ? *asked.tables
+                 : tables ? tables_of_trace(traced, nearest.batch, simulated ? traced.world_size : 1, setting)
+                          : ImportedModel{traced.path, {unknown_table()}, {}, std::nullopt};
   result.model.source = traced.path;
-  // Ranks of a world exchange vectors of known tables in the simulation; otherwise the measured rank stands alone.
-  const bool simulated = tables != nullptr && traced.world_size > 1;
-  constexpr std::int64_t kRanksOfNode = 8;
-  if (!simulated || traced.world_size < kRanksOfNode) setting.gpus = simulated ? traced.world_size : 1;
-  if (!setting.nodes) setting.nodes = simulated ? std::max<std::int64_t>(1, traced.world_size / kRanksOfNode) : 1;
-  setting.dense = traced_dense_text(traced, !simulated);
-  say_what_was_read(traced, tables != nullptr, setting);
+  set_world(traced, simulated, setting);
+  // A rank that stands alone looks its tables up for the samples of all.
+  const std::int64_t ranks = asked.tables_of_trace == TraceQuestion::Shapes::rank ? traced.world_size : 1;
+  for (TracedBatch& each : batches) each.batch *= ranks;
+  setting.batch_per_gpu = batch * ranks;
+  if (tables && !simulated && !asked.planner_stated) {
+    setting.planner = "table_wise";  // one GPU replicates nothing
+    setting.notes.emplace_back("The planner is table_wise, for on one GPU rows are never replicated (--planner).");
+  }
+  setting.dense = traced_dense_text({.batches = batches,
+                                     .batch = batch * ranks,
+                                     .exchanges = !simulated,
+                                     .embeddings = !tables,
+                                     .scale = asked.scale});
+  if (simulated && traced.shapes.reduced_elements > 0)
+    setting.dense += fmt::format("  parameters_bytes: \"{} B\"\n", 4 * traced.shapes.reduced_elements);
+  say_what_was_read(traced, asked, setting);
   result.setting = std::move(setting);
   return result;
 }

@@ -46,6 +46,24 @@ std::vector<Supposition> suppositions(const TracedStep& step) {
           {"the dense optimizer is free", step.optimizer}};
 }
 
+// What the shapes tell of batch and tables; "" where the profiler recorded none.
+std::string shapes_text(const TracedModel& traced) {
+  std::int64_t tables = 0, rows = 0, columns = 0, lookups = 0;
+  for (const TracedTables& each : traced.shapes.tables) {
+    tables += each.tables;
+    rows += each.rows;
+    columns += each.columns;
+    lookups += each.lookups;
+  }
+  std::string text;
+  if (traced.shapes.batch > 0) text = fmt::format("The batch has {} samples. ", with_thousands(traced.shapes.batch));
+  if (tables > 0)
+    text += fmt::format("The step looks up {} rows of {}, which have {} rows and {} columns together.",
+                        with_thousands(lookups), counted(static_cast<std::size_t>(tables), "table"),
+                        with_thousands(rows), with_thousands(columns));
+  return text;
+}
+
 }  // namespace
 
 Document traced_step_document(const TracedModel& traced) {
@@ -72,6 +90,14 @@ Document traced_step_document(const TracedModel& traced) {
           "runs next. The profiler makes the host slower than it is without.",
           counted(traced.steps, "step"), ms(traced.shortest), ms(traced.longest), counted(traced.left_out, "step")),
       parts));
+  Sheet kernels;
+  kernels.columns = {{"kernels of the dense part", false}, {"number"}, {"GPU ms"}, {"%"}};
+  for (const TracedKernels& each : traced.kernels)
+    kernels.rows.push_back({{each.kind.empty() ? "of unknown names" : each.kind, std::to_string(each.count),
+                             ms(each.time), percent(each.time)}});
+  if (!kernels.rows.empty())
+    document.add(table_section("The dense part by kind of kernel",
+                               "By their names; kernels that run beside each other count each.", kernels));
   Sheet help;
   help.columns = {{"if", false}, {"step ms"}, {"shorter by %"}};
   for (const Supposition& each : suppositions(step))
@@ -80,6 +106,14 @@ Document traced_step_document(const TracedModel& traced) {
                              "The step without the time that counts for it, where all else stays as it was. Behind a "
                              "host that is late, faster kernels only wait longer, which these figures leave out.",
                              help));
+  Section notes{"Notes", {}};
+  NoteList list;
+  for (const std::string& note : traced.notes) list.notes.push_back({note, ""});
+  if (const std::string text = shapes_text(traced); !text.empty()) list.notes.push_back({text, ""});
+  if (!list.notes.empty()) {
+    notes.blocks.emplace_back(std::move(list));
+    document.add(std::move(notes));
+  }
   return document;
 }
 
@@ -103,6 +137,18 @@ std::string traced_step_json(const TracedModel& traced) {
                              {"copies_ms", part.copies.ms()},
                              {"waiting_ms", part.waiting.ms()}});
   }
+  for (const TracedKernels& each : traced.kernels)
+    json["kernels"].push_back({{"kind", each.kind}, {"number", each.count}, {"gpu_ms", each.time.ms()}});
+  for (const TracedTables& each : traced.shapes.tables)
+    json["tables"].push_back({{"tables", each.tables},
+                              {"bags", each.bags},
+                              {"lookups", each.lookups},
+                              {"rows", each.rows},
+                              {"columns", each.columns},
+                              {"weighted", each.weighted},
+                              {"sequence", each.sequence}});
+  json["batch"] = traced.shapes.batch;
+  json["notes"] = traced.notes;
   for (const Supposition& each : suppositions(traced.step))
     json["help"].push_back({{"if", each.what}, {"step_ms", (traced.step.length - each.saved).ms()}});
   return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";

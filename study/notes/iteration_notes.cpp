@@ -34,10 +34,11 @@ Notes steadiness_note(const Known& known) {
 
 // Measured parts stay what they are, whatever was drawn.
 Notes measured_rest_note(const Known& known) {
-  if (!known.result->drawn || !known.item.workload.dense.measured) return {};
-  return {
-      "The measured rest (lookups, updates and dense part) takes the same time in every drawn iteration, so the real "
-      "variation is larger."};
+  const DensePart& dense = known.item.workload.dense;
+  if (!known.result->drawn || !dense.measured) return {};
+  return {fmt::format(
+      "The measured rest ({}dense part) takes the same time in every drawn iteration, so the real variation is larger.",
+      holds_embeddings(dense) ? "lookups, updates and " : "")};
 }
 
 // Operations that use a link at once are each timed as if they had it alone.

@@ -68,7 +68,7 @@ GivenTimes given_times(const Case& item, const Cluster& cluster, const ComputeMo
     return op.role == OpRole::reduce_gradient || (op.role == OpRole::dense_all_reduce && op.bytes == 0);
   });
   const std::vector<OpWork> works = expand_ops(program, cluster, compute, item.algorithms);
-  const bool measured_rows = item.workload.dense.measured && item.workload.embedding_kernels == "fused";
+  const bool measured_rows = holds_embeddings(item.workload.dense) && item.workload.embedding_kernels == "fused";
   GivenTimes given;
   bool below = false;  // what runs beside the exchange of gradients
   for (std::size_t i = 0; i < works.size(); ++i) {
@@ -215,13 +215,13 @@ double rate_inwards(const Cluster& cluster) {
 
 // True when the embeddings' kernels take times that are sums of rates, which TableBound knows, one after the other.
 bool counts_kernels(const Case& item) {
-  return !item.workload.dense.measured && !item.workload.hugectr_rows() && is_roofline(item.compute_model);
+  return !holds_embeddings(item.workload.dense) && !item.workload.hugectr_rows() && is_roofline(item.compute_model);
 }
 
 }  // namespace
 
 std::string lower_bound_lacks(const Case& item) {
-  const bool measured = item.workload.dense.measured.has_value();
+  const bool measured = holds_embeddings(item.workload.dense);
   if (counts_kernels(item) || (measured && item.workload.embedding_kernels == "fused")) return "";
   if (item.workload.hugectr_rows()) return "lookups and updates, which HugeCTR's kernels do beside the dense part";
   return "lookups and updates, which " +

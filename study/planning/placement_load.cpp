@@ -39,7 +39,8 @@ Workload workload_around(const Placement& placement, const Workload& workload) {
   around.wire_forward = workload.wire_forward;
   around.wire_backward = workload.wire_backward;
   around.dense.all_reduce = workload.dense.all_reduce;  // one call for all is no step of a placement
-  if (workload.dense.measured) around.dense.measured.emplace();
+  if (workload.dense.measured)
+    around.dense.measured.emplace().simulates_embeddings = workload.dense.measured->simulates_embeddings;
   return around;
 }
 

@@ -150,8 +150,7 @@ DataSet points_of(const TimelineComparison& comparison) {
   points.rows.push_back(point("iteration", "iteration", comparison.iteration, "iteration"));
   for (const ComparedOperation& row : comparison.operations)
     if (row.time.predicted_ms > 0 && row.time.observed_ms.min > 0)
-      points.rows.push_back(point(row.matched_by_class ? row.name + " (other names)" : row.name,
-                                  display_class(row.name, row.op_class), row.time, "operation"));
+      points.rows.push_back(point(row.name, display_class(row.name, row.op_class), row.time, "operation"));
   return points;
 }
 

@@ -88,8 +88,7 @@ class OperationRows {
   }
 
   void add(const ComparedOperation& row, bool is_class) {
-    const std::string name = row.matched_by_class ? row.name + ", other names" : row.name;
-    add("  " + name, row.time, row.share, is_judged(row, is_class));
+    add("  " + row.name, row.time, row.share, is_judged(row, is_class));
   }
 
   void add(const LoneOperation& lone) {

@@ -1,20 +1,43 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/tree/tree.h"
 #include "program/timeline/kineto/traced_step.h"
 
 namespace shardsim {
 
-// The dense part of a workload as a trace has it: YAML of `dense: {measured: ...}` (docs/formats/workload.md), with the
-// host's time, lookups and updates of the median step, and `with_exchanges` also with what of the exchanges nothing
-// hides.
-std::string traced_dense_text(const TracedModel& traced, bool with_exchanges);
+// How a batch that was not traced follows from one that was, where there is one alone.
+enum class DenseScale {
+  none,     // it does not: another batch is refused
+  nothing,  // every time stays as it is
+  kernels   // the time of kernels, copies and exchanges is in proportion to the batch, that of the host stays
+};
 
-// The workload with its `dense: {trace: FILE}` replaced by what the trace says; as it is where it names none. Exchanges
-// are left out in a world of several ranks, where they are simulated. Errors: as read_kineto_trace() and
-// traced_model(); keys beside `trace` in the dense part (Failure::input, at the key).
+// The step of one batch as a trace has it.
+struct TracedBatch {
+  std::int64_t batch = 0;  // samples per GPU; 0: nobody says, and there is no other one
+  const TracedModel* traced = nullptr;
+};
+
+// What of the steps becomes the measured rest of an iteration.
+struct TracedRest {
+  std::vector<TracedBatch> batches;  // of different sizes: the work of each part is on a line through them
+  std::int64_t batch = 0;            // for which they are asked: the times of the nearest one are stated
+  bool exchanges = true;             // those that nothing hides are part of it
+  bool embeddings = true;            // kernels of lookups and updates are
+  DenseScale scale = DenseScale::none;
+};
+
+// The lines of a workload, `dense: {measured: ...}`, that such a step is. The host's time is that of the steps that
+// wait for it.
+std::string traced_dense_text(const TracedRest& rest);
+
+// The workload with the step of its key `dense: {trace: FILE}`, which stands for the whole dense part; as it is where
+// there is no such key. Errors (Failure::input): other keys beside it; a trace of another batch than the workload's;
+// those of the trace.
 Tree with_traced_dense(Tree workload);
 
 }  // namespace shardsim

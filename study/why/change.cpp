@@ -206,9 +206,9 @@ std::vector<std::string> pinned_values(const Case& item) {
         "The cluster states the channels of NCCL across nodes for its own NICs; here their rate is changed together "
         "with that of the NICs.");
   if (item.workload.dense.measured)
-    sentences.emplace_back(
-        "Measured times of the workload (dense.measured) do not change with the GPU's rates, the batch or the "
-        "lookups.");
+    sentences.push_back(
+        fmt::format("Measured times of the workload (dense.measured) do not change with the GPU's rates{}.",
+                    holds_embeddings(item.workload.dense) ? ", the batch or the lookups" : " or the batch"));
   if (compute_model_name(item.compute_model) == "measured")
     sentences.emplace_back("The compute model uses measured times, which do not change with the GPU's rates.");
   std::vector<std::string> kinds;

@@ -14,14 +14,16 @@ OperationName name_of(const Timeline::OpInfo& op) {
 
 }  // namespace
 
-OperationTimes::OperationTimes(const Timeline& timeline) {
+OperationTimes::OperationTimes(const Timeline& timeline, const std::set<int>& ranks) {
   std::set<int> ran;
-  for (const Span& span : timeline.spans) ran.insert(span.op);
+  const auto counts = [&](const Span& span) { return ranks.empty() || ranks.contains(span.rank); };
+  for (const Span& span : timeline.spans)
+    if (counts(span)) ran.insert(span.op);
   std::map<int, std::size_t> name_of_op;
   for (const int op : ran) name_of_op[op] = known_index(name_of(timeline.ops.at(static_cast<std::size_t>(op))));
   us_.resize(names_.size());
   for (const Span& span : timeline.spans)
-    us_[name_of_op.at(span.op)][{span.iteration, span.rank}] += span.end_us - span.start_us;
+    if (counts(span)) us_[name_of_op.at(span.op)][{span.iteration, span.rank}] += span.end_us - span.start_us;
 }
 
 std::size_t OperationTimes::known_index(const OperationName& name) {
@@ -59,20 +61,23 @@ std::vector<double> OperationTimes::ms(const Indices& operations) const {
   return result;
 }
 
-ComparedSide::ComparedSide(const Timeline& of)
-    : timeline(of), times(of), windows(iteration_windows(of)), ranks(static_cast<std::size_t>(of.world_size)) {
+ComparedSide::ComparedSide(const Timeline& of, const std::set<int>& traced)
+    : timeline(of), times(of, traced), windows(iteration_windows(of)), ranks(static_cast<std::size_t>(of.world_size)) {
   iteration_ms = spread_of(iterations_ms()).median;
-  add_figures();
+  add_figures(traced);
 }
 
-void ComparedSide::add_figures() {
+void ComparedSide::add_figures(const std::set<int>& traced) {
   for (std::vector<RankTimes>& rank : ranks) rank.reserve(windows.size());
   most_exposed.reserve(windows.size());
   for (std::vector<RankTimes>& window : window_rank_times(timeline, windows)) {
-    for (std::size_t rank = 0; rank < ranks.size(); ++rank) ranks[rank].push_back(window[rank]);
-    most_exposed.push_back(*std::max_element(window.begin(), window.end(), [](const RankTimes& a, const RankTimes& b) {
-      return a.exposed_ms < b.exposed_ms;
-    }));
+    const RankTimes* most = nullptr;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      ranks[rank].push_back(window[rank]);
+      if (!traced.empty() && !traced.contains(static_cast<int>(rank))) continue;
+      if (most == nullptr || window[rank].exposed_ms > most->exposed_ms) most = &window[rank];
+    }
+    most_exposed.push_back(*most);
     std::vector<RankTimes>().swap(window);  // or all figures are in memory twice
   }
 }

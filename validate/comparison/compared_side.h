@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +22,8 @@ struct OperationName {
 // The time that each rank spends in the operations of each name in each kept iteration.
 class OperationTimes {
  public:
-  explicit OperationTimes(const Timeline& timeline);
+  // Of these ranks; none: of all.
+  explicit OperationTimes(const Timeline& timeline, const std::set<int>& ranks = {});
 
   using Indices = std::vector<std::size_t>;  // of names()
 
@@ -46,7 +48,8 @@ class OperationTimes {
 
 // One side, with what both sides' figures are made of.
 struct ComparedSide {
-  explicit ComparedSide(const Timeline& of);
+  // `traced`: the ranks that both sides have, where the other one does not have all; none: all of them.
+  explicit ComparedSide(const Timeline& of, const std::set<int>& traced = {});
 
   // The Timeline of a single iteration has more than its spans: the end of the iteration before.
   std::vector<double> iterations_ms() const;
@@ -63,7 +66,7 @@ struct ComparedSide {
   double iteration_ms = 0;              // median
 
  private:
-  void add_figures();
+  void add_figures(const std::set<int>& traced);
 };
 
 }  // namespace shardsim

@@ -4,13 +4,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/judgement/pair.h"
 #include "base/statistics.h"
 #include "base/text.h"
 #include "validate/comparison/compared_side.h"
+#include "validate/comparison/operation_role.h"
 
 namespace shardsim {
 namespace {
@@ -43,7 +49,7 @@ Timeline usable_part(const Timeline& observed, std::vector<std::string>& notes) 
 class Comparer {
  public:
   Comparer(const Timeline& predicted, const Timeline& observed, TimelineComparison& result)
-      : predicted_(predicted), observed_(observed), result_(result) {}
+      : predicted_(predicted, common_ranks(predicted, observed)), observed_(observed), result_(result) {}
 
   void run() {
     result_.world_size = predicted_.timeline.world_size;
@@ -114,40 +120,63 @@ class Comparer {
     }
   }
 
-  // By name and class first; what is left of a class on both sides, together.
+  // Those that both sides have, where the second has only some of the ranks that the first has; else none: all count.
+  static std::set<int> common_ranks(const Timeline& predicted, const Timeline& observed) {
+    std::set<int> ours, theirs, common;
+    for (const Span& span : predicted.spans) ours.insert(span.rank);
+    for (const Span& span : observed.spans) theirs.insert(span.rank);
+    std::ranges::set_intersection(ours, theirs, std::inserter(common, common.begin()));
+    return common.size() < ours.size() ? common : std::set<int>{};
+  }
+
+  // By name and class first; what is left of a role on both sides, together, and then what is left of a class.
   void compare_names() {
     const std::vector<OperationName>&ours = predicted_.times.names(), &theirs = observed_.times.names();
     std::vector<bool> matched(theirs.size(), false);
-    std::map<std::string, Indices> left;
-    std::vector<std::string> left_classes;  // in order of appearance
+    Indices left;
     for (std::size_t i = 0; i < ours.size(); ++i) {
       if (const auto partner = observed_.times.index_of(ours[i])) {
         matched[*partner] = true;
         result_.operations.push_back(together(ours[i].name, ours[i].op_class, {i}, {*partner}));
-        continue;
+      } else {
+        left.push_back(i);
       }
-      Indices& of_class = left[ours[i].op_class];
-      if (of_class.empty()) left_classes.push_back(ours[i].op_class);
-      of_class.push_back(i);
     }
-    for (const std::string& op_class : left_classes) match_rest(op_class, left.at(op_class), matched);
+    left = match_rest(left, matched, [](const OperationName& of) { return operation_role(of.name, of.op_class); });
+    left = match_rest(left, matched, [](const OperationName& of) { return "the rest of " + of.op_class; });
+    for (const std::size_t i : left) add_lone(predicted_, i, true);
     for (std::size_t i = 0; i < theirs.size(); ++i)
       if (!matched[i]) add_lone(observed_, i, false);
   }
 
-  void match_rest(const std::string& op_class, const Indices& ours, std::vector<bool>& matched) {
-    Indices theirs = observed_.times.of_class(op_class);
-    std::erase_if(theirs, [&](std::size_t i) { return matched[i]; });
-    if (theirs.empty()) {
-      for (const std::size_t i : ours) add_lone(predicted_, i, true);
-      return;
+  // Joins what has one role, or "", none; returns what has no partner.
+  template <typename Role>
+  Indices match_rest(const Indices& ours, std::vector<bool>& matched, const Role& role_of) {
+    std::vector<std::string> roles;  // in order of appearance
+    Indices alone;
+    const auto key = [&](const OperationName& of) { return of.op_class + "/" + role_of(of); };
+    for (const std::size_t i : ours) {
+      const OperationName& name = predicted_.times.names()[i];
+      if (!role_of(name).empty() && std::ranges::find(roles, key(name)) == roles.end()) roles.push_back(key(name));
+      if (role_of(name).empty()) alone.push_back(i);
     }
-    for (const std::size_t i : theirs) matched[i] = true;
-    result_.operations.push_back(together(op_class, op_class, ours, theirs));
-    result_.operations.back().matched_by_class = true;
-    result_.notes.push_back(fmt::format("{}: names differ, so the class is compared as a whole: {} {}; {} {}", op_class,
-                                        result_.first, join(result_.operations.back().predicted_names), result_.second,
-                                        join(result_.operations.back().observed_names)));
+    for (const std::string& role : roles) {
+      Indices mine, theirs;
+      for (const std::size_t i : ours)
+        if (key(predicted_.times.names()[i]) == role) mine.push_back(i);
+      for (std::size_t i = 0; i < matched.size(); ++i)
+        if (!matched[i] && key(observed_.times.names()[i]) == role) theirs.push_back(i);
+      if (theirs.empty()) {
+        alone.insert(alone.end(), mine.begin(), mine.end());
+        continue;
+      }
+      for (const std::size_t i : theirs) matched[i] = true;
+      const OperationName& first = predicted_.times.names()[mine.front()];
+      result_.operations.push_back(together(role_of(first), first.op_class, mine, theirs));
+      result_.operations.back().matched_by_class = true;
+    }
+    std::ranges::sort(alone);
+    return alone;
   }
 
   void add_lone(const ComparedSide& side, std::size_t index, bool predicted) {
@@ -258,6 +287,24 @@ void require_ends(const Timeline& timeline, const Place& place) {
                     "Correct 'iteration' and the times of its spans");
 }
 
+// A trace of one rank of many beside a prediction of one rank that stands alone, as an imported trace is.
+std::optional<Timeline> as_only_rank(const Timeline& predicted, const Timeline& observed,
+                                     std::vector<std::string>& notes) {
+  if (predicted.world_size != 1 || observed.world_size == 1) return std::nullopt;
+  const int rank = observed.spans.front().rank;
+  if (std::ranges::any_of(observed.spans, [&](const Span& span) { return span.rank != rank; })) return std::nullopt;
+  Timeline alone = observed;
+  alone.world_size = alone.ranks_per_node = 1;
+  alone.groups.clear();
+  alone.flow.clear();
+  for (std::vector<std::int64_t>* const of : {&alone.hbm_bytes, &alone.bytes_out, &alone.bytes_in})
+    if (!of->empty()) *of = {(*of)[static_cast<std::size_t>(rank)]};
+  for (Span& span : alone.spans) span.rank = 0;
+  notes.push_back(fmt::format("rank {} of {} was observed; it is compared with the only rank of the prediction", rank,
+                              observed.world_size));
+  return alone;
+}
+
 void require_same_world(const Timeline& predicted, const Timeline& observed, const ComparedPair& of) {
   if (predicted.world_size == observed.world_size) return;
   throw input_error(of.observed,
@@ -296,12 +343,14 @@ TimelineComparison compare_timelines(const Timeline& predicted, const Timeline& 
   result.measured = observed.measured;
   require_spans(predicted, of.predicted, of.case_name);
   require_spans(observed, of.observed, of.observed_case);
-  require_same_world(predicted, observed, of);
+  const std::optional<Timeline> alone = as_only_rank(predicted, observed, result.notes);
+  const Timeline& seen = alone ? *alone : observed;
+  require_same_world(predicted, seen, of);
   require_moderate_size(predicted, of.predicted);
-  require_moderate_size(observed, of.observed);
+  require_moderate_size(seen, of.observed);
   require_ends(predicted, of.predicted);
-  require_ends(observed, of.observed);
-  const Timeline used = usable_part(observed, result.notes);
+  require_ends(seen, of.observed);
+  const Timeline used = usable_part(seen, result.notes);
   Comparer(predicted, used, result).run();
   if (result.classes.empty())
     throw input_error(of.observed,

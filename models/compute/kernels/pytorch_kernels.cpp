@@ -59,7 +59,7 @@ class PytorchTimes {
       case DenseKernelKind::batched_product_gradient:
         return batched(kernel);
       case DenseKernelKind::attention:
-        return numbers_.start.value + kernel.elements / (kernel.share * peak_);
+        return attention(kernel);
       case DenseKernelKind::pass:
         return pass(kernel);
       case DenseKernelKind::strided_pass:
@@ -163,6 +163,19 @@ class PytorchTimes {
     return law.start.value + std::max(work, bytes / memory_);
   }
 
+  double attention(const DenseKernel& of) const {
+    const bool gradient = of.op.ends_with("_backward");
+    const std::string precision = is_half(precision_) ? "half" : "tf32";  // one kernel for fp32, whatever is allowed
+    for (const PytorchKernels::Attention& law : numbers_.attention) {
+      if (of.m <= 0 || law.precision != precision || law.gradient != gradient) continue;
+      const double blocks = std::ceil(of.m / law.tile - 1e-9);
+      const double head = law.head.value + of.k * law.head_column.value;
+      const double pairs = blocks * blocks * (law.tiles.value + of.k * law.tiles_column.value);
+      return law.start.value + of.batch * of.n * (head + pairs) / rate_;
+    }
+    return numbers_.start.value + of.elements / (of.share * peak_);
+  }
+
   // Seconds for the bytes: those that the kernel before has left in L2 from there.
   double moved(const DenseKernel& kernel) const {
     const double hot = kernel.fresh * std::clamp(2 - kernel.bytes / cached_, 0.0, 1.0);
@@ -232,6 +245,21 @@ PytorchKernels::Batched read_batched(MapReader reader) {
   return law;
 }
 
+PytorchKernels::Attention read_attention(MapReader reader) {
+  constexpr double kMostTile = 4096;
+  PytorchKernels::Attention law;
+  law.precision = reader.choice("precision", {"tf32", "half"});
+  law.gradient = reader.choice("layout", {"forward", "gradient"}) == "gradient";
+  law.tile = reader.real("tile", Bounds::from(1).to(kMostTile));
+  law.start = reader.time("start");
+  law.head = reader.time("head");
+  law.head_column = reader.time("head_column");
+  law.tiles = reader.time("tiles");
+  law.tiles_column = reader.time("tiles_column");
+  reader.finish();
+  return law;
+}
+
 void read_passes(MapReader& reader, PytorchKernels& numbers) {
   const Bounds share = Bounds::above(0).to(kMostShareOf), rate = Bounds::above(0).to(kMostPerNs);
   numbers.gap = reader.time("gap");
@@ -275,6 +303,9 @@ PytorchKernels pytorch_kernels_from_tree(const Tree& tree) {
   for (const Tree& each : reader.list("batched", Bounds::from(1)))
     numbers.batched.push_back(
         read_batched({each, fmt::format("batched.{}", numbers.batched.size()), &numbers.sources}));
+  for (const Tree& each : reader.list("attention", Bounds::from(1)))
+    numbers.attention.push_back(
+        read_attention({each, fmt::format("attention.{}", numbers.attention.size()), &numbers.sources}));
   reader.finish();
   return numbers;
 }

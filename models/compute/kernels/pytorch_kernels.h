@@ -37,6 +37,19 @@ struct PytorchKernels {
     Seconds start;
   };
 
+  // Attention over all items of a sample, by precision: PyTorch takes one kernel for fp32 and tf32, and another for
+  // half.
+  struct Attention {
+    std::string precision;
+    bool gradient = false;
+    double tile = 64;     // items of a block of queries, and of keys
+    Seconds start;        // of the kernels
+    Seconds head;         // of each head of a sample
+    Seconds head_column;  // the same for each of its columns
+    Seconds tiles;        // of each block of queries with each block of keys
+    Seconds tiles_column;
+  };
+
   std::string gpu;                             // of the entry of the table of GPUs that the rates are of
   Seconds gap;                                 // between two kernels
   Seconds start;                               // of a pass
@@ -58,6 +71,7 @@ struct PytorchKernels {
       chunk_access;  // of a full chunk of 65,536 elements, for each tensor that the optimizer's kernel reads or writes
   std::vector<Product> products;
   std::vector<Batched> batched;
+  std::vector<Attention> attention;  // that is not causal; the rest is a share of the peak rate
   std::vector<SourcedValue> sources;
 };
 

@@ -117,6 +117,72 @@ std::string compute_class(std::string_view kernel) {
   return has(letters, "forward") || has(letters, "updateoutput") ? "lookup" : "dense";
 }
 
+std::string_view kernel_kind(std::string_view kernel) {
+  // The first word that fits decides; words of particular kernels come before those of templates that many share.
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 56> kWords = {
+      {{"flash", "attention"},
+       {"fmha", "attention"},
+       {"attention", "attention"},
+       {"attn", "attention"},
+       {"memefficient", "attention"},
+       {"multitensorapply", "optimizer"},
+       {"fusedadam", "optimizer"},
+       {"adagrad", "optimizer"},
+       {"catarray", "concatenation"},
+       {"chunkcat", "concatenation"},
+       {"splitwithsizes", "concatenation"},
+       {"layernorm", "normalization"},
+       {"gammabeta", "normalization"},
+       {"rowwisemoments", "normalization"},
+       {"batchnorm", "normalization"},
+       {"groupnorm", "normalization"},
+       {"rmsnorm", "normalization"},
+       {"softmax", "normalization"},
+       {"bnfw", "normalization"},
+       {"bnbw", "normalization"},
+       {"gemm", "products"},
+       {"gemv", "products"},
+       {"cutlass", "products"},
+       {"cublas", "products"},
+       {"nvjet", "products"},
+       {"splitkreduce", "products"},
+       {"globalkernel", "products"},
+       {"xmma", "products"},
+       {"conv", "products"},
+       {"wgrad", "products"},
+       {"dgrad", "products"},
+       {"dotkernel", "products"},
+       {"radixsort", "sort and scan"},
+       {"scan", "sort and scan"},
+       {"sort", "sort and scan"},
+       {"deviceselect", "sort and scan"},
+       {"reducebykey", "sort and scan"},
+       {"runlength", "sort and scan"},
+       {"compactinit", "sort and scan"},
+       {"uniquebykey", "sort and scan"},
+       {"cub", "sort and scan"},
+       {"thrust", "sort and scan"},
+       {"distribution", "random"},
+       {"dropout", "random"},
+       {"philox", "random"},
+       {"permute", "permutation"},
+       {"transpose", "permutation"},
+       {"boundscheck", "permutation"},
+       {"bucketize", "permutation"},
+       {"index", "index"},
+       {"gather", "index"},
+       {"scatter", "index"},
+       {"reduce", "reductions"},
+       {"elementwise", "element-wise"},
+       {"triton", "element-wise"},
+       {"copy", "element-wise"}}};
+  const std::string letters = letters_of(plain_name(kernel)), whole = letters_of(kernel);
+  for (const std::string& text : {letters, whole})
+    for (const auto& [word, kind] : kWords)
+      if (has(text, word)) return kind;
+  return "";
+}
+
 TraceElement element_of_torch(std::string_view torch_name) {
   return element_named(torch_name, &TraceElement::torch);
 }

@@ -23,6 +23,11 @@ std::string collective_class(std::string_view name);
 // their backward kernels, which update the rows too; dense: every other kernel.
 std::string compute_class(std::string_view kernel);
 
+// What a kernel of the dense part does, by its name in PyTorch, cuBLAS, CUTLASS, cuDNN, CUB, FBGEMM and Triton:
+// products, attention, element-wise, reductions, normalization, index, sort and scan, concatenation, optimizer,
+// permutation, random; "" when the name says none of them.
+std::string_view kernel_kind(std::string_view kernel);
+
 // A type of elements: as OpInfo::dtype has it ("" when it is none of ours), as PyTorch's profiler and as NCCL's kernels
 // write it (c10 ScalarType; NVIDIA/nccl src/device/generate.py). An unknown type counts as bytes.
 struct TraceElement {

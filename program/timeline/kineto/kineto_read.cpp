@@ -104,9 +104,8 @@ class TimelineBuilder {
         ++outside_steps_;
         continue;
       }
-      const TracedCollective collective =
-          is_communication_kernel(kernel.name) ? rank.collective_of(kernel) : TracedCollective{};
-      const std::int64_t ahead = std::clamp(kernel.ahead, -kMostAhead, kMostAhead);
+      const TracedCollective collective = rank.communicates(kernel) ? rank.collective_of(kernel) : TracedCollective{};
+      const std::int64_t ahead = std::clamp<std::int64_t>(kernel.ahead, -kMostAhead, kMostAhead);
       const double start_us = kernel.start_us + offset_us - static_cast<double>(ahead) * step->iteration_ms * 1e3;
       const Span span{start_us,
                       start_us + kernel.duration_us,
@@ -114,15 +113,14 @@ class TimelineBuilder {
                       stream_of_.at(kernel.stream),
                       op_of(described(kernel, collective, rank), collective, static_cast<int>(*trace.rank)),
                       step->number,
-                      bytes_of(kernel, collective)};
+                      rank.communicates(kernel) ? bytes_of(collective) : 0};
       (kernel.continued ? rests_ : timeline_.spans).push_back(span);
       if (step->iteration_ms > 0) iterations_ms_.insert(step->iteration_ms);
       devices_ = std::max(devices_, kernel.device + 1);
     }
   }
 
-  static std::int64_t bytes_of(const KinetoTrace::Kernel& kernel, const TracedCollective& collective) {
-    if (!is_communication_kernel(kernel.name)) return 0;
+  static std::int64_t bytes_of(const TracedCollective& collective) {
     const std::int64_t elements = std::max(collective.in_elements, collective.out_elements);
     const std::int64_t bytes = element_of_torch(collective.dtype).bytes;
     return elements > 0 && elements < std::numeric_limits<std::int64_t>::max() / bytes ? elements * bytes : 0;
@@ -131,26 +129,47 @@ class TimelineBuilder {
   Timeline::OpInfo described(const KinetoTrace::Kernel& kernel, const TracedCollective& collective,
                              const KinetoRank& traced) {
     Timeline::OpInfo op;
-    const bool communicates = is_communication_kernel(kernel.name);
+    const bool communicates = traced.communicates(kernel);
     op.op_class = communicates ? class_of(kernel, collective) : traced.class_of(kernel);
     // A class that a trace of ours may name; those of others have none.
     const bool ours = communicates ? is_communication(kernel.operation_class) : is_compute(kernel.operation_class);
     if (ours) op.op_class = kernel.operation_class;
-    op.name = !kernel.operation.empty() ? kernel.operation : collective.known() ? collective.name : op.op_class;
+    op.name = !kernel.operation.empty() ? std::string(kernel.operation)
+              : collective.known()      ? collective.name
+              : communicates            ? op.op_class
+                                        : compute_name(kernel, op.op_class, traced);
     if (kernel.copies) op.name = copy_name(kernel.name);
+    if (communicates && kernel.operation.empty() && op.op_class == "all_to_all")
+      op.name = exchange_name(op.name, kernel, collective, traced);
     op.group = collective.group;
     op.dtype = element_of_torch(collective.dtype).dtype;
     return op;
   }
 
+  // The parts of the dense part have their names of the Program, where the host's ranges tell them apart.
+  static std::string compute_name(const KinetoTrace::Kernel& kernel, const std::string& op_class,
+                                  const KinetoRank& traced) {
+    using Kind = KinetoTrace::Range::Kind;
+    if (op_class != "dense" || !traced.has(Kind::backward)) return op_class;
+    if (traced.within(kernel, Kind::optimizer)) return "dense_optimizer_step";
+    return traced.within(kernel, Kind::backward) ? "dense_backward" : "dense_forward";
+  }
+
+  // Whole numbers are ids, and what the backward pass exchanges are gradients.
+  static std::string exchange_name(const std::string& name, const KinetoTrace::Kernel& kernel,
+                                   const TracedCollective& collective, const KinetoRank& traced) {
+    if (collective.dtype == "Long" || collective.dtype == "Int") return "input_all_to_all";
+    return traced.within(kernel, KinetoTrace::Range::Kind::backward) ? name + "_grads" : name;
+  }
+
   // The copy of a batch has its name of the Program.
-  static std::string copy_name(const std::string& kernel) {
-    if (kernel.find("HtoD") != std::string::npos) return "h2d_copy";
+  static std::string copy_name(std::string_view kernel) {
+    if (kernel.find("HtoD") != std::string_view::npos) return "h2d_copy";
     return kernel.starts_with("Memset") ? "memset" : "copy";
   }
 
   std::string class_of(const KinetoTrace::Kernel& kernel, const TracedCollective& collective) {
-    const std::string& name = collective.known() ? collective.name : kernel.name;
+    const std::string name = collective.known() ? collective.name : std::string(kernel.name);
     const std::string op_class = collective_class(name);
     if (op_class.empty()) unknown_.insert(name);
     return op_class.empty() ? kOtherCommunication : op_class;

@@ -3,17 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 #include "base/gzip_input.h"
 #include "base/read_files.h"
 #include "base/text.h"
+#include "base/tree/json_events.h"
 #include "program/timeline/kineto/kineto_names.h"
 #include "program/timeline/timeline.h"
 
@@ -24,12 +26,13 @@ constexpr std::size_t kDepth = 64;
 // The latest time of a clock: after the year 2250 when counted from 1970, and doubles still tell microseconds apart.
 constexpr double kMostClockUs = 9e15;
 constexpr std::uint64_t kMostNanoseconds = std::uint64_t{1} << 62;
+constexpr std::int64_t kMostStepsAhead = 1000;  // iterations; readers allow far fewer
 constexpr std::string_view kStep = "ProfilerStep#";
 constexpr std::string_view kStream = "stream ";
 
 // A number or a text: traces write some numbers either way.
 struct Scalar {
-  std::string text;
+  std::string_view text;
   std::optional<double> number;
 
   std::optional<double> as_number() const {
@@ -53,10 +56,25 @@ struct TraceEvent {
   std::optional<double> iteration_ms;
   bool continued = false;
   TracedCollective collective;
+  std::vector<std::vector<std::int64_t>> dims;
+  std::string types;  // of the inputs, with blanks between
 
   bool timed() const { return start_us && duration_us && *duration_us >= 0; }
 
-  void set(const std::string& key, const Scalar& value) {
+  // Texts keep their room for the next event.
+  void clear() {
+    for (std::string* const text : {&phase, &category, &name, &args_name, &operation, &operation_class, &types})
+      text->clear();
+    start_us = duration_us = iteration_ms = std::nullopt;
+    process = thread = ahead = 0;
+    stream = correlation = external_id = -1;
+    continued = false;
+    if (has_collective) collective = {};
+    has_collective = false;
+    dims.clear();
+  }
+
+  void set(std::string_view key, const Scalar& value) {
     if (key == "ph") phase = value.text;
     if (key == "cat") category = value.text;
     if (key == "name") name = value.text;
@@ -66,7 +84,7 @@ struct TraceEvent {
     if (key == "tid") thread = value.whole(-1);
   }
 
-  void set_argument(const std::string& key, const Scalar& value) {
+  void set_argument(std::string_view key, const Scalar& value) {
     if (key == "stream") stream = value.whole(-1);
     if (key == "correlation") correlation = value.whole(-1);
     if (key == "External id" || key == "external id") external_id = value.whole(-1);
@@ -76,14 +94,31 @@ struct TraceEvent {
     if (key == "iterations ahead") ahead = value.whole(0);
     if (key == "continued") continued = value.whole(0) != 0;
     if (key == "iteration ms") iteration_ms = value.as_number().value_or(-1);
-    if (key == "Collective name") collective.name = value.text;
-    if (key == "dtype") collective.dtype = value.text;
-    if (key == "In msg nelems") collective.in_elements = value.whole(0);
-    if (key == "Out msg nelems") collective.out_elements = value.whole(0);
-    if (key == "Process Group Name") collective.group = value.text;
-    if (key == "Process Group Ranks") collective.group_ranks = value.text;
-    if (key == "Group size") collective.group_size = value.whole(0);
+    set_collective(key, value);
   }
+
+ private:
+  void set_collective(std::string_view key, const Scalar& value) {
+    const auto say = [&](const char* known_as, std::string& held) {
+      if (key != known_as) return;
+      held = value.text;
+      has_collective = true;
+    };
+    say("Collective name", collective.name);
+    say("dtype", collective.dtype);
+    say("Process Group Name", collective.group);
+    say("Process Group Ranks", collective.group_ranks);
+    const auto count = [&](const char* known_as, std::int64_t& held) {
+      if (key != known_as) return;
+      held = value.whole(0);
+      has_collective = true;
+    };
+    count("In msg nelems", collective.in_elements);
+    count("Out msg nelems", collective.out_elements);
+    count("Group size", collective.group_size);
+  }
+
+  bool has_collective = false;
 };
 
 bool is_copy(const TraceEvent& event) {
@@ -112,6 +147,57 @@ std::optional<KinetoTrace::Range::Kind> range_kind(const TraceEvent& event) {
   return holds("backward") ? Kind::update : Kind::lookup;
 }
 
+// An operator whose shapes are kept: lookups and their backward pass by FBGEMM and PyTorch, all-reduces, the loss.
+std::optional<KinetoTrace::Shaped::Kind> shaped_kind(const TraceEvent& event) {
+  using Kind = KinetoTrace::Shaped::Kind;
+  const std::string_view name = event.name;
+  if (name.starts_with("fbgemm::split_embedding_codegen_lookup")) return Kind::tables;
+  if (name == "aten::_embedding_bag") return Kind::bag;
+  if (name == "aten::embedding") return Kind::sequence;
+  if (name.starts_with("torch::autograd::CppNode<Split") && name.find("Lookup") != std::string_view::npos)
+    return Kind::tables_gradient;
+  if (name == "nccl:all_reduce") return Kind::reduced;
+  const bool loss = name.starts_with("aten::binary_cross_entropy") && name.find("backward") == std::string_view::npos;
+  return loss ? std::optional(Kind::loss) : std::nullopt;
+}
+
+// A type as inputs are described with: "float", "c10::Half", "long int"; "" for those that no element here has.
+std::string_view torch_type(std::string_view input) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kTypes = {{{"float", "Float"},
+                                                                                    {"c10::Half", "Half"},
+                                                                                    {"c10::BFloat16", "BFloat16"},
+                                                                                    {"long", "Long"},
+                                                                                    {"int", "Int"},
+                                                                                    {"double", "Double"},
+                                                                                    {"signed", "Char"},
+                                                                                    {"unsigned", "Byte"}}};
+  const std::string_view word = input.substr(0, input.find(' '));
+  for (const auto& [described, name] : kTypes)
+    if (word == described) return name;
+  return "";
+}
+
+// "nccl:all_to_all" of the host: before record_param_comms had arguments, its shapes say what is exchanged.
+std::optional<TracedCollective> annotated_collective(const TraceEvent& event) {
+  constexpr std::string_view kNccl = "nccl:";
+  if (!event.name.starts_with(kNccl) || event.category != "user_annotation" || event.dims.empty()) return std::nullopt;
+  TracedCollective collective;
+  collective.name = event.name.substr(kNccl.size());
+  collective.dtype = torch_type(event.types);
+  collective.in_elements = 1;
+  for (const std::int64_t dim : event.dims.front()) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 30;
+    if (dim < 0 || dim > kMost || collective.in_elements > kMost) return std::nullopt;
+    collective.in_elements *= dim;
+  }
+  return collective;
+}
+
+// "hipLaunchKernel", "hipMemcpyAsync".
+bool is_hip_call(const std::string& name) {
+  return name.size() > 3 && name.starts_with("hip") && name[3] >= 'A' && name[3] <= 'Z';
+}
+
 // Beside such a start every duration is lost.
 void check_start(const KinetoTrace& trace, const TraceEvent& event) {
   if (std::abs(*event.start_us) <= kMostClockUs) return;
@@ -126,10 +212,22 @@ void add_kernel(KinetoTrace& trace, TraceEvent& event) {
   }
   check_start(trace, event);
   const std::int64_t stream = event.stream >= 0 ? event.stream : event.thread;
-  trace.kernels.push_back({*event.start_us, *event.duration_us, event.process, stream, event.correlation,
-                           event.external_id, std::move(event.name), std::move(event.operation),
-                           std::move(event.operation_class), event.ahead, event.continued, std::move(event.collective),
-                           is_copy(event)});
+  const auto kept = [&](const std::string& text) { return std::string_view(*trace.names->insert(text).first); };
+  KinetoTrace::Kernel kernel{
+      *event.start_us,
+      *event.duration_us,
+      event.process,
+      stream,
+      event.correlation,
+      event.external_id,
+      kept(event.name),
+      kept(event.operation),
+      kept(event.operation_class),
+      static_cast<std::int32_t>(std::clamp<std::int64_t>(event.ahead, -kMostStepsAhead, kMostStepsAhead)),
+      event.continued,
+      is_copy(event)};
+  if (event.collective.known()) kernel.collective = std::make_shared<const TracedCollective>(event.collective);
+  trace.kernels.push_back(std::move(kernel));
 }
 
 void add_step(KinetoTrace& trace, const TraceEvent& event) {
@@ -143,7 +241,7 @@ void add_step(KinetoTrace& trace, const TraceEvent& event) {
                       "Give the trace as shardsim wrote it");
   }
   trace.steps.push_back(
-      {number, *event.start_us, *event.start_us + *event.duration_us, event.iteration_ms.value_or(0)});
+      {number, *event.start_us, *event.start_us + *event.duration_us, event.iteration_ms.value_or(0), event.process});
 }
 
 // "stream 7", or "stream 1 world" in ours.
@@ -166,61 +264,62 @@ void add_event(KinetoTrace& trace, TraceEvent& event) {
   if (event.name.starts_with(kStep) && event.category != "gpu_user_annotation") return add_step(trace, event);
   if (const auto kind = range_kind(event); kind && event.timed())
     trace.ranges.push_back({*kind, *event.start_us, *event.start_us + *event.duration_us, event.thread});
+  if (auto collective = annotated_collective(event); collective && event.timed())
+    trace.comms.push_back({*event.start_us, *event.start_us + *event.duration_us, event.thread, -1, *collective});
+  if (!event.dims.empty() && event.start_us)
+    if (const auto kind = shaped_kind(event))
+      trace.shaped.push_back(
+          {*kind, *event.start_us, std::move(event.dims), event.types.find("Half") != std::string::npos});
+  if (is_hip_call(event.name)) trace.hip = true;
   const bool starts_work = event.name.find("Launch") != std::string::npos || event.name.starts_with("cudaMem");
   if (starts_work && event.correlation >= 0 && event.start_us)
-    trace.launches[event.correlation] = {*event.start_us, event.thread};
+    trace.launches[event.correlation] = {*event.start_us, event.thread, event.process,
+                                         event.name.find("GraphLaunch") != std::string::npos};
   if (event.name == "record_param_comms" && event.timed() && event.collective.known())
     trace.comms.push_back({*event.start_us, *event.start_us + *event.duration_us, event.thread, event.external_id,
                            std::move(event.collective)});
 }
 
-// nlohmann's events. The meaning of a value depends on where it stands.
-class TraceHandler : public nlohmann::json_sax<nlohmann::json> {
+// The meaning of a value depends on where it stands.
+class TraceHandler : public JsonEvents {
  public:
   explicit TraceHandler(KinetoTrace& trace) : trace_(trace) {}
 
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t value) override { return add({"", static_cast<double>(value)}); }
-  bool number_unsigned(number_unsigned_t value) override {
+  void word() override {}
+  void number(std::string_view digits, double value) override {
     // A double holds it to 256 ns only.
-    if (!open_.empty() && open_.back() == In::top && key_ == "baseTimeNanoseconds" && value < kMostNanoseconds)
-      trace_.base_ns = static_cast<std::int64_t>(value);
-    return add({"", static_cast<double>(value)});
+    if (!open_.empty() && open_.back() == In::top && key_ == "baseTimeNanoseconds") {
+      std::uint64_t whole = 0;
+      const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), whole);
+      if (failed == std::errc() && end == digits.data() + digits.size() && whole < kMostNanoseconds)
+        trace_.base_ns = static_cast<std::int64_t>(whole);
+    }
+    add({"", value});
   }
-  bool number_float(number_float_t value, const string_t&) override { return add({"", value}); }
-  bool string(string_t& text) override { return add({std::move(text), std::nullopt}); }
-  bool binary(binary_t&) override { return false; }
+  void text(std::string_view value) override { add({value, std::nullopt}); }
+  void key(std::string_view name) override { key_ = name; }
 
-  bool key(string_t& name) override {
-    key_ = std::move(name);
-    return true;
+  void begin(bool is_list) override {
+    const In in = child(is_list);
+    open_.push_back(in);
+    if (open_.size() > kDepth)
+      throw input_error({trace_.path}, "nested too deeply for a trace", "Give the trace as the profiler wrote it");
+    if (in == In::events) trace_.has_events = true;
+    if (in == In::event) event_.clear();
+    if (in == In::shape) event_.dims.emplace_back();
   }
-  bool start_object(std::size_t) override { return open(false); }
-  bool start_array(std::size_t) override { return open(true); }
-  bool end_object() override {
+  void end(bool) override {
     if (open_.back() == In::event) add_event(trace_, event_);
-    return close();
+    open_.pop_back();
   }
-  bool end_array() override { return close(); }
 
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override {
-    throw input_error({trace_.path, line_in(error.what())},
-                      fmt::format("not JSON, or cut off; {} of the GPU in {} were read before",
-                                  counted(trace_.kernels.size(), "event"), counted(trace_.steps.size(), "step")),
-                      "Give the trace as the profiler wrote it");
+  std::string read_so_far() const {
+    return fmt::format("{} of the GPU in {} were read before", counted(trace_.kernels.size(), "event"),
+                       counted(trace_.steps.size(), "step"));
   }
 
  private:
-  enum class In { top, events, event, arguments, distributed, devices, device, elsewhere };
-
-  // The parser's own count; "... at line 12, column 3: ..."
-  static int line_in(const char* message) {
-    const char* at = std::strstr(message, "at line ");
-    int line = 0;
-    if (at != nullptr) std::from_chars(at + 8, message + std::strlen(message), line);
-    return line;
-  }
+  enum class In { top, events, event, arguments, shapes, shape, types, distributed, devices, device, elsewhere };
 
   In child(bool is_list) const {
     if (open_.empty()) return is_list ? In::events : In::top;
@@ -230,32 +329,21 @@ class TraceHandler : public nlohmann::json_sax<nlohmann::json> {
     if (in == In::top && key_ == "deviceProperties" && is_list) return In::devices;
     if (in == In::events && !is_list) return In::event;
     if (in == In::event && key_ == "args" && !is_list) return In::arguments;
+    if (in == In::arguments && is_list && (key_ == "Input Dims" || key_ == "Input dims")) return In::shapes;
+    if (in == In::arguments && is_list && key_ == "Input type") return In::types;
+    if (in == In::shapes && is_list) return In::shape;
     return in == In::devices && !is_list ? In::device : In::elsewhere;
   }
 
-  bool open(bool is_list) {
-    const In in = child(is_list);
-    open_.push_back(in);
-    if (open_.size() > kDepth)
-      throw input_error({trace_.path}, "nested too deeply for a trace", "Give the trace as the profiler wrote it");
-    if (in == In::events) trace_.has_events = true;
-    if (in == In::event) event_ = {};
-    return true;
-  }
-
-  bool close() {
-    open_.pop_back();
-    return true;
-  }
-
-  bool add(const Scalar& value) {
-    if (open_.empty()) return true;
+  void add(const Scalar& value) {
+    if (open_.empty()) return;
     const In in = open_.back();
     if (in == In::event) event_.set(key_, value);
     if (in == In::arguments) event_.set_argument(key_, value);
+    if (in == In::shape) event_.dims.back().push_back(value.whole(0));
+    if (in == In::types) event_.types.append(value.text).append(" ");
     if (in == In::device && key_ == "name" && trace_.device.empty()) trace_.device = value.text;
     if (in == In::distributed) add_distributed(value);
-    return true;
   }
 
   void add_distributed(const Scalar& value) {
@@ -277,10 +365,22 @@ KinetoTrace read_kineto_trace(std::istream& in, const std::string& path) {
   KinetoTrace trace;
   trace.path = path;
   TraceHandler handler(trace);
-  nlohmann::json::sax_parse(in, &handler);
+  try {
+    if (const int line = scan_json(in, handler); line > 0)
+      throw input_error({path, line}, "not JSON, or cut off; " + handler.read_so_far(),
+                        "Give the trace as the profiler wrote it");
+  } catch (const DamagedFile&) {
+    throw input_error({path}, "the compressed file is cut off or damaged; " + handler.read_so_far(),
+                      "Check it with gzip -t, and copy it again from where it was written");
+  }
   if (!trace.has_events)
     throw input_error({path}, "not a trace: there is no list traceEvents",
                       "Give a folder that holds only Kineto traces");
+  if (trace.rocm())
+    throw input_error({path},
+                      fmt::format("a trace of ROCm ({}), whose kernels are not known here",
+                                  trace.device.empty() ? "its host calls HIP" : excerpt(trace.device)),
+                      "Give one of CUDA");
   return trace;
 }
 
@@ -288,6 +388,11 @@ KinetoTrace read_kineto_trace(const std::filesystem::path& path) {
   const std::unique_ptr<std::istream> in = open_text(path);
   note_read(path);
   return read_kineto_trace(*in, path.string());
+}
+
+bool KinetoTrace::rocm() const {
+  return hip || device.find("AMD") != std::string::npos || device.find("Instinct") != std::string::npos ||
+         backend == "rccl";
 }
 
 std::optional<std::int64_t> rank_in_name(const std::string& path) {
@@ -327,12 +432,18 @@ KinetoRank::KinetoRank(const KinetoTrace& trace) : trace_(trace), steps_(trace.s
 std::string KinetoRank::class_of(const KinetoTrace::Kernel& kernel) const {
   using Kind = KinetoTrace::Range::Kind;
   if (kernel.copies) return "dense";
-  const std::string named = compute_class(kernel.name);
+  const std::string& named = meaning(kernel).op_class;
   if (named != "dense") return named;
   if (within(kernel, Kind::update)) return "update";
   if (within(kernel, Kind::lookup)) return "lookup";
   // Only sparse gradients are added to parameters by index.
   return within(kernel, Kind::indexed_add) && within(kernel, Kind::optimizer) ? "update" : "dense";
+}
+
+const KinetoRank::Meaning& KinetoRank::meaning(const KinetoTrace::Kernel& kernel) const {
+  const auto [entry, fresh] = meanings_.try_emplace(kernel.name.data());
+  if (fresh) entry->second = {compute_class(kernel.name), is_communication_kernel(kernel.name)};
+  return entry->second;
 }
 
 bool KinetoRank::within(const KinetoTrace::Kernel& kernel, KinetoTrace::Range::Kind kind) const {
@@ -366,7 +477,7 @@ std::optional<KinetoTrace::Step> KinetoRank::step_of(const KinetoTrace::Kernel& 
 }
 
 TracedCollective KinetoRank::collective_of(const KinetoTrace::Kernel& kernel) const {
-  if (kernel.collective.known()) return kernel.collective;
+  if (kernel.collective != nullptr && kernel.collective->known()) return *kernel.collective;
   const auto known = by_id_.find(kernel.external_id);
   if (known != by_id_.end()) return known->second->collective;
   const auto launch = trace_.launches.find(kernel.correlation);

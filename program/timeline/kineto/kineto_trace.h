@@ -4,8 +4,12 @@
 #include <filesystem>
 #include <istream>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace shardsim {
@@ -23,18 +27,19 @@ struct TracedCollective {
 
 // The part of one Kineto trace that a Timeline is made of. Times in us on the trace's own clock.
 struct KinetoTrace {
+  // There may be millions of them: texts are in `names`, one for all that are equal.
   struct Kernel {
     double start_us = 0, duration_us = 0;
     std::int64_t device = 0, stream = 0;
     std::int64_t correlation = -1, external_id = -1;
-    std::string name;
+    std::string_view name;
     // In traces of ours: the operation's own name and class, how many iterations after its step's it belongs to, and
     // whether it is the rest of a span that began before the step.
-    std::string operation, operation_class;
-    std::int64_t ahead = 0;
+    std::string_view operation, operation_class;
+    std::int32_t ahead = 0;
     bool continued = false;
-    TracedCollective collective;
     bool copies = false;  // a copy or a memory set: no kernel, on its stream all the same
+    std::shared_ptr<const TracedCollective> collective{};  // none where its arguments say nothing
   };
   // Host ranges that say what the kernels launched within them are for.
   struct Range {
@@ -47,10 +52,20 @@ struct KinetoTrace {
     int number = 0;  // ProfilerStep#NUMBER
     double start_us = 0, end_us = 0;
     double iteration_ms = 0;  // in traces of ours: its exact length
+    std::int64_t process = 0;
   };
   struct Launch {
     double start_us = 0;
-    std::int64_t thread = 0;
+    std::int64_t thread = 0, process = 0;
+    bool graph = false;  // of a CUDA graph, which is many kernels
+  };
+  // An operator of the host whose shapes say something of the model, where the profiler recorded them (record_shapes).
+  struct Shaped {
+    enum class Kind { tables, bag, sequence, tables_gradient, reduced, loss };
+    Kind kind = Kind::loss;
+    double start_us = 0;
+    std::vector<std::vector<std::int64_t>> dims;  // of each input
+    bool half = false;                            // rows are of 16 bits
   };
   struct Comms {  // a record_param_comms of the host
     double start_us = 0, end_us = 0;
@@ -58,6 +73,7 @@ struct KinetoTrace {
     TracedCollective collective;
   };
 
+  std::shared_ptr<std::unordered_set<std::string>> names = std::make_shared<std::unordered_set<std::string>>();
   std::string path;
   bool has_events = false;  // the key traceEvents, or a list at the top
   std::optional<std::int64_t> rank, world_size;
@@ -65,16 +81,19 @@ struct KinetoTrace {
   std::int64_t base_ns = 0;  // what `ts` counts from
   std::vector<Kernel> kernels;
   std::vector<Step> steps;
-  std::map<std::int64_t, Launch> launches;  // by correlation
+  std::unordered_map<std::int64_t, Launch> launches;  // by correlation
   std::vector<Comms> comms;
   std::vector<Range> ranges;
+  std::vector<Shaped> shaped;
   std::map<std::int64_t, std::string> stream_names;
   std::int64_t broken_events = 0;  // GPU kernels without a start or a duration of 0 or more, left out
+  bool hip = false;                // the host calls HIP
+  bool rocm() const;
 };
 
 // Reads event by event: a trace of gigabytes costs the memory of its kernels. A path may be of a file that gzip has
 // packed. Unknown keys are ignored, as in every format that is not ours. Errors: Failure::input naming file and line
-// for what is no JSON (a trace cut off, say), and what was read before.
+// for what is no JSON (a trace cut off, say), and what was read before; a trace of ROCm, whose kernels are not known.
 KinetoTrace read_kineto_trace(std::istream& in, const std::string& path);
 KinetoTrace read_kineto_trace(const std::filesystem::path& path);
 
@@ -95,6 +114,10 @@ class KinetoRank {
   // The class of its work: as compute_class() of its name, unless the operator that launched it says better. Copies are
   // dense.
   std::string class_of(const KinetoTrace::Kernel& kernel) const;
+  // True of NCCL's.
+  bool communicates(const KinetoTrace::Kernel& kernel) const { return meaning(kernel).communicates; }
+  // True when the trace has ranges of that kind.
+  bool has(KinetoTrace::Range::Kind kind) const { return ranges_.contains(kind); }
   // True when it was launched within a range of that kind.
   bool within(const KinetoTrace::Kernel& kernel, KinetoTrace::Range::Kind kind) const;
   // The thread that launched it; -1 where that is not known.
@@ -105,7 +128,14 @@ class KinetoRank {
   TracedCollective collective_of(const KinetoTrace::Kernel& kernel) const;
 
  private:
+  struct Meaning {
+    std::string op_class;  // by compute_class()
+    bool communicates = false;
+  };
+  const Meaning& meaning(const KinetoTrace::Kernel& kernel) const;
+
   const KinetoTrace& trace_;
+  mutable std::unordered_map<const char*, Meaning> meanings_;  // by name, of which there is one for all that are equal
   std::map<KinetoTrace::Range::Kind, std::vector<KinetoTrace::Range>> ranges_;  // by start
   std::vector<KinetoTrace::Step> steps_;
   std::vector<KinetoTrace::Comms> comms_;

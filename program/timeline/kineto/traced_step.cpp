@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "program/timeline/kineto/kineto_names.h"
+#include "program/timeline/kineto/step_windows.h"
 
 namespace shardsim {
 namespace {
@@ -18,7 +19,6 @@ using Kernel = KinetoTrace::Kernel;
 using Phase = TracedStep::Phase;
 using RangeKind = KinetoTrace::Range::Kind;
 
-constexpr double kOutlier = 1.3;         // times the median: a step with allocations, or the start of the profiler
 constexpr double kMostUnlaunched = 0.5;  // of the kernels
 constexpr std::size_t kNamedKernels = 5;
 
@@ -33,24 +33,25 @@ struct Piece {
 
 class StepReader {
  public:
-  explicit StepReader(const KinetoTrace& trace) : trace_(trace), rank_(trace), steps_(trace.steps) {
-    std::ranges::sort(steps_, {}, &KinetoTrace::Step::start_us);
-  }
+  explicit StepReader(const KinetoTrace& trace) : trace_(trace), rank_(trace) {}
 
   TracedModel read() {
     check();
+    windows_ = step_windows(trace_, rank_);
     TracedModel model;
     model.path = trace_.path;
     model.device = trace_.device;
     model.world_size = std::max<std::int64_t>(1, trace_.world_size.value_or(1));
-    const std::vector<std::size_t> kept = kept_steps();
-    model.steps = std::ssize(kept);
-    model.left_out = std::ssize(steps_) - model.steps;
-    const std::size_t median = kept[(kept.size() - 1) / 2];
-    model.shortest = {length_us(kept.front()) * 1e-6};
-    model.longest = {length_us(kept.back()) * 1e-6};
+    model.rank = trace_.rank.value_or(rank_in_name(trace_.path).value_or(0));
+    model.steps = std::ssize(windows_.kept);
+    model.left_out = windows_.left_out;
+    const StepWindow& median = windows_.kept[(windows_.kept.size() - 1) / 2];
+    model.shortest = {windows_.kept.front().us() * 1e-6};
+    model.longest = {windows_.kept.back().us() * 1e-6};
     model.step = step(median);
+    model.shapes = traced_shapes(trace_, median.host_start_us, median.host_end_us);
     describe(model, median);
+    say_what_is_missing(model, median);
     return model;
   }
 
@@ -61,40 +62,35 @@ class StepReader {
 
   void check() const {
     if (trace_.kernels.empty())
-      refuse("no GPU kernel is in the trace", "Profile with ProfilerActivity.CPU and ProfilerActivity.CUDA");
-    if (trace_.device.find("AMD") != std::string::npos || trace_.backend == "rccl")
-      refuse(fmt::format("a trace of ROCm ({}), whose kernels are not known here", excerpt(trace_.device)),
-             "Give one of CUDA");
-    if (steps_.empty())
-      refuse("no step is marked in the trace (ProfilerStep#N)",
-             "Profile with a schedule and call prof.step() after each training step");
-    if (steps_.size() == 1)
-      refuse("only one step is in the trace, so nothing says how far steps differ",
-             "Profile three steps or more: schedule(wait=1, warmup=2, active=3)");
-    std::set<std::int64_t> devices;
-    for (const Kernel& kernel : trace_.kernels) devices.insert(kernel.device);
+      refuse(trace_.broken_events > 0
+                 ? fmt::format("none of its {} has a start and a duration", counted(trace_.broken_events, "GPU kernel"))
+                 : "no GPU kernel is in the trace",
+             "Profile with ProfilerActivity.CPU and ProfilerActivity.CUDA");
+    std::set<std::int64_t> devices, processes;
+    for (const Kernel& kernel : trace_.kernels)
+      if (!kernel.copies) devices.insert(kernel.device);
     if (devices.size() > 1)
       refuse(fmt::format("kernels of {} devices or processes are in one file", devices.size()),
              "Give one file for each rank");
-    for (std::size_t i = 1; i < steps_.size(); ++i) {
-      if (steps_[i].start_us + 1 < steps_[i - 1].end_us)
-        refuse(fmt::format("steps {} and {} overlap: the clock jumped, or several processes are in one file",
-                           steps_[i - 1].number, steps_[i].number),
-               "Give the trace of one process as the profiler wrote it");
-    }
-    check_launches();
+    for (const auto& [correlation, launch] : trace_.launches) processes.insert(launch.process);
+    if (processes.size() > 1)
+      refuse(fmt::format("kernels are launched by {} processes in one file", processes.size()),
+             "Give one file for each rank");
+    if (!trace_.steps.empty()) check_launches();
   }
 
   void check_launches() const {
-    std::int64_t unlaunched = 0, backward = 0;
+    std::int64_t unlaunched = 0, backward = 0, of_graphs = 0;
     for (const Kernel& kernel : trace_.kernels) {
-      if (rank_.thread_of(kernel) < 0) ++unlaunched;
+      const auto launch = trace_.launches.find(kernel.correlation);
+      if (launch == trace_.launches.end()) ++unlaunched;
+      if (launch != trace_.launches.end() && launch->second.graph) ++of_graphs;
       if (is_backward(kernel)) ++backward;
     }
     if (static_cast<double>(unlaunched) > kMostUnlaunched * static_cast<double>(trace_.kernels.size()))
       refuse(fmt::format("of {} kernels, {} have no launch with their correlation", trace_.kernels.size(), unlaunched),
              "Profile with ProfilerActivity.CPU, too");
-    if (backward == 0)
+    if (backward == 0 && of_graphs == 0)
       refuse("no kernel of a backward pass is in the trace: it is one of inference", "Profile training steps");
   }
 
@@ -102,26 +98,10 @@ class StepReader {
     return rank_.within(kernel, RangeKind::backward) || rank_.class_of(kernel) == "update";
   }
 
-  // From the start of a step to that of the next one.
-  double end_us(std::size_t index) const {
-    return index + 1 < steps_.size() ? steps_[index + 1].start_us : steps_[index].end_us;
-  }
-  double length_us(std::size_t index) const { return end_us(index) - steps_[index].start_us; }
-
-  // By length, without those that are far longer than the median.
-  std::vector<std::size_t> kept_steps() const {
-    std::vector<std::size_t> order;
-    for (std::size_t i = 0; i < steps_.size(); ++i) order.push_back(i);
-    std::ranges::stable_sort(order, {}, [&](std::size_t index) { return length_us(index); });
-    const double median = length_us(order[(order.size() - 1) / 2]);
-    std::erase_if(order, [&](std::size_t index) { return length_us(index) > kOutlier * median; });
-    return order;
-  }
-
   Piece piece_of(const Kernel& kernel) const {
     Piece piece{kernel.start_us, kernel.start_us + kernel.duration_us};
     const std::string name = rank_.class_of(kernel);
-    if (is_communication_kernel(kernel.name)) piece.kind = Piece::Kind::exchange;
+    if (rank_.communicates(kernel)) piece.kind = Piece::Kind::exchange;
     if (kernel.copies) piece.kind = Piece::Kind::copy;
     const bool optimizer = rank_.within(kernel, RangeKind::optimizer);
     if (name == "lookup") {
@@ -136,8 +116,8 @@ class StepReader {
   }
 
   // What the GPU does in the step, clipped to it, by start.
-  std::vector<Piece> pieces(std::size_t index) const {
-    const double first = steps_[index].start_us, last = end_us(index);
+  std::vector<Piece> pieces(const StepWindow& window) const {
+    const double first = window.start_us, last = window.end_us;
     std::vector<Piece> found;
     for (const Kernel& kernel : trace_.kernels) {
       if (kernel.start_us >= last || kernel.start_us + kernel.duration_us <= first) continue;
@@ -150,14 +130,14 @@ class StepReader {
     return found;
   }
 
-  TracedStep step(std::size_t index) const {
+  TracedStep step(const StepWindow& window) const {
     TracedStep result;
-    result.length = {length_us(index) * 1e-6};
-    const std::vector<Piece> found = pieces(index);
+    result.length = {window.us() * 1e-6};
+    const std::vector<Piece> found = pieces(window);
     for (const Piece& piece : found)
       if (piece.optimizer && piece.kind == Piece::Kind::compute)
         result.optimizer = result.optimizer + Seconds{(piece.end_us - piece.start_us) * 1e-6};
-    share_out(found, steps_[index].start_us, end_us(index), result);
+    share_out(found, window.start_us, window.end_us, result);
     return result;
   }
 
@@ -209,24 +189,71 @@ class StepReader {
     return sum;
   }
 
-  void describe(TracedModel& model, std::size_t index) const {
-    std::map<std::string, double> by_name;
+  void describe(TracedModel& model, const StepWindow& window) const {
+    std::map<std::string, double> by_name, unknown;
+    std::map<std::string_view, TracedKernels> by_kind;
     for (const Kernel& kernel : trace_.kernels) {
-      if (kernel.start_us < steps_[index].start_us || kernel.start_us >= end_us(index)) continue;
+      if (kernel.start_us < window.start_us || kernel.start_us >= window.end_us) continue;
       const std::string name = rank_.class_of(kernel);
       if (name == "lookup") ++model.lookup_kernels;
       if (name == "update") ++model.update_kernels;
-      if (name == "dense" && !kernel.copies && !is_communication_kernel(kernel.name))
-        by_name[kernel.name] += kernel.duration_us * 1e-6;
+      if (name != "dense" || kernel.copies || rank_.communicates(kernel)) continue;
+      const std::string_view kind = kernel_kind(kernel.name);
+      by_name[std::string(kernel.name)] += kernel.duration_us * 1e-6;
+      if (kind.empty()) unknown[std::string(kernel.name)] += kernel.duration_us * 1e-6;
+      TracedKernels& kernels = by_kind[kind];
+      kernels.kind = kind;
+      ++kernels.count;
+      kernels.time = kernels.time + Seconds{kernel.duration_us * 1e-6};
     }
-    for (const auto& [name, seconds] : by_name) model.dense.emplace_back(name, Seconds{seconds});
-    std::ranges::stable_sort(model.dense, std::greater{}, [](const auto& each) { return each.second.value; });
-    if (model.dense.size() > kNamedKernels) model.dense.resize(kNamedKernels);
+    model.largest = longest_of(by_name);
+    model.unknown = longest_of(unknown);
+    for (auto& [kind, kernels] : by_kind) model.kernels.push_back(std::move(kernels));
+    std::ranges::stable_sort(model.kernels, std::greater{}, [](const auto& each) { return each.time.value; });
+  }
+
+  static std::vector<std::pair<std::string, Seconds>> longest_of(const std::map<std::string, double>& by_name) {
+    std::vector<std::pair<std::string, Seconds>> longest;
+    for (const auto& [name, seconds] : by_name) longest.emplace_back(name, Seconds{seconds});
+    std::ranges::stable_sort(longest, std::greater{}, [](const auto& each) { return each.second.value; });
+    if (longest.size() > kNamedKernels) longest.resize(kNamedKernels);
+    return longest;
+  }
+
+  void say_what_is_missing(TracedModel& model, const StepWindow& window) const {
+    std::int64_t all = 0, unlaunched = 0, of_graphs = 0;
+    for (const Kernel& kernel : trace_.kernels) {
+      if (kernel.start_us < window.start_us || kernel.start_us >= window.end_us) continue;
+      ++all;
+      const auto launch = trace_.launches.find(kernel.correlation);
+      if (launch == trace_.launches.end()) ++unlaunched;
+      if (launch != trace_.launches.end() && launch->second.graph) ++of_graphs;
+    }
+    if (trace_.broken_events > 0)
+      model.notes.push_back(fmt::format("{} without a start or a duration {} left out.",
+                                        counted(trace_.broken_events, "GPU kernel"),
+                                        trace_.broken_events == 1 ? "is" : "are"));
+    if (unlaunched > 0)
+      model.notes.push_back(
+          fmt::format("Of {} kernels of the step, {} have no launch with their correlation: they "
+                      "count by the time at which they run, not by the operator that launched them.",
+                      all, unlaunched));
+    if (of_graphs > 0)
+      model.notes.push_back(
+          fmt::format("{} of {} kernels of the step are of CUDA graphs, which do not say what each is for: but "
+                      "for lookups and updates they count as the dense part forward.",
+                      of_graphs, all));
+    if (model.steps == 1)
+      model.notes.emplace_back("Only one whole step is in the trace, so nothing says how far steps differ.");
+    std::string names;
+    for (const auto& [name, time] : model.unknown)
+      names += fmt::format("{}{} {:.3f} ms", names.empty() ? "" : "; ", excerpt(name), time.ms());
+    if (!names.empty()) model.notes.push_back("Kernels whose names are not known count as dense: " + names + ".");
   }
 
   const KinetoTrace& trace_;
   const KinetoRank rank_;
-  std::vector<KinetoTrace::Step> steps_;
+  StepWindows windows_;
 };
 
 }  // namespace

@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/units.h"
 #include "program/timeline/kineto/kineto_trace.h"
+#include "program/timeline/kineto/traced_tables.h"
 
 namespace shardsim {
 
@@ -23,22 +25,32 @@ struct TracedStep {
   Seconds optimizer;            // of the dense part; in `backward`
 };
 
+// Kernels of the dense part that do the same kind of work.
+struct TracedKernels {
+  std::string kind;  // as kernel_kind() has it; "" for names that are not known
+  std::int64_t count = 0;
+  Seconds time;  // of the GPU, kernels that run beside each other counted each
+};
+
 // What a trace says of the steps in it.
 struct TracedModel {
   std::string path;
-  TracedStep step;                                      // the median one
-  std::int64_t steps = 0;                               // that count
-  std::int64_t left_out = 0;                            // warm-up and outliers
-  Seconds shortest, longest;                            // of those that count
-  std::int64_t lookup_kernels = 0, update_kernels = 0;  // of the median step
-  std::vector<std::pair<std::string, Seconds>> dense;   // its kernels that take longest, of the dense part
-  std::string device;                                   // as the trace has it; "" where it does not
-  std::int64_t world_size = 1;
+  TracedStep step;                                       // the median one
+  std::int64_t steps = 0;                                // that count
+  std::int64_t left_out = 0;                             // warm-up and outliers
+  Seconds shortest, longest;                             // of those that count
+  std::int64_t lookup_kernels = 0, update_kernels = 0;   // of the median step
+  std::vector<TracedKernels> kernels;                    // of the dense part by kind, the longest first
+  std::vector<std::pair<std::string, Seconds>> largest;  // kernels of the dense part by name, the longest first
+  std::vector<std::pair<std::string, Seconds>> unknown;  // those whose names say nothing, the longest first
+  TracedShapes shapes;                                   // of the median step, where the profiler recorded them
+  std::string device;                                    // as the trace has it; "" where it does not
+  std::int64_t rank = 0, world_size = 1;
+  std::vector<std::string> notes;  // what was left out or looks wrong, whole sentences
 };
 
-// Errors (Failure::input, naming the file): no GPU kernels, no steps (ProfilerStep#N), one step only, kernels of
-// several processes or devices, steps that overlap, launches that most kernels lack, no backward pass (a trace of
-// inference), a trace of ROCm.
+// Errors (Failure::input, naming the file): no GPU kernels, those of step_windows(), kernels of several processes or
+// devices, launches that most kernels lack, no backward pass (a trace of inference).
 TracedModel traced_model(const KinetoTrace& trace);
 
 }  // namespace shardsim

@@ -123,4 +123,47 @@ TEST_CASE("the parts of a measured rest must be five and add up") {
                 "w.yaml:5:", "sleep");
 }
 
+// 10 ms at a batch of 1,024, of which 2 ms wait for the host.
+std::string measured_at(int batch, const std::string& more, const std::string& forward, const std::string& lookup) {
+  return fmt::format(
+      "batch_per_gpu: {}\ndense: {{measured: {{rest: {}, {}split: {{id_exchange: {{time: 0 s, reason: r}}, "
+      "lookup: {{time: {}, reason: r}}, dense_forward: {{time: 3 ms, reason: r{}}}, dense_backward: {{time: 5 ms, "
+      "reason: "
+      "r}}, update: {{time: {}, reason: r}}}}}}}}",
+      batch, lookup == "0 s" ? "8 ms" : "10 ms", more, lookup, forward, lookup);
+}
+
+Workload measured_workload(int batch, const std::string& more, const std::string& forward = "",
+                           const std::string& lookup = "1 ms") {
+  std::string text = one_table(kSequence, measured_at(batch, more, forward, lookup));
+  const std::size_t first = text.find("batch_per_gpu: "), end = text.find('\n', first);
+  text.erase(first, end - first + 1);  // that of the specimen
+  return parsed(text);
+}
+
+TEST_CASE("a measured rest is of its batch, or of another one along the line of its parts") {
+  const auto rest_ms = [](const Workload& workload) { return workload.dense.measured->rest.ms(); };
+  CHECK(rest_ms(measured_workload(2048, "")) == doctest::Approx(10));
+  CHECK(rest_ms(measured_workload(1024, "batch: 1024, ")) == doctest::Approx(10));
+  CHECK_THROWS_WITH_AS(measured_workload(2048, "batch: 1024, "), doctest::Contains("measured with a batch of 1024"),
+                       Error);
+  // A microsecond a sample: 1,024 more take 1.024 ms more.
+  CHECK(rest_ms(measured_workload(2048, "batch: 1024, ", ", per_sample: 1 us")) == doctest::Approx(11.024));
+  CHECK(rest_ms(measured_workload(512, "batch: 1024, ", ", per_sample: 1 us")) == doctest::Approx(9.488));
+  // 2 of the 3 ms wait for the host, which needs 10 ms: more work fills them first.
+  const std::string waits = ", per_sample: 1 us, waiting: 2 ms";
+  CHECK(rest_ms(measured_workload(2048, "batch: 1024, host: 10 ms, ", waits)) == doctest::Approx(10));
+  CHECK(rest_ms(measured_workload(4096, "batch: 1024, host: 10 ms, ", waits)) == doctest::Approx(8 + 3.072));
+  CHECK(measured_workload(2048, "batch: 1024, host: 10 ms, ", waits).dense.measured->dense_forward.time.ms() ==
+        doctest::Approx(3));
+}
+
+TEST_CASE("a measured rest without lookups and updates leaves them to the simulation") {
+  const Workload simulated = measured_workload(1024, "embeddings: simulated, ", ", waiting: 0 s", "0 s");
+  CHECK(simulated.dense.measured->simulates_embeddings);
+  CHECK_FALSE(holds_embeddings(simulated.dense));
+  CHECK_THROWS_WITH_AS(measured_workload(1024, "embeddings: simulated, "), doctest::Contains("are simulated, and have"),
+                       Error);
+}
+
 }  // namespace shardsim::dense_reader_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "program/timeline/timeline_figures.h"
 #include "tests/program/sample_timeline.h"
 #include "validate/comparison/compared_side.h"
@@ -164,7 +166,7 @@ TEST_CASE("operations of one side are listed, and are outside any tolerance when
   CHECK_FALSE(result.alone[0].predicted);
 }
 
-TEST_CASE("where no name of a class is on both sides, the class is compared as a whole and its names are told") {
+TEST_CASE("where names differ operations of one role are compared together, and their names are told") {
   Timeline observed = sample_timeline();
   observed.ops[1].name = "all_to_allv";
   observed.ops[2].name = "all_to_allv";
@@ -174,11 +176,43 @@ TEST_CASE("where no name of a class is on both sides, the class is compared as a
   REQUIRE(result.operations.size() == 4);
   const ComparedOperation& row = result.operations.back();
   CHECK(row.matched_by_class);
+  CHECK(row.name == "exchange of vectors");
   CHECK(row.predicted_names == std::vector<std::string>{"exchange", "local"});
   CHECK(row.observed_names == std::vector<std::string>{"all_to_allv"});
   CHECK(row.time.predicted_ms == doctest::Approx(0.045));
   CHECK(*row.time.error_pct() == doctest::Approx(0));
-  CHECK(result.notes.size() == 1);
+}
+
+TEST_CASE("of some ranks that were traced the prediction's figures are those of the same ranks") {
+  Timeline predicted = sample_timeline(), observed = sample_timeline();
+  // Rank 1 alone is slower by far.
+  for (Span& span : predicted.spans)
+    if (span.rank == 1 && predicted.ops[static_cast<std::size_t>(span.op)].op_class == "lookup") span.end_us += 5000;
+  std::erase_if(observed.spans, [](const Span& span) { return span.rank == 1; });
+  const auto lookup_ms = [](const TimelineComparison& result) {
+    const auto found = std::find_if(result.classes.begin(), result.classes.end(),
+                                    [](const ComparedOperation& row) { return row.name == "lookup"; });
+    REQUIRE(found != result.classes.end());
+    return found->time.predicted_ms;
+  };
+  CHECK(lookup_ms(compare(predicted, sample_timeline())) > 5);
+  CHECK(lookup_ms(compare(predicted, observed)) < 1);
+}
+
+TEST_CASE("one rank of a world is compared with a prediction of one rank that stands alone") {
+  Timeline observed = sample_timeline();
+  std::erase_if(observed.spans, [](const Span& span) { return span.rank == 0; });
+  Timeline alone = observed;
+  alone.world_size = alone.ranks_per_node = 1;
+  alone.groups.clear();
+  alone.flow.clear();
+  alone.hbm_bytes.clear();
+  alone.bytes_in.clear();
+  alone.bytes_out.clear();
+  for (Span& span : alone.spans) span.rank = 0;
+  const TimelineComparison result = compare(alone, observed);
+  CHECK(says(result.notes.at(0), "rank 1 of 2 was observed"));
+  for (const ComparedOperation& row : result.operations) CHECK(*row.time.error_pct() == doctest::Approx(0));
 }
 
 TEST_CASE("the tolerance bounds the iteration, classes and collectives from one percent of the iteration on") {
@@ -208,6 +242,9 @@ TEST_CASE("what cannot be compared is refused with the file and the reason") {
   Timeline other = one_rank({40});
   other.world_size = 2;
   other.hbm_bytes.clear();
+  other.spans.push_back(other.spans.front());
+  other.spans.back().rank = 1;
+  sort_spans(other);
   CHECK(says(message_of(one_rank({40}), other),
              "observed.h5: case \"main\": observed on 2 ranks, and predicted.h5 predicts 1"));
   other = one_rank({40});

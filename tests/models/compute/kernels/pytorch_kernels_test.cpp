@@ -56,6 +56,31 @@ TEST_CASE("products on an H200, on which nothing was fitted, take what was measu
   CHECK(errors[errors.size() * 9 / 10] < 0.3);
 }
 
+TEST_CASE("attention on an H200, on which nothing was fitted, takes what was measured there") {
+  const std::string file = std::string(SHARDSIM_SOURCE_DIR) + "/scenarios/measurements/pytorch/h200/operators.csv";
+  const CsvTable rows = parse_csv(read_file(file), file);
+  std::vector<double> errors;
+  for (const CsvTable::Row& row : rows.rows) {
+    const auto cell = [&](const char* name) { return row.cells[rows.column(name).value()]; };
+    if (!cell("op").starts_with("attention")) continue;
+    DenseKernel kernel;
+    kernel.op = cell("op") == "attention" ? "attention" : "attention_backward";
+    kernel.kind = DenseKernelKind::attention;
+    kernel.m = std::stod(cell("m"));
+    kernel.n = std::stod(cell("n"));
+    kernel.k = std::stod(cell("k"));
+    kernel.batch = std::stod(cell("batch"));
+    kernel.elements = std::stod(cell("flop"));
+    kernel.share = 1;
+    const double predicted = seconds_on("H200-SXM5-141GB", kernel, cell("precision"));
+    errors.push_back(std::abs(predicted / (std::stod(cell("gpu_us_median")) * 1e-6) - 1));
+  }
+  REQUIRE(errors.size() > 60);
+  std::ranges::sort(errors);
+  CHECK(errors[errors.size() / 2] < 0.07);
+  CHECK(errors.back() < 0.25);
+}
+
 TEST_CASE("an element-wise pass takes its bytes at the rate of the memory, and less where L2 holds them") {
   DenseKernel pass;
   pass.bytes = 201'326'592;  // two tensors of 16,384 x 1,536 numbers read, one written

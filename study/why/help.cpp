@@ -55,6 +55,7 @@ class Helper {
   void try_lever(const Change& change, const std::string& name) {
     try {
       help_.elasticities.push_back(elasticity(change, name));
+      if (change.lever == Lever::batch) remark_on_batch(help_.elasticities.back());
     } catch (const Error& error) {
       help_.remarks.push_back(fmt::format("Not simulated: another {} ({}).", name, error.what()));
     }
@@ -80,6 +81,16 @@ class Helper {
       found.switches = std::abs(*found.on_path - found.percent) > kSamePath;
     }
     return found;
+  }
+
+  // A smaller batch shortens iterations, and still trains fewer samples per second where it shortens them by less.
+  void remark_on_batch(const Elasticity& batch) {
+    const double share = changed_case(item_, {Lever::batch, 1 - kLeverStep, -1}).factor;
+    const double more = share / (1 + *batch.better_pct / 100) - 1;
+    help_.remarks.push_back(
+        fmt::format("A batch that is {:.3g} % smaller makes iterations shorter, but {:.2g} % {} "
+                    "samples are trained per second.",
+                    100 * (1 - share), 100 * std::abs(more), more < 0 ? "fewer" : "more"));
   }
 
   void suppose(const WhatIf& what_if) {

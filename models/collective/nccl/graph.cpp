@@ -188,18 +188,18 @@ NcclChannels plain_rings(const RingLimits& limits) {
   return {count, speed, speed};
 }
 
-RingLimits real_limits(const Found& found, bool across_nodes) {
+RingLimits real_limits(const Found& found) {
   RingLimits limits = found.limits;
   limits.orders = {found.real_width};
-  limits.gpu_total = std::max(limits.gpu_total, found.real_width);
-  if (!across_nodes) limits.widest = found.real_width;
+  limits.widest = limits.gpu_total = found.real_width;
   return limits;
 }
 
 void take_searched(const Found& found, int capability, NcclEra era, NcclGraphs& graphs) {
   graphs.ring = search_channels(found.limits, capability, era);
-  if (found.real_width > 0)
-    graphs.carried_ring = search_channels(real_limits(found, !found.limits.nics.empty()), capability, era);
+  // Over several nodes the channels that the search found are the NICs in use.
+  if (found.real_width > 0 && found.limits.nics.empty())
+    graphs.carried_ring = search_channels(real_limits(found), capability, era);
   graphs.source = found.ring_over_links ? GraphSource::reference : GraphSource::fallback;
   if (graphs.ring.count > 0) return;
   graphs.ring = plain_rings(found.limits);

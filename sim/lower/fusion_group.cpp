@@ -361,14 +361,17 @@ FusionGroup::PartialSums partial_sums_of(const std::string& output_exchange) {
   return FusionGroup::PartialSums::reduce_scatter;
 }
 
-// Members whose vectors have one type on the wire, and their gradients one, in the order of the first of them.
-// Replicated tables exchange no vectors.
+// Members that are exchanged together, in the order of the first of them: those that go by the workload's types on the
+// wire, and those of each pair of types that tables state for themselves. Replicated tables exchange no vectors.
 std::vector<std::vector<GroupMember>> by_wire(std::vector<GroupMember> members, Strategy strategy) {
   std::vector<std::vector<GroupMember>> sets;
   for (GroupMember& member : members) {
     const auto same = [&](const std::vector<GroupMember>& set) {
-      return strategy == Strategy::data_parallel ||
-             (set.front().forward_type == member.forward_type && set.front().backward_type == member.backward_type);
+      const GroupMember& first = set.front();
+      if (strategy == Strategy::data_parallel || first.own_types != member.own_types)
+        return strategy == Strategy::data_parallel;
+      return !member.own_types ||
+             (first.forward_type == member.forward_type && first.backward_type == member.backward_type);
     };
     auto found = std::ranges::find_if(sets, same);
     if (found == sets.end()) found = sets.insert(sets.end(), std::vector<GroupMember>{});
@@ -377,7 +380,9 @@ std::vector<std::vector<GroupMember>> by_wire(std::vector<GroupMember> members, 
   return sets;
 }
 
-std::string wire_suffix(const FusionGroup& group) {
+// A table alone gets the name that it gets among others: planners find its operations by it.
+std::string wire_suffix(const FusionGroup& group, bool own_types) {
+  if (!own_types || group.strategy == Strategy::data_parallel) return "";
   return fmt::format("_{}_{}", dtype_name(group.forward_type), dtype_name(group.backward_type));
 }
 
@@ -404,7 +409,7 @@ std::vector<FusionGroup> fuse(Program& program, const Plan& plan, const Workload
         }
         group.index = static_cast<int>(groups.size()) - 1;
         for (const GroupMember& member : members) group.shards.push_back(member.shard);
-        program.fusions.push_back({name + (sets.size() > 1 ? wire_suffix(group) : ""), kind, group.shards});
+        program.fusions.push_back({name + wire_suffix(group, members.front().own_types), kind, group.shards});
         GroupMaker(program, group, members, workload, inputs, cluster, options).make();
       }
     }

@@ -21,9 +21,10 @@ struct Purpose {
   int fusion = -1;
 };
 
-// All placements of one strategy in one module (the pooled tables, or the sequences) whose vectors have the same types
-// on the wire: they share one exchange of ids, one output exchange and one of gradients (pytorch/torchrec
-// distributed/embedding.py and embeddingbag.py build one sharding object per module and type).
+// All placements of one strategy in one module (the pooled tables, or the sequences), but those of tables that state
+// types of their own for the wire, which are grouped by these: they share one exchange of ids, one output exchange and
+// one of gradients (pytorch/torchrec distributed/embedding.py and embeddingbag.py build one sharding object per module
+// and type).
 struct FusionGroup {
   int index = 0;  // in Program::fusions
   Strategy strategy = Strategy::row_wise;

@@ -7,6 +7,28 @@ namespace shardsim {
 
 // The members of comparisons of planners, as study/result/result_fields.h has those of all else in a result.
 
+// Forms with names can be asked for a name; the bytes between processes hold every list as it is.
+template <typename Visitor>
+concept Named = requires(Visitor& visit) {
+  visit.must_have("");
+};
+
+// Written as whether TorchRec runs the plan, and why not; neither of a plan of which that is not known.
+template <typename Visitor>
+void torchrec_fields(Visitor& visit, MaybeConst<ComparedPlan> auto& plan) {
+  visit(plan.beyond_torchrec);
+  if constexpr (Named<Visitor>) {
+    std::string why = plan.beyond_torchrec.value_or("");
+    std::optional<bool> runs;
+    if (plan.beyond_torchrec) runs = why.empty();
+    visit.take("runs_in_torchrec", runs);
+    visit.take("beyond_torchrec", why);
+    if constexpr (Visitor::kReads) {
+      if (runs) plan.beyond_torchrec = why;
+    }
+  }
+}
+
 // A planner of a comparison.
 template <typename Visitor>
 void plan_fields(Visitor& visit, MaybeConst<ComparedPlan> auto& plan, MaybeConst<PlannerComparison> auto& comparison) {
@@ -24,9 +46,7 @@ void plan_fields(Visitor& visit, MaybeConst<ComparedPlan> auto& plan, MaybeConst
   if (plan.cost_error_pct()) visit.derived("cost_error_pct", [&] { return plan.cost_error_pct(); });
   visit.take("trained_on", plan.figures.trained_on);
   visit.take("rows_in_host_memory", plan.host_rows);
-  if (plan.beyond_torchrec) visit.derived("runs_in_torchrec", [&] { return plan.beyond_torchrec->empty(); });
-  if (plan.beyond_torchrec && !plan.beyond_torchrec->empty())
-    visit.derived("beyond_torchrec", [&] { return *plan.beyond_torchrec; });
+  torchrec_fields(visit, plan);
   visit.take("needs_options", plan.needs_options);
 }
 

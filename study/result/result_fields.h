@@ -90,12 +90,6 @@ void add_collective_times(std::vector<NamedTime>& times, const std::vector<Named
 std::vector<ComputeTime> compute_times(const std::vector<NamedTime>& times);
 void add_compute_times(std::vector<NamedTime>& times, const std::vector<ComputeTime>& compute);
 
-// Forms with names can be asked for a name; the bytes between processes hold every list as it is.
-template <typename Visitor>
-concept Named = requires(Visitor& visit) {
-  visit.must_have("");
-};
-
 inline constexpr const char* kByClass = "_by_class";
 
 // A number of each rank, under `name`, or of each class of ranks, under `name` and kByClass.

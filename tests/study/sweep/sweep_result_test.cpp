@@ -33,6 +33,7 @@ PointResult point_of(int world, double samples_per_s, std::int64_t memory = 1, s
   result.world_size = world;
   result.samples_per_s = samples_per_s;
   result.peak_bytes = result.memory_bytes = memory;
+  result.memory_capacity = std::int64_t{80} << 30;
   result.cost_per_hour = cost;
   return result;
 }

@@ -163,12 +163,14 @@ double interpolated(const std::array<Tried, 3>& tried, double load) {
 
 }  // namespace
 
-std::vector<double> RowDraws::log_times(const std::function<double(int draw)>& time, double moved) const {
+std::vector<double> RowDraws::log_times(const std::function<double(int draw)>& time,
+                                        const std::function<double()>& moved) const {
   std::vector<double> times;
   if (spread() < kLeastRowSpread) return times;
   const auto load_of = [this](int draw) { return loads_[static_cast<std::size_t>(draw - 1)]; };
   if (world_size_ > kMostTried) {
-    for (const double load : loads_) times.push_back(std::log1p(moved * (load / load_of(typical()) - 1)));
+    const double share = moved();
+    for (const double load : loads_) times.push_back(std::log1p(share * (load / load_of(typical()) - 1)));
     return times;
   }
   const double base = std::log(time(typical()));

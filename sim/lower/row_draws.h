@@ -47,10 +47,11 @@ class RowDraws {
   // [draw] ln of the time of an iteration, over that of the typical draw. `time`, in any unit, is asked for three
   // draws, the typical one and those that a tenth of the draws are below and above; the others follow from their loads,
   // beyond these three at most in proportion.
-  // In worlds of more than kMostTried ranks none is tried: `moved`, the share of the typical time in operations whose
-  // work follows where rows lie, is taken to grow in proportion to the load, which is the most that it can.
-  // Empty where the loads differ by less than kLeastRowSpread.
-  std::vector<double> log_times(const std::function<double(int draw)>& time, double moved = 1) const;
+  // In worlds of more than kMostTried ranks none is tried: `moved`, which is asked then only, is the share of the
+  // typical time in operations whose work follows where rows lie, and is taken to grow in proportion to the load, which
+  // is the most that it can. Empty where the loads differ by less than kLeastRowSpread.
+  std::vector<double> log_times(const std::function<double(int draw)>& time,
+                                const std::function<double()>& moved) const;
 
  private:
   int nearest(double load) const;

@@ -264,7 +264,8 @@ LoweringOptions PreparedCase::placed_options(bool observed_payload) const {
   return row_draws().placed(std::move(options));
 }
 
-std::vector<double> PreparedCase::placement_log_times(std::optional<double> typical_ms, double moved) const {
+std::vector<double> PreparedCase::placement_log_times(std::optional<double> typical_ms,
+                                                      const std::function<double()>& moved) const {
   const auto network = repeatable_network();
   const auto time_of = [&](int draw) {
     if (typical_ms && draw == row_draws().typical()) return *typical_ms;

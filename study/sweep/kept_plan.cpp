@@ -170,7 +170,7 @@ class KeptPlan::Store {
     const std::vector<PathTime> path = path_times(of_case.program, iteration.path);
     const auto network = resolved.repeatable_network();
     DrawnSpread spread;
-    const double moved = share_moved_by_rows(of_case.program, path, ms);
+    const auto moved = [&] { return share_moved_by_rows(of_case.program, path, ms); };
     const auto time_of = [&](int draw) {
       return draw == draws.typical() ? ms
                                      : steady(lowered(item, *ready.cluster, draw), resolved, ready, *network).time.ms();
@@ -199,7 +199,7 @@ class KeptPlan::Store {
     const DrawnSimulation simulation = simulate_drawn(prepared, false);
     const auto& mean = simulation.figures.iteration_ms;
     const std::vector<PathTime> path = path_times(prepared.program(), simulation.nearest.path);
-    const double moved = share_moved_by_rows(prepared.program(), path, mean.mean);
+    const auto moved = [&] { return share_moved_by_rows(prepared.program(), path, mean.mean); };
     const JudgedIteration judged{mean.mean,
                                  simulation.nearest.timeline,
                                  path,

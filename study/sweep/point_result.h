@@ -42,6 +42,8 @@ struct PointResult {
   bool runs_out_of_memory() const {
     return !fits(MemoryNeed{memory_bytes, peak_bytes, buffers_counted}, memory_capacity);
   }
+  // A point that somebody may choose: one that runs out of memory has a time, but no machine runs it.
+  bool is_usable() const { return outcome == Outcome::ok && !runs_out_of_memory(); }
   bool operator==(const PointResult&) const = default;
 };
 

@@ -35,7 +35,7 @@ Weighed weighed(const PointResult& result, double weight) {
 }
 
 bool can_be_chosen(const PointResult& result) {
-  return result.outcome == PointResult::Outcome::ok && result.interval && !result.runs_out_of_memory();
+  return result.is_usable() && result.interval;
 }
 
 using Coordinates = std::vector<std::size_t>;

@@ -58,18 +58,13 @@ Machine machine_of(const SweepResult& result, std::size_t point) {
   return machine;
 }
 
-// A point that somebody may choose: one that runs out of memory has a time, but no machine runs it.
-bool is_usable(const SweepResult& result, std::size_t point) {
-  return result.ok(point) && !result.at(point).runs_out_of_memory();
-}
-
 // By point the smallest world of its machine: of equal ones the fastest, so that others compare with the best.
 std::vector<std::size_t> smallest_worlds(const SweepResult& result) {
   std::map<Machine, std::vector<std::size_t>> machines;
   std::vector<std::size_t> smallest(result.results.size());
   for (std::size_t point = 0; point < smallest.size(); ++point) {
     smallest[point] = point;
-    if (is_usable(result, point)) machines[machine_of(result, point)].push_back(point);
+    if (result.at(point).is_usable()) machines[machine_of(result, point)].push_back(point);
   }
   for (const auto& [machine, points] : machines) {
     const std::size_t least = *std::ranges::min_element(points, {}, [&](std::size_t point) {
@@ -90,7 +85,7 @@ std::vector<std::optional<double>> scaling(const SweepResult& result) {
   std::vector<std::optional<double>> efficiency(result.results.size());
   for (std::size_t point = 0; point < efficiency.size(); ++point) {
     const std::size_t base = result.scaling_base[point];
-    if (is_usable(result, point) && grown.contains(base))
+    if (result.at(point).is_usable() && grown.contains(base))
       efficiency[point] = samples_per_gpu(result.at(point)) / samples_per_gpu(result.at(base));
   }
   return efficiency;
@@ -109,7 +104,7 @@ std::vector<bool> pareto_front(const SweepResult& result) {
   std::vector<std::pair<Asked, std::size_t>> asked;
   const bool comparable = result.currency().has_value();
   for (std::size_t point = 0; point < result.results.size(); ++point) {
-    if (!is_usable(result, point)) continue;
+    if (!result.at(point).is_usable()) continue;
     const PointResult& here = result.at(point);
     const double cost = comparable ? result.cost_per_million_samples(point).value_or(0) : 0;
     asked.push_back({{rounded_to_digits(1 / here.samples_per_s, kEqualDigits), static_cast<double>(here.peak_bytes),

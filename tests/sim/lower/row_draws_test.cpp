@@ -62,6 +62,11 @@ double placed_load(const Workload& workload, int draw) {
   return std::ranges::max(read) + 7 * 7.0 / 8 * std::ranges::max(asked);
 }
 
+// Worlds that are small enough to try ask for no share.
+double unasked() {
+  throw std::logic_error("asked for a share");
+}
+
 }  // namespace
 
 TEST_CASE("loads of draws are those of the owners that the hash gives") {
@@ -119,10 +124,12 @@ TEST_CASE("nothing depends on the draw of even rows, even shares and fixed place
 TEST_CASE("three draws are tried, and the others follow from their loads") {
   const RowDraws draws = draws_of(three_tables());
   std::vector<int> asked;
-  const std::vector<double> times = draws.log_times([&](int draw) {
-    asked.push_back(draw);
-    return 7 * draws.loads()[static_cast<std::size_t>(draw - 1)];
-  });
+  const std::vector<double> times = draws.log_times(
+      [&](int draw) {
+        asked.push_back(draw);
+        return 7 * draws.loads()[static_cast<std::size_t>(draw - 1)];
+      },
+      unasked);
   CHECK(asked.size() == 3);
   REQUIRE(times.size() == kRowDraws);
   CHECK(times[static_cast<std::size_t>(draws.typical() - 1)] == 0);
@@ -137,10 +144,12 @@ TEST_CASE("where a load says little of the time, no draw is far from those that 
   const std::vector<double> loads = draws.loads();
   const double low = loads[static_cast<std::size_t>(draws.at_quantile(0.1) - 1)];
   // A tenth longer at the lower load, and at the higher one three times as long: steeper than any load explains.
-  const std::vector<double> times = draws.log_times([&](int draw) {
-    if (draw == draws.typical()) return 1.0;
-    return loads[static_cast<std::size_t>(draw - 1)] <= low ? 1.1 : 3.0;
-  });
+  const std::vector<double> times = draws.log_times(
+      [&](int draw) {
+        if (draw == draws.typical()) return 1.0;
+        return loads[static_cast<std::size_t>(draw - 1)] <= low ? 1.1 : 3.0;
+      },
+      unasked);
   for (std::size_t draw = 0; draw < times.size(); ++draw) {
     CAPTURE(draw);
     CHECK(times[draw] >= -1e-12);
@@ -186,7 +195,7 @@ TEST_CASE("what is told is the median of fixed placements where the fullest rank
   }
   CHECK(spearman(draws.loads(), drawn) > 0.9);
   const auto time = [&](int draw) { return drawn[static_cast<std::size_t>(draw - 1)]; };
-  const std::vector<double> times = draws.log_times(time);
+  const std::vector<double> times = draws.log_times(time, unasked);
   REQUIRE(times.size() == kRowDraws);
   CHECK(ms({}) * std::exp(quantile(times, 0.1)) == doctest::Approx(quantile(fixed, 0.1)).epsilon(0.03));
   CHECK(ms({}) * std::exp(quantile(times, 0.9)) == doctest::Approx(quantile(fixed, 0.9)).epsilon(0.03));
@@ -198,18 +207,19 @@ TEST_CASE("in a world that is too large to try, the share of the time that rows 
   const RowDraws draws(row_wise(workload, cluster.world_size()), workload, cluster, {});
   const auto never = [](int) -> double { throw std::logic_error("asked"); };
   REQUIRE(draws.spread() > kLeastRowSpread);
-  const std::vector<double> all = draws.log_times(never, 1), quarter = draws.log_times(never, 0.25);
+  const std::vector<double> all = draws.log_times(never, [] { return 1.0; }),
+                            quarter = draws.log_times(never, [] { return 0.25; });
   REQUIRE(all.size() == kRowDraws);
   for (std::size_t draw = 0; draw < all.size(); ++draw) {
     CHECK(std::exp(quarter[draw]) - 1 == doctest::Approx(0.25 * (std::exp(all[draw]) - 1)));
   }
-  for (const double none : draws.log_times(never, 0)) CHECK(none == 0);
+  for (const double none : draws.log_times(never, [] { return 0.0; })) CHECK(none == 0);
 }
 
 TEST_CASE("draws that differ by less than repeated runs are not tried") {
   const RowDraws draws = draws_of(three_tables("a", "b", 0.3));
   REQUIRE(draws.spread() < kLeastRowSpread);
-  CHECK(draws.log_times([](int) -> double { throw std::logic_error("asked"); }).empty());
+  CHECK(draws.log_times([](int) -> double { throw std::logic_error("asked"); }, unasked).empty());
 }
 
 TEST_CASE("a Program has its rows where the options put them") {

@@ -30,6 +30,12 @@ namespace shardsim {
 template <typename Type, typename Value>
 concept MaybeConst = std::same_as<std::remove_const_t<Type>, Value>;  // the value to write from, or to read into
 
+// Forms with names can be asked for a name; the bytes between processes hold every list as it is.
+template <typename Visitor>
+concept Named = requires(Visitor& visit) {
+  visit.must_have("");
+};
+
 // True for structs of which a list is packed in one go, as it lies in memory: their members are numbers without gaps
 // between them, and any bytes are a valid value.
 template <typename Item>

@@ -150,6 +150,11 @@ std::vector<std::string> split(std::string_view text, char separator) {
   return parts;
 }
 
+std::string_view trimmed(std::string_view text, std::string_view blanks) {
+  const std::size_t begin = text.find_first_not_of(blanks);
+  return begin == text.npos ? std::string_view() : text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
+}
+
 std::string nearest(std::string_view name, const std::vector<std::string>& known) {
   if (name.size() > kLongestName) return "";
   // One slip in three letters is a misspelling, more is another word.

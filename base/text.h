@@ -1,7 +1,10 @@
 #pragma once
 
+#include <charconv>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +19,17 @@ std::string first_names(const std::vector<std::string>& names, std::size_t shown
 
 // Parts between separators; "a//b" has an empty part.
 std::vector<std::string> split(std::string_view text, char separator);
+
+// Without the blanks at both ends.
+std::string_view trimmed(std::string_view text, std::string_view blanks = " \t");
+
+// The whole number that a text is, with nothing around it; nothing where it is none, or none of that type.
+template <std::integral Number>
+std::optional<Number> whole_number(std::string_view text) {
+  Number number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return failure == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
 
 // The known name with the smallest edit distance, or "" when none is near enough to be a likely misspelling.
 std::string nearest(std::string_view name, const std::vector<std::string>& known);

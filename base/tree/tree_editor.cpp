@@ -1,7 +1,6 @@
 #include "base/tree/tree_editor.h"
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
 
 #include "base/text.h"
@@ -84,8 +83,8 @@ const TreeEditor::Names& TreeEditor::names_of(const Tree& list, const std::strin
 TreeEditor::Step TreeEditor::item_step(const Tree& list, const Walk& walk) {
   const std::string& part = walk.parts.front();
   Step step;
-  const auto [end, failure] = std::from_chars(part.data(), part.data() + part.size(), step.index);
-  if (failure == std::errc{} && end == part.data() + part.size()) {
+  if (const auto index = whole_number<std::size_t>(part)) {
+    step.index = *index;
     if (step.index >= list.items.size()) refuse_item(part, list, walk.path, walk.value);
     return step;
   }

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 
@@ -32,9 +31,8 @@ class TableNumbers {
     const std::string& text = scalar_text(item, "the number or the name of a table");
     for (std::size_t i = 0; i < model_.tables.size(); ++i)
       if (model_.tables[i].name_there() == text) return i;
-    std::size_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error == std::errc() && end == text.data() + text.size() && number < model_.tables.size()) return number;
+    const auto number = whole_number<std::size_t>(text);
+    if (number && *number < model_.tables.size()) return *number;
     throw input_error(item.place, fmt::format("HugeCTR's plan places table {}", excerpt(text)),
                       fmt::format("The model has {}, numbered from 0: give the tables in HugeCTR's order",
                                   counted(model_.tables.size(), "table")));

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -20,10 +19,8 @@ struct PlacedOn {
 };
 
 std::optional<int> small_count(std::string_view text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
-  return number;
+  const std::optional<int> number = whole_number<int>(text);
+  return number.value_or(-1) < 0 ? std::nullopt : number;
 }
 
 std::optional<PlacedOn> placed_on(const Tree* placement) {

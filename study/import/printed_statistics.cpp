@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <set>
 
@@ -42,9 +41,8 @@ struct StatisticsRow {
 std::int64_t count_in(const TextRow& row, std::string_view column, std::string_view text) {
   std::string digits(text);
   std::erase(digits, ',');
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error == std::errc() && end == digits.data() + digits.size() && number > 0) return number;
+  const auto number = whole_number<std::int64_t>(digits);
+  if (number.value_or(0) > 0) return *number;
   throw input_error(row.place(),
                     fmt::format("table {}: {} is {}", excerpt(row.cell("fqn").scalar), column, excerpt(text)),
                     "Give the statistics as TorchRec's planner prints them");
@@ -58,18 +56,12 @@ std::vector<int> statistics_ranks(const TextRow& row) {
   for (const std::string& part : split(text, ',')) {
     const std::string range = without_blanks(part);
     const std::size_t dash = range.find('-');
-    int first = 0, last = 0;
-    const auto read = [&](std::string_view digits, int& into) {
-      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), into);
-      return error == std::errc() && end == digits.data() + digits.size();
-    };
-    const bool good = dash == std::string::npos
-                          ? read(range, first) && (last = first, true)
-                          : read(range.substr(0, dash), first) && read(range.substr(dash + 1), last);
+    const std::optional<int> first = whole_number<int>(range.substr(0, dash));
+    const std::optional<int> last = dash == std::string::npos ? first : whole_number<int>(range.substr(dash + 1));
     constexpr int kMost = 1'000'000;
-    if (!good || first < 0 || last < first || last > kMost)
+    if (!first || !last || *first < 0 || *last < *first || *last > kMost)
       throw input_error(row.place(), fmt::format("ranks {}", excerpt(text)), "Write ranks as 0-3,7");
-    for (int rank = first; rank <= last; ++rank) ranks.push_back(rank);
+    for (int rank = *first; rank <= *last; ++rank) ranks.push_back(rank);
   }
   return ranks;
 }

@@ -90,11 +90,6 @@ class Columns {
   std::map<std::string, std::size_t> places_;
 };
 
-std::string trimmed(const std::string& text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
 // The cells of one row, by column.
 class RowReader {
  public:
@@ -105,7 +100,7 @@ class RowReader {
   Place place(const std::string& column) const { return row_.cell_place(columns_.at(column)); }
   // "" where there is no such column.
   std::string text(const std::string& column) const {
-    return columns_.has(column) ? trimmed(row_.cells[columns_.at(column)]) : "";
+    return columns_.has(column) ? std::string(trimmed(row_.cells[columns_.at(column)])) : "";
   }
 
   std::int64_t count(const std::string& column) const {

@@ -45,9 +45,7 @@ bool is_rule(const std::vector<std::string>& cells) {
 }  // namespace
 
 std::string without_blanks(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  if (first == text.npos) return "";
-  return std::string(text.substr(first, text.find_last_not_of(" \t\r") + 1 - first));
+  return std::string(trimmed(text, " \t\r"));
 }
 
 std::vector<std::string> printed_lines(std::string_view text) {

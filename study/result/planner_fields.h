@@ -7,12 +7,6 @@ namespace shardsim {
 
 // The members of comparisons of planners, as study/result/result_fields.h has those of all else in a result.
 
-// Forms with names can be asked for a name; the bytes between processes hold every list as it is.
-template <typename Visitor>
-concept Named = requires(Visitor& visit) {
-  visit.must_have("");
-};
-
 // Written as whether TorchRec runs the plan, and why not; neither of a plan of which that is not known.
 template <typename Visitor>
 void torchrec_fields(Visitor& visit, MaybeConst<ComparedPlan> auto& plan) {

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -173,10 +172,7 @@ void refuse_weight(std::size_t weight, const Place& place, std::size_t cases) {
 std::size_t stated_copies(const Tree& table) {
   const Tree* const copies = table.find("copies");
   if (copies == nullptr || copies->kind != Tree::Kind::scalar) return 1;
-  std::size_t number = 1;
-  const std::string& text = copies->scalar;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return failure == std::errc{} && end == text.data() + text.size() ? std::min(number, kMostTableWeight) : 1;
+  return std::min(whole_number<std::size_t>(copies->scalar).value_or(1), kMostTableWeight);
 }
 
 // The least that the tables of a case weigh. A line of a file may stand for 100,000 tables, so that this is asked

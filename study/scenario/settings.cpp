@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "base/text.h"
@@ -39,10 +38,9 @@ std::pair<std::string, std::string> split_head(const std::string& path) {
 
 std::optional<std::pair<std::size_t, std::string>> case_path(const std::string& path) {
   const auto [number, rest] = split_head(path);
-  std::size_t index = 0;
-  const auto [end, failure] = std::from_chars(number.data(), number.data() + number.size(), index);
-  if (failure != std::errc{} || end != number.data() + number.size() || rest.empty()) return std::nullopt;
-  return std::pair{index, rest};
+  const auto index = whole_number<std::size_t>(number);
+  if (!index || rest.empty()) return std::nullopt;
+  return std::pair{*index, rest};
 }
 
 void check_settings(const std::vector<Setting>& settings, const std::vector<std::string>& keys, std::size_t cases) {

@@ -3,21 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <set>
+
+#include "base/text.h"
 
 namespace shardsim {
 namespace {
 
 std::optional<std::int64_t> whole(const Tree* tree) {
   if (tree == nullptr || tree->kind != Tree::Kind::scalar) return std::nullopt;
-  std::int64_t number = 0;
-  const char* const end = tree->scalar.data() + tree->scalar.size();
-  const auto [at, error] = std::from_chars(tree->scalar.data(), end, number);
-  if (error != std::errc() || at != end) return std::nullopt;
-  return number;
+  return whole_number<std::int64_t>(tree->scalar);
 }
 
 Tree* field_of(Tree& map, std::string_view first, std::string_view second) {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <set>
 
+#include "base/text.h"
 #include "topology/spec/cluster_spec.h"
 #include "topology/spec/index_lists.h"
 
@@ -42,10 +42,8 @@ void name_once(std::set<int>& named, const std::vector<int>& indices, const std:
 
 void check_parent(const std::string& parent, const Named& named, int sockets, const Place& place) {
   if (named.switches.contains(parent)) return;
-  int socket = -1;
-  const auto [end, fault] = std::from_chars(parent.data(), parent.data() + parent.size(), socket);
-  const bool is_number = fault == std::errc{} && end == parent.data() + parent.size();
-  if (is_number && socket >= 0 && socket < sockets) return;
+  const int socket = whole_number<int>(parent).value_or(-1);
+  if (socket >= 0 && socket < sockets) return;
   throw input_error(place, fmt::format("'{}' is neither a CPU socket nor a switch named above", parent),
                     fmt::format("Write a socket (0 to {}), or define the parent before its use", sockets - 1));
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -22,11 +21,9 @@ Error bad_list(std::string_view text, const Place& place, std::string_view examp
                      fmt::format("It should look like {}", example));
 }
 
-std::optional<long> whole_number(std::string_view text) {
-  long value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
+std::optional<long> written_count(std::string_view text) {
+  const std::optional<long> number = whole_number<long>(text);
+  return number.value_or(-1) < 0 ? std::nullopt : number;
 }
 
 // Parts between commas that are outside brackets.
@@ -46,8 +43,8 @@ std::vector<std::string_view> split_outside_brackets(std::string_view text) {
 
 bool is_range(std::string_view range) {
   const std::size_t dash = range.find('-');
-  const std::optional<long> from = whole_number(range.substr(0, dash));
-  const std::optional<long> to = dash == range.npos ? from : whole_number(range.substr(dash + 1));
+  const std::optional<long> from = written_count(range.substr(0, dash));
+  const std::optional<long> to = dash == range.npos ? from : written_count(range.substr(dash + 1));
   return from && to && *from <= *to;
 }
 
@@ -84,9 +81,9 @@ std::vector<int> expand_tasks_per_node(std::string_view text, const Place& place
     std::optional<long> times = 1;
     if (open != part.npos) {
       if (part.back() != ')') throw bad_list(text, place, "4(x2),3");
-      times = whole_number(part.substr(open + 2, part.size() - open - 3));
+      times = written_count(part.substr(open + 2, part.size() - open - 3));
     }
-    const std::optional<long> each = whole_number(part.substr(0, open));
+    const std::optional<long> each = written_count(part.substr(0, open));
     if (!each || !times || *each > kMostTasks || *times > kMostTasks) throw bad_list(text, place, "4(x2),3");
     tasks.insert(tasks.end(), static_cast<std::size_t>(*times), static_cast<int>(*each));
   }
@@ -117,7 +114,7 @@ struct Variables {
   std::optional<int> number(const char* name) const {
     const char* value = text(name);
     if (value == nullptr) return std::nullopt;
-    const std::optional<long> result = whole_number(value);
+    const std::optional<long> result = written_count(value);
     if (!result || *result > std::numeric_limits<int>::max())
       throw input_error(place_of(name), fmt::format("{} is not a whole number of 0 or more", excerpt(value)),
                         "Set it to digits alone");

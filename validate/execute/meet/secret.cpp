@@ -18,17 +18,10 @@ namespace {
 constexpr std::size_t kLeastSecret = 16, kMostSecret = 4096;  // bytes
 constexpr std::size_t kRandomBytes = 32;
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r\n";
-  const std::size_t begin = text.find_first_not_of(kBlank);
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
-}
-
 }  // namespace
 
 std::string checked_secret(std::string_view text, const Place& place) {
-  const std::string secret(trimmed(text));
+  const std::string secret(trimmed(text, " \t\r\n"));
   if (secret.size() < kLeastSecret || secret.size() > kMostSecret)
     throw input_error(place,
                       fmt::format("a secret has {} to {} bytes, this one {}", kLeastSecret, kMostSecret, secret.size()),

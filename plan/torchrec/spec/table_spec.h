@@ -43,25 +43,25 @@ struct TableSpec {
   std::string dependency;      // of towers: options of one dependency are placed together
   std::int64_t rows = 0, dim = 0;
   double element_bytes = 4;
-  bool pooled = true;
-  bool weighted = false;
-  std::vector<double> pooling_factors = {1.0};  // one per feature
-  std::vector<double> num_poolings;             // one per feature; empty: 1 each
-  std::vector<double> batch_sizes;              // one per feature; empty: the planner's batch size
-  bool whole_pooling_factors = false;           // given as whole numbers: statistics print them so
-  bool whole_num_poolings = false;
-  std::int64_t min_partition = 0;  // narrowest column shard; 0: 128
-  Optimizer optimizer = Optimizer::none;
+  std::vector<double> pooling_factors = {1.0};      // one per feature
+  std::vector<double> num_poolings;                 // one per feature; empty: 1 each
+  std::vector<double> batch_sizes;                  // one per feature; empty: the planner's batch size
+  std::int64_t min_partition = 0;                   // narrowest column shard; 0: 128
   std::optional<double> cache_load_factor;          // the table's own
   std::optional<double> sharder_cache_load_factor;  // used where the table has none
-  bool prefetch_pipeline = false;
   std::optional<double> prefetch_passes;
   std::optional<double> output_element_bytes;  // of constraints.output_dtype
   std::optional<CacheStatistics> cache_statistics;
   std::optional<WireBytes> all_to_all, reduce_scatter, sequence_all_to_all;  // quantised communication
-  double max_l1_cache_mb = 0;  // of key-value kernels, in units of 2^20 bytes
-  bool use_virtual_table = false;
+  double max_l1_cache_mb = 0;    // of key-value kernels, in units of 2^20 bytes
   std::int64_t num_buckets = 0;  // 0: no buckets
+  Optimizer optimizer = Optimizer::none;
+  bool pooled = true;
+  bool weighted = false;
+  bool whole_pooling_factors = false;  // given as whole numbers: statistics print them so
+  bool whole_num_poolings = false;
+  bool prefetch_pipeline = false;
+  bool use_virtual_table = false;
   // Of a FeatureProcessedEmbeddingBagCollection, whose tables are cut by rows only where constraints ask for it.
   bool feature_processed = false;
   bool kernels_constrained = false;  // a constraint lists compute kernels; statistics count such tables

@@ -8,6 +8,7 @@
 
 #include "accuracy/emulated/campaign.h"
 #include "accuracy/emulated/emulated_cluster.h"
+#include "base/document/document.h"
 #include "base/judgement/pair.h"
 #include "base/units.h"
 #include "program/program.h"
@@ -76,7 +77,7 @@ inline constexpr const char* kWhatItProves =
     "A pass validates the flow-and-port layer, the schedule code and the Timeline comparison, nothing else: not NCCL, "
     "kernel launches, GPU copy engines, RoCE congestion control, or anything below about 0.1 ms.";
 
-std::string report_text(const CampaignReport& report, int width, bool colour);
+Document report_document(const CampaignReport& report);
 std::string report_json(const CampaignReport& report);  // schema shardsim.emulated/1
 
 // Items as the ranks ran them, each `repeats` times: one Timeline per item, its iterations are the repeats.

@@ -102,7 +102,7 @@ std::string rate_share_text(double share, const EmulatedShape& shape) {
       1 / share, mbits(shape.fast), mbits(shape.nic));
 }
 
-std::string report_text(const CampaignReport& report, int width, bool colour) {
+Document report_document(const CampaignReport& report) {
   const EmulatedShape& shape = report.shape;
   Sheet items;
   items.columns = {{"item", false}, {"judged as", false}, {"predicted ms"}, {"observed ms"},
@@ -124,7 +124,7 @@ std::string report_text(const CampaignReport& report, int width, bool colour) {
                Paragraph{kWhatItProves}}}};
   if (report.rate_share < 1)
     document.blocks.insert(document.blocks.begin() + 1, Paragraph{rate_share_text(report.rate_share, shape)});
-  return document_text(document, width, colour);
+  return document;
 }
 
 std::string report_json(const CampaignReport& report) {
@@ -226,12 +226,13 @@ Json cases_json(const ScenarioRound& round) {
 
 }  // namespace
 
-std::string round_text(const ScenarioRound& round, int width, bool colour) {
+Document round_document(const ScenarioRound& round) {
   Document document = comparison_document(round.report, Medium::terminal);
   if (round.rate_share < 1) document.add({"", {Paragraph{rate_share_text(round.rate_share, round.shape)}}});
   document.add({"",
                 {Paragraph{"Predicted order, the fastest first: " + join(round.predicted_order) +
-                           ". Observed: " + join(round.observed_order) + "."},
+                               ". Observed: " + join(round.observed_order) + ".",
+                           Paragraph::Role::summary},
                  Paragraph{fmt::format(
                      "Judged: the iteration must be within {} % of the observed median; the bytes that each rank sends "
                      "and receives in an iteration within {} % of the mean that the ranks counted; a collective that "
@@ -247,7 +248,7 @@ std::string round_text(const ScenarioRound& round, int width, bool colour) {
     document.add(drawn_section(round));
   if (!round.beside.empty()) document.add(beside_section(round));
   document.add({"", {Paragraph{kWhatItProves}}});
-  return document_text(document, width, colour);
+  return document;
 }
 
 std::string round_json(const ScenarioRound& round) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "accuracy/emulated/emulated_shape.h"
+#include "base/document/document.h"
 #include "models/load/iteration_spread.h"
 #include "study/result/drawn_figures.h"
 #include "study/scenario/scenario.h"
@@ -106,7 +107,7 @@ bool shares_its_tier(const Timeline& timeline, int op);
 // are medians over repetitions and ranks. Errors: Failure::run when a process fails.
 std::string bench_on_ranks(int ranks, const std::vector<const Workload*>& workloads);
 
-std::string round_text(const ScenarioRound& round, int width, bool colour);
+Document round_document(const ScenarioRound& round);
 std::string round_json(const ScenarioRound& round);  // shardsim.comparison/1 with what is above besides
 
 }  // namespace shardsim

@@ -24,6 +24,7 @@ struct Sheet {
   std::vector<Column> columns;
   std::vector<Row> rows;
   bool spelt_out = false;  // on a terminal, what a cell had no room for stands below
+  bool in_time = false;    // its rows follow each other in time: where few are shown, they are from all over
 };
 
 // Named rows for a chart. A column's unit is in its name (iteration_ms, memory_gib).
@@ -87,9 +88,10 @@ struct Section {
   bool side_by_side = false;  // its charts are small and share lines
 };
 
-// The medium that a document is made for. A terminal gets only as much as fits on a screen, with the answer at the end.
-// A page begins with the answer, and also gets the charts and everything else.
-enum class Medium { terminal, page };
+// The medium that a document is made for. A terminal gets tables without charts, and what of them is not worth its
+// columns is left out; a page gets everything. `screen`: what a terminal shows at first, of which first_screen.h shows
+// the rows that there is room for.
+enum class Medium { terminal, page, screen };
 
 // A text for people, for any medium. The renderer escapes its text.
 struct Document {

@@ -51,8 +51,7 @@ int compare_collectives(const Arguments& given, const Terminal& terminal) {
   texts.json = judgement_json(judgement);
   texts.csv = predictions_csv(judgement);
   texts.page = page_html(judgement_document(judgement, Medium::page));
-  texts.terminal =
-      document_text(judgement_document(judgement, Medium::terminal), terminal.width, terminal.colour) + texts.terminal;
+  texts.terminal = shown_text(judgement_document(judgement, Medium::terminal), given, terminal) + texts.terminal;
   texts.median_abs_error_pct = judgement.judged_pct();
   return folder.deliver(texts);
 }
@@ -77,6 +76,7 @@ Command collective_compare_command() {
                       "",
                       Option::Times::at_most_once,
                       {"none", open_data_fits().name}},
+                     details_option(),
                      force_in_folder_option(),
                      {"output", 'o', "DIR",
                       "Write report.html, comparison.json, predictions.csv and accuracy.md into this folder. Without "

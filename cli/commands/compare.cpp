@@ -59,7 +59,8 @@ int compare(const Arguments& given, const Terminal& terminal) {
   report.tolerance_pct = most;
   throw_if_interrupted(terminal.interrupted);
   if (page) write_result(*page, result_writer(given), comparison_html(report));
-  print_result(given.has("json") ? comparison_json(report) : comparison_text(report, terminal.width, terminal.colour));
+  print_result(given.has("json") ? comparison_json(report)
+                                 : shown_text(comparison_document(report, Medium::terminal), given, terminal));
   if (page) say(fmt::format("report: {}", page->string()));
   return verdict(report);
 }
@@ -81,6 +82,7 @@ Command compare_command() {
               tolerance_option("the predicted iteration differs from the observed one by more than this, or a "
                                "class of operations or a collective does that takes at least 1 % of the iteration"),
               {"json", 0, "", "Print the comparison as one JSON document instead of tables."},
+              details_option(),
               {"output", 'o', "FILE.html", "Also write an HTML page with charts to this file."}} +
           needing("output", {{"force", 0, "",
                               "Write the page even if its name does not end in .html, and replace a file that another "

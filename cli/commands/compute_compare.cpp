@@ -104,7 +104,7 @@ int compare_calls(const Arguments& given, const Terminal& terminal) {
   const CallJudgement judgement = judge_calls(measured, call_model(given));
   return folder.deliver({call_judgement_json(judgement), call_predictions_csv(judgement),
                          page_html(call_document(judgement, Medium::page)),
-                         document_text(call_document(judgement, Medium::terminal), terminal.width, terminal.colour), "",
+                         shown_text(call_document(judgement, Medium::terminal), given, terminal), "",
                          judgement.judging.median_abs_pct});
 }
 
@@ -120,7 +120,7 @@ int compare_kernels(const Arguments& given, const Terminal& terminal) {
       judge_kernels(read_kernel_rows(path), kernel_map(given), kernel_question(given), path);
   return folder.deliver({kernel_judgement_json(judgement), kernel_predictions_csv(judgement),
                          page_html(kernel_document(judgement, Medium::page)),
-                         document_text(kernel_document(judgement, Medium::terminal), terminal.width, terminal.colour),
+                         shown_text(kernel_document(judgement, Medium::terminal), given, terminal),
                          kernel_markdown(judgement), judgement.predicted.all().median_abs_pct});
 }
 
@@ -180,6 +180,7 @@ Command compute_compare_command() {
               {"output", 'o', "DIR",
                "Write report.html, comparison.json, predictions.csv and accuracy.md into this folder. Without this "
                "option it is out/compute_compare."},
+              details_option(),
               force_in_folder_option(),
               {"json", 0, "", "Print the comparison as one JSON document instead of tables."}},
       .examples = {"shardsim compute compare --measurements scenarios/measurements/kernels -o out/compute_compare",

@@ -12,7 +12,7 @@ int show_confidence(const Arguments& given, const Terminal& terminal) {
   const Document document = coverage_document(coverage_of(model), model);
   constexpr int kBelowChapter = 3;
   print_result(given.has("markdown") ? document_markdown(document, kBelowChapter)
-                                     : document_text(document, terminal.width, terminal.colour));
+                                     : shown_text(document, given, terminal));
   return 0;
 }
 
@@ -25,7 +25,8 @@ Command confidence_command() {
       .options = {{"residuals", 0, "FILE",
                    "A table of published times with their predictions (docs/confidence.md). Without this option the "
                    "shipped table is taken."},
-                  {"markdown", 0, "", "Print the tables as Markdown."}},
+                  {"markdown", 0, "", "Print the tables as Markdown."},
+                  details_option()},
       .examples = {"shardsim confidence"},
       .run = show_confidence};
 }

@@ -35,6 +35,7 @@ void leave_out_columns(Sheet& sheet, std::span<const char* const> headers) {
 
 Sheet drift_sheet(const DriftResult& result, Medium medium) {
   Sheet sheet;
+  sheet.in_time = true;
   sheet.columns = {{"day"},      {"kept ms"},  {"best ms"},     {"best plan", false}, {"chance %"}, {"regret %"},
                    {"kept GiB"}, {"best GiB"}, {"to move GiB"}, {"moving ms"},        {"saved s"}};
   const auto gib = [](double bytes) { return fixed(bytes / 0x1p30, 2); };
@@ -149,8 +150,7 @@ int run_drift(const Arguments& given, const Terminal& terminal) {
     write_file(hidden / "drift.json", drift_json(result, options, scenario));
     write_file(hidden / "drift.html", page_html(drift_document(result, options, scenario, Medium::page)));
   });
-  const Document document = drift_document(result, options, scenario, Medium::terminal);
-  fmt::print("{}", document_text(document, terminal.width, terminal.colour));
+  print_result(shown_text(drift_document(result, options, scenario, Medium::terminal), given, terminal));
   return 0;
 }
 
@@ -168,6 +168,7 @@ Command drift_command() {
               {"jobs", 'j', "N",
                "Simulate at most this number of days at a time. Without this option it is the number of processors."},
               {"output", 'o', "DIR", "Write drift.json and drift.html into this folder.", "out/drift"},
+              details_option(),
               force_in_folder_option()},
       .run = run_drift};
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <ctime>
 #include <filesystem>
 #include <optional>
@@ -151,6 +152,36 @@ void require_some_plan(const StudyResult& study) {
               "The table gives the reasons. Take more memory, a smaller batch, or fewer constraints");
 }
 
+// A name as a shell takes it.
+std::string shell_word(const std::string& name) {
+  constexpr std::string_view kPlain = "_-./+,:@%";
+  const bool plain = std::ranges::all_of(name, [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || kPlain.find(c) != std::string_view::npos;
+  });
+  return plain ? name : "'" + name + "'";
+}
+
+// What to ask next, of the case that stands first.
+std::string next_question(const StudyResult& study, const Arguments& given) {
+  const std::string same = given.has("set") ? " (with the same --set)" : "";
+  if (study.cases.empty()) return "";
+  if (!study.comparisons.empty()) {
+    const PlannerComparison& comparison = study.comparisons.front();
+    return fmt::format("Next: shardsim plan {} --case {} --planner {} -o plan.json{}", shell_word(study.scenario),
+                       shell_word(comparison.name), fastest_first(comparison).front()->planner, same);
+  }
+  const CaseResult& first = *by_workload(study).front().cases.front();
+  const std::string which = study.cases.size() == 1 ? "" : " --case " + shell_word(first.name);
+  return fmt::format("Next: shardsim why {}{}{}", shell_word(study.scenario), which, same);
+}
+
+Document run_document(const StudyResult& study, const Arguments& given) {
+  Document document = result_document(study, shows_details(given) ? Medium::terminal : Medium::screen);
+  if (const std::string next = next_question(study, given); !next.empty())
+    document.blocks.emplace_back(Paragraph{next, Paragraph::Role::summary});
+  return document;
+}
+
 int run_scenario(const Arguments& given, const Terminal& terminal) {
   Scenario scenario = chosen_cases(asked_scenario(given), given);
   if (given.has("torchrec-only")) scenario = with_unlimited(std::move(scenario), given);
@@ -175,7 +206,7 @@ int run_scenario(const Arguments& given, const Terminal& terminal) {
   const std::string json = result_to_json(study);
   write_folder(folder, result_writer(given),
                [&](const std::filesystem::path& hidden) { write_files(study, json, hidden, given, traces, workers); });
-  print_result(given.has("json") ? json : result_table(study, terminal.width, terminal.colour));
+  print_result(given.has("json") ? json : shown_text(run_document(study, given), given, terminal));
   if (!given.has("quiet")) say(fmt::format("report: {}", (folder / "report.html").string()));
   require_some_plan(study);
   return 0;
@@ -200,7 +231,9 @@ std::vector<Option> run_options() {
       {"skip-unfit", 0, "", "Leave out the cases whose plan does not fit in memory, and print a warning for each."},
       {"stamp", 0, "", "Write the date and time of the run into timeline.h5."},
       {"quiet", 'q', "", "Do not print the progress and the place of the report."},
-      {"verbose", 'v', "", "Print on stderr after how many iterations each case became steady, and its notes.", "",
+      details_option(),
+      {"verbose", 'v', "",
+       "As --details, and print on stderr after how many iterations each case became steady, and its notes.", "",
        Option::Times::any}};
 }
 

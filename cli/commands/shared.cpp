@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/document/first_screen.h"
 #include "base/files.h"
 #include "base/result_folder.h"
 #include "base/result_stream.h"
@@ -75,6 +76,21 @@ Option force_in_folder_option() {
   return {"force", 0, "",
           "Replace existing files even if another command or a person wrote them, or they were changed since this "
           "command wrote them. A file that it reads is never replaced."};
+}
+
+Option details_option() {
+  return {"details", 0, "",
+          "Print all tables, with legends and notes. Without this option the answer is printed, with what fits on a "
+          "screen beside it."};
+}
+
+bool shows_details(const Arguments& given) {
+  return given.has("details") || given.has("verbose");
+}
+
+std::string shown_text(const Document& document, const Arguments& given, const Terminal& terminal, int tables) {
+  return shows_details(given) ? document_text(document, terminal.width, terminal.colour)
+                              : first_screen_text(document, terminal.width, terminal.colour, tables);
 }
 
 Option output_file_option() {

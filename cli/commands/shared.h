@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/document/document.h"
 #include "cli/arguments/arguments.h"
 #include "cli/arguments/process.h"
 #include "study/scenario/scenario.h"
@@ -19,6 +20,7 @@ Option cases_option();                   // --case, of commands that take severa
 Option force_option();                   // beside -o
 Option force_in_folder_option();         // of commands that write a folder of results with -o and without
 Option output_file_option();             // -o FILE, else standard output
+Option details_option();                 // --details, of commands that print a document
 Option tolerance_option(const std::string& judged);
 
 // The changes by --set, --seed, --torchrec-only, --memory-model and --case. Errors: Failure::input at the argument.
@@ -73,6 +75,11 @@ std::optional<double> tolerance(const Arguments& given);
 // 0, or 4 with a line on stderr that says why: `judged` is the median error in percent. Without a tolerance any will
 // do. Errors (Failure::input): a tolerance, and nothing to judge.
 int tolerance_verdict(const std::optional<double>& judged, const std::optional<double>& most);
+
+// True with --details, or --verbose where a command has it.
+bool shows_details(const Arguments& given);
+// The document as its first screen, with rows of so many of its tables (first_screen_text()); all of it with --details.
+std::string shown_text(const Document& document, const Arguments& given, const Terminal& terminal, int tables = 1);
 
 // A line "note: ..." on stderr.
 void print_note(const std::string& note);

@@ -137,7 +137,7 @@ int tell_sweep(const SweepOutcome& outcome, const Sweep& sweep, const std::files
   const SweepOrder order = possible_order(given, *outcome.result);
   if (const std::string fault = order_fault(*outcome.result, sweep_order(given.text("sort"))); !quiet && !fault.empty())
     print_note(fmt::format("not sorted by {}: {}", given.text("sort"), fault));
-  print_result(sweep_table(*outcome.result, terminal.width, terminal.colour, order));
+  print_result(shown_text(sweep_document(*outcome.result, Medium::terminal, order), given, terminal));
   if (!quiet) say(fmt::format("report: {}", (folder / "report.html").string()));
   return sweep_verdict(*outcome.result);
 }
@@ -302,6 +302,7 @@ std::vector<Option> sweep_options() {
            .help = "Show the points with the best of this figure first.",
            .standard = "samples",
            .choices = sweep_order_words()},
+          details_option(),
           force_in_folder_option(),
           {"quiet", 'q', "", "Do not print progress and notes."}};
 }

@@ -69,7 +69,7 @@ int judge_scenario(const Arguments& given, const Terminal& terminal) {
   const StopDelay in_order;  // namespaces and ranks go before the program does
   const ScenarioRound round = validate_emulated_scenario(scenario, options);
   if (!round.unfit.empty()) return tell(round.unfit, "", false);
-  return tell("", given.has("json") ? round_json(round) : round_text(round, terminal.width, terminal.colour),
+  return tell("", given.has("json") ? round_json(round) : shown_text(round_document(round), given, terminal),
               round.holds());
 }
 
@@ -77,7 +77,7 @@ int judge_campaign(const Arguments& given, const Terminal& terminal) {
   const StopDelay in_order;
   const CampaignReport report = validate_emulated({}, terminal.interrupted);
   if (!report.unfit.empty()) return tell(report.unfit, "", false);
-  return tell("", given.has("json") ? report_json(report) : report_text(report, terminal.width, terminal.colour),
+  return tell("", given.has("json") ? report_json(report) : shown_text(report_document(report), given, terminal, 2),
               report.holds());
 }
 
@@ -96,7 +96,8 @@ Command validate_emulated_command() {
       .positionals = {{"SCENARIO",
                        "Run whole iterations of every case of this scenario. Without it, collectives are run.", true}},
       .options =
-          std::vector<Option>{{"json", 0, "", "Print one JSON document instead of the table."}} + options_of_scenario(),
+          std::vector<Option>{{"json", 0, "", "Print one JSON document instead of the table."}, details_option()} +
+          options_of_scenario(),
       .notes =
           "Without a scenario, the command sets up 8 ranks on 2 nodes as `shardsim emulate` does, checks between pairs "
           "of\n"

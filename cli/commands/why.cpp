@@ -34,7 +34,7 @@ int explain_trace(const Arguments& given, const Terminal& terminal) {
     throw input_error(Arguments::place("trace"), "there is a scenario, too", "Name one of the two");
   const TracedModel traced = traced_model(read_kineto_trace(std::filesystem::path(given.text("trace"))));
   print_result(given.has("json") ? traced_step_json(traced)
-                                 : document_text(traced_step_document(traced), terminal.width, terminal.colour));
+                                 : shown_text(traced_step_document(traced), given, terminal, 2));
   return 0;
 }
 
@@ -62,31 +62,32 @@ int explain_time(const Arguments& given, const Terminal& terminal) {
       write_file(hidden / "why.html", page_html(document(Medium::page)));
     });
   }
-  print_result(given.has("json") ? json : document_text(document(Medium::terminal), terminal.width, terminal.colour));
+  print_result(given.has("json") ? json : shown_text(document(Medium::terminal), given, terminal, 2));
   return 0;
 }
 
 }  // namespace
 
 Command why_command() {
-  return {.name = "shardsim why",
-          .summary = "show where the time of an iteration goes: its critical path, by operation and by table",
-          .positionals = {{"SCENARIO", "A scenario file.", true}},
-          .options = std::vector{case_option(),
-                                 Option{"trace", 0, "FILE",
-                                        "Instead of a scenario, explain the median step of this profiler's trace "
-                                        "(Kineto, .json or .json.gz)."},
-                                 Option{"output", 'o', "DIR", "Also write why.json and why.html into this folder."},
-                                 force_option(),
-                                 Option{"path-only", 0, "",
-                                        "Show only the critical path, and not which changes would help: those take "
-                                        "about thirty simulations."},
-                                 Option{"json", 0, "", "Print one JSON document instead of tables."}} +
-                     scenario_options(),
-          .examples = {"shardsim why scenarios/toy.yaml --case row_wise",
-                       "shardsim why scenarios/flexshard.yaml --case rm1/flexshard_3tier --json",
-                       "shardsim why --trace trace.json.gz"},
-          .run = explain_time};
+  return {
+      .name = "shardsim why",
+      .summary = "show where the time of an iteration goes: its critical path, by operation and by table",
+      .positionals = {{"SCENARIO", "A scenario file.", true}},
+      .options = std::vector{case_option(),
+                             Option{"trace", 0, "FILE",
+                                    "Instead of a scenario, explain the median step of this profiler's trace "
+                                    "(Kineto, .json or .json.gz)."},
+                             Option{"output", 'o', "DIR", "Also write why.json and why.html into this folder."},
+                             force_option(),
+                             Option{"path-only", 0, "",
+                                    "Show only the critical path, and not which changes would help: those take "
+                                    "about thirty simulations."},
+                             Option{"json", 0, "", "Print one JSON document instead of tables."}, details_option()} +
+                 scenario_options(),
+      .examples = {"shardsim why scenarios/toy.yaml --case row_wise",
+                   "shardsim why scenarios/flexshard.yaml --case rm1/flexshard_3tier --json",
+                   "shardsim why --trace trace.json.gz"},
+      .run = explain_time};
 }
 
 }  // namespace shardsim

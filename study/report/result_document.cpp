@@ -9,6 +9,7 @@
 #include "study/report/fitted_constants.h"
 #include "study/report/how_sure.h"
 #include "study/report/page.h"
+#include "study/report/published_iterations.h"
 #include "study/report/result_sheets.h"
 
 namespace shardsim {
@@ -26,13 +27,14 @@ Section cases_section(const StudyResult& study, Medium medium) {
 }
 
 // The head of the table stands even when nothing was simulated.
-Section cases_on_terminal(const StudyResult& study) {
+Section cases_on_terminal(const StudyResult& study, Medium medium) {
   if (is_large_comparison(study)) {
     return {"Cases", {Paragraph{fmt::format("{} cases are in the report and in result.json.", study.cases.size())}}};
   }
-  Section section = cases_section(study, Medium::terminal);
+  Section section = cases_section(study, medium);
+  if (medium == Medium::screen) section.style = Section::Heading::page_only;  // right below the title
   if (section.blocks.empty())
-    section.blocks = {cases_sheet(study, Medium::terminal), Paragraph{cases_legend(study, Medium::terminal)}};
+    section.blocks = {cases_sheet(study, medium), Paragraph{cases_legend(study, medium), Role::caption}};
   return section;
 }
 
@@ -141,12 +143,30 @@ void add_planners(Document& document, const StudyResult& study, Medium medium) {
   document.add(planners_section(study, medium));
 }
 
-Document terminal_document(const StudyResult& study, const std::string& title) {
+// The answer in sentences: which planner, where no table says it, how far off the predictions are where that is what
+// was asked for, why the fastest case takes its time, and what nobody should overlook.
+std::vector<Paragraph> answers(const StudyResult& study) {
+  std::vector<Paragraph> paragraphs;
+  const auto add = [&](const std::string& text, Role role) {
+    if (!text.empty()) paragraphs.push_back({text, role});
+  };
+  if (study.comparisons.size() > 1) add(planners_sentence(study), Role::summary);
+  add(published_iterations(study).empty() ? "" : accuracy_text(study), Role::summary);
+  add(why_sentence_of_fastest(study), Role::summary);
+  add(memory_warning(study), Role::notice);
+  add(short_torchrec_warning(study), Role::notice);
+  return paragraphs;
+}
+
+Document terminal_document(const StudyResult& study, const std::string& title, Medium medium) {
   Document document{title, "", {}};
-  for (const std::string& warning : {memory_warning(study), torchrec_warning(study)})
-    if (!warning.empty()) document.blocks.emplace_back(Paragraph{warning, Role::notice});
+  const bool judged = !published_iterations(study).empty();
+  if (judged) document.add(published_section(study, Medium::terminal));
   add_planners(document, study, Medium::terminal);
-  document.add(cases_on_terminal(study));
+  document.add(cases_on_terminal(study, medium));
+  Section answer{"Answer", {}, {}, Section::Heading::page_only};
+  for (Paragraph& paragraph : answers(study)) answer.blocks.emplace_back(std::move(paragraph));
+  document.add(std::move(answer));
   document.add(how_sure_section(study, Medium::terminal));
   document.add(drawn_section(study, Medium::terminal));
   document.add(jobs_section(study));
@@ -154,7 +174,7 @@ Document terminal_document(const StudyResult& study, const std::string& title) {
   document.add(cross_check_on_terminal(study));
   if (!is_large_comparison(study)) document.add(collectives_section(study, Medium::terminal));
   if (has_dense_operators(study)) document.add(dense_operators_section(study));
-  document.add(published_section(study, Medium::terminal));
+  if (!judged) document.add(published_section(study, Medium::terminal));
   document.add(constants_section(study, Medium::terminal));
   document.add(notes_section(study, Medium::terminal));
   return document;
@@ -163,6 +183,8 @@ Document terminal_document(const StudyResult& study, const std::string& title) {
 Document page_document(const StudyResult& study, const std::string& title) {
   Document document{title, fmt::format("{}, seed {}, shardsim {}", study.scenario, study.seed, study.version), {}};
   document.blocks.emplace_back(Paragraph{summary_text(study), Role::summary});
+  if (const std::string why = why_sentence_of_fastest(study); !why.empty())
+    document.blocks.emplace_back(Paragraph{why, Role::summary});
   for (const std::string& warning : {torchrec_warning(study), memory_warning(study)})
     if (!warning.empty()) document.blocks.emplace_back(Paragraph{warning, Role::notice});
   add_planners(document, study, Medium::page);
@@ -188,7 +210,7 @@ Document page_document(const StudyResult& study, const std::string& title) {
 
 Document result_document(const StudyResult& study, Medium medium) {
   const std::string& title = study.title.empty() ? study.scenario : study.title;
-  return medium == Medium::page ? page_document(study, title) : terminal_document(study, title);
+  return medium == Medium::page ? page_document(study, title) : terminal_document(study, title, medium);
 }
 
 std::string result_table(const StudyResult& study, int width, bool colour) {

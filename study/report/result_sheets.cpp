@@ -69,6 +69,47 @@ bool is_brief(const StudyResult& study, Medium medium) {
   return medium == Medium::terminal && has_very_many_cases(study);
 }
 
+// The chance that the fastest of those that a case can be chosen from is faster than this one.
+std::string first_is_faster_cell(const CaseResult& item, const StudyResult& study) {
+  for (const Choice& choice : study.choices) {
+    if (choice.chosen == item.name) return "";
+    const auto found = std::ranges::find(choice.others, item.name, &Choice::Other::name);
+    if (found != choice.others.end()) return chance_cell(found->chance);
+  }
+  return "-";
+}
+
+// What somebody who chooses among the cases looks at first.
+Sheet::Row screen_row(const CaseResult& item, const StudyResult& study, int places) {
+  const MemoryProfile& profile = item.memory_profile;
+  const double bytes = profile.ranks.empty() ? largest_memory(item) : static_cast<double>(profile.highest().bytes());
+  return {{short_name(item), fixed(item.iteration_ms, places), item.interval ? interval_cell(*item.interval) : "-",
+           grouped(item.samples_per_s), fixed(bytes / kGiB, 2),
+           fixed((static_cast<double>(item.memory_capacity) - bytes) / kGiB, 2),
+           item.limit.what.empty() ? "-" : item.limit.what, fixed(100 * item.limit.share, 0),
+           first_is_faster_cell(item, study)},
+          false};
+}
+
+Sheet screen_sheet(const StudyResult& study) {
+  Sheet sheet;
+  sheet.columns = {{"case", false, true},
+                   {"ms"},
+                   {"80 % within", true, false, true},
+                   {"samples/s"},
+                   {"GiB"},
+                   {"free"},
+                   {"busiest", false, false, true},
+                   {"%", true, false, true},
+                   {"1st faster %"}};
+  const int places = has_very_many_cases(study) ? kBriefDecimals : decimals_for(longest_iteration_ms(study));
+  for (const WorkloadCases& group : by_workload(study)) {
+    sheet.rows.push_back({{workload_heading(group, Medium::terminal)}, false});
+    for (const CaseResult* item : group.cases) sheet.rows.push_back(screen_row(*item, study, places));
+  }
+  return sheet;
+}
+
 // The figures that matter beside each other in a long list: there is room for the whole name.
 Sheet::Row brief_case_row(const CaseResult& item, int places) {
   return {{short_name(item), fixed(item.iteration_ms, places), grouped(item.samples_per_s),
@@ -186,6 +227,7 @@ void leave_out(Sheet& sheet, std::string_view header) {
 }  // namespace
 
 Sheet cases_sheet(const StudyResult& study, Medium medium) {
+  if (medium == Medium::screen) return screen_sheet(study);
   const bool brief = is_brief(study, medium);
   Sheet sheet;
   sheet.columns = {{"case", false, true},

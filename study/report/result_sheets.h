@@ -75,6 +75,8 @@ Section jobs_section(const StudyResult& study);  // under a heading per fabric
 // The work of the hosts, where cases state software, in the order of the tables; of many cases those that wait, the
 // worst first, of which a terminal shows some.
 Section host_section(const StudyResult& study, Medium medium);
+// Says why the fastest case takes what it takes, with its name where there are several; "" where no path is known.
+std::string why_sentence_of_fastest(const StudyResult& study);
 // Says for each case with a known path why it takes what it takes; of many cases in a sentence each. For a page.
 Section why_section(const StudyResult& study);
 // The spread of the iterations of drawn batches, under a heading per case. A page says it of each collective, too.
@@ -106,6 +108,8 @@ std::string memory_warning(const StudyResult& study);
 
 // That TorchRec cannot run the fastest plans, what of them it does not have, and the remedy; "" where it can.
 std::string torchrec_warning(const StudyResult& study);
+// The same in a line or two, for a terminal.
+std::string short_torchrec_warning(const StudyResult& study);
 
 // The last sentence of the summary: median and worst error of the published times that nothing was fitted to; "" when
 // there is none.

@@ -44,7 +44,8 @@ std::string gain_of(const CaseResult& best, const WorkloadCases& group, const St
 std::string one_workload(const WorkloadCases& group, const StudyResult& study) {
   const CaseResult& best = *group.cases.front();
   const CaseResult& slowest = *group.cases.back();
-  const std::string time = fixed(best.iteration_ms, decimals_for(best.iteration_ms)) + " ms";
+  const std::string time = fixed(best.iteration_ms, decimals_for(best.iteration_ms)) + " ms" +
+                           (best.interval ? fmt::format(" (80 % within {})", interval_cell(*best.interval)) : "");
   if (group.cases.size() == 1) {
     return fmt::format("{} takes {} per iteration, {} samples/s{}", best.name, time, grouped(best.samples_per_s),
                        limited_by(best));

@@ -267,7 +267,7 @@ Document sweep_document(const SweepResult& result, Medium medium, SweepOrder ord
   }
   const std::string summary =
       sweep_summary(result, sorted_points(result, SweepOrder::samples), sorted.empty() ? 0 : sorted.front());
-  if (page) document.blocks.emplace_back(Paragraph{summary, Paragraph::Role::summary});
+  document.blocks.emplace_back(Paragraph{summary, Paragraph::Role::summary});
   if (page) {
     for (Chart& chart : sweep_charts(result)) document.blocks.emplace_back(std::move(chart));
   }
@@ -282,7 +282,6 @@ Document sweep_document(const SweepResult& result, Medium medium, SweepOrder ord
   document.add(sweep_how_sure(result, sorted, medium, order));
   document.add(sweep_notes(result, sorted));
   document.add(sweep_failures(result));
-  if (!page) document.add({"Summary", {Paragraph{summary}}, {}, Section::Heading::page_only});
   return document;
 }
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "study/report/chart_data.h"
 #include "study/report/result_sheets.h"
 #include "study/why/why_document.h"
@@ -37,6 +39,15 @@ DataSet path_parts(const StudyResult& study) {
   for (const CaseResult& item : study.cases)
     if (item.why) add_path(set, item);
   return set;
+}
+
+std::string why_sentence_of_fastest(const StudyResult& study) {
+  for (const WorkloadCases& group : by_workload(study)) {
+    const auto best = std::ranges::find_if(group.cases, [](const CaseResult* each) { return fits(*each); });
+    if (best == group.cases.end() || !(*best)->why) continue;
+    return study.cases.size() == 1 ? (*best)->why->sentence : (*best)->name + ": " + (*best)->why->sentence;
+  }
+  return "";
 }
 
 Section why_section(const StudyResult& study) {

@@ -87,7 +87,7 @@ TEST_CASE("an item that stays outside its band fails the report; a reported one 
                              ranks.observe());
   CHECK_FALSE(report.holds());
   CHECK(report.plain[1].holds());
-  CHECK(report_text(report, 100, false).find("OUTSIDE") != std::string::npos);
+  CHECK(document_text(report_document(report), 100, false).find("OUTSIDE") != std::string::npos);
   const auto json = nlohmann::json::parse(report_json(report));
   CHECK(json["within_bands"] == false);
   CHECK(json["items"][0]["within_band"] == false);

@@ -140,7 +140,7 @@ TEST_CASE("a prediction beside the one that is judged is told, with both errors,
   round.beside_settings = {"load.row_shares=even"};
   round.beside = {{"blocks", {100, {240, 250, 260}}, -60.0, CaseMiss::OfRank{0, "sent", {1'000'000, 4'000'000}}}};
   CHECK(round.holds());
-  const std::string text = round_text(round, 200, false);
+  const std::string text = document_text(round_document(round), 200, false);
   CHECK(text.find("With load.row_shares=even, beside the same observation and not judged:") != std::string::npos);
   CHECK(
       text.find("blocks, iteration: 100.0 ms predicted, 250.0 ms median observed, -60.0 %; bytes: 1.000 MB predicted, "
@@ -158,7 +158,7 @@ TEST_CASE("a round holds when nothing is outside and the cases rank alike") {
   round.observed_order = {"b", "a"};
   CHECK_FALSE(round.holds());
   CHECK(nlohmann::json::parse(round_json(round))["emulated"]["within_tolerance"] == false);
-  CHECK(round_text(round, 100, false).find("Observed: b, a.") != std::string::npos);
+  CHECK(document_text(round_document(round), 100, false).find("Observed: b, a.") != std::string::npos);
 }
 
 }  // namespace shardsim::emulated_scenario_test

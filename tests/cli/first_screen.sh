@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# No command that answers a question prints more than a terminal of 24 lines shows, notes and the place of its report
+# included; the answer is among these lines, and --details prints all of it. Lists, files on standard output (lower, schema)
+# and tables of what a plan or a cluster has (explain, cluster show) are as long as what they list.
+# Usage: first_screen.sh SHARDSIM SOURCE_DIR
+set -euo pipefail
+shardsim=$(realpath "$1") source=$(realpath "$2")
+. "$source/tests/cli/lib.sh"
+ln -s "$source/scenarios" scenarios
+
+# fits WHAT COMMAND...: prints no more than 24 lines, keeps them in streams/shown, and with --details says more.
+fits() {
+  local what=$1
+  shift
+  timeout "$patience" "$shardsim" "$@" >streams/shown 2>&1 </dev/null || fail "$what fails: $(tail -3 streams/shown)"
+  check "$what prints $(wc -l <streams/shown) lines, not 24 at most" [ "$(wc -l <streams/shown)" -le 24 ]
+  check "$what says of --details what it leaves out" grep -q '^With --details: ' streams/shown
+}
+shows() { check "$1: $2" grep -qE -- "$2" streams/shown; }
+
+fits flexshard run scenarios/flexshard.yaml -o out/flexshard
+shows 'a line of why' '^rm1/flexshard_3tier: The iteration takes [0-9.]+ ms; [0-9.]+ ms of it \([0-9]+ %\) is '
+shows 'what TorchRec can run' '^TorchRec cannot run rm1/flexshard_3tier .*of these it can run rm1/row_wise, '
+shows 'what to ask next' '^Next: shardsim why scenarios/flexshard.yaml --case rm1/flexshard_3tier$'
+for model in rm1 rm2 rm3 rm4; do shows "a heading of $model" "^$model on a100_mesh_4x8: 32 GPUs"; done
+for plan in 3tier 2tier; do check "$plan of every model" [ "$(grep -c "^  flexshard_$plan " streams/shown)" -eq 4 ]; done
+
+fits toy run scenarios/toy.yaml -o out/toy
+shows 'the chance of the first' '^  row_wise .* [0-9.]+$'
+next=$(sed -n 's/^Next: shardsim //p' streams/shown)
+check "what toy says to ask next runs: $next" bash -c "'$shardsim' $next >streams/why 2>&1"
+mv streams/shown brief
+"$shardsim" run scenarios/toy.yaml -o out/toy --details -q >whole
+for part in '^HOW SURE' '^COLLECTIVES' '^NOTES' '^chance: the probability'; do
+  check "--details shows $part" grep -q "$part" whole
+  check "without it $part is left out" [ "$(grep -c "$part" brief)" -eq 0 ]
+done
+"$shardsim" run scenarios/toy.yaml -o out/toy -v 2>/dev/null >verbose
+check "-v prints the details, too" cmp -s whole verbose
+
+fits 'all planners' run scenarios/toy.yaml --planners all -o out/planners
+next=$(sed -n 's/^Next: shardsim //p' streams/shown)
+check "what the planners' table says to do next runs: $next" bash -c "cd out && ln -s ../scenarios && '$shardsim' $next >../streams/plan 2>&1"
+fits 'published iterations' run scenarios/published_iterations.yaml -o out/published
+shows 'how far off' '^Of the [0-9]+ published times'
+fits 'a cross-check' run scenarios/torchrec_crosscheck.yaml -o out/crosscheck
+fits 'why' why scenarios/flexshard.yaml --case rm1/flexshard_3tier
+shows 'what would help' '^WHAT WOULD HELP'
+fits 'a sweep' sweep scenarios/sweep_nics_batch.yaml -o out/sweep
+shows 'its best point' 'Most samples per second: '
+fits 'drift' drift scenarios/sixty_tables.yaml --case chosen -o out/drift
+shows 'the first day' '^ +0 +[0-9.]+ '
+shows 'the last day' '^ +30 +[0-9.]+ '
+fits 'compare' compare out/toy/timeline.h5 out/toy/timeline.h5
+fits 'confidence' confidence
+fits 'collectives' collective compare --measurements scenarios/measurements/open -o out/collectives
+fits 'kernels' compute compare --measurements scenarios/measurements/kernels -o out/kernels
+
+finish 50

@@ -207,6 +207,7 @@ std::string page_html(const Document& document) {
         "A build with the package libjs-vega makes it.</p>\n";
   }
   page += document_html(document, vega ? ChartDrawer(Drawings()) : ChartDrawer{});
+  page += "<script>\n" + report_asset("tables.js") + "</script>\n";
   if (vega) page += "<script>\n" + *vega + "</script>\n<script>\n" + report_asset("draw.js") + "</script>\n";
   return page + "</body>\n</html>\n";
 }

@@ -180,11 +180,23 @@ Document terminal_document(const StudyResult& study, const std::string& title, M
   return document;
 }
 
+// The answer, and the plans beside each other; planners have a table of their own.
+void add_first_screen(Document& page, const StudyResult& study) {
+  page.blocks.emplace_back(Paragraph{summary_text(study), Role::summary});
+  if (const std::string why = why_sentence_of_fastest(study); !why.empty())
+    page.blocks.emplace_back(Paragraph{why, Role::summary});
+  if (!study.comparisons.empty() || !published_iterations(study).empty()) return;
+  page.add(
+      table_section("Plans",
+                    "GiB: memory of the fullest GPU at its simulated peak; free: what is left of it. 1st faster: the "
+                    "chance that the fastest plan of the workload is really faster than this one. The other tables "
+                    "explain the rest.",
+                    cases_sheet(study, Medium::screen)));
+}
+
 Document page_document(const StudyResult& study, const std::string& title) {
   Document document{title, fmt::format("{}, seed {}, shardsim {}", study.scenario, study.seed, study.version), {}};
-  document.blocks.emplace_back(Paragraph{summary_text(study), Role::summary});
-  if (const std::string why = why_sentence_of_fastest(study); !why.empty())
-    document.blocks.emplace_back(Paragraph{why, Role::summary});
+  add_first_screen(document, study);
   for (const std::string& warning : {torchrec_warning(study), memory_warning(study)})
     if (!warning.empty()) document.blocks.emplace_back(Paragraph{warning, Role::notice});
   add_planners(document, study, Medium::page);

@@ -43,4 +43,13 @@ grep -q "($charts of $charts charts)</title>" "$work/page.html" || fail "the tit
 [ "$(count 'class="mark-text')" -gt 0 ] || fail "no labels"
 [ "$(count '<table')" -ge "$charts" ] || fail "fewer tables than charts"
 ! grep -q -E '<(img|link|iframe)|<script[^>]* src=' "$report" || fail "the report loads something from outside"
+# Tables can be sorted and filtered, and a narrow page scrolls down alone.
+[ "$(count 'class="sort"')" -gt 0 ] || fail "no table can be sorted"
+sed 's|</body>|<script>addEventListener("load", function () { setTimeout(function () { var e = document.documentElement; \
+e.dataset.wide = e.scrollWidth - e.clientWidth; }, 3000); });</script></body>|' "$report" >"$work/narrow.html"
+timeout 600 "$browser" --headless $sandbox --disable-gpu --disable-background-networking --hide-scrollbars \
+  --user-data-dir="$work/profile" --window-size=360,640 --virtual-time-budget=10000 --dump-dom "file://$work/narrow.html" \
+  >"$work/narrow.page" 2>"$work/log" || fail "the browser failed: $(tail -n 3 "$work/log")"
+grep -q 'data-wide="0"' "$work/narrow.page" || fail "at 360 px the page is wider than its window: \
+$(grep -o 'data-wide="[^"]*"' "$work/narrow.page" || echo 'the script did not finish')"
 echo "$charts charts drawn, $(count '<table') tables"

@@ -41,9 +41,14 @@ until_true() {
 
 # run ARGUMENT...: shardsim with its streams in streams/out and streams/err and its exit code in $code; given up after
 # $ends_within seconds where that is set.
+# Commands that print a first screen print all of it here, for tests to read (tests/cli/first_screen.sh looks at the screens).
 run() {
+  local details=() word
+  case $1 in run | why | sweep | drift | compare | confidence | validate-emulated) details=(--details) ;; esac
+  [[ ${2:-} != compare ]] || details=(--details)
+  for word in "$@"; do [[ $word != --json && $word != --help && $word != -h ]] || details=(); done
   code=0
-  timeout "${ends_within:-$patience}" "$shardsim" "$@" >streams/out 2>streams/err </dev/null || code=$?
+  timeout "${ends_within:-$patience}" "$shardsim" "$@" "${details[@]}" >streams/out 2>streams/err </dev/null || code=$?
   [ "$code" -ne 125 ] || fail "timeout did not start: $(cat streams/err)"
 }
 

@@ -61,72 +61,102 @@ std::uint64_t walk(std::uint64_t i, std::uint64_t n, std::uint64_t key, const Pa
   return i;
 }
 
-// The rounds of feistel() looked up: a round depends on half of the bits alone, so of many numbers most ask what
-// another one has asked before. In two bytes an entry where halves are that short, which a processor's nearest cache
-// then holds.
+// The rounds of feistel(), each for many numbers at a time: `round` adds what it makes of one half of each of them to
+// the other half. A loop that does one thing keeps a processor busy, and of tables it asks for one alone, which the
+// nearest cache holds.
+
+// Looked up: a round depends on half of the bits alone, so of many numbers most ask what another one has asked before.
+// In two bytes an entry where halves are that short.
 template <typename Half>
-class RoundTables {
+class LookedUp {
  public:
-  RoundTables(int half_bits, std::uint64_t key)
-      : half_bits_(half_bits), mask_((std::uint64_t{1} << half_bits) - 1), added_(kHashRounds << half_bits) {
+  LookedUp(int half_bits, std::uint64_t key) : half_bits_(half_bits), added_(std::size_t{kHashRounds} << half_bits) {
+    const std::uint64_t mask = (std::uint64_t{1} << half_bits) - 1;
     for (std::uint64_t at = 0; at < added_.size(); ++at) {
-      added_[at] = static_cast<Half>(mix(at & mask_, key + (at >> half_bits) * kGolden) & mask_);
+      added_[at] = static_cast<Half>(mix(at & mask, key + (at >> half_bits) * kGolden) & mask);
     }
   }
 
-  // One pass. It holds all by value: what a caller writes is none of it, so that it stays in registers.
-  auto pass() const {
-    const std::uint64_t rows = mask_ + 1;
-    const Half* const a = added_.data();
-    return [bits = half_bits_, mask = mask_, a, b = a + rows, c = a + 2 * rows, d = a + 3 * rows](std::uint64_t i) {
-      const std::uint64_t first = (i >> bits) ^ a[i & mask];
-      const std::uint64_t second = (i & mask) ^ b[first];
-      const std::uint64_t third = first ^ c[second];
-      return third << bits | (second ^ d[third]);
-    };
+  void round(std::uint64_t number, const Half* __restrict from, Half* __restrict to, std::size_t count) const {
+    const Half* const added = added_.data() + (number << half_bits_);
+    for (std::size_t i = 0; i < count; ++i) to[i] ^= added[from[i]];
   }
 
  private:
-  static_assert(kHashRounds == 4);
   int half_bits_;
-  std::uint64_t mask_;
-  std::vector<Half> added_;  // [round][right half], to the left one by exclusive or
+  std::vector<Half> added_;  // [round][half]
 };
 
-// The numbers that walk together: a processor's cache holds so many.
-constexpr std::size_t kTogether = 4096;
+// Computed, where numbers are fewer than the entries of a table.
+class Mixed {
+ public:
+  Mixed(int half_bits, std::uint64_t key) : mask_((std::uint64_t{1} << half_bits) - 1), key_(key) {}
 
-// walk() of each of at most kTogether numbers: pass by pass, so that a processor works on several numbers at a time.
-// The number of passes that one takes is unpredictable, so no branch depends on it.
-template <typename Pass>
-void walk_together(std::span<std::uint64_t> part, std::uint64_t n, const Pass pass) {
-  std::array<std::uint16_t, kTogether> outside;
-  const auto pass_each = [&](std::size_t count, const auto& place) {
+  void round(std::uint64_t number, const std::uint32_t* __restrict from, std::uint32_t* __restrict to,
+             std::size_t count) const {
+    const std::uint64_t key = key_ + number * kGolden, mask = mask_;
+    for (std::size_t i = 0; i < count; ++i) to[i] ^= static_cast<std::uint32_t>(mix(from[i], key) & mask);
+  }
+
+ private:
+  std::uint64_t mask_, key_;
+};
+
+// The numbers that walk together: with them and the table of a round a processor's nearest cache is full.
+constexpr std::size_t kTogether = 2048;
+constexpr std::uint64_t kFew = 16;  // numbers that rather walk by themselves
+
+// walk() of each of at most kTogether numbers, pass by pass. The number of passes that one takes is unpredictable, so
+// no branch depends on it: those that have to go on are moved to the front.
+template <typename Half, typename Rounds>
+void walk_together(std::span<std::uint64_t> part, std::uint64_t n, int half_bits, const Rounds& rounds) {
+  std::array<Half, kTogether> left, right;
+  std::array<std::uint16_t, kTogether> place;
+  const std::uint64_t mask = (std::uint64_t{1} << half_bits) - 1;
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    left[i] = static_cast<Half>(part[i] >> half_bits);
+    right[i] = static_cast<Half>(part[i] & mask);
+    place[i] = static_cast<std::uint16_t>(i);
+  }
+  static_assert(kHashRounds % 2 == 0);  // so that halves are where they were
+  for (std::size_t walking = part.size(); walking > 0;) {
+    for (std::uint64_t round = 0; round < kHashRounds; round += 2) {
+      rounds.round(round, right.data(), left.data(), walking);
+      rounds.round(round + 1, left.data(), right.data(), walking);
+    }
     std::size_t still = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t at = place(i);
-      const std::uint64_t passed = pass(part[at]);
+    for (std::size_t i = 0; i < walking; ++i) {
+      const Half high = left[i], low = right[i];
+      const std::uint16_t at = place[i];
+      const std::uint64_t passed = std::uint64_t{high} << half_bits | low;
       part[at] = passed;
-      outside[still] = static_cast<std::uint16_t>(at);
+      left[still] = high;
+      right[still] = low;
+      place[still] = at;
       still += passed >= n ? 1 : 0;
     }
-    return still;
-  };
-  std::size_t left = pass_each(part.size(), [](std::size_t i) { return i; });
-  while (left > 0) left = pass_each(left, [&](std::size_t i) { return std::size_t{outside[i]}; });
+    walking = still;
+  }
 }
 
-// Calls `work` with the pass that is fastest for `count` numbers.
+// Calls `work` with what lets up to kTogether numbers walk, in the way that is fastest for `count` of them.
 template <typename Work>
-void with_pass(std::uint64_t count, std::uint64_t n, std::uint64_t key, const Work& work) {
+void with_walk(std::uint64_t count, std::uint64_t n, std::uint64_t key, const Work& work) {
   const int half_bits = half_bits_of(n);
-  if (count < std::uint64_t{1} << half_bits) return work([=](std::uint64_t i) { return feistel(i, half_bits, key); });
-  if (half_bits <= 16) {
-    const RoundTables<std::uint16_t> rounds(half_bits, key);
-    return work(rounds.pass());
+  const auto with = [&]<typename Half>(Half, const auto& rounds) {
+    work([&](std::span<std::uint64_t> part) { walk_together<Half>(part, n, half_bits, rounds); });
+  };
+  if (count < kFew) {
+    work([&](std::span<std::uint64_t> part) {
+      for (std::uint64_t& number : part) number = walk(number, n, key, feistel);
+    });
+  } else if (count < std::uint64_t{1} << half_bits) {
+    with(std::uint32_t{}, Mixed(half_bits, key));
+  } else if (half_bits <= 16) {
+    with(std::uint16_t{}, LookedUp<std::uint16_t>(half_bits, key));
+  } else {
+    with(std::uint32_t{}, LookedUp<std::uint32_t>(half_bits, key));
   }
-  const RoundTables<std::uint32_t> rounds(half_bits, key);
-  work(rounds.pass());
 }
 
 }  // namespace
@@ -145,9 +175,9 @@ std::uint64_t unpermute(std::uint64_t i, std::uint64_t n, std::uint64_t key) {
 
 void permute_all(std::span<std::uint64_t> positions, std::uint64_t n, std::uint64_t key) {
   for (const std::uint64_t i : positions) check_position(i, n);
-  with_pass(positions.size(), n, key, [&](const auto& pass) {
+  with_walk(positions.size(), n, key, [&](const auto& walk_of) {
     for (std::size_t first = 0; first < positions.size(); first += kTogether)
-      walk_together(positions.subspan(first, std::min(kTogether, positions.size() - first)), n, pass);
+      walk_of(positions.subspan(first, std::min(kTogether, positions.size() - first)));
   });
 }
 
@@ -155,12 +185,12 @@ void permute_first(std::uint64_t count, std::uint64_t n, std::uint64_t key,
                    const std::function<void(std::span<const std::uint64_t>)>& visit) {
   if (count == 0) return;
   check_position(count - 1, n);
-  std::vector<std::uint64_t> numbers(std::min<std::uint64_t>(kTogether, count));
-  with_pass(count, n, key, [&](const auto& pass) {
+  std::array<std::uint64_t, kTogether> numbers;
+  with_walk(count, n, key, [&](const auto& walk_of) {
     for (std::uint64_t first = 0; first < count; first += kTogether) {
       const std::span<std::uint64_t> part(numbers.data(), std::min<std::uint64_t>(kTogether, count - first));
       std::iota(part.begin(), part.end(), first);
-      walk_together(part, n, pass);
+      walk_of(part);
       visit(part);
     }
   });

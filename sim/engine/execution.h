@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <deque>
 #include <map>
 #include <optional>
@@ -76,16 +77,15 @@ class Execution {
     double speed = 1;
     long version = 0;  // timers of older versions are void, those of the iteration before, too
   };
-  struct Rank {
+  struct Rank {  // NOLINT(bugprone-exception-escape): as of RankStreams
+    using Computings = boost::container::small_vector<Computing, 1>;
     int number = 0;
+    int collectives = 0;     // running
+    int sharing = 0;         // computing operations that share the GPU
+    Computings computing{};  // by rising op; a few at most
     RankStreams streams;
-    std::vector<Computing> computing{};  // by rising op; a few at most
-    int collectives = 0;                 // running
-    int sharing = 0;                     // computing operations that share the GPU
 
-    std::vector<Computing>::iterator place_of(int op) {
-      return std::ranges::lower_bound(computing, op, {}, &Computing::op);
-    }
+    Computings::iterator place_of(int op) { return std::ranges::lower_bound(computing, op, {}, &Computing::op); }
   };
   // A link that simulated ranks use. A large world has hundreds of thousands, each asked for at every end of a
   // transfer, when no cache holds it: so all that is asked then lies together.
@@ -124,7 +124,7 @@ class Execution {
 
   void take_ranks();
   void take_links();
-  void deal_ops();
+  void deal_ops(const std::vector<int>& numbers);
   void take_groups();
   void declare_loads();
   std::vector<char> leaves_in_use() const;
@@ -153,6 +153,9 @@ class Execution {
   bool simulated(int rank) const { return classes_.is_representative(cluster_.node_of(rank)); }
   double now() const { return session_->now().value; }
   void set_timer(Timer timer);
+  void fetch(const Rank& rank) const;
+  void fetch_soon() const;
+  void fetch_ending(std::span<const TransferId> ended, std::size_t soon) const;
 
   const Program& program_;
   const Cluster& cluster_;

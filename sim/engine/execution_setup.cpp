@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "sim/engine/execution.h"
@@ -43,18 +44,41 @@ Execution::Execution(const Program& program, const Cluster& cluster, IterationWo
       used_index_(cluster.links().size(), -1) {
   take_ranks();
   take_links();
-  deal_ops();
   take_groups();
   declare_loads();
   count_unfinished();
 }
 
 void Execution::take_ranks() {
-  const int most = until_ == Until::stopped ? kAhead : options_.iterations;
+  std::vector<int> numbers;
   for (int rank = 0; rank < cluster_.world_size(); ++rank) {
     if (!simulated(rank)) continue;
-    index_of_rank_[rank] = static_cast<int>(ranks_.size());
-    ranks_.push_back({rank, RankStreams(program_, most)});
+    index_of_rank_[rank] = static_cast<int>(numbers.size());
+    numbers.push_back(rank);
+  }
+  deal_ops(numbers);
+}
+
+// Ranks that take part in the same operations begin as copies of each other, as neighbours mostly do.
+void Execution::deal_ops(const std::vector<int>& numbers) {
+  std::vector<int> of_all, own, dealt;
+  std::vector<std::vector<int>> of_some(numbers.size());  // [simulated rank] operations that not all take part in
+  for (const Op& op : program_.ops) {
+    if (op.ranks.empty()) of_all.push_back(op.id);
+    for (const int rank : op.ranks) {
+      if (index_of_rank_[rank] >= 0) of_some[index_of_rank_[rank]].push_back(op.id);
+    }
+  }
+  const int most = until_ == Until::stopped ? kAhead : options_.iterations;
+  ranks_.reserve(numbers.size());
+  for (std::size_t index = 0; index < numbers.size(); ++index) {
+    own.clear();
+    std::ranges::merge(of_all, of_some[index], std::back_inserter(own));
+    const bool alike = index > 0 && own == dealt;
+    ranks_.push_back(
+        {numbers[index], 0, 0, {}, alike ? ranks_.back().streams : RankStreams(program_, most, own, orders_)});
+    spans_of_all_ += own.size();
+    dealt.swap(own);
   }
 }
 
@@ -93,20 +117,6 @@ std::vector<char> Execution::leaves_in_use() const {
     if (classes_.is_representative(node)) leaves[cluster_.leaf_of(node)] = 1;
   }
   return leaves;
-}
-
-void Execution::deal_ops() {
-  const auto deal = [&](std::size_t index, const Op& op) {
-    ranks_[index].streams.add(op);
-    ++spans_of_all_;
-  };
-  for (const Op& op : program_.ops) {
-    for (std::size_t index = 0; op.ranks.empty() && index < ranks_.size(); ++index) deal(index, op);
-    for (const int rank : op.ranks) {
-      if (index_of_rank_[rank] >= 0) deal(static_cast<std::size_t>(index_of_rank_[rank]), op);
-    }
-  }
-  for (Rank& rank : ranks_) rank.streams.share_orders(orders_);
 }
 
 void Execution::take_groups() {

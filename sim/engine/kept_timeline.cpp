@@ -1,8 +1,9 @@
 #include <algorithm>
+#include <numeric>
 #include <span>
-#include <tuple>
 
 #include "program/timeline/traffic.h"
+#include "sim/engine/earliest.h"
 #include "sim/engine/execution.h"
 
 namespace shardsim {
@@ -38,15 +39,29 @@ std::vector<std::vector<std::int64_t>> payloads_of(const std::vector<OpWork>& wo
 
 using RawSpan = Execution::RawSpan;
 
-// In microseconds since the iteration's start, in the order of a Timeline.
+// By rising `key`, 0 or more; those of one key in the order in which they are.
+void put_in_order(std::vector<RawSpan>& spans, int RawSpan::*key) {
+  if (spans.empty()) return;
+  const int most = (*std::ranges::max_element(spans, {}, key)).*key;
+  std::vector<std::size_t> place(static_cast<std::size_t>(most) + 2, 0);
+  for (const RawSpan& span : spans) ++place[static_cast<std::size_t>(span.*key) + 1];
+  std::partial_sum(place.begin(), place.end(), place.begin());
+  std::vector<RawSpan> ordered(spans.size());
+  for (const RawSpan& span : spans) ordered[place[static_cast<std::size_t>(span.*key)]++] = span;
+  spans.swap(ordered);
+}
+
+// In microseconds since the iteration's start, in the order of a Timeline: by start, rank, stream and operation.
 std::vector<RawSpan> in_order(const Execution::Kept& kept) {
   std::vector<RawSpan> spans = kept.spans;
   for (RawSpan& span : spans) {
     span.start = (span.start - kept.origin) * 1e6;
     span.end = (span.end - kept.origin) * 1e6;
   }
-  std::ranges::sort(spans, {},
-                    [](const RawSpan& span) { return std::tie(span.start, span.rank, span.stream, span.op); });
+  put_in_order(spans, &RawSpan::op);
+  put_in_order(spans, &RawSpan::stream);
+  put_in_order(spans, &RawSpan::rank);
+  sort_by_time(spans, [](const RawSpan& span) { return span.start; });
   return spans;
 }
 

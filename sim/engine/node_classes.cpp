@@ -13,6 +13,8 @@ namespace {
 
 using Signature = std::uint64_t;
 
+constexpr std::uint64_t kFactor = 0xbf58476d1ce4e5b9ULL;  // that of mix(): odd, so that it loses no bit
+
 Signature fold(Signature so_far, std::uint64_t next) {
   return mix(so_far ^ next, kGolden);
 }
@@ -35,10 +37,13 @@ class Signatures {
   std::vector<Signature> take_nodes() { return std::move(nodes_); }
 
  private:
+  // Values are joined before they are folded in: a fold waits for the one before it, and a large world has a million of
+  // loads.
   void add(const Link& link, std::initializer_list<double> values) {
     Signature& of = link.node >= 0 ? nodes_[link.node] : leaves_[link.leaf];
-    of = fold(of, std::uint64_t(link.local));
-    for (const double value : values) of = fold(of, value);
+    auto joined = std::uint64_t(link.local);
+    for (const double value : values) joined = (std::rotl(joined, 29) ^ std::bit_cast<std::uint64_t>(value)) * kFactor;
+    of = fold(of, joined);
   }
 
   void add(const OpWork& work) {

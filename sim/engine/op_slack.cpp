@@ -1,9 +1,9 @@
 #include "sim/engine/op_slack.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
-#include <map>
 #include <queue>
 
 namespace shardsim {
@@ -32,6 +32,8 @@ class Slack {
         ends_(spans.ranks() * spans.ops(), kNever),
         starts_(ends_),
         followers_(spans.ops()) {
+    for (int rank = 0; rank < static_cast<int>(spans.ranks()); ++rank)
+      for (int op = 0; op < static_cast<int>(spans.ops()); ++op) of_last_.push_back(spans.find({rank, op, last_}));
     for (const Op& op : run.program.ops) {
       for (const int id : op.after) followers_[static_cast<std::size_t>(id)].push_back({op.id, false});
       for (const int id : op.after_previous) followers_[static_cast<std::size_t>(id)].push_back({op.id, true});
@@ -71,7 +73,7 @@ class Slack {
   std::size_t slot(int rank, int op) const {
     return static_cast<std::size_t>(rank) * spans_.ops() + static_cast<std::size_t>(op);
   }
-  const PastSpan* span(int rank, int op) const { return spans_.find({rank, op, last_}); }
+  const PastSpan* span(int rank, int op) const { return of_last_[slot(rank, op)]; }
 
   void hold(const CriticalPath& path) {
     std::vector<int> position(static_cast<std::size_t>(run_.cluster.world_size()), -1);
@@ -204,22 +206,24 @@ class Slack {
 
   // A delay of the start delays the end; that of a member of a collective, once it is the last, every member's.
   void carry_to_starts(int op) {
-    std::map<int, double> least;  // by call
+    std::vector<double> least;  // [call] NaN until its first member is seen
     const auto ranks = static_cast<int>(spans_.ranks());
     for (int rank = 0; rank < ranks; ++rank) {
       starts_[slot(rank, op)] = ends_[slot(rank, op)];
       const PastSpans::Call call = spans_.call_of(rank, op);
-      if (call.number < 0 || least.contains(call.number) || span(rank, op) == nullptr) continue;
-      const double begin = spans_.begin(call, op, last_);
-      double of_call = kNever;
-      for (const int member : *call.members) of_call = std::min(of_call, ends_[slot(member, op)]);
-      least[call.number] = of_call + begin;
-    }
-    for (int rank = 0; rank < ranks && !least.empty(); ++rank) {
-      const PastSpans::Call call = spans_.call_of(rank, op);
       const PastSpan* const of = span(rank, op);
-      if (call.number >= 0 && of != nullptr) starts_[slot(rank, op)] = least.at(call.number) - of->start;
+      if (call.number < 0 || of == nullptr) continue;
+      const auto number = static_cast<std::size_t>(call.number);
+      if (number >= least.size()) least.resize(number + 1, std::numeric_limits<double>::quiet_NaN());
+      if (std::isnan(least[number])) least[number] = least_end(call, op) + spans_.begin(call, op, last_);
+      starts_[slot(rank, op)] = least[number] - of->start;
     }
+  }
+
+  double least_end(const PastSpans::Call& call, int op) const {
+    double least = kNever;
+    for (const int member : *call.members) least = std::min(least, ends_[slot(member, op)]);
+    return least;
   }
 
   const PastRun& run_;
@@ -228,6 +232,7 @@ class Slack {
   const double period_;
   const int last_;
   std::vector<double> ends_, starts_;             // [rank][op] slack of the end, and of the start
+  std::vector<const PastSpan*> of_last_;          // [rank][op] in the last iteration; null where it did not run
   std::vector<std::vector<Follower>> followers_;  // [op] what waits for it
   double enough_ = kNever;  // of until_itself, and what follows here: longer ways are not followed
   // The least waiting so far, [rank][op] and behind these [first member][op] of collectives.

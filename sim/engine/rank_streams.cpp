@@ -11,24 +11,20 @@ constexpr int kTakesNoPart = std::numeric_limits<int>::max();
 
 }  // namespace
 
-RankStreams::RankStreams(const Program& program, int iterations)
+RankStreams::RankStreams(const Program& program, int iterations, const std::vector<int>& ops, Orders& known)
     : program_(program),
+      count_(static_cast<int>(ops.size())),
+      iterations_(iterations),
       streams_(program.streams.size()),
-      own_orders_(streams_.size()),
-      ended_(program.ops.size(), kTakesNoPart),
-      iterations_(iterations) {}
-
-void RankStreams::add(const Op& op) {
-  ended_[op.id] = -1;
-  own_orders_[op.stream].push_back(op.id);
-  ++count_;
-}
-
-void RankStreams::share_orders(Orders& known) {
-  for (std::size_t stream = 0; stream < streams_.size(); ++stream) {
-    if (!own_orders_[stream].empty()) streams_[stream].ops = &*known.insert(std::move(own_orders_[stream])).first;
+      ended_(program.ops.size(), kTakesNoPart) {
+  std::vector<std::vector<int>> orders(streams_.size());
+  for (const int op : ops) {
+    ended_[op] = -1;
+    orders[program.ops[op].stream].push_back(op);
   }
-  own_orders_ = {};
+  for (std::size_t stream = 0; stream < streams_.size(); ++stream) {
+    if (!orders[stream].empty()) streams_[stream].ops = &*known.insert(std::move(orders[stream])).first;
+  }
 }
 
 std::optional<RankStreams::Next> RankStreams::head_of(Stream& stream) const {

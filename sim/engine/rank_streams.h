@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <optional>
 #include <set>
 #include <vector>
@@ -9,14 +10,14 @@
 namespace shardsim {
 
 // The work that one rank has still to do: its streams in order, and which operations have ended.
-class RankStreams {
+class RankStreams {  // NOLINT(bugprone-exception-escape): Boost declares that a move of a small_vector does not throw
  public:
-  RankStreams(const Program& program, int iterations);  // at most so many
-  void add(const Op& op);                               // that the rank takes part in; in list order
-  // Once all are added: takes lists that are alike from `known`, to which it adds others. Most ranks have the same
-  // operations, and lists that many look at are where the processor finds them at once. `known` outlives this.
+  // Lists of operations, those that are alike once: most ranks have the same operations, and lists that many look at
+  // are where the processor finds them at once.
   using Orders = std::set<std::vector<int>>;
-  void share_orders(Orders& known);
+  // At most so many iterations of the operations that the rank takes part in, `ops`, in list order. What it needs of
+  // them is in `known`, which outlives this.
+  RankStreams(const Program& program, int iterations, const std::vector<int>& ops, Orders& known);
 
   struct Next {
     int op = 0;
@@ -54,13 +55,17 @@ class RankStreams {
   std::optional<Next> head_of(Stream& stream) const;
   Awaited awaited_by(const Op& op, int iteration) const;  // the first that has not ended
 
+  // Lie in the object itself where they are as few as in most Programs: a large world has tens of thousands of these,
+  // which no cache holds, and whoever knows which one is next can have it fetched.
+  template <typename Value, std::size_t kFew>
+  using Near = boost::container::small_vector<Value, kFew>;
+
   const Program& program_;
-  std::vector<Stream> streams_;
-  std::vector<std::vector<int>> own_orders_;  // [stream], until they are shared
-  std::vector<int> ended_;                    // [op] last iteration that ended, -1 before the first
-  int count_ = 0;                             // operations of an iteration
+  int count_ = 0;  // operations of an iteration
   int iterations_ = 0;
-  std::vector<int> left_;  // [iteration that has begun to end] operations that have not ended
+  Near<Stream, 4> streams_;
+  Near<int, 4> left_;    // [iteration that has begun to end] operations that have not ended
+  Near<int, 20> ended_;  // [op] last iteration that ended, -1 before the first
 };
 
 }  // namespace shardsim

@@ -1,18 +1,32 @@
 #include "sim/engine/transfer_log.h"
 
-namespace shardsim {
+#include <utility>
 
-void TransferLog::add(TransferId transfer, Entry entry) {
-  if (entries_.empty()) first_ = transfer;
-  entries_.resize(static_cast<std::size_t>(transfer - first_));  // others' in between
-  entries_.push_back(entry);
+namespace shardsim {
+namespace {
+
+constexpr std::size_t kMostEnded = 4096;  // entries of ended transfers that are kept, where others are fewer
+
+}  // namespace
+
+void TransferLog::start_anew(TransferId transfer) {
+  entries_.clear();
+  oldest_ = 0;
+  first_ = transfer;
+}
+
+// Moves the others to the front, rarely enough that an entry is moved once in the mean.
+void TransferLog::forget_ended() {
+  entries_.erase(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(oldest_));
+  first_ += static_cast<TransferId>(std::exchange(oldest_, 0));
 }
 
 TransferLog::Entry TransferLog::take(TransferId transfer) {
   Entry& entry = entries_[static_cast<std::size_t>(transfer - first_)];
   const Entry taken = entry;
   entry.running = -1;
-  for (; !entries_.empty() && entries_.front().running < 0; ++first_) entries_.pop_front();
+  while (oldest_ < entries_.size() && entries_[oldest_].running < 0) ++oldest_;
+  if (oldest_ > kMostEnded && oldest_ > entries_.size() / 2 && oldest_ < entries_.size()) forget_ended();
   return taken;
 }
 

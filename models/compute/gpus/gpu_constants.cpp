@@ -242,8 +242,10 @@ GpuTable read_gpu_table(const std::string& path, GpuTable base) {
   return gpu_table_from_tree(read_yaml_file(path), std::move(base));
 }
 
+// A process reads it once: a case, the judge of its iteration and its notes ask for it.
 GpuTable shipped_gpu_table() {
-  return read_gpu_table((data_folder() / "scenarios" / "gpus" / "kernels.yaml").string());
+  static const GpuTable table = read_gpu_table((data_folder() / "scenarios" / "gpus" / "kernels.yaml").string());
+  return table;
 }
 
 GpuSpec spec_of(const GpuConstants& constants) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 
 namespace shardsim {
 
@@ -19,6 +20,10 @@ void FairLink::set_rate(double rate, double now) {
 }
 
 FairLink::Lane& FairLink::lane_of(double cap) {
+  if (moving_ == 0 && !lanes_.empty()) {  // the one that was kept
+    lanes_.front().cap = cap;
+    return lanes_.front();
+  }
   const auto lane = std::lower_bound(lanes_.begin(), lanes_.end(), cap,
                                      [](const Lane& each, double wanted) { return each.cap < wanted; });
   if (lane != lanes_.end() && lane->cap == cap) return *lane;
@@ -33,6 +38,8 @@ void FairLink::settle(double now) {
 }
 
 void FairLink::share() {
+  awaits_share_ = false;
+  if (moving_ == 0) return;
   double free = rate_;
   std::size_t waiting = moving_;
   for (Lane& lane : lanes_) {
@@ -42,7 +49,6 @@ void FairLink::share() {
     free -= members * lane.rate;
     waiting -= lane.moving.size();
   }
-  awaits_share_ = false;
 }
 
 double FairLink::next_end() const {
@@ -56,9 +62,19 @@ void FairLink::take_ended(double now, std::vector<TransferId>& ended) {
   for (Lane& lane : lanes_) {
     if (lane.next_end <= now + kSameInstant) end_due(lane, ended);
   }
+  awaits_share_ = moving_ > 0;
+  if (!awaits_share_) return fall_idle();
   lanes_.erase(std::remove_if(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.moving.empty(); }),
                lanes_.end());
-  awaits_share_ = moving_ > 0;
+}
+
+// One lane stays as if it were new: the link carries a transfer again soon, mostly one at a time.
+void FairLink::fall_idle() {
+  if (lanes_.empty()) return;
+  lanes_.erase(std::next(lanes_.begin()), lanes_.end());
+  Lane& lane = lanes_.front();
+  lane.served = lane.rate = 0;
+  lane.next_end = std::numeric_limits<double>::infinity();
 }
 
 // The next one to end, and those that end with it.

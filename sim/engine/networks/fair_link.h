@@ -53,10 +53,11 @@ class FairLink {
   Lane& lane_of(double cap);
   void settle(double now);
   void end_due(Lane& lane, std::vector<TransferId>& ended);
+  void fall_idle();
 
   double rate_;
   double settled_ = 0;                               // the lanes' virtual times are of this moment
-  boost::container::small_vector<Lane, 1> lanes_{};  // by rising cap
+  boost::container::small_vector<Lane, 1> lanes_{};  // by rising cap; an empty one where no transfer moves
   std::size_t moving_ = 0;
   bool awaits_share_ = false;
 };

@@ -44,7 +44,7 @@ until_true() {
 # Commands that print a first screen print all of it here, for tests to read (tests/cli/first_screen.sh looks at the screens).
 run() {
   local details=() word
-  case $1 in run | why | sweep | drift | compare | confidence | validate-emulated) details=(--details) ;; esac
+  case ${1:-} in run | why | sweep | drift | compare | confidence | validate-emulated) details=(--details) ;; esac
   [[ ${2:-} != compare ]] || details=(--details)
   for word in "$@"; do [[ $word != --json && $word != --help && $word != -h ]] || details=(); done
   code=0

@@ -20,7 +20,7 @@ class AutoShard : public Planner {
     check_fits(policy_, task, place_);
     const std::vector<int> rank_of = placed(policy_, task);
     refuse_overfull(task, workload, rank_of);
-    context.host.say(origin(task));
+    context.host.say(origin_of(policy_, task));
     context.host.learned_from(policy_.setting.judge());
     if (context.host.listens()) {
       const std::vector<double> seconds = task.label(rank_of);
@@ -50,18 +50,6 @@ class AutoShard : public Planner {
                 fmt::format("the policy cannot place all {} tables: {} of memory are missing on GPU {}",
                             workload.tables.size(), to_text(missing), most - held.begin()),
                 "Take more memory, more GPUs, or a planner that cuts tables (neuroshard)");
-  }
-
-  std::string origin(const ShardingTask& task) const {
-    std::string text = fmt::format(
-        "The policy was trained on {} tasks of up to {} tables on up to {} GPUs ({}, seed {}), with costs of {} by {}.",
-        policy_.tasks, policy_.tables, policy_.ranks, policy_.data, policy_.seed, policy_.setting.device,
-        policy_.setting.provider);
-    if (policy_.setting.device != task.setting.device)
-      text += fmt::format(" This cluster has {}.", task.setting.device);
-    if (task.ranks > policy_.ranks || task.tables() > policy_.tables)
-      text += fmt::format(" This case, with {} tables on {} GPUs, is larger than those.", task.tables(), task.ranks);
-    return text;
   }
 
   Place place_;

@@ -31,6 +31,7 @@ Command shardsim_program() {
                 compute_command(),
                 cost_model_command(),
                 autoshard_command(),
+                dreamshard_command(),
                 drift_command(),
                 emulate_command(),
                 validate_emulated_command(),

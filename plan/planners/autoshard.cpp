@@ -1,8 +1,5 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "base/units.h"
 #include "plan/autoshard/policy.h"
 #include "plan/planner.h"
 
@@ -19,7 +16,7 @@ class AutoShard : public Planner {
     const ShardingTask task = sharding_task(workload, cluster, context, policy_.setting.provider);
     check_fits(policy_, task, place_);
     const std::vector<int> rank_of = placed(policy_, task);
-    refuse_overfull(task, workload, rank_of);
+    refuse_overfull(task, rank_of);
     context.host.say(origin_of(policy_, task));
     context.host.learned_from(policy_.setting.judge());
     if (context.host.listens()) {
@@ -39,17 +36,6 @@ class AutoShard : public Planner {
     const std::string file = map.text("file", kFileNameRule), provider = map.text("provider", "");
     map.finish();
     return read_policy(file, provider);
-  }
-
-  static void refuse_overfull(const ShardingTask& task, const Workload& workload, std::span<const int> rank_of) {
-    const std::vector<double> held = bytes_held(task, rank_of);
-    const auto most = std::ranges::max_element(held);
-    if (*most <= task.room) return;
-    const Bytes missing{static_cast<std::int64_t>(std::ceil(*most - task.room))};
-    throw Error(Failure::infeasible, Place{},
-                fmt::format("the policy cannot place all {} tables: {} of memory are missing on GPU {}",
-                            workload.tables.size(), to_text(missing), most - held.begin()),
-                "Take more memory, more GPUs, or a planner that cuts tables (neuroshard)");
   }
 
   Place place_;

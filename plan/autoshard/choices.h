@@ -15,7 +15,8 @@ inline constexpr float kNoChoice = -1e9F;
 // Draws a rank by the softmax of the scores.
 int drawn_rank(std::span<const float> scores, Rng& rng);
 
-// Adds the gradient of the loss of one choice: cross entropy weighed by its advantage, minus the entropy of the choices.
+// Adds the gradient of the loss of one choice: cross entropy weighed by its advantage, minus the entropy of the
+// choices.
 void add_choice_gradient(std::span<const float> logits, int chosen, double advantage, double entropy_weight,
                          std::vector<float>& gradient);
 

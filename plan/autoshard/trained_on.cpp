@@ -19,10 +19,10 @@ void check_tasks_of_training(std::span<const ShardingTask* const> tasks) {
     if (task->tables() == 0 || task->ranks < 2)
       throw input_error({task->name}, "the task has no table, or fewer than two ranks", "Leave it out");
     if (task->setting != tasks.front()->setting)
-      throw input_error(
-          {task->name},
-          fmt::format("the GPU, batch, optimizer, data type or provider differs from that of '{}'", tasks.front()->name),
-          "Train a separate policy for it: a policy is trained on one of each");
+      throw input_error({task->name},
+                        fmt::format("the GPU, batch, optimizer, data type or provider differs from that of '{}'",
+                                    tasks.front()->name),
+                        "Train a separate policy for it: a policy is trained on one of each");
     for (const double seconds : task->alone)
       if (!(seconds > 0 && std::isfinite(seconds)))
         throw input_error({task->name}, "the cost of a table is not finite or not above 0", "Leave the task out");
@@ -143,12 +143,12 @@ void read_trained_on(const LearnedFile& file, const std::string& schema, const s
   if (policy.used.size() != features) file.hdf5.refuse(fmt::format("/used does not hold {} numbers", features));
 }
 
-void check_fits(const TrainedOn& policy, const ShardingTask& task, const Place& place,
-                const std::string& planner) {
+void check_fits(const TrainedOn& policy, const ShardingTask& task, const Place& place, const std::string& planner) {
   const LabelSetting &trained = policy.setting, &asked = task.setting;
   const auto refuse = [&](const std::string& what) {
-    throw input_error(place, "the policy was trained on " + what,
-                      fmt::format("Train a policy for this workload: shardsim {} train SCENARIO -o policy.h5", planner));
+    throw input_error(
+        place, "the policy was trained on " + what,
+        fmt::format("Train a policy for this workload: shardsim {} train SCENARIO -o policy.h5", planner));
   };
   if (trained.batch != asked.batch)
     refuse(fmt::format("lookups of {} samples, a rank of this case looks up {}", trained.batch, asked.batch));

@@ -78,6 +78,7 @@ class Trainer {
         labels_(static_cast<int>(policy_.used.size()), training.buffer) {
     policy_.parameters.resize(net_.parameter_count());
     net_.initialise(policy_.parameters, rng_);
+    if (!has_cost_model(training)) forget_costs();
     for (const ShardingTask& task : tasks) pieces_.push_back(labels_.pieces_of(policy_.scaled(task.features)));
   }
 
@@ -90,14 +91,22 @@ class Trainer {
     for (std::size_t e = 0; e < chosen.size(); ++e) rewards.push_back(judge(*chosen[e], played.rank_of[e]));
     learn_choices(played, rewards, rate);
     double error = 0;
-    for (int step = 0; step < training_.cost_steps && !labels_.empty(); ++step) error += learn_costs(rate);
+    const int steps = has_cost_model(training_) ? training_.cost_steps : 0;
+    for (int step = 0; step < steps && !labels_.empty(); ++step) error += learn_costs(rate);
     const double mean = std::accumulate(rewards.begin(), rewards.end(), 0.0) / static_cast<double>(rewards.size());
-    return {number + 1, training_.updates, mean, error / training_.cost_steps};
+    return {number + 1, training_.updates, mean, error / std::max(1, steps)};
   }
 
   ShardingPolicy take() { return std::move(policy_); }
 
  private:
+  // Every shard is predicted to cost 0 from now on: the head of the cost model takes no step with the policy.
+  void forget_costs() {
+    const ShardNet<float>& costs = net_.costs();
+    const std::span<float> all(policy_.parameters);
+    std::ranges::fill(costs.of_head(all.first(costs.parameter_count())), 0.0F);
+  }
+
   // The first at random, the others at random among those of its numbers of tables and ranks.
   std::vector<const ShardingTask*> draw_tasks() {
     const ShardingTask& first = tasks_[rng_.below(tasks_.size())];

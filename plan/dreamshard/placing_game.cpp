@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "plan/autoshard/choices.h"
 #include "plan/dreamshard/placing_policy.h"
@@ -8,9 +9,10 @@ namespace {
 
 class PlacingGame {
  public:
-  PlacingGame(const PlacingPolicy& policy, const ShardingTask& task, int count)
+  PlacingGame(const PlacingPolicy& policy, const ShardingTask& task, int count, bool kept)
       : policy_(policy),
         task_(task),
+        kept_(kept),
         ranks_(static_cast<std::size_t>(task.ranks)),
         costs_(static_cast<int>(policy.used.size())),
         choices_(static_cast<int>(policy.used.size())) {
@@ -23,28 +25,29 @@ class PlacingGame {
     episodes.rank_of.assign(static_cast<std::size_t>(episodes.steps()), 0);
     const auto shards = static_cast<std::size_t>(count) * ranks_;
     sums_.assign(shards * kVector, 0.0F);
+    choice_sums_ = sums_;
     shard_costs_ = costs_.shard_costs(policy.costs, sums_);
+    scores_ = choices_.scores(policy.choices, choice_sums_, shard_costs_);
     bytes_.assign(shards, 0.0);
     games_.rank_of.assign(static_cast<std::size_t>(count), std::vector<int>(task.alone.size(), -1));
-    choices_.start(policy.choices, episodes, games_.pass);
   }
 
   void step(int step, const GameChoice& choice) {
     PlacingEpisodes<float>& episodes = games_.episodes;
-    episodes.costs.insert(episodes.costs.end(), shard_costs_.begin(), shard_costs_.end());
-    const std::span<const float> offered = choices_.offer(policy_.choices, episodes, step, games_.pass);
+    if (kept_) episodes.costs.insert(episodes.costs.end(), shard_costs_.begin(), shard_costs_.end());
     const auto table = static_cast<std::size_t>(games_.order[static_cast<std::size_t>(step)]);
+    std::vector<std::size_t> grown;
     for (int e = 0; e < episodes.count; ++e) {
       const auto episode = static_cast<std::size_t>(e);
-      const std::vector<float> scores = with_room(offered.subspan(episode * ranks_, ranks_), episode, table);
+      const std::vector<float> scores = with_room(episode, table);
       const int rank = choice(e, scores);
-      games_.scores.insert(games_.scores.end(), scores.begin(), scores.end());
+      if (kept_) games_.scores.insert(games_.scores.end(), scores.begin(), scores.end());
       episodes.rank_of[static_cast<std::size_t>(step * episodes.count + e)] = rank;
       games_.rank_of[episode][table] = rank;
-      put(static_cast<std::size_t>(step), episode * ranks_ + static_cast<std::size_t>(rank), table);
+      grown.push_back(episode * ranks_ + static_cast<std::size_t>(rank));
+      put(static_cast<std::size_t>(step), grown.back(), table);
     }
-    choices_.place(episodes, step, games_.pass);
-    predict(step);
+    judge(grown);
   }
 
   PlacedGames take() {
@@ -60,6 +63,7 @@ class PlacingGame {
 
   void sort_tables(const std::vector<float>& values) {
     const std::vector<float> vectors = costs_.vectors(policy_.costs, values);
+    const std::vector<float> choice_vectors = choices_.vectors(policy_.choices, values);
     const std::vector<float> singles = costs_.shard_costs(policy_.costs, vectors);
     std::vector<float> alone;
     for (std::size_t t = 0; t < task_.alone.size(); ++t)
@@ -67,14 +71,17 @@ class PlacingGame {
     games_.order = falling(alone);
     const auto width = static_cast<std::ptrdiff_t>(policy_.used.size());
     for (const int table : games_.order) {
-      const auto from = values.begin() + table * width, vector = vectors.begin() + table * std::ptrdiff_t{kVector};
+      const auto from = values.begin() + table * width;
       games_.episodes.values.insert(games_.episodes.values.end(), from, from + width);
-      vectors_.insert(vectors_.end(), vector, vector + kVector);
+      const auto at = table * std::ptrdiff_t{kVector};
+      vectors_.insert(vectors_.end(), vectors.begin() + at, vectors.begin() + at + kVector);
+      choice_vectors_.insert(choice_vectors_.end(), choice_vectors.begin() + at, choice_vectors.begin() + at + kVector);
     }
   }
 
-  std::vector<float> with_room(std::span<const float> offered, std::size_t episode, std::size_t table) const {
-    std::vector<float> scores(offered.begin(), offered.end());
+  std::vector<float> with_room(std::size_t episode, std::size_t table) const {
+    const auto offered = scores_.begin() + static_cast<std::ptrdiff_t>(episode * ranks_);
+    std::vector<float> scores(offered, offered + static_cast<std::ptrdiff_t>(ranks_));
     const auto has_room = [&](std::size_t rank) {
       return bytes_[episode * ranks_ + rank] + task_.bytes[table] <= task_.room;
     };
@@ -87,34 +94,39 @@ class PlacingGame {
 
   void put(std::size_t step, std::size_t shard, std::size_t table) {
     bytes_[shard] += task_.bytes[table];
-    for (std::size_t k = 0; k < kVector; ++k) sums_[shard * kVector + k] += vectors_[step * kVector + k];
+    for (std::size_t k = 0; k < kVector; ++k) {
+      sums_[shard * kVector + k] += vectors_[step * kVector + k];
+      choice_sums_[shard * kVector + k] += choice_vectors_[step * kVector + k];
+    }
   }
 
-  // The costs of the shards that have grown in this step.
-  void predict(int step) {
-    const PlacingEpisodes<float>& episodes = games_.episodes;
-    std::vector<float> grown;
-    std::vector<std::size_t> shards;
-    for (int e = 0; e < episodes.count; ++e) {
-      const int rank = episodes.rank_of[static_cast<std::size_t>(step * episodes.count + e)];
-      shards.push_back(static_cast<std::size_t>(e) * ranks_ + static_cast<std::size_t>(rank));
-      const auto from = sums_.begin() + static_cast<std::ptrdiff_t>(shards.back() * kVector);
-      grown.insert(grown.end(), from, from + kVector);
+  // The costs and scores of the shards that have grown.
+  void judge(const std::vector<std::size_t>& grown) {
+    std::vector<float> sums, choice_sums;
+    for (const std::size_t shard : grown)
+      for (const auto& [from, to] : {std::pair(&sums_, &sums), std::pair(&choice_sums_, &choice_sums)}) {
+        const auto begin = from->begin() + static_cast<std::ptrdiff_t>(shard * kVector);
+        to->insert(to->end(), begin, begin + kVector);
+      }
+    const std::vector<float> costs = costs_.shard_costs(policy_.costs, sums);
+    const std::vector<float> scores = choices_.scores(policy_.choices, choice_sums, costs);
+    for (std::size_t i = 0; i < grown.size(); ++i) {
+      scores_[grown[i]] = scores[i];
+      for (std::size_t k = 0; k < kCosts; ++k) shard_costs_[grown[i] * kCosts + k] = costs[i * kCosts + k];
     }
-    const std::vector<float> costs = costs_.shard_costs(policy_.costs, grown);
-    for (std::size_t e = 0; e < shards.size(); ++e)
-      for (std::size_t k = 0; k < kCosts; ++k) shard_costs_[shards[e] * kCosts + k] = costs[e * kCosts + k];
   }
 
   const PlacingPolicy& policy_;
   const ShardingTask& task_;
+  bool kept_;
   std::size_t ranks_;
   PlacementNet<float> costs_;
   PlacingNet<float> choices_;
-  std::vector<float> vectors_;      // [tables x kVector] of the cost network, in the order of placing
-  std::vector<float> sums_;         // [count x ranks x kVector] of these
-  std::vector<float> shard_costs_;  // [count x ranks x kCosts]
-  std::vector<double> bytes_;       // [count x ranks]
+  std::vector<float> vectors_, choice_vectors_;  // [tables x kVector] of both nets, in the order of placing
+  std::vector<float> sums_, choice_sums_;        // [count x ranks x kVector] of these
+  std::vector<float> scores_;                    // [count x ranks]
+  std::vector<float> shard_costs_;               // [count x ranks x kCosts]
+  std::vector<double> bytes_;                    // [count x ranks]
   PlacedGames games_;
 };
 
@@ -124,8 +136,9 @@ int highest_score(std::span<const float> scores) {
 
 }  // namespace
 
-PlacedGames play_games(const PlacingPolicy& policy, const ShardingTask& task, int count, const GameChoice& choice) {
-  PlacingGame game(policy, task, count);
+PlacedGames play_games(const PlacingPolicy& policy, const ShardingTask& task, int count, bool learned_from,
+                       const GameChoice& choice) {
+  PlacingGame game(policy, task, count, learned_from);
   for (int step = 0; step < task.tables(); ++step) game.step(step, choice);
   return game.take();
 }
@@ -139,7 +152,7 @@ GamePlan best_of_games(const PlacingPolicy& policy, const ShardingTask& task, in
   if (task.tables() == 0) return {};
   Rng rng(seed);
   const PlacedGames games =
-      play_games(policy, task, samples + 1, [&](int episode, std::span<const float> scores) {
+      play_games(policy, task, samples + 1, false, [&](int episode, std::span<const float> scores) {
         return episode == 0 ? highest_score(scores) : drawn_rank(scores, rng);
       });
   std::size_t best = 0;

@@ -1,6 +1,5 @@
 #include "plan/dreamshard/placing_net.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace shardsim {
@@ -27,47 +26,53 @@ void PlacingNet<Scalar>::initialise(std::span<Scalar> parameters, Rng& rng) cons
 }
 
 template <typename Scalar>
-void PlacingNet<Scalar>::start(std::span<const Scalar> parameters, const PlacingEpisodes<Scalar>& episodes,
-                               Pass& pass) const {
-  tables_.forward(parts_of(parameters).tables, episodes.values, pass.tables);
-  pass.sums.assign(static_cast<std::size_t>(episodes.count * episodes.ranks) * kVector, Scalar(0));
-  pass.inputs.clear();
+std::vector<Scalar> PlacingNet<Scalar>::vectors(std::span<const Scalar> parameters,
+                                                std::span<const Scalar> tables) const {
+  Outputs outputs;
+  tables_.forward(parts_of(parameters).tables, tables, outputs);
+  return std::move(outputs.back());
 }
 
 template <typename Scalar>
-std::span<const Scalar> PlacingNet<Scalar>::offer(std::span<const Scalar> parameters,
-                                                  const PlacingEpisodes<Scalar>& episodes, int step,
-                                                  Pass& pass) const {
-  const auto parts = parts_of(parameters);
-  const auto shards = static_cast<std::size_t>(episodes.count * episodes.ranks);
-  const std::span<const Scalar> all(episodes.costs);
-  costs_.forward(parts.costs, all.subspan(static_cast<std::size_t>(step) * shards * kCosts, shards * kCosts),
-                 pass.costs);
-  const std::size_t from = pass.inputs.size();
-  for (std::size_t shard = 0; shard < shards; ++shard)
-    for (const std::vector<Scalar>* const part : {&pass.sums, &pass.costs.back()}) {
-      const auto begin = part->begin() + static_cast<std::ptrdiff_t>(shard * kVector);
-      pass.inputs.insert(pass.inputs.end(), begin, begin + kVector);
+void PlacingNet<Scalar>::append_inputs(std::span<const Scalar> sums, std::span<const Scalar> costs,
+                                       std::vector<Scalar>& inputs) {
+  for (std::size_t at = 0; at < sums.size(); at += kVector)
+    for (const std::span<const Scalar>& part : {sums, costs}) {
+      const std::span<const Scalar> vector = part.subspan(at, kVector);
+      inputs.insert(inputs.end(), vector.begin(), vector.end());
     }
-  score_.forward(parts.score, std::span<const Scalar>(pass.inputs).subspan(from), pass.scores);
-  return pass.scores.back();
 }
 
 template <typename Scalar>
-void PlacingNet<Scalar>::place(const PlacingEpisodes<Scalar>& episodes, int step, Pass& pass) const {
-  const Scalar* const vector = pass.tables.back().data() + static_cast<std::ptrdiff_t>(step) * kVector;
-  for (int e = 0; e < episodes.count; ++e) {
-    const int rank = episodes.rank_of[static_cast<std::size_t>(step * episodes.count + e)];
-    Scalar* const sum = pass.sums.data() + static_cast<std::ptrdiff_t>(e * episodes.ranks + rank) * kVector;
-    for (int k = 0; k < kVector; ++k) sum[k] += vector[k];
-  }
-}
-
-template <typename Scalar>
-void PlacingNet<Scalar>::finish(std::span<const Scalar> parameters, const PlacingEpisodes<Scalar>& episodes,
-                                Pass& pass) const {
+std::vector<Scalar> PlacingNet<Scalar>::scores(std::span<const Scalar> parameters, std::span<const Scalar> sums,
+                                               std::span<const Scalar> costs) const {
   const auto parts = parts_of(parameters);
+  Outputs of_costs, outputs;
+  costs_.forward(parts.costs, costs, of_costs);
+  std::vector<Scalar> inputs;
+  append_inputs(sums, of_costs.back(), inputs);
+  score_.forward(parts.score, inputs, outputs);
+  return std::move(outputs.back());
+}
+
+template <typename Scalar>
+void PlacingNet<Scalar>::forward(std::span<const Scalar> parameters, const PlacingEpisodes<Scalar>& episodes,
+                                 Pass& pass) const {
+  const auto parts = parts_of(parameters);
+  tables_.forward(parts.tables, episodes.values, pass.tables);
   costs_.forward(parts.costs, episodes.costs, pass.costs);
+  const auto shards = static_cast<std::size_t>(episodes.count * episodes.ranks);
+  std::vector<Scalar> sums(shards * kVector, Scalar(0));
+  pass.inputs.clear();
+  for (std::size_t step = 0; step < static_cast<std::size_t>(episodes.tables); ++step) {
+    append_inputs(sums, std::span<const Scalar>(pass.costs.back()).subspan(step * sums.size(), sums.size()),
+                  pass.inputs);
+    for (int e = 0; e < episodes.count; ++e) {
+      const int rank = episodes.rank_of[step * static_cast<std::size_t>(episodes.count) + static_cast<std::size_t>(e)];
+      Scalar* const sum = sums.data() + static_cast<std::ptrdiff_t>(e * episodes.ranks + rank) * kVector;
+      for (std::size_t k = 0; k < kVector; ++k) sum[k] += pass.tables.back()[step * kVector + k];
+    }
+  }
   score_.forward(parts.score, pass.inputs, pass.scores);
 }
 

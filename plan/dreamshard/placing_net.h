@@ -33,21 +33,20 @@ class PlacingNet {
   }
   void initialise(std::span<Scalar> parameters, Rng& rng) const;
 
+  // For games that are played: vectors of tables ([tables x kVector]), and the scores of shards from the sums of their
+  // vectors ([shards x kVector]) and their predicted costs ([shards x kCosts]).
+  std::vector<Scalar> vectors(std::span<const Scalar> parameters, std::span<const Scalar> tables) const;
+  std::vector<Scalar> scores(std::span<const Scalar> parameters, std::span<const Scalar> sums,
+                             std::span<const Scalar> costs) const;
+
   using Outputs = typename DenseStack<Scalar>::Outputs;
   struct Pass {
-    Outputs tables;
-    std::vector<Scalar> sums;    // [count x ranks x kVector] of each shard so far
+    Outputs tables, costs;
     std::vector<Scalar> inputs;  // [steps x ranks x 2 kVector] of the scores
-    Outputs costs, scores;       // of the last step offered; after finish() of all: scores.back() is [steps x ranks]
+    Outputs scores;              // scores.back(): [steps x ranks]
   };
-  void start(std::span<const Scalar> parameters, const PlacingEpisodes<Scalar>& episodes, Pass& pass) const;
-  // The scores of one step ([count x ranks]), from `costs` of that step and the sums so far.
-  std::span<const Scalar> offer(std::span<const Scalar> parameters, const PlacingEpisodes<Scalar>& episodes, int step,
-                                Pass& pass) const;
-  // Adds the table of that step to the sums of the shards that rank_of names.
-  void place(const PlacingEpisodes<Scalar>& episodes, int step, Pass& pass) const;
-  void finish(std::span<const Scalar> parameters, const PlacingEpisodes<Scalar>& episodes, Pass& pass) const;
-
+  // The scores of all steps of episodes that were played.
+  void forward(std::span<const Scalar> parameters, const PlacingEpisodes<Scalar>& episodes, Pass& pass) const;
   // Adds to `gradient`, from that of the scores.
   void backward(std::span<const Scalar> parameters, const PlacingEpisodes<Scalar>& episodes, const Pass& pass,
                 std::vector<Scalar> of_scores, std::span<Scalar> gradient) const;
@@ -59,6 +58,8 @@ class PlacingNet {
   };
   template <typename Number>
   Parts<Number> parts_of(std::span<Number> parameters) const;
+  // Sums and cost vectors of shards beside each other, appended.
+  static void append_inputs(std::span<const Scalar> sums, std::span<const Scalar> costs, std::vector<Scalar>& inputs);
 
   DenseStack<Scalar> tables_, costs_, score_;
 };

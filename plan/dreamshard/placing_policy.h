@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,25 +16,26 @@ namespace shardsim {
 
 // All that a file of `shardsim dreamshard train` holds: two nets, and what they were trained on.
 struct PlacingPolicy : TrainedOn {
-  std::int64_t measured = 0;  // placements whose costs taught the cost network
-  double cost_error = 0;      // of its cost of placements of tasks held back, relative, mean; 0: none were
-  std::vector<float> costs;   // of a PlacementNet<float>
+  std::int64_t measured = 0;   // placements whose costs taught the cost network
+  double cost_error = 0;       // of its cost of placements of tasks held back, relative, mean; 0: none were
+  std::vector<float> costs;    // of a PlacementNet<float>
   std::vector<float> choices;  // of a PlacingNet<float>
 };
 
 // One task placed several times, side by side, table by table in the order of falling predicted cost.
+// `episodes.costs` and `scores` are only kept where the games are to be learned from.
 struct PlacedGames {
   PlacingEpisodes<float> episodes;
-  PlacingNet<float>::Pass pass;
-  std::vector<float> scores;              // [steps x ranks], kNoChoice where there was no room and another rank had some
-  std::vector<int> order;                 // [tables]
+  std::vector<float> scores;  // [steps x ranks], kNoChoice where there was no room and another rank had some
+  std::vector<int> order;     // [tables]
   std::vector<std::vector<int>> rank_of;  // [count][tables]
   std::vector<float> cost;                // [count] predicted, of the whole placement
 };
 
 // Chooses a rank in that episode by the scores.
 using GameChoice = std::function<int(int episode, std::span<const float> scores)>;
-PlacedGames play_games(const PlacingPolicy& policy, const ShardingTask& task, int count, const GameChoice& choice);
+PlacedGames play_games(const PlacingPolicy& policy, const ShardingTask& task, int count, bool learned_from,
+                       const GameChoice& choice);
 
 // By the highest scores, or by the softmax of the scores in `samples` further games: the placement of the least
 // predicted cost among those that fit, or the first where none does.

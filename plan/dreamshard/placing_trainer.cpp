@@ -22,7 +22,8 @@ class MeasuredPlacements {
     std::vector<float> all;                        // of placements
   };
 
-  MeasuredPlacements(const std::vector<PlacementTask>& tasks, const PlacingPolicy& policy) : unit_(policy.unit_seconds) {
+  MeasuredPlacements(const std::vector<PlacementTask>& tasks, const PlacingPolicy& policy)
+      : unit_(policy.unit_seconds) {
     for (const PlacementTask& task : tasks) values_.push_back(policy.scaled(task.features));
     drawn_.features = static_cast<int>(policy.used.size());
   }
@@ -127,15 +128,15 @@ class PlacingTrainer {
   }
 
  private:
-  PlacedGames drawn_games(std::size_t task, int count) {
-    return play_games(policy_, tasks_[task], count,
+  PlacedGames drawn_games(std::size_t task, int count, bool learned_from) {
+    return play_games(policy_, tasks_[task], count, learned_from,
                       [&](int, std::span<const float> scores) { return drawn_rank(scores, rng_); });
   }
 
   // Measures a placement of a task by the policy; returns its seconds.
   double measure() {
     const std::size_t task = rng_.below(tasks_.size());
-    PlacedGames games = drawn_games(task, 1);
+    PlacedGames games = drawn_games(task, 1, false);
     PlacementCosts costs = tasks_[task].measure(games.rank_of.front());
     const double seconds = costs.all;
     measured_.add(task, std::move(games.rank_of.front()), std::move(costs));
@@ -177,18 +178,18 @@ class PlacingTrainer {
   // One step of the policy on episodes of one task in the estimated decision process.
   void learn_choices(double rate) {
     const std::size_t number = rng_.below(tasks_.size());
-    PlacedGames games = drawn_games(number, training_.episodes);
+    PlacedGames games = drawn_games(number, training_.episodes, true);
     const std::vector<double> advantage = advantages(tasks_[number], games);
     const PlacingEpisodes<float>& episodes = games.episodes;
     const auto ranks = static_cast<std::size_t>(episodes.ranks);
-    choices_.finish(policy_.choices, episodes, games.pass);
+    choices_.forward(policy_.choices, episodes, choice_pass_);
     std::vector<float> of_scores;
     for (std::size_t i = 0; i < static_cast<std::size_t>(episodes.steps()); ++i)
       add_choice_gradient(std::span<const float>(games.scores).subspan(i * ranks, ranks), episodes.rank_of[i],
                           advantage[i % advantage.size()], training_.entropy_weight, of_scores);
     for (float& value : of_scores) value /= static_cast<float>(episodes.steps());
     gradient_.assign(policy_.choices.size(), 0);
-    choices_.backward(policy_.choices, episodes, games.pass, std::move(of_scores), gradient_);
+    choices_.backward(policy_.choices, episodes, choice_pass_, std::move(of_scores), gradient_);
     choice_adam_.step(policy_.choices, gradient_, rate);
   }
 
@@ -202,6 +203,7 @@ class PlacingTrainer {
   MeasuredPlacements measured_;
   MeasuredPlacements::Wanted wanted_;
   PlacementNet<float>::Pass cost_pass_;
+  PlacingNet<float>::Pass choice_pass_;
   std::vector<float> gradient_;
 };
 

@@ -13,15 +13,15 @@ namespace shardsim {
 // 73128ed) where a comment says so, else ours (plan/dreamshard/README.md says why).
 struct PlacingTraining {
   std::uint64_t seed = 1;
-  int iterations = 10;                // theirs
-  int placements = 10;                // measured in each; theirs
-  int cost_steps = 300;               // theirs, of the cost network in each iteration
-  int cost_batch = 64;                // theirs, of placements
-  int updates = 10;                   // theirs, of the policy in each iteration
-  int episodes = 10;                  // theirs, per update, all of one task
-  double rate = 5e-4;                 // theirs, of Adam; falls to a tenth on a line over ten iterations
-  double entropy_weight = 1e-3;       // theirs
-  std::vector<std::string> without;   // features that the nets are not told: of feature_names(autoshard), or "bins"
+  int iterations = 10;               // theirs
+  int placements = 10;               // measured in each; theirs
+  int cost_steps = 300;              // theirs, of the cost network in each iteration
+  int cost_batch = 64;               // theirs, of placements
+  int updates = 10;                  // theirs, of the policy in each iteration
+  int episodes = 10;                 // theirs, per update, all of one task
+  double rate = 5e-4;                // theirs, of Adam; falls to a tenth on a line over ten iterations
+  double entropy_weight = 1e-3;      // theirs
+  std::vector<std::string> without;  // features that the nets are not told: of feature_names(autoshard), or "bins"
 };
 
 // Progress of a training after an iteration of `all`: the mean seconds of the placements that it measured, and the cost

@@ -155,7 +155,8 @@ const ShardingTask& PolicyCase::task() const {
 }
 
 PlacementTask PolicyCase::with_exchanges() const {
-  PlacementTask task = placement_task(parts_->item.workload, parts_->cluster, parts_->context, parts_->task.setting.provider);
+  PlacementTask task =
+      placement_task(parts_->item.workload, parts_->cluster, parts_->context, parts_->task.setting.provider);
   task.name = parts_->task.name;
   return task;
 }

@@ -84,11 +84,10 @@ Command autoshard_train_command() {
                        "A scenario each of whose cases is a sharding task. The planners of the cases are ignored."}},
       .options =
           std::vector{
-              Option{"output", 'o', "POLICY.h5", "Write this file.", "", Option::Times::once},
-              held_back_option(),
+              Option{"output", 'o', "POLICY.h5", "Write this file.", "", Option::Times::once}, held_back_option(),
               Option{"updates", 0, "N", "The number of training steps; each has ten episodes.",
                      fmt::format("{}", PolicyTraining{}.updates)},
-              without_option(),
+              without_option(" cost_model: let it learn without predicted costs, and place tables in their order."),
               force_option()} +
           scenario_options(),
       .notes = "The same scenario and the same seed give the same file. A training that is stopped leaves no file.\n",

@@ -15,7 +15,7 @@
 namespace shardsim {
 namespace {
 
-constexpr std::int64_t kMostIterations = 100'000;
+constexpr std::int64_t kMostTrainings = 100'000;
 constexpr int kJudgedSamples = 32;  // as the planner draws where nothing is stated
 
 Document placement_document(const PlacementJudgement& judgement, const PlacingPolicy& policy, std::size_t tasks) {
@@ -40,7 +40,7 @@ Document placement_document(const PlacementJudgement& judgement, const PlacingPo
 PlacingTraining placing_training(const Scenario& scenario, const Arguments& given) {
   PlacingTraining training;
   training.seed = scenario.seed;
-  training.iterations = static_cast<int>(*given.count("iterations", 1, kMostIterations));
+  training.iterations = static_cast<int>(*given.count("iterations", 1, kMostTrainings));
   training.without = given.values("without");
   return training;
 }
@@ -53,8 +53,7 @@ PlacingPolicy trained_placing(const std::vector<PolicyCase>& cases, const Placin
   return train_placing(tasks, training, [&](const PlacingProgress& done) {
     throw_if_interrupted(terminal.interrupted);
     if (done.all == 0) return;
-    progress.show(
-        fmt::format("iteration {} of {}: {:.4f} ms measured", done.iteration, done.all, done.seconds * 1e3));
+    progress.show(fmt::format("iteration {} of {}: {:.4f} ms measured", done.iteration, done.all, done.seconds * 1e3));
   });
 }
 
@@ -87,14 +86,12 @@ Command dreamshard_train_command() {
                        "A scenario each of whose cases is a sharding task. The planners of the cases are ignored."}},
       .options =
           std::vector{
-              Option{"output", 'o', "POLICY.h5", "Write this file.", "", Option::Times::once},
-              held_back_option(),
+              Option{"output", 'o', "POLICY.h5", "Write this file.", "", Option::Times::once}, held_back_option(),
               Option{"iterations", 0, "N",
                      "The number of iterations; in each, placements are measured, the cost network learns from all "
                      "that were measured, and the policy from what the cost network predicts.",
                      fmt::format("{}", PlacingTraining{}.iterations)},
-              without_option(),
-              force_option()} +
+              without_option(), force_option()} +
           scenario_options(),
       .notes = "The same scenario and the same seed give the same file. A training that is stopped leaves no file.\n",
       .examples = {"shardsim dreamshard train scenarios/autoshard_tasks.yaml -o out/dreamshard.h5",

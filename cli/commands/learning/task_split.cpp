@@ -41,16 +41,20 @@ TaskSplit tasks_of(const Scenario& scenario, const Arguments& given, const Termi
 }
 
 Option held_back_option() {
-  return Option{"test", 0, "PATTERN",
-                     "Do not train on the cases whose names fit this pattern, and judge the policy on them. Without "
-                     "this option these are the cases called test/..., or the last tenth if there are none.",
-                     "", Option::Times::any};
+  return Option{"test",
+                0,
+                "PATTERN",
+                "Do not train on the cases whose names fit this pattern, and judge the policy on them. Without "
+                "this option these are the cases called test/..., or the last tenth if there are none.",
+                "",
+                Option::Times::any};
 }
 
-Option without_option() {
-  return Option{"without", 0, "FEATURE",
-                     "Hide this feature of the tables from the policy: dim, row, pooling_factor, size, bins.", "",
-                     Option::Times::any};
+Option without_option(const std::string& more) {
+  return Option{
+      "without", 0,
+      "FEATURE", "Hide this feature of the tables from the policy: dim, row, pooling_factor, size, bins." + more,
+      "",        Option::Times::any};
 }
 
 }  // namespace shardsim

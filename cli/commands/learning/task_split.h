@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "cli/arguments/arguments.h"
@@ -18,6 +19,6 @@ TaskSplit tasks_of(const Scenario& scenario, const Arguments& given, const Termi
 
 // The options of the trainings of policies: --test, whose cases are held back, and --without.
 Option held_back_option();
-Option without_option();
+Option without_option(const std::string& more = "");  // a sentence more
 
 }  // namespace shardsim

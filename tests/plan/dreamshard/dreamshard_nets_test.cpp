@@ -49,16 +49,6 @@ PlacingEpisodes<double> small_episodes(Rng& rng) {
   return episodes;
 }
 
-void play_through(const PlacingNet<double>& net, const std::vector<double>& parameters,
-                  const PlacingEpisodes<double>& episodes, PlacingNet<double>::Pass& pass) {
-  net.start(parameters, episodes, pass);
-  for (int step = 0; step < episodes.tables; ++step) {
-    net.offer(parameters, episodes, step, pass);
-    net.place(episodes, step, pass);
-  }
-  net.finish(parameters, episodes, pass);
-}
-
 }  // namespace
 
 TEST_CASE("DreamShard's nets have the parameters that the published layers make") {
@@ -104,17 +94,39 @@ TEST_CASE("gradients of the policy that places are those of finite differences")
   std::vector<double> of_scores;
   for (int i = 0; i < episodes.steps() * 3; ++i) of_scores.push_back(2 * rng.uniform() - 1);
   PlacingNet<double>::Pass pass;
-  play_through(net, parameters, episodes, pass);
+  net.forward(parameters, episodes, pass);
   std::vector<double> gradient(parameters.size(), 0.0);
   net.backward(parameters, episodes, pass, of_scores, gradient);
   const int bent = bent_slopes(parameters, gradient, [&] {
     PlacingNet<double>::Pass again;
-    play_through(net, parameters, episodes, again);
+    net.forward(parameters, episodes, again);
     double sum = 0;
     for (std::size_t i = 0; i < of_scores.size(); ++i) sum += of_scores[i] * again.scores.back()[i];
     return sum;
   });
   CHECK(bent <= 2);
+}
+
+TEST_CASE("scores of games that are played are those of the net that learns from them") {
+  Rng rng(13);
+  const PlacingEpisodes<double> episodes = small_episodes(rng);
+  const PlacingNet<double> net(5);
+  std::vector<double> parameters(net.parameter_count());
+  net.initialise(parameters, rng);
+  PlacingNet<double>::Pass pass;
+  net.forward(parameters, episodes, pass);
+  constexpr std::size_t kWidth = PlacingNet<double>::kVector;
+  const std::vector<double> vectors = net.vectors(parameters, episodes.values);
+  std::vector<double> sums(6 * kWidth, 0.0);
+  for (std::size_t step = 0; step < 4; ++step) {
+    const auto costs = std::span<const double>(episodes.costs).subspan(step * 18, 18);
+    const std::vector<double> scores = net.scores(parameters, sums, costs);
+    for (std::size_t i = 0; i < 6; ++i) CHECK(scores[i] == doctest::Approx(pass.scores.back()[step * 6 + i]));
+    for (std::size_t e = 0; e < 2; ++e)
+      for (std::size_t k = 0; k < kWidth; ++k)
+        sums[(e * 3 + static_cast<std::size_t>(episodes.rank_of[step * 2 + e])) * kWidth + k] +=
+            vectors[step * kWidth + k];
+  }
 }
 
 TEST_CASE("the cost of a placement is that of its largest shards, in any order of ranks") {

@@ -95,8 +95,7 @@ TEST_CASE("DreamShard says by name what a policy does not fit") {
   changed.tables[2].kind = TableKind::sequence;
   CHECK(has(error_of([&] { plan_by(policy.planner(), changed, cluster); }), "'t2' is a sequence"));
   CHECK(has(error_of([&] { make_planner(options("{name: dreamshard}")); }), "policy"));
-  const std::string text =
-      error_of([&] { plan_by(policy.planner(), workload, test_cluster(1, 4, "100 KB")); });
+  const std::string text = error_of([&] { plan_by(policy.planner(), workload, test_cluster(1, 4, "100 KB")); });
   CAPTURE(text);
   CHECK(has(text, "missing on GPU"));
 }

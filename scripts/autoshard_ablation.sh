@@ -19,6 +19,7 @@ published() {
     pooling_factor) echo "45.9 % 1.271" ;;
     size) echo "87.0 % 1.683" ;;
     bins) echo "84.3 % 1.688" ;;
+    cost_model) echo "61.3 % 1.420" ;;
     *) echo "-" ;;
   esac
 }

@@ -3,46 +3,78 @@
 # each, drawn of the shipped pool with seed 0; every task planned by each planner and judged by simulation. Prints the
 # summary of each setting; files go to OUT (default: out/neuroshard): SETTING.yaml, SETTING.txt (all tables) and
 # SETTING/result.json.
-# Usage: neuroshard_settings.sh [-o OUT] [-s SHARDSIM] [-t TASKS] [-p PLANNERS] [SETTING...]
+# Usage: neuroshard_settings.sh [-o OUT] [-s SHARDSIM] [-t TASKS] [-p PLANNERS] [-c CLUSTER] [-l] [SETTING...]
 #   SETTING: GPUSxDIM, as 4x128; all twelve without. PLANNERS: a YAML list as in `planners` of a scenario.
+#   CLUSTER: another one than pcie_4gib_x4 and _x8, with 4 GiB a GPU: dgx_h100 has the laws of kernels measured on its GPU.
+#   -l: with AutoShard, DreamShard and TorchRec. Their policies are trained first, once for all settings, on tasks of another seed
+#   (nine of each setting; four minutes of a CPU), where OUT has none yet. Prints the rows of docs/papers/neuroshard_table1.csv at the end.
 set -euo pipefail
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 usage() { sed -n 's/^# \(Usage: .*\)/\1/p; s/^#   \(SETTING: .*\)/  \1/p' "$0"; }
 
-out=out/neuroshard tasks=100
+out=out/neuroshard tasks=100 cluster='' learned=''
 shardsim=$source_dir/run.sh
 planners='[{name: random, label: random, sharding_types: [table_wise]}, {name: greedy, score: size, label: size},
   {name: greedy, score: dim, label: dim}, {name: greedy, score: lookup, label: lookup},
   {name: greedy, score: size_lookup, label: size_lookup}, {name: greedy, score: cost, label: cost}, {name: neuroshard}]'
-while getopts o:s:t:p:h option; do
+while getopts o:s:t:p:c:lh option; do
   case $option in
     o) out=$OPTARG ;;
     s) shardsim=$OPTARG ;;
     t) tasks=$OPTARG ;;
     p) planners=$OPTARG ;;
+    c) cluster=$OPTARG ;;
+    l) learned=1 ;;
     h) usage; exit 0 ;;
     *) usage >&2; exit 2 ;;
   esac
 done
 shift $((OPTIND - 1))
 settings=("$@")
-[ $# -gt 0 ] || settings=({4,8}x{4,8,16,32,64,128})
+all_settings=({4,8}x{4,8,16,32,64,128})
+[ $# -gt 0 ] || settings=("${all_settings[@]}")
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 
 # T of 10 to 59 and 15 GiB in all on 4 GPUs (daochenzha/neuroshard at ec7ca74, gen_tasks.py), of 20 to 119 on 8 (the
 # paper), with 31 GiB by the same rule.
+# draw GPUS DIM TASKS FILE OPTION...
 draw() {
-  local gpus=$1 dim=$2 tables=(--min-tables 10 --max-tables 59) bytes="15 GiB"
+  local gpus=$1 dim=$2 count=$3 file=$4 tables=(--min-tables 10 --max-tables 59) bytes="15 GiB"
+  shift 4
   if [ "$gpus" = 8 ]; then tables=(--min-tables 20 --max-tables 119) bytes="31 GiB"; fi
-  "$shardsim" workload sample tasks metasyn_856 --tasks "$tasks" --gpus "$gpus" "${tables[@]}" --max-dim "$dim" \
-    --max-bytes "$bytes" -o "$out/${gpus}x$dim.yaml"
+  [ -z "$cluster" ] || tables+=(--cluster "$cluster" --memory "4 GiB")
+  "$shardsim" workload sample tasks metasyn_856 --tasks "$count" --gpus "$gpus" "${tables[@]}" --max-dim "$dim" \
+    --max-bytes "$bytes" "$@" -o "$file" --force
 }
+
+# Tasks of all settings in one scenario, with names that tell the settings apart; and the policies that are trained on them.
+train() {
+  local setting files=()
+  mkdir -p "$out/training"
+  for setting in "${all_settings[@]}"; do
+    draw "${setting%x*}" "${setting#*x}" 10 "$out/training/$setting.yaml" --test 1 --seed 100
+    sed -i "s|- name: \(t[a-z]*\)/|- name: \1/$setting/|" "$out/training/$setting.yaml"
+    files+=("$setting.yaml")
+  done
+  printf 'schema: shardsim.scenario/1\ntitle: "NeuroShard'"'"'s settings, 9 tasks of each, seed 100"\ninclude: [%s]\n' \
+    "$(IFS=,; echo "${files[*]}")" >"$out/training/all.yaml"
+  for planner in autoshard dreamshard; do
+    [ -f "$out/$planner.h5" ] || "$shardsim" "$planner" train "$out/training/all.yaml" -o "$out/$planner.h5"
+  done
+}
+
+if [ -n "$learned" ]; then
+  train
+  planners="${planners%]}, {name: autoshard, policy: $out/autoshard.h5}, {name: dreamshard, policy: $out/dreamshard.h5}, {name: torchrec}]"
+fi
 
 for setting in "${settings[@]}"; do
   [[ $setting =~ ^(4|8)x(4|8|16|32|64|128)$ ]] || { echo "error: no setting $setting" >&2; usage >&2; exit 2; }
-  draw "${setting%x*}" "${setting#*x}"
+  draw "${setting%x*}" "${setting#*x}" "$tasks" "$out/$setting.yaml"
   "$shardsim" run "$out/$setting.yaml" --set "planners=$planners" -o "$out/$setting" -q >"$out/$setting.txt"
   echo "$setting: $(head -n 1 "$out/$setting.txt")"
   sed -n '/^PLANNERS OVER ALL CASES/,/^$/p' "$out/$setting.txt"
 done
+
+[ -z "$learned" ] || python3 "$source_dir/scripts/neuroshard_table1.py" "$out" "${settings[@]}"

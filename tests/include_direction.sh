@@ -10,7 +10,7 @@ rooms=(
   topology/spec topology/graph topology/import topology/export
   models/access models/load models/workload models/collective models/compute models/software
   plan plan/learned plan/torchrec/spec plan/torchrec/estimate plan/torchrec/search plan/torchrec/bridge plan/torchrec/report
-  plan/memory_models plan/column_shards plan/autoshard plan/search plan/planners
+  plan/memory_models plan/column_shards plan/autoshard plan/dreamshard plan/search plan/planners
   program program/timeline
   sim/lower sim/engine sim/memory
   validate/execute/kernels validate/execute/meet validate/execute/fusion validate/execute/buffers validate/execute/wires

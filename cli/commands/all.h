@@ -26,6 +26,7 @@ Command drift_command();
 Command emulate_command();
 Command validate_emulated_command();
 Command autoshard_command();
+Command dreamshard_command();
 Command workload_command();
 Command confidence_command();
 Command schema_command();

@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <numeric>
 
+#include "plan/autoshard/choices.h"
 #include "plan/autoshard/policy.h"
 
 namespace shardsim {
@@ -34,14 +34,6 @@ std::vector<float> single_costs(const PolicyNet<float>& net, std::span<const flo
   costs.tables().forward(costs.of_tables(of_costs), values, tables);
   costs.head().forward(costs.of_head(of_costs), tables.back(), head);
   return head.back();
-}
-
-// Positions by falling value; equal ones as they come.
-std::vector<int> falling(std::span<const float> values) {
-  std::vector<int> order(values.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::greater<>(), [&](int i) { return values[static_cast<std::size_t>(i)]; });
-  return order;
 }
 
 class Game {
@@ -137,13 +129,6 @@ class Game {
 };
 
 }  // namespace
-
-std::vector<float> ShardingPolicy::scaled(std::vector<float> raw) const {
-  features.apply(raw);
-  for (std::size_t i = 0; i < raw.size(); ++i)
-    if (used[i % used.size()] == 0) raw[i] = 0;
-  return raw;
-}
 
 Played play(const ShardingPolicy& policy, std::span<const ShardingTask* const> tasks, const RankChoice& choice) {
   Game game(policy, tasks);

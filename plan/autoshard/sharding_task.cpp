@@ -1,10 +1,14 @@
 #include "plan/autoshard/sharding_task.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <stdexcept>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "plan/column_shards/piece_kinds.h"
 #include "plan/column_shards/shard_costs.h"
 
@@ -93,6 +97,17 @@ std::vector<double> bytes_held(const ShardingTask& task, std::span<const int> ra
   std::vector<double> held(static_cast<std::size_t>(task.ranks), 0.0);
   for (std::size_t t = 0; t < rank_of.size(); ++t) held[static_cast<std::size_t>(rank_of[t])] += task.bytes[t];
   return held;
+}
+
+void refuse_overfull(const ShardingTask& task, std::span<const int> rank_of) {
+  const std::vector<double> held = bytes_held(task, rank_of);
+  const auto most = std::ranges::max_element(held);
+  if (*most <= task.room) return;
+  const Bytes missing{static_cast<std::int64_t>(std::ceil(*most - task.room))};
+  throw Error(Failure::infeasible, Place{},
+              fmt::format("the policy cannot place all {} tables: {} of memory are missing on GPU {}", task.tables(),
+                          to_text(missing), most - held.begin()),
+              "Take more memory, more GPUs, or a planner that cuts tables (neuroshard)");
 }
 
 double balance(std::span<const double> seconds) {

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <optional>
 
-#include "plan/autoshard/exponential.h"
+#include "plan/autoshard/choices.h"
 #include "plan/learned/training.h"
 
 namespace shardsim {
@@ -65,40 +65,6 @@ std::optional<double> overfull(const ShardingTask& task, std::span<const int> ra
   return std::max(-1e6, (task.room - most) / std::max(task.room, 1.0));
 }
 
-// The gradient of the loss of one choice: cross entropy weighed by its advantage, minus the entropy of the choices.
-void add_choice_gradient(std::span<const float> logits, int chosen, double advantage, double entropy_weight,
-                         std::vector<float>& gradient) {
-  const double highest = *std::ranges::max_element(logits);
-  std::vector<double> shares;
-  double sum = 0, mean_logit = 0;
-  for (const float logit : logits) sum += shares.emplace_back(exponential(logit - highest));
-  for (std::size_t r = 0; r < logits.size(); ++r) mean_logit += (shares[r] /= sum) * logits[r];
-  for (std::size_t r = 0; r < logits.size(); ++r) {
-    const double taken = static_cast<int>(r) == chosen ? 1 : 0;
-    const double entropy = shares[r] * (logits[r] - mean_logit);
-    gradient.push_back(static_cast<float>(advantage * (shares[r] - taken) + entropy_weight * entropy));
-  }
-}
-
-// Draws a rank by the softmax of the scores.
-int drawn_rank(std::span<const float> scores, Rng& rng) {
-  const double highest = *std::ranges::max_element(scores);
-  std::vector<double> sums;
-  double sum = 0;
-  for (const float score : scores) sums.push_back(sum += exponential(score - highest));
-  const double at = rng.uniform() * sum;
-  const auto found = std::ranges::find_if(sums, [&](double upto) { return at < upto; });
-  return static_cast<int>(std::min<std::ptrdiff_t>(found - sums.begin(), std::ssize(sums) - 1));
-}
-
-void clip_norm(std::vector<float>& gradient, double most) {
-  double square = 0;
-  for (const float value : gradient) square += static_cast<double>(value) * value;
-  const double norm = std::sqrt(square);
-  if (norm <= most) return;
-  for (float& value : gradient) value = static_cast<float>(value * (most / norm));
-}
-
 class Trainer {
  public:
   Trainer(const std::vector<ShardingTask>& tasks, ShardingPolicy policy, const PolicyTraining& training)
@@ -112,6 +78,7 @@ class Trainer {
         labels_(static_cast<int>(policy_.used.size()), training.buffer) {
     policy_.parameters.resize(net_.parameter_count());
     net_.initialise(policy_.parameters, rng_);
+    if (!has_cost_model(training)) forget_costs();
     for (const ShardingTask& task : tasks) pieces_.push_back(labels_.pieces_of(policy_.scaled(task.features)));
   }
 
@@ -124,14 +91,22 @@ class Trainer {
     for (std::size_t e = 0; e < chosen.size(); ++e) rewards.push_back(judge(*chosen[e], played.rank_of[e]));
     learn_choices(played, rewards, rate);
     double error = 0;
-    for (int step = 0; step < training_.cost_steps && !labels_.empty(); ++step) error += learn_costs(rate);
+    const int steps = has_cost_model(training_) ? training_.cost_steps : 0;
+    for (int step = 0; step < steps && !labels_.empty(); ++step) error += learn_costs(rate);
     const double mean = std::accumulate(rewards.begin(), rewards.end(), 0.0) / static_cast<double>(rewards.size());
-    return {number + 1, training_.updates, mean, error / training_.cost_steps};
+    return {number + 1, training_.updates, mean, error / std::max(1, steps)};
   }
 
   ShardingPolicy take() { return std::move(policy_); }
 
  private:
+  // Every shard is predicted to cost 0 from now on: the head of the cost model takes no step with the policy.
+  void forget_costs() {
+    const ShardNet<float>& costs = net_.costs();
+    const std::span<float> all(policy_.parameters);
+    std::ranges::fill(costs.of_head(all.first(costs.parameter_count())), 0.0F);
+  }
+
   // The first at random, the others at random among those of its numbers of tables and ranks.
   std::vector<const ShardingTask*> draw_tasks() {
     const ShardingTask& first = tasks_[rng_.below(tasks_.size())];

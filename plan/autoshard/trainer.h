@@ -20,8 +20,14 @@ struct PolicyTraining {
   double clip = 40;    // theirs, of the gradient's norm
   double value_weight = 0.5, entropy_weight = 1e-3;      // theirs
   int cost_steps = 20, cost_batch = 512, buffer = 5000;  // theirs: of the cost model, after every update
-  std::vector<std::string> without;  // features that the net is not told: of feature_names(autoshard), or "bins"
+  // Features that the net is not told: of feature_names(autoshard), or "bins"; or kCostModelPart.
+  std::vector<std::string> without;
 };
+
+// What `without` calls the cost model: without it no cost is learned, the policy is told none, and tables come in the
+// order of their task (an ablation of AutoShard's table 4).
+inline constexpr const char* kCostModelPart = "cost_model";
+bool has_cost_model(const PolicyTraining& training);
 
 // Progress of a training after an update of `all`: the mean reward of its episodes, and the cost model's mean square
 // error (of labels over their mean).

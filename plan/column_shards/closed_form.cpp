@@ -86,14 +86,16 @@ struct KernelPart {
   Amounts amounts;
 };
 
-bool is_of_owner(const LoadStep& step) {
-  return !step.collective && step.phase != LoadStep::Phase::inputs;
+bool is_of_owner(const LoadStep& step, ShardSteps steps) {
+  if (step.collective || step.phase == LoadStep::Phase::inputs) return false;
+  return steps == ShardSteps::all || (step.phase == LoadStep::Phase::forward) == (steps == ShardSteps::forward);
 }
 
 class ClosedFormShards final : public ShardCosts {
  public:
-  ClosedFormShards(const Workload& workload, const Cluster& cluster, const PlannerContext& context)
+  ClosedFormShards(const Workload& workload, const Cluster& cluster, const PlannerContext& context, ShardSteps steps)
       : context_(context),
+        steps_(steps),
         world_(cluster.world_size()),
         one_kernel_each_(workload.embedding_kernels == "per_table"),
         compute_(context.host.compute_model()),
@@ -105,7 +107,7 @@ class ClosedFormShards final : public ShardCosts {
   void learn(const Placement& piece) override {
     std::vector<KernelPart>& parts = parts_.emplace_back();
     for (const LoadStep& step : context_.host.load_of(piece).steps) {
-      if (!is_of_owner(step)) continue;
+      if (!is_of_owner(step, steps_)) continue;
       Amounts amounts = of_owner(step, world_);
       if (amounts.empty()) continue;
       const std::size_t kernel = kernels_.index_of(step);
@@ -150,6 +152,7 @@ class ClosedFormShards final : public ShardCosts {
   Amounts* shard(int rank) { return sums_.data() + static_cast<std::size_t>(rank) * width_; }
 
   const PlannerContext& context_;
+  ShardSteps steps_;
   int world_;
   bool one_kernel_each_;  // tables do not share lookups and updates
   const ComputeModel& compute_;
@@ -289,8 +292,8 @@ std::vector<double> slowness(const Cluster& cluster) {
 }
 
 std::unique_ptr<ShardCosts> closed_form_shard_costs(const Workload& workload, const Cluster& cluster,
-                                                    const PlannerContext& context) {
-  return std::make_unique<ClosedFormShards>(workload, cluster, context);
+                                                    const PlannerContext& context, ShardSteps steps) {
+  return std::make_unique<ClosedFormShards>(workload, cluster, context, steps);
 }
 
 std::unique_ptr<PlanCosts> closed_form_plan_costs(const Cluster& cluster, const PlannerContext& context,

@@ -59,11 +59,14 @@ class PlanCosts {
   virtual std::size_t batch() const = 0;
 };
 
+// The steps of an iteration that shards are asked about.
+enum class ShardSteps { all, forward, backward };  // backward: with the update
+
 // In the numbers of the lowering, with the seconds of the case's compute model and of its cluster's collectives. A rank
 // computes for the sum of its pieces' amounts. The host is asked as long as these live.
 // `with_inputs`: the exchange of ids counts too (the papers leave it out).
 std::unique_ptr<ShardCosts> closed_form_shard_costs(const Workload& workload, const Cluster& cluster,
-                                                    const PlannerContext& context);
+                                                    const PlannerContext& context, ShardSteps steps = ShardSteps::all);
 std::unique_ptr<PlanCosts> closed_form_plan_costs(const Cluster& cluster, const PlannerContext& context,
                                                   bool with_inputs);
 

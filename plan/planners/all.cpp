@@ -7,8 +7,8 @@
 namespace shardsim {
 
 // Those of the files beside this one. Each reads its own options but `name`.
-PlannerMaker make_autoshard, make_greedy, make_hugectr, make_hugectr_hybrid, make_memory_balanced, make_neuroshard,
-    make_per_table, make_random, make_search, make_torchrec;
+PlannerMaker make_autoshard, make_dreamshard, make_greedy, make_hugectr, make_hugectr_hybrid, make_memory_balanced,
+    make_neuroshard, make_per_table, make_random, make_search, make_torchrec;
 std::unique_ptr<Planner> make_flexshard(int tiers, MapReader& options);        // 2 or 3
 std::unique_ptr<Planner> make_uniform(Strategy strategy, MapReader& options);  // all tables alike
 
@@ -31,6 +31,9 @@ constexpr std::array kPlanners = {
     PlannerEntry{"column_wise", "each table cut into column slices, dealt out over all ranks",
                  uniform<Strategy::column_wise>},
     PlannerEntry{"data_parallel", "every table whole on every rank", uniform<Strategy::data_parallel>},
+    PlannerEntry{"dreamshard",
+                 "DreamShard: whole tables, placed by a trained policy so that computation and exchanges are short",
+                 make_dreamshard},
     PlannerEntry{"flex", "each table row-wise inside a node, replicated across nodes", uniform<Strategy::flex>},
     PlannerEntry{"flexshard_2tier", "FlexShard: hot rows data-parallel, the rest row-wise", flexshard<2>, false, true},
     PlannerEntry{"flexshard_3tier", "FlexShard: hot rows data-parallel, warm rows flex, the rest row-wise",

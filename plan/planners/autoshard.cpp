@@ -1,8 +1,5 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "base/units.h"
 #include "plan/autoshard/policy.h"
 #include "plan/planner.h"
 
@@ -19,8 +16,8 @@ class AutoShard : public Planner {
     const ShardingTask task = sharding_task(workload, cluster, context, policy_.setting.provider);
     check_fits(policy_, task, place_);
     const std::vector<int> rank_of = placed(policy_, task);
-    refuse_overfull(task, workload, rank_of);
-    context.host.say(origin(task));
+    refuse_overfull(task, rank_of);
+    context.host.say(origin_of(policy_, task));
     context.host.learned_from(policy_.setting.judge());
     if (context.host.listens()) {
       const std::vector<double> seconds = task.label(rank_of);
@@ -39,29 +36,6 @@ class AutoShard : public Planner {
     const std::string file = map.text("file", kFileNameRule), provider = map.text("provider", "");
     map.finish();
     return read_policy(file, provider);
-  }
-
-  static void refuse_overfull(const ShardingTask& task, const Workload& workload, std::span<const int> rank_of) {
-    const std::vector<double> held = bytes_held(task, rank_of);
-    const auto most = std::ranges::max_element(held);
-    if (*most <= task.room) return;
-    const Bytes missing{static_cast<std::int64_t>(std::ceil(*most - task.room))};
-    throw Error(Failure::infeasible, Place{},
-                fmt::format("the policy cannot place all {} tables: {} of memory are missing on GPU {}",
-                            workload.tables.size(), to_text(missing), most - held.begin()),
-                "Take more memory, more GPUs, or a planner that cuts tables (neuroshard)");
-  }
-
-  std::string origin(const ShardingTask& task) const {
-    std::string text = fmt::format(
-        "The policy was trained on {} tasks of up to {} tables on up to {} GPUs ({}, seed {}), with costs of {} by {}.",
-        policy_.tasks, policy_.tables, policy_.ranks, policy_.data, policy_.seed, policy_.setting.device,
-        policy_.setting.provider);
-    if (policy_.setting.device != task.setting.device)
-      text += fmt::format(" This cluster has {}.", task.setting.device);
-    if (task.ranks > policy_.ranks || task.tables() > policy_.tables)
-      text += fmt::format(" This case, with {} tables on {} GPUs, is larger than those.", task.tables(), task.ranks);
-    return text;
   }
 
   Place place_;

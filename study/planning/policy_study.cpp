@@ -1,6 +1,7 @@
 #include "study/planning/policy_study.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/rng.h"
 #include "base/tree/tree_editor.h"
@@ -70,6 +71,38 @@ class WayJudge {
   BalanceResult result_;
 };
 
+const std::vector<std::string>& greedy_scores() {
+  static const std::vector<std::string> scores{"cost", "lookup", "size_lookup", "dim", "size"};
+  return scores;
+}
+
+// Adds up what the placements of one way take.
+class PlacementJudge {
+ public:
+  explicit PlacementJudge(std::string way) { result_.way = std::move(way); }
+
+  void add(double seconds, double random_seconds) {
+    ++result_.solved;
+    result_.ms += seconds * 1e3;
+    result_.speed_up += random_seconds / seconds;
+  }
+
+  PlacementResult result() const {
+    PlacementResult means = result_;
+    for (double* value : {&means.ms, &means.speed_up}) *value /= std::max(1, means.solved);
+    return means;
+  }
+
+ private:
+  PlacementResult result_;
+};
+
+double mean_of_random(const PlacementTask& task, Rng& rng) {
+  double sum = 0;
+  for (int draw = 0; draw < kRandomDraws; ++draw) sum += task.measure(random_ranks(task, rng)).all;
+  return sum / kRandomDraws;
+}
+
 Tree greedy_by(const std::string& score) {
   Tree planner = named_map("greedy");
   set_path(planner, "score", text_tree(score, {"score"}));
@@ -121,6 +154,13 @@ const ShardingTask& PolicyCase::task() const {
   return parts_->task;
 }
 
+PlacementTask PolicyCase::with_exchanges() const {
+  PlacementTask task =
+      placement_task(parts_->item.workload, parts_->cluster, parts_->context, parts_->task.setting.provider);
+  task.name = parts_->task.name;
+  return task;
+}
+
 std::vector<int> PolicyCase::placed_by(const Tree& planner) const try {
   const Plan plan = make_planner(planner)->plan(parts_->item.workload, parts_->cluster, parts_->context);
   std::vector<int> rank_of;
@@ -132,7 +172,7 @@ std::vector<int> PolicyCase::placed_by(const Tree& planner) const try {
 }
 
 std::vector<BalanceResult> judge_policy(const ShardingPolicy& policy, const std::vector<PolicyCase>& cases) {
-  const std::vector<std::string> scores{"cost", "lookup", "size_lookup", "dim", "size"};
+  const std::vector<std::string>& scores = greedy_scores();
   std::vector<WayJudge> judges{WayJudge("policy"), WayJudge("greedy, costs of the policy")};
   for (const std::string& score : scores) judges.emplace_back("greedy, score " + score);
   WayJudge random("random");
@@ -153,6 +193,34 @@ std::vector<BalanceResult> judge_policy(const ShardingPolicy& policy, const std:
   for (const WayJudge& judge : judges) results.push_back(judge.result());
   results.push_back(random.result());
   return results;
+}
+
+PlacementJudgement judge_placing(const PlacingPolicy& policy, const std::vector<PolicyCase>& cases, int samples,
+                                 std::uint64_t seed) {
+  std::vector<PlacementJudge> judges{PlacementJudge("policy"), PlacementJudge("policy, no samples")};
+  for (const std::string& score : greedy_scores()) judges.emplace_back("greedy, score " + score);
+  judges.emplace_back("random");
+  PlacementJudgement judgement;
+  Rng rng(1);  // the same random places for every policy
+  for (const PolicyCase& item : cases) {
+    const PlacementTask task = item.with_exchanges();
+    const double random = mean_of_random(task, rng);
+    judges.back().add(random, random);
+    for (std::size_t way = 0; way < 2; ++way) {
+      const GamePlan plan = best_of_games(policy, task, way == 0 ? samples : 0, seed);
+      if (bytes_over(task, plan.rank_of) > 0) continue;
+      const double seconds = task.measure(plan.rank_of).all;
+      judges[way].add(seconds, random);
+      if (way == 0) judgement.cost_error += std::abs(plan.seconds - seconds) / seconds;
+    }
+    for (std::size_t i = 0; i < greedy_scores().size(); ++i) {
+      const std::vector<int> rank_of = item.placed_by(greedy_by(greedy_scores()[i]));
+      if (!rank_of.empty()) judges[2 + i].add(task.measure(rank_of).all, random);
+    }
+  }
+  for (const PlacementJudge& judge : judges) judgement.ways.push_back(judge.result());
+  judgement.cost_error /= std::max(1, judgement.ways.front().solved);
+  return judgement;
 }
 
 }  // namespace shardsim

@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "plan/autoshard/policy.h"
+#include "plan/dreamshard/placing_policy.h"
 #include "study/scenario/scenario.h"
 
 namespace shardsim {
 
-// A case of a scenario as a task for AutoShard, judged by the case's own compute model.
+// A case of a scenario as a task for AutoShard and DreamShard, judged by the case's own compute model.
 class PolicyCase {
  public:
   // Errors (Failure::input): those of sharding_task(), at the case. `item` outlives it.
@@ -20,6 +21,8 @@ class PolicyCase {
   PolicyCase& operator=(PolicyCase&&) noexcept;
 
   const ShardingTask& task() const;
+  // The same with the costs of whole placements, as DreamShard measures them. Refers to what this case holds.
+  PlacementTask with_exchanges() const;
   // The ranks that a planner chooses for whole tables; none where it finds no plan.
   std::vector<int> placed_by(const Tree& planner) const;
 
@@ -39,5 +42,19 @@ struct BalanceResult {
 
 // The policy, the greedy heuristics and random places on these tasks.
 std::vector<BalanceResult> judge_policy(const ShardingPolicy& policy, const std::vector<PolicyCase>& cases);
+
+// What the placements of one way take, exchanges included: means over the tasks that it solves.
+struct PlacementResult {
+  std::string way;
+  int solved = 0;
+  double ms = 0;
+  double speed_up = 0;  // mean over tasks of random places over this one's
+};
+struct PlacementJudgement {
+  std::vector<PlacementResult> ways;
+  double cost_error = 0;  // of the policy's cost network on its placements, relative, mean
+};
+PlacementJudgement judge_placing(const PlacingPolicy& policy, const std::vector<PolicyCase>& cases, int samples,
+                                 std::uint64_t seed);
 
 }  // namespace shardsim

@@ -55,6 +55,7 @@ declare -A file_commands=(
   [model.yaml]="import tables.csv -o"
   [calibrated.yaml]="cluster calibrate --cluster dgx1_v100 --measurements rows.csv -o"
   [policy.h5]="autoshard train tasks_in.yaml --updates 1 -o"
+  [dreamshard.h5]="dreamshard train tasks_in.yaml --iterations 1 -o"
 )
 
 # sums FOLDER: what its files hold, without shardsim's own record of them.

@@ -23,7 +23,7 @@ run_examples() {
 echo "-- help"
 # The files that the examples of compare read, in addition to those that the examples of run write.
 "$shardsim" run scenarios/toy.yaml -o out/toy --trace all -q >/dev/null
-for command in check sweep list plan explain lower compare convert cluster collective compute cost-model workload autoshard run; do
+for command in check sweep list plan explain lower compare convert cluster collective compute cost-model workload autoshard dreamshard run; do
   run "$command" --help
   check "$command --help exits 0, not $code" [ "$code" -eq 0 ]
   check "$command --help keeps stderr empty" [ ! -s streams/err ]
@@ -43,7 +43,7 @@ done
 examples streams/out >list
 check "--help ends with two examples" [ "$(wc -l <list)" -eq 2 ]
 run_examples <list
-for command in run sweep check list plan explain lower compare convert cluster collective compute cost-model workload autoshard emulate validate-emulated; do check "--help lists $command" grep -qE "^ +$command " streams/out; done
+for command in run sweep check list plan explain lower compare convert cluster collective compute cost-model workload autoshard dreamshard emulate validate-emulated; do check "--help lists $command" grep -qE "^ +$command " streams/out; done
 mv streams/out full
 run
 check "no command exits 2, not $code" [ "$code" -eq 2 ]

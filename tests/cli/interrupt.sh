@@ -134,7 +134,7 @@ for arguments in "run pipe" "sweep pipe" "check pipe.h5" "plan pipe" "explain pi
   "collective predict --cluster dgx_a100_80gb --kind all_to_all_v --matrix pipe.csv" \
   "collective compare --measurements pipe.csv -o made" "compute compare --measurements pipe.csv -o made" \
   "compute compare --measurements $measured/kernels --gpus pipe -o made" "cost-model label pipe --cluster dgx_a100_40gb" \
-  "cost-model train pipe -o made.h5" "autoshard train pipe -o made.h5" "confidence --residuals pipe"; do
+  "cost-model train pipe -o made.h5" "autoshard train pipe -o made.h5" "dreamshard train pipe -o made.h5" "confidence --residuals pipe"; do
   # shellcheck disable=SC2086
   stops_while_reading INT 130 $arguments
 done

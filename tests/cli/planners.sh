@@ -53,12 +53,12 @@ check "timeline.h5" cmp -s jobs1/timeline.h5 jobs8/timeline.h5
 check "result.json is checked" "$shardsim" check jobs1/result.json >/dev/null
 
 check "planners that need options are named apart and not counted" \
-  jq -e '.planner_comparisons[0].planners | map(select(.needs_options).planner) == ["autoshard", "per_table"]' jobs1/result.json >streams/jq
+  jq -e '.planner_comparisons[0].planners | map(select(.needs_options).planner) == ["autoshard", "dreamshard", "per_table"]' jobs1/result.json >streams/jq
 run run $toy --planners all -o again
 check "which the terminal says" grep -q "^Not compared, because 'all' does not give the options that they need:" streams/out
 check "... and the report: $(grep -o 'Of 1[0-9] planners[^<]*' again/report.html | sed -n 1p)" \
-  grep -q 'Of 18 planners, .*Not compared: autoshard, per_table, which need options' again/report.html
-check "and the table of planners lacks them" [ "$(grep -cE '^ +(autoshard|per_table) ' streams/out)" -eq 0 ]
+  grep -q 'Of 18 planners, .*Not compared: autoshard, dreamshard, per_table, which need options' again/report.html
+check "and the table of planners lacks them" [ "$(grep -cE '^ +(autoshard|dreamshard|per_table) ' streams/out)" -eq 0 ]
 
 echo "-- planners of a scenario"
 { head_of; echo 'planners: [row_wise, {name: random, seed: 3, label: third}]'; } >list.yaml

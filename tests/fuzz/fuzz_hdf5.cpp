@@ -8,6 +8,7 @@
 
 #include "models/access/access_counts.h"
 #include "plan/autoshard/policy.h"
+#include "plan/dreamshard/placing_policy.h"
 #include "plan/learned/cost_model.h"
 #include "program/timeline/timeline_file.h"
 #include "tests/fuzz/error_at_most.h"
@@ -39,5 +40,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   expect_error_at_most([&] { read_timelines(file.path()); });
   expect_error_at_most([&] { shardsim::read_cost_model(file.path()); });
   expect_error_at_most([&] { shardsim::read_policy(file.path()); });
+  expect_error_at_most([&] { shardsim::read_placing_policy(file.path()); });
   return 0;
 }

@@ -6,51 +6,16 @@
 #include "base/document/document.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "base/workers.h"
 #include "cli/commands/all.h"
 #include "cli/commands/learning/learned_output.h"
+#include "cli/commands/learning/task_split.h"
 #include "cli/commands/shared.h"
 #include "plan/autoshard/trainer.h"
-#include "study/planning/policy_study.h"
 
 namespace shardsim {
 namespace {
 
 constexpr std::int64_t kMostUpdates = 100'000;
-
-// The cases of a scenario as tasks, in its order, those held back apart.
-struct TaskSplit {
-  std::vector<PolicyCase> train, test;
-};
-
-// By the patterns of --test; else those called test/..., else the last tenth.
-std::vector<bool> held_back_cases(const Scenario& scenario, const Arguments& given) {
-  const std::vector<std::string> names = names_of(scenario);
-  std::vector<bool> held(names.size(), false);
-  if (given.has("test")) {
-    for (const std::size_t i : chosen_names(names, given, "test")) held[i] = true;
-    return held;
-  }
-  std::size_t found = 0;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (names[i].starts_with("test/")) held[i] = true, ++found;
-  if (found == 0 && names.size() > 1) std::fill_n(held.rbegin(), std::max<std::size_t>(1, names.size() / 10), true);
-  return held;
-}
-
-TaskSplit tasks_of(const Scenario& scenario, const Arguments& given, const Terminal& terminal) {
-  const std::vector<bool> held = held_back_cases(scenario, given);
-  Progress progress(terminal.stderr_is_terminal);
-  TaskSplit split;
-  for (std::size_t i = 0; i < scenario.cases.size(); ++i) {
-    throw_if_interrupted(terminal.interrupted);
-    progress.show(fmt::format("task {} of {}", i + 1, scenario.cases.size()));
-    (held[i] ? split.test : split.train).emplace_back(scenario.cases[i], scenario.seed);
-  }
-  if (split.train.empty())
-    throw input_error({scenario.path}, "no case is left to train on", "Give --test a pattern that fits fewer cases");
-  return split;
-}
 
 Document balance_document(const std::vector<BalanceResult>& results, const ShardingPolicy& policy, std::size_t tasks) {
   Sheet sheet{{{"placed by", false}, {"tasks"}, {"balance %"}, {"least %"}, {"slowest ms"}, {"over random"}}, {}};
@@ -119,16 +84,10 @@ Command autoshard_train_command() {
                        "A scenario each of whose cases is a sharding task. The planners of the cases are ignored."}},
       .options =
           std::vector{
-              Option{"output", 'o', "POLICY.h5", "Write this file.", "", Option::Times::once},
-              Option{"test", 0, "PATTERN",
-                     "Do not train on the cases whose names fit this pattern, and judge the policy on them. Without "
-                     "this option these are the cases called test/..., or the last tenth if there are none.",
-                     "", Option::Times::any},
+              Option{"output", 'o', "POLICY.h5", "Write this file.", "", Option::Times::once}, held_back_option(),
               Option{"updates", 0, "N", "The number of training steps; each has ten episodes.",
                      fmt::format("{}", PolicyTraining{}.updates)},
-              Option{"without", 0, "FEATURE",
-                     "Hide this feature of the tables from the policy: dim, row, pooling_factor, size, bins.", "",
-                     Option::Times::any},
+              without_option(" cost_model: let it learn without predicted costs, and place tables in their order."),
               force_option()} +
           scenario_options(),
       .notes = "The same scenario and the same seed give the same file. A training that is stopped leaves no file.\n",

@@ -112,6 +112,21 @@ TEST_CASE("what cannot be trained on is refused") {
   CHECK(message(tasks, training).find("pooling_factor") != std::string::npos);
 }
 
+TEST_CASE("without the cost model tables come in their order, and no cost is predicted") {
+  const auto tasks = made_up_tasks(2, 6, 2, 1);
+  PolicyTraining training = short_training(2);
+  training.without = {"cost_model"};
+  double error = -1;
+  const ShardingPolicy policy =
+      train_policy(tasks, training, [&](const PolicyProgress& done) { error = done.cost_error; });
+  CHECK(error == 0);
+  CHECK(std::ranges::count(policy.used, 0) == 0);
+  const ShardingTask* const first = &tasks.front();
+  const Played played = play(policy, {&first, 1}, best_with_room);
+  CHECK(played.order.front() == std::vector<int>{0, 1, 2, 3, 4, 5});
+  for (std::size_t i = 0; i < played.episodes.loads.size(); i += 2) CHECK(played.episodes.loads[i] == 0);
+}
+
 TEST_CASE("a feature that is left out changes nothing") {
   const auto tasks = made_up_tasks(2, 6, 2, 1);
   PolicyTraining training = short_training(2);

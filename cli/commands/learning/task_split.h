@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/arguments/arguments.h"
+#include "cli/commands/shared.h"
+#include "study/planning/policy_study.h"
+
+namespace shardsim {
+
+// The cases of a scenario as tasks, in its order, those held back apart.
+struct TaskSplit {
+  std::vector<PolicyCase> train, test;
+};
+
+// Errors (Failure::input): no case is left to train on, and what a case says.
+TaskSplit tasks_of(const Scenario& scenario, const Arguments& given, const Terminal& terminal);
+
+// The options of the trainings of policies: --test, whose cases are held back, and --without.
+Option held_back_option();
+Option without_option(const std::string& more = "");  // a sentence more
+
+}  // namespace shardsim

@@ -144,7 +144,8 @@ int run_drift(const Arguments& given, const Terminal& terminal) {
   if (const auto stated = given.count("jobs", 1, 1024)) workers.jobs = static_cast<int>(*stated);
   workers.interrupted = terminal.interrupted;
   const Case& item = chosen_case(scenario, given);
-  for (const std::string& note : notes_for(Asker::drift, {item})) print_note(note);
+  if (!given.has("quiet"))
+    for (const std::string& note : notes_for(Asker::drift, {item})) print_note(note);
   const DriftResult result = drift_study(scenario, item, options, workers);
   write_folder(folder, writer, [&](const std::filesystem::path& hidden) {
     write_file(hidden / "drift.json", drift_json(result, options, scenario));
@@ -169,7 +170,8 @@ Command drift_command() {
                "Simulate at most this number of days at a time. Without this option it is the number of processors."},
               {"output", 'o', "DIR", "Write drift.json and drift.html into this folder.", "out/drift"},
               details_option(),
-              force_in_folder_option()},
+              force_in_folder_option(),
+              {"quiet", 'q', "", "Do not print notes on stderr."}},
       .run = run_drift};
 }
 

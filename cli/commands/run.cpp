@@ -182,6 +182,21 @@ Document run_document(const StudyResult& study, const Arguments& given) {
   return document;
 }
 
+// Errors (--strict): where the plan of a case that is run for itself needs more than a GPU has at its simulated peak.
+void require_room_at_peak(StudyResult study) {
+  std::erase_if(study.cases, [&](const CaseResult& item) {
+    return std::ranges::any_of(study.comparisons, [&](const PlannerComparison& comparison) {
+      return std::ranges::find(comparison.planners, item.name, &ComparedPlan::name) != comparison.planners.end();
+    });
+  });
+  const std::string over = cases_over_at_peak(study);
+  if (over.empty()) return;
+  throw Error(Failure::infeasible, Place{},
+              fmt::format("--strict: at the simulated peak a GPU would need more memory than it has: {}", over),
+              "Take more GPUs, GPUs with more memory, a smaller batch or another plan; the results are written all the "
+              "same");
+}
+
 int run_scenario(const Arguments& given, const Terminal& terminal) {
   Scenario scenario = chosen_cases(asked_scenario(given), given);
   if (given.has("torchrec-only")) scenario = with_unlimited(std::move(scenario), given);
@@ -209,6 +224,7 @@ int run_scenario(const Arguments& given, const Terminal& terminal) {
   print_result(given.has("json") ? json : shown_text(run_document(study, given), given, terminal));
   if (!given.has("quiet")) say(fmt::format("report: {}", (folder / "report.html").string()));
   require_some_plan(study);
+  if (given.has("strict")) require_room_at_peak(study);
   return 0;
 }
 
@@ -229,6 +245,9 @@ std::vector<Option> run_options() {
        "Run at most this number of worker processes at a time. Without this option it is the number of processors."},
       force_in_folder_option(),
       {"skip-unfit", 0, "", "Leave out the cases whose plan does not fit in memory, and print a warning for each."},
+      {"strict", 0, "",
+       "End with exit code 3, after everything is written, if a case needs more memory at its simulated peak than a "
+       "GPU has. Without this option that is a warning."},
       {"stamp", 0, "", "Write the date and time of the run into timeline.h5."},
       {"quiet", 'q', "", "Do not print the progress and the place of the report."},
       details_option(),

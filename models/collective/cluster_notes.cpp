@@ -68,6 +68,38 @@ void note_rate_basis(const ClusterSpec& spec, std::vector<std::string>& notes) {
                               to_text(spec.nics->rate), spec.nics->rate_basis));
 }
 
+bool has_fits_across(const ClusterSpec& spec) {
+  return std::ranges::any_of(spec.sources, [](const SourcedValue& value) {
+    return value.fitted && is_across(value) && value.source == open_data_fits().source;
+  });
+}
+
+// Nobody stated what is kept of a file whose rate was changed.
+void note_idle_hardware_rate(const ClusterSpec& spec, std::vector<std::string>& notes) {
+  const bool kept = spec.places.changed.contains("nics.rate") && !spec.places.changed.contains("nics.hardware_rate");
+  if (!spec.nics || !spec.nics->hardware_rate || kept || has_fits_across(spec)) return;
+  notes.push_back(fmt::format(
+      "nics.hardware_rate of '{}' has no effect: it chooses among fitted constants, and the cluster has none "
+      "of calls between nodes. Write fits: open_data.",
+      spec.name));
+}
+
+// The constants of NICs whose rate was changed stay those of their hardware, which is said where their new rate would
+// have others.
+void note_nic_hardware(const ClusterSpec& spec, std::vector<std::string>& notes) {
+  if (!spec.nics->hardware_rate) return;
+  const bool other = std::ranges::any_of(open_data_fits().rows, [&](const FittedOverhead& row) {
+    return row.nics_from && row.network == network_of(spec, true) &&
+           share_of(*row.nics_from, spec.nics->rate) != share_of(*row.nics_from, *spec.nics->hardware_rate);
+  });
+  if (!other || !has_fits_across(spec)) return;
+  notes.push_back(fmt::format(
+      "The NICs of '{}' run at {} and have the fitted constants of NICs of {} (nics.hardware_rate), because "
+      "a changed rate does not make other hardware of them. Set nics.hardware_rate to the rate of the NICs "
+      "that you mean, if they are others.",
+      spec.name, to_text(spec.nics->rate), to_text(*spec.nics->hardware_rate)));
+}
+
 constexpr double kTellingSlot = 1.05;  // a difference that is worth a sentence
 
 // NCCL's search reckons with 24 GB/s of a slot whose lanes signal 31.5 (generation 4, x16): its channels, and with them
@@ -248,6 +280,7 @@ std::vector<std::string> idle_key_notes(const ClusterSpec& spec) {
   note_without_nccl(spec, notes);
   note_idle_gpu_keys(spec, notes);
   note_idle_spine(spec, notes);
+  note_idle_hardware_rate(spec, notes);
   return notes;
 }
 
@@ -291,6 +324,7 @@ std::vector<std::string> cluster_notes(const ClusterSpec& spec) {
   if (spec.nics && spec.nodes > 1 && spec.device != "cpu") {
     note_transport(spec, notes);
     note_rate_basis(spec, notes);
+    note_nic_hardware(spec, notes);
     note_slots(spec, notes);
   }
   note_ranges(spec, notes);

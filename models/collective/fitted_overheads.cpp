@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <type_traits>
 
@@ -151,6 +152,22 @@ FitTable made_open_data() {
   return table;
 }
 
+// A constant between two pieces of evidence. Times of fills grow with their root, so that is what is shared out.
+template <typename Value>
+Value between(const Value& held, const Value& value, double share) {
+  if constexpr (std::is_same_v<Value, bool>) return share < .5 ? held : value;
+  if constexpr (std::is_same_v<Value, double>) return std::pow(held, 1 - share) * std::pow(value, share);
+  if constexpr (std::is_same_v<Value, Seconds>)
+    return {std::pow((1 - share) * std::sqrt(held.value) + share * std::sqrt(value.value), 2)};
+  if constexpr (std::is_same_v<Value, Bandwidth>)
+    return {between(held.bytes_per_second, value.bytes_per_second, share)};
+}
+
+template <typename Value>
+Value between(const std::optional<Value>& held, const Value& value, double share) {
+  return held ? between(*held, value, share) : value;
+}
+
 template <typename Value>
 std::string text_of(const Value& value) {
   if constexpr (std::is_same_v<Value, bool>) return value ? "true" : "false";
@@ -158,17 +175,39 @@ std::string text_of(const Value& value) {
   if constexpr (std::is_same_v<Value, Seconds> || std::is_same_v<Value, Bandwidth>) return exact_text(value);
 }
 
-// Writes what a row says of one reach of one kind, and notes it in `sources`.
-void fill(ClusterSpec& spec, const FitTable& table, const std::string& kind, const FittedOverhead& row) {
+// Takes the source of a path out, and returns the systems that it was fitted on.
+std::vector<std::string> without_source(std::vector<SourcedValue>& sources, const std::string& path) {
+  const auto known = std::ranges::find(sources, path, &SourcedValue::path);
+  if (known == sources.end()) return {};
+  std::vector<std::string> systems = std::move(known->fitted_on);
+  sources.erase(known);
+  return systems;
+}
+
+template <typename Value>
+const Value& stated_value(const Value& value) {
+  return value;
+}
+
+template <typename Value>
+const Value& stated_value(const std::optional<Value>& value) {
+  return *value;
+}
+
+// Writes what a row says of one reach of one kind, and notes it in `sources`. `share`: how much of it holds.
+void fill(ClusterSpec& spec, const FitTable& table, const std::string& kind, const FittedOverhead& row, double share) {
   const FitRange& range = row.across_nodes ? table.across_nodes : table.in_node;
   OverheadSpec& target = row.across_nodes ? spec.overheads[kind].across_nodes : spec.overheads[kind].in_node;
   const auto set = [&](const char* key, auto& held, const auto& value) {
     if (!value) return;
-    held = *value;
+    held = share < 1 ? between(held, *value, share) : *value;
     const std::string path =
         fmt::format("overheads.{}.{}.{}", kind, row.across_nodes ? "across_nodes" : "in_node", key);
-    std::erase_if(spec.sources, [&](const SourcedValue& source) { return source.path == path; });
-    spec.sources.push_back({path, text_of(*value), table.source, true, row.fitted_on, 0, {}});
+    std::vector<std::string> systems = without_source(spec.sources, path);
+    if (share == 1) systems.clear();
+    for (const std::string& system : row.fitted_on)
+      if (std::ranges::find(systems, system) == systems.end()) systems.push_back(system);
+    spec.sources.push_back({path, text_of(stated_value(held)), table.source, true, systems, 0, {}});
   };
   if (range != FitRange{}) target.holds_for = range;
   if (row.ranks_to > 0 && target.holds_for) target.holds_for->ranks_to = row.ranks_to;
@@ -184,11 +223,13 @@ void fill(ClusterSpec& spec, const FitTable& table, const std::string& kind, con
   if (row.nic_rate && target.nic_efficiency) target.nic_efficiency = 1;
 }
 
-bool concerns(const FittedOverhead& row, const std::string& kind, bool across_nodes, const ClusterSpec& spec) {
-  if (row.across_nodes != across_nodes || std::ranges::find(row.kinds, kind) == row.kinds.end()) return false;
-  if (!row.network.empty() && row.network != network_of(spec, across_nodes)) return false;
-  if (row.capability_from > capability_number(spec.gpu.compute_capability)) return false;
-  return !row.nics_from || (spec.nics && spec.nics->rate.bytes_per_second >= row.nics_from->bytes_per_second);
+// How much of a row holds for one reach of one kind on a cluster, 0 to 1.
+double share_of(const FittedOverhead& row, const std::string& kind, bool across_nodes, const ClusterSpec& spec) {
+  if (row.across_nodes != across_nodes || std::ranges::find(row.kinds, kind) == row.kinds.end()) return 0;
+  if (!row.network.empty() && row.network != network_of(spec, across_nodes)) return 0;
+  if (row.capability_from > capability_number(spec.gpu.compute_capability)) return 0;
+  if (!row.nics_from) return 1;
+  return spec.nics ? share_of(*row.nics_from, kind_of(*spec.nics)) : 0;
 }
 
 bool copies_through_host(const ClusterSpec& spec) {
@@ -220,6 +261,16 @@ const FitTable& open_data_fits() {
   return table;
 }
 
+double share_of(Bandwidth measured, Bandwidth nic) {
+  constexpr double kWhole = 7. / 8, kNone = 4. / 7;
+  const double part = std::log(nic.bytes_per_second / measured.bytes_per_second / kNone) / std::log(kWhole / kNone);
+  return std::clamp(part, 0., 1.);
+}
+
+Bandwidth kind_of(const NicSpec& nics) {
+  return nics.hardware_rate.value_or(nics.rate);
+}
+
 std::string network_of(const ClusterSpec& spec, bool across_nodes) {
   if (across_nodes) {
     if (!spec.nics) return "";
@@ -245,9 +296,10 @@ ClusterSpec with_fits(ClusterSpec spec, const FitTable& table) {
                           (across ? reaches.across_nodes : reaches.in_node) != default_overhead(kind, across);
       bool fitted = false;
       for (const FittedOverhead& row : table.rows) {
-        if (!concerns(row, kind, across, spec)) continue;
+        const double share = share_of(row, kind, across, spec);
+        if (share <= 0) continue;
         fitted = true;
-        if (!stated) fill(spec, table, kind, row);
+        if (!stated) fill(spec, table, kind, row, share);
       }
       if (stated && fitted && (!across || spec.nodes > 1)) spec.places.unfitted.push_back(path);
     }

@@ -20,8 +20,8 @@ struct FittedOverhead {
   bool across_nodes = false;
   // "rdma" (InfiniBand, RoCE), "slingshot" or "tcp" across nodes; "nvswitch", "mesh" or "pcie" in a node; "": any.
   std::string network = {};
-  // Line rate of a NIC from which on the row holds; absent: any. NICs of a rate are the same hardware whatever GPUs
-  // they serve, so the GPUs have no say.
+  // Line rate of the NICs that the row was measured with; it holds for faster ones too. Absent: any. NICs of a rate are
+  // the same hardware whatever GPUs they serve, so the GPUs have no say. See share_of().
   std::optional<Bandwidth> nics_from = {};
   // In a node, compute capability of the GPUs from which on the row holds, as 90 for 9.0; 0: any. Inside a node the
   // GPUs are the hardware.
@@ -48,6 +48,14 @@ struct FitTable {
 
 // The fit to the open measurements in scenarios/measurements/, the cluster key `fits: open_data`.
 const FitTable& open_data_fits();
+
+// How much a row about NICs of the rate `measured` says of NICs of another one, 0 to 1: all from an eighth below it on,
+// nothing up to an eighth above half of it, which is the generation before, and between the two a part that grows with
+// the logarithm of the rate, so that no constant jumps with it.
+double share_of(Bandwidth measured, Bandwidth nic);
+
+// The rate that says what kind of NIC it is: `hardware_rate`, else `rate`.
+Bandwidth kind_of(const NicSpec& nics);
 
 // The network of a reach, in the words of FittedOverhead; "" when no row can be about it.
 std::string network_of(const ClusterSpec& spec, bool across_nodes);

@@ -37,13 +37,15 @@ Tree with_options(const std::string& name, const std::vector<std::pair<std::stri
   return tree;
 }
 
-// Every planner that needs no options, and those that cut by popularity with the bandwidths of the cluster, too, beside
-// pooled tables that take least memory and with memory to spend. Whichever has no plan is left out.
+// Every planner that needs no options, TorchRec's in both of its versions, and those that cut by popularity with the
+// bandwidths of the cluster, too, beside pooled tables that take least memory and with memory to spend. Whichever has
+// no plan is left out.
 std::vector<StartPlanner> start_planners() {
   std::vector<StartPlanner> starts;
   for (const PlannerEntry& planner : planners()) {
     const std::string name(planner.name);
     if (name != "search" && name != "per_table") starts.push_back({name, named_map(name)});
+    if (name == "torchrec") starts.push_back({name + "_2025", with_options(name, {{"version", "2025-10"}})});
     if (!name.starts_with("flexshard_")) continue;
     starts.push_back({name + "_simulated", with_options(name, {{"bandwidths", "simulated"}})});
     starts.push_back({name + "_row_wise", with_options(name, {{"bandwidths", "simulated"}, {"pooled", "row_wise"}})});

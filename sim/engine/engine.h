@@ -15,8 +15,9 @@
 namespace shardsim {
 
 struct EngineOptions {
-  int iterations = 4;                             // at most
-  double steady = 1e-6;                           // relative difference of two iterations that counts as steady
+  int iterations = 4;       // at most, and the next ones while the last two differ, until there are
+  int most_iterations = 0;  // so many; 0: none beyond `iterations`
+  double steady = 1e-6;     // relative difference of two iterations that counts as steady
   std::map<std::string, std::string> algorithms;  // collective kind -> algorithm name; absent: auto
 };
 

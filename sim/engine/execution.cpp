@@ -344,7 +344,8 @@ Execution::Kept Execution::take_iteration(double seconds) {
 void Execution::iteration_ended() {
   const double seconds = now() - last_end_;
   const bool steady = last_seconds_ >= 0 && std::abs(seconds - last_seconds_) <= options_.steady * seconds;
-  if (until_ == Until::steady && (steady || iteration_ + 1 == options_.iterations)) {
+  const int run = iteration_ + 1;
+  if (until_ == Until::steady && (steady || run >= std::max(options_.iterations, options_.most_iterations))) {
     kept_ = take_iteration(seconds);
     kept_.steady = steady;
     if (last_seconds_ >= 0) kept_.change = seconds / last_seconds_ - 1;
@@ -353,13 +354,13 @@ void Execution::iteration_ended() {
   }
   if (keep_ == Keep::recent) recent_.push_back(take_iteration(seconds));
   if (until_ != Until::all && recent_.size() > kRecent) recent_.pop_front();
-  done_ = until_ == Until::all && iteration_ + 1 == options_.iterations;
+  done_ = until_ == Until::all && run == options_.iterations;
   spans_.erase(iteration_);
   ends_.push_back(now());
   last_end_ = now();
   last_seconds_ = seconds;
   ++iteration_;
-  if (until_ == Until::stopped) allow_one_more();
+  if (until_ == Until::stopped || (until_ == Until::steady && run >= options_.iterations)) allow_one_more();
 }
 
 }  // namespace shardsim

@@ -18,7 +18,7 @@ IterationChain::IterationChain(const Program& program, const Cluster& cluster,
     : cluster_(cluster),
       works_(works),
       classes_(each_by_itself(cluster)),
-      options_{static_cast<int>(works.size()), 0, {}},
+      options_{static_cast<int>(works.size()), 0, 0, {}},
       execution_(program, cluster, IterationWorks(works), classes_, options_, Execution::Until::all) {
   network.run(cluster.links(), execution_.routes(), [&](NetworkSession& session) { execution_.run(session); });
 }

@@ -17,10 +17,15 @@ bool same_figures(double first_ms, const Interval& first, double second_ms, cons
 struct PartPair {
   double first = 0, second = 0;  // shares of the iterations, of their geometric mean
   double scale_of_first = 0, scale_of_second = 0;
+  double fitted_of_first = 1, fitted_of_second = 1;
 
   double changed() const { return second - first; }
   double error_of_first() const { return first * scale_of_first; }
   double error_of_second() const { return second * scale_of_second; }
+  // What the times would move against each other if both had the constants of the one, or of the other.
+  double unlike_evidence() const {
+    return first > 0 && second > 0 ? (first + second) / 2 * std::log(fitted_of_first / fitted_of_second) : 0;
+  }
 };
 
 // By kind, and by size within it.
@@ -33,11 +38,13 @@ PairedParts paired_parts(double first_ms, const Interval& first, double second_m
     PartPair& pair = pairs[sized_class(part.error_class)];
     pair.first = part.ms / middle;
     pair.scale_of_first = part.scale;
+    pair.fitted_of_first = part.fitted_share;
   }
   for (const UncertainPart& part : second.parts) {
     PartPair& pair = pairs[sized_class(part.error_class)];
     pair.second = part.ms / middle;
     pair.scale_of_second = part.scale;
+    pair.fitted_of_second = part.fitted_share;
   }
   return pairs;
 }
@@ -63,6 +70,14 @@ double squares_on_two_clusters(const PairedParts& pairs) {
   for (const auto& [one, pair] : pairs)
     squares += std::pow(pair.error_of_first(), 2) + std::pow(pair.error_of_second(), 2);
   return squares;
+}
+
+// The square of the spread between two pieces of evidence for one network: one of the two clusters may well behave as
+// the other's was measured. All parts move together.
+double squares_of_evidence(const PairedParts& pairs) {
+  double spread = 0;
+  for (const auto& [one, pair] : pairs) spread += pair.unlike_evidence();
+  return spread * spread;
 }
 
 // What the two spend in different kinds of parts, the one more and the other less; sizes are no kinds.
@@ -101,7 +116,13 @@ Difference difference_of(double first_ms, const Interval& first, double second_m
   const double spread = first.spread_scale * first.spread_scale + second.spread_scale * second.spread_scale;
   const double repeats = same_figures(first_ms, first, second_ms, second) ? 0 : 2 * kRepeatScale * kRepeatScale;
   return {std::log(second_ms / first_ms),
-          std::sqrt(squares + both + spread + placement_squares(first, second) + repeats), std::min(1.0, changed / 2)};
+          std::sqrt(squares + both + spread + placement_squares(first, second) + repeats + squares_of_evidence(pairs)),
+          std::min(1.0, changed / 2)};
+}
+
+bool is_equal(const Difference& difference) {
+  constexpr double kEqualTimes = 1e-4;
+  return std::abs(difference.log_ratio) < kEqualTimes;
 }
 
 double Difference::first_is_faster_by(double least) const {

@@ -29,6 +29,9 @@ struct Difference {
   double expected_regret() const;
 };
 
+// True of two that differ by less than a ten-thousandth, which no chance is worth stating of.
+bool is_equal(const Difference& difference);
+
 Difference difference_of(double first_ms, const Interval& first, double second_ms, const Interval& second);
 
 }  // namespace shardsim

@@ -101,7 +101,7 @@ double ErrorModel::composed(const std::vector<IterationPart>& parts) const {
   std::vector<UncertainPart> uncertain;
   double total = 0;
   for (const IterationPart& part : by_class(parts)) {
-    uncertain.push_back({part.error_class, part.ms, part_scale(part), part.guessed});
+    uncertain.push_back({part.error_class, part.ms, part_scale(part), part.guessed, part.fitted_share});
     total += part.ms;
   }
   return total > 0 ? composed_scale(uncertain, total) : 0;
@@ -116,7 +116,7 @@ Interval ErrorModel::wordless_interval(double ms, const IterationSetting& settin
   interval.placements = spread.placements;
   interval.rest_scale = rests_.scale("iteration/" + setting.software, left_out);
   for (const IterationPart& part : by_class(parts))
-    interval.parts.push_back({part.error_class, part.ms, part_scale(part), part.guessed});
+    interval.parts.push_back({part.error_class, part.ms, part_scale(part), part.guessed, part.fitted_share});
   const double half = coverage_quantile() * interval.scale();
   interval.low_ms = ms * std::exp(-half);
   interval.high_ms = ms * std::exp(half);

@@ -13,8 +13,9 @@ namespace shardsim {
 struct UncertainPart {
   std::string error_class;
   double ms = 0;
-  double scale = 0;      // of ln(observed / predicted)
-  bool guessed = false;  // whether it hangs on a constant that is a guess
+  double scale = 0;         // of ln(observed / predicted)
+  bool guessed = false;     // whether it hangs on a constant that is a guess
+  double fitted_share = 1;  // as IterationPart's
   bool operator==(const UncertainPart&) const = default;
 };
 

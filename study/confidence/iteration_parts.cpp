@@ -130,6 +130,15 @@ std::optional<double> own_scale_of(const Case& item, std::string_view error_clas
   return error_class == "kernel/product" ? held_out->product : std::nullopt;
 }
 
+// The fitted constants of such calls that stand between them and the rate of their links.
+double fitted_share_of(const ClusterSpec& spec, const std::string& op_class, const GroupShape& group,
+                       std::int64_t bytes) {
+  const std::optional<CollectiveKind> kind = collective_kind_named(op_class);
+  if (!kind) return 1;
+  const OverheadSpec overhead = overhead_of({*kind, group, bytes}, spec);
+  return overhead.efficiency * (group.across_nodes() ? overhead.nic_efficiency.value_or(1) : 1);
+}
+
 std::string compute_class(std::string_view op_class) {
   return op_class == "dense" ? "kernel/product" : "kernel/" + std::string(op_class);
 }
@@ -152,7 +161,8 @@ IterationPart collective_part(const PathTime& on_path, const Case& item, const T
   const std::int64_t bytes = call_bytes(timeline, on_path.operation);
   const std::optional<double> own = own_scale_of(item.cluster, on_path.op_class, group, bytes);
   const bool guessed = !own && guesses.has(group.across_nodes() ? "across_nodes" : "in_node");
-  return {collective_error_class(on_path.op_class, group.across_nodes(), transport, bytes), on_path.ms, guessed, own};
+  return {collective_error_class(on_path.op_class, group.across_nodes(), transport, bytes), on_path.ms, guessed, own,
+          fitted_share_of(item.cluster, on_path.op_class, group, bytes)};
 }
 
 IterationPart part_of(const PathTime& on_path, const Case& item, const Timeline& timeline, const Guesses& guesses) {

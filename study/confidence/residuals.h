@@ -14,6 +14,9 @@ struct IterationPart {
   double ms = 0;                         // that it adds to the iteration
   bool guessed = false;                  // whether it hangs on a constant that is a guess
   std::optional<double> own_scale = {};  // of its error on what a calibration left out; absent: that of its class
+  // Of a collective, the share of the links' rate that its constants give it: it differs between clusters of one
+  // network where these were measured on unlike systems. 1: none is stated.
+  double fitted_share = 1;
   bool operator==(const IterationPart&) const = default;
 };
 

@@ -29,7 +29,7 @@ Notes steadiness_note(const Known& known) {
   return {
       fmt::format("Not steady after {} iterations: the last one, which is shown, differs by {:+.2g} "
                   "% from the one before it.",
-                  known.item.iterations, 100 * *result.last_change)};
+                  result.timeline.iterations_run, 100 * *result.last_change)};
 }
 
 // Measured parts stay what they are, whatever was drawn.

@@ -9,7 +9,7 @@ Cluster cluster_of(const Case& item) {
 }
 
 EngineOptions engine_options(const Case& item) {
-  return {item.iterations, item.steady, item.algorithms};
+  return {item.iterations, item.most_iterations, item.steady, item.algorithms};
 }
 
 ResolvedCase::ResolvedCase(const Case& of) : ResolvedCase(of, std::make_shared<const Cluster>(cluster_of(of))) {}

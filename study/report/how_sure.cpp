@@ -10,6 +10,7 @@
 #include "base/statistics.h"
 #include "base/text.h"
 #include "study/confidence/evidence.h"
+#include "study/confidence/faster.h"
 #include "study/notes/alike_clusters.h"
 #include "study/report/published_iterations.h"
 #include "study/report/result_sheets.h"
@@ -76,11 +77,12 @@ NoteList placement_notes(const StudyResult& study) {
           {"A hash of the ids decides which GPU gets which of the hottest rows, and nobody knows it "
            "before training: intervals and chances contain it. 'load: {placement: SEED}' fixes it.",
            ""});
-    list.notes.push_back({fmt::format("Over {} placements of its rows, an iteration takes {} to {} ms in four of five "
-                                      "cases, {} on average.",
-                                      ms.size(), three_digits(quantile(ms, 0.1)), three_digits(quantile(ms, 0.9)),
-                                      three_digits(mean(ms))),
-                          item.name});
+    const FourInFive range = four_in_five(ms);
+    list.notes.push_back(
+        {fmt::format("Over {} placements of its rows, an iteration takes {} to {} ms in four of five "
+                     "cases, {} on average.",
+                     ms.size(), three_digits(range.low), three_digits(range.high), three_digits(mean(ms))),
+         item.name});
   }
   return list;
 }
@@ -150,6 +152,13 @@ NoteList evidence_notes(const StudyResult& study) {
   return list;
 }
 
+bool trains_as_fast(const StudyResult& study, const MachineOrder& order) {
+  const auto rate_of = [&](const std::string& name) {
+    return std::ranges::find(study.cases, name, &CaseResult::name)->samples_per_s;
+  };
+  return is_equal({std::log(rate_of(order.faster) / rate_of(order.than)), 0, 0});
+}
+
 // The most samples per second on each machine, pair by pair.
 Sheet machines_sheet(const StudyResult& study, bool few) {
   Sheet sheet;
@@ -157,7 +166,8 @@ Sheet machines_sheet(const StudyResult& study, bool few) {
   const std::size_t shown = few ? std::min(kFewChoices, study.machines.size()) : study.machines.size();
   for (std::size_t i = 0; i < shown; ++i) {
     const MachineOrder& order = study.machines[i];
-    sheet.rows.push_back({{order.faster, order.than, chance_cell(order.chance)}, false});
+    sheet.rows.push_back(
+        {{order.faster, order.than, trains_as_fast(study, order) ? kEqual : chance_cell(order.chance)}, false});
   }
   return sheet;
 }
@@ -167,7 +177,8 @@ void add_machines(Section& section, const StudyResult& study, bool few) {
   section.blocks.emplace_back(table_section("Between machines",
                                             "The fastest case on each cluster beside that on the next one. chance: the "
                                             "probability that it really trains more "
-                                            "samples per second, leaving out errors that affect both.",
+                                            "samples per second, leaving out errors that affect both; equal: the two "
+                                            "differ by less than a ten-thousandth.",
                                             machines_sheet(study, few)));
 }
 
@@ -191,6 +202,14 @@ NoteList alike_notes(const StudyResult& study) {
 
 std::string interval_cell(const Interval& interval) {
   return fmt::format("{}-{}", rough(interval.low_ms), rough(interval.high_ms));
+}
+
+// Of n values in order, the k-th has a further one below it with the chance k / (n + 1).
+FourInFive four_in_five(const std::vector<double>& drawn) {
+  if (drawn.size() < 2) return {quantile(drawn, 0), quantile(drawn, 1)};
+  const auto count = static_cast<double>(drawn.size());
+  const double outside = std::max(0.0, ((count + 1) * (1 - kCoverage) / 2 - 1) / (count - 1));
+  return {quantile(drawn, outside), quantile(drawn, 1 - outside)};
 }
 
 std::string chance_cell(double chance) {

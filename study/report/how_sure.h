@@ -9,12 +9,20 @@ namespace shardsim {
 std::string interval_cell(const Interval& interval);
 // In per cent, "93.2", but at most "> 99.9", because the tails of the error distribution are not known that far out.
 std::string chance_cell(double chance);
+// In place of a chance, where two figures differ by less than a ten-thousandth.
+inline constexpr const char* kEqual = "equal";
 // A cell of per cent, "0.56", "< 0.05".
 std::string regret_cell(double percent);
 // To follow the header of its column.
 inline constexpr const char* kIntervalLegend =
     ": the range that contains the real iteration in four of five cases, judging by the errors of earlier predictions "
     "of published times.";
+// Between which a further one of such values lies in four of five cases. The middle of as many values as were drawn is
+// narrower: their own ends are known of a few values alone.
+struct FourInFive {
+  double low = 0, high = 0;
+};
+FourInFive four_in_five(const std::vector<double>& drawn);
 // How much longer the longest iteration of plans of planner `search` is than the shortest, relative, where nothing but
 // the seed or the order of tables differs: the most that scripts/search_spread.py finds, rounded up (docs/planners.md).
 inline constexpr double kSearchSpread = 0.03;

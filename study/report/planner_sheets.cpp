@@ -160,6 +160,14 @@ std::string torchrec_text(const StudyResult& study) {
   return text;
 }
 
+bool states_cost(const StudyResult& study, std::string_view planner) {
+  return std::ranges::any_of(study.comparisons, [&](const PlannerComparison& comparison) {
+    return std::ranges::any_of(comparison.planners, [&](const ComparedPlan& plan) {
+      return plan.planner == planner && plan.figures.values.contains("cost_ms");
+    });
+  });
+}
+
 std::string planners_legend(const StudyResult& study) {
   const Told told(study);
   std::string text = judge_text(study) + " x best: the iteration divided by the shortest one of the case.";
@@ -169,8 +177,11 @@ std::string planners_legend(const StudyResult& study) {
       "simulated, by the memory model." +
       reserve_text(study) + (told.torchrec ? torchrec_text(study) : "") +
       " planning s: CPU time of planning, the only figure that differs from run to run.";
-  if (told.cost)
-    text += " own cost: the planner's own estimate of the iteration, with its error compared with the simulated one.";
+  if (told.cost) {
+    text += " own cost: the planner's own estimate of the iteration, with its error compared with the simulated one";
+    text +=
+        states_cost(study, "search") ? "; of search a closed form, in which transfers do not slow each other." : ".";
+  }
   return text;
 }
 
@@ -259,8 +270,10 @@ std::string deduplicated_text(const PlannerComparison& comparison, const StudyRe
     parts.push_back(fmt::format("{} {} ms{} (x best {})", time.plan->planner, fixed(time.ms, places),
                                 time.deduplicated ? "" : " without it", fixed(time.ms / times.front().ms, 3)));
   }
-  return fmt::format("{} same plans, with index_dedup of sequences where that is faster: {}.",
-                     study.comparisons.size() == 1 ? "The" : comparison.name + ": the", join(parts));
+  return fmt::format(
+      "{} same plans, with index_dedup of sequences where that is faster: {}. They were made without it: "
+      "with 'index_dedup: true' in the workload, planners plan for it, and their order may be another.",
+      study.comparisons.size() == 1 ? "The" : comparison.name + ": the", join(parts));
 }
 
 }  // namespace

@@ -105,6 +105,8 @@ std::string summary_text(const StudyResult& study);
 // Says which cases hold more at their simulated peak than a GPU has, though the memory model lets them pass; "" when
 // none does, or their models are asked for no buffers.
 std::string memory_warning(const StudyResult& study);
+// Those cases, with what they need: "a (85.4 GiB of 76.2, ...) and b (...)"; "": none.
+std::string cases_over_at_peak(const StudyResult& study);
 
 // That TorchRec cannot run the fastest plans, what of them it does not have, and the remedy; "" where it can.
 std::string torchrec_warning(const StudyResult& study);

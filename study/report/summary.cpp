@@ -216,7 +216,7 @@ std::string summary_text(const StudyResult& study) {
   return text + memory_sentence(study) + (accuracy.empty() || judged ? "" : " " + accuracy);
 }
 
-std::string memory_warning(const StudyResult& study) {
+std::string cases_over_at_peak(const StudyResult& study) {
   std::vector<std::string> cases;
   for (const CaseResult& item : study.cases) {
     const Fullness full = fullness_of(item);
@@ -225,10 +225,15 @@ std::string memory_warning(const StudyResult& study) {
     cases.push_back(fmt::format("{} ({:.2f} GiB of {:.2f}, which is {:.1f} %; by the memory model {:.1f} %)", item.name,
                                 *full.simulated * capacity, capacity, 100 * *full.simulated, 100 * full.model));
   }
+  return cases.empty() ? "" : some_names(cases);
+}
+
+std::string memory_warning(const StudyResult& study) {
+  const std::string cases = cases_over_at_peak(study);
   if (cases.empty()) return "";
   return "WARNING: at its simulated peak a GPU would need more memory than it has, so the run would end with an "
          "out-of-memory error: " +
-         some_names(cases) + ".";
+         cases + ".";
 }
 
 // The fastest of each workload, which readers look at first, then the others in the order of the scenario.

@@ -190,11 +190,10 @@ std::vector<Chart> sweep_charts(const SweepResult& result) {
         {"sweep-cells",
          "sweep_cells",
          "Samples per second over the axes",
-         others
-             ? "Each cell shows the best result over all values of the other axes, and names these values. Hover over "
-               "it "
-               "to see how sure it is that nothing else is faster there."
-             : "Hover over a cell to see its iteration time and what limits it. A dash means that there is no result.",
+         others ? "Each cell shows the best result over all values of the other axes, names these values, and says how "
+                  "sure "
+                  "it is that nothing else is faster there."
+                : "Each cell has its iteration time and what limits it. A dash means that there is no result.",
          false,
          {std::move(cells)}});
   }

@@ -135,32 +135,59 @@ std::string_view better_words(ComparedBy figure) {
   return "more samples per second";
 }
 
-// The best point on each cluster beside that on the next. No chance is stated for one that is better on slower
-// hardware: it comes of the order of operations, of which errors say nothing.
-Sheet machines_sheet(const SweepResult& result, const std::vector<std::size_t>& best, ComparedBy figure) {
+// The best point on each cluster beside that on the next, and of which pairs no chance is stated.
+struct MachinePairs {
   Sheet sheet;
-  sheet.columns = {{std::string(better_words(figure)), false}, {"than", false}, {"chance %"}};
-  sheet.spelt_out = true;
+  std::size_t on_slower_hardware = 0;  // what is better so comes of the order of operations: errors say nothing of it
+  std::size_t without_interval = 0, without_price = 0;
+};
+
+MachinePairs machine_pairs(const SweepResult& result, const std::vector<std::size_t>& best, ComparedBy figure) {
+  MachinePairs pairs;
+  pairs.sheet.columns = {{std::string(better_words(figure)), false}, {"than", false}, {"chance %"}};
+  pairs.sheet.spelt_out = true;
   std::vector<std::size_t> all(result.sweep->dimensions.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   PointCases cases(*result.sweep);
   for (std::size_t i = 0; i + 1 < best.size(); ++i) {
     const std::size_t first = best[i], next = best[i + 1];
-    if (!result.at(first).interval || !result.at(next).interval) continue;
-    if (figure == ComparedBy::cost && !result.at(next).cost_per_hour) continue;
-    if (differ_in_clusters_alone(*result.sweep, first, next) &&
-        is_slower_hardware(cases.at(first).cluster, cases.at(next).cluster))
+    if (!result.at(first).interval || !result.at(next).interval) {
+      ++pairs.without_interval;
       continue;
-    const double chance = difference_in(figure, result.at(first), result.at(next)).first_is_faster();
-    sheet.rows.push_back({{point_text(result, first, all), point_text(result, next, all), chance_cell(chance)}});
+    }
+    if (figure == ComparedBy::cost && !result.at(next).cost_per_hour) {
+      ++pairs.without_price;
+      continue;
+    }
+    const Difference difference = difference_in(figure, result.at(first), result.at(next));
+    const bool equal = is_equal(difference);
+    if (!equal && differ_in_clusters_alone(*result.sweep, first, next) &&
+        is_slower_hardware(cases.at(first).cluster, cases.at(next).cluster)) {
+      ++pairs.on_slower_hardware;
+      continue;
+    }
+    pairs.sheet.rows.push_back({{point_text(result, first, all), point_text(result, next, all),
+                                 equal ? std::string(kEqual) : chance_cell(difference.first_is_faster())}});
   }
-  return sheet;
+  return pairs;
+}
+
+// " Left out: 2 pairs whose better point is on slower hardware, 1 pair without an interval."
+std::string left_out_text(const MachinePairs& pairs) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::size_t count, std::string_view what) {
+    if (count > 0) parts.push_back(fmt::format("{} {}", counted(count, "pair"), what));
+  };
+  add(pairs.on_slower_hardware, "whose better point is on slower hardware");
+  add(pairs.without_interval, "without an interval");
+  add(pairs.without_price, "without a price");
+  return parts.empty() ? "" : fmt::format(" Left out: {}.", join(parts));
 }
 
 // Empty for points whose files are gone by now.
-Sheet machines_of_known(const SweepResult& result, const std::vector<std::size_t>& points, ComparedBy figure) {
+MachinePairs pairs_of_known(const SweepResult& result, const std::vector<std::size_t>& points, ComparedBy figure) {
   try {
-    return machines_sheet(result, points, figure);
+    return machine_pairs(result, points, figure);
   } catch (const Error&) {
     return {};
   }
@@ -171,13 +198,19 @@ void add_machines(Section& section, const SweepResult& result, SweepOrder order,
   if (!figure) return;
   const std::vector<std::size_t> best =
       first_of_clusters(*result.sweep, sorted_points(result, order), most_shown(medium));
-  Sheet sheet = machines_of_known(result, best, *figure);
-  if (sheet.rows.empty()) return;
+  MachinePairs pairs = pairs_of_known(result, best, *figure);
+  const std::string left_out = left_out_text(pairs);
+  if (pairs.sheet.rows.empty()) {
+    if (!left_out.empty()) section.blocks.emplace_back(Paragraph{"Between machines no chance is stated." + left_out});
+    return;
+  }
   section.blocks.emplace_back(table_section(
       "Between machines",
       "The best point on each cluster beside that on the next one. chance: the probability that it is really better, "
-      "leaving out errors that affect both. None is stated for what is better on slower hardware.",
-      std::move(sheet)));
+      "leaving out errors that affect both; equal: the two differ by less than a ten-thousandth. None is stated for "
+      "what is better on slower hardware." +
+          left_out,
+      std::move(pairs.sheet)));
 }
 
 // Notes on points that differ in their clusters alone, and come out equal.

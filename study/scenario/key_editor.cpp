@@ -60,7 +60,10 @@ void KeyEditor::edit(const std::string& path, const Tree& value, const TreeOrigi
     throw input_error(value.place, fmt::format("path {}: 'base' cannot be set alone", excerpt(path)),
                       fmt::format("Set the whole '{}', for example to {{base: NAME}}", head));
   }
+  Tree* const cluster = head == "cluster" && is_nic_rate(rest) ? keys_.find(head) : nullptr;
+  const std::optional<Tree> rate = cluster == nullptr ? std::nullopt : nic_rate(*cluster);
   leaves_.set(path, located_leaf(path, value, from.folder));
+  if (cluster != nullptr) keep_nic_hardware(rate, *cluster);
 }
 
 }  // namespace shardsim

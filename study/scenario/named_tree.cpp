@@ -97,6 +97,15 @@ std::string canonical(const std::string& path) {
   return error ? path : result.string();
 }
 
+// True when a map says of its base's NICs only how fast they are: not how many, nor of which network, nor of whose
+// cluster.
+bool changes_rate_alone(const Tree& cluster) {
+  const Tree* const nics = cluster.find("nics");
+  if (nics == nullptr || nics->kind != Tree::Kind::map || cluster.find("name") != nullptr) return false;
+  static constexpr const char* kOfTheKind[] = {"per_gpu", "shared_by", "per_node", "transport"};
+  return std::ranges::none_of(kOfTheKind, [&](const char* key) { return nics->find(key) != nullptr; });
+}
+
 // Follows `base` from one map to the next, nearest first.
 class BaseChain {
  public:
@@ -129,7 +138,9 @@ class BaseChain {
     if (++bases_ > kMostBases) {
       throw input_error(named.place, fmt::format("more than {} bases in a row", kMostBases), "Shorten the chain.");
     }
-    Tree result = merged(load(named.scalar, folder, named.place), tree);
+    const Tree under = load(named.scalar, folder, named.place);
+    Tree result = merged(under, tree);
+    if (kind_ == "clusters" && changes_rate_alone(tree)) keep_nic_hardware(nic_rate(under), result);
     result.place = tree.place;
     return result;
   }
@@ -251,7 +262,27 @@ Tree whole_tree(const Tree& stated, const std::string& kind, const std::string& 
 void set_in_named(Tree& tree, const std::string& path, const Tree& value, const std::string& instead) {
   if (path.substr(0, path.find('.')) == "base")
     throw input_error(value.place, fmt::format("path {}: 'base' cannot be set alone", excerpt(path)), instead);
+  const std::optional<Tree> rate = is_nic_rate(path) ? nic_rate(tree) : std::nullopt;
   set_path(tree, path, value);
+  keep_nic_hardware(rate, tree);
+}
+
+bool is_nic_rate(std::string_view path) {
+  return path == "nics.rate" || path == "nics.rate.value";
+}
+
+std::optional<Tree> nic_rate(const Tree& cluster) {
+  const Tree* const nics = cluster.find("nics");
+  const Tree* const rate = nics == nullptr ? nullptr : nics->find("rate");
+  if (rate == nullptr) return std::nullopt;
+  return is_sourced_value(*rate) ? *rate->find("value") : *rate;
+}
+
+void keep_nic_hardware(const std::optional<Tree>& before, Tree& cluster) {
+  Tree* const nics = cluster.find("nics");
+  if (!before || nics == nullptr || nics->find("hardware_rate") != nullptr) return;
+  const std::optional<Tree> now = nic_rate(cluster);
+  if (now && !(*now == *before)) nics->fields.emplace_back("hardware_rate", *before);
 }
 
 std::vector<std::string> shipped(const std::string& kind) {

@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/tree/tree.h"
 
@@ -32,6 +34,13 @@ Tree whole_tree(const Tree& stated, const std::string& kind, const std::string& 
 // Changes one value of a cluster or workload that was made whole. Errors (Failure::input): as set_path(); a `base`,
 // which was followed already and would now change nothing; `instead` says what to do there.
 void set_in_named(Tree& tree, const std::string& path, const Tree& value, const std::string& instead);
+
+// NICs whose rate alone a later layer changes stay the same hardware, and fits go on choosing their constants by the
+// rate that the layer below states: it is kept as `nics.hardware_rate`. nic_rate() is that of a cluster before the
+// change; is_nic_rate() tells the paths within a cluster that change it.
+bool is_nic_rate(std::string_view path);
+std::optional<Tree> nic_rate(const Tree& cluster);
+void keep_nic_hardware(const std::optional<Tree>& before, Tree& cluster);
 
 // `file` as the current folder sees it.
 std::string path_from(const std::string& folder, const std::string& file);

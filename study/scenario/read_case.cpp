@@ -109,6 +109,12 @@ int read_iterations(MapReader& reader, bool job) {
   return static_cast<int>(reader.count("iterations", Bounds::from(1).to(kMostIterations), job ? 20 : 4));
 }
 
+// A number that the scenario states holds; else a case that is not steady by then runs on.
+int most_iterations(MapReader& reader, const Case& item, bool job) {
+  constexpr int kMostUnsteady = 32;
+  return job || reader.has("iterations") ? item.iterations : kMostUnsteady;
+}
+
 double read_steady(MapReader& reader) {
   return reader.get<double>(
       "steady", real_leaf(Bounds::above(0).below(1), "it is a relative difference, for example 1e-6"), 1e-6);
@@ -244,6 +250,7 @@ void read_options(MapReader& reader, bool job, std::uint64_t seed, Case& item) {
   item.algorithms = read_algorithms(reader.map("collectives"));
   item.overlap = reader.flag("overlap", true);
   item.iterations = read_iterations(reader, job);
+  item.most_iterations = most_iterations(reader, item, job);
   item.steady = read_steady(reader);
   item.payload_both = read_payload(reader, item.workload);
   item.load = read_load(reader, seed);

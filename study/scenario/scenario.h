@@ -76,6 +76,7 @@ struct Case {
   std::map<std::string, std::string> algorithms;
   bool overlap = true;
   int iterations = 4;
+  int most_iterations = 32;  // while it is not steady
   double steady = 1e-6;
   bool payload_both = true;
   LoadOptions load;

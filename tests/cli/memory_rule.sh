@@ -55,4 +55,15 @@ for file in counted.yaml room.yaml; do
 done
 check "... where it is too much" [ "$(jq '[.cases[0].notes[] | select(test("simulated peak"))] | length' why_counted.yaml/result.json)" -eq 1 ]
 
-finish 14
+
+# A script can rely on the exit code, and has the results all the same.
+run run counted.yaml --strict -q -o strict
+check "--strict: a plan over at its simulated peak ends with 3" [ "$code" -eq 3 ]
+check "... with one message" [ "$(grep -c 'strict: at the simulated peak' streams/err)" -eq 1 ]
+check "... after everything is written" [ -s strict/result.json ]
+run run counted.yaml --planners row_wise,table_row_wise --strict -q -o strict_planners
+check "... but compared planners are listed" [ "$code" -eq 0 ]
+run run room.yaml --strict -q -o strict_room
+check "... and a plan with room ends with 0" [ "$code" -eq 0 ]
+
+finish 19

@@ -87,6 +87,7 @@ run sweep machines.yaml -o machines -q
 said=$(tr -s '\n ' ' ' <streams/out)
 check "chances are told between clusters ($code): $said" grep -qE 'Between machines.* b200 +(ib|roce|b200_4) +[0-9.]+' -i <<<"$said"
 check "clusters that come out alike are named: $said" grep -q "Not told apart: 'hgx_h100_8x400g' and 'hgx_h100_8x400g_roce' come out alike" <<<"$said"
+check "and no chance is stated between them: $said" grep -qE '(ib +roce|roce +ib) +equal' <<<"$said"
 check "scaling is within one machine" [ "$(column machines/sweep.csv scaling_efficiency | sed -n 1,3p | tr '\n' ' ')" = "  1 " ]
 check "and has a value at its other size" [ -n "$(cell machines/sweep.csv 4 scaling_efficiency)" ]
 check "a line of the chart for it alone: the page has no other" grep -q 'Each line is one machine' machines/report.html

@@ -7,6 +7,7 @@
 #include "program/timeline/timeline_figures.h"
 #include "study/report/chart_data.h"
 #include "tests/physics/lab.h"
+#include "tests/physics/random_plans.h"
 
 namespace shardsim::steady_window_test {
 
@@ -69,6 +70,34 @@ void check_round_trip(const CaseResult& item) {
 }
 
 }  // namespace
+
+TEST_CASE("a run that is not steady runs on until it is, and one that is steady stays as it was") {
+  int ran_on = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    CAPTURE(seed);
+    RandomChoice choice{torchrec_strategies()};
+    choice.pipeline = "sparse_dist";
+    const RandomPlan made = random_plan(seed, choice);
+    const Program program = lower(made.plan, made.workload, *made.cluster, {});
+    EngineOptions few;
+    few.iterations = 2;
+    EngineOptions more = few;
+    more.most_iterations = 32;
+    const Timeline ended = simulated(program, *made.cluster, "fair_queues", few);
+    const Timeline steady = simulated(program, *made.cluster, "fair_queues", more);
+    if (ended.steady) {
+      CHECK(ended == steady);
+      continue;
+    }
+    ++ran_on;
+    CHECK(steady.iterations_run > 2);
+    CHECK((steady.steady || steady.iterations_run == 32));
+    EngineOptions all;
+    all.iterations = 32;
+    CHECK(off(steady.iteration_ms, simulated(program, *made.cluster, "fair_queues", all).iteration_ms) < 1e-3);
+  }
+  CHECK(ran_on > 5);
+}
 
 TEST_CASE("the parts of every shipped case add up to its iteration, with and without a pipeline" *
           doctest::test_suite("shipped")) {

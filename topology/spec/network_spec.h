@@ -14,6 +14,7 @@ inline constexpr int kMostChannels = 1024;
 struct NicSpec {
   int per_gpu = 0, shared_by = 0, per_node = 0;  // exactly one is above 0; several per GPU act as one port of their sum
   Bandwidth rate;                                // line rate per direction
+  std::optional<Bandwidth> hardware_rate;        // by which fits tell the kind of NIC; absent: `rate`
   Seconds latency{2.5e-6};
   bool gpudirect = true;
   std::string transport = "infiniband";
@@ -28,6 +29,10 @@ struct NicSpec {
              "required");
     map.exactly_one_of({"per_gpu", "shared_by", "per_node"});
     map.need("rate", rate, "the line rate in each direction");
+    map.usual("`rate`").take("hardware_rate", hardware_rate, rate_leaf(),
+                             "the line rate at which NICs of this kind are sold. `fits` choose the constants of a NIC "
+                             "by it. Where --set or a file above changes `rate` alone, the NICs stay the same "
+                             "hardware: the rate of the file below is kept here");
     map.take("latency", latency, "latency from NIC to NIC, one way");
     map.take("gpudirect", gpudirect, "with `false`, the bytes also load the PCIe ports of the GPU");
     map.choose("transport", transport, {"infiniband", "roce", "efa", "slingshot", "tcpx", "tcp"},

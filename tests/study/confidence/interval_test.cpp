@@ -105,6 +105,28 @@ TEST_CASE("what nobody published is said in words") {
   CHECK(outside_of(hostless, two) == std::vector<std::string>{"no published run without a simulated host on A100"});
 }
 
+// Two clusters with the same NICs, whose shares of the line rate were measured on unlike systems, 0.967 and 0.848.
+TEST_CASE("a chance contains the spread between two pieces of evidence") {
+  const ErrorModel errors = model();
+  const auto timed = [&](double ms, double share) {
+    IterationPart exchange{"collective/rdma/from 64 MiB/all_to_all", 0.9 * ms};
+    exchange.fitted_share = share;
+    return errors.interval(ms, on("x"), {exchange, {"kernel/lookup", 0.1 * ms}});
+  };
+  const Difference like = difference_of(10, timed(10, .967), 11, timed(11, .967));
+  const Difference unlike = difference_of(10, timed(10, .967), 11, timed(11, .848));
+  CHECK(unlike.first_is_faster() < like.first_is_faster());
+  CHECK(unlike.first_is_faster() > .5);
+  const double spread = .9 * (10 + 11) / 2 / std::sqrt(110.) * std::log(.967 / .848);
+  CHECK(unlike.scale * unlike.scale - like.scale * like.scale == doctest::Approx(spread * spread));
+  CHECK_FALSE(is_equal(like));
+  CHECK(is_equal(difference_of(10, timed(10, .967), 10.0009, timed(10.0009, .967))));
+  CHECK_FALSE(is_equal(difference_of(10, timed(10, .967), 10.0011, timed(10.0011, .967))));
+  // It is of what both spend there.
+  const Interval none = errors.interval(11, on("x"), {{"kernel/lookup", 11}});
+  CHECK(difference_of(10, timed(10, .967), 11, none).scale == difference_of(10, timed(10, .848), 11, none).scale);
+}
+
 TEST_CASE("what two plans share is left out of their order") {
   const ErrorModel errors = model();
   const Interval first = errors.interval(10, on("x"), {{"kernel/lookup", 10}});

@@ -32,7 +32,7 @@ struct RoleRow {
   Belonging fusion;
 };
 
-constexpr std::array<RoleRow, 40> kRoles{{
+constexpr std::array<RoleRow, 42> kRoles{{
     {OpRole::none, "none", std::nullopt, Belonging::none},
     {OpRole::copy_inputs, "copy_inputs", OpClass::dense, Belonging::none},
     {OpRole::deduplicate_ids, "deduplicate_ids", OpClass::dense, Belonging::none},
@@ -55,6 +55,8 @@ constexpr std::array<RoleRow, 40> kRoles{{
     {OpRole::order_output, "order_output", OpClass::dense, Belonging::must},
     {OpRole::merge_tiers, "merge_tiers", OpClass::dense, Belonging::none},
     {OpRole::restore_duplicates, "restore_duplicates", OpClass::dense, Belonging::none},
+    {OpRole::stash_rows, "stash_rows", OpClass::dense, Belonging::none},
+    {OpRole::restore_rows, "restore_rows", OpClass::dense, Belonging::none},
     {OpRole::bottom_forward, "bottom_forward", OpClass::dense, Belonging::none},
     {OpRole::dense_forward, "dense_forward", OpClass::dense, Belonging::none},
     {OpRole::dense_backward, "dense_backward", OpClass::dense, Belonging::none},
@@ -121,7 +123,8 @@ Belonging belongs_to_fusion(OpRole role) {
 }
 
 bool occupies_gpu(OpRole role) {
-  return role != OpRole::launch && role != OpRole::wait_for_splits && role != OpRole::copy_inputs;
+  return role != OpRole::launch && role != OpRole::wait_for_splits && role != OpRole::copy_inputs &&
+         role != OpRole::stash_rows && role != OpRole::restore_rows;
 }
 
 bool exchanges_inputs(OpRole role) {

@@ -59,6 +59,10 @@ enum class OpRole {
   merge_tiers,         // of one table
   restore_duplicates,  // a vector for every id of the batch, of those that came once
 
+  // Rows, which the dense part needs no longer than the lookup takes.
+  stash_rows,    // to host memory, behind the lookup
+  restore_rows,  // from there, ahead of the update
+
   // The dense part. Its bottom is the part that takes no embeddings.
   bottom_forward,
   dense_forward,

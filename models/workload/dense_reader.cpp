@@ -13,7 +13,8 @@ namespace shardsim {
 namespace {
 
 constexpr double kMostParameterBytes = 0x1p50;
-constexpr double kMostWidth = 1e12;       // columns of an interaction
+constexpr double kMostWidth = 1e12;  // columns of an interaction
+constexpr double kMostConcatenations = 100;
 constexpr double kSplitTolerance = 1e-9;  // seconds
 
 // FLOP of a sample, and columns, stay far from overflow.
@@ -270,7 +271,7 @@ void add_interaction(DensePart& dense, const std::vector<Table>& tables, const P
 
 // A measured rest holds the products, whatever their precision, and all of their gradients.
 void refuse_beside_measured(MapReader& reader) {
-  for (const char* const key : {"layers", "input_gradient", "precision"})
+  for (const char* const key : {"layers", "input_gradient", "precision", "concatenations"})
     if (reader.has(key))
       throw input_error(reader.place_of(key), fmt::format("the dense part has both '{}' and 'measured'", key),
                         key == std::string_view("layers")
@@ -354,6 +355,12 @@ void dense_keys(Fields& map, DensePart& dense, const std::vector<Table>& tables)
       .choose("optimizer", dense.optimizer, {"sgd", "adagrad", "adam", "adam_fused", "lamb"},
               "the optimizer of the dense part, where software with `dense_kernels: pytorch` runs it; other software "
               "takes that of the tables");
+  map.usual("one, whose memory is not followed")
+      .take(
+          "concatenations", dense.concatenations, count_leaf(Bounds::from(1).to(kMostConcatenations)),
+          "copies of all vectors that the model makes on their way to the first layer above the `bottom` ones, the one "
+          "that this layer reads among them (a TorchRec model that joins its collections, regroups and then joins "
+          "with the bottom layers: 3); not with `measured`");
   if (map.reading()) dense.parameters = parameters_of(dense.layers, map.reader().tree().place);
   map.usual("weights and biases of `layers` in fp32; else 0 B")
       .take("parameters_bytes", dense.parameters, bytes_leaf(Bounds::from(0).to(kMostParameterBytes)),

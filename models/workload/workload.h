@@ -133,6 +133,22 @@ struct MeasuredRest {
   bool operator==(const MeasuredRest&) const = default;
 };
 
+// Rows that lie in host memory between the lookup and the update of a batch (TorchRec's memory stashing).
+struct Stash {
+  std::string restore_at;         // the layer whose backward pass starts their way back, or kRestoreAtGradients
+  std::vector<std::string> keep;  // tables that stay
+  Place place;
+  bool operator==(const Stash& other) const { return restore_at == other.restore_at && keep == other.keep; }
+};
+inline constexpr const char* kRestoreAtGradients = "gradients";  // with their exchange, behind all layers above it
+
+// What of a batch's input stays in device memory after it was used, until the batch is through.
+struct InputsKept {
+  bool batch = false;  // as it came from the host; else until it was permuted
+  bool sent = false;   // what the exchange of ids sends; else until it is sent
+  bool operator==(const InputsKept&) const = default;
+};
+
 // The all-reduce of the dense part's gradients over all ranks.
 struct DenseAllReduce {
   bool one_call = false;      // all of them in one, with those of replicated tables; false: bucket by bucket
@@ -147,6 +163,9 @@ struct DensePart {
   std::string precision = "fp32";                             // of the products: fp32, tf32, fp16, bf16
   std::string interaction = "none";                           // none, dot, dcn
   std::int64_t interaction_layers = 0, interaction_rank = 0;  // dcn
+  // Copies of all vectors that the model makes on their way to the first layer above the bottom ones, as stated; 0: one
+  // is counted, whose life in memory is not followed.
+  std::int64_t concatenations = 0;
   DenseAllReduce all_reduce;
   std::string optimizer;  // as stated; "": that of the workload
   std::optional<MeasuredRest> measured;
@@ -179,7 +198,7 @@ struct Workload {
   std::vector<Table> tables;
   DensePart dense;
   std::string optimizer = "rowwise_adagrad";  // sgd, rowwise_adagrad, adagrad, adam, lamb
-  std::string pipeline = "none";              // sparse_dist, prefetch_sparse_dist, hugectr
+  std::string pipeline = "none";              // base, sparse_dist, prefetch_sparse_dist, semi_sync, hugectr
   // "fused": one lookup and one update serve many tables (FBGEMM). "per_table": one of each per table, whose gradients
   // are first expanded to a row per lookup, then summed by row and applied (sparse gradients of TensorFlow). "hugectr":
   // as its embedding collections do, with pointers before the lookup and the index work of the update apart from it
@@ -195,6 +214,10 @@ struct Workload {
   std::string output_exchange = "reduce_scatter";
   // The optimizer passes over every row that is held, not over those alone that have a gradient.
   bool update_all_rows = false;
+  // Of kernels with a cache: the rows of the latest batches (lru), or the most popular ones (lfu).
+  std::string cache_policy = "lru";
+  InputsKept inputs_kept;
+  std::optional<Stash> stash;
   int id_bytes = 8;
   std::optional<SampleFactor> sample_factor;             // of the tables with common lengths
   std::optional<WireDtype> wire_forward, wire_backward;  // as stated; what is simulated without it: wire_dtype
@@ -212,6 +235,8 @@ struct Workload {
   bool hugectr_in_line() const { return embedding_kernels == "hugectr_hybrid_in_line"; }
   bool hugectr_rows() const { return hugectr_kernels() || hugectr_hybrid(); }  // beside the dense part
   bool hugectr_pipeline() const { return pipeline == "hugectr"; }
+  bool base_pipeline() const { return pipeline == "base"; }   // the next batch is copied, all else is in line
+  bool semi_sync() const { return pipeline == "semi_sync"; }  // the next batch is looked up before the update
 };
 
 // Bytes of optimizer state per row of `dim` elements; states are fp32 (docs/formats/workload.md, "optimizer").

@@ -168,6 +168,46 @@ void check_index_dedup(MapReader& reader, const Workload& workload, const TableD
       "Leave 'index_dedup' out, or take other embedding_kernels");
 }
 
+// These pipelines are TorchRec's, whose exchange of ids has all its steps.
+void check_pipeline(MapReader& reader, const Workload& workload) {
+  if (!workload.base_pipeline() && !workload.semi_sync()) return;
+  if (!workload.full_input_exchange())
+    throw input_error(reader.place_of("pipeline"),
+                      fmt::format("pipeline {} simulates the exchange of ids in all its steps, so it needs a full "
+                                  "exchange and no measured rest",
+                                  workload.pipeline),
+                      "Set input_exchange: full, and leave out dense.measured");
+  const auto is_above = [](const DenseLayer& layer) { return !is_bottom(layer); };
+  if (workload.semi_sync() && std::ranges::none_of(workload.dense.layers, is_above))
+    throw input_error(reader.place_of("pipeline"),
+                      "pipeline semi_sync looks rows up beside the dense part of another batch, and no layer of dense "
+                      "takes vectors",
+                      "Give dense layers above the bottom ones, or choose another pipeline");
+  if (workload.embedding_kernels.starts_with("hugectr"))
+    throw input_error(
+        reader.place_of("pipeline"),
+        fmt::format("pipeline {} is TorchRec's, and the embedding_kernels are HugeCTR's", workload.pipeline),
+        "Choose embedding_kernels: fused, or another pipeline");
+}
+
+// Rows come back at a layer of the dense part that is there, and only those of tables can stay.
+void check_stash(const Workload& workload) {
+  if (!workload.stash) return;
+  const Stash& stash = *workload.stash;
+  const auto is_layer = [&](const DenseLayer& layer) { return layer.name == stash.restore_at; };
+  if (stash.restore_at != kRestoreAtGradients && std::ranges::none_of(workload.dense.layers, is_layer))
+    throw input_error(stash.place,
+                      fmt::format("rows cannot return at '{}': no layer of dense has this name", stash.restore_at),
+                      "Name a layer in 'restore_at', or write gradients");
+  for (const std::string& name : stash.keep)
+    if (std::ranges::none_of(workload.tables, [&](const Table& table) { return table.name == name; }))
+      throw input_error(stash.place, fmt::format("'keep' names '{}', which is no table", name),
+                        "Name tables of this workload");
+  if (workload.embedding_kernels != "fused")
+    throw input_error(stash.place, fmt::format("embedding_kernels {} stash no rows", workload.embedding_kernels),
+                      "Choose embedding_kernels: fused, or leave 'stash' out");
+}
+
 // Errors: all tables so far take too much.
 void add_weight(std::size_t& weight, const std::vector<Table>& more, const Place& place) {
   for (const Table& table : more) weight += weight_of(table);
@@ -214,14 +254,34 @@ void head_keys(Fields& map, Workload& workload) {
 // TorchRec's own names are aliases of the short ones.
 void pipeline_key(Fields& map, std::string& pipeline) {
   map.choose("pipeline", pipeline,
-             {"none", "sparse_dist", "prefetch_sparse_dist", "train_sparse_dist", "train_prefetch_sparse_dist",
-              "prefetch_train_sparse_dist", "hugectr"},
+             {"none", "base", "sparse_dist", "prefetch_sparse_dist", "semi_sync", "train_base", "train_sparse_dist",
+              "train_prefetch_sparse_dist", "prefetch_train_sparse_dist", "train_semi_sync", "hugectr"},
              "when the ids of the next batch are exchanged ([lowering.md](../lowering.md#pipelines)). TorchRec's names "
-             "with `train_` mean the same as those without. `hugectr` works as in [HugeCTR's embedding "
+             "with `train_` mean the same as those without. `base` copies the next batch and does all else in line; "
+             "`semi_sync` looks the next batch up before this one's update; both need a full exchange. `hugectr` works "
+             "as in [HugeCTR's embedding "
              "collections](../lowering.md#hugectr) and needs pooled tables and a full exchange");
-  if (pipeline == "train_sparse_dist") pipeline = "sparse_dist";
+  for (const char* const name : {"base", "sparse_dist", "semi_sync"})
+    if (pipeline == fmt::format("train_{}", name)) pipeline = name;
   if (pipeline.starts_with("train_prefetch") || pipeline.starts_with("prefetch_train"))
     pipeline = "prefetch_sparse_dist";
+}
+
+void kept_keys(Fields& map, InputsKept& kept) {
+  map.take("batch", kept.batch, "the batch as it came from the host; else it goes when it was permuted");
+  map.take("sent", kept.sent, "what the exchange of ids sends; else it goes when it was sent");
+}
+
+void stash_keys(Fields& map, Stash& stash) {
+  map.need("restore_at", stash.restore_at, label_leaf(),
+           "the layer of `dense` whose backward pass starts their way back, or `gradients`, the exchange of gradients, "
+           "behind all layers above it");
+  map.usual("[]").custom("keep", list_shape(leaf_shape(label_leaf()), Bounds::from(1)),
+                         "tables whose rows stay on the device");
+  if (!map.reading()) return;
+  stash.place = map.reader().tree().place;
+  if (!map.reader().has("keep")) return;
+  for (const Tree& item : map.reader().list("keep", Bounds::from(1))) stash.keep.push_back(label_leaf()(item));
 }
 
 void exchange_keys(Fields& map, Workload& workload) {
@@ -247,6 +307,18 @@ void exchange_keys(Fields& map, Workload& workload) {
       "with or without overlap. The validator executes only `fused`");
 }
 
+void row_memory_keys(Fields& map, Workload& workload) {
+  map.choose("cache_policy", workload.cache_policy, {"lru", "lfu"},
+             "which rows the caches of `fused_uvm_caching` hold ([lowering.md](../lowering.md#caches)): those of the "
+             "latest batches, as FBGEMM does by default, or the most popular ones");
+  map.map("inputs_kept", "which inputs stay in memory until their batch is through, as TorchRec keeps them by default",
+          [&](Fields& inside) { kept_keys(inside, workload.inputs_kept); });
+  map.map("stash", workload.stash,
+          "rows leave the device between the lookup and the update of a batch, TorchRec's memory stashing "
+          "([lowering.md](../lowering.md#stashing))",
+          [](Fields& inside, Stash& stash) { stash_keys(inside, stash); });
+}
+
 // The name of a table is its key in a file of plans, so tables are read before all that refers to them.
 void tables_key(Fields& map, Workload& workload, const std::string& folder, const TableDefaults& defaults) {
   require(map, "tables");
@@ -267,6 +339,7 @@ TableDefaults workload_keys(Fields& map, Workload& workload, const std::string& 
   head_keys(map, workload);
   pipeline_key(map, workload.pipeline);
   exchange_keys(map, workload);
+  row_memory_keys(map, workload);
   map.usual("{name: rowwise_adagrad}").map("optimizer", "see [`optimizer`](#optimizer)", [&](Fields& inside) {
     optimizer_keys(inside, workload);
   });
@@ -304,6 +377,8 @@ Workload read_workload(const Tree& tree, const std::string& folder) {
   check_hugectr(reader, workload);
   check_hugectr_hybrid(reader, workload);
   check_index_dedup(reader, workload, defaults);
+  check_pipeline(reader, workload);
+  check_stash(workload);
   if (workload.dense.measured) {
     const Tree& measured = *tree.find("dense")->find("measured");
     const Tree* const batch = measured.find("batch");

@@ -14,7 +14,7 @@ constexpr std::int64_t kFp32Bytes = 4;
 void Lowering::backward(std::vector<int> forward) {
   before_ = std::move(forward);
   // The host launches the backward pass once it has the splits of the next batch.
-  if (workload_.pipeline == "sparse_dist") before_.push_back(wait_);
+  if (sends_behind_forward()) before_.push_back(wait_);
   const DensePart& dense = workload_.dense;
   if (dense.measured || !dense.layers.empty()) take_dense_steps();
   top_layers();
@@ -22,9 +22,11 @@ void Lowering::backward(std::vector<int> forward) {
   const bool bottom_first = index_apart() && in_one_call();  // nothing of the embeddings waits for it
   if (bottom_first) bottom_layers();
   if (workload_.hugectr_pipeline()) exchange_keys();
+  if (workload_.stash && workload_.stash->restore_at == kRestoreAtGradients) restore_rows();
   exchange_gradients();
   if (held_) reduce_buckets(*held_, dense_);
   if (!bottom_first) bottom_layers();
+  restore_rows();
   all_gradients();
   optimizers();
 }
@@ -97,6 +99,7 @@ void Lowering::bottom_layers() {
 }
 
 int Lowering::dense_backward(std::size_t step, std::vector<int> after) {
+  restore_rows_before(steps_[step]);
   const int id = add("dense_backward", {steps_[step].bottom ? OpRole::bottom_backward : OpRole::dense_backward},
                      Stream::compute, std::move(after));
   op_at(id).flops = step_flops_[step];
@@ -200,6 +203,7 @@ void Lowering::add_gradients(const FusionGroup& group, GroupOps& ops) {
   for (std::size_t number = 0; number < group.parts.size(); ++number) {
     std::vector<int> behind = after;
     if (!ops.indices.empty()) behind.push_back(ops.indices[number]);
+    behind.push_back(restore_);
     ops.gradients.push_back(add_gradient(group, group.parts[number], behind));
   }
   if (replicated(group.strategy) && !in_one_reduction(group) && !owned(group)) reduce_replicas(group, ops);

@@ -171,6 +171,8 @@ DenseWork joining(const Workload& workload, const DenseLayer& layer, bool forwar
   const double backward = style.fused ? 3 : 2;
   DenseWork work = passes(forward ? 2 : backward, columns, workload.dense, style.fused ? 1 : 2);
   work.operators = 1;
+  // Gradients of earlier copies are views of that of the last one.
+  if (forward && workload.dense.concatenations > 1) return repeated(std::move(work), workload.dense.concatenations);
   return work;
 }
 

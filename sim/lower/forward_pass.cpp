@@ -5,6 +5,11 @@
 namespace shardsim {
 
 std::vector<int> Lowering::forward() {
+  look_up();
+  return dense_part();
+}
+
+void Lowering::look_up() {
   add_indices();
   for (const std::size_t index : forward_order()) {
     GroupOps& ops = ops_[index];
@@ -15,6 +20,11 @@ std::vector<int> Lowering::forward() {
     }
     ops.output = add_output(groups_[index], ops.lookups);
   }
+  stash_rows();
+}
+
+// Returns what the backward pass follows.
+std::vector<int> Lowering::dense_part() {
   const int bottom = dense_forward(true, {});
   std::vector<int> done = restore_order();
   done.push_back(bottom);
@@ -29,7 +39,7 @@ std::vector<int> Lowering::before_lookup() const {
   if (!pipelined()) return full() ? std::vector<int>{ready()} : all_ids();
   if (!full()) return {};
   if (workload_.hugectr_pipeline()) return {keep_};
-  return {workload_.pipeline == "sparse_dist" ? ready() : wait_};
+  return {sends_behind_forward() ? ready() : wait_};
 }
 
 int Lowering::add_lookup(const FusionGroup& group, const LookupPart& part, int owned_rows) {
@@ -75,6 +85,7 @@ int Lowering::add_reduced_output(const FusionGroup& group, const std::string& ty
 // Where nothing is exchanged every lookup of a group is part of its output.
 void Lowering::add_unexchanged(std::vector<int>& outputs) const {
   for (const GroupOps& ops : ops_) {
+    if (ops.lookups.empty()) continue;  // those of the iteration before: connect_outputs
     if (ops.output == ops.lookups.back()) outputs.insert(outputs.end(), ops.lookups.begin(), ops.lookups.end() - 1);
   }
 }
@@ -100,6 +111,25 @@ std::vector<int> Lowering::restore_order() {
   if (!tiers.any) return restore_duplicates(std::move(after), false);
   return restore_duplicates({add_pass("tier_merge", {OpRole::merge_tiers}, Stream::compute, tiers.of.values, after)},
                             true);
+}
+
+// What takes vectors follows those that the iteration before has looked up: the pass over those of its group, or else
+// the first operation that takes all of them.
+void Lowering::connect_outputs() {
+  const auto takes = [](const Op& op, int group) {
+    if (op.role == OpRole::order_output) return op.fusion == group;
+    return op.role == OpRole::merge_tiers || op.role == OpRole::restore_duplicates || op.role == OpRole::dense_forward;
+  };
+  for (std::size_t index = 0; index < groups_.size(); ++index) {
+    const GroupOps& ops = ops_[index];
+    const auto taker =
+        std::ranges::find_if(program_.ops, [&](const Op& op) { return takes(op, groups_[index].index); });
+    std::vector<int>& before = taker->after_previous;
+    if (ops.output == ops.lookups.back())
+      before.insert(before.end(), ops.lookups.begin(), ops.lookups.end());
+    else
+      before.push_back(ops.output);
+  }
 }
 
 // A gather gives every id of the batch the vector of those that came once. `outputs`: of each group, then what else

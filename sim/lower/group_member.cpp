@@ -125,6 +125,7 @@ GroupMember make_member(int shard, const Placement& placement, const Workload& w
   const bool sums = member.pooled() && in_rows(placement.strategy);
   member.forward_type = sent_type(forward_wire(workload, table), sums, Dtype::fp16);
   member.backward_type = sent_type(backward_wire(workload, table), sums, Dtype::bf16);
+  member.latest_cached = workload.cache_policy == "lru";
   member.own_types = table.wire_forward || table.wire_backward;
   member.forward = {vectors, columns * dtype_bytes(member.forward_type)};
   member.backward = {vectors, columns * dtype_bytes(member.backward_type)};

@@ -33,6 +33,7 @@ struct GroupMember {
   Carried lengths{};              // features x batch
   Carried forward{}, backward{};  // vectors that the batch gets back: items of a sequence, bags of a pooled table
   Dtype forward_type = Dtype::fp32, backward_type = Dtype::fp32;  // of their elements on the wire
+  bool latest_cached = false;                                     // a cache holds the latest rows, else the hottest
   bool own_types = false;  // stated by the table itself, not by the workload for all of them
 
   std::int64_t occurrences = 0;  // ids in these rows, each as often as the batch has it

@@ -69,7 +69,8 @@ OwnAmount Lowering::sum_of(OwnAmount FusionGroup::*amount) const {
 
 void Lowering::copy_to_device() {
   if (software_ != nullptr && !software_->input_copies) return;
-  copy_ = add("h2d_copy", {OpRole::copy_inputs}, stream(Stream::memcpy), {});
+  const Stream on = workload_.base_pipeline() ? Stream::memcpy : stream(Stream::memcpy);
+  copy_ = add("h2d_copy", {OpRole::copy_inputs}, on, {});
   op_at(copy_).host_bytes = own_input_bytes().of;
 }
 
@@ -175,6 +176,7 @@ void Lowering::prefetch_rows() {
 
 void Lowering::connect_pipeline() {
   say_batches_ahead();
+  if (workload_.base_pipeline()) connect_copy();
   if (permute_first_ >= 0) follow(op_at(permute_first_), copy_);
   launch_behind_wait();
   if (wait_ >= 0) {
@@ -187,10 +189,25 @@ void Lowering::connect_pipeline() {
   for (const int id : inputs_) follow(op_at(recat_), id);
 }
 
+// The host copies the next batch once it has launched the forward pass of this one. Where no ids are exchanged it is
+// the lookups that need it.
+void Lowering::connect_copy() {
+  if (copy_ < 0) return;
+  op_at(copy_).batches_ahead = 1;
+  if (wait_ >= 0) return follow(op_at(copy_), wait_);
+  for (const GroupOps& ops : ops_) {
+    for (const int lookup : ops.lookups) {
+      follow(op_at(copy_), lookup);
+      follow(op_at(lookup), copy_);
+    }
+  }
+}
+
 // Sets how far ahead of the trained batch each step works, in TorchRec's pipelines. With ids alone a pipeline moves
 // their exchange and nothing else.
 void Lowering::say_batches_ahead() {
   if (!pipelined()) return;
+  if (workload_.semi_sync()) return say_semi_sync();
   const bool prefetch = workload_.pipeline == "prefetch_sparse_dist";
   for (Op& op : program_.ops) {  // roles are in the order in which a batch meets them
     if (op.role == OpRole::none || op.role > OpRole::prefetch_rows) continue;
@@ -204,6 +221,18 @@ void Lowering::say_batches_ahead() {
       op.batches_ahead =
           op.role <= OpRole::exchange_weights || (prefetch && full()) || (op.id == index_ && !indices_in_line()) ? 1
                                                                                                                  : 0;
+    }
+  }
+}
+
+// One batch farther ahead than in sparse_dist, up to the vectors.
+void Lowering::say_semi_sync() {
+  for (Op& op : program_.ops) {
+    if (op.role == OpRole::none || op.role > OpRole::exchange_output) continue;
+    if (op.role == OpRole::copy_inputs) {
+      op.batches_ahead = 3;
+    } else {
+      op.batches_ahead = op.role <= OpRole::exchange_weights ? 2 : 1;
     }
   }
 }

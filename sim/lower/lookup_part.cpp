@@ -26,7 +26,8 @@ RowMemory memory_of(const GroupMember& member) {
   if (replicated(member.placement->strategy)) return RowMemory::hbm;
   const std::string& kernel = member.placement->compute_kernel;
   for (const auto& [name, memory] : kMemories) {
-    if (name == kernel) return memory;
+    const bool holds_all = memory == RowMemory::cached && member.placement->cache_load_factor >= 1;
+    if (name == kernel) return holds_all ? RowMemory::hbm : memory;
   }
   throw input_error(
       member.table->place,
@@ -127,8 +128,53 @@ double dense_gradient_bytes(const GroupMember& member, const Workload& workload)
   return static_cast<double>(member.placement->columns() * dtype_bytes(dtype));
 }
 
+// A cache that keeps the latest rows holds those of so many of the latest batches of `draws` lookups.
+double batches_held(const std::function<double(double)>& distinct, double draws, double capacity) {
+  constexpr double kMostBatches = 1e9;
+  constexpr int kHalvings = 60;
+  double low = 0, high = 1;
+  while (high < kMostBatches && distinct(draws * high) < capacity) high *= 2;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (low + high) / 2;
+    (distinct(draws * middle) < capacity ? low : high) = middle;
+  }
+  return high;
+}
+
+double cache_rows(const GroupMember& member) {
+  return member.placement->cache_load_factor * static_cast<double>(member.placement->rows());
+}
+
+// The share of a batch's different rows for which a cache has no room beside those of the batches that are in work, of
+// `draws` lookups each.
+double uncached_share(const GroupMember& member, double draws, bool prefetches) {
+  if (!member.latest_cached) return 0;
+  const double in_work = touched_rows(member, (prefetches ? 2 : 1) * draws);
+  return in_work > cache_rows(member) ? 1 - cache_rows(member) / in_work : 0;
+}
+
+// Expected different rows of a batch of `draws` lookups that no batch before it has left in the cache.
+double rows_not_left(const GroupMember& member, double draws) {
+  const auto distinct = [&](double of) { return touched_rows(member, of); };
+  const double held = batches_held(distinct, draws, cache_rows(member));
+  return distinct((1 + held) * draws) - distinct(held * draws);
+}
+
+std::vector<double> rows_not_left_by_owner(const GroupMember& member, double draws) {
+  const auto distinct = [&](double of) {
+    const std::vector<double> rows = member.uneven->distinct(of);
+    return std::accumulate(rows.begin(), rows.end(), 0.0);
+  };
+  const double held = batches_held(distinct, draws, cache_rows(member));
+  std::vector<double> rows = member.uneven->distinct((1 + held) * draws);
+  const std::vector<double> before = member.uneven->distinct(held * draws);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] -= before[i];
+  return rows;
+}
+
 // Expected different rows of `draws` lookups that a cache of the hottest rows does not hold.
 double missed_rows(const GroupMember& member, double draws) {
+  if (member.latest_cached) return rows_not_left(member, draws);
   const Placement& placement = *member.placement;
   if (follows_first_id(member)) return one_owner(member).misses(draws, placement.cache_load_factor).front();
   const std::uint64_t first = placement.row_begin + static_cast<std::uint64_t>(placement.cache_load_factor *
@@ -154,7 +200,9 @@ DrawnRows::Rows rows_of_shards(const GroupMember& member, const std::vector<doub
   if (member.uneven) {
     std::vector<double> touched = member.uneven->distinct(draws);
     const std::vector<double> none(touched.size(), 0.0);
-    return {std::move(touched), cached ? member.uneven->misses(draws, placement.cache_load_factor) : none};
+    if (!cached) return {std::move(touched), none};
+    return {std::move(touched), member.latest_cached ? rows_not_left_by_owner(member, draws)
+                                                     : member.uneven->misses(draws, placement.cache_load_factor)};
   }
   return {in_proportion(touched_rows(member, draws), lookups, all),
           in_proportion(cached ? missed_rows(member, draws) : 0, lookups, all)};
@@ -214,6 +262,8 @@ class MemberAdder {
         state_(static_cast<double>(optimizer_row_bytes(workload.optimizer, member.placement->columns()))),
         gradient_(dense_gradient_bytes(member, workload)),
         kernels_(row_kernels_of(workload)) {
+    const double draws = static_cast<double>(member.occurrences) * sources;
+    if (cached()) uncached_ = uncached_share(member, draws, workload.pipeline == "prefetch_sparse_dist");
     by_table_ = rules.tables;
     known_ = rules.known;
     if (rules.growth) growth_ = growth_by_more(member, static_cast<double>(member.occurrences) * sources);
@@ -248,7 +298,9 @@ class MemberAdder {
     of.summed = part_.dense_gradient ? gradient_ : of.backward;
     of.lookups = of.vectors = amounts_.lookups[shard];
     of.touched = amounts_.rows.touched[shard];
-    of.missed = amounts_.rows.missed[shard];
+    // A row that comes takes the place of another one, which was trained and goes back.
+    of.missed = (member_.latest_cached ? 2 * (1 - uncached_) : 1) * amounts_.rows.missed[shard];
+    of.uncached = uncached_;
     of.touched_by_more = growth_ * of.touched;
     part_.asked[rank] = part_.asked[rank] || may_look_up(member_, amounts_, shard);
     if (by_table_) add_to_table(rank, shard);
@@ -289,7 +341,8 @@ class MemberAdder {
   bool by_table_ = false;
   KnownShares* known_ = nullptr;
   double bags_, state_;
-  double gradient_;    // bytes of a row's, where it is dense
+  double gradient_;  // bytes of a row's, where it is dense
+  double uncached_ = 0;
   double growth_ = 0;  // of the different rows, by kMoreIds as many lookups; 0: nobody asked
   RowKernels kernels_;
 };

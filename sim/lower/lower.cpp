@@ -122,18 +122,21 @@ void hold_measured_times(Program& program, const MeasuredRest& measured) {
 }
 
 constexpr const char* kStreamNames[] = {"compute",   "world",    "node", "cross", "memcpy",
-                                        "data_dist", "prefetch", "host", "side"};
+                                        "data_dist", "prefetch", "host", "side",  "stash"};
 
 std::vector<Stream> streams_of(const Workload& workload) {
   std::vector<Stream> streams = {Stream::compute, Stream::world, Stream::node, Stream::cross};
   if (workload.hugectr_pipeline()) {
     streams.insert(streams.end(), {Stream::memcpy, Stream::prefetch, Stream::host});
+  } else if (workload.full_input_exchange() && workload.base_pipeline()) {
+    streams.push_back(Stream::memcpy);
   } else if (workload.full_input_exchange() && workload.pipeline != "none") {
     streams.insert(streams.end(), {Stream::memcpy, Stream::data_dist});
     if (workload.pipeline == "prefetch_sparse_dist") streams.push_back(Stream::prefetch);
     streams.push_back(Stream::host);
   }
   if (workload.hugectr_rows()) streams.push_back(Stream::side);
+  if (workload.stash) streams.push_back(Stream::stash);
   return streams;
 }
 
@@ -159,12 +162,16 @@ Program Lowering::take(const Cluster& cluster) {
   } else if (workload_.input_exchange == "none") {
     prefetch_rows();  // every rank has the ids of the whole batch for its tables already
     backward(forward());
+  } else if (workload_.base_pipeline()) {
+    base();
   } else if (!pipelined()) {
     in_line();
   } else if (workload_.hugectr_pipeline()) {
     hugectr();
   } else if (workload_.pipeline == "sparse_dist") {
     sparse_dist();
+  } else if (workload_.semi_sync()) {
+    semi_sync();
   } else {
     prefetch_sparse_dist();
   }
@@ -206,6 +213,19 @@ void Lowering::in_line() {
   backward(forward());
 }
 
+// TrainPipelineBase.progress: the next batch is copied behind the forward pass, all else is in line.
+void Lowering::base() {
+  permute();
+  exchange_splits();
+  wait_for_splits();
+  exchange_inputs();
+  recat();
+  prefetch_rows();
+  const std::vector<int> done = forward();
+  copy_to_device();
+  backward(done);
+}
+
 // TrainPipelineSparseDist.progress (pytorch/torchrec torchrec/distributed/train_pipeline/train_pipelines.py): splits
 // of the next batch first, its ids behind the forward pass.
 void Lowering::sparse_dist() {
@@ -215,6 +235,21 @@ void Lowering::sparse_dist() {
   recat();
   prefetch_rows();
   const std::vector<int> done = forward();
+  wait_for_splits();
+  exchange_inputs();
+  backward(done);
+}
+
+// TrainPipelineSemiSync.progress: the dense part takes vectors that the iteration before has looked up, and the next
+// batch is looked up in front of this one's backward pass, in rows that lack its update.
+void Lowering::semi_sync() {
+  permute();
+  exchange_splits();
+  const std::vector<int> done = dense_part();
+  copy_to_device();
+  recat();
+  prefetch_rows();
+  look_up();
   wait_for_splits();
   exchange_inputs();
   backward(done);
@@ -265,7 +300,8 @@ void Lowering::connect_iterations() {
   }
   if (hybrid() && pipelined() && indices_in_line()) index_behind_updates();
   workload_.hugectr_pipeline() ? connect_hugectr() : connect_pipeline();
-  if (copy_ >= 0 && !pipelined()) op_at(copy_).after_previous = {last};
+  if (workload_.semi_sync()) connect_outputs();
+  if (copy_ >= 0 && !pipelined() && !workload_.base_pipeline()) op_at(copy_).after_previous = {last};
 }
 
 // Returns the operations on the input of this batch that run in the iteration before.

@@ -15,8 +15,8 @@ namespace shardsim {
 
 // Streams of a lowered Program (docs/lowering.md, "Groups and streams"): compute, one per kind of group, as PyTorch
 // keeps one per process group, and with a full exchange of input those that TorchRec's pipelines have besides.
-// HugeCTR has one for what its update needs beside the dense part.
-enum class Stream { compute, world, node, cross, memcpy, data_dist, prefetch, host, side };
+// HugeCTR has one for what its update needs beside the dense part, and stashed rows leave on one of their own.
+enum class Stream { compute, world, node, cross, memcpy, data_dist, prefetch, host, side, stash };
 
 // Operations of one fusion group; -1 or empty: none.
 struct GroupOps {
@@ -43,8 +43,10 @@ class Lowering {
  private:
   void ids_alone();
   void in_line();
+  void base();
   void sparse_dist();
   void prefetch_sparse_dist();
+  void semi_sync();
   void hugectr();
   void connect_iterations();
   HostWork host_work(const Cluster& cluster) const;
@@ -69,6 +71,8 @@ class Lowering {
   void exchange_inputs_of(const FusionGroup& group, GroupOps& ops);
   std::vector<double> received_bytes() const;
   void say_batches_ahead();
+  void say_semi_sync();
+  void connect_copy();
   void launch_behind_wait();
   std::vector<int> all_ids() const;                                  // those that exist, by id
   int ready() const { return prefetch_ >= 0 ? prefetch_ : recat_; }  // what the lookups wait for; -1: none
@@ -107,6 +111,9 @@ class Lowering {
 
   // forward_pass.cpp: lookups with their output exchanges, then the dense part. Returns what the backward pass follows.
   std::vector<int> forward();
+  void look_up();  // with the output exchanges
+  std::vector<int> dense_part();
+  void connect_outputs();
   std::vector<int> before_lookup() const;
   int add_lookup(const FusionGroup& group, const LookupPart& part, int owned_rows);
   int add_output(const FusionGroup& group, const std::vector<int>& lookups);
@@ -145,6 +152,13 @@ class Lowering {
   void optimizers();
   void dense_optimizer();
 
+  // stashing.cpp: rows in host memory between the lookup and the update (docs/lowering.md, "Stashing").
+  void stash_rows();
+  void restore_rows();                              // once; behind what runs on the compute stream so far
+  void restore_rows_before(const DenseStep& step);  // where one of its layers is that of the workload
+  std::vector<double> stashed_bytes() const;
+  bool stays(int shard) const;
+
   // dense_by_layer.cpp: where software is stated, what each layer does.
   void put_forward_work(int id, bool bottom);
   void put_backward_work(int id, const std::vector<LayerRun>& layers);
@@ -168,7 +182,10 @@ class Lowering {
   int last_compute() const;  // last operation that is no collective
 
   bool full() const { return workload_.full_input_exchange(); }  // the exchange of ids in all its steps
-  bool pipelined() const { return workload_.pipeline != "none"; }
+  // The exchange of ids works ahead.
+  bool pipelined() const { return workload_.pipeline != "none" && !workload_.base_pipeline(); }
+  // The exchange of ids is in the forward pass, that of the next batch behind it.
+  bool sends_behind_forward() const { return workload_.pipeline == "sparse_dist" || workload_.semi_sync(); }
   bool shuffles() const { return !workload_.dense.measured; }  // passes over vectors; a measured rest holds them
   bool exchanges() const;
   OwnAmount tier_bytes() const;  // of tier_merge and tier_split_gradient; with ids alone they order the vectors of all
@@ -192,6 +209,7 @@ class Lowering {
   std::vector<Stream> streams_;  // index in Program::streams; empty where nothing overlaps
   std::vector<GroupOps> ops_;    // [group]
 
+  int stash_ = -1, restore_ = -1;
   int copy_ = -1, permute_first_ = -1, permute_ = -1, wait_ = -1, recat_ = -1, prefetch_ = -1;
   int index_ = -1;                    // of the hybrid embedding
   int keep_ = -1, sort_ = -1;         // of HugeCTR's pipeline

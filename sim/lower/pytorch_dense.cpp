@@ -295,7 +295,10 @@ class PytorchDense {
   }
 
   void join() {
-    if (joined_.width > 0 && dense_.interaction != "dot") list_.join(joined_.samples, joined_.width, joined_.tensors);
+    if (joined_.width <= 0 || dense_.interaction == "dot") return;
+    for (std::int64_t copy = 1; copy < dense_.concatenations; ++copy)
+      list_.join(joined_.samples, joined_.width - joined_.bottom, joined_.tensors);
+    list_.join(joined_.samples, joined_.width, joined_.tensors);
   }
   // The gradient of the tables' vectors, in one piece.
   void take_apart() {

@@ -101,8 +101,7 @@ BytesByRank vectors_of(const Program& program, const Op& lookup) {
   if (lookup.pooled) return pooled_vectors(program, lookup);
   BytesByRank bytes = zeros(program);
   for (std::size_t rank = 0; rank < bytes.size(); ++rank) {
-    const bool rows_in_host = lookup.host_bytes.at(rank) > 0;  // then nothing but the vectors passes device memory
-    bytes[rank] = std::llround(lookup.hbm_bytes.at(rank) / (rows_in_host ? 1 : 2));
+    bytes[rank] = std::llround((lookup.hbm_bytes.at(rank) + lookup.host_bytes.at(rank)) / 2);  // rows read are half
   }
   return bytes;
 }

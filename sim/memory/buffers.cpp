@@ -7,6 +7,7 @@
 #include <set>
 
 #include "program/shard_rows.h"
+#include "sim/lower/dense_steps.h"
 #include "sim/memory/dense_activations.h"
 
 namespace shardsim {
@@ -53,6 +54,9 @@ class BufferList {
     followers_.resize(program.ops.size());
     for (const Op& op : program.ops) {
       for (const int before : op.after) followers_[at(before)].push_back(op.id);
+      for (const int before : op.after_previous) {  // vectors of the next batch
+        if (this->op(before).batches_ahead > op.batches_ahead) followers_[at(before)].push_back(op.id);
+      }
     }
   }
 
@@ -65,7 +69,9 @@ class BufferList {
     }
     add_dense_gradients();
     add_activations(OpRole::bottom_forward, OpRole::bottom_backward, true);
-    add_activations(OpRole::dense_forward, OpRole::dense_backward, false);
+    copies_vectors() ? add_activations_by_step()
+                     : add_activations(OpRole::dense_forward, OpRole::dense_backward, false);
+    add_restored_rows();
     return std::move(buffers_);
   }
 
@@ -139,6 +145,12 @@ class BufferList {
     read(buffer, OpRole::permute_inputs);
     read(buffer, OpRole::restore_duplicates);  // which knows by it how long each sequence is
     read_by_lookups(buffer, false);
+    if (workload_.inputs_kept.batch) read_by_updates(buffer);
+  }
+
+  // Until the batch is through.
+  void read_by_updates(Buffer& buffer) const {
+    for (const OpRole readers : {OpRole::update, OpRole::sum_gradient}) read(buffer, readers);
   }
 
   // The different ids, and for each id its place among them.
@@ -180,6 +192,7 @@ class BufferList {
     }
     Buffer& buffer = add(MemoryPart::inputs, pass.id, std::move(bytes));
     if (!buckets) read(buffer, OpRole::bucketize);
+    if (workload_.inputs_kept.sent) read_by_updates(buffer);
     for (const OpRole sends : {OpRole::exchange_lengths, OpRole::exchange_ids, OpRole::exchange_weights}) {
       for (const int exchange : all(sends)) {
         const Program::Fusion& fusion = program_.fusions[at(op(exchange).fusion)];
@@ -239,8 +252,8 @@ class BufferList {
   bool hands_on(const Op& next, bool by_tier) const {
     if (next.role == OpRole::dense_backward) return next.id < interaction_;
     if (next.role == OpRole::order_gradient) return by_tier;
-    return next.role == OpRole::divide_gradient || next.role == OpRole::reduce_gradient ||
-           next.role == OpRole::dense_forward;
+    if (next.role == OpRole::dense_forward) return !copies_vectors();
+    return next.role == OpRole::divide_gradient || next.role == OpRole::reduce_gradient;
   }
 
   // True when a step reads gradients of the own batch as the dense part makes them: it is the first on their way. A
@@ -277,7 +290,40 @@ class BufferList {
     BytesByRank bytes = pass ? half_of(reader.role == OpRole::sum_duplicates ? restored() : reader.hbm_bytes)
                         : reader.is_collective() ? moved_by(program_, reader, true)
                                                  : vectors_of(program_, op(lookup_of_.at(reader.shards)));
-    read(add(MemoryPart::gradients, gradient_writer(reader), std::move(bytes)), reader.id);
+    Buffer& buffer = add(MemoryPart::gradients, gradient_writer(reader), std::move(bytes));
+    read(buffer, reader.id);
+    // The call that sends what it was called with holds that until it has what comes.
+    if (copies_vectors()) read(buffer, OpRole::exchange_gradient);
+  }
+
+  // The model says how it copies vectors on their way, so they go when the dense part has its own copy.
+  bool copies_vectors() const { return workload_.dense.concatenations > 0; }
+
+  // Rows that lie in host memory from the lookup of a batch to its update.
+  void add_restored_rows() {
+    for (const int restore : all(OpRole::restore_rows)) {
+      BytesByRank bytes;
+      for (const double value : op(restore).host_bytes.values) bytes.push_back(std::llround(value));
+      Buffer& buffer = add(MemoryPart::tables, restore, std::move(bytes));
+      for (const int stash : all(OpRole::stash_rows)) buffer.readers.push_back({stash, 1});
+    }
+  }
+
+  // Of each step of the backward pass, until it has run.
+  void add_activations_by_step() {
+    if (!tells_dense_activations(workload_.dense)) return;
+    const std::vector<int> forward = all(OpRole::dense_forward), backward = all(OpRole::dense_backward);
+    if (forward.empty()) return;
+    auto reader = backward.begin();
+    double rest = dense_activation_bytes(workload_, false);
+    for (const DenseStep& step : dense_backward_steps(workload_)) {
+      if (step.bottom || reader == backward.end()) continue;
+      double bytes = 0;
+      for (const LayerRun& run : step.layers) bytes += dense_activation_bytes(workload_, run);
+      rest -= bytes;
+      if (reader + 1 == backward.end()) bytes += rest;  // what is no layer's: copies of weights
+      read(add(MemoryPart::activations, forward.front(), {std::llround(std::clamp(bytes, 0.0, 0x1.0p62))}), *reader++);
+    }
   }
 
   void add_dense_gradients() {

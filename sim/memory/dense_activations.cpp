@@ -29,6 +29,13 @@ double half_weights(const DensePart& dense) {
 
 }  // namespace
 
+double dense_activation_bytes(const Workload& workload, const LayerRun& run) {
+  const DensePart& dense = workload.dense;
+  const DenseLayer& layer = dense.layers[static_cast<std::size_t>(run.layer)];
+  return static_cast<double>(run.count) * samples_of_layer(workload, layer, {}) * kept_numbers(dense, layer) *
+         element_bytes(dense);
+}
+
 bool tells_dense_activations(const DensePart& dense) {
   return !dense.measured && (!dense.layers.empty() || dense.parameters.count == 0);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "models/workload/workload.h"
+#include "sim/lower/dense_work.h"
 
 namespace shardsim {
 
@@ -9,6 +10,9 @@ namespace shardsim {
 // result, and in half precision the copy of the weights. Not counted are gradients of activations, which take their
 // place one by one, and temporary memory of kernels.
 double dense_activation_bytes(const Workload& workload, bool bottom);
+
+// The same of the repeats of one layer.
+double dense_activation_bytes(const Workload& workload, const LayerRun& run);
 
 // True when the workload tells its layers; a measured rest, or parameters alone, say nothing of activations.
 bool tells_dense_activations(const DensePart& dense);

@@ -74,12 +74,25 @@ void set_iteration(CaseResult& result, double ms) {
       static_cast<double>(result.world_size) * static_cast<double>(result.batch_per_gpu) / (ms * 1e-3);
 }
 
+// Returns the time of the copies and exchanges that work for a later batch, of the rank where they take longest: as
+// many run before the first iteration of a run, when nothing hides them.
+double fill_ms(const Program& program, const Timeline& timeline) {
+  std::vector<double> us(static_cast<std::size_t>(timeline.world_size), 0.0);
+  for (const Span& span : timeline.spans) {
+    const Op& op = program.op(span.op);
+    if (op.batches_ahead > 0 && op.role != OpRole::launch)
+      us[static_cast<std::size_t>(span.rank)] += span.end_us - span.start_us;
+  }
+  return us.empty() ? 0 : *std::ranges::max_element(us) * 1e-3;
+}
+
 void add_simulation(CaseResult& result, const PreparedCase& prepared, SimulationResult simulated) {
   result.timeline = std::move(simulated.timeline);
   result.timeline.hbm_bytes = result.memory_per_rank;
   result.limit = simulated.busiest;
   result.last_change = simulated.change;
   set_iteration(result, result.timeline.iteration_ms);
+  result.fill_ms = fill_ms(prepared.program(), result.timeline);
   TimelineTimes times = all_times(result.timeline);
   result.times = std::move(times.names);
   result.rank_times = std::move(times.ranks);
@@ -135,6 +148,7 @@ std::optional<AtPayload> at_observed_payload(const PreparedCase& prepared) {
 
 constexpr const char* kThroughputGain = "throughput_gain";
 constexpr const char* kMemorySaved = "memory_saved";
+constexpr const char* kPeakMemory = "peak_memory";
 constexpr std::string_view kKernelsPrefix = "kernels:";
 
 // Returns the time of the operations of one name: a collective's calls count as if alone, those that compute as they
@@ -163,6 +177,12 @@ double exposed_collectives_ms(const std::vector<NamedTime>& times) {
   return sum;
 }
 
+// GiB that the fullest GPU holds at its simulated peak; none where it is not known.
+std::optional<double> peak_memory(const CaseResult& result) {
+  if (result.memory_profile.ranks.empty()) return std::nullopt;
+  return static_cast<double>(result.memory_profile.highest().bytes()) / kGiB;
+}
+
 std::optional<double> predicted(const std::string& quantity, const CaseResult& result, double iteration_ms,
                                 const std::vector<NamedTime>& times) {
   if (quantity == "iteration") return iteration_ms;
@@ -170,6 +190,9 @@ std::optional<double> predicted(const std::string& quantity, const CaseResult& r
     return std::nullopt;
   if (quantity.starts_with(kOperationPrefix))
     return time_ms(times, std::string_view(quantity).substr(kOperationPrefix.size()), &NamedTime::span_ms);
+  if (quantity.starts_with(kRunPrefix))
+    return std::stod(quantity.substr(kRunPrefix.size())) * iteration_ms + result.fill_ms;
+  if (quantity == kPeakMemory) return peak_memory(result);
   if (quantity == "exposed_collectives") return exposed_collectives_ms(times);
   if (quantity.find(':') != std::string::npos) return of_strategy(result, quantity);
   return time_ms(times, quantity, &NamedTime::alone_ms);

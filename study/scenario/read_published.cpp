@@ -18,8 +18,9 @@ struct Quantity {
 };
 
 std::vector<Quantity> quantities() {
-  std::vector<Quantity> all{{"iteration", "ms"},        {"throughput_gain", "%"},   {"memory_saved", "GiB"},
-                            {"input_all_to_all", "ms"}, {"dense_all_reduce", "ms"}, {"exposed_collectives", "ms"}};
+  std::vector<Quantity> all{{"iteration", "ms"},          {"throughput_gain", "%"},   {"memory_saved", "GiB"},
+                            {"peak_memory", "GiB"},       {"input_all_to_all", "ms"}, {"dense_all_reduce", "ms"},
+                            {"exposed_collectives", "ms"}};
   for (const char* const kind : {"attention", "products", "elementwise", "embedding", "others"})
     all.push_back({fmt::format("kernels:{}", kind), "ms"});
   for (const char* const reach : {"global", "intra_node", "cross_node"}) {
@@ -44,16 +45,27 @@ std::string read_quantity(MapReader& reader) {
   const Tree& stated = reader.required("quantity");
   note_form(stated, {Form::Kind::choice, quantity_names()});
   note_form(stated, {Form::Kind::pattern, {fmt::format("^{}.", kOperationPrefix)}});
+  note_form(stated, {Form::Kind::pattern, {fmt::format("^{}[1-9][0-9]{{0,8}}$", kRunPrefix)}});
   return scalar_text(stated, "a quantity, such as iteration");
 }
 
+bool is_run(std::string_view quantity) {
+  constexpr std::size_t kMostDigits = 9;
+  if (!quantity.starts_with(kRunPrefix)) return false;
+  const std::string_view number = quantity.substr(kRunPrefix.size());
+  return !number.empty() && number.size() <= kMostDigits && number.front() != '0' &&
+         number.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 std::string unit_of(const std::string& quantity, const Place& place) {
+  if (is_run(quantity)) return "ms";
   if (quantity.starts_with(kOperationPrefix) && quantity.size() > kOperationPrefix.size()) return "ms";
   const std::vector<Quantity> all = quantities();
   const auto found = std::ranges::find(all, quantity, &Quantity::name);
   if (found != all.end()) return found->unit;
   std::vector<std::string> known = quantity_names();
   known.push_back(fmt::format("{}NAME", kOperationPrefix));
+  known.push_back(fmt::format("{}BATCHES", kRunPrefix));
   throw input_error(place, fmt::format("unknown quantity {}", excerpt(quantity)), known_names_hint(quantity, known));
 }
 

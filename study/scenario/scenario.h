@@ -18,6 +18,7 @@
 
 namespace shardsim {
 
+inline constexpr std::string_view kRunPrefix = "run:";              // of a quantity: a number of batches follows
 inline constexpr std::string_view kOperationPrefix = "operation:";  // of a quantity: the name of an operation follows
 
 // The role of a published number: constants or distributions may have been chosen by it, so that a small error proves

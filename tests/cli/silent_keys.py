@@ -78,6 +78,7 @@ WORKLOAD = {
     "tables.a.rows": "4000000", "tables.a.dim": "128", "tables.a.pooling_factor": "40", "tables.a.access.s": "0.5",
     "tables.b.average_length": "50", "tables.d.copies": "2", "dense.layers.top.in": "2048", "dense.layers.top.out": "4096",
     "dense.layers.top.repeat": "9", "dense.layers.top.elementwise": "900000", "dense.parameters_bytes": "4 GiB",
+    "dense.concatenations": "3",
 }
 SOFTWARE = {
     "launch": "2 ms", "send_receive": "2 ms", "launch_in_start": "1 us", "graph_launch": "90 ms", "graph_node": "9 ms",
@@ -114,6 +115,7 @@ EXPECTED = {
     "software.optimizer_sgd": "the optimizer is Adagrad",
     "software.optimizer_adam": "the same",
     "workload.tables.a.pooling": "a mean divides in the kernel that reads the rows, whose bytes are the same",
+    "workload.cache_policy": "no table has a cache: tests/physics/caches_test.cpp",
     "workload.dense.input_gradient": "the bottom layer reads 13 columns: the exchange of gradients hides what it adds",
 }
 
@@ -132,6 +134,7 @@ NOT_TRIED = {
     "workload.tables.*.features": "what several ids of a table are: tests/models/workload/table_reader_test.cpp",
     "workload.tables.*.length_distribution": "of each law: tests/models/load/length_law_test.cpp",
     "workload.tables.*.runtime": "needs an observed payload: tests/models/workload/table_reader_test.cpp",
+    "workload.stash": "needs tables to stash and a layer to return at: tests/physics/stashing_test.cpp",
     "workload.dense.measured": "takes the place of layers: tests/models/workload/dense_reader_test.cpp",
     "workload.dense.trace": "needs a trace: tests/cli/import_trace.sh",
     "software.dense_kernels": "which software's kernels the dense part is: tests/cli/pytorch_software.sh",

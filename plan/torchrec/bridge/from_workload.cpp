@@ -82,8 +82,10 @@ PlannerRequest request_of(const Workload& workload) {
 
 EstimateSettings settings_for(const Workload& workload, EstimateSettings settings) {
   settings.batch_size = static_cast<double>(workload.batch_per_gpu);
-  // HugeCTR holds the keys of two batches, as TrainPipelineSparseDist is taken to.
-  const std::string pipeline = workload.hugectr_pipeline() ? "sparse_dist" : workload.pipeline;
+  // HugeCTR holds the keys of two batches, as TrainPipelineSparseDist is taken to. TorchRec's planner has no word for
+  // semi_sync.
+  const bool is_like_sparse_dist = workload.hugectr_pipeline() || workload.semi_sync();
+  const std::string pipeline = is_like_sparse_dist ? "sparse_dist" : workload.pipeline;
   settings.pipeline = parse_pipeline(pipeline, {"workload pipeline"});
   return settings;
 }

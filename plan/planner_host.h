@@ -44,7 +44,7 @@ class PlannerHost {
   virtual Seconds simulated(const Plan& plan) const;
   virtual PlanTrial tried(const Plan& plan) const;
 
-  // Whether anybody hears what is said below.
+  // Tells whether anybody hears what is said below.
   virtual bool listens() const { return false; }
   // A line of text about how the plan was chosen.
   virtual void say(const std::string&) const {}

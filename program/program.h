@@ -44,7 +44,7 @@ struct OpProduct {
   bool operator==(const OpProduct&) const = default;
 };
 
-// What a fused lookup, and the update of the same shards, do for one of them.
+// Holds what a fused lookup, and the update of the same shards, do for one of them.
 struct OpTable {
   double bags = 0;  // of ids, of all ranks that a holder serves
   PerRank lookups;  // of each rank

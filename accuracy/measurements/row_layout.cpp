@@ -62,8 +62,8 @@ void lay_out_log(MeasuredRow& row, const StatedCounts& given, const ClusterSpec&
       stated.remedy);
 }
 
-// What the busiest GPU, or a node, must at least send or receive of one call, whatever the algorithm: reductions and
-// multicasts inside switches save the second pass of an all_reduce, but not the first.
+// Returns what the busiest GPU, or a node, must at least send or receive of one call, whatever the algorithm:
+// reductions and multicasts inside switches save the second pass of an all_reduce, but not the first.
 double least_bytes(const MeasuredRow& row, int parts, int members_of_part) {
   const auto bytes = static_cast<double>(*row.bytes);
   switch (row.kind) {

@@ -13,7 +13,7 @@ namespace shardsim {
 // --details shows it. `width` and `colour` as for document_text().
 std::string first_screen_text(const Document& document, int width, bool colour, int tables = 1);
 
-// What a terminal of 24 lines has room for beside the place of a report and the next prompt.
+// A terminal of 24 lines has room for so many beside the place of a report and the next prompt.
 inline constexpr int kFirstScreenLines = 22;
 
 }  // namespace shardsim

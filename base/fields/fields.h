@@ -124,8 +124,8 @@ class Fields {
   // A key of the file that whoever found the file has read.
   void known(std::string_view key, const Form& form, const char* help);
 
-  // What keys demand of each other; none of these does anything while a map is written. The place of an error is the
-  // value of `key`, or the map where that is absent.
+  // Say what keys demand of each other; none of these does anything while a map is written. The place of an error is
+  // the value of `key`, or the map where that is absent.
   void refuse_if(bool wrong, std::string_view key, const std::string& what, const std::string& remedy);
   void refuse(std::string_view key, const char* what, const char* remedy);  // a key that would have no effect
   // `what` is wrong with other numbers of these keys; by default, how many there are.

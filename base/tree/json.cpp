@@ -117,7 +117,7 @@ class SaxHandler : public nlohmann::json_sax<nlohmann::json> {
 
   Tree take() { return builder_.take(); }
 
-  // Of the value or key that was read last. The character after a number may be a line end.
+  // The place of the value or key that was read last. The character after a number may be a line end.
   Place place() const {
     const char* const start = start_of_token(begin_, progress_.at);
     if (start >= progress_.line_start) return placed(progress_.line, progress_.line_start, start);

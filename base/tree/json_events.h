@@ -6,8 +6,8 @@
 
 namespace shardsim {
 
-// What a JSON text is made of, one after the other, for texts that are far too large to be in memory. Views hold until
-// the next call.
+// The parts that a JSON text is made of, one after the other, for texts that are far too large to be in memory. Views
+// hold until the next call.
 class JsonEvents {
  public:
   virtual ~JsonEvents() = default;

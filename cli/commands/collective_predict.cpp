@@ -122,7 +122,7 @@ void note_slower_links(const CollectiveRequest& request, const Cluster& cluster,
   }
 }
 
-// What NCCL would have chosen for the sizes at which it is forced to something else.
+// Returns what NCCL would have chosen for the sizes at which it is forced to something else.
 std::string unforced_note(const CollectiveRequest& request, const std::vector<CollectivePrediction>& predictions,
                           const Cluster& cluster) {
   if (cluster.spec().forced == NcclSettings{}) return "";

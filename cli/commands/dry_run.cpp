@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What a dry run finds on one machine. Bytes and milliseconds of ranks are those of the tables alone.
+// Holds what a dry run finds on one machine. Bytes and milliseconds of ranks are those of the tables alone.
 struct DryRun {
   std::string cluster;
   int nodes = 0;

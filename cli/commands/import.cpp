@@ -91,7 +91,7 @@ ImportedModel read_model(const std::string& file) {
   }
 }
 
-// What the files say: tables and a plan, or traces with or without tables.
+// Holds what the files say: tables and a plan, or traces with or without tables.
 struct ImportInput {
   ImportedModel model;
   std::vector<TracedModel> traces;

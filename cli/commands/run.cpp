@@ -161,7 +161,7 @@ std::string shell_word(const std::string& name) {
   return plain ? name : "'" + name + "'";
 }
 
-// What to ask next, of the case that stands first.
+// Returns what to ask next about the case that stands first.
 std::string next_question(const StudyResult& study, const Arguments& given) {
   const std::string same = given.has("set") ? " (with the same --set)" : "";
   if (study.cases.empty()) return "";

@@ -13,7 +13,7 @@ bool plans_by_torchrec(const Case& item);
 // memory model states. Errors: Failure::input.
 torchrec::PlannerOptions torchrec_options(const Case& item);
 
-// What that planner chooses for the case by its own estimates, whatever the objective. The options are those of
+// Returns what that planner chooses for the case by its own estimates, whatever the objective. The options are those of
 // torchrec_options(). Errors: those of choose_plan(); Interrupted.
 torchrec::Choice torchrec_choice(const Case& item, torchrec::PlannerOptions options, std::uint64_t seed,
                                  const PlanWatch& watch);

@@ -62,8 +62,8 @@ void add_runs(const LikeRows& block, RowReuse& reuse) {
   reuse.largest = std::max(reuse.largest, block.mean);
 }
 
-// What a row that is kept for `stay` times the lookups of all rows brings: the rows that a cache then holds, and the
-// lookups that it misses.
+// Returns what a row that is kept for `stay` times the lookups of all rows brings: the rows that a cache then holds,
+// and the lookups that it misses.
 struct CacheState {
   double held = 0, missed = 0;
 };

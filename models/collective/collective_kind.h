@@ -33,7 +33,7 @@ std::vector<std::string> collective_kind_names();  // ours, for messages
 // Bus bandwidth over algorithm bandwidth, as nccl-tests has it (doc/PERFORMANCE.md).
 double bus_factor(CollectiveKind kind, int ranks);
 
-// Whether NVSwitches reduce elements of a type by an operation, both as nccl-tests names them: sums of float and
+// Tells whether NVSwitches reduce elements of a type by an operation, both as nccl-tests names them: sums of float and
 // double; sums, minima and maxima of half, bfloat16 and whole numbers of 32 and 64 bits (NVIDIA/nccl
 // src/include/device.h, ncclNvlsSupported). True where either is not known.
 bool nvls_reduces(std::string_view type, std::string_view operation);

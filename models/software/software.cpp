@@ -45,7 +45,7 @@ class SoftwareReader {
   void take_fused(const char* key, bool& fused) {
     if (is_stated(key)) fused = reader_.choice(key, {"eager", "fused"}) == "fused";
   }
-  // What only presets of PyTorch state.
+  // Only presets of PyTorch state these.
   void take_pytorch(Software& software) {
     if (reader_.has("dense_kernels"))
       software.pytorch = reader_.choice("dense_kernels", {"passes", "pytorch"}) == "pytorch";

@@ -26,7 +26,7 @@ Shape tables_shape();
 // `wire_dtype` of a table.
 void table_wire_keys(Fields& map, Table& table);
 
-// What `access` needs to know of its table. `hottest_first`: row ids are in order of popularity.
+// Holds what `access` needs to know of its table. `hottest_first`: row ids are in order of popularity.
 struct AccessOf {
   std::uint64_t rows = 1;
   std::string folder;

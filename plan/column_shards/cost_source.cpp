@@ -29,7 +29,7 @@ bool is_on(const std::string& model, const std::string& device) {
   return found != nullptr && found->name == device;
 }
 
-// What learned costs do not cover of the tables; "" where they cover all.
+// Returns what learned costs do not cover of the tables; "" where they cover all.
 std::string uncovered_table(const Workload& workload, const LabelSetting& setting, const LearnedRange& range) {
   for (const Table& table : workload.tables) {
     const std::string name = "table '" + table.name + "' ";

@@ -23,7 +23,7 @@ class Evaluator {
     std::string beyond_torchrec;  // what of the plan TorchRec does not have; "": it has all
     PointFigures figures;
   };
-  // What the plan takes in this case. Errors: those of KeptPlan::figures().
+  // Returns what the plan takes in this case. Errors: those of KeptPlan::figures().
   Figures figures(const Request& request, const std::string& case_name);
 
   std::string plan_json() const { return plan_json_; }

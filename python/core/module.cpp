@@ -1,5 +1,5 @@
-// What Python sees of the libraries: few functions, of plain values. The package shardsim (python/shardsim) makes of
-// them what people use.
+// All that Python sees of the libraries are few functions, of plain values. The package shardsim (python/shardsim)
+// makes of them what people use.
 
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>

@@ -117,7 +117,7 @@ struct LookupPart {
   std::vector<double> apply_bytes;    // dense_gradient: the optimizer's pass over all rows held
   std::vector<double> applied_rows;
   std::vector<double> more_rows;  // expected different rows of kMoreIds as many lookups; all 0: nobody asked
-  // Of each of `shards`, by rank of the world; none: nobody asked.
+  // One for each of `shards`, by rank of the world; none: nobody asked.
   std::vector<OpTable> tables;
   // HugeCTR: bytes of the rows read, of the vectors written, and of the gradients of these.
   std::vector<double> row_bytes, vector_bytes, vector_gradient_bytes;

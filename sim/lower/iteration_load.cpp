@@ -37,7 +37,7 @@ double IterationLoad::weight_in_node() const {
   return kOverNvlink * (per_node_ - 1) / per_node_;
 }
 
-// Of an exchange of all ranks. NVLink carries its share meanwhile.
+// Belongs to an exchange of all ranks. NVLink carries its share meanwhile.
 double IterationLoad::weight_between() const {
   return nodes_ > 1 ? kOverNic * (nodes_ - 1) / nodes_ : weight_in_node();
 }
@@ -59,7 +59,7 @@ double IterationLoad::busiest_node(const std::vector<double>& bytes) const {
   return busiest / per_node_;
 }
 
-// What an owner receives comes by its own NIC. What it sends to other nodes leaves by the NICs of all who asked, which
+// An owner receives by its own NIC. All that it sends to other nodes leaves by the NICs of all who asked, which
 // are those of the whole node (PXN).
 double IterationLoad::load(const OwnedByRank& bytes) const {
   double load = std::ranges::max(bytes.memory);

@@ -32,12 +32,12 @@ struct OwnedByRank {
 // NICs for every cluster: so clusters that differ in rates are compared with their rows in the same places.
 class IterationLoad {
  public:
-  // Of the cluster the shape alone counts: nodes, and GPUs of a node.
+  // The shape of the cluster alone counts: nodes, and GPUs of a node.
   explicit IterationLoad(const Cluster& cluster) : nodes_(cluster.nodes()), per_node_(cluster.ranks_per_node()) {}
 
   // `lookups`: that all owners of a set have, of the batches of all whom the set serves.
   OwnerBytes of(const Placement& placement, const Workload& workload, double lookups) const;
-  // What these bytes are worth if one owner had them all.
+  // Returns what these bytes are worth if one owner had them all.
   double worth(const OwnerBytes& bytes, Strategy strategy) const;
 
   OwnedByRank none() const;

@@ -322,7 +322,7 @@ class MemberAdder {
     table.reuse = reuse_of_all();
   }
 
-  // Of the lookups of one set of holders; the different rows are those that the update touches.
+  // Counts the lookups of one set of holders; the different rows are those that the update touches.
   RowReuse reuse_of_all() const {
     const Placement& placement = *member_.placement;
     const double lookups = std::accumulate(amounts_.lookups.begin(), amounts_.lookups.end(), 0.0);

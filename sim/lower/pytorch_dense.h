@@ -7,7 +7,7 @@ namespace shardsim {
 // The dense part as PyTorch runs it, kernel by kernel (docs/lowering.md, "PyTorch's dense part"). Layers in fp32, or
 // their products in half precision under autocast, whose casts are kernels, too.
 
-// Of one rank's batch, the bottom layers or the others with the interaction and the loss.
+// Takes one rank's batch through the bottom layers or the others with the interaction and the loss.
 DenseWork pytorch_forward(const Workload& workload, bool bottom, const DenseStyle& style);
 
 // The backward pass of these layers.

@@ -80,7 +80,7 @@ double squares_of_evidence(const PairedParts& pairs) {
   return spread * spread;
 }
 
-// What the two spend in different kinds of parts, the one more and the other less; sizes are no kinds.
+// Returns what the two spend in different kinds of parts, the one more and the other less; sizes are no kinds.
 double changed_parts(const PairedParts& pairs) {
   std::map<std::string, double> kinds;
   for (const auto& [one, pair] : pairs) kinds[one.kind] += pair.changed();

@@ -63,9 +63,9 @@ bool is_hugectr_plan(const Tree& tree);
 // The same placement of the model's tables in the shape of a plan file. Errors (Failure::input, with the place).
 Tree plan_from_hugectr(const Tree& tree, ImportedModel& model);
 
-// What TorchRec prints, as a Tree: a plan as print(plan) or repr writes it (in the shape of a plan), or the statistics
-// of its planner (as configurations with a plan). Nothing where the text is neither. Errors (Failure::input, with line
-// and column): it ends early; shards by rank without tables.
+// Reads what TorchRec prints, as a Tree: a plan as print(plan) or repr writes it (in the shape of a plan), or the
+// statistics of its planner (as configurations with a plan). Nothing where the text is neither. Errors (Failure::input,
+// with line and column): it ends early; shards by rank without tables.
 std::optional<Tree> printed_plan(std::string_view text, const std::string& source);
 std::optional<Tree> printed_statistics(std::string_view text, const std::string& source);
 
@@ -96,8 +96,8 @@ std::string enum_word(const Tree& tree, std::string_view what);
 // The kernel of today for one of 2022, "batched_fused" for one; any other as it is.
 std::string kernel_of_today(const std::string& kernel);
 
-// Of maps in the shape of TorchRec's CacheParams, by table: which ask for the pipeline that prefetches, and which for
-// what is not simulated.
+// Tells of maps in the shape of TorchRec's CacheParams, by table, which ask for the pipeline that prefetches, and which
+// for what is not simulated.
 struct CacheParameters {
   std::vector<std::string> prefetch, other;
 

@@ -14,7 +14,7 @@ struct PlanGroup {
   int first = 0, stride = 1, size = 0;
 };
 
-// What the ranks and devices of a plan say about the job that it is of.
+// Holds what the ranks and devices of a plan say about the job that it is of.
 struct PlanWorld {
   int per_host = 0;  // GPUs, by the numbers of devices; 0: the plan does not say
   int domain = 0;    // GPUs of several hosts over which a table is cut that is to lie on one; 0: there is none
@@ -22,7 +22,7 @@ struct PlanWorld {
   std::optional<PlanGroup> group = {};
 };
 
-// Of a plan in the shape of a plan file. Ranks, shards and placements that are none are left to its reader.
+// Reads a plan in the shape of a plan file. Ranks, shards and placements that are none are left to its reader.
 PlanWorld world_of(const Tree& plan);
 
 // The plan with the ranks of its group alone, from 0, on hosts that hold no others.
@@ -32,7 +32,7 @@ Tree plan_of_group(Tree plan, PlanWorld& world);
 // left to the reader, which refuses them.
 Tree plan_on_nodes(Tree plan, int per_host, int per_node);
 
-// What is said to the user of such a world; "" for the usual one.
+// Returns what is said to the user of such a world; "" for the usual one.
 std::string world_text(const PlanWorld& world);
 
 }  // namespace shardsim

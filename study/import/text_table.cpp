@@ -9,7 +9,7 @@
 namespace shardsim {
 namespace {
 
-// What stands between the frame of a line that is printed with one ("# ... #"), which a logger may begin.
+// Returns what stands between the frame of a line that is printed with one ("# ... #"), which a logger may begin.
 std::string_view unframed(std::string_view line) {
   const std::size_t frame = line.find('#');
   if (frame == line.npos) return line;

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kLeftOut[] = {"bounds_check_mode", "device_group",        "enforce_hbm",      "key_value_params",
                                     "output_dtype",      "stochastic_rounding", "use_virtual_table"};
 
-// What constraints say that is not taken, by sentence.
+// Lists what constraints say that is not taken, by sentence.
 class LeftOut {
  public:
   void add(const std::string& sentence, const std::string& table) { tables_[sentence].push_back(table); }

@@ -96,7 +96,7 @@ void add_config_names(const Tree& tables, std::vector<std::string>& names) {
   for (const Tree& config : tables.items) names.push_back(config.find("name")->scalar);
 }
 
-// Of the keys of ParameterConstraints, those that are read.
+// The keys of ParameterConstraints that are read.
 constexpr const char* kRead[] = {"pooling_factors", "num_poolings", "sharding_types", "compute_kernels",
                                  "min_partition",   "cache_params", "batch_sizes"};
 

@@ -67,7 +67,7 @@ Tree ranks_of(const Tree& entry, const Tree* shards, const std::string& table) {
   return ranks;
 }
 
-// What the entries of a plan say beside placements: by what it concerns, the tables.
+// Holds what the entries of a plan say beside placements: by what it concerns, the tables.
 struct PlanRemarks {
   std::vector<std::string> old_kernels, old_names;
   CacheParameters caches;

@@ -57,7 +57,7 @@ ImportedTable unknown_table() {
   return imported;
 }
 
-// What the rank has to do besides exchanges: the others wait for the one that has most.
+// Returns what the rank has to do besides exchanges: the others wait for the one that has most.
 double own_work_ms(const TracedModel& traced) {
   double ms = 0;
   for (const auto& [phase, part] : traced.step.parts) ms += (part.all() - part.exchange).ms();
@@ -200,7 +200,7 @@ void check_fit(const TracedModel& traced, const TraceQuestion& asked, ImportSett
                     asked_lookups, traced_lookups));
 }
 
-// Of a sum over `count` the part of the one with this number, so that the parts add up.
+// Returns of a sum over `count` the part of the one with this number, so that the parts add up.
 std::int64_t share_of(std::int64_t sum, std::int64_t count, std::int64_t number) {
   return sum / count + (number < sum % count ? 1 : 0);
 }

@@ -17,7 +17,7 @@ struct TraceImport {
   ImportSetting setting;  // with the dense part, the cluster where the trace's device is a known one, and notes
 };
 
-// What is asked of the traces.
+// Holds what is asked of the traces.
 struct TraceQuestion {
   std::vector<TracedModel> traces;        // of one batch or of several; of each one rank or several
   std::vector<std::int64_t> batches;      // of the traces as stated, in their order; none: as the shapes say

@@ -46,7 +46,7 @@ std::vector<Supposition> suppositions(const TracedStep& step) {
           {"the dense optimizer is free", step.optimizer}};
 }
 
-// What the shapes tell of batch and tables; "" where the profiler recorded none.
+// Returns what the shapes tell of batch and tables; "" where the profiler recorded none.
 std::string shapes_text(const TracedModel& traced) {
   std::int64_t tables = 0, rows = 0, columns = 0, lookups = 0;
   for (const TracedTables& each : traced.shapes.tables) {

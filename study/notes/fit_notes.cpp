@@ -63,7 +63,7 @@ Notes cluster_note(const Known& known) {
   return cluster_notes(known.item.cluster);
 }
 
-// What the cluster's file says of GPUs that it does not have here.
+// Tells what the cluster's file says of GPUs that it does not have here.
 Notes cut_cluster_note(const Known& known) {
   const ClusterSpec& cluster = known.item.cluster;
   if (cluster.places.gone.empty()) return {};

@@ -29,8 +29,8 @@ struct ComparedPlan {
   std::string reason = {};  // why it has none; "" where it has
   PlannerFigures figures = {};
   bool host_rows = false;  // it keeps rows in host memory, of which the lower bound says nothing
-  // What of its plan TorchRec does not have (plan/torchrec_types.h), "" where it can run all of it; none without a
-  // plan, and for workloads of HugeCTR.
+  // Names what of its plan TorchRec does not have (plan/torchrec_types.h), "" where it can run all of it; none without
+  // a plan, and for workloads of HugeCTR.
   std::optional<std::string> beyond_torchrec = {};
   bool needs_options = false;  // `all` names it, and gives it no options: without some it makes no plan at all
 

@@ -14,7 +14,8 @@ struct FairTime {
   bool deduplicated = false;
 };
 
-// Of the plans that fit and were simulated both ways, fastest first; none where index_dedup makes none of them faster.
+// Returns the plans that fit and were simulated both ways, fastest first; none where index_dedup makes none of them
+// faster.
 std::vector<FairTime> fair_times(const PlannerComparison& comparison, const StudyResult& study);
 
 }  // namespace shardsim

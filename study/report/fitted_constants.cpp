@@ -86,7 +86,7 @@ std::vector<Constant> collapsed(const std::vector<Constant>& constants) {
   return result;
 }
 
-// Of each file the constants of one origin.
+// The constants of one origin in each file.
 std::vector<SharedConstants> by_owner_and_origin(const StudyResult& study) {
   std::vector<SharedConstants> groups;
   for (const SourcedValue& value : study.fitted) {

@@ -79,7 +79,7 @@ std::string first_is_faster_cell(const CaseResult& item, const StudyResult& stud
   return "-";
 }
 
-// What somebody who chooses among the cases looks at first.
+// Shows what somebody who chooses among the cases looks at first.
 Sheet::Row screen_row(const CaseResult& item, const StudyResult& study, int places) {
   const MemoryProfile& profile = item.memory_profile;
   const double bytes = profile.ranks.empty() ? largest_memory(item) : static_cast<double>(profile.highest().bytes());

@@ -123,7 +123,8 @@ class DenseText {
     return part(key, times, reason);
   }
 
-  // What a sample adds to the work: least squares through the traced batches. No work gets shorter with more of them.
+  // Returns what a sample adds to the work: least squares through the traced batches. No work gets shorter with more of
+  // them.
   template <typename Times>
   double per_sample(const Times& times) const {
     if (rest_.batches.size() == 1) {

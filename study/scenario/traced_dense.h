@@ -22,7 +22,7 @@ struct TracedBatch {
   const TracedModel* traced = nullptr;
 };
 
-// What of the steps becomes the measured rest of an iteration.
+// Tells what of the steps becomes the measured rest of an iteration.
 struct TracedRest {
   std::vector<TracedBatch> batches;  // of different sizes: the work of each part is on a line through them
   std::int64_t batch = 0;            // for which they are asked: the times of the nearest one are stated

@@ -83,10 +83,10 @@ std::vector<int> groups_within(const Cells& cells, Way farthest) {
   return group;
 }
 
-// What a matrix tells of sockets: devices within a host bridge of each other are on one, and GPUs of one NUMA node,
-// whatever their cells say (a virtual machine shows SYS for what it does not know). Groups that no cell joins (their
-// GPUs show NVLinks alone) come together when no cell says SYS. NICs that are SYS to every GPU are on no socket of
-// their own: they are dealt to those of the GPUs, in order.
+// Reads what a matrix tells of sockets: devices within a host bridge of each other are on one, and GPUs of one NUMA
+// node, whatever their cells say (a virtual machine shows SYS for what it does not know). Groups that no cell joins
+// (their GPUs show NVLinks alone) come together when no cell says SYS. NICs that are SYS to every GPU are on no socket
+// of their own: they are dealt to those of the GPUs, in order.
 class Sockets {
  public:
   Sockets(const SmiTable& table, const Cells& cells)
@@ -212,7 +212,7 @@ void add_nvlinks(const SmiTable& table, const Cells& cells, const GpuModel& mode
     }
   }
   if (!all_alike || node.pairs.empty()) return;
-  // Of a model that is like another one, nobody knows the number of links: more than two GPUs alike are on a switch.
+  // Nobody knows the number of links of a model that is like another one: more than two GPUs alike are on a switch.
   const bool has_all = model.nvlinks == kUnknownLinks ? table.gpus > 2 : cells[0][1].nvlinks == model.nvlinks;
   if (!has_all) return;
   node.switch_links.assign(table.gpus, cells[0][1].nvlinks);

@@ -136,7 +136,7 @@ struct ClusterSpec {
   void overhead_keys(Fields& map);
 };
 
-// What a cluster file may say (base/schema/).
+// Describes what a cluster file may say (base/schema/).
 Shape cluster_shape();
 
 // Reads a cluster map (its `base` already merged). Errors: Failure::input with place; among them a value that was

@@ -22,7 +22,7 @@ struct OperationName {
 // The time that each rank spends in the operations of each name in each kept iteration.
 class OperationTimes {
  public:
-  // Of these ranks; none: of all.
+  // These ranks are compared; none: all are.
   explicit OperationTimes(const Timeline& timeline, const std::set<int>& ranks = {});
 
   using Indices = std::vector<std::size_t>;  // of names()

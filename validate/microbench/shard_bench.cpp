@@ -38,7 +38,7 @@ double seconds_after(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// What the shards need, each figure at its largest. Errors: with one of them it is more than the device has.
+// Returns what the shards need, each figure at its largest. Errors: with one of them it is more than the device has.
 DrawnNeed need_of(const BenchDevice& device, const ShardSet& set, const ShardIds& ids) {
   DrawnNeed need;
   for (std::size_t shard = 0; shard < set.shards.size(); ++shard) {
@@ -58,7 +58,7 @@ class ShardVisit {
   ShardVisit(BenchDevice& device, const ShardIds& ids, const ShardOptions& options, int first_call)
       : device_(device), ids_(ids), options_(options), next_(first_call) {}
 
-  // Of the prepared shard.
+  // Figures of the prepared shard.
   ShardSeconds least(const std::function<bool()>& stop) {
     const auto start = std::chrono::steady_clock::now();
     const auto goes_on = [&] { return seconds_after(start) < options_.seconds && !(stop && stop()); };

@@ -28,7 +28,7 @@ struct MeasuredCalls {
   std::vector<MeasuredCall> calls;
 };
 
-// What is said of a file beside its rows. `workload`: of the tables that shards name; null where they are none.
+// Holds what is said of a file beside its rows. `workload`: of the tables that shards name; null where they are none.
 // `gpu`: that they were measured on; its model is "" where the file, or else its name, says it.
 struct CallHints {
   const Workload* workload = nullptr;

@@ -30,7 +30,7 @@ struct MeasuredRow {
   std::string type, reduction;      // of elements ("float", "f8e4m3") and of the operation ("sum"); "": not said
   std::string algorithm, protocol;  // that the run forced by NCCL_ALGO and NCCL_PROTO; "": NCCL's choice
 
-  // Of logs, whose nodes are hosts; a node of a cluster may be an NVLink domain of several.
+  // Counted in logs, whose nodes are hosts; a node of a cluster may be an NVLink domain of several.
   bool counts_hosts = false;
   int ranks = 0;           // of one group, also where it is not known how they lie on hosts; 0: not said
   std::string counted_by;  // which lines and rates of the log say so

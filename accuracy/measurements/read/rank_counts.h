@@ -28,11 +28,11 @@ class BusRatio {
   bool is_known() const { return from_ <= to_; }
   bool is_zero() const { return is_known() && to_ < kLeast; }
   double middle() const { return (from_ + to_) / 2; }
-  // Whether a run of that kind and so many ranks prints it; true where nothing is known.
+  // Tells whether a run of that kind and so many ranks prints it; true where nothing is known.
   bool fits(CollectiveKind kind, int ranks) const;
   // The only number of ranks that fits; nothing when none or several do.
   std::optional<int> ranks_of(CollectiveKind kind) const;
-  // Whether a run of that kind may print it with any number of ranks.
+  // Tells whether a run of that kind may print it with any number of ranks.
   bool fits_kind(CollectiveKind kind) const;
 
  private:

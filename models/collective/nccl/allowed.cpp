@@ -57,7 +57,7 @@ bool reduces(CollectiveKind kind) {
   return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter;
 }
 
-// Whether NCCL's own rules let the algorithm run, whatever the environment says.
+// Tells whether NCCL's own rules let the algorithm run, whatever the environment says.
 bool can_run(CollectiveKind kind, NcclAlgorithm algorithm, const NcclSetup& setup) {
   if (is_nvls(algorithm) && reduces(kind) && !setup.nvls_reduces) return false;
   return kind_has(kind, algorithm, setup.constants->era) && machine_has(algorithm, setup);

@@ -84,9 +84,9 @@ GpuTable gpu_table_from_tree(const Tree& tree, GpuTable base);
 // table follows the cluster's rate of the data sheet in proportion.
 GpuConstants with_stated(GpuConstants constants, const GpuSpec& gpu);
 
-// What a GPU of the same generation is taken to reach, from the data sheet of `gpu`: SMs as stated, else as many as its
-// fp32 rate speaks for; what SMs do (ranking, issue, rows from L2) in proportion to that rate; L2 in proportion to the
-// SMs, unless stated. Rates of memory follow in with_stated().
+// Returns what a GPU of the same generation is taken to reach, from the data sheet of `gpu`: SMs as stated, else as
+// many as its fp32 rate speaks for; what SMs do (ranking, issue, rows from L2) in proportion to that rate; L2 in
+// proportion to the SMs, unless stated. Rates of memory follow in with_stated().
 GpuConstants scaled_to(GpuConstants nearest, const GpuSpec& gpu);
 
 // The GPU as a cluster that states the data sheet alone has it; the other way round.

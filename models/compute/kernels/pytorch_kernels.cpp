@@ -107,7 +107,7 @@ class PytorchTimes {
     return std::fmod(a * bytes, kVectorBytes) == 0 && std::fmod(b * bytes, kVectorBytes) == 0;
   }
 
-  // Of the widths of the layer, which are the rows of the operands as they are stored; samples never matter.
+  // Judged by the widths of the layer, which are the rows of the operands as they are stored; samples never matter.
   bool aligned(const DenseKernel& kernel) const {
     if (kernel.kind == DenseKernelKind::product_weight_gradient) return aligned(kernel.m, kernel.n);
     return aligned(kernel.n, kernel.k);

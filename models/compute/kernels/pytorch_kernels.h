@@ -10,8 +10,8 @@
 
 namespace shardsim {
 
-// What the kernels of PyTorch's dense part reach on one GPU (scenarios/gpus/pytorch.yaml). Rates are those of the GPU
-// that they were fitted on; others have them in proportion to their own (docs/formats/measurements.md, "PyTorch's
+// Holds what the kernels of PyTorch's dense part reach on one GPU (scenarios/gpus/pytorch.yaml). Rates are those of the
+// GPU that they were fitted on; others have them in proportion to their own (docs/formats/measurements.md, "PyTorch's
 // dense part").
 struct PytorchKernels {
   // Products of one precision, aligned or not, in one layout.

@@ -71,7 +71,7 @@ Json table_json(const TableStatistics& row, bool with_ssd) {
   return json;
 }
 
-// What version 2026-08 prints of the kernels: weights, optimizer state, all estimated memory.
+// Returns what version 2026-08 prints of the kernels: weights, optimizer state, all estimated memory.
 Json kernel_json(const std::string& name, const KernelStatistics& kernel, bool newest) {
   Json row = {{"kernel", name}, {"count", kernel.count}};
   row.update(storage_json(kernel.storage));

@@ -42,7 +42,7 @@ int DevicePool::least_busy_with_room(const Storage& storage, const std::vector<b
   return found == by_work_.end() ? -1 : std::get<2>(*found);
 }
 
-// Of equally busy ranks the first of the group, whatever machines it spans.
+// Takes of equally busy ranks the first of the group, whatever machines it spans.
 int DevicePool::least_busy_in_host(int host, const Storage& storage) const {
   const auto ms = [&](int rank) { return perf_[static_cast<std::size_t>(rank)].total(); };
   int best = -1;

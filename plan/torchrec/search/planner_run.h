@@ -85,8 +85,8 @@ struct RunResult {
 // Proposes and places, for a run that has its space and its reservation (search.cpp).
 void search(RunResult& result, const RunSettings& settings);
 
-// What version 2026-08 finds wrong with the kernels of a finished plan (planners.py, validate_compute_kernels), table
-// by table.
+// Returns what version 2026-08 finds wrong with the kernels of a finished plan (planners.py, validate_compute_kernels),
+// table by table.
 std::vector<std::string> kernel_violations(const std::vector<ShardingOption>& plan, const SearchSpace& space);
 
 // Reserves, enumerates, proposes and places. Not finding a plan is a result. Errors: PlannerError from the estimates

@@ -18,7 +18,7 @@ bool holds(const std::vector<Value>& list, Value value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-// What all tables of a run have in common.
+// Holds what all tables of a run have in common.
 struct Offer {
   const SharderLists& lists;
   const Topology& topology;
@@ -31,7 +31,7 @@ struct Offer {
   }
 };
 
-// Of a collection with feature processors the older version cuts no rows at all.
+// The older version cuts no rows at all of a collection with feature processors.
 std::vector<ShardingType> offered_types(const TableSpec& table, const Offer& offer) {
   std::vector<ShardingType> types =
       offer.lists.types ? *offer.lists.types : sharder_types(table.pooled, offer.topology.device);

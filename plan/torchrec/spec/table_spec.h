@@ -62,7 +62,8 @@ struct TableSpec {
   bool whole_num_poolings = false;
   bool prefetch_pipeline = false;
   bool use_virtual_table = false;
-  // Of a FeatureProcessedEmbeddingBagCollection, whose tables are cut by rows only where constraints ask for it.
+  // The table belongs to a FeatureProcessedEmbeddingBagCollection, whose tables are cut by rows only where constraints
+  // ask for it.
   bool feature_processed = false;
   bool kernels_constrained = false;  // a constraint lists compute kernels; statistics count such tables
 

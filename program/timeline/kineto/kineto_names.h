@@ -23,7 +23,7 @@ std::string collective_class(std::string_view name);
 // their backward kernels, which update the rows too; dense: every other kernel.
 std::string compute_class(std::string_view kernel);
 
-// What a kernel of the dense part does, by its name in PyTorch, cuBLAS, CUTLASS, cuDNN, CUB, FBGEMM and Triton:
+// Returns what a kernel of the dense part does, by its name in PyTorch, cuBLAS, CUTLASS, cuDNN, CUB, FBGEMM and Triton:
 // products, attention, element-wise, reductions, normalization, index, sort and scan, concatenation, optimizer,
 // permutation, random; "" when the name says none of them.
 std::string_view kernel_kind(std::string_view kernel);

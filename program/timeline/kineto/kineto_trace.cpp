@@ -129,8 +129,8 @@ bool is_kernel(const TraceEvent& event) {
   return event.category == "kernel" || event.category == "Kernel" || is_copy(event);
 }
 
-// What the host's range is for, if that matters: operators of embeddings by their names in PyTorch and FBGEMM, and the
-// annotations of optimizers and backward passes.
+// Returns what the host's range is for, if that matters: operators of embeddings by their names in PyTorch and FBGEMM,
+// and the annotations of optimizers and backward passes.
 std::optional<KinetoTrace::Range::Kind> range_kind(const TraceEvent& event) {
   using Kind = KinetoTrace::Range::Kind;
   const std::string& name = event.name;

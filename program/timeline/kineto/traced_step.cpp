@@ -115,7 +115,7 @@ class StepReader {
     return piece;
   }
 
-  // What the GPU does in the step, clipped to it, by start.
+  // Lists what the GPU does in the step, clipped to it, by start.
   std::vector<Piece> pieces(const StepWindow& window) const {
     const double first = window.start_us, last = window.end_us;
     std::vector<Piece> found;

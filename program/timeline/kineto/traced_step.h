@@ -32,7 +32,7 @@ struct TracedKernels {
   Seconds time;  // of the GPU, kernels that run beside each other counted each
 };
 
-// What a trace says of the steps in it.
+// Holds what a trace says of the steps in it.
 struct TracedModel {
   std::string path;
   TracedStep step;                                       // the median one

@@ -18,7 +18,7 @@ struct Group {
 
   __device__ unsigned in_warp() const { return threadIdx.x % kWarp / lanes; }
   __device__ unsigned mask() const { return lanes == kWarp ? kWholeWarp : ((1U << lanes) - 1U) << in_warp() * lanes; }
-  // Of one number of each thread of the group, the sum.
+  // Returns the sum of one number of each thread of the group.
   __device__ float sum(float value) const {
     for (unsigned offset = lanes / 2; offset > 0; offset /= 2) {
       value += __shfl_xor_sync(mask(), value, static_cast<int>(offset));

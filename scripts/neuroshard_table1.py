@@ -4,7 +4,8 @@
 Usage: neuroshard_table1.py OUT [SETTING...]
 
 A figure is the mean time of the method over that of NeuroShard, over the tasks that both solve (`tasks`, of `all`). `published` is the
-same quotient of the paper's means (Zha et al., MLSys 2023, table 1); "-": out of memory on a task at least.
+same quotient of the paper's means (Zha et al., MLSys 2023, table 1); "-": out of memory on a task at least. Methods that were not run
+have no row.
 """
 
 import csv
@@ -42,7 +43,9 @@ def rows_of(out, setting):
     found = times(out, setting)
     best = found["neuroshard"]
     for method, published in PUBLISHED.items():
-        both = [task for task in best if task in found.get(method, {})]
+        if method not in found:
+            continue
+        both = [task for task in best if task in found[method]]
         ratio = sum(found[method][task] for task in both) / sum(best[task] for task in both) if both else 0
         theirs = published[column] / PUBLISHED["neuroshard"][column]
         gpus, dim = setting.split("x")

@@ -12,7 +12,7 @@ PlacingNet<Scalar>::PlacingNet(int features)
 
 template <typename Scalar>
 template <typename Number>
-PlacingNet<Scalar>::Parts<Number> PlacingNet<Scalar>::parts_of(std::span<Number> parameters) const {
+auto PlacingNet<Scalar>::parts_of(std::span<Number> parameters) const -> Parts<Number> {
   const std::size_t tables = tables_.parameter_count(), costs = costs_.parameter_count();
   return {parameters.first(tables), parameters.subspan(tables, costs), parameters.subspan(tables + costs)};
 }

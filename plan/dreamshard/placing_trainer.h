@@ -14,12 +14,12 @@ namespace shardsim {
 struct PlacingTraining {
   std::uint64_t seed = 1;
   int iterations = 10;               // theirs
-  int placements = 10;               // measured in each; theirs
+  int placements = 40;               // measured in each; theirs: 10
   int cost_steps = 300;              // theirs, of the cost network in each iteration
   int cost_batch = 64;               // theirs, of placements
-  int updates = 10;                  // theirs, of the policy in each iteration
+  int updates = 40;                  // of the policy in each iteration; theirs: 10
   int episodes = 10;                 // theirs, per update, all of one task
-  double rate = 5e-4;                // theirs, of Adam; falls to a tenth on a line over ten iterations
+  double rate = 5e-4;                // theirs, of Adam; falls by a tenth of it with each of ten iterations
   double entropy_weight = 1e-3;      // theirs
   std::vector<std::string> without;  // features that the nets are not told: of feature_names(autoshard), or "bins"
 };

@@ -15,7 +15,7 @@ for way in policy 'policy, no samples' 'greedy, score cost' 'greedy, score looku
   check "$way stands in the table" grep -q "^ *$way  " streams/out
 done
 check "two cases are held back" grep -q '^2 tasks were held back' streams/out
-check "the file is said" grep -q 'wrote deep/policy.h5: 4 tasks, 20 placements measured, 200 episodes, seed 1' streams/err
+check "the file is said" grep -q 'wrote deep/policy.h5: 4 tasks, 80 placements measured, 800 episodes, seed 1' streams/err
 run dreamshard train tasks.yaml --iterations 2 -o again.h5
 check "same scenario, same seed, same bytes" cmp -s deep/policy.h5 again.h5
 run dreamshard train tasks.yaml --iterations 1 --seed 2 --test 'train/*' --without pooling_factor --without bins -o other.h5
@@ -49,7 +49,8 @@ echo "-- 640 tables on 64 GPUs"
 sed 's|^planner: .*|planners: [{name: dreamshard, policy: policies/dreamshard_tasks.h5}, {name: greedy, score: cost}]|' many.yaml >large.yaml
 run run large.yaml --case 'test/*' -o large -q
 check "a policy of 80 tables on 8 GPUs places them: $(cat streams/err)" [ "$code" -eq 0 ]
-check "in less than 2 s: $(jq -c .planning_cpu_s large/result.json)" jq -e '[.planning_cpu_s[]?] | length > 0 and add < 20' large/result.json
+planning() { jq '.planning_cpu_s["test/0/dreamshard"]' large/result.json; }
+check "within seconds of a CPU, also under sanitizers: $(planning)" awk -v s="$(planning)" 'BEGIN { exit !(s > 0 && s < 5) }'
 check "and says that they are more" grep -q 'with 640 tables on 64 GPUs, is larger' large/result.json
 
 echo "-- bad input"
@@ -68,7 +69,7 @@ planned '{name: dreamshard, policy: deep/policy.h5, samples: -1}'
 refuse 2 'samples' plan bad.yaml --case test/0
 planned '{name: dreamshard}'
 refuse 2 'policy' plan bad.yaml --case test/0
-sed 's|^planner: .*|compute_model: roofline\nplanner: {name: dreamshard, policy: deep/policy.h5}|' tasks.yaml >bad.yaml
+sed 's|^planner: .*|compute_model: {name: roofline}\nplanner: {name: dreamshard, policy: deep/policy.h5}|' tasks.yaml >bad.yaml
 refuse 2 'trained on costs by gpu_kernels' plan bad.yaml --case test/0
 sed 's|batch_per_gpu: [0-9]*|batch_per_gpu: 64|' planned.yaml >bad.yaml
 refuse 2 'dreamshard train' plan bad.yaml --case test/0

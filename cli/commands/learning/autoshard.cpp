@@ -6,6 +6,7 @@
 #include "base/document/document.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "base/workers.h"
 #include "cli/commands/all.h"
 #include "cli/commands/learning/learned_output.h"
 #include "cli/commands/learning/task_split.h"

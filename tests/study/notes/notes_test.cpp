@@ -71,6 +71,7 @@ TEST_CASE("a run and a sweep say of one case the same sentence, a run only where
 
 TEST_CASE("a note on iterations that differ says by how much") {
   CaseResult result = unsteady();
+  result.timeline.iterations_run = 4;
   result.last_change = 0.0123;
   CHECK(holds(notes_of(result), "Not steady after 4 iterations: the last one, which is shown, differs by +1.2 %"));
   result.last_change = -0.5;

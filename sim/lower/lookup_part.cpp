@@ -128,19 +128,6 @@ double dense_gradient_bytes(const GroupMember& member, const Workload& workload)
   return static_cast<double>(member.placement->columns() * dtype_bytes(dtype));
 }
 
-// A cache that keeps the latest rows holds those of so many of the latest batches of `draws` lookups.
-double batches_held(const std::function<double(double)>& distinct, double draws, double capacity) {
-  constexpr double kMostBatches = 1e9;
-  constexpr int kHalvings = 60;
-  double low = 0, high = 1;
-  while (high < kMostBatches && distinct(draws * high) < capacity) high *= 2;
-  for (int i = 0; i < kHalvings; ++i) {
-    const double middle = (low + high) / 2;
-    (distinct(draws * middle) < capacity ? low : high) = middle;
-  }
-  return high;
-}
-
 double cache_rows(const GroupMember& member) {
   return member.placement->cache_load_factor * static_cast<double>(member.placement->rows());
 }
@@ -153,22 +140,40 @@ double uncached_share(const GroupMember& member, double draws, bool prefetches) 
   return in_work > cache_rows(member) ? 1 - cache_rows(member) / in_work : 0;
 }
 
-// Expected different rows of a batch of `draws` lookups that no batch before it has left in the cache.
+// The latest batches whose rows a cache holds: so many, and a share of the rows of the one before these.
+struct BatchesHeld {
+  double whole = 0, share = 0;
+};
+
+BatchesHeld batches_held(const GroupMember& member, double draws) {
+  constexpr double kMostBatches = 1e9;
+  const auto rows_of = [&](double batches) { return batches > 0 ? touched_rows(member, batches * draws) : 0; };
+  const double capacity = cache_rows(member);
+  double low = 0, high = 1;
+  for (; high < kMostBatches && rows_of(high) < capacity; high *= 2) low = high;
+  while (high - low > 1) {
+    const double middle = std::floor((low + high) / 2);
+    (rows_of(middle) < capacity ? low : high) = middle;
+  }
+  const double held = rows_of(low), more = rows_of(high) - held;
+  return {low, more > 0 ? std::clamp((capacity - held) / more, 0.0, 1.0) : 1};
+}
+
+// Rows of a batch that none of the latest `batches` has: of them with one more, less of them.
 double rows_not_left(const GroupMember& member, double draws) {
-  const auto distinct = [&](double of) { return touched_rows(member, of); };
-  const double held = batches_held(distinct, draws, cache_rows(member));
-  return distinct((1 + held) * draws) - distinct(held * draws);
+  const BatchesHeld held = batches_held(member, draws);
+  const auto rows_of = [&](double batches) { return batches > 0 ? touched_rows(member, batches * draws) : 0; };
+  const double first = rows_of(held.whole), second = rows_of(held.whole + 1), third = rows_of(held.whole + 2);
+  return (1 - held.share) * (second - first) + held.share * (third - second);
 }
 
 std::vector<double> rows_not_left_by_owner(const GroupMember& member, double draws) {
-  const auto distinct = [&](double of) {
-    const std::vector<double> rows = member.uneven->distinct(of);
-    return std::accumulate(rows.begin(), rows.end(), 0.0);
-  };
-  const double held = batches_held(distinct, draws, cache_rows(member));
-  std::vector<double> rows = member.uneven->distinct((1 + held) * draws);
-  const std::vector<double> before = member.uneven->distinct(held * draws);
-  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] -= before[i];
+  const BatchesHeld held = batches_held(member, draws);
+  const std::vector<double> first = member.uneven->distinct(held.whole * draws);
+  const std::vector<double> second = member.uneven->distinct((held.whole + 1) * draws);
+  std::vector<double> rows = member.uneven->distinct((held.whole + 2) * draws);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    rows[i] = (1 - held.share) * (second[i] - first[i]) + held.share * (rows[i] - second[i]);
   return rows;
 }
 

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <span>
+#include <vector>
 
 #include "models/collective/collective.h"
 
@@ -27,8 +29,8 @@ void fair_rates(const std::vector<CappedShare>& shares, const std::vector<std::s
   }
 }
 
-// When the last of the shares ends. `shares` by rising cap.
-double last_end(std::vector<CappedShare> shares, double rate) {
+// When the last of the shares ends. `shares` by rising cap, which are used up.
+double last_end(std::vector<CappedShare>& shares, double rate) {
   double now = 0;
   std::vector<double> rates(shares.size(), 0.0);
   for (std::size_t done = 0; done < shares.size();) {
@@ -61,16 +63,17 @@ double last_end(std::vector<CappedShare> shares, double rate) {
   return now;
 }
 
-bool alike(const std::vector<CappedShare>& shares) {
+bool alike(std::span<const CappedShare> shares) {
   return std::all_of(shares.begin(), shares.end(), [&](const CappedShare& share) {
     return share.start == shares[0].start && share.left == shares[0].left && share.cap == shares[0].cap;
   });
 }
 
-double end_of(std::vector<CappedShare> shares, double total, double rate) {
+double end_of(std::span<const CappedShare> shares, double total, double rate) {
   if (alike(shares)) return shares[0].start + std::max(total / rate, shares[0].left / shares[0].cap);
-  std::sort(shares.begin(), shares.end(), [](const CappedShare& a, const CappedShare& b) { return a.cap < b.cap; });
-  return last_end(std::move(shares), rate);
+  std::vector<CappedShare> by_cap(shares.begin(), shares.end());
+  std::sort(by_cap.begin(), by_cap.end(), [](const CappedShare& a, const CappedShare& b) { return a.cap < b.cap; });
+  return last_end(by_cap, rate);
 }
 
 // The link that ends last so far.
@@ -114,9 +117,9 @@ struct SharesByLink {
         shares[end[load.link]++] = share_of(load, call->start, rate_of(load.link, cluster));
   }
 
-  std::vector<CappedShare> on(std::size_t link) const {
-    return {shares.begin() + static_cast<std::ptrdiff_t>(link == 0 ? 0 : end[link - 1]),
-            shares.begin() + static_cast<std::ptrdiff_t>(end[link])};
+  std::span<const CappedShare> on(std::size_t link) const {
+    const std::size_t first = link == 0 ? 0 : end[link - 1];
+    return {shares.data() + first, end[link] - first};
   }
 
   std::vector<std::size_t> end;  // [link] behind its last share
@@ -142,7 +145,7 @@ SideBySide side_by_side(const std::vector<const CollectiveLoads*>& calls, const 
   for (const CollectiveLoads* call : calls) latest.start(call->start);
   const SharesByLink by_link(calls, cluster);
   for (std::size_t link = 0; link < cluster.links().size(); ++link) {
-    const std::vector<CappedShare> shares = by_link.on(link);
+    const std::span<const CappedShare> shares = by_link.on(link);
     if (shares.empty()) continue;
     const double rate = rate_of(static_cast<LinkId>(link), cluster);
     double total = 0;

@@ -99,9 +99,9 @@ void RowOwners::visit_first(std::uint64_t count, const Visit& visit) const {
 
 std::vector<std::int32_t> RowOwners::of_first(std::uint64_t count) const {
   if (count > rows_) throw std::out_of_range("RowOwners: an offset outside the placement");
-  std::vector<std::int32_t> owners;
-  owners.reserve(count);
-  const auto add = [&owners](std::uint64_t owner) { owners.push_back(static_cast<std::int32_t>(owner)); };
+  std::vector<std::int32_t> owners(count);
+  std::int32_t* next = owners.data();
+  const auto add = [&next](std::uint64_t owner) { *next++ = static_cast<std::int32_t>(owner); };
   const auto k = static_cast<std::uint64_t>(owners_);
   if (cut_ == RowCut::blocks && bucket_rows_ > 1) {
     visit_first(count, [&](std::uint64_t id) { add(static_cast<std::uint64_t>(bucket_owner(id).shard)); });

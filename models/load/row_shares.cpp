@@ -165,7 +165,7 @@ std::vector<double> RowShares::placed_shares(const std::vector<std::int32_t>& he
   const RowCurves::Curve p = curves_->probabilities(law_, head.size());
   for (std::size_t x = 0; x < head.size(); ++x) parts[static_cast<std::size_t>(head[x])] += (*p)[x];
   const double tail = std::max(0.0, law_.sum(head.size(), law_.rows()));
-  spread_tail(parts, tail, owners_, count_by_owner(head, owners_.owners()));
+  spread_tail(parts, tail, owners_, &head == &head_ ? head_rows_ : count_by_owner(head, owners_.owners()));
   return scaled(std::move(parts));
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -28,6 +30,95 @@ std::map<std::string, std::vector<int>> sets_of_ranks(const Timeline& timeline) 
   return result;
 }
 
+// The rank sets that the collectives of a Timeline meet in.
+class MeetingSets {
+ public:
+  explicit MeetingSets(const Timeline& timeline)
+      : sets_(sets_of_ranks(timeline)), set_of_(timeline.ops.size(), nullptr), first_(timeline.ops.size() + 1, 0) {
+    for (std::size_t op = 0; op < timeline.ops.size(); ++op) {
+      const auto known = sets_.find(timeline.ops[op].group);
+      const bool meets = known != sets_.end() && is_communication(timeline.ops[op].op_class);
+      if (meets) set_of_[op] = &known->second;
+      first_[op + 1] = first_[op] + (meets ? timeline.groups.at(timeline.ops[op].group).size() : 0);
+    }
+  }
+  MeetingSets(const MeetingSets&) = delete;
+  MeetingSets& operator=(const MeetingSets&) = delete;
+
+  int of(const Span& span) const {  // -1: it meets nobody
+    const std::vector<int>* of_op = set_of_[static_cast<std::size_t>(span.op)];
+    return of_op == nullptr ? -1 : (*of_op)[static_cast<std::size_t>(span.rank)];
+  }
+  // The number of a set of an operation among those of all.
+  std::size_t number(int op, int set) const {
+    return first_[static_cast<std::size_t>(op)] + static_cast<std::size_t>(set);
+  }
+  std::size_t count() const { return first_.back(); }
+
+ private:
+  std::map<std::string, std::vector<int>> sets_;
+  std::vector<const std::vector<int>*> set_of_;  // [op]
+  std::vector<std::size_t> first_;               // [op]
+};
+
+// Where every rank calls every operation once, in one iteration: the span of the last member and the start of the
+// first, of each set of each operation. Nothing where there are several iterations, or a rank calls one more often.
+class SingleCalls {
+ public:
+  static std::optional<SingleCalls> of(const Timeline& timeline, const MeetingSets& sets) {
+    SingleCalls calls(sets.count());
+    std::vector<bool> seen(timeline.ops.size() * static_cast<std::size_t>(timeline.world_size), false);
+    for (std::size_t i = 0; i < timeline.spans.size(); ++i) {
+      const Span& span = timeline.spans[i];
+      const int set = sets.of(span);
+      if (set < 0) continue;
+      const std::size_t place = static_cast<std::size_t>(span.op) * static_cast<std::size_t>(timeline.world_size) +
+                                static_cast<std::size_t>(span.rank);
+      if (seen[place] || span.iteration != timeline.spans.front().iteration) return std::nullopt;
+      seen[place] = true;
+      calls.add(timeline, sets.number(span.op, set), i);
+    }
+    return calls;
+  }
+
+  // As of Arrivals, [span].
+  void tell(const Timeline& timeline, const MeetingSets& sets, std::vector<std::size_t>& last,
+            std::vector<double>& first_us) const {
+    for (const Call& call : calls_)
+      if (call.last != kNone) first_us[call.last] = call.first_us;
+    for (std::size_t i = 0; i < timeline.spans.size(); ++i) {
+      const Span& span = timeline.spans[i];
+      const int set = sets.of(span);
+      if (set < 0) continue;
+      const std::size_t of_call = calls_[sets.number(span.op, set)].last;
+      if (span.start_us < timeline.spans[of_call].start_us) last[i] = of_call;
+    }
+  }
+
+ private:
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+  struct Call {
+    std::size_t last = kNone;
+    double first_us = 0;
+  };
+  explicit SingleCalls(std::size_t count) : calls_(count) {}
+
+  // Of members that arrive together the one of the lowest rank is the last.
+  void add(const Timeline& timeline, std::size_t number, std::size_t member) {
+    Call& call = calls_[number];
+    const Span& span = timeline.spans[member];
+    if (call.last == kNone) {
+      call = {member, span.start_us};
+      return;
+    }
+    const Span& last = timeline.spans[call.last];
+    if (span.start_us > last.start_us || (span.start_us == last.start_us && span.rank < last.rank)) call.last = member;
+    call.first_us = std::min(call.first_us, span.start_us);
+  }
+
+  std::vector<Call> calls_;  // [number of a set]
+};
+
 struct Member {
   std::size_t span = 0;
   int op = 0, iteration = 0, rank = 0;
@@ -47,18 +138,11 @@ void put_in_order(std::vector<Member>& members, int Member::*key) {
   members.swap(ordered);
 }
 
-std::vector<Member> arriving_members(const Timeline& timeline) {
-  const auto sets = sets_of_ranks(timeline);
-  std::vector<const std::vector<int>*> set_of(timeline.ops.size(), nullptr);
-  for (std::size_t op = 0; op < timeline.ops.size(); ++op) {
-    const auto known = sets.find(timeline.ops[op].group);
-    if (known != sets.end() && is_communication(timeline.ops[op].op_class)) set_of[op] = &known->second;
-  }
+std::vector<Member> arriving_members(const Timeline& timeline, const MeetingSets& sets) {
   std::vector<Member> members;
   for (std::size_t i = 0; i < timeline.spans.size(); ++i) {
     const Span& span = timeline.spans[i];
-    const std::vector<int>* of_op = set_of[static_cast<std::size_t>(span.op)];
-    const int set = of_op == nullptr ? -1 : (*of_op)[static_cast<std::size_t>(span.rank)];
+    const int set = sets.of(span);
     if (set >= 0) members.push_back({i, span.op, span.iteration, span.rank, set, 0});
   }
   const auto earlier = [&](const Member& a, const Member& b) {
@@ -87,7 +171,10 @@ Arrivals::Arrivals(const Timeline& timeline) : timeline_(timeline) {
 }
 
 void Arrivals::match_members() {
-  std::vector<Member> members = arriving_members(timeline_);
+  const MeetingSets sets(timeline_);
+  if (const std::optional<SingleCalls> calls = SingleCalls::of(timeline_, sets))
+    return calls->tell(timeline_, sets, last_, first_us_);
+  std::vector<Member> members = arriving_members(timeline_, sets);
   const auto call = [](const Member& member) { return std::tie(member.op, member.iteration, member.set, member.turn); };
   const auto earlier = [&](const Member& a, const Member& b) { return call(a) < call(b); };
   if (!std::is_sorted(members.begin(), members.end(), earlier)) {  // as a rule, of one iteration and turn each

@@ -11,7 +11,9 @@
 namespace shardsim {
 namespace {
 
-constexpr std::size_t kRecent = 16;   // iterations whose spans are at hand in the end
+constexpr std::size_t kRecent = 16;     // iterations whose spans are at hand in the end
+constexpr std::size_t kFetchAhead = 8;  // transfers: who ends so soon is fetched from memory
+constexpr std::size_t kCacheLine = 64;
 constexpr double kMostSeconds = 1e6;  // of simulated time: what a Timeline may hold (program/timeline/timeline.cpp)
 
 // Rates, sizes and latencies are each in reason, and together they may not be. A time that is no number is above it,
@@ -40,9 +42,6 @@ void Execution::run(NetworkSession& session) {
 
 // Of a large world no cache holds the ranks, the links or the collectives, and events come to them in no order that a
 // processor foresees. But who follows is known, so it is fetched from memory while others have their turn.
-constexpr std::size_t kFetchAhead = 8;
-constexpr std::size_t kCacheLine = 64;
-
 void Execution::fetch(const Rank& rank) const {
   const char* const begin = reinterpret_cast<const char*>(&rank);
   for (std::size_t at = 0; at < sizeof(Rank); at += kCacheLine) __builtin_prefetch(begin + at, 1);

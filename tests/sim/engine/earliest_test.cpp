@@ -57,6 +57,8 @@ TEST_CASE("sorting by time leaves events of one time in their order, whatever th
   std::ranges::stable_sort(expected, {}, &Event::when);
   sort_by_time(events);
   CHECK(std::ranges::equal(events, expected, {}, &Event::number, &Event::number));
+  sort_by_time(events);  // again, in order as they are
+  CHECK(std::ranges::equal(events, expected, {}, &Event::number, &Event::number));
 }
 
 }  // namespace shardsim::earliest_test

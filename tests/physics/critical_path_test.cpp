@@ -81,13 +81,14 @@ RandomRun random_run(std::uint64_t seed, const Cluster& cluster) {
 }
 
 SimulationResult result_of(const RandomRun& run, const Cluster& cluster, const std::string& network = "closed_form") {
-  return simulate_works(run.program, cluster, run.works, *make_network(named(network)), {200, 1e-13, {}});
+  return simulate_works(run.program, cluster, run.works, *make_network(named(network)), {200, 0, 1e-13, {}});
 }
 
 // An iteration far from the start: two early ones that are alike need not be the last word.
 double seconds_of(const RandomRun& run, const Cluster& cluster) {
   constexpr double kNeverSteady = -1;
-  return simulate_works(run.program, cluster, run.works, *make_network(named("closed_form")), {200, kNeverSteady, {}})
+  return simulate_works(run.program, cluster, run.works, *make_network(named("closed_form")),
+                        {200, 0, kNeverSteady, {}})
       .path.seconds;
 }
 

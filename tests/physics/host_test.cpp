@@ -62,7 +62,7 @@ Program with_launches(const Program& program, Seconds launch, bool waits = false
   return launched;
 }
 
-const EngineOptions kTenIterations{10, 1e-9, {}};
+const EngineOptions kTenIterations{10, 0, 1e-9, {}};
 
 Timeline ran(const Program& program, const Cluster& cluster) {
   const Timeline timeline = simulated(program, cluster, "fair_queues", kTenIterations);

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <string>
 
+#include "tests/base/error_text.h"
+
 using namespace shardsim;
 
 namespace {
@@ -27,16 +29,14 @@ Document long_document(int groups, int rows) {
   document.add(table_section("Cases", "A legend that explains the columns.", sheet_of_groups(groups, rows)));
   document.blocks.emplace_back(Paragraph{"The answer.", Role::summary});
   document.add(table_section("Collectives", "Another legend.", sheet_of_groups(1, 40)));
-  document.add({"Notes", {NoteList{{{"first", ""}, {"second", ""}}}}});
+  NoteList notes;
+  notes.notes = {{"first", ""}, {"second", ""}};
+  document.add({"Notes", {notes}});
   return document;
 }
 
 auto lines_of(const std::string& text) {
   return std::ranges::count(text, '\n');
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

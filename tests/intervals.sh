@@ -11,7 +11,7 @@ cd "$root"
 bash scripts/residuals.sh "$binary" "$work/residuals.csv"
 diff -u scenarios/accuracy/residuals.csv "$work/residuals.csv" >"$work/diff" ||
   { head -20 "$work/diff"; echo "scenarios/accuracy/residuals.csv is out of date: scripts/residuals.sh SHARDSIM makes it"; exit 1; }
-"$binary" confidence >"$work/tables.md"
+"$binary" confidence --details >"$work/tables.md"
 status=0
 while IFS= read -r line; do
   grep -qxF -- "$line" docs/confidence.md || { echo "docs/confidence.md lacks: $line"; status=1; }

@@ -63,7 +63,7 @@ std::string in_small(std::string heading) {
 
 class FirstScreen {
  public:
-  FirstScreen(const Document& whole, int width, int tables) : width_(width), tables_(tables) {
+  FirstScreen(const Document& whole, int width, int lines, int tables) : width_(width), lines_(lines), tables_(tables) {
     shown_.title = whole.title;
     count_answers(whole.blocks);
     for (const Section::Block& block : whole.blocks) add(block);
@@ -75,12 +75,11 @@ class FirstScreen {
   }
 
  private:
-  // The lines that the answers take wherever they stand, and the line on what is left out.
+  // The lines that the answers take wherever they stand, and one on what is left out.
   void count_answers(const std::vector<Section::Block>& blocks) {
     Document answers{shown_.title, "", {}};
     collect(blocks, true, answers);
-    constexpr int kLinesOnRest = 2;
-    answer_lines_ = lines_of(answers, width_) + kLinesOnRest;
+    answer_lines_ = lines_of(answers, width_) + 1;
   }
 
   static bool is_answer(const Paragraph& paragraph, bool outside) {
@@ -93,7 +92,11 @@ class FirstScreen {
       if (const auto* const paragraph = std::get_if<Paragraph>(&block)) {
         if (is_answer(*paragraph, outside)) answers.blocks.emplace_back(*paragraph);
       } else if (const auto* const section = std::get_if<Section>(&block)) {
-        collect(section->blocks, false, answers);
+        Document inside;
+        collect(section->blocks, false, inside);
+        Section part = *section;  // whose heading takes lines, too
+        part.blocks = std::move(inside.blocks);
+        answers.add(std::move(part));
       }
     }
   }
@@ -143,7 +146,7 @@ class FirstScreen {
         trial.blocks.emplace_back(part);
         Document with = tables_alone_;
         with.add(trial);
-        if (lines_of(with, width_) + answer_lines_ > kFirstScreenLines) continue;
+        if (lines_of(with, width_) + answer_lines_ > lines_) continue;
         if (rows_of(part) < rows) cut_.emplace_back(heading, rows - rows_of(part));
         tables_alone_ = std::move(with);
         section = std::move(trial);
@@ -167,7 +170,7 @@ class FirstScreen {
     return fmt::format("With --details: {}.", join(parts.empty() ? std::vector<std::string>{"legends"} : parts));
   }
 
-  int width_, tables_;
+  int width_, lines_, tables_;
   int answer_lines_ = 0;
   Document shown_, tables_alone_;
   std::vector<std::pair<std::string, std::size_t>> cut_;  // tables by heading, and how many of their rows are left out
@@ -179,7 +182,13 @@ class FirstScreen {
 
 std::string first_screen_text(const Document& document, int width, bool colour, int tables) {
   if (lines_of(document, width) <= kFirstScreenLines) return document_text(document, width, colour);
-  return document_text(FirstScreen(document, width, tables).take(), width, colour);
+  Document screen;
+  for (int lines = kFirstScreenLines; lines > 0;
+       --lines) {  // the more is left out, the longer is the line that says so
+    screen = FirstScreen(document, width, lines, tables).take();
+    if (lines_of(screen, width) <= kFirstScreenLines) break;
+  }
+  return document_text(screen, width, colour);
 }
 
 }  // namespace shardsim

@@ -167,8 +167,9 @@ std::string next_question(const StudyResult& study, const Arguments& given) {
   if (study.cases.empty()) return "";
   if (!study.comparisons.empty()) {
     const PlannerComparison& comparison = study.comparisons.front();
+    const std::string& name = comparison.also.empty() ? comparison.name : comparison.also.front();
     return fmt::format("Next: shardsim plan {} --case {} --planner {} -o plan.json{}", shell_word(study.scenario),
-                       shell_word(comparison.name), fastest_first(comparison).front()->planner, same);
+                       shell_word(name), fastest_first(comparison).front()->planner, same);
   }
   const CaseResult& first = *by_workload(study).front().cases.front();
   const std::string which = study.cases.size() == 1 ? "" : " --case " + shell_word(first.name);

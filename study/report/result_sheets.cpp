@@ -80,18 +80,18 @@ std::string first_is_faster_cell(const CaseResult& item, const StudyResult& stud
 }
 
 // Shows what somebody who chooses among the cases looks at first.
-Sheet::Row screen_row(const CaseResult& item, const StudyResult& study, int places) {
+Sheet::Row screen_row(const CaseResult& item, int places) {
   const MemoryProfile& profile = item.memory_profile;
   const double bytes = profile.ranks.empty() ? largest_memory(item) : static_cast<double>(profile.highest().bytes());
   return {{short_name(item), fixed(item.iteration_ms, places), item.interval ? interval_cell(*item.interval) : "-",
            grouped(item.samples_per_s), fixed(bytes / kGiB, 2),
            fixed((static_cast<double>(item.memory_capacity) - bytes) / kGiB, 2),
-           item.limit.what.empty() ? "-" : item.limit.what, fixed(100 * item.limit.share, 0),
-           first_is_faster_cell(item, study)},
+           item.limit.what.empty() ? "-" : item.limit.what, fixed(100 * item.limit.share, 0)},
           false};
 }
 
 Sheet screen_sheet(const StudyResult& study) {
+  const bool chosen = !study.choices.empty();
   Sheet sheet;
   sheet.columns = {{"case", false, true},
                    {"ms"},
@@ -100,12 +100,15 @@ Sheet screen_sheet(const StudyResult& study) {
                    {"GiB"},
                    {"free"},
                    {"busiest", false, false, true},
-                   {"%", true, false, true},
-                   {"1st faster %"}};
+                   {"%", true, false, true}};
+  if (chosen) sheet.columns.push_back({"1st faster %"});
   const int places = has_very_many_cases(study) ? kBriefDecimals : decimals_for(longest_iteration_ms(study));
   for (const WorkloadCases& group : by_workload(study)) {
     sheet.rows.push_back({{workload_heading(group, Medium::terminal)}, false});
-    for (const CaseResult* item : group.cases) sheet.rows.push_back(screen_row(*item, study, places));
+    for (const CaseResult* item : group.cases) {
+      sheet.rows.push_back(screen_row(*item, places));
+      if (chosen) sheet.rows.back().cells.push_back(first_is_faster_cell(*item, study));
+    }
   }
   return sheet;
 }

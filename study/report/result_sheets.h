@@ -110,7 +110,7 @@ std::string cases_over_at_peak(const StudyResult& study);
 
 // That TorchRec cannot run the fastest plans, what of them it does not have, and the remedy; "" where it can.
 std::string torchrec_warning(const StudyResult& study);
-// The same in a line or two, for a terminal.
+// The same in a line or two, for a first screen.
 std::string short_torchrec_warning(const StudyResult& study);
 
 // The last sentence of the summary: median and worst error of the published times that nothing was fitted to; "" when

@@ -35,7 +35,10 @@ void level_links(ClusterSpec& slower, const ClusterSpec& other) {
   level(slower.nvlink.per_link_effective, other.nvlink.per_link_effective);
   level(slower.pcie.generation, other.pcie.generation);
   level(slower.pcie.lanes, other.pcie.lanes);
-  if (slower.nics && other.nics) level(slower.nics->rate, other.nics->rate);
+  if (slower.nics && other.nics) {
+    level(slower.nics->rate, other.nics->rate);
+    slower.nics->hardware_rate = other.nics->hardware_rate;  // chooses among fitted constants, and is no hardware
+  }
   slower.fabric.oversubscription = std::min(slower.fabric.oversubscription, other.fabric.oversubscription);
 }
 

@@ -12,7 +12,7 @@ for kind in planners compute-models memory-models collectives networks clusters 
   "$shardsim" list "$kind" >"$work/list_$kind.txt"
 done
 # Relative to the source tree, so that paths in messages are the same everywhere.
-(cd "$source" && "$shardsim" run scenarios/toy.yaml -o "$work/toy" -q) >"$work/toy_table.txt"
+(cd "$source" && "$shardsim" run scenarios/toy.yaml -o "$work/toy" -q --details) >"$work/toy_table.txt"
 for command in plan lower; do
   (cd "$source" && "$shardsim" $command scenarios/toy.yaml --case flexshard_3tier) >"$work/toy_$command.json"
 done

@@ -21,7 +21,7 @@ says() { check "$1: $2" bash -c "tr '\n' ' ' <streams/shown | grep -qE -- '$2'";
 
 fits flexshard run scenarios/flexshard.yaml -o out/flexshard
 shows 'a line of why' '^rm1/flexshard_3tier: The iteration takes [0-9.]+ ms; [0-9.]+ ms of it \([0-9]+ %\) is '
-says 'what TorchRec can run' ' TorchRec cannot run rm1/flexshard_3tier .*of these it can run rm1/row_wise, '
+says 'what TorchRec can run' ' TorchRec cannot run rm1/flexshard_3tier, which has tiers.*of these it can run rm1/row_wise, '
 shows 'what to ask next' '^Next: shardsim why scenarios/flexshard.yaml --case rm1/flexshard_3tier$'
 for model in rm1 rm2 rm3 rm4; do shows "a heading of $model" "^$model on a100_mesh_4x8: 32 GPUs"; done
 for plan in 3tier 2tier; do check "$plan of every model" [ "$(grep -c "^  flexshard_$plan " streams/shown)" -eq 4 ]; done

@@ -357,10 +357,10 @@ class PytorchDense {
 
   void add_stated_passes(int index, const char* op, double factor) {
     if (!layer(index).elementwise) return;
-    const double count = std::ceil(*layer(index).elementwise / 2);
+    const auto count = static_cast<int>(std::ceil(*layer(index).elementwise / 2));
     const double bytes = factor * *layer(index).elementwise * samples(index) * static_cast<double>(layer(index).out) *
                          list_.element() / count;
-    for (double i = 0; i < count; ++i) list_.pass(op, bytes, kHalfFresh);
+    for (int i = 0; i < count; ++i) list_.pass(op, bytes, kHalfFresh);
   }
 
   // Binary cross entropy with logits: element-wise kernels on a number a sample, and a mean.

@@ -12,6 +12,7 @@
 #include "models/collective/fitted_overheads.h"
 #include "models/compute/compute_model.h"
 #include "program/timeline/op_kind.h"
+#include "study/confidence/class_errors.h"
 
 namespace shardsim {
 namespace {

@@ -140,7 +140,9 @@ class FirstScreen {
     const std::size_t rows = rows_of(whole);
     if (rows == 0) return;
     if (tables_ > 0) {
-      for (std::size_t most = whole.rows.size(); most >= std::min(whole.rows.size(), kWorthShowing); --most) {
+      // A row takes a line or more, so of a long table only as many are tried as there are lines.
+      const std::size_t room = std::min(whole.rows.size(), static_cast<std::size_t>(lines_));
+      for (std::size_t most = room; most >= std::min(whole.rows.size(), kWorthShowing); --most) {
         Sheet part = with_rows(whole, most);
         Section trial = section;
         trial.blocks.emplace_back(part);

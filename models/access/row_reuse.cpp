@@ -62,7 +62,7 @@ void add_runs(const LikeRows& block, RowReuse& reuse) {
   reuse.largest = std::max(reuse.largest, block.mean);
 }
 
-// Returns what a row that is kept for `stay` times the lookups of all rows brings: the rows that a cache then holds,
+// Holds what a row that is kept for `stay` times the lookups of all rows brings: the rows that a cache then holds,
 // and the lookups that it misses.
 struct CacheState {
   double held = 0, missed = 0;

@@ -29,7 +29,7 @@ struct LabelSetting {
   std::string judge() const { return provider == "closed_form" ? "roofline" : provider; }
 };
 
-// Say what the labels of a model cover, where the batch is one of its features (layout `batches`); else all 0.
+// Says what the labels of a model cover, where the batch is one of its features (layout `batches`); else all 0.
 struct LearnedRange {
   std::int64_t batch_from = 0, batch_to = 0;      // samples of one lookup
   std::int64_t columns_from = 0, columns_to = 0;  // of a piece

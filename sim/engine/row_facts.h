@@ -19,7 +19,7 @@ class RowFacts {
   class OfOp {
    public:
     RowWork at(std::size_t position) const;
-    // Holds what each table does there that has lookups; none: the lookup does not say.
+    // Returns what each table does there that has lookups; none: the lookup does not say.
     std::vector<TableWork> tables_at(std::size_t position) const;
 
    private:

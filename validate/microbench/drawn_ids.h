@@ -31,7 +31,7 @@ struct DrawnIds {
 // They themselves, on the host.
 BenchInput draw(const DrawnIds& ids, const std::vector<PositionDraw>& laws, std::uint64_t salt);
 
-// Returns what points need at most, each figure by itself.
+// Holds what points need at most, each figure by itself.
 struct DrawnNeed {
   ElementType type = ElementType::fp32;
   std::int64_t table_bytes = 0, state_bytes = 0, output_bytes = 0;

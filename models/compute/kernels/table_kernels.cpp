@@ -85,7 +85,7 @@ double vector_bytes(const TableWork& table, std::int64_t offset, std::int64_t st
   return touched_with_stride(bytes, offset, stride, line);
 }
 
-// Returns what one table adds to a lookup.
+// Holds what one table adds to a lookup.
 struct LookupPart {
   double seconds = 0;  // of its work, all groups together
   double bytes = 0;    // of memory

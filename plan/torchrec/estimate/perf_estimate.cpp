@@ -194,7 +194,7 @@ Perf perf_of(const Terms& terms, ShardingType type, std::int64_t rows) {
   }
 }
 
-// Adds what 2026-08 adds: the exchange of ids, which is part of no total, and inference without a backward pass.
+// Adds what is new in 2026-08: the exchange of ids, which is part of no total, and inference without a backward pass.
 void add_newest(Perf& perf, const Terms& terms, ShardingType type) {
   if (!terms.newest()) return;
   if (terms.settings.inference) perf.bwd_compute = perf.bwd_comms = 0;

@@ -69,7 +69,7 @@ bool by_percentage(ReservationKind kind) {
   return kind != ReservationKind::fixed_absolute && kind != ReservationKind::sku_aware;
 }
 
-// Returns what is taken off without regard to the model: a share, or bytes, of which no rank has less than none left.
+// Takes off what goes without regard to the model: a share, or bytes, of which no rank has less than none left.
 void take_fixed_part(Reservation& result, const ReservationSettings& settings) {
   const auto take = [&](std::int64_t bytes) {
     for (Storage& device : result.topology.devices) device.hbm = std::max<std::int64_t>(0, device.hbm - bytes);

@@ -19,7 +19,7 @@ struct TracedTables {
   bool weighted = false, sequence = false, half = false;
 };
 
-// Returns what the host looks up from `start_us` to `end_us`. Tables of operators whose shapes do not fit each other
+// Holds what the host looks up from `start_us` to `end_us`. Tables of operators whose shapes do not fit each other
 // are left out. `batch`: the samples of this rank, 0 where that is not known.
 struct TracedShapes {
   std::int64_t batch = 0;  // by the loss

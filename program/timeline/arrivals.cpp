@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
 #include <tuple>
 
+#include "base/counting_sort.h"
 #include "program/timeline/timeline_figures.h"
 
 namespace shardsim {
@@ -125,18 +125,6 @@ struct Member {
   int set = 0;
   int turn = 0;  // the how manieth of that op, iteration and rank
 };
-
-// By rising `key`, 0 or more; those of one key in the order in which they are.
-void put_in_order(std::vector<Member>& members, int Member::*key) {
-  if (members.empty()) return;
-  const int most = (*std::ranges::max_element(members, {}, key)).*key;
-  std::vector<std::size_t> place(static_cast<std::size_t>(most) + 2, 0);
-  for (const Member& member : members) ++place[static_cast<std::size_t>(member.*key) + 1];
-  std::partial_sum(place.begin(), place.end(), place.begin());
-  std::vector<Member> ordered(members.size());
-  for (const Member& member : members) ordered[place[static_cast<std::size_t>(member.*key)]++] = member;
-  members.swap(ordered);
-}
 
 std::vector<Member> arriving_members(const Timeline& timeline, const MeetingSets& sets) {
   std::vector<Member> members;

@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <numeric>
 #include <span>
 
+#include "base/counting_sort.h"
 #include "program/timeline/traffic.h"
 #include "sim/engine/earliest.h"
 #include "sim/engine/execution.h"
@@ -38,18 +38,6 @@ std::vector<std::vector<std::int64_t>> payloads_of(const std::vector<OpWork>& wo
 }
 
 using RawSpan = Execution::RawSpan;
-
-// By rising `key`, 0 or more; those of one key in the order in which they are.
-void put_in_order(std::vector<RawSpan>& spans, int RawSpan::*key) {
-  if (spans.empty()) return;
-  const int most = (*std::ranges::max_element(spans, {}, key)).*key;
-  std::vector<std::size_t> place(static_cast<std::size_t>(most) + 2, 0);
-  for (const RawSpan& span : spans) ++place[static_cast<std::size_t>(span.*key) + 1];
-  std::partial_sum(place.begin(), place.end(), place.begin());
-  std::vector<RawSpan> ordered(spans.size());
-  for (const RawSpan& span : spans) ordered[place[static_cast<std::size_t>(span.*key)]++] = span;
-  spans.swap(ordered);
-}
 
 // In microseconds since the iteration's start, in the order of a Timeline: by start, rank, stream and operation.
 std::vector<RawSpan> in_order(const Execution::Kept& kept) {

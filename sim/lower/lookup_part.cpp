@@ -140,6 +140,11 @@ double uncached_share(const GroupMember& member, double draws, bool prefetches) 
   return in_work > cache_rows(member) ? 1 - cache_rows(member) / in_work : 0;
 }
 
+// Expected different rows of so many batches of `draws` lookups.
+double rows_of_batches(const GroupMember& member, double batches, double draws) {
+  return batches > 0 ? touched_rows(member, batches * draws) : 0;
+}
+
 // The latest batches whose rows a cache holds: so many, and a share of the rows of the one before these.
 struct BatchesHeld {
   double whole = 0, share = 0;
@@ -147,7 +152,7 @@ struct BatchesHeld {
 
 BatchesHeld batches_held(const GroupMember& member, double draws) {
   constexpr double kMostBatches = 1e9;
-  const auto rows_of = [&](double batches) { return batches > 0 ? touched_rows(member, batches * draws) : 0; };
+  const auto rows_of = [&](double batches) { return rows_of_batches(member, batches, draws); };
   const double capacity = cache_rows(member);
   double low = 0, high = 1;
   for (; high < kMostBatches && rows_of(high) < capacity; high *= 2) low = high;
@@ -162,7 +167,7 @@ BatchesHeld batches_held(const GroupMember& member, double draws) {
 // Rows of a batch that none of the latest `batches` has: of them with one more, less of them.
 double rows_not_left(const GroupMember& member, double draws) {
   const BatchesHeld held = batches_held(member, draws);
-  const auto rows_of = [&](double batches) { return batches > 0 ? touched_rows(member, batches * draws) : 0; };
+  const auto rows_of = [&](double batches) { return rows_of_batches(member, batches, draws); };
   const double first = rows_of(held.whole), second = rows_of(held.whole + 1), third = rows_of(held.whole + 2);
   return (1 - held.share) * (second - first) + held.share * (third - second);
 }

@@ -204,23 +204,22 @@ void Lowering::ids_alone() {
 // One batch after the other: ids, host wait, lookup and all else in line.
 void Lowering::in_line() {
   copy_to_device();
+  inputs_in_line();
+  backward(forward());
+}
+
+void Lowering::inputs_in_line() {
   permute();
   exchange_splits();
   wait_for_splits();
   exchange_inputs();
   recat();
   prefetch_rows();
-  backward(forward());
 }
 
 // TrainPipelineBase.progress: the next batch is copied behind the forward pass, all else is in line.
 void Lowering::base() {
-  permute();
-  exchange_splits();
-  wait_for_splits();
-  exchange_inputs();
-  recat();
-  prefetch_rows();
+  inputs_in_line();
   const std::vector<int> done = forward();
   copy_to_device();
   backward(done);

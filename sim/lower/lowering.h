@@ -43,6 +43,7 @@ class Lowering {
  private:
   void ids_alone();
   void in_line();
+  void inputs_in_line();
   void base();
   void sparse_dist();
   void prefetch_sparse_dist();

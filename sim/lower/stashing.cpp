@@ -57,7 +57,7 @@ void Lowering::restore_rows() {
       std::find_if(program_.ops.rbegin(), program_.ops.rend(), [&](const Op& op) { return op.stream == compute; });
   const int behind = last == program_.ops.rend() ? -1 : last->id;
   restore_ = add("restore_rows", {OpRole::restore_rows}, Stream::memcpy, {stash_, behind});
-  op_at(restore_).host_bytes.values = stashed_bytes();
+  op_at(restore_).host_bytes = op_at(stash_).host_bytes;
 }
 
 void Lowering::restore_rows_before(const DenseStep& step) {

@@ -99,6 +99,10 @@ std::vector<double> bytes_held(const ShardingTask& task, std::span<const int> ra
   return held;
 }
 
+double bytes_over(const ShardingTask& task, std::span<const int> rank_of) {
+  return std::ranges::max(bytes_held(task, rank_of)) - task.room;
+}
+
 void refuse_overfull(const ShardingTask& task, std::span<const int> rank_of) {
   const std::vector<double> held = bytes_held(task, rank_of);
   const auto most = std::ranges::max_element(held);

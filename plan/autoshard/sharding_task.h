@@ -38,6 +38,8 @@ Plan dealt_plan(const Workload& workload, const Cluster& cluster, std::span<cons
 
 // Bytes that tables take on each rank.
 std::vector<double> bytes_held(const ShardingTask& task, std::span<const int> rank_of);
+// Bytes above its room on the fullest rank; 0 or less: the tables fit.
+double bytes_over(const ShardingTask& task, std::span<const int> rank_of);
 // Error (Failure::infeasible): a rank has no room for what it holds; says how many bytes are missing.
 void refuse_overfull(const ShardingTask& task, std::span<const int> rank_of);
 // Least over largest seconds of the shards: AutoShard's degree of balance, and its reward.

@@ -108,6 +108,14 @@ TrainedOn trained_on(std::span<const ShardingTask* const> tasks, std::uint64_t s
   return policy;
 }
 
+StatedPolicy stated_policy(MapReader& options) {
+  if (options.required("policy").kind != Tree::Kind::map) return {options.text("policy", kFileNameRule), ""};
+  MapReader map = options.map("policy");
+  StatedPolicy stated{map.text("file", kFileNameRule), map.text("provider", "")};
+  map.finish();
+  return stated;
+}
+
 void write_trained_on(Hdf5Writer& file, const std::string& schema, const TrainedOn& policy) {
   write_setting(file, schema, policy.setting, FeatureLayout::autoshard);
   file.text_attribute("/", "data", policy.data);

@@ -35,6 +35,12 @@ struct TrainedOn {
 TrainedOn trained_on(std::span<const ShardingTask* const> tasks, std::uint64_t seed,
                      const std::vector<std::string>& without, const std::vector<std::string>& standardised);
 
+// What the option `policy` of a planner names: a file, or {file, provider}; "": any provider.
+struct StatedPolicy {
+  std::string file, provider;
+};
+StatedPolicy stated_policy(MapReader& options);
+
 // The attributes of the root of a policy's file, and the datasets of its features.
 void write_trained_on(Hdf5Writer& file, const std::string& schema, const TrainedOn& policy);
 // Errors (Failure::input, naming file and object): another schema or feature layout, another provider than asked for

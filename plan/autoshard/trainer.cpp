@@ -59,10 +59,9 @@ class LabelBuffer {
 
 // (M - largest)/M for tables that do not fit, of M bytes on every rank; else none.
 std::optional<double> overfull(const ShardingTask& task, std::span<const int> rank_of) {
-  const std::vector<double> held = bytes_held(task, rank_of);
-  const double most = *std::ranges::max_element(held);
-  if (most <= task.room) return std::nullopt;
-  return std::max(-1e6, (task.room - most) / std::max(task.room, 1.0));
+  const double over = bytes_over(task, rank_of);
+  if (over <= 0) return std::nullopt;
+  return std::max(-1e6, -over / std::max(task.room, 1.0));
 }
 
 class Trainer {

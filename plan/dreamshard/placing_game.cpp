@@ -143,11 +143,6 @@ PlacedGames play_games(const PlacingPolicy& policy, const ShardingTask& task, in
   return game.take();
 }
 
-double bytes_over(const ShardingTask& task, std::span<const int> rank_of) {
-  const std::vector<double> held = bytes_held(task, rank_of);
-  return *std::ranges::max_element(held) - task.room;
-}
-
 GamePlan best_of_games(const PlacingPolicy& policy, const ShardingTask& task, int samples, std::uint64_t seed) {
   if (task.tables() == 0) return {};
   Rng rng(seed);

@@ -43,10 +43,8 @@ struct GamePlan {
   std::vector<int> rank_of;
   double seconds = 0;  // predicted
 };
+inline constexpr int kUsualSamples = 32;  // where nobody states a number
 GamePlan best_of_games(const PlacingPolicy& policy, const ShardingTask& task, int samples, std::uint64_t seed);
-
-// Bytes above its room on the fullest rank; 0 or less: the tables fit.
-double bytes_over(const ShardingTask& task, std::span<const int> rank_of);
 
 // HDF5, docs/formats/learned_models.md "Policies". Written whole or not at all; the same policy gives the same bytes.
 void save_placing_policy(const PlacingPolicy& policy, const std::filesystem::path& file);

@@ -10,7 +10,10 @@ namespace {
 // lookups and updates alone; exchanges are no part of what it was rewarded for.
 class AutoShard : public Planner {
  public:
-  explicit AutoShard(MapReader& options) : place_(options.place_of("policy")), policy_(read(options)) {}
+  explicit AutoShard(MapReader& options) : place_(options.place_of("policy")) {
+    const StatedPolicy stated = stated_policy(options);
+    policy_ = read_policy(stated.file, stated.provider);
+  }
 
   Plan plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const override {
     const ShardingTask task = sharding_task(workload, cluster, context, policy_.setting.provider);
@@ -28,16 +31,6 @@ class AutoShard : public Planner {
   }
 
  private:
-  // `policy`: a file, or {file, provider}.
-  static ShardingPolicy read(MapReader& options) {
-    const Tree& given = options.required("policy");
-    if (given.kind != Tree::Kind::map) return read_policy(options.text("policy", kFileNameRule));
-    MapReader map = options.map("policy");
-    const std::string file = map.text("file", kFileNameRule), provider = map.text("provider", "");
-    map.finish();
-    return read_policy(file, provider);
-  }
-
   Place place_;
   ShardingPolicy policy_;
 };

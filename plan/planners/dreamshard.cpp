@@ -13,7 +13,9 @@ namespace {
 class DreamShard : public Planner {
  public:
   explicit DreamShard(MapReader& options) : place_(options.place_of("policy")) {
-    read(options);
+    const StatedPolicy stated = stated_policy(options);
+    policy_ = read_placing_policy(stated.file, stated.provider);
+    any_family_ = !stated.provider.empty();
     constexpr std::int64_t kMostSamples = 1000;
     samples_ = static_cast<int>(options.count("samples", Bounds::from(0).to(kMostSamples), kUsualSamples));
   }
@@ -35,22 +37,6 @@ class DreamShard : public Planner {
   }
 
  private:
-  static constexpr std::int64_t kUsualSamples = 32;
-
-  // `policy`: a file, or {file, provider}.
-  void read(MapReader& options) {
-    const Tree& given = options.required("policy");
-    if (given.kind != Tree::Kind::map) {
-      policy_ = read_placing_policy(options.text("policy", kFileNameRule));
-      return;
-    }
-    MapReader map = options.map("policy");
-    const std::string file = map.text("file", kFileNameRule), provider = map.text("provider", "");
-    map.finish();
-    policy_ = read_placing_policy(file, provider);
-    any_family_ = !provider.empty();
-  }
-
   // Costs of the kernels that a GPU runs and those of a roofline are two families; a scenario that states the provider
   // knows which one it takes.
   void check_family(const PlannerContext& context) const {

@@ -17,7 +17,6 @@ namespace shardsim {
 namespace {
 
 constexpr std::int64_t kMostTrainings = 100'000;
-constexpr int kJudgedSamples = 32;  // as the planner draws where nothing is stated
 
 Document placement_document(const PlacementJudgement& judgement, const PlacingPolicy& policy, std::size_t tasks) {
   Sheet sheet{{{"placed by", false}, {"tasks"}, {"mean ms"}, {"over random"}}, {}};
@@ -33,7 +32,7 @@ Document placement_document(const PlacementJudgement& judgement, const PlacingPo
           "the slowest rank's lookups and updates, and the exchanges. Means over the tasks that fit in memory (random: "
           "20 placements each); policy: the best of {} drawn placements by its own cost network, which is off by "
           "{:.1f} % on them. over random: time of random placements divided by that of this placement.",
-          tasks, policy.setting.provider, policy.setting.device, kJudgedSamples, 100 * judgement.cost_error),
+          tasks, policy.setting.provider, policy.setting.device, kUsualSamples, 100 * judgement.cost_error),
       std::move(sheet)));
   return document;
 }
@@ -66,7 +65,7 @@ int train_dreamshard(const Arguments& given, const Terminal& terminal) {
   PlacingPolicy policy = trained_placing(split.train, training, terminal);
   policy.data = scenario.title.empty() ? scenario.path : scenario.title;
   PlacementJudgement judgement;
-  if (!split.test.empty()) judgement = judge_placing(policy, split.test, kJudgedSamples, scenario.seed);
+  if (!split.test.empty()) judgement = judge_placing(policy, split.test, kUsualSamples, scenario.seed);
   policy.cost_error = judgement.cost_error;
   write_result(given.text("output"), result_writer(given),
                [&](const std::filesystem::path& hidden) { save_placing_policy(policy, hidden); });

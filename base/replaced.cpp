@@ -9,4 +9,8 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
+std::string shell_quoted(const std::string& word) {
+  return "'" + replaced(word, "'", "'\\''") + "'";
+}
+
 }  // namespace shardsim

@@ -13,10 +13,6 @@ std::string function_of(const Command& program) {
   return "_" + replaced(program.name, "-", "_");
 }
 
-std::string quoted(const std::string& text) {
-  return "'" + replaced(text, "'", "'\\''") + "'";
-}
-
 std::string fish_quoted(const std::string& text) {
   return "'" + replaced(replaced(text, "\\", "\\\\"), "'", "\\'") + "'";
 }
@@ -33,7 +29,7 @@ std::string words_of(const Command& command) {
 
 // The words that complete each command, by the command's name.
 std::string word_cases(const Command& command) {
-  std::string text = fmt::format("    {}) words={} ;;\n", quoted(command.name), quoted(words_of(command)));
+  std::string text = fmt::format("    {}) words={} ;;\n", shell_quoted(command.name), shell_quoted(words_of(command)));
   for (const Command& part : command.parts) text += word_cases(part);
   return text;
 }
@@ -41,7 +37,7 @@ std::string word_cases(const Command& command) {
 std::string part_cases(const Command& command) {
   std::string text;
   for (const Command& part : command.parts)
-    text += fmt::format("      {}) name=\"$name ${{COMP_WORDS[i]}}\" ;;\n", quoted(part.name)) + part_cases(part);
+    text += fmt::format("      {}) name=\"$name ${{COMP_WORDS[i]}}\" ;;\n", shell_quoted(part.name)) + part_cases(part);
   return text;
 }
 
@@ -51,9 +47,9 @@ std::string value_cases(const Command& command) {
   std::string text;
   for (const Option& option : command.options) {
     if (option.value.empty()) continue;
-    std::string spellings = quoted(command.name + " --" + option.name);
-    if (option.letter != 0) spellings += "|" + quoted(fmt::format("{} -{}", command.name, option.letter));
-    text += fmt::format("    {}) words={} ;;\n", spellings, quoted(join(option.choices, " ")));
+    std::string spellings = shell_quoted(command.name + " --" + option.name);
+    if (option.letter != 0) spellings += "|" + shell_quoted(fmt::format("{} -{}", command.name, option.letter));
+    text += fmt::format("    {}) words={} ;;\n", spellings, shell_quoted(join(option.choices, " ")));
   }
   for (const Command& part : command.parts) text += value_cases(part);
   return text;
@@ -62,7 +58,7 @@ std::string value_cases(const Command& command) {
 std::string for_bash(const Command& program) {
   const std::string function = function_of(program);
   std::string text = fmt::format("# Completes the words of {} in bash.\n{}() {{\n", program.name, function);
-  text += fmt::format("  local i words= name={}\n  COMPREPLY=()\n", quoted(program.name));
+  text += fmt::format("  local i words= name={}\n  COMPREPLY=()\n", shell_quoted(program.name));
   text += "  for ((i = 1; i < COMP_CWORD; ++i)); do\n    case \"$name ${COMP_WORDS[i]}\" in\n" + part_cases(program) +
           "      *) ;;\n    esac\n  done\n";
   text += "  case \"$name\" in\n" + word_cases(program) + "  esac\n";

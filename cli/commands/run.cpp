@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/files.h"
+#include "base/replaced.h"
 #include "base/result_folder.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -158,7 +159,7 @@ std::string shell_word(const std::string& name) {
   const bool plain = std::ranges::all_of(name, [&](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || kPlain.find(c) != std::string_view::npos;
   });
-  return plain ? name : "'" + name + "'";
+  return plain ? name : shell_quoted(name);
 }
 
 // Returns what to ask next about the case that stands first.

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/replaced.h"
 #include "base/result_folder.h"
 #include "base/text.h"
 
@@ -17,12 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kNoSuchCommand = 127;  // as a shell says
-
-std::string shell_quoted(const std::string& word) {
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
 
 // A file name in a directive: % stands for what tasks differ in, and the quotes of a directive know no escapes.
 std::string directive_path(const fs::path& path) {

@@ -299,10 +299,6 @@ Document comparison_document(const ComparisonReport& report, Medium medium) {
   return document;
 }
 
-std::string comparison_text(const ComparisonReport& report, int width, bool colour) {
-  return document_text(comparison_document(report, Medium::terminal), width, colour);
-}
-
 std::string comparison_html(const ComparisonReport& report) {
   return page_html(comparison_document(report, Medium::page));
 }

@@ -145,13 +145,13 @@ void add_planners(Document& document, const StudyResult& study, Medium medium) {
 
 // The answer in sentences: which planner, where no table says it, how far off the predictions are where that is what
 // was asked for, why the fastest case takes its time, and what nobody should overlook.
-std::vector<Paragraph> answers(const StudyResult& study, Medium medium) {
+std::vector<Paragraph> answers(const StudyResult& study, bool judged, Medium medium) {
   std::vector<Paragraph> paragraphs;
   const auto add = [&](const std::string& text, Role role) {
     if (!text.empty()) paragraphs.push_back({text, role});
   };
   if (study.comparisons.size() > 1) add(planners_sentence(study), Role::summary);
-  add(published_iterations(study).empty() ? "" : accuracy_text(study), Role::summary);
+  if (judged) add(accuracy_text(study), Role::summary);
   add(why_sentence_of_fastest(study), Role::summary);
   add(memory_warning(study), Role::notice);
   add(medium == Medium::screen ? short_torchrec_warning(study) : torchrec_warning(study), Role::notice);
@@ -165,7 +165,7 @@ Document terminal_document(const StudyResult& study, const std::string& title, M
   add_planners(document, study, Medium::terminal);
   document.add(cases_on_terminal(study, medium));
   Section answer{"Answer", {}, {}, Section::Heading::page_only};
-  for (Paragraph& paragraph : answers(study, medium)) answer.blocks.emplace_back(std::move(paragraph));
+  for (Paragraph& paragraph : answers(study, judged, medium)) answer.blocks.emplace_back(std::move(paragraph));
   document.add(std::move(answer));
   document.add(how_sure_section(study, Medium::terminal));
   document.add(drawn_section(study, Medium::terminal));

@@ -183,6 +183,11 @@ std::vector<WorkloadCases> by_workload(const StudyResult& study) {
   return groups;
 }
 
+const CaseResult* fastest_that_fits(const WorkloadCases& group) {
+  const auto fastest = std::ranges::find_if(group.cases, [](const CaseResult* each) { return fits(*each); });
+  return fastest == group.cases.end() ? nullptr : *fastest;
+}
+
 const CaseResult* slowest_that_fits(const WorkloadCases& group) {
   const auto slowest =
       std::find_if(group.cases.rbegin(), group.cases.rend(), [](const CaseResult* each) { return fits(*each); });

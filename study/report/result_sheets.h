@@ -22,7 +22,8 @@ std::vector<WorkloadCases> by_workload(const StudyResult& study);  // workloads 
 // times are no choice between plans.
 bool is_one_choice(const WorkloadCases& group);
 
-// The slowest of the cases whose plan fits in memory; null where none does.
+// The fastest, and the slowest, of the cases whose plan fits in memory; null where none does.
+const CaseResult* fastest_that_fits(const WorkloadCases& group);
 const CaseResult* slowest_that_fits(const WorkloadCases& group);
 
 // The case that this one's speed is measured against: the one that it names (`relative_to`), else one that another case

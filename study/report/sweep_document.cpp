@@ -285,10 +285,6 @@ Document sweep_document(const SweepResult& result, Medium medium, SweepOrder ord
   return document;
 }
 
-std::string sweep_table(const SweepResult& result, int width, bool colour, SweepOrder order) {
-  return document_text(sweep_document(result, Medium::terminal, order), width, colour);
-}
-
 std::string sweep_html(const SweepResult& result, SweepOrder order) {
   return page_html(sweep_document(result, Medium::page, order));
 }

@@ -36,8 +36,7 @@ inline std::size_t most_shown(Medium medium) {
 // best per cell, the Pareto front and how it scales besides.
 Document sweep_document(const SweepResult& result, Medium medium, SweepOrder order = SweepOrder::samples);
 
-// As text for a terminal, and as report.html.
-std::string sweep_table(const SweepResult& result, int width, bool colour, SweepOrder order = SweepOrder::samples);
+// As report.html.
 std::string sweep_html(const SweepResult& result, SweepOrder order = SweepOrder::samples);
 
 }  // namespace shardsim

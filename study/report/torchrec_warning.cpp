@@ -9,12 +9,6 @@
 namespace shardsim {
 namespace {
 
-// The fastest of a workload, of the plans that fit; null where none does.
-const CaseResult* fastest(const WorkloadCases& group) {
-  const auto found = std::ranges::find_if(group.cases, [](const CaseResult* item) { return fits(*item); });
-  return found == group.cases.end() ? nullptr : *found;
-}
-
 // The fastest plan on the same cluster that TorchRec has; null where there is none.
 const CaseResult* fastest_of_torchrec(const WorkloadCases& group, const CaseResult& best) {
   const auto found = std::ranges::find_if(group.cases, [&](const CaseResult* item) {
@@ -38,7 +32,7 @@ std::vector<std::pair<const WorkloadCases*, const CaseResult*>> beyond_torchrec(
     const std::vector<WorkloadCases>& groups) {
   std::vector<std::pair<const WorkloadCases*, const CaseResult*>> found;
   for (const WorkloadCases& group : groups)
-    if (const CaseResult* const best = fastest(group); best != nullptr && !best->beyond_torchrec.empty())
+    if (const CaseResult* const best = fastest_that_fits(group); best != nullptr && !best->beyond_torchrec.empty())
       found.emplace_back(&group, best);
   return found;
 }

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "study/report/chart_data.h"
 #include "study/report/result_sheets.h"
 #include "study/why/why_document.h"
@@ -43,9 +41,9 @@ DataSet path_parts(const StudyResult& study) {
 
 std::string why_sentence_of_fastest(const StudyResult& study) {
   for (const WorkloadCases& group : by_workload(study)) {
-    const auto best = std::ranges::find_if(group.cases, [](const CaseResult* each) { return fits(*each); });
-    if (best == group.cases.end() || !(*best)->why) continue;
-    return study.cases.size() == 1 ? (*best)->why->sentence : (*best)->name + ": " + (*best)->why->sentence;
+    const CaseResult* const best = fastest_that_fits(group);
+    if (best == nullptr || !best->why) continue;
+    return study.cases.size() == 1 ? best->why->sentence : best->name + ": " + best->why->sentence;
   }
   return "";
 }

@@ -47,13 +47,16 @@ TEST_CASE("cases are matched by name; those of one side are told") {
 TEST_CASE("below an observation stands how far it differs from itself, and what its machines said") {
   TimelineSource observed = source("o.h5", {"a"}, true);
   observed.cases[0].timeline.measured.more = "SM clock, MHz: 1395 to 1410; throttled: none";
-  const std::string text = comparison_text(compare_sources(source("p.h5", {"a"}, false), observed, {}), 100, false);
+  const std::string text = document_text(
+      comparison_document(compare_sources(source("p.h5", {"a"}, false), observed, {}), Medium::terminal), 100, false);
   CHECK(says(text, "conditions of what was observed"));
   CHECK(says(text, "1395 to 1410"));
   CHECK(says(text, "throttled"));
   CHECK(says(text, "spread of computing from rank to rank"));
   const std::string both =
-      comparison_text(compare_sources(source("p.h5", {"a"}, false), source("q.h5", {"a"}, false), {}), 100, false);
+      document_text(comparison_document(compare_sources(source("p.h5", {"a"}, false), source("q.h5", {"a"}, false), {}),
+                                        Medium::terminal),
+                    100, false);
   CHECK(both.find("conditions of what") == std::string::npos);
 }
 
@@ -130,7 +133,7 @@ TEST_CASE("the table names classes, operations, worst operations and verdicts, i
   predicted.cases[0].timeline.spans[0].end_us += 1;
   ComparisonReport report = compare_sources(predicted, source("o.h5", {"main"}, true), {});
   report.tolerance_pct = 10;
-  const std::string text = comparison_text(report, 100, false);
+  const std::string text = document_text(comparison_document(report, Medium::terminal), 100, false);
   CHECK(says(text, "2 ranks, 2 iterations observed on A100-SXM4-40GB (node-a, node-b), nccl, NCCL 2.18.3"));
   CHECK(says(text, "on one side only"));
   CHECK(says(text, "dense (update)"));
@@ -160,7 +163,8 @@ TEST_CASE("the charts have both timelines on one axis, and a point for the itera
 TEST_CASE("two predictions are called first and second everywhere, and neither is said to be observed") {
   const std::vector<std::string> cases = {"a", "b", "only_here"};
   const ComparisonReport report = compare_sources(source("p.h5", cases, false), source("q.h5", {"a", "b"}, false), {});
-  const std::string page = comparison_html(report), text = comparison_text(report, 400, false);
+  const std::string page = comparison_html(report),
+                    text = document_text(comparison_document(report, Medium::terminal), 400, false);
   for (const std::string& shown : {page.substr(page.find("<body>")), text}) {
     CHECK(shown.find("bserved beside") == std::string::npos);
     CHECK(shown.find("only one iteration was observed") == std::string::npos);

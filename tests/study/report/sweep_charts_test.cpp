@@ -89,20 +89,21 @@ TEST_CASE("scaling has a line for each machine, and none for one of a single siz
 TEST_CASE("a point with rows in host memory is marked, named and counted") {
   Sample sample;
   sample.result.results[10].host_bytes = std::int64_t{1008} << 30;  // the fastest
-  const std::string table = sweep_table(sample.result, 1000, false);
+  const std::string table = document_text(sweep_document(sample.result, Medium::terminal), 1000, false);
   CAPTURE(table);
   CHECK(table.find("1.00 +host") != std::string::npos);
   CHECK(table.find("1 of 12 points: Rows stand in host memory, up to 1008 GiB of a node") != std::string::npos);
   CHECK(table.find("NOT ALL IN GPU MEMORY: planner b, nodes 4, batch_per_gpu 8 keeps 1008 GiB of rows") !=
         std::string::npos);
-  CHECK(sweep_table(Sample().result, 1000, false).find("host") == std::string::npos);
+  CHECK(document_text(sweep_document(Sample().result, Medium::terminal), 1000, false).find("host") ==
+        std::string::npos);
 }
 
 TEST_CASE("plans that TorchRec cannot run are counted, with the fastest point that it can") {
   Sample sample;
   for (PointResult& each : sample.result.results) each.memory_capacity = std::int64_t{2} << 30;
   sample.result.results[10].beyond_torchrec = "tiers of rows (history)";  // the fastest
-  const std::string text = sweep_table(sample.result, 1000, false);
+  const std::string text = document_text(sweep_document(sample.result, Medium::terminal), 1000, false);
   CAPTURE(text);
   CHECK(text.find("the first because it has tiers of rows (history)") != std::string::npos);
   CHECK(text.find("1 of 12 points") != std::string::npos);
@@ -120,7 +121,7 @@ TEST_CASE("all charts of a sweep fill their specifications, and the page escapes
   const std::string page = sweep_html(sample.result);
   CHECK(page.find("no such &lt;thing&gt;") != std::string::npos);
   CHECK(page.find("12 points (2 x 3 x 2), 1 without a result.") != std::string::npos);
-  const std::string table = sweep_table(sample.result, 100, false);
+  const std::string table = document_text(sweep_document(sample.result, Medium::terminal), 100, false);
   CAPTURE(table);
   CHECK(table.find("batch_per_gpu 8 (1.000 ms") != std::string::npos);  // point 10, the fastest
 }

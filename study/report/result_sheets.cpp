@@ -11,6 +11,7 @@
 #include "program/program.h"
 #include "study/report/how_sure.h"
 #include "study/report/unit_words.h"
+#include "study/result/result_fields.h"
 #include "topology/spec/rank_set.h"
 
 namespace shardsim {

@@ -6,7 +6,7 @@
 namespace shardsim {
 namespace {
 
-constexpr double kMost = 0x1.0p62;  // keeps sums of bytes inside 64 bits, however absurd the workload
+constexpr double kMostBytes = 0x1.0p62;  // keeps sums of bytes inside 64 bits, however absurd the workload
 
 }  // namespace
 
@@ -50,7 +50,7 @@ std::vector<std::int64_t> memory_per_rank(const Plan& plan, const Workload& work
     }
   }
   std::vector<std::int64_t> bytes;
-  for (const double sum : sums) bytes.push_back(static_cast<std::int64_t>(std::ceil(std::min(sum, kMost))));
+  for (const double sum : sums) bytes.push_back(static_cast<std::int64_t>(std::ceil(std::min(sum, kMostBytes))));
   return bytes;
 }
 

@@ -26,7 +26,7 @@ bool is_beyond_torchrec(const Placement& placement, const Table& table) {
 
 namespace {
 
-constexpr std::size_t kShown = 3;  // tables
+constexpr std::size_t kNamedTables = 3;  // tables
 
 void add_once(std::vector<std::string>& names, const std::string& name) {
   if (names.empty() || names.back() != name) names.push_back(name);
@@ -45,10 +45,10 @@ std::string beyond_torchrec(const Plan& plan, const Workload& workload) {
     add_once(tier ? tiers : others, table.name);
     if (!tier) types.emplace(strategy_name(placement.strategy));
   }
-  std::string text = tiers.empty() ? "" : fmt::format("tiers of rows ({})", first_names(tiers, kShown));
+  std::string text = tiers.empty() ? "" : fmt::format("tiers of rows ({})", first_names(tiers, kNamedTables));
   if (others.empty()) return text;
   return text + fmt::format("{}sequences that are {} ({})", text.empty() ? "" : ", and ",
-                            join({types.begin(), types.end()}, " or "), first_names(others, kShown));
+                            join({types.begin(), types.end()}, " or "), first_names(others, kNamedTables));
 }
 
 }  // namespace shardsim

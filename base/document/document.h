@@ -59,7 +59,8 @@ struct Paragraph {
   };
   std::string text;
   Role role = Role::plain;
-  int indent = 0;  // blanks before each of its lines on a terminal
+  int indent = 0;         // blanks before each of its lines on a terminal
+  bool unbroken = false;  // one line however long it is: a command that somebody copies
 };
 
 struct NoteList {

@@ -284,7 +284,8 @@ class TerminalWriter {
   std::string take() { return std::move(text_); }
 
   void operator()(const Paragraph& paragraph) {
-    text_ += wrapped(paragraph.text, width_, std::string(static_cast<std::size_t>(paragraph.indent), ' '));
+    const std::string indent(static_cast<std::size_t>(paragraph.indent), ' ');
+    text_ += paragraph.unbroken ? indent + paragraph.text + "\n" : wrapped(paragraph.text, width_, indent);
   }
   void operator()(const NoteList& list) {
     std::size_t number = 0;

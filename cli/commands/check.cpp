@@ -1,9 +1,6 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstdio>
 #include <filesystem>
-#include <map>
 
 #include "accuracy/measurements/read/system_map.h"
 #include "base/byte_order_mark.h"
@@ -19,109 +16,17 @@
 #include "plan/plan_file.h"
 #include "program/program_file.h"
 #include "study/notes/notes.h"
-#include "study/planning/prepared_case.h"
 #include "study/report/result_json.h"
 #include "study/report/result_sheets.h"
-#include "study/run/study.h"
 #include "study/scenario/named_tree.h"
-#include "study/sweep/axis_trial.h"
-#include "study/sweep/sweep.h"
+#include "study/sweep/checked_scenario.h"
 
 namespace shardsim {
 namespace {
 
-using Findings = std::vector<std::string>;
-// Notes on a file without faults, each with the cases that it holds for.
-using NotesOfCases = std::vector<std::pair<std::string, std::vector<std::string>>>;
-
-// The kind of a file, and the faults in it.
-struct Checked {
-  std::string kind;
-  std::string summary{};
-  Findings findings{};
-  NotesOfCases notes{};
-  Failure failure = Failure::input;
-};
-
 std::string schema_of(const Tree& tree) {
   const Tree* schema = tree.find("schema");
   return schema && schema->kind == Tree::Kind::scalar ? schema->scalar : "";
-}
-
-void add_notes(NotesOfCases& notes, const std::string& name, const std::vector<std::string>& more) {
-  for (const std::string& note : more) {
-    const auto known = std::ranges::find(notes, note, &NotesOfCases::value_type::first);
-    if (known == notes.end()) {
-      notes.push_back({note, {name}});
-    } else {
-      known->second.push_back(name);
-    }
-  }
-}
-
-// Everything but the simulation: cluster, plan, memory, Program.
-void check_case(const Case& item, const Scenario& scenario, const PlanWatch& watch, Checked& checked) {
-  try {
-    const Cluster cluster = cluster_of(item);
-    const PreparedCase prepared(scenario, item, cluster, make_plan(item, cluster, scenario.seed, watch));
-    check_program(prepared.program(), item.place);
-    make_network(item.network);
-    // The closed form is quick, and expands every collective as the simulation would.
-    simulate_case(prepared, *ResolvedCase::uncontended());
-    add_notes(checked.notes, item.name, notes_for(Asker::check, {item, &prepared}));
-  } catch (const Error& error) {
-    if (checked.findings.empty() || error.failure() == Failure::input) checked.failure = error.failure();
-    if (std::find(checked.findings.begin(), checked.findings.end(), error.what()) == checked.findings.end()) {
-      checked.findings.emplace_back(error.what());
-    }
-  }
-}
-
-// Planners that are compared may fail; what they share may not, nor may all of them. Their loads are what `run`
-// compares.
-void check_planners(const std::vector<const Case*>& planners, const Scenario& scenario, const PlanWatch& watch,
-                    Checked& checked) {
-  Checked best{"scenario"};
-  for (const Case* item : planners) {
-    Checked here{"scenario"};
-    check_case(*item, scenario, watch, here);
-    if (here.findings.empty()) return;
-    if (best.findings.empty()) best = here;
-  }
-  checked.failure = best.failure;
-  checked.findings.insert(checked.findings.end(), best.findings.begin(), best.findings.end());
-}
-
-// The planners of each comparison by its case.
-std::map<std::string, std::vector<const Case*>> compared_planners(const Scenario& scenario) {
-  std::map<std::string, std::vector<const Case*>> groups;
-  for (const Case& item : scenario.cases) {
-    if (item.compared) groups[item.compared->group].push_back(&item);
-  }
-  return groups;
-}
-
-// Every value of an axis is read once, beside values that are right.
-void check_sweep(const std::string& text, const std::string& path, Checked& checked) {
-  const Sweep sweep = sweep_from_text(text, path, {}, {.keep_hopeless_axes = true});
-  checked.summary += fmt::format(", a sweep of {}", counted(sweep.points.size(), "point"));
-  for (const Error& error : wrong_values(sweep)) {
-    checked.failure = Failure::input;
-    checked.findings.emplace_back(error.what());
-  }
-}
-
-Checked check_scenario(const std::string& text, const std::string& path, const PlanWatch& watch) {
-  Checked checked{"scenario"};
-  const Scenario scenario = scenario_from_text(text, path, {});
-  for (const Case& item : scenario.cases) {
-    if (!item.compared) check_case(item, scenario, watch, checked);
-  }
-  for (const auto& [name, planners] : compared_planners(scenario)) check_planners(planners, scenario, watch, checked);
-  if (checked.findings.empty()) check_job_groups(scenario, watch);
-  checked.summary = counted(scenario.cases.size(), "case");
-  if (has_sweep(text, path)) check_sweep(text, path, checked);
-  return checked;
 }
 
 std::string folder_of(const std::string& path) {
@@ -132,14 +37,14 @@ Checked check_cluster(const Tree& tree, const std::string& path) {
   const Cluster cluster(with_fits(read_cluster(whole_tree(tree, "clusters", folder_of(path)))));
   Checked checked{"cluster", fmt::format("{} of {} GPUs", counted(static_cast<std::size_t>(cluster.nodes()), "node"),
                                          cluster.ranks_per_node())};
-  add_notes(checked.notes, cluster.spec().name, idle_key_notes(cluster.spec()));
+  checked.add_notes(cluster.spec().name, idle_key_notes(cluster.spec()));
   return checked;
 }
 
 Checked check_workload(const Tree& tree, const std::string& path) {
   const Workload workload = read_workload(whole_tree(tree, "workloads", folder_of(path)), "");
   Checked checked{"workload", counted(workload.tables.size(), "table")};
-  add_notes(checked.notes, workload.name, workload_notes(workload));
+  checked.add_notes(workload.name, workload_notes(workload));
   return checked;
 }
 
@@ -167,7 +72,7 @@ Checked check_file(const std::string& path, const PlanWatch& watch) {
                       "Look at a timeline with shardsim compare, or write it as text with shardsim convert");
   const Tree tree = first_character(text) == '{' ? parse_json(text, path) : parse_yaml(text, path);
   const std::string schema = schema_of(tree);
-  if (schema == "shardsim.scenario/1") return check_scenario(text, path, watch);
+  if (schema == "shardsim.scenario/1") return checked_scenario(text, path, {}, watch);
   if (schema == "shardsim.cluster/1") return check_cluster(tree, path);
   if (schema == "shardsim.workload/1") return check_workload(tree, path);
   if (schema == "shardsim.clusters_map/1") return check_system_map(tree, path);

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <ctime>
 #include <filesystem>
+#include <functional>
 #include <optional>
 
 #include "base/files.h"
@@ -20,6 +21,7 @@
 #include "study/report/result_document.h"
 #include "study/report/result_json.h"
 #include "study/report/result_sheets.h"
+#include "study/result/result_fields.h"
 #include "study/run/study.h"
 #include "study/scenario/read_case.h"
 
@@ -88,7 +90,7 @@ bool may_make_tiers(const Case& item) {
 // The case without --torchrec-only, for a line of its own: what its planner would bring if TorchRec had no part in it.
 Case without_limit(Case item) {
   item.relative_to = item.name;
-  item.name += "/beyond_torchrec";
+  item.name += kWithoutLimit;
   item.published.clear();
   return item;
 }
@@ -155,16 +157,32 @@ void require_some_plan(const StudyResult& study) {
 
 // A name as a shell takes it.
 std::string shell_word(const std::string& name) {
-  constexpr std::string_view kPlain = "_-./+,:@%";
+  constexpr std::string_view kPlain = "_-./+,:@%=";
   const bool plain = std::ranges::all_of(name, [&](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || kPlain.find(c) != std::string_view::npos;
   });
   return plain ? name : shell_quoted(name);
 }
 
-// Returns what to ask next about the case that stands first.
+// Returns the case that the sentence of why is about: the fastest that fits. Where none does, the fastest.
+const CaseResult& told_first(const StudyResult& study) {
+  const std::vector<WorkloadCases> groups = by_workload(study);
+  for (const WorkloadCases& group : groups)
+    if (const CaseResult* const best = fastest_that_fits(group)) return *best;
+  return *groups.front().cases.front();
+}
+
+// The options that made the scenario another one, as they were given.
+std::string same_changes(const Arguments& given) {
+  std::string options;
+  for (const char* const option : {"set", "seed", "memory-model"})
+    for (const std::string& value : given.values(option)) options += fmt::format(" --{} {}", option, shell_word(value));
+  return given.has("torchrec-only") ? options + " --torchrec-only" : options;
+}
+
+// Returns what to ask next about that case.
 std::string next_question(const StudyResult& study, const Arguments& given) {
-  const std::string same = given.has("set") ? " (with the same --set)" : "";
+  const std::string same = same_changes(given);
   if (study.cases.empty()) return "";
   if (!study.comparisons.empty()) {
     const PlannerComparison& comparison = study.comparisons.front();
@@ -172,15 +190,16 @@ std::string next_question(const StudyResult& study, const Arguments& given) {
     return fmt::format("Next: shardsim plan {} --case {} --planner {} -o plan.json{}", shell_word(study.scenario),
                        shell_word(name), fastest_first(comparison).front()->planner, same);
   }
-  const CaseResult& first = *by_workload(study).front().cases.front();
-  const std::string which = study.cases.size() == 1 ? "" : " --case " + shell_word(first.name);
+  const CaseResult& first = told_first(study);
+  const bool is_only_case = std::ranges::count_if(study.cases, std::not_fn(is_without_limit)) == 1;
+  const std::string which = is_only_case ? "" : " --case " + shell_word(first.name);
   return fmt::format("Next: shardsim why {}{}{}", shell_word(study.scenario), which, same);
 }
 
 Document run_document(const StudyResult& study, const Arguments& given) {
   Document document = result_document(study, shows_details(given) ? Medium::terminal : Medium::screen);
   if (const std::string next = next_question(study, given); !next.empty())
-    document.blocks.emplace_back(Paragraph{next, Paragraph::Role::summary});
+    document.blocks.emplace_back(Paragraph{next, Paragraph::Role::summary, 0, true});
   return document;
 }
 

@@ -245,11 +245,6 @@ void deliver(const std::string& text, const Arguments& given, const ResultWriter
                ": it holds more values than shardsim itself reads from one JSON file; other programs may read it");
 }
 
-std::string named_from(const std::string& name, const std::filesystem::path& folder) {
-  if (name.find('.') == std::string::npos && name.find('/') == std::string::npos) return name;
-  return std::filesystem::proximate(name, folder.empty() ? "." : folder).string();
-}
-
 std::string result_name(const Arguments& given) {
   const std::string stem = std::filesystem::path(given.positional()[0]).stem().string();
   return stem.find_first_not_of('.') == std::string::npos ? "scenario" : stem;

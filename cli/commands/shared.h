@@ -66,9 +66,6 @@ std::string result_name(const Arguments& given);
 std::filesystem::path output_folder(const Arguments& given, const std::string& command,
                                     const std::filesystem::path& standard);
 
-// A file as one in `folder` names it; a shipped name as it is.
-std::string named_from(const std::string& name, const std::filesystem::path& folder);
-
 // --tolerance, percent. Errors: Failure::input when it is no percentage or below 0.
 std::optional<double> tolerance(const Arguments& given);
 

@@ -1,33 +1,18 @@
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "base/result_folder.h"
-#include "base/tree/json.h"
-#include "base/tree/json_fields.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
 #include "study/import/traced_step_document.h"
 #include "study/notes/notes.h"
+#include "study/report/answer_json.h"
 #include "study/report/page.h"
 #include "study/run/explained_case.h"
 #include "study/why/why_document.h"
-#include "study/why/why_fields.h"
 
 namespace shardsim {
 namespace {
-
-std::string why_json(const ExplainedCase& explained, const Scenario& scenario, const Case& item) {
-  nlohmann::ordered_json json = {
-      {"schema", "shardsim.why/1"}, {"scenario", scenario.path}, {"case", item.name}, {"seed", scenario.seed}};
-  nlohmann::ordered_json body;
-  JsonWriter::write(JsonSlot(body), explained.why);
-  json.update(body);
-  if (explained.help) JsonWriter::write(JsonSlot(json["help"]), *explained.help);
-  json["notes"] = explained.notes;
-  check_finite(json, "why.json");
-  return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
 
 int explain_trace(const Arguments& given, const Terminal& terminal) {
   if (!given.positional().empty())

@@ -17,11 +17,16 @@ void check_drawn(MapReader& reader, const LoadOptions& options) {
   }
 }
 
-// Even shares are the same wherever rows lie.
+// Even shares are the same wherever rows lie; and where a placement is known, none is drawn.
 void check_placement(MapReader& reader, const LoadOptions& options) {
-  if (!reader.has("placement") || options.row_shares == LoadOptions::RowShares::real) return;
-  throw input_error(reader.place_of("placement"), "'placement' has no effect, because row_shares is even",
-                    "Leave one of them out");
+  for (const char* key : {"placement", "draw"}) {
+    if (reader.has(key) && options.row_shares == LoadOptions::RowShares::even)
+      throw input_error(reader.place_of(key), fmt::format("'{}' has no effect, because row_shares is even", key),
+                        "Leave one of them out");
+  }
+  if (options.placement && options.draw)
+    throw input_error(reader.place_of(reader.has("draw") ? "draw" : "placement"),
+                      "'draw' has no effect, because 'placement' says where all rows lie", "Leave one of them out");
 }
 
 }  // namespace
@@ -45,6 +50,7 @@ LoadOptions read_load_options(MapReader reader, const LoadOptions& before) {
       static_cast<std::uint64_t>(reader.count("seed", Bounds::from(0), static_cast<std::int64_t>(before.seed)));
   if (reader.has("placement"))
     options.placement = static_cast<std::uint64_t>(reader.count("placement", Bounds::from(0)));
+  if (reader.has("draw")) options.draw = static_cast<int>(reader.count("draw", Bounds::from(1).to(kRowDraws)));
   check_drawn(reader, options);
   check_placement(reader, options);
   reader.finish();

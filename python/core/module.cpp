@@ -7,10 +7,12 @@
 
 #include "base/files.h"
 #include "python/core/evaluator.h"
+#include "python/core/questions.h"
 #include "python/core/rater.h"
 #include "python/core/study_run.h"
 #include "python/core/sweep_points.h"
 #include "python/core/watch.h"
+#include "study/report/page.h"
 #include "study/report/result_document.h"
 #include "study/report/result_json.h"
 
@@ -274,6 +276,112 @@ void add_sweep(py::module_& module) {
       .def("csv", &SweepPoints::csv);
 }
 
+void add_answer(py::module_& module) {
+  py::class_<Answer>(module, "Answer")
+      .def_readonly("json", &Answer::json)
+      .def_readonly("notes", &Answer::notes)
+      .def(
+          "text", [](const Answer& answer, int width) { return document_text(answer.terminal, width, false); },
+          py::arg("width"))
+      .def("html", [](const Answer& answer) { return without_gil([&] { return page_html(answer.page); }); });
+  module.def(
+      "why",
+      [](const Request& request, const std::string& name, bool path_only) {
+        return without_gil([&] { return why_answer(request, name, path_only); });
+      },
+      py::arg("request"), py::arg("case"), py::arg("path_only"));
+  module.def(
+      "drift",
+      [](const Request& request, const std::string& name, int jobs) {
+        return without_gil([&] { return drift_answer(request, name, jobs); });
+      },
+      py::arg("request"), py::arg("case"), py::arg("jobs"));
+}
+
+py::dict checked_dict(const Checked& checked) {
+  py::dict dict;
+  dict["summary"] = checked.summary;
+  dict["findings"] = checked.findings;
+  dict["notes"] = checked.notes;
+  dict["fits"] = checked.failure != Failure::infeasible || checked.findings.empty();
+  return dict;
+}
+
+py::dict confidence_dict(const Coverage& coverage) {
+  py::list kinds, chances;
+  for (const CoverageFigures& each : coverage.figures) {
+    py::dict of;
+    of["kind"] = each.kind;
+    of["rows"] = each.rows;
+    of["systems"] = each.systems;
+    of["held"] = each.held;
+    of["held_by_system"] = each.held_by_system;
+    of["width"] = each.width;
+    kinds.append(of);
+  }
+  for (const ChanceBin& each : coverage.bins) {
+    py::dict of;
+    of["least"] = each.from;
+    of["most"] = each.upto;
+    of["stated"] = each.stated;
+    of["pairs"] = each.pairs;
+    of["hits"] = each.hits;
+    chances.append(of);
+  }
+  py::dict dict;
+  dict["kinds"] = kinds;
+  dict["chances"] = chances;
+  return dict;
+}
+
+void add_import(py::module_& module) {
+  using Shapes = TraceQuestion::Shapes;
+  py::class_<ImportRequest>(module, "ImportRequest")
+      .def(py::init([] {
+        ImportRequest request;
+        request.place = [](const std::string& option) { return Place{"argument " + option}; };
+        return request;
+      }))
+      .def_readwrite("files", &ImportRequest::files)
+      .def_readwrite("tables", &ImportRequest::tables)
+      .def_readwrite("plan", &ImportRequest::plan)
+      .def_readwrite("traced_batches", &ImportRequest::traced_batches)
+      .def_readwrite("cluster", &ImportRequest::cluster)
+      .def_readwrite("planner", &ImportRequest::planner)
+      .def_readwrite("nodes", &ImportRequest::nodes)
+      .def_readwrite("batch", &ImportRequest::batch)
+      .def_readwrite("made_by", &ImportRequest::made_by)
+      .def_readwrite("folder", &ImportRequest::folder)
+      .def("take_tables_of_trace",
+           [](ImportRequest& request, bool world) { request.tables_of_trace = world ? Shapes::world : Shapes::rank; })
+      .def("scale_dense", [](ImportRequest& request, bool kernels) {
+        request.scale_dense = kernels ? DenseScale::kernels : DenseScale::nothing;
+      });
+  py::class_<ImportAnswer>(module, "ImportAnswer")
+      .def_property_readonly("scenario", [](const ImportAnswer& answer) { return answer.files.scenario; })
+      .def_property_readonly("workload", [](const ImportAnswer& answer) { return answer.files.workload; })
+      .def_property_readonly("plan", [](const ImportAnswer& answer) { return answer.files.plan; })
+      .def_readonly("assumed", &ImportAnswer::assumed)
+      .def(
+          "write",
+          [](const ImportAnswer& answer, const std::string& folder, bool force) {
+            return without_gil([&] { return answer.write(folder, force); });
+          },
+          py::arg("folder"), py::arg("force"));
+  module.def(
+      "imported", [](const ImportRequest& request) { return without_gil([&] { return import_answer(request); }); },
+      py::arg("request"));
+}
+
+void add_questions(py::module_& module) {
+  add_answer(module);
+  add_import(module);
+  module.def(
+      "check", [](const Request& request) { return checked_dict(without_gil([&] { return check_answer(request); })); },
+      py::arg("request"));
+  module.def("confidence", [] { return confidence_dict(without_gil([] { return confidence_answer(); })); });
+}
+
 PYBIND11_MODULE(_core, module) {
   module.doc() = "The libraries of shardsim. Use the package shardsim, not this module.";
   module.attr("version") = version();
@@ -295,6 +403,7 @@ PYBIND11_MODULE(_core, module) {
   add_evaluator(module);
   add_rater(module);
   add_sweep(module);
+  add_questions(module);
 }
 
 }  // namespace

@@ -12,14 +12,47 @@ names, to the last bit; a time ends in its unit, as in result.json (docs/formats
 
 from shardsim._core import version as __version__
 from shardsim.errors import Error, InfeasibleError, InputError, RunError
-from shardsim.results import CaseResult, Interval, Plan, Point, Simulation, Study
+from shardsim.results import (
+    CaseResult,
+    Check,
+    Confidence,
+    Coverage,
+    Drift,
+    Imported,
+    Interval,
+    Plan,
+    Point,
+    Simulation,
+    StatedChance,
+    Study,
+    Why,
+)
 from shardsim.scenario import Scenario, load
-from shardsim.tasks import Evaluator, Sweep, compare_planners, plan, run, simulate, sweep
+from shardsim.tasks import (
+    Evaluator,
+    Sweep,
+    check,
+    compare_planners,
+    confidence,
+    drift,
+    import_model,
+    import_trace,
+    plan,
+    run,
+    simulate,
+    sweep,
+    why,
+)
 
 __all__ = [
     "CaseResult",
+    "Check",
+    "Confidence",
+    "Coverage",
+    "Drift",
     "Error",
     "Evaluator",
+    "Imported",
     "InfeasibleError",
     "InputError",
     "Interval",
@@ -28,13 +61,21 @@ __all__ = [
     "RunError",
     "Scenario",
     "Simulation",
+    "StatedChance",
     "Study",
     "Sweep",
+    "Why",
     "__version__",
+    "check",
     "compare_planners",
+    "confidence",
+    "drift",
+    "import_model",
+    "import_trace",
     "load",
     "plan",
     "run",
     "simulate",
     "sweep",
+    "why",
 ]

@@ -130,6 +130,150 @@ def _case_result(raw: dict[str, Any]) -> CaseResult:
     return with_interval(CaseResult, {"interval": None, "limited_by": {}, "notes": [], **raw, "raw": raw})
 
 
+class Answer:
+    """The answer to a question. `json` is what its command writes as JSON, `raw` the same as a dict."""
+
+    def __init__(self, of: _core.Answer) -> None:
+        self._of = of
+        self.json: str = of.json
+        self.raw: dict[str, Any] = json.loads(of.json)
+        self.notes: list[str] = of.notes
+
+    def report(self) -> str:
+        """The command's page as a text: HTML that needs no other file."""
+        return self._of.html()
+
+    def __str__(self) -> str:
+        return self._of.text(100)
+
+
+class Why(Answer):
+    """Where the time of an iteration goes (docs/why.md)."""
+
+    @property
+    def iteration_ms(self) -> float:
+        return float(self.raw["iteration_ms"])
+
+    @property
+    def sentence(self) -> str:
+        """The answer in one sentence."""
+        return str(self.raw["sentence"])
+
+    def frame(self) -> pandas.DataFrame:
+        """A row for each operation on the critical path; `ms` adds up to the iteration."""
+        import pandas
+
+        return pandas.DataFrame(self.raw["path"])
+
+    def table_frame(self) -> pandas.DataFrame:
+        """A row for each table, the most expensive one first: its part of the path."""
+        import pandas
+
+        return pandas.DataFrame(self.raw["tables"])
+
+    def help_frame(self) -> pandas.DataFrame:
+        """A row for each change that was tried, the most helpful one first; none with path_only."""
+        import pandas
+
+        return pandas.DataFrame(self.raw.get("help", {}).get("elasticities", []))
+
+
+class Drift(Answer):
+    """When to make a new plan (docs/drift.md)."""
+
+    @property
+    def answer(self) -> str:
+        """The advice in a few sentences."""
+        return str(self.raw["answer"])
+
+    @property
+    def reshard_every_days(self) -> int | None:
+        """None: within the days that were looked at it does not pay."""
+        days: int | None = self.raw["reshard_every_days"]
+        return days
+
+    @property
+    def out_of_memory_day(self) -> int | None:
+        """The first day on which the plan of day 0 does not fit; None: it fits on all."""
+        day: int | None = self.raw["out_of_memory_day"]
+        return day
+
+    def frame(self) -> pandas.DataFrame:
+        """A row for each day."""
+        import pandas
+
+        return pandas.DataFrame(self.raw["days"]).set_index("day")
+
+
+@dataclass(frozen=True)
+class Check:
+    """What `shardsim check` says of a scenario."""
+
+    summary: str  # "3 cases"
+    findings: list[str]  # faults, each with its place and a remedy
+    notes: list[tuple[str, list[str]]]  # on cases without faults: a note, and the cases that it holds for
+    fits: bool  # False: the fault is that a plan does not fit in memory
+
+    @property
+    def ok(self) -> bool:
+        return not self.findings
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How often the stated intervals of one kind of predictions held what was observed."""
+
+    kind: str  # "iterations", "collectives", or a class of them
+    rows: int
+    systems: int
+    held: float  # share of the rows
+    held_by_system: float  # the same, each system weighing the same
+    width: float  # median of the upper over the lower end
+
+
+@dataclass(frozen=True)
+class StatedChance:
+    """How often the plan that was called the faster one with a probability in a range was the faster one."""
+
+    least: float
+    most: float
+    stated: float  # the mean of the probabilities that were stated
+    pairs: int
+    hits: int
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """How often stated intervals and probabilities came true for published times (docs/confidence.md)."""
+
+    kinds: list[Coverage]
+    chances: list[StatedChance]
+
+    def frame(self) -> pandas.DataFrame:
+        """A row for each kind."""
+        import pandas
+
+        return pandas.DataFrame([vars(each) for each in self.kinds]).set_index("kind")
+
+
+class Imported:
+    """Somebody else's model as files of ours. `assumed`: what the given files do not say, in sentences."""
+
+    def __init__(self, of: _core.ImportAnswer) -> None:
+        self._of = of
+        self.scenario_text: str = of.scenario
+        self.workload_text: str = of.workload
+        self.plan: Plan | None = Plan(of.plan) if of.plan else None
+        self.assumed: list[str] = of.assumed
+
+    def write(self, folder: str | os.PathLike[str], *, force: bool = False) -> str:
+        """Writes scenario.yaml, workload.yaml and the plan as `shardsim import -o` does; returns the scenario's path.
+
+        force: replace files of others, and those that somebody has changed.
+        """
+        return self._of.write(os.fspath(folder), force)
+
+
 class Study:
     """What `shardsim run` says of a scenario. `json` is the content of result.json."""
 

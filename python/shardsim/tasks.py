@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shardsim import _core
-from shardsim.results import Plan, Point, Simulation, Study, with_interval
+from shardsim.errors import InputError
+from shardsim.results import (
+    Check,
+    Confidence,
+    Coverage,
+    Drift,
+    Imported,
+    Plan,
+    Point,
+    Simulation,
+    StatedChance,
+    Study,
+    Why,
+    with_interval,
+)
 from shardsim.scenario import Scenario, Source
 
 if TYPE_CHECKING:
@@ -149,3 +164,109 @@ class Sweep:
 def sweep(scenario: Scenario | Source, case: str | None = None, *, jobs: int = 0) -> Sweep:
     """The points of the scenario's `sweep`, simulated by `jobs` processes (0: one for each processor)."""
     return Sweep(scenario, case, jobs=jobs)
+
+
+def why(scenario: Scenario | Source, case: str | None = None, *, path_only: bool = False) -> Why:
+    """Where the time of an iteration goes, and which changes would make it shorter.
+
+    path_only: the critical path alone; what would help takes about thirty simulations.
+    """
+    of = _scenario(scenario)
+    with of.told_by_path():
+        return Why(_core.why(of.request(), case or "", path_only))
+
+
+def drift(scenario: Scenario | Source, case: str | None = None, *, jobs: int = 0) -> Drift:
+    """When to make a new plan while the data changes as the scenario's `drift` says."""
+    of = _scenario(scenario)
+    with of.told_by_path():
+        return Drift(_core.drift(of.request(), case or "", jobs))
+
+
+def check(scenario: Scenario | Source) -> Check:
+    """The faults of all cases and of a sweep's axes, without simulating. What cannot be read at all is raised."""
+    of = _scenario(scenario)
+    with of.told_by_path():
+        said = _core.check(of.request())
+    return Check(said["summary"], said["findings"], [(note, cases) for note, cases in said["notes"]], said["fits"])
+
+
+def confidence() -> Confidence:
+    """How often the intervals and probabilities that are stated came true for published times."""
+    said = _core.confidence()
+    return Confidence([Coverage(**each) for each in said["kinds"]], [StatedChance(**each) for each in said["chances"]])
+
+
+def _request(files: Sequence[str | os.PathLike[str]], options: Mapping[str, Any]) -> _core.ImportRequest:
+    """options: those of the command by name, in its order, None where one is not given."""
+    request = _core.ImportRequest()
+    request.files = [os.fspath(each) for each in files]
+    if not request.files:
+        raise InputError("files: no file is named. Name at least one.", "files")
+    words = ["shardsim import", *request.files]
+    for name, value in options.items():
+        for each in value if isinstance(value, list) else [value]:
+            if each is not None:
+                words.append(f"--{name} {os.fspath(each) if isinstance(each, os.PathLike) else each}")
+    request.made_by = " ".join(words)
+    for name in ("tables", "plan", "cluster", "nodes", "batch", "planner"):
+        value = options.get(name)
+        setattr(request, name, os.fspath(value) if isinstance(value, os.PathLike) else value)
+    return request
+
+
+def import_model(
+    file: str | os.PathLike[str],
+    *,
+    plan: str | os.PathLike[str] | None = None,
+    cluster: str | None = None,
+    nodes: int | None = None,
+    batch: int | None = None,
+    planner: str | None = None,
+) -> Imported:
+    """A workload and a scenario from a CSV of tables, or from TorchRec's table configurations and its plan.
+
+    batch: samples per GPU; cluster: a shipped one or a file. docs/import.md says what is assumed where nothing is given.
+    """
+    options = {"plan": plan, "cluster": cluster, "nodes": nodes, "batch": batch, "planner": planner}
+    return Imported(_core.imported(_request([file], options)))
+
+
+def import_trace(
+    files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    tables: str | os.PathLike[str] | None = None,
+    plan: str | os.PathLike[str] | None = None,
+    tables_of_trace: str | None = None,
+    traced_batches: Sequence[int] = (),
+    scale_dense: str | None = None,
+    cluster: str | None = None,
+    nodes: int | None = None,
+    batch: int | None = None,
+    planner: str | None = None,
+) -> Imported:
+    """A workload and a scenario from profiler traces of training steps (Kineto), or folders of them.
+
+    tables: their tables as a CSV or JSON; without them everything stays as it was measured.
+    tables_of_trace: "rank" or "world": take the tables that the trace's shapes tell.
+    traced_batches: samples per GPU of each trace, where the shapes do not say them.
+    scale_dense: "kernels" or "nothing": how another batch changes the dense part.
+    """
+    named = [files] if isinstance(files, (str, os.PathLike)) else list(files)
+    options = {"tables": tables, "tables-of-trace": tables_of_trace, "traced-batch": list(traced_batches),
+               "scale-dense": scale_dense, "plan": plan, "cluster": cluster, "nodes": nodes, "batch": batch,
+               "planner": planner}
+    request = _request(named, options)
+    request.traced_batches = list(traced_batches)
+    if _word(tables_of_trace, "tables_of_trace", ("rank", "world")):
+        request.take_tables_of_trace(tables_of_trace == "world")
+    if _word(scale_dense, "scale_dense", ("kernels", "nothing")):
+        request.scale_dense(scale_dense == "kernels")
+    return Imported(_core.imported(request))
+
+
+def _word(value: str | None, name: str, known: tuple[str, str]) -> bool:
+    """Whether one is given; another one than the known is refused."""
+    if value is not None and value not in known:
+        raise InputError(f'{name}: "{value}" is unknown. Take "{known[0]}" or "{known[1]}".', name)
+    return value is not None

@@ -127,7 +127,7 @@ class LoadDraws {
 }  // namespace
 
 RowDraws::RowDraws(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options)
-    : world_size_(cluster.world_size()) {
+    : world_size_(cluster.world_size()), stated_(options.load.draw) {
   if (options.load.placement) return;  // nothing is left to be drawn
   loads_ = LoadDraws(plan, workload, cluster, options).loads();
   const double middle = median(loads_);
@@ -177,7 +177,8 @@ std::vector<double> RowDraws::log_times(const std::function<double(int draw)>& t
   const auto tried = [&](int draw) -> Tried {
     return {load_of(draw), draw == typical() ? 0 : std::log(time(draw)) - base};
   };
-  const std::array<Tried, 3> three{tried(at_quantile(kLowShare)), tried(typical()), tried(at_quantile(1 - kLowShare))};
+  std::array<Tried, 3> three{tried(at_quantile(kLowShare)), tried(typical()), tried(at_quantile(1 - kLowShare))};
+  std::ranges::sort(three, {}, &Tried::load);  // a draw that is stated may have any load
   for (const double load : loads_) times.push_back(interpolated(three, load));
   return times;
 }
@@ -188,6 +189,7 @@ int RowDraws::nearest(double load) const {
 }
 
 int RowDraws::typical() const {
+  if (stated_) return *stated_;
   return any() ? nearest(1) : 1;
 }
 
@@ -203,6 +205,10 @@ LoweringOptions RowDraws::placed(LoweringOptions options) const {
 LoweringOptions with_placed_rows(LoweringOptions options, const Plan& plan, const Workload& workload,
                                  const Cluster& cluster) {
   if (options.load.placement || options.row_draw) return options;
+  if (options.load.draw) {
+    options.row_draw = options.load.draw;
+    return options;
+  }
   LoweringOptions planned = options;
   planned.observed_payload = false;  // what is observed of a plan does not move its rows
   return RowDraws(plan, workload, cluster, planned).placed(std::move(options));

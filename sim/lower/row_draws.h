@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "models/workload/workload.h"
@@ -9,9 +10,6 @@
 #include "sim/lower/lower.h"
 
 namespace shardsim {
-
-// How many placements of a plan's cut rows are drawn.
-inline constexpr int kRowDraws = 32;
 
 // Standard deviation of their loads below which they are as good as one: that of repeated runs of one and the same
 // placement (kRepeatScale, study/confidence/faster.h).
@@ -37,8 +35,8 @@ class RowDraws {
   const std::vector<double>& loads() const { return loads_; }
   double spread() const;  // of the loads: their standard deviation, 0 where nothing depends on the draw
 
-  // Draws, for LoweringOptions::row_draw: of the load that is nearest to the median, so that as many placements are
-  // slower as are faster; of the load that `share` of all draws are below.
+  // Draws, for LoweringOptions::row_draw: the one that the load states, else that whose load is nearest to the median,
+  // so that as many placements are slower as are faster; of the load that `share` of all draws are below.
   int typical() const;
   // `options` with the rows where they lie: as they say already, as the load fixes it, else as typically drawn.
   LoweringOptions placed(LoweringOptions options) const;
@@ -57,6 +55,7 @@ class RowDraws {
   int nearest(double load) const;
 
   int world_size_;
+  std::optional<int> stated_;
   std::vector<double> loads_;
 };
 

@@ -11,7 +11,7 @@
 namespace shardsim {
 namespace {
 
-constexpr double kTelling = 1.05;  // observed times that differ by less have no order
+constexpr double kTellingRatio = 1.05;  // observed times that differ by less have no order
 
 struct JudgedInterval {
   const Residual* residual;
@@ -84,7 +84,7 @@ RankedPair ranked_pair(const ErrorModel& model, const RankedRun& a, const Ranked
   };
   const double chance =
       difference_of(std::exp(mean(a.predicted)), interval(a), std::exp(mean(b.predicted)), interval(b))
-          .first_is_faster_by(std::log(kTelling));
+          .first_is_faster_by(std::log(kTellingRatio));
   pair.chance = std::max(chance, 1 - chance);
   return pair;
 }
@@ -96,7 +96,7 @@ std::vector<RankedPair> ranked_pairs(const ErrorModel& model) {
     for (std::size_t j = i + 1; j < runs.size(); ++j) {
       if (!comparable(*runs[i].first, *runs[j].first)) continue;
       const RankedPair pair = ranked_pair(model, runs[i], runs[j]);
-      if (std::abs(pair.observed) > std::log(kTelling)) pairs.push_back(pair);
+      if (std::abs(pair.observed) > std::log(kTellingRatio)) pairs.push_back(pair);
     }
   }
   return pairs;

@@ -52,35 +52,53 @@ bool is_of_shipped_fit(const ComparedCluster& cluster) {
       constants, [](const auto& constant) { return constant.second->source.starts_with(open_data_fits().source); });
 }
 
-std::string sentence(const ComparedCluster& first, const ComparedCluster& second, std::vector<std::string> constants) {
+// Clusters with the same constants, by the first of them.
+struct Kind {
+  const ComparedCluster* first = nullptr;
+  std::vector<std::string> names;
+};
+
+std::string names_of(const Kind& kind) {
+  std::vector<std::string> quoted;
+  for (const std::string& name : kind.names) quoted.push_back("'" + name + "'");
+  return join(quoted, " or ");
+}
+
+std::string sentence(const Kind& first, const Kind& second, std::vector<std::string> constants,
+                     std::string_view without_fits) {
   const std::size_t all = constants.size();
   constants.resize(std::min(all, kMostKeys));
   const std::string more = all > kMostKeys ? fmt::format("; and {} more", all - kMostKeys) : "";
   return fmt::format(
-      "Unlike evidence: the collectives of '{}' and '{}' are timed with constants from different measurements ({}{}). "
+      "Unlike evidence: the collectives of {} and {} are timed with constants from different measurements ({}{}). "
       "Which of the two is faster may come of that; {}.",
-      first.name, second.name, join(constants, "; "), more,
-      is_of_shipped_fit(first) && is_of_shipped_fit(second)
-          ? "`--set cluster.fits=none` compares them without"
+      names_of(first), names_of(second), join(constants, "; "), more,
+      is_of_shipped_fit(*first.first) && is_of_shipped_fit(*second.first)
+          ? fmt::format("{} compares them without", without_fits)
           : "calibrate both to compare them by measurements of your own");
 }
 
 }  // namespace
 
-std::vector<std::string> unlike_evidence(const std::vector<ComparedCluster>& clusters) {
-  std::vector<const ComparedCluster*> kinds;  // no two of them alike
-  std::vector<std::string> sentences;
+std::vector<std::string> unlike_evidence(const std::vector<ComparedCluster>& clusters, std::string_view without_fits) {
+  std::vector<Kind> kinds;  // no two of them alike
   for (const ComparedCluster& cluster : clusters) {
-    const auto alike = [&](const ComparedCluster* known) {
-      return known->several_nodes == cluster.several_nodes && unlike_constants(*known, cluster).empty();
-    };
-    if (std::ranges::any_of(kinds, alike)) continue;
-    for (const ComparedCluster* const known : kinds) {
-      if (known->several_nodes != cluster.several_nodes) continue;
-      if (auto constants = unlike_constants(*known, cluster); !constants.empty())
-        sentences.push_back(sentence(*known, cluster, std::move(constants)));
+    const auto alike = std::ranges::find_if(kinds, [&](const Kind& known) {
+      return known.first->several_nodes == cluster.several_nodes && unlike_constants(*known.first, cluster).empty();
+    });
+    if (alike == kinds.end()) {
+      kinds.push_back({&cluster, {cluster.name}});
+    } else if (std::ranges::find(alike->names, cluster.name) == alike->names.end()) {
+      alike->names.push_back(cluster.name);
     }
-    kinds.push_back(&cluster);
+  }
+  std::vector<std::string> sentences;
+  for (auto second = kinds.begin(); second != kinds.end(); ++second) {
+    for (auto first = kinds.begin(); first != second; ++first) {
+      if (first->first->several_nodes != second->first->several_nodes) continue;
+      if (auto constants = unlike_constants(*first->first, *second->first); !constants.empty())
+        sentences.push_back(sentence(*first, *second, std::move(constants), without_fits));
+    }
   }
   return sentences;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/tree/map_reader.h"
@@ -16,8 +17,9 @@ struct ComparedCluster {
 };
 
 // Sentences that name the constants of collectives which two of the clusters have from different measurements, or one
-// of them from none: the order of their times may come of that. Each pair with the first cluster of its kind of
-// evidence.
-std::vector<std::string> unlike_evidence(const std::vector<ComparedCluster>& clusters);
+// of them from none: the order of their times may come of that. Each pair of kinds of evidence once, with all clusters
+// of both. `without_fits`: what would leave the fitted constants out of the comparison.
+std::vector<std::string> unlike_evidence(const std::vector<ComparedCluster>& clusters,
+                                         std::string_view without_fits = "`--set cluster.fits=none`");
 
 }  // namespace shardsim

@@ -112,14 +112,10 @@ GroupShape shape_of(const Timeline& timeline, const std::string& name) {
   return {static_cast<int>(ranks.size()), static_cast<int>(nodes.size()), per_node, per_node};
 }
 
-// Returns the scale of the errors on such calls that a calibration of the cluster left out, where its constants hold
-// for them.
 std::optional<double> own_scale_of(const ClusterSpec& spec, const std::string& op_class, const GroupShape& group,
                                    std::int64_t bytes) {
   const std::optional<CollectiveKind> kind = collective_kind_named(op_class);
-  if (!kind) return std::nullopt;
-  const std::optional<HeldOutCalls> held_out = overhead_of({*kind, group, bytes}, spec).held_out;
-  return held_out ? held_out->scale(bytes) : std::nullopt;
+  return kind ? held_out_scale(spec, *kind, group, bytes) : std::nullopt;
 }
 
 // The same of the GPU, where the roofline that was calibrated times the operations.
@@ -175,6 +171,12 @@ IterationPart part_of(const PathTime& on_path, const Case& item, const Timeline&
 }
 
 }  // namespace
+
+std::optional<double> held_out_scale(const ClusterSpec& spec, CollectiveKind kind, const GroupShape& group,
+                                     std::int64_t bytes) {
+  const std::optional<HeldOutCalls> held_out = overhead_of({kind, group, bytes}, spec).held_out;
+  return held_out ? held_out->scale(bytes) : std::nullopt;
+}
 
 std::string collective_error_class(std::string_view kind, bool across, std::string_view transport, std::int64_t bytes) {
   const std::string place = !across                    ? "collective/in_node"

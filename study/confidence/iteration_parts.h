@@ -1,7 +1,12 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "models/collective/collective.h"
 #include "models/compute/gpus/gpu_constants.h"
 #include "program/timeline/timeline.h"
 #include "study/confidence/path_times.h"
@@ -13,6 +18,11 @@ namespace shardsim {
 // The class of errors of a call of a collective. `across`: between nodes, over `transport`; `bytes` as nccl-tests
 // counts.
 std::string collective_error_class(std::string_view kind, bool across, std::string_view transport, std::int64_t bytes);
+
+// The scale of the errors on such calls that a calibration of the cluster left out; nothing where none did, or its
+// constants do not hold for them.
+std::optional<double> held_out_scale(const ClusterSpec& spec, CollectiveKind kind, const GroupShape& group,
+                                     std::int64_t bytes);
 
 // Returns the setting that a simulated case ran on and with.
 IterationSetting setting_of(const Case& item, int gpus);

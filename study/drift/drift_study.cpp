@@ -167,10 +167,11 @@ double moving_seconds(const std::vector<std::vector<double>>& moved, const Clust
 class DayRun {
  public:
   DayRun(const Scenario& scenario, const Case& item, const DriftOptions& options, const Plan& first,
-         const IterationJudge& judge, int day)
+         std::optional<int> row_draw, const IterationJudge& judge, int day)
       : scenario_(scenario),
         options_(options),
         judge_(judge),
+        row_draw_(row_draw),
         item_(item),
         shared_cluster_(std::make_shared<const Cluster>(cluster_of(item))),
         cluster_(*shared_cluster_) {
@@ -181,7 +182,8 @@ class DayRun {
   }
 
   DriftDay run() {
-    Case frozen = item_;
+    Case frozen = item_, kept_cuts = item_;
+    frozen.load.draw = kept_cuts.load.draw = row_draw_;
     for (std::size_t t = 0; stays_ < 1 && t < frozen.workload.tables.size(); ++t) {
       Table& table = frozen.workload.tables[t];
       if (fits_pattern(table.name, options_.tables)) rotate(table, tiers_of_table(static_cast<int>(t)), stays_);
@@ -192,7 +194,8 @@ class DayRun {
     result_.frozen_high_ms = kept.interval.high_ms;
     result_.frozen_bytes = kept.memory.judged();
     result_.frozen_fits = has_room(kept);
-    if (result_.frozen_fits) offer("kept cuts", kept_, drift_iteration(item_, shared_cluster_, kept_, false, judge_));
+    if (result_.frozen_fits)
+      offer("kept cuts", kept_, drift_iteration(kept_cuts, shared_cluster_, kept_, false, judge_));
     try_planners();
     if (result_.frozen_fits && kept.ms * (1 - kLeastGain) <= best_.ms) choose(kKeptPlan, kept_, kept);
     if (!result_.best_fits) return result_;
@@ -266,6 +269,7 @@ class DayRun {
   const Scenario& scenario_;
   const DriftOptions& options_;
   const IterationJudge& judge_;
+  const std::optional<int> row_draw_;  // of the kept plan on all days: its rows stay where they were on day 0
   Case item_;
   std::shared_ptr<const Cluster> shared_cluster_;
   const Cluster& cluster_;
@@ -373,12 +377,14 @@ DriftResult drift_study(const Scenario& scenario, const Case& item, const DriftO
   refuse_undriftable(item, options);
   refuse_days_beyond_limits(item.workload, options);
   const Plan first = make_plan(item, cluster_of(item), scenario.seed, {});
+  const std::optional<int> row_draw = PreparedCase(scenario, item, cluster_of(item), first).row_draw();
   const IterationJudge judge;
   std::vector<WorkerTask> tasks;
   for (int day = 0; day <= options.days; ++day) {
     tasks.push_back({fmt::format("{}, day {}", item.name, day), [&, day] {
-                       return done_in_case(
-                           item, [&] { return packed(DayRun(scenario, item, options, first, judge, day).run()); });
+                       return done_in_case(item, [&] {
+                         return packed(DayRun(scenario, item, options, first, row_draw, judge, day).run());
+                       });
                      }});
   }
   DriftResult result;

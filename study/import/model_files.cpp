@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "base/tree/tree_builder.h"
 #include "base/tree/yaml_text.h"
@@ -348,6 +349,12 @@ ModelFiles model_files(const ImportedModel& model, const ImportSetting& setting)
                    imported_scenario(model, setting, imported_compute(item.cluster),
                                      setting.in_place ? inside : " " + in_yaml_quotes(setting.workload_file), how);
   return files;
+}
+
+void ModelFiles::write(const std::filesystem::path& folder) const {
+  write_file(folder / "scenario.yaml", scenario);
+  if (!workload.empty()) write_file(folder / "workload.yaml", workload);
+  if (!plan.empty()) write_file(folder / "plan.json", plan);
 }
 
 }  // namespace shardsim

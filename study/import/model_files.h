@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -30,6 +31,9 @@ struct ModelFiles {
   std::string scenario;
   std::string workload;  // "" where it stands in the scenario
   std::string plan;      // "" where the model has none
+
+  // Writes them into a folder, as scenario.yaml, workload.yaml and plan.json. Errors: those of write_file().
+  void write(const std::filesystem::path& folder) const;
 };
 
 // The texts of the files, read back before they are returned: what is written can be run. Errors (Failure::input): a

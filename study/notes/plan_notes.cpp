@@ -15,7 +15,7 @@
 namespace shardsim {
 namespace {
 
-constexpr std::size_t kShown = 3;  // tables
+constexpr std::size_t kTablesInNote = 3;  // tables
 
 // Names of the tables with a placement that `matches`.
 template <typename Matches>
@@ -96,7 +96,7 @@ Notes own_lowering_note(const Known& known) {
         "TorchRec's sequence modules do not have the sharding types table_row_wise, grid_shard and "
         "table_column_wise. Here they exchange rows directly, as row_wise and column_wise do (tables: {}). With "
         "--torchrec-only, planners take no such type.",
-        first_names(unknown, kShown)));
+        first_names(unknown, kTablesInNote)));
   }
   const auto cached = tables_where(plan, workload, [](const Placement& placement, const Table&) {
     return placement.compute_kernel == "fused_uvm_caching";
@@ -105,7 +105,7 @@ Notes own_lowering_note(const Known& known) {
   notes.push_back(
       fmt::format("fused_uvm_caching is simulated with a cache that holds {} of a table's rows, the most popular ones "
                   "(tables: {}).",
-                  cache_sizes(plan), first_names(cached, kShown)));
+                  cache_sizes(plan), first_names(cached, kTablesInNote)));
   return notes;
 }
 
@@ -156,7 +156,7 @@ Notes idle_caches_note(const Known& known) {
     tables.push_back(known.item.workload.tables[static_cast<std::size_t>(table)].name);
   return {fmt::format(
       "cache_params of the plan file have no effect on tables whose compute kernel has no cache (tables: {}).",
-      first_names(tables, kShown))};
+      first_names(tables, kTablesInNote))};
 }
 
 Notes beyond_torchrec_note(const Known& known) {

@@ -154,9 +154,11 @@ Plan unchecked_plan(const Case& item, const Cluster& cluster, std::uint64_t seed
   if (!item.plan_file.empty()) return read_plan_file(item.plan_file, item.workload, cluster);
   require_reasonable_plan(item, cluster);
   const Scenario scenario;  // its seed is all that a Program takes of it, and times do not depend on it
-  const PreparedCase unplanned(scenario, item, lent(cluster), {});
+  Case planned = item;
+  planned.load.draw.reset();  // which of the draws is told, nobody knows who makes a plan
+  const PreparedCase unplanned(scenario, planned, lent(cluster), {});
   const MemoryModel& memory = unplanned.memory();
-  const CaseHost host(item, cluster, unplanned, watch);
+  const CaseHost host(planned, cluster, unplanned, watch);
   const PlannerContext context{memory, seed, host, item.constraints.by_table.empty() ? nullptr : &item.constraints};
   check_constraints_fit(item.constraints, item.workload, cluster, memory);
   return make_planner(item.planner)->plan(item.workload, cluster, context);
@@ -261,6 +263,10 @@ Program PreparedCase::observed_program() const {
 LoweringOptions PreparedCase::placed_options(bool observed_payload) const {
   LoweringOptions options = lowering_options(item, observed_payload);
   options.known = known_;
+  if (item.load.draw) {
+    options.row_draw = item.load.draw;
+    return options;
+  }
   return row_draws().placed(std::move(options));
 }
 
@@ -274,6 +280,10 @@ std::vector<double> PreparedCase::placement_log_times(std::optional<double> typi
     return time(lowered(options), *network).ms();
   };
   return row_draws().log_times(time_of, moved);
+}
+
+std::optional<int> PreparedCase::row_draw() const {
+  return row_draws().any() ? std::optional(row_draws().typical()) : std::nullopt;
 }
 
 Program PreparedCase::lowered(const LoweringOptions& options) const {

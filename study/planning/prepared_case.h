@@ -87,6 +87,9 @@ class PreparedCase : public ResolvedCase {
   // The options by which both are lowered, with the rows where they lie.
   LoweringOptions placed_options(bool observed_payload) const;
 
+  // The draw of where its rows lie, that one or the typical one; nothing where nothing depends on it.
+  std::optional<int> row_draw() const;
+
   // Returns the time of an iteration in each draw of where the plan's rows may lie, as RowDraws::log_times() has it; of
   // expected batches, also where the case's are drawn. `typical_ms`: of the typical draw, where that is known. `moved`:
   // the share of it that follows where rows lie (share_moved_by_rows()).

@@ -161,8 +161,9 @@ std::string comparison_summary(const TimelineComparison& comparison) {
   if (const std::string worst = worst_text(comparison); !worst.empty())
     text += " Largest errors in time: " + worst + ".";
   if (comparison.predicted_bytes && comparison.observed_bytes)
-    text += fmt::format(" Memory of the fullest rank: {} {} GiB, {} {} GiB.", comparison.first,
-                        gib(comparison.predicted_bytes), comparison.second, gib(comparison.observed_bytes));
+    text +=
+        fmt::format(" Memory that the fullest rank holds, without what passes: {} {} GiB, {} {} GiB.", comparison.first,
+                    gib(comparison.predicted_bytes), comparison.second, gib(comparison.observed_bytes));
   for (const ComparedWait& wait : comparison.waits)
     text += fmt::format(" {}: {} {}; {} {}.", wait.predicted.name, comparison.first,
                         waiting_text(wait.predicted, places), comparison.second, waiting_text(wait.observed, places));
@@ -225,7 +226,8 @@ std::vector<Section::Block> charts_of(const ComparedCase& item, const std::strin
 // A terminal has the summary at the end, where one looks first; a page at its top.
 Section case_section(const ComparedCase& item, const ComparisonReport& report, Medium medium, const std::string& id) {
   const TimelineComparison& comparison = item.comparison;
-  const Paragraph summary{comparison_summary(comparison), Role::summary};
+  const std::string whose = report.cases.size() == 1 ? "" : comparison.case_name + ": ";
+  const Paragraph summary{whose + comparison_summary(comparison), Role::summary};
   const Paragraph origin{observed_on(comparison), Role::origin};
   Section section{comparison.case_name, {origin}};
   section.style = Section::Heading::as_it_is;

@@ -75,14 +75,17 @@ NoteList placement_notes(const StudyResult& study) {
     if (list.notes.empty())
       list.notes.push_back(
           {"A hash of the ids decides which GPU gets which of the hottest rows, and nobody knows it "
-           "before training: intervals and chances contain it. 'load: {placement: SEED}' fixes it.",
+           "before training: intervals and chances contain it. 'load: {placement: SEED}' fixes it, and 'load: {draw: "
+           "N}' "
+           "takes one of the placements by its number, so that runs of changed scenarios have their rows in the same "
+           "places.",
            ""});
     const FourInFive range = four_in_five(ms);
-    list.notes.push_back(
-        {fmt::format("Over {} placements of its rows, an iteration takes {} to {} ms in four of five "
-                     "cases, {} on average.",
-                     ms.size(), three_digits(range.low), three_digits(range.high), three_digits(mean(ms))),
-         item.name});
+    list.notes.push_back({fmt::format("Over {} placements of its rows, an iteration takes {} to {} ms in four of five "
+                                      "cases, {} on average. Placement {} is told.",
+                                      ms.size(), three_digits(range.low), three_digits(range.high),
+                                      three_digits(mean(ms)), item.row_draw.value_or(1)),
+                          item.name});
   }
   return list;
 }
@@ -232,7 +235,9 @@ Section how_sure_section(const StudyResult& study, Medium medium) {
     section = table_section(
         "How sure",
         "chance: the probability that the chosen plan is really faster, leaving out errors that affect both. expected "
-        "regret: how much time the choice loses on average, counting only outcomes in which the other plan is faster.",
+        "regret: how much time the choice loses on average over all outcomes, of which those count 0 in which it is "
+        "the "
+        "faster one.",
         choices_sheet(study, terminal));
     if (terminal && study.choices.size() > kFewChoices)
       section.blocks.emplace_back(

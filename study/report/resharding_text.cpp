@@ -55,22 +55,28 @@ std::string when_text(const Resharding& found, const DriftOptions& options) {
       options.days);
 }
 
-std::string cost_text(const DriftDay& day, const DriftOptions& options) {
+// `every_days`: how often that is to be paid; none: once.
+std::string cost_text(const DriftDay& day, const DriftOptions& options, std::optional<int> every_days) {
+  constexpr double kSecondsOfDay = 24 * 3600;
   const double pause = options.pause.value;
-  return fmt::format(" Moving {} GiB on day {} takes {}{}.", fixed(day.moved_bytes / 0x1p30, 2), day.day,
-                     duration_text(day.moving_s),
-                     pause > 0 ? fmt::format(", and training pauses for another {}", duration_text(pause))
-                               : ", and no pause of training is counted (drift.pause)");
+  std::string text = fmt::format(" Moving {} GiB on day {} takes {}{}", fixed(day.moved_bytes / 0x1p30, 2), day.day,
+                                 duration_text(day.moving_s),
+                                 pause > 0 ? fmt::format(", and training pauses for another {}", duration_text(pause))
+                                           : ", and no pause of training is counted (drift.pause)");
+  if (!every_days) return text + ".";
+  return text + fmt::format(": {:.2g} % of the time.", 100 * (day.moving_s + pause) / (*every_days * kSecondsOfDay));
 }
 
 // Returns the time that is lost by not doing it, and whether that is more than the model's errors.
-std::string keeping_text(const DriftResult& result, const DriftDay& last) {
+std::string keeping_text(const DriftResult& result, const DriftDay& move, const DriftDay& last) {
   if (!(last.saved_s > 0)) return "";
   std::string text = fmt::format(" Keeping the plan until day {} would lose {} % of the time in all", last.day,
                                  regret_cell(100 * last.saved_s / result.kept_s));
   if (!last.has_better()) return text + ".";
-  return text + fmt::format("; that the best plan of that day is really faster has a chance of {} %.",
-                            chance_cell(last.chance));
+  text +=
+      fmt::format("; that the best plan of that day is really faster has a chance of {} %", chance_cell(last.chance));
+  if (!move.has_better() || move.day == last.day) return text + ".";
+  return text + fmt::format(", and of {} % on day {}.", chance_cell(move.chance), move.day);
 }
 
 // Returns why a chance falls from one day to the next although the best plan gains: the slowest path of one of the two
@@ -99,10 +105,10 @@ std::string resharding_text(const DriftResult& result, const DriftOptions& optio
   const DriftDay& move = result.days[static_cast<std::size_t>(day)];
   std::string text = found.better_from_start ? start_text(result.days.front()) : "";
   text += when_text(found, options);
-  if (move.best_fits) text += cost_text(move, options);
+  if (move.best_fits) text += cost_text(move, options, found.every_days);
   if (found.no_plan_day && found.no_plan_day != found.out_of_memory_day)
     text += fmt::format(" From day {} on no plan fits in memory.", *found.no_plan_day);
-  if (found.every_days) text += keeping_text(result, result.days[static_cast<std::size_t>(found.last_day)]);
+  if (found.every_days) text += keeping_text(result, move, result.days[static_cast<std::size_t>(found.last_day)]);
   return text + chance_text(result);
 }
 

@@ -94,14 +94,8 @@ Sheet::Row screen_row(const CaseResult& item, int places) {
 Sheet screen_sheet(const StudyResult& study) {
   const bool chosen = !study.choices.empty();
   Sheet sheet;
-  sheet.columns = {{"case", false, true},
-                   {"ms"},
-                   {"80 % within", true, false, true},
-                   {"samples/s"},
-                   {"GiB"},
-                   {"free"},
-                   {"busiest", false, false, true},
-                   {"%", true, false, true}};
+  sheet.columns = {{"case", false, true}, {"ms"},   {"80 % within", true, false, true}, {"samples/s"},
+                   {"peak GiB"},          {"free"}, {"busiest", false, false, true},    {"%", true, false, true}};
   if (chosen) sheet.columns.push_back({"1st faster %"});
   const int places = has_very_many_cases(study) ? kBriefDecimals : decimals_for(longest_iteration_ms(study));
   for (const WorkloadCases& group : by_workload(study)) {
@@ -178,14 +172,16 @@ std::vector<WorkloadCases> by_workload(const StudyResult& study) {
     group->cases.push_back(&item);
   }
   for (WorkloadCases& group : groups) {
-    std::stable_sort(group.cases.begin(), group.cases.end(),
-                     [](const CaseResult* a, const CaseResult* b) { return a->samples_per_s > b->samples_per_s; });
+    std::stable_sort(group.cases.begin(), group.cases.end(), [](const CaseResult* a, const CaseResult* b) {
+      return std::pair(is_without_limit(*a), -a->samples_per_s) < std::pair(is_without_limit(*b), -b->samples_per_s);
+    });
   }
   return groups;
 }
 
 const CaseResult* fastest_that_fits(const WorkloadCases& group) {
-  const auto fastest = std::ranges::find_if(group.cases, [](const CaseResult* each) { return fits(*each); });
+  const auto fastest =
+      std::ranges::find_if(group.cases, [](const CaseResult* each) { return fits(*each) && !is_without_limit(*each); });
   return fastest == group.cases.end() ? nullptr : *fastest;
 }
 

@@ -14,7 +14,7 @@ namespace shardsim {
 
 struct WorkloadCases {
   std::string workload;
-  std::vector<const CaseResult*> cases;  // fastest first: by samples per second, whatever their batches are
+  std::vector<const CaseResult*> cases;  // fastest first, by samples per second, whatever their batches are; then what was excluded
 };
 std::vector<WorkloadCases> by_workload(const StudyResult& study);  // workloads in the scenario's order
 
@@ -22,7 +22,8 @@ std::vector<WorkloadCases> by_workload(const StudyResult& study);  // workloads 
 // times are no choice between plans.
 bool is_one_choice(const WorkloadCases& group);
 
-// The fastest, and the slowest, of the cases whose plan fits in memory; null where none does.
+// The fastest (of those that were not excluded), and the slowest, of the cases whose plan fits in memory; null where
+// none does.
 const CaseResult* fastest_that_fits(const WorkloadCases& group);
 const CaseResult* slowest_that_fits(const WorkloadCases& group);
 

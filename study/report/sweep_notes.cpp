@@ -87,7 +87,25 @@ NoteList evidence_notes(const SweepResult& result, const std::vector<std::size_t
     if (std::ranges::find(clusters, cluster) == clusters.end()) clusters.push_back(std::move(cluster));
   }
   NoteList list;
-  for (std::string& text : unlike_evidence(clusters)) list.notes.push_back({std::move(text), ""});
+  for (std::string& text : unlike_evidence(clusters, "`fits: none` in each of these clusters"))
+    list.notes.push_back({std::move(text), ""});
+  return list;
+}
+
+// A note on how far where hot rows lie moves points apart.
+NoteList placement_notes(const SweepResult& result) {
+  double most = 0;
+  for (const PointResult& each : result.results)
+    if (each.interval) most = std::max(most, each.interval->placement_scale());
+  NoteList list;
+  if (most == 0 || result.results.size() < 2) return list;
+  list.notes.push_back(
+      {fmt::format(
+           "Where its hot rows lie moves the time of a point by up to {:.2g} % (standard deviation). Each is told "
+           "with the placement that is typical of it, for the next point maybe another: `--set load.draw=N`, of 1 "
+           "to 32, gives all points the same one.",
+           100 * most),
+       ""});
   return list;
 }
 
@@ -249,11 +267,11 @@ Section sweep_how_sure(const SweepResult& result, const std::vector<std::size_t>
   const std::size_t shown = std::min(all, most_shown(medium));
   std::string legend =
       "chance: the probability that the chosen plan is really faster than the second fastest, leaving out errors that "
-      "affect both. regret: expected; how much time the choice loses on average to the plan to which it loses most, "
-      "counting only outcomes in which that plan is faster.";
+      "affect both. regret: expected; how much time the choice loses to the plan to which it loses most, on average "
+      "over all outcomes, of which those count 0 in which the choice is the faster one.";
   if (shown < all) legend += fmt::format(" The first {} of {}; sweep.csv and sweep.h5 have the others.", shown, all);
   Section section = table_section("How sure", legend, choices_sheet(result, shown));
-  for (NoteList notes : {evidence_notes(result, points), alike_notes(result, points)})
+  for (NoteList notes : {evidence_notes(result, points), alike_notes(result, points), placement_notes(result)})
     if (!notes.notes.empty()) section.blocks.emplace_back(std::move(notes));
   if (NoteList outside = outside_notes(result); !outside.notes.empty()) section.blocks.emplace_back(std::move(outside));
   add_machines(section, result, order, medium);

@@ -24,7 +24,7 @@ std::string remedy(const WorkloadCases& group, const CaseResult& best) {
   if (other == nullptr) return option;
   const std::string text = fmt::format("the fastest of these plans that it can run is {}, with {} ms", other->name,
                                        fixed(other->iteration_ms, decimals_for(other->iteration_ms)));
-  return best.name.ends_with("/beyond_torchrec") ? text : text + "; " + option;
+  return text + "; " + option;
 }
 
 // The fastest plan of each workload where TorchRec cannot run it.
@@ -37,10 +37,26 @@ std::vector<std::pair<const WorkloadCases*, const CaseResult*>> beyond_torchrec(
   return found;
 }
 
+// What planners would do without --torchrec-only, where that is faster; "" where it is not.
+std::string without_limit_text(const std::vector<WorkloadCases>& groups) {
+  for (const WorkloadCases& group : groups) {
+    const CaseResult* const best = fastest_that_fits(group);
+    const auto free = std::ranges::find_if(
+        group.cases, [](const CaseResult* each) { return is_without_limit(*each) && fits(*each); });
+    if (free == group.cases.end() || (*free)->beyond_torchrec.empty()) continue;
+    if (best != nullptr && best->iteration_ms <= (*free)->iteration_ms) continue;
+    return fmt::format(
+        "Without --torchrec-only the planner's plan takes {} ms ({}); it has {}, so TorchRec cannot run it.",
+        fixed((*free)->iteration_ms, decimals_for((*free)->iteration_ms)), (*free)->name, (*free)->beyond_torchrec);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string short_torchrec_warning(const StudyResult& study) {
   const std::vector<WorkloadCases> groups = by_workload(study);
+  if (std::string text = without_limit_text(groups); !text.empty()) return text;
   const auto found = beyond_torchrec(groups);
   if (found.empty()) return "";
   const auto& [group, best] = found.front();
@@ -58,6 +74,7 @@ std::string torchrec_warning(const StudyResult& study) {
   std::vector<std::string> others;
   std::string first;
   const std::vector<WorkloadCases> groups = by_workload(study);
+  if (std::string text = without_limit_text(groups); !text.empty()) return text;
   for (const auto& [group, best] : beyond_torchrec(groups)) {
     if (first.empty()) {
       first = fmt::format("TorchRec cannot run the fastest plan, {}, because it has {}: {}.", best->name,

@@ -122,6 +122,7 @@ struct CaseResult {
   // [draw] of where its hot rows may lie, as the function of this name has it; empty where nothing depends on it, and
   // for jobs.
   std::vector<double> placement_log_times;
+  std::optional<int> row_draw;        // of these, the one that is told
   std::optional<DrawnFigures> drawn;  // only where batches are drawn; `iteration_ms` is their mean
   std::optional<HostFigures> host;    // only where software is stated
   std::optional<std::vector<DenseOperatorTime>> dense_operators;  // only where the software is PyTorch

@@ -84,6 +84,10 @@ std::vector<double> row_placements_ms(const CaseResult& result) {
   return ms;
 }
 
+bool is_without_limit(const CaseResult& result) {
+  return result.name.ends_with(kWithoutLimit) && !result.relative_to.empty();
+}
+
 bool fits(const CaseResult& result) {
   return fits(memory_need(result), result.memory_capacity);
 }

@@ -305,6 +305,11 @@ void fields(Visitor& visit, MaybeConst<HostFigures> auto& host) {
 MemoryNeed memory_need(const CaseResult& result);
 bool fits(const CaseResult& result);
 
+// The end of the name of a case that stands beside that of --torchrec-only: what its planner does without the limit.
+// It is no answer, for it was excluded.
+inline constexpr std::string_view kWithoutLimit = "/beyond_torchrec";
+bool is_without_limit(const CaseResult& result);
+
 // [draw] ms of an iteration by where its hot rows may lie; empty where nothing depends on it.
 std::vector<double> row_placements_ms(const CaseResult& result);
 
@@ -337,6 +342,7 @@ void high_water_fields(Visitor& visit, MaybeConst<CaseResult> auto& result, cons
 template <typename Visitor>
 void placement_fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
   visit(result.placement_log_times);
+  visit.take("row_draw", result.row_draw);
   if constexpr (Named<Visitor>) {
     std::vector<double> ms = row_placements_ms(result);
     visit.take("row_placements_ms", ms);

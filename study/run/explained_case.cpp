@@ -23,6 +23,14 @@ Why why_of(const PreparedCase& prepared, const SimulationResult& simulated) {
   return why_of(prepared.program(), prepared.cluster, simulated.path, named_times(simulated.timeline));
 }
 
+// The case with its rows in the places that are told, whatever else of it is changed: else another draw may be the
+// typical one, and the change of the time would be that of the places.
+Case with_rows_in_place(const PreparedCase& prepared) {
+  Case item = prepared.item;
+  if (const std::optional<int> draw = prepared.row_draw()) item.load.draw = draw;
+  return item;
+}
+
 // A plan that runs out of memory has no iteration whose path could be shortened.
 std::vector<std::string> memory_notes(const PreparedCase& prepared, MemoryProfile profile) {
   CaseResult result;
@@ -50,8 +58,8 @@ ExplainedCase explained_plain(const PreparedCase& prepared, bool with_help) {
   SimulationResult simulated = simulate_case(prepared, *prepared.network());
   ExplainedCase explained{why_of(prepared, simulated), std::nullopt, memory_notes(prepared, simulated.timeline)};
   if (with_help)
-    explained.help =
-        help_where_possible(prepared.item, explained.why, resimulation_of(prepared, std::move(simulated.path)));
+    explained.help = help_where_possible(with_rows_in_place(prepared), explained.why,
+                                         resimulation_of(prepared, std::move(simulated.path)));
   return explained;
 }
 
@@ -64,7 +72,7 @@ ExplainedCase explained_drawn(const PreparedCase& prepared, bool with_help) {
     const PreparedCase other = prepared.with_case(changed.item);
     return Resimulated{drawn_mean_ms(other, changed.edit), std::nullopt};
   };
-  if (with_help) explained.help = help_where_possible(prepared.item, explained.why, simulate);
+  if (with_help) explained.help = help_where_possible(with_rows_in_place(prepared), explained.why, simulate);
   return explained;
 }
 
@@ -77,10 +85,12 @@ Case beside_changed(const Case& other, const Case& changed) {
 }
 
 ExplainedCase explained_job(const std::vector<PreparedCase>& jobs, std::size_t own, bool with_help) {
-  const auto simulated = [&jobs, own](const ChangedCase& changed) {
+  std::vector<Case> in_place;
+  for (const PreparedCase& job : jobs) in_place.push_back(with_rows_in_place(job));
+  const auto simulated = [&jobs, &in_place, own](const ChangedCase& changed) {
     std::vector<Case> items;
     for (std::size_t job = 0; job < jobs.size(); ++job)
-      items.push_back(job == own ? changed.item : beside_changed(jobs[job].item, changed.item));
+      items.push_back(job == own ? changed.item : beside_changed(in_place[job], changed.item));
     std::vector<PreparedCase> others;
     others.reserve(jobs.size());
     std::vector<const PreparedCase*> group;
@@ -90,7 +100,7 @@ ExplainedCase explained_job(const std::vector<PreparedCase>& jobs, std::size_t o
     }
     return std::move(simulated_side_by_side(group, changed.edit)[own]);
   };
-  const JobSimulation as_it_is = simulated({jobs[own].item, {}, false, 1});
+  const JobSimulation as_it_is = simulated({in_place[own], {}, false, 1});
   ExplainedCase explained{why_of(jobs[own], as_it_is.simulation), std::nullopt,
                           memory_notes(jobs[own], as_it_is.simulation.timeline)};
   explained.why.left_out.push_back(
@@ -98,7 +108,7 @@ ExplainedCase explained_job(const std::vector<PreparedCase>& jobs, std::size_t o
   const Resimulate simulate = [&simulated](const ChangedCase& changed) {
     return Resimulated{simulated(changed).simulation.timeline.iteration_ms, std::nullopt};
   };
-  if (with_help) explained.help = help_where_possible(jobs[own].item, explained.why, simulate);
+  if (with_help) explained.help = help_where_possible(in_place[own], explained.why, simulate);
   return explained;
 }
 

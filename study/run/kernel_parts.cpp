@@ -8,7 +8,7 @@
 namespace shardsim {
 namespace {
 
-constexpr int kRank = 0;
+constexpr int kTimedRank = 0;
 
 // The same operation with those of its products alone that `wanted` takes, without the passes between them.
 template <typename Wanted>
@@ -61,7 +61,7 @@ KernelParts KernelParts::of(const PreparedCase& prepared) {
   const RowFacts facts(program);
   for (const Op& op : program.ops) {
     const std::vector<int> ranks = program.ranks_of(op);
-    const auto at = std::ranges::find(ranks, kRank);
+    const auto at = std::ranges::find(ranks, kTimedRank);
     if (op.is_collective() || op.op_class == OpClass::host || at == ranks.end()) continue;
     const auto position = static_cast<std::size_t>(at - ranks.begin());
     ComputeWork work = work_of(op, position, prepared.cluster.spec());
@@ -87,7 +87,7 @@ std::optional<std::vector<DenseOperatorTime>> dense_operator_times(const Prepare
   for (const Op& op : prepared.program().ops) {
     for (const DenseKernel& kernel : op.by_kernel) {
       const auto found = std::ranges::find(times, kernel.op, &DenseOperatorTime::op);
-      ComputeWork work = work_of(op, kRank, spec);
+      ComputeWork work = work_of(op, kTimedRank, spec);
       work.by_kernel = {&kernel, 1};
       found->calls += kernel.calls;
       found->kernels += kernel.count;

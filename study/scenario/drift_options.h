@@ -28,7 +28,8 @@ struct DriftOptions {
 // Errors (Failure::input, with place): unknown keys, no day, nothing that changes, shares outside their range.
 DriftOptions read_drift(const Tree& map);
 
-// Returns the drift of the scenario that is run, with --set; null where it states none.
-Tree drift_tree(const Scenario& scenario, const Overrides& overrides);
+// Returns the drift of the scenario of this text, which lies at `path`. Errors (Failure::input): those of read_drift();
+// there is none.
+DriftOptions drift_options(const std::string& text, const std::string& path, const Overrides& overrides);
 
 }  // namespace shardsim

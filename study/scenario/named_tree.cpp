@@ -234,6 +234,11 @@ std::string path_from(const std::string& folder, const std::string& file) {
   return (fs::path(folder) / fs::path(file)).string();
 }
 
+std::string named_from(const std::string& name, const std::string& folder) {
+  if (name.find('.') == std::string::npos && name.find('/') == std::string::npos) return name;
+  return std::filesystem::proximate(name, folder.empty() ? "." : folder).string();
+}
+
 Tree load_named(const std::string& name, const std::string& kind, const std::string& from, const Place& place) {
   LoadedTrees loaded;
   return BaseChain(kind, loaded).load(name, from, place);

@@ -45,6 +45,9 @@ void keep_nic_hardware(const std::optional<Tree>& before, Tree& cluster);
 // `file` as the current folder sees it.
 std::string path_from(const std::string& folder, const std::string& file);
 
+// The reverse: a file as one in `folder` names it. A shipped name stays as it is.
+std::string named_from(const std::string& name, const std::string& folder);
+
 // Most values of all cases together, each with its cluster and workloads: a short file may repeat a long one.
 constexpr std::size_t kMostValues = 10'000'000;
 

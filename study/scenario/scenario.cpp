@@ -320,9 +320,11 @@ Scenario scenario_from_tree(const Tree& tree, const std::string& text, const std
   return scenario;
 }
 
-Tree drift_tree(const Scenario& scenario, const Overrides& overrides) {
-  // The text of a Scenario goes on with those of the files that it includes.
-  return top_value(parse_yaml(read_file(scenario.path, kMaxYamlFile), scenario.path), "drift", overrides);
+DriftOptions drift_options(const std::string& text, const std::string& path, const Overrides& overrides) {
+  const Tree drift = top_value(parse_yaml(text, path), "drift", overrides);
+  if (drift.kind == Tree::Kind::null)
+    throw input_error({path}, "the scenario has no 'drift'", "Write 'drift: {days: 14, rotation: 2 %/day}'");
+  return read_drift(drift);
 }
 
 void Scenario::keep(const std::function<bool(const Case&)>& wanted) {

@@ -24,7 +24,7 @@ namespace {
 
 using TermPtr = std::shared_ptr<const Filter::Term>;
 
-constexpr int kDeepest = 64;  // parentheses in each other
+constexpr int kMostParentheses = 64;  // parentheses in each other
 // + - * / of a condition. Each is a call within a call: a sum of thirty thousand terms needs more stack than there is.
 constexpr int kMostSigns = 1000;
 constexpr const char* kFilterExample = "Write for example: cluster.nodes * workload.batch_per_gpu <= 65536";
@@ -89,7 +89,7 @@ class FilterParser {
   }
 
   TermPtr inside() {
-    if (++depth_ > kDeepest) refuse("too many parentheses");
+    if (++depth_ > kMostParentheses) refuse("too many parentheses");
     ++at_;
     TermPtr result = side();
     if (next() != ')') refuse("a parenthesis is open");

@@ -70,8 +70,8 @@ class Helper {
     const Resimulated faster = simulate_(better), slower = simulate_(worse);
     const double step = std::abs(better.factor - worse.factor);
     Elasticity found{std::string(words(change.lever).key), name};
-    found.better_set = better.settings;
-    found.worse_set = worse.settings;
+    found.better_set = settings_of(better, change.lever);
+    found.worse_set = settings_of(worse, change.lever);
     if (change.table >= 0) found.table = item_.workload.tables[static_cast<std::size_t>(change.table)].name;
     found.better_pct = 100 * (faster.iteration_ms / help_.iteration_ms - 1);
     found.worse_pct = 100 * (slower.iteration_ms / help_.iteration_ms - 1);
@@ -81,6 +81,15 @@ class Helper {
       found.switches = std::abs(*found.on_path - found.percent) > kSamePath;
     }
     return found;
+  }
+
+  // Where the amount of work changes, another placement of the rows might be the typical one.
+  static std::vector<std::string> settings_of(const ChangedCase& changed, Lever lever) {
+    std::vector<std::string> settings = changed.settings;
+    const bool is_amount = lever == Lever::batch || lever == Lever::lookups;
+    if (is_amount && !settings.empty() && changed.item.load.draw)
+      settings.push_back(fmt::format("load.draw={}", *changed.item.load.draw));
+    return settings;
   }
 
   // A smaller batch shortens iterations, and still trains fewer samples per second where it shortens them by less.

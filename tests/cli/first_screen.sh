@@ -39,6 +39,11 @@ done
 "$shardsim" run scenarios/toy.yaml -o out/toy -v 2>/dev/null >verbose
 check "-v prints the details, too" cmp -s whole verbose
 
+# The next question is about the plan that the sentence of why is about, which is not the fastest where that is too large.
+fits 'a plan that is too large' run scenarios/flexshard.yaml --case 'rm1/flexshard_*' --set cluster.gpu.hbm='9 GiB' --set cluster.gpu.reserved=0 -o out/large
+shows 'the fastest that fits' '^rm1/flexshard_2tier: The iteration takes '
+shows 'and asks about it' '^Next: shardsim why scenarios/flexshard.yaml --case rm1/flexshard_2tier --set .cluster.gpu.hbm=9 GiB. --set cluster.gpu.reserved=0$'
+
 fits 'all planners' run scenarios/toy.yaml --planners all -o out/planners
 next=$(sed -n 's/^Next: shardsim //p' streams/shown)
 check "what the planners' table says to do next runs: $next" bash -c "cd out && ln -s ../scenarios && '$shardsim' $next >../streams/plan 2>&1"
@@ -57,4 +62,4 @@ fits 'confidence' confidence
 fits 'collectives' collective compare --measurements scenarios/measurements/open -o out/collectives
 fits 'kernels' compute compare --measurements scenarios/measurements/kernels -o out/kernels
 
-finish 45
+finish 49

@@ -121,9 +121,13 @@ refuse 2 'violates the constraints: .* is cut into tiers of rows, which TorchRec
   plan tiers.yaml --planner hugectr_hybrid --torchrec-only
 run run tiers.yaml --torchrec-only -o within -q
 check "run says in a line of its own what the planner would do without: $(cat streams/out)" grep -qE '^ +main/beyond_torchrec +[0-9.]+' streams/out
-check "TorchRec cannot run the fastest one, and what it can is named: $(cat streams/out)" \
-  grep -qE 'TorchRec cannot run the fastest plan, main/beyond_torchrec, because it has tiers of rows .history.: the fastest of these plans that it can run is main, with [0-9.]+ ms' <(paste -sd' ' streams/out)
-check "the report says it, too" grep -q 'TorchRec cannot run the fastest plan' within/report.html
+check "and why TorchRec cannot run that: $(cat streams/out)" \
+  grep -qE "Without --torchrec-only the planner.s plan takes [0-9.]+ ms .main/beyond_torchrec.; it has tiers of rows .history., so TorchRec cannot run it" <(paste -sd' ' streams/out)
+check "the report says it, too" grep -q 'Without --torchrec-only the planner' within/report.html
+"$shardsim" run tiers.yaml --torchrec-only -o within -q >streams/out
+check "the answer is the plan within the limit: $(cat streams/out)" grep -q '^main: The iteration takes ' streams/out
+next=$(sed -n 's/^Next: shardsim //p' streams/out)
+check "and what to ask next runs, with the limit: $next" bash -c "grep -q -- '--torchrec-only' <<<'$next' && '$shardsim' $next >streams/why 2>&1"
 check "and simulates both" jq -e '.cases | map(.name) | sort == ["main", "main/beyond_torchrec"]' within/result.json >/dev/null
 for type in table_row_wise table_column_wise grid_shard; do
   refuse 2 "is $type, and TorchRec's modules of sequence tables have only data_parallel or table_wise or column_wise or row_wise" \

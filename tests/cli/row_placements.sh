@@ -64,6 +64,35 @@ within=$(awk -v told="$(of iteration_ms one | cut -d' ' -f1)" '{ sum += $1 } END
 check "what is told is near their mean: $within" awk -v ratio="$within" 'BEGIN { exit !(ratio > 0.93 && ratio < 1.07) }'
 check "a fixed placement has no spread" bash -c '! grep -q row_placements_ms fixed_3/result.json'
 
+echo "-- one of the draws, by its number: changed cases have their rows in the same places"
+draw=$(of row_draw one | cut -d' ' -f1)
+run run rows.yaml --case row_wise --set load.draw="$draw" -q -o same
+told() { jq '.cases[0].iteration_ms' "$1/result.json"; }
+check "draw $draw is the one that was told: $(told same), $(told one)" [ "$(told same)" = "$(told one)" ]
+of_draw() { jq ".cases[0].row_placements_ms[$1 - 1]" one/result.json; }
+for other in $(jq -r '.cases[0].row_placements_ms | to_entries | sort_by(.value) | (.[3], .[-4]) | .key + 1' one/result.json); do
+  run run rows.yaml --case row_wise --set load.draw="$other" -q -o other
+  check "draw $other takes about what was said of it: $(told other), $(of_draw "$other")" \
+    awk -v is="$(told other)" -v said="$(of_draw "$other")" 'BEGIN { exit !(is / said > 0.95 && is / said < 1.05) }'
+done
+for plan in one other; do
+  run plan rows.yaml --case row_wise --set load.draw=$([ $plan = one ] && echo 1 || echo 2)
+  cp streams/out $plan.json
+done
+check "planners do not know of it" cmp -s one.json other.json
+
+echo "-- why keeps rows where they lie: fewer lookups are no slower, and a run with the same settings says the same"
+run why rows.yaml --case row_wise --json
+cp streams/out why.json
+levers='.help.elasticities[] | select(.lever == "lookups" or .lever == "batch")'
+check "fewer are not slower, more are not faster" jq -e "[$levers | .better_10_pct <= 0 and .worse_10_pct >= 0] | length > 1 and all" why.json
+while read -r percent set; do
+  read -ra settings <<<"$set"
+  run run rows.yaml --case row_wise "${settings[@]}" -q -o changed
+  check "$set: $percent %" awk -v is="$(told changed)" -v was="$(told same)" -v percent="$percent" \
+    'BEGIN { d = 100 * (is / was - 1) - percent; exit !(d < 1e-6 && d > -1e-6) }'
+done < <(jq -r "$levers | select(.better_set | length > 0) | \"\\(.better_10_pct) \" + (.better_set | map(\"--set \" + .) | join(\" \"))" why.json)
+
 echo "-- a sweep says the same as run"
 {
   scenario t00 | sed '/^cases:/,$d'
@@ -80,4 +109,8 @@ refused() {
 }
 refused load.placement=-1
 refused load.placement=x
-finish 14
+refused load.draw=0
+refused load.draw=33
+refused load='{placement: 1, draw: 1}'
+refused load='{row_shares: even, draw: 1}'
+finish 24

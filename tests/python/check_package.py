@@ -124,6 +124,73 @@ def test_sweep_is_the_command():
     assert frame.loc[point.point, "iteration_ms"] == point.iteration_ms
 
 
+def test_why_is_the_command():
+    text = command("why", shipped("toy.yaml"), "--case", "row_wise", "--json")
+    why = shardsim.why(shipped("toy.yaml"), "row_wise")
+    assert why.json == text
+    assert abs(why.frame()["ms"].sum() - why.iteration_ms) < 1e-9 * why.iteration_ms
+    assert len(why.help_frame()) > 0 and why.sentence in str(why).replace("\n", " ") and "<html" in why.report()
+    alone = shardsim.why(shipped("toy.yaml"), "row_wise", path_only=True)
+    assert alone.iteration_ms == why.iteration_ms and len(alone.help_frame()) == 0
+    assert set(why.table_frame()["table"]) == {"history"}
+
+
+def test_drift_is_the_command():
+    with tempfile.TemporaryDirectory() as folder:
+        command("drift", shipped("sixty_tables.yaml"), "--case", "chosen", "-o", folder, "-q")
+        drift = shardsim.drift(shipped("sixty_tables.yaml"), "chosen")
+        with open(os.path.join(folder, "drift.json"), encoding="utf-8") as file:
+            assert file.read() == drift.json
+    frame = drift.frame()
+    assert len(frame) == 31 and frame.loc[0, "saved_s"] == 0 and drift.reshard_every_days and drift.out_of_memory_day is None
+    assert "drift" in str(failure_of(lambda: shardsim.drift(shipped("toy.yaml"), "row_wise")))
+    days = shardsim.load(shipped("sixty_tables.yaml")).with_({"drift.days": 3})
+    assert len(shardsim.drift(days, "chosen").frame()) == 4
+
+
+def test_check_is_the_command():
+    sound = shardsim.check(shipped("toy.yaml"))
+    assert sound.ok and sound.fits and sound.summary in command("check", shipped("toy.yaml")), sound
+    faulty = shardsim.check(edited(["workload", "tables", 0, "rows"], 4_000_000_000))
+    assert not faulty.ok and not faulty.fits and "over" in " ".join(faulty.findings), faulty
+    failure_of(lambda: shardsim.check(edited(["cases", 1, "planner", "name"], "torchrek")))
+    failure_of(lambda: shardsim.check("absent.yaml"))
+
+
+def test_confidence_is_the_command():
+    stated = shardsim.confidence()
+    table = command("confidence", "--markdown", "--details")
+    frame = stated.frame()
+    assert "iterations" in frame.index and f"{100 * frame.loc['iterations', 'held']:.1f}" in table, frame
+    assert all(0 <= each.hits <= each.pairs for each in stated.chances) and len(stated.chances) == 3
+
+
+def test_imports_are_the_command():
+    tables, configurations = (shipped(os.path.join("imports", name)) for name in ("tables.csv", "torchrec.json"))
+    trace = shipped(os.path.join("measurements", "traces", "dot128_tf32_b4096.json.gz"))
+    for words, work in (
+        ([tables, "--nodes", "2", "--batch", "1024"], lambda: shardsim.import_model(tables, nodes=2, batch=1024)),
+        ([configurations], lambda: shardsim.import_model(configurations)),
+        ([trace, "--tables-of-trace", "rank"], lambda: shardsim.import_trace(trace, tables_of_trace="rank")),
+    ):
+        with tempfile.TemporaryDirectory() as folder:
+            command("import", *words, "-o", os.path.join(folder, "theirs"))
+            model = work()
+            scenario = model.write(os.path.join(folder, "mine"))
+            for name in sorted(os.listdir(os.path.join(folder, "theirs"))):
+                if name.startswith("."):
+                    continue
+                with open(os.path.join(folder, "theirs", name), "rb") as one, open(os.path.join(folder, "mine", name), "rb") as other:
+                    assert one.read() == other.read(), f"{words}: {name}"
+            assert shardsim.check(scenario).ok and model.scenario_text and model.assumed
+    failure_of(lambda: shardsim.import_model(tables, batch=0))
+    failure_of(lambda: shardsim.import_model(tables, planner="torchrek"))
+    failure_of(lambda: shardsim.import_model("absent.csv"))
+    failure_of(lambda: shardsim.import_trace(tables))
+    failure_of(lambda: shardsim.import_trace([]))
+    failure_of(lambda: shardsim.import_trace(trace, scale_dense="half"))
+
+
 def test_planners_are_compared():
     study = shardsim.compare_planners(shipped("toy.yaml"), ["torchrec", "row_wise"])
     frame = study.planner_frame()

@@ -35,6 +35,8 @@ TEST_CASE("what a load leaves out keeps its value") {
   CHECK_FALSE(drawn.placement);
   CHECK(options("{placement: 0}").placement == 0);
   CHECK(options("{}", options("{placement: 3}")).placement == 3);
+  CHECK_FALSE(drawn.draw);
+  CHECK(options("{draw: 32}").draw == 32);
 }
 
 TEST_CASE("loads that cannot be are refused with place") {
@@ -46,6 +48,10 @@ TEST_CASE("loads that cannot be are refused with place") {
   refused("{seed: 4}", "'seed' has no effect");
   refused("{placement: -1}", "placement");
   refused("{placement: 1, row_shares: even}", "'placement' has no effect");
+  refused("{draw: 0}", "draw");
+  refused("{draw: 33}", "from 1 to 32");
+  refused("{draw: 1, row_shares: even}", "'draw' has no effect");
+  refused("{draw: 1, placement: 1}", "'draw' has no effect");
   refused("{row_cut: hashed}", "row_cut");
   refused("{row_shares: uneven}", "row_shares");
   refused("{lengths: drawn}", "unknown key");

@@ -1,0 +1,216 @@
+#include "study/import/import_request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "base/byte_order_mark.h"
+#include "base/files.h"
+#include "base/gzip_input.h"
+#include "base/tree/json.h"
+#include "models/workload/workload_limits.h"
+#include "plan/planner.h"
+#include "program/timeline/kineto/kineto_trace.h"
+#include "study/import/json_path.h"
+#include "study/scenario/named_tree.h"
+#include "study/scenario/scenario.h"
+
+namespace shardsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostImported = std::size_t{256} << 20;  // bytes of a model's file
+
+// JSON begins with a bracket; a CSV with the name of a column.
+bool is_json(const std::string& text) {
+  const char first = first_character(text);
+  return first == '{' || first == '[';
+}
+
+// Where nothing begins, the name of the file tells what it was to be.
+void refuse_empty_json(const std::string& text, const std::string& file) {
+  if (first_character(text) != '\0' || fs::path(file).extension() != ".json") return;
+  throw input_error({file, 1}, "the file is empty",
+                    "Write TorchRec's table configurations into it, as docs/import.md shows");
+}
+
+constexpr std::size_t kHeadOfTrace = std::size_t{1} << 16;  // bytes in which a trace shows that it is one
+
+// A profiler's trace: compressed, or JSON with a list of events. Tables and plans are neither.
+bool is_trace(const std::string& file) {
+  if (is_folder(file)) return true;
+  if (!is_file(file)) return false;
+  const std::unique_ptr<std::istream> in = open_text(file);
+  std::string head(kHeadOfTrace, '\0');
+  in->read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(in->gcount()));
+  return is_json(head) &&
+         (head.find("\"traceEvents\"") != std::string::npos || head.find("\"deviceProperties\"") != std::string::npos ||
+          head.find("\"ph\"") != std::string::npos);
+}
+
+// A trace, or those of a folder by name.
+std::vector<std::string> trace_files(const std::string& given) {
+  if (!is_folder(given)) return {given};
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(given))
+    if (const fs::path& path = entry.path(); path.extension() == ".json" || path.extension() == ".gz")
+      files.push_back(path.string());
+  if (files.empty())
+    throw input_error({given}, "holds no trace (*.json, *.json.gz)", "Name a trace, or a folder of them");
+  std::ranges::sort(files);
+  return files;
+}
+
+// A print of TorchRec, or JSON; nothing where the text is neither.
+std::optional<Tree> tree_of(const std::string& text, const std::string& file) {
+  refuse_empty_json(text, file);
+  if (std::optional<Tree> plan = printed_plan(text, file)) return plan;
+  if (std::optional<Tree> model = printed_statistics(text, file)) return model;
+  if (is_json(text)) return parse_json(text, file);
+  return std::nullopt;
+}
+
+ImportedModel read_model(const std::string& file) {
+  const std::string text = read_file(file, kMostImported);
+  const std::optional<Tree> tree = tree_of(text, file);
+  if (!tree) return model_from_csv(text, file);
+  try {
+    return model_from_torchrec(*tree, file);
+  } catch (const Error& error) {
+    throw told_with_path(error, *tree);
+  }
+}
+
+// Holds what the files say: tables and a plan, or traces with or without tables.
+struct ImportInput {
+  ImportedModel model;
+  std::vector<TracedModel> traces;
+  bool has_tables = true;
+};
+
+void add_plan(ImportedModel& model, const ImportRequest& request) {
+  if (!request.plan) return;
+  if (model.plan) {
+    throw input_error(request.place("plan"), "the file of the tables has a plan, too", "Leave one of the two out");
+  }
+  const std::string text = read_file(*request.plan, kMostImported);
+  const std::optional<Tree> printed = printed_plan(text, *request.plan);
+  const Tree plan = printed ? *printed : parse_json(text, *request.plan);
+  try {
+    take_plan(model, plan);
+    check_tables(model);
+  } catch (const Error& error) {
+    throw told_with_path(error, plan);
+  }
+  if (!model.constraints.empty()) model.constraints.clear();  // where everything lies is said
+}
+
+std::vector<TracedModel> read_traces(const ImportRequest& request) {
+  std::vector<TracedModel> traces;
+  for (const std::string& named : request.files) {
+    if (!is_trace(named))
+      throw input_error({named}, "is no profiler's trace, where the first file is one",
+                        "Give traces alone, and tables with --tables");
+    for (const std::string& file : trace_files(named))
+      traces.push_back(traced_model(read_kineto_trace(fs::path(file))));
+  }
+  return traces;
+}
+
+// Options of traces have nothing to do where a list of tables stands in their place.
+void refuse_options_of_traces(const ImportRequest& request) {
+  const std::vector<std::pair<std::string, bool>> given = {{"tables", request.tables.has_value()},
+                                                           {"tables-of-trace", request.tables_of_trace.has_value()},
+                                                           {"traced-batch", !request.traced_batches.empty()},
+                                                           {"scale-dense", request.scale_dense.has_value()}};
+  for (const auto& [option, is_given] : given)
+    if (is_given)
+      throw input_error(request.place(option),
+                        request.files[0] + " is no profiler's trace, but a list of tables itself",
+                        "Leave the option out, or name a trace first");
+  if (request.files.size() > 1)
+    throw input_error({"argument " + request.files[1]}, "one file of tables is imported at a time",
+                      "Leave it out; only traces may be several");
+}
+
+ImportInput read_input(const ImportRequest& request) {
+  if (!is_trace(request.files[0])) {
+    refuse_options_of_traces(request);
+    return {read_model(request.files[0]), {}, true};
+  }
+  if (request.tables && request.tables_of_trace)
+    throw input_error(request.place("tables-of-trace"), "the option has no effect together with --tables",
+                      "Leave it out");
+  if (request.plan && !request.tables)
+    throw input_error(request.place("plan"), "there is a plan and no list of tables", "Give it with --tables, too");
+  ImportInput input{{}, read_traces(request), request.tables.has_value()};
+  if (request.tables) input.model = read_model(*request.tables);
+  return input;
+}
+
+void refuse_outside(const ImportRequest& request, const std::string& option, std::int64_t value, std::int64_t most) {
+  if (value >= 1 && value <= most) return;
+  if (option == "traced-batch")
+    throw input_error(request.place(option), fmt::format("\"{}\" is no batch size", value),
+                      "Give the samples per GPU of each trace");
+  throw input_error(request.place(option), fmt::format("{} is not from 1 to {}", value, most),
+                    "Give a whole number in that range");
+}
+
+ImportSetting setting_of(const ImportRequest& request) {
+  ImportSetting setting;
+  setting.made_by = request.made_by;
+  if (request.cluster) {
+    load_named(*request.cluster, "clusters", "", request.place("cluster"));  // blamed here, not in the scenario
+    setting.cluster = named_from(*request.cluster, request.folder);
+  }
+  setting.cluster_from = request.folder;
+  setting.cluster_assumed = !request.cluster;
+  if (request.nodes) refuse_outside(request, "nodes", *request.nodes, kMostImportedNodes);
+  setting.nodes = request.nodes;
+  if (request.batch) {
+    refuse_outside(request, "batch", *request.batch, kMostBatchPerGpu);
+    setting.batch_per_gpu = *request.batch;
+  }
+  setting.batch_assumed = !request.batch;
+  if (request.planner) setting.planner = *request.planner;
+  make_planner(named_map(setting.planner, request.place("planner")));
+  return setting;
+}
+
+TraceQuestion question(ImportInput& input, const ImportRequest& request) {
+  TraceQuestion asked;
+  asked.traces = std::move(input.traces);
+  for (const std::int64_t batch : request.traced_batches) {
+    refuse_outside(request, "traced-batch", batch, kMostBatchPerGpu);
+    asked.batches.push_back(batch);
+  }
+  asked.batch = request.batch;
+  if (input.has_tables) asked.tables = &input.model;
+  asked.planner_stated = request.planner || request.plan;
+  asked.tables_file = request.tables.value_or("");
+  asked.tables_of_trace = request.tables_of_trace.value_or(TraceQuestion::Shapes::none);
+  asked.scale = request.scale_dense.value_or(DenseScale::none);
+  return asked;
+}
+
+}  // namespace
+
+Imported imported(const ImportRequest& request) {
+  ImportInput input = read_input(request);
+  if (input.has_tables) add_plan(input.model, request);
+  if (input.model.plan && request.planner)
+    throw input_error(request.place("planner"), "there is a plan, so no planner is asked",
+                      "Leave the option out, or the plan");
+  ImportSetting setting = setting_of(request);
+  if (input.traces.empty()) return {std::move(input.model), std::move(setting)};
+  TraceImport import = trace_import(question(input, request), std::move(setting));
+  return {std::move(import.model), std::move(import.setting)};
+}
+
+}  // namespace shardsim

@@ -3,12 +3,16 @@
 # collectives and of kernels give today; the iterations of each model come in the published order over its numbers of GPUs.
 # The same for docs/one_gpu.md and what was measured on single GPUs, for the summary in README.md and docs/accuracy.md, and for the sentences
 # that scripts/accuracy_prose.py lists. Of the cross-checks of docs/crosscheck.md two are run, all seven with SHARDSIM_ALL_CROSS_CHECKS=1.
-# Usage: accuracy.sh SHARDSIM SOURCE_DIR
+# Usage: accuracy.sh SHARDSIM SOURCE_DIR [RESULTS]     RESULTS: of shared_results.sh
 set -euo pipefail
 binary=$(realpath "$1") root=$(realpath "$2")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+shared=${3:+$(realpath "$3")}
 cd "$root"
+[ -n "$shared" ] || { shared=$work/shared; bash tests/shared_results.sh "$binary" . "$shared"; }
+ln -s "$shared/published" "$work/published"
+ln -s "$shared/crosscheck" "$work/cross1"
 "$binary" run scenarios/flexshard.yaml -o "$work/study" -q >/dev/null
 /usr/bin/python3 scripts/accuracy.py "$work/study/result.json" | grep . >"$work/lines.txt"
 [ "$(wc -l <"$work/lines.txt")" -gt 80 ] || { echo "the study gives only $(wc -l <"$work/lines.txt") lines"; exit 1; }
@@ -17,7 +21,6 @@ cd "$root"
 /usr/bin/python3 scripts/accuracy_iterations.py "$work/iterations/result.json" "$work/unfitted/result.json" >"$work/whole.txt"
 grep . "$work/whole.txt" >>"$work/lines.txt"
 [ "$(wc -l <"$work/whole.txt")" -ge 26 ] || { echo "the iterations give only $(wc -l <"$work/whole.txt") lines"; exit 1; }
-"$binary" run scenarios/published_iterations.yaml -j2 -o "$work/published" -q >/dev/null
 /usr/bin/python3 scripts/accuracy_sources.py "$work/published/result.json" | grep . >"$work/sources.txt"
 cat "$work/sources.txt" >>"$work/lines.txt"
 /usr/bin/python3 scripts/accuracy_bounds.py docs/accuracy.md "$work/published/result.json"
@@ -63,7 +66,7 @@ lacking docs/accuracy.md "$work/summary.txt"
 "$binary" collective compare --fits none --measurements scenarios/measurements/open -o "$work/plain" >/dev/null 2>&1
 "$binary" compute compare --compute-model roofline --measurements scenarios/measurements/kernels -o "$work/roofline" >/dev/null 2>&1
 cross_checks() {
-  printf '%s\n' 1 seed=1 101 seed=101
+  printf '%s\n' 101 seed=101  # seed 1 is the file's own
   [ "${SHARDSIM_ALL_CROSS_CHECKS:-0}" = 1 ] || return 0
   printf '%s\n' 201 seed=201 301 seed=301 _free 'planner={name: random}' _rates 'cross_check.topology={rates: torchrec}' \
     _tables 'planner={name: random, sharding_types: [table_wise, column_wise, table_column_wise]}'

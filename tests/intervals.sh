@@ -2,13 +2,14 @@
 # The shipped table of errors is what our runs beside the published times give today, the tables of docs/confidence.md are those
 # made of it, and they keep what is claimed: 80 % intervals of iterations and of collectives hold 70 to 90 % of what was observed, by
 # the errors of other systems, no wider than a factor of 2.5 in the median; nine in ten pairs are named rightly.
-# Usage: intervals.sh SHARDSIM SOURCE_DIR
+# Usage: intervals.sh SHARDSIM SOURCE_DIR [RESULTS]     RESULTS: of shared_results.sh
 set -euo pipefail
 binary=$(realpath "$1") root=$(realpath "$2")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+published=${3:+$(realpath "$3")/published}
 cd "$root"
-bash scripts/residuals.sh "$binary" "$work/residuals.csv"
+bash scripts/residuals.sh "$binary" "$work/residuals.csv" ${published:+"$published"}
 diff -u scenarios/accuracy/residuals.csv "$work/residuals.csv" >"$work/diff" ||
   { head -20 "$work/diff"; echo "scenarios/accuracy/residuals.csv is out of date: scripts/residuals.sh SHARDSIM makes it"; exit 1; }
 "$binary" confidence --details >"$work/tables.md"

@@ -93,12 +93,13 @@ class Crew {
   }
 
   // Nothing is lost by ending the process before the ranks have met, and those that wait for this one would wait for
-  // the whole limit. Where ranks of other processes are told why by this one's own error, it leaves as it is.
+  // the whole limit. Where ranks of other processes are told why by this one's own error, it leaves as it is; but
+  // whoever reached rank 0 has its answer by now, and whoever did not would only wait for it.
   std::unique_ptr<Rendezvous> join(const Launch& launch) {
     try {
       return Rendezvous::join(launch, request_.join_limit);
     } catch (const Error& error) {
-      if (!launch.launcher.empty()) throw;
+      if (!launch.launcher.empty() && launch.rank > 0) throw;
       end(static_cast<int>(error.failure()), error.what());
     } catch (const std::bad_alloc&) {
       end(1, out_of_memory().what());

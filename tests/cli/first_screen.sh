@@ -2,10 +2,12 @@
 # No command that answers a question prints more than a terminal of 24 lines shows, notes and the place of its report
 # included; the answer is among these lines, and --details prints all of it. Lists, files on standard output (lower, schema)
 # and tables of what a plan or a cluster has (explain, cluster show) are as long as what they list.
-# Usage: first_screen.sh SHARDSIM SOURCE_DIR
+# Usage: first_screen.sh SHARDSIM SOURCE_DIR [RESULTS]     RESULTS: of shared_results.sh
 set -euo pipefail
 shardsim=$(realpath "$1") source=$(realpath "$2")
+shared=${3:+$(realpath "$3")}
 . "$source/tests/cli/lib.sh"
+[ -n "$shared" ] || { shared=$work/shared; bash "$source/tests/shared_results.sh" "$shardsim" "$source" "$shared"; }
 ln -s "$source/scenarios" scenarios
 
 # fits WHAT COMMAND...: prints no more than 24 lines, keeps them in streams/shown, and with --details says more.
@@ -13,6 +15,15 @@ fits() {
   local what=$1
   shift
   timeout "$patience" "$shardsim" "$@" >streams/shown 2>&1 </dev/null || fail "$what fails: $(tail -3 streams/shown)"
+  is_brief "$what"
+}
+# shared_fits WHAT NAME: likewise, what a shared result printed.
+shared_fits() {
+  cp "$shared/$2.screen" streams/shown
+  is_brief "$1"
+}
+is_brief() {
+  local what=$1
   check "$what prints $(wc -l <streams/shown) lines, not 24 at most" [ "$(wc -l <streams/shown)" -le 24 ]
   check "$what says of --details what it leaves out" grep -q '^With --details: ' streams/shown
 }
@@ -47,9 +58,9 @@ shows 'and asks about it' '^Next: shardsim why scenarios/flexshard.yaml --case r
 fits 'all planners' run scenarios/toy.yaml --planners all -o out/planners
 next=$(sed -n 's/^Next: shardsim //p' streams/shown)
 check "what the planners' table says to do next runs: $next" bash -c "cd out && ln -s ../scenarios && '$shardsim' $next >../streams/plan 2>&1"
-fits 'published iterations' run scenarios/published_iterations.yaml -o out/published
+shared_fits 'published iterations' published
 shows 'how far off' '^Of the [0-9]+ published times'
-fits 'a cross-check' run scenarios/torchrec_crosscheck.yaml -o out/crosscheck
+shared_fits 'a cross-check' crosscheck
 fits 'why' why scenarios/flexshard.yaml --case rm1/flexshard_3tier
 shows 'what would help' '^WHAT WOULD HELP'
 fits 'a sweep' sweep scenarios/sweep_nics_batch.yaml -o out/sweep

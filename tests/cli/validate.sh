@@ -385,7 +385,7 @@ done
 
 # Somewhere else there is room: what took hours is kept.
 mkdir spare
-TMPDIR=$PWD/spare "$validate" row_wise.json --warmup 0 --iterations 2000 -o kept/seen.timeline.json >streams/out 2>streams/err </dev/null &
+TMPDIR=$PWD/spare "$validate" row_wise.json --warmup 0 --iterations 600 -o kept/seen.timeline.json >streams/out 2>streams/err </dev/null &
 pid=$!
 until_true threads $pid 40
 mkdir -p kept/seen.timeline.json

@@ -37,11 +37,12 @@ refused() {
 refused 'SHARDSIM_SECRET: not set.*192.0.2.77.*export SHARDSIM_SECRET=.*urandom' MASTER_ADDR=192.0.2.77
 refused 'SHARDSIM_SECRET: a secret has 16 to 4096 bytes, this one 4' MASTER_ADDR=127.0.0.1 SHARDSIM_SECRET=1234
 refuse 2 'no_such_file: the secret cannot be read' "$program" -o x.timeline.json --secret-file no_such_file
-code=0
+code=0 from=$SECONDS
 environment MASTER_ADDR=192.0.2.77 SHARDSIM_SECRET=0123456789abcdef "$validate" "$program" -o x.timeline.json \
   >streams/out 2>streams/err </dev/null || code=$?
 check "an address of another host ends with 1: $code" [ "$code" -eq 1 ]
 check "it is named: $(cat streams/err)" grep -q 'rank 0 cannot listen at MASTER_ADDR "192.0.2.77"' streams/err
+check "the other ranks of its process do not wait for it: $((SECONDS - from)) s" [ $((SECONDS - from)) -le 20 ]
 
 export SHARDSIM_SECRET=$(head -c 32 /dev/urandom | base64)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs a fuzz target for a while on seed files; what it finds (a crash, a leak, an input that takes over 10 s or over
+# Runs a fuzz target on seed files, then for a while on what it makes of them; what it finds (a crash, a leak, an input that takes over 10 s or over
 # 3 GB) ends it with an error and the input in base64. Usage: run.sh TARGET SECONDS SEED...
 set -euo pipefail
 target=$1 seconds=$2

@@ -13,7 +13,7 @@ KINDS = ["cluster", "plan", "scenario", "workload"]
 FREE_KEYS = {"set", "axes", "constraints"}
 
 
-class Loader(yaml.SafeLoader):
+class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
     """YAML as the program reads it: dates are texts."""
 
 
@@ -34,9 +34,10 @@ def shipped_files(source):
     for path in sorted((source / "scenarios").rglob("*"), key=lambda path: (path.stat().st_size, path.name)):
         if path.suffix not in (".yaml", ".json") or "imports" in path.parts:
             continue
-        kind = str(read(path).get("schema", "")).removeprefix("shardsim.").split("/")[0]
+        data = read(path)
+        kind = str(data.get("schema", "")).removeprefix("shardsim.").split("/")[0]
         if kind in KINDS:
-            files.append((kind, path, read(path)))
+            files.append((kind, path, data))
     return files
 
 

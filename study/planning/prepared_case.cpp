@@ -181,12 +181,14 @@ void check_made_plan(const Plan& plan, const Case& item, const Cluster& cluster)
 Cluster cluster_of_plan(const Case& item) {
   Cluster world = cluster_of(item);
   const std::optional<GroupedWorld> groups = GroupedWorld::of(item.workload, world);
-  return groups ? groups->cluster() : std::move(world);
+  if (groups) return groups->cluster();
+  return world;
 }
 
 Plan plan_of_world(Plan plan, const Case& item, const Cluster& cluster) {
   const std::optional<GroupedWorld> groups = GroupedWorld::of(item.workload, cluster);
-  return groups ? groups->of_world(plan) : plan;
+  if (groups) plan = groups->of_world(plan);
+  return plan;
 }
 
 Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {

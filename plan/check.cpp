@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "plan/plan.h"
+#include "plan/sharding_groups.h"
 
 namespace shardsim {
 namespace {
@@ -163,6 +164,12 @@ const Place& place_of(std::size_t table, const std::vector<Place>& tables, const
 
 void check_plan(const Plan& plan, const Workload& workload, const Cluster& cluster, const Place& place,
                 bool nodes_known, const std::vector<Place>& tables) {
+  if (const auto groups = GroupedWorld::of(workload, cluster)) {
+    if (groups->has(plan))
+      return check_plan(groups->of_group(plan), workload, groups->cluster(), place, nodes_known, tables);
+    throw input_error(place, fmt::format("the plan is not one of {} sharding groups", groups->groups()),
+                      "Make it anew with the 'sharding_groups' of the workload");
+  }
   if (cluster.nodes() > 1 && !cluster.spec().nics) {
     throw input_error(place, fmt::format("the cluster has {} nodes and no NICs", cluster.nodes()),
                       "Add nics to the cluster, or use one node");

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plan/sharding_groups.h"
+
 namespace shardsim {
 namespace {
 
@@ -35,6 +37,8 @@ PlacementMemory& PlacementMemory::operator+=(const PlacementMemory& other) {
 
 PlacementMemory memory_on_rank(const Plan& plan, int rank, const Workload& workload, const Cluster& cluster,
                                const MemoryModel& model) {
+  if (const auto groups = GroupedWorld::of(workload, cluster))
+    return memory_on_rank(groups->of_group(plan), groups->position(rank), workload, groups->cluster(), model);
   PlacementMemory sum;
   for (const Placement& placement : plan.placements) sum += model.on_rank(placement, rank, workload, cluster);
   return sum;
@@ -42,6 +46,8 @@ PlacementMemory memory_on_rank(const Plan& plan, int rank, const Workload& workl
 
 std::vector<std::int64_t> memory_per_rank(const Plan& plan, const Workload& workload, const Cluster& cluster,
                                           const MemoryModel& model) {
+  if (const auto groups = GroupedWorld::of(workload, cluster))
+    return groups->of_ranks(memory_per_rank(groups->of_group(plan), workload, groups->cluster(), model));
   std::vector<double> sums(static_cast<std::size_t>(cluster.world_size()), 0.0);
   for (const Placement& placement : plan.placements) {
     const std::vector<PlacementMemory> memory = model.on_ranks(placement, workload, cluster);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "plan/plan_file.h"
+#include "plan/sharding_groups.h"
 #include "topology/spec/rank_set.h"
 
 namespace shardsim {
@@ -217,6 +218,8 @@ std::vector<std::string> module_paths(const Workload& workload, const Plan& plan
 
 // Table by table: the largest plans have a quarter of a million shards, which as one Json take four times the text.
 std::string plan_to_json(const Plan& plan, const Workload& workload, const Cluster& cluster) {
+  if (const auto groups = GroupedWorld::of(workload, cluster); groups && groups->has(plan))
+    return plan_to_json(groups->of_group(plan), workload, groups->cluster());  // as TorchRec has it
   require_writable(plan);
   std::map<int, Placements> by_table;
   for (const Placement& placement : plan.placements) by_table[placement.table].push_back(&placement);

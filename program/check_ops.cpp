@@ -9,6 +9,7 @@ namespace shardsim {
 namespace {
 
 constexpr int kMostBatchesAhead = 16;
+constexpr int kMostEvery = 1'000'000;
 constexpr int kMostSortBits = 64;
 constexpr int kMostKernels = 1'000'000;
 constexpr double kMostGrowth = 16;  // 1 where no row comes twice; estimates may lie a little above
@@ -86,6 +87,10 @@ void ProgramChecker::check_collective(const Op& op) const {
   const std::vector<std::string> dtypes{"fp32", "fp16", "bf16", "int8", "fp8", "int32", "int64"};
   if (!op.dtype.empty() && std::ranges::find(dtypes, op.dtype) == dtypes.end()) {
     fail_op(op, fmt::format("unknown dtype {}", excerpt(op.dtype)), known_names_hint(op.dtype, dtypes));
+  }
+  if (op.every < 1 || op.every > kMostEvery || (op.every > 1 && op.op_class != OpClass::all_reduce)) {
+    fail_op(op, fmt::format("it runs in one of {} iterations", op.every),
+            fmt::format("Write 1 to {} in 'every', above 1 of an all_reduce alone.", kMostEvery));
   }
   if (op.launch_ns < 0 || op.launch_ns > kMostNanoseconds || (op.launch_ns > 0 && op.op_class != OpClass::all_to_all)) {
     fail_op(op, fmt::format("launch_ns is {}", op.launch_ns), "Write 0 to 10^15 nanoseconds, of an all_to_all alone.");

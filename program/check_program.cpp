@@ -172,10 +172,15 @@ void ProgramChecker::check_holders(std::size_t index) const {
   const Program::Shard& shard = program_.shards[index];
   const Place& place = place_in(places_.shards, index);
   const std::string what = fmt::format("shard {}", index);
-  const bool one_set = shard.strategy == Strategy::flex || shard.holders.size() == 1;
-  if (shard.holders.empty() || shard.holders.front().empty() || !one_set) {
-    throw input_error(place, what + " has no holders, or too many sets of them",
-                      "The strategy flex needs a list of rank sets, the others one rank set.");
+  const auto groups = program_.groups.find("sharding");  // of 2D parallelism, each of which has a set
+  const bool in_groups = groups != program_.groups.end() && shard.holders.size() == groups->second.size() &&
+                         shard.strategy != Strategy::data_parallel;
+  const bool fits = shard.strategy == Strategy::flex || shard.holders.size() == 1 || in_groups;
+  if (shard.holders.empty() || shard.holders.front().empty() || !fits) {
+    throw input_error(
+        place, what + " has no holders, or too many sets of them",
+        "The strategy flex needs a list of rank sets, the others one rank set, or one for each set of the "
+        "group 'sharding'.");
   }
   std::vector<int> ranks;
   for (const std::vector<int>& set : shard.holders) {

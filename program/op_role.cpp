@@ -32,7 +32,7 @@ struct RoleRow {
   Belonging fusion;
 };
 
-constexpr std::array<RoleRow, 42> kRoles{{
+constexpr std::array<RoleRow, 47> kRoles{{
     {OpRole::none, "none", std::nullopt, Belonging::none},
     {OpRole::copy_inputs, "copy_inputs", OpClass::dense, Belonging::none},
     {OpRole::deduplicate_ids, "deduplicate_ids", OpClass::dense, Belonging::none},
@@ -50,8 +50,10 @@ constexpr std::array<RoleRow, 42> kRoles{{
     {OpRole::index_rows, "index_rows", OpClass::update, Belonging::must},
     {OpRole::lookup, "lookup", OpClass::lookup, Belonging::must},
     {OpRole::order_lookups, "order_lookups", OpClass::dense, Belonging::must},
+    {OpRole::encode_output, "encode_output", OpClass::dense, Belonging::must},
     {OpRole::sum_output, "sum_output", OpClass::reduce_scatter, Belonging::must},
     {OpRole::exchange_output, "exchange_output", OpClass::all_to_all, Belonging::must},
+    {OpRole::decode_output, "decode_output", OpClass::dense, Belonging::must},
     {OpRole::order_output, "order_output", OpClass::dense, Belonging::must},
     {OpRole::merge_tiers, "merge_tiers", OpClass::dense, Belonging::none},
     {OpRole::restore_duplicates, "restore_duplicates", OpClass::dense, Belonging::none},
@@ -66,14 +68,17 @@ constexpr std::array<RoleRow, 42> kRoles{{
     {OpRole::sum_duplicates, "sum_duplicates", OpClass::dense, Belonging::none},
     {OpRole::split_gradient_tiers, "split_gradient_tiers", OpClass::dense, Belonging::none},
     {OpRole::order_gradient, "order_gradient", OpClass::dense, Belonging::must},
+    {OpRole::encode_gradient, "encode_gradient", OpClass::dense, Belonging::must},
     {OpRole::exchange_gradient, "exchange_gradient", OpClass::all_to_all, Belonging::must},
     {OpRole::gather_gradient, "gather_gradient", OpClass::all_gather, Belonging::must},
+    {OpRole::decode_gradient, "decode_gradient", OpClass::dense, Belonging::must},
     {OpRole::divide_gradient, "divide_gradient", OpClass::dense, Belonging::must},
     {OpRole::order_received_gradient, "order_received_gradient", OpClass::dense, Belonging::must},
     {OpRole::sum_gradient, "sum_gradient", OpClass::update, Belonging::must},
     {OpRole::reduce_gradient, "reduce_gradient", OpClass::all_reduce, Belonging::must},
     {OpRole::update, "update", OpClass::update, Belonging::must},
     {OpRole::apply, "apply", OpClass::update, Belonging::must},
+    {OpRole::average_replicas, "average_replicas", OpClass::all_reduce, Belonging::none},
     {OpRole::launch, "launch", OpClass::host, Belonging::none},
 }};
 

@@ -53,8 +53,10 @@ enum class OpRole {
   // Vectors, from the rows to the dense part.
   lookup,
   order_lookups,       // vectors of sequences, in the order in which they are sent
+  encode_output,       // into the type on the wire
   sum_output,          // reduce_scatter of partial sums
   exchange_output,     // of vectors, or of sums that are complete
+  decode_output,       // out of the type on the wire
   order_output,        // received vectors in the order of the batch
   merge_tiers,         // of one table
   restore_duplicates,  // a vector for every id of the batch, of those that came once
@@ -75,14 +77,17 @@ enum class OpRole {
   sum_duplicates,  // of an id that was sent once
   split_gradient_tiers,
   order_gradient,           // of the own batch, in the order in which it is sent
+  encode_gradient,          // into the type on the wire
   exchange_gradient,        //
   gather_gradient,          // all_gather, where partial sums were added up
+  decode_gradient,          // out of the type on the wire
   divide_gradient,          // by the number of ranks, in place
   order_received_gradient,  // in the order of the ids
   sum_gradient,             // by row: of replicated rows, and of the kernel dense
   reduce_gradient,          // of replicated rows
   update,                   // fused with the sum
   apply,                    // a summed gradient to its rows
+  average_replicas,         // rows, or their optimizer states, over the groups of ranks that each hold all of them
 
   launch  // the host launches what follows (sim/lower/host_launches.h)
 };

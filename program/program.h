@@ -72,6 +72,7 @@ struct Op {
   std::vector<std::int64_t>
       bytes_by_set;  // the same where the rank sets of the group differ: one number each; else empty
   std::string dtype;
+  int every = 1;  // all_reduce: it runs in one of so many iterations, and each is charged with that part of it
   // all_to_all: the part of its measured start that a host's launch took, and that is taken off.
   std::int64_t launch_ns = 0;
 

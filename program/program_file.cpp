@@ -186,10 +186,13 @@ class ProgramFile {
   }
   void holders(JsonReader& map, Program::Shard& shard) {
     const Tree& tree = map.member("holders");
-    shard.holders = shard.strategy == Strategy::flex ? read_rank_sets(tree) : RankSets{read_ranks(tree)};
+    const bool several =
+        tree.kind == Tree::Kind::list && !tree.items.empty() && tree.items.front().kind == Tree::Kind::list;
+    shard.holders = several || shard.strategy == Strategy::flex ? read_rank_sets(tree) : RankSets{read_ranks(tree)};
   }
   static void holders(JsonWriter& map, const Program::Shard& shard) {
     if (shard.strategy == Strategy::flex) return write_rank_sets(map.slot("holders"), shard.holders);
+    if (shard.holders.size() > 1) return JsonWriter::write(map.slot("holders"), shard.holders);
     write_ranks(map.slot("holders"), shard.holders.front());
   }
 
@@ -236,6 +239,7 @@ class ProgramFile {
     } else {
       bytes(map, op);
     }
+    map.take("every", op.every, false, 1);
     map.take("dtype", op.dtype);
     map.take("launch_ns", op.launch_ns);
   }

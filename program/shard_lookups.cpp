@@ -8,13 +8,15 @@ namespace shardsim {
 double items_of(const Program& program, const Program::Shard& shard) {
   const Table& table = program.tables[static_cast<std::size_t>(shard.table)];
   const double per_sample = table.distribution().sum(shard.row_begin, shard.row_end);
-  return std::floor(static_cast<double>(program.batch_per_rank) * per_sample + 0.5);
+  return std::floor(batch_of(table, program.batch_per_rank) * per_sample + 0.5);
+}
+
+std::size_t sources_of(const Program& program, const Program::Shard& shard) {
+  return static_cast<std::size_t>(program.world_size) / shard.holders.size();
 }
 
 double lookups_of_set(const Program& program, const Program::Shard& shard) {
-  const std::size_t holders = shard.holders.front().size();
-  const std::size_t sources = shard.strategy == Strategy::flex ? holders : static_cast<std::size_t>(program.world_size);
-  return items_of(program, shard) * static_cast<double>(sources);
+  return items_of(program, shard) * static_cast<double>(sources_of(program, shard));
 }
 
 std::vector<double> lookups_of(const Program& program, const Program::Shard& shard) {

@@ -65,8 +65,9 @@ void add_estimate(DryRun& machine, const torchrec::Choice& choice) {
 // The plan may be one that no simulation can run: it stays a plan of the estimates.
 void add_simulation(DryRun& machine, const Scenario& scenario, const Case& item, const Plan& plan) {
   try {
-    check_made_plan(plan, item, cluster_of(item));
-    machine.iteration_ms = simulated_ms(PreparedCase(scenario, item, cluster_of(item), plan));
+    const Cluster cluster = cluster_of(item);
+    check_made_plan(plan, item, cluster);
+    machine.iteration_ms = simulated_ms(PreparedCase(scenario, item, cluster, plan_of_world(plan, item, cluster)));
   } catch (const Error& error) {
     machine.not_simulated = error.what();
   }
@@ -86,7 +87,7 @@ DryRun dry_run_on(const std::string& cluster, int ranks, const Arguments& given,
     const Case& item = scenario.cases.front();
     const torchrec::Choice choice = torchrec_choice(item, torchrec_options(item), scenario.seed, watch);
     add_estimate(machine, choice);
-    machine.plan = Json::parse(plan_to_json(choice.plan, item.workload, cluster_of(item)));
+    machine.plan = Json::parse(plan_to_json(choice.plan, item.workload, cluster_of_plan(item)));
     add_simulation(machine, scenario, item, choice.plan);
   } catch (const Error& error) {
     machine.failure = error.what();

@@ -114,7 +114,7 @@ CasePlan plan_of(const Case& item, const Cluster& cluster, std::uint64_t seed, c
 
 PlanToExplain estimated(const Case& item, const torchrec::PlannerOptions& options, std::uint64_t seed,
                         const PlanWatch& watch) {
-  const Cluster cluster = cluster_of(item);
+  const Cluster cluster = cluster_of_plan(item);
   torchrec::PlannerRequest request = torchrec::planner_request(options, item.workload, cluster);
   PlanToExplain explained;
   try {
@@ -269,7 +269,7 @@ Plan plan_or_failure(const Case& item, const Cluster& cluster, std::uint64_t see
 // Any other memory model: what the tables, or the one asked for, take on each rank, at rest and at the peak.
 std::vector<PlacementMemory> memory_by_model(const Case& item, std::uint64_t seed, const Arguments& given,
                                              const PlanWatch& watch) {
-  const Cluster cluster = cluster_of(item);
+  const Cluster cluster = cluster_of_plan(item);
   const Plan plan = plan_or_failure(item, cluster, seed, watch);
   const auto model = make_memory_model(item.memory_model);
   const auto table = given.value("table");

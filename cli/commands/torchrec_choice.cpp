@@ -3,6 +3,7 @@
 #include "base/workers.h"
 #include "plan/memory_model.h"
 #include "plan/planner.h"
+#include "study/planning/prepared_case.h"
 #include "study/scenario/read_case.h"
 
 namespace shardsim {
@@ -38,7 +39,7 @@ torchrec::Choice torchrec_choice(const Case& item, torchrec::PlannerOptions opti
   options.simulated = false;
   const InterruptedHost host(watch);
   const PlannerContext context{*memory, seed, host, item.constraints.by_table.empty() ? nullptr : &item.constraints};
-  torchrec::Choice choice = torchrec::choose_plan(options, item.workload, cluster_of(item), context);
+  torchrec::Choice choice = torchrec::choose_plan(options, item.workload, cluster_of_plan(item), context);
   choice.request.settings.check_stop = {};  // which asks the host
   return choice;
 }

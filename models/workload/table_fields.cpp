@@ -25,6 +25,14 @@ void pooling_field(auto& map, std::string& pooling) {
   throw input_error(map.place_of("pooling"), fmt::format("unknown pooling {}", excerpt(pooling)), "Write mean or sum.");
 }
 
+// 0 in a file would be none.
+void own_batch(auto& map, Feature& feature) {
+  std::int64_t batch = feature.batch.value_or(0);
+  map.take("batch", batch);
+  if (batch < 0) throw input_error(map.place_of("batch"), "'batch' is below 0", "Write the samples of the feature.");
+  feature.batch = batch > 0 ? std::optional(batch) : std::nullopt;
+}
+
 void feature_fields(auto& map, Table& table) {
   const std::vector<Feature> plain = default_features(table);
   if (!map.there("features", table.features != plain)) {
@@ -36,6 +44,7 @@ void feature_fields(auto& map, Table& table) {
     above_zero(inner, "pooling_factor", feature.pooling_factor);
     above_zero(inner, "num_poolings", feature.num_poolings);
     inner.take("weighted", feature.weighted, true);
+    own_batch(inner, feature);
   });
 }
 

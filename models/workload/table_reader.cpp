@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "models/workload/table_weight.h"
+#include "models/workload/workload_limits.h"
 #include "models/workload/workload_parts.h"
 
 namespace shardsim {
@@ -14,15 +15,25 @@ constexpr std::int64_t kMostCopies = 100'000;
 constexpr double kLeastLength = 1e-9;    // ids per sample: below it nothing is ever looked up
 constexpr double kMostCopiedRows = 1e8;  // listed or counted rows of all copies: 800 MB
 
-// `factor`: the pooling factor of features that state none.
-void feature_keys(Fields& map, Feature& feature, TableKind kind, double factor) {
+// What the table says of features that do not say it themselves.
+struct OfTable {
+  double factor = 1;  // the pooling factor
+  std::optional<std::int64_t> batch = {};
+};
+
+void feature_keys(Fields& map, Feature& feature, TableKind kind, const OfTable& usual) {
   map.need("name", feature.name, label_leaf(), "the feature");
   if (!map.where(kind == TableKind::pooled)) {
-    for (const char* const key : {"pooling_factor", "num_poolings", "weighted"})
+    for (const char* const key : {"pooling_factor", "num_poolings", "weighted", "batch"})
       map.refuse_if(map.reader().has(key), key, fmt::format("'{}' only features of pooled tables have this key", key),
                     "A sequence table states its average_length");
   }
-  feature.pooling_factor = factor;
+  feature.pooling_factor = usual.factor;
+  feature.batch = usual.batch;
+  map.usual("that of the table")
+      .take("batch", feature.batch, count_leaf(Bounds::from(1).to(kMostBatchPerGpu)),
+            "only pooled tables: samples of a rank that have the feature, at most `batch_per_gpu`; TorchRec's "
+            "`stride_per_key` ([lowering.md](../lowering.md#batches-of-features))");
   map.usual("that of the table")
       .take("pooling_factor", feature.pooling_factor, above_zero_leaf(),
             "only pooled tables: items of a bag, on average");
@@ -34,44 +45,44 @@ Shape features_shape() {
   Shape item;
   Fields map(item);
   Feature feature;
-  feature_keys(map, feature, TableKind::pooled, 1);
+  feature_keys(map, feature, TableKind::pooled, {});
   item.forms = {{Form::Kind::map}, label_leaf().form};
   return list_shape(item, Bounds::from(1));
 }
 
-Feature read_feature(const Tree& item, const std::string& path, TableKind kind, double factor) {
-  Feature feature{"", factor, 1, false};
+Feature read_feature(const Tree& item, const std::string& path, TableKind kind, const OfTable& usual) {
+  Feature feature{"", usual.factor, 1, false, usual.batch};
   if (item.kind != Tree::Kind::map) {
     feature.name = label_leaf()(item);
     return feature;
   }
   MapReader reader(item, path);
   Fields map(reader);
-  feature_keys(map, feature, kind, factor);
+  feature_keys(map, feature, kind, usual);
   reader.finish();
   return feature;
 }
 
-void read_features(MapReader& reader, Table& table, double factor) {
-  table.features = {{table.name, factor, 1, false}};
+void read_features(MapReader& reader, Table& table, const OfTable& usual) {
+  table.features = {{table.name, usual.factor, 1, false, usual.batch}};
   if (!reader.has("features")) return;
   table.features.clear();
   std::set<std::string> seen;
   for (const Tree& item : reader.list("features", Bounds::from(1))) {
     const std::string path = fmt::format("{}.features.{}", reader.path(), table.features.size());
-    table.features.push_back(read_feature(item, path, table.kind, factor));
+    table.features.push_back(read_feature(item, path, table.kind, usual));
     if (!seen.insert(table.features.back().name).second)
       throw input_error(item.place, fmt::format("feature '{}' is there twice", table.features.back().name),
                         "Name every feature of a table once");
   }
 }
 
-void features_key(Fields& map, Table& table, double factor) {
+void features_key(Fields& map, Table& table, const OfTable& usual) {
   map.usual("[the table's name]")
       .custom("features", features_shape(),
               "labels, or maps. A feature that several tables name is one input, as in TorchRec: its ids are copied to "
               "the GPU once, and exchanged for each of the tables");
-  if (map.reading()) read_features(map.reader(), table, factor);
+  if (map.reading()) read_features(map.reader(), table, usual);
 }
 
 // Each share is of more rows, and of no fewer accesses, than the one before it.
@@ -120,6 +131,7 @@ void refuse_keys_of_other_kind(Fields& map, const Table& table) {
     map.refuse("pooling", "'pooling' only pooled tables have this key", "Leave it out, or write kind: pooled");
     map.refuse("pooling_factor", "'pooling_factor' only pooled tables have this key",
                "A sequence table states its average_length");
+    map.refuse("batch", "'batch' only pooled tables have this key", "Leave it out");
     return;
   }
   map.refuse("average_length", "'average_length' only sequence tables have this key",
@@ -153,7 +165,7 @@ void find_length(const MapReader& reader, Table& table, const std::optional<doub
 // The law of accesses and the mean length of bags.
 void bag_keys(Fields& map, Table& table, const std::string& folder) {
   std::optional<double> length;
-  double factor = 1;
+  OfTable usual;
   if (map.reading()) table.access_stated = map.reader().has("access");
   map.usual("{family: uniform}")
       .map("access",
@@ -170,11 +182,14 @@ void bag_keys(Fields& map, Table& table, const std::string& folder) {
   map.refuse_if(table.kind == TableKind::sequence && !length && !table.access.absolute(), "",
                 "the table has no average_length",
                 fmt::format("Access family '{}' does not say it: give the mean items per sample", table.access.family));
-  map.take("pooling_factor", factor, above_zero_leaf(),
+  map.usual("`batch_per_gpu`")
+      .take("batch", usual.batch, count_leaf(Bounds::from(1).to(kMostBatchPerGpu)),
+            "only pooled tables: samples of a rank that have each feature which does not state its own");
+  map.take("pooling_factor", usual.factor, above_zero_leaf(),
            "only pooled tables: items per sample of each feature that does not state its own. Refused if all features "
            "state their own");
   map.choose("pooling", table.pooling, {"sum", "mean"}, "only pooled tables");
-  features_key(map, table, factor);
+  features_key(map, table, usual);
   if (map.reading()) find_length(map.reader(), table, length);
 }
 

@@ -82,6 +82,26 @@ bool Table::vector_per_feature() const {
   return kind == TableKind::pooled || std::abs(average_length - count) <= 1e-6 * count;
 }
 
+std::int64_t batch_of(const Feature& feature, std::int64_t batch_per_rank) {
+  return feature.batch.value_or(batch_per_rank);
+}
+
+double batch_of(const Table& table, std::int64_t batch_per_rank) {
+  if (!varies_batch(table, batch_per_rank)) return static_cast<double>(batch_per_rank);
+  double ids = 0, of_sample = 0;
+  for (const Feature& feature : table.features) {
+    const double each = feature.pooling_factor * feature.num_poolings;
+    ids += static_cast<double>(batch_of(feature, batch_per_rank)) * each;
+    of_sample += each;
+  }
+  return ids / of_sample;
+}
+
+bool varies_batch(const Table& table, std::int64_t batch_per_rank) {
+  return std::ranges::any_of(
+      table.features, [&](const Feature& feature) { return batch_of(feature, batch_per_rank) != batch_per_rank; });
+}
+
 std::int64_t optimizer_row_bytes(const std::string& optimizer, std::int64_t dim) {
   if (optimizer == "sgd") return 0;
   if (optimizer == "rowwise_adagrad") return 4;  // one number per row

@@ -32,6 +32,7 @@ struct Feature {
   double pooling_factor = 1;  // mean items per sample; of a sequence table, its average length over its features
   double num_poolings = 1;
   bool weighted = false;
+  std::optional<std::int64_t> batch = {};  // its own samples of a rank (TorchRec's stride per key); none: the batch
   bool operator==(const Feature&) const = default;
 };
 
@@ -142,6 +143,28 @@ struct Stash {
 };
 inline constexpr const char* kRestoreAtGradients = "gradients";  // with their exchange, behind all layers above it
 
+// 2D parallelism, TorchRec's DMPCollection: the world in groups of equal size, each of which holds all tables by the
+// same plan, and in the replica groups across them, which average rows and optimizer states.
+struct ShardingGroups {
+  std::int64_t size = 0;     // ranks of a sharding group
+  bool consecutive = false;  // a group is a block of ranks, and replicas are `size` apart; false: they are neighbours
+  std::int64_t sync_every = 1;  // iterations
+  bool sync_states = true;      // of the optimizer, too
+  Place place;
+  bool operator==(const ShardingGroups& other) const {
+    return size == other.size && consecutive == other.consecutive && sync_every == other.sync_every &&
+           sync_states == other.sync_states;
+  }
+};
+
+// How vectors and gradients get the type that they have on the wire (TorchRec's QCommsConfig).
+struct WireCodec {
+  bool kernels = false;  // passes of their own convert them; false: lookups write it, and updates read it
+  // Elements of fp8 and int8 that share a scale and an offset, two numbers of 4 bytes; 0: none have.
+  std::int64_t forward_rows = 0, backward_rows = 0;
+  bool operator==(const WireCodec&) const = default;
+};
+
 // What of a batch's input stays in device memory after it was used, until the batch is through.
 struct InputsKept {
   bool batch = false;  // as it came from the host; else until it was permuted
@@ -221,6 +244,8 @@ struct Workload {
   int id_bytes = 8;
   std::optional<SampleFactor> sample_factor;             // of the tables with common lengths
   std::optional<WireDtype> wire_forward, wire_backward;  // as stated; what is simulated without it: wire_dtype
+  WireCodec wire_codec;
+  std::optional<ShardingGroups> sharding_groups;  // none: all ranks are one
   std::string pooled_module = "ebc", sequence_module = "ec";
   std::optional<TableKind> first_module;  // in the forward pass, as stated
   std::vector<SourcedValue> sources;
@@ -238,6 +263,13 @@ struct Workload {
   bool base_pipeline() const { return pipeline == "base"; }   // the next batch is copied, all else is in line
   bool semi_sync() const { return pipeline == "semi_sync"; }  // the next batch is looked up before the update
 };
+
+// Samples of one rank that have the feature: its own batch, or else that of the workload.
+std::int64_t batch_of(const Feature& feature, std::int64_t batch_per_rank);
+// Samples of one rank that ask the table for an id on average, by the ids of its features.
+double batch_of(const Table& table, std::int64_t batch_per_rank);
+// True where a batch of its own differs from that of the workload.
+bool varies_batch(const Table& table, std::int64_t batch_per_rank);
 
 // Bytes of optimizer state per row of `dim` elements; states are fp32 (docs/formats/workload.md, "optimizer").
 std::int64_t optimizer_row_bytes(const std::string& optimizer, std::int64_t dim);

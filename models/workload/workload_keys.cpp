@@ -17,6 +17,9 @@ namespace shardsim {
 namespace {
 
 constexpr std::string_view kWorkloadSchema = "shardsim.workload/1";
+constexpr std::int64_t kMostQuantized = 1 << 20;
+constexpr std::int64_t kMostGroupRanks = 1 << 20;  // as a Program may have
+constexpr std::int64_t kMostSyncInterval = 1'000'000;
 constexpr std::size_t kMostTables = 100'000;
 
 void optimizer_keys(Fields& map, Workload& workload) {
@@ -50,10 +53,23 @@ void wire_keys(Fields& map, Workload& workload) {
            "the rows if none is stated.) fp8 is TorchRec's without scales: one byte for each element, but where "
            "partial sums "
            "are reduced (row_wise, table_row_wise and grid_shard of pooled tables) fp16 forward and bf16 backward, as "
-           "in TorchRec. No time of the kernels that convert is counted");
+           "in TorchRec");
   wire_key(map, "backward", workload.wire_backward, "fp32",
            "the same of their gradients. Gradients of replicated rows (data_parallel; flex across nodes) are always "
            "all-reduced in the type of the rows, or in fp32 for int8 rows");
+  WireCodec& codec = workload.wire_codec;
+  map.take(
+      "kernels", codec.kernels,
+      "a kernel of its own converts vectors and gradients in front of each exchange, and another one behind it, as "
+      "the codecs of TorchRec's `QCommsConfig` do ([lowering.md](../lowering.md#quantised-exchanges)); else lookups "
+      "write the type of the wire, and no time is counted");
+  map.usual("no scales")
+      .take("quantize_dim", codec.forward_rows, count_leaf(Bounds::from(0).to(kMostQuantized)),
+            "elements of fp8 and int8 vectors that share a scale and an offset, 8 bytes for all of "
+            "them (`fp8_quantize_dim`); a divisor of the columns of every shard");
+  map.usual("no scales")
+      .take("quantize_dim_backward", codec.backward_rows, count_leaf(Bounds::from(0).to(kMostQuantized)),
+            "the same of gradients (`fp8_quantize_dim_bwd`)");
 }
 
 }  // namespace
@@ -208,6 +224,112 @@ void check_stash(const Workload& workload) {
                       "Choose embedding_kernels: fused, or leave 'stash' out");
 }
 
+[[noreturn]] void refuse_batch(const Table& table, const std::string& wrong, const std::string& remedy) {
+  throw input_error(table.place, wrong, remedy);
+}
+
+// TorchRec's VBE: the input of a module has a stride for every key or for none, and one for each.
+void check_batches(const Workload& workload) {
+  std::map<std::string, const Table*> with, without;  // by module
+  std::map<std::string, std::optional<std::int64_t>> known;
+  for (const Table& table : workload.tables) {
+    if (table.kind != TableKind::pooled) continue;
+    for (const Feature& feature : table.features) {
+      (feature.batch ? with : without).try_emplace(table.module, &table);
+      const std::int64_t batch = batch_of(feature, workload.batch_per_gpu);
+      if (batch > workload.batch_per_gpu)
+        refuse_batch(table,
+                     fmt::format("feature '{}' has a batch of {}, and a rank has {} samples", feature.name, batch,
+                                 workload.batch_per_gpu),
+                     fmt::format("Write 1 to {}, or raise batch_per_gpu", workload.batch_per_gpu));
+      if (known.try_emplace(feature.name, feature.batch).first->second != feature.batch)
+        refuse_batch(table, fmt::format("feature '{}' has another batch in another table", feature.name),
+                     "A feature is one input: give it one 'batch'");
+    }
+  }
+  for (const auto& [module, table] : with) {
+    if (!without.contains(module)) continue;
+    const Table& other = *without.at(module);
+    refuse_batch(
+        other,
+        fmt::format("features of table '{}' state no batch, and those of table '{}' do", other.name, table->name),
+        "In TorchRec every feature of a module has a batch of its own, or none: state 'batch' there too");
+  }
+}
+
+// What a batch of a feature's own needs of the rest.
+void check_strides(MapReader& reader, const Workload& workload) {
+  const auto found = std::ranges::find_if(
+      workload.tables, [&](const Table& table) { return varies_batch(table, workload.batch_per_gpu); });
+  if (found == workload.tables.end()) return;
+  if (!workload.full_input_exchange() || workload.input_exchange == "none")
+    refuse_batch(*found, fmt::format("the features of table '{}' have a batch of their own", found->name),
+                 "That needs input_exchange: full, by which ranks learn the strides");
+  if (workload.embedding_kernels == "fused" && !workload.hugectr_pipeline() &&
+      workload.output_exchange == "reduce_scatter")
+    return;
+  throw input_error(
+      reader.place_of("embedding_kernels"),
+      fmt::format("features of table '{}' have a batch of their own, which HugeCTR and TensorFlow have not",
+                  found->name),
+      "Leave 'batch' out, or take embedding_kernels: fused with TorchRec's exchanges");
+}
+
+// Each direction for itself: a codec needs a type that it converts to, and int8 in TorchRec its scales.
+void check_direction(const Workload& workload, bool forward, const Place& place) {
+  const WireCodec& codec = workload.wire_codec;
+  const std::int64_t rows = forward ? codec.forward_rows : codec.backward_rows;
+  const auto type = [&](const Table& table) {
+    return forward ? forward_wire(workload, table) : backward_wire(workload, table);
+  };
+  const auto sends = [&](Dtype dtype) {
+    return std::ranges::any_of(workload.tables, [&](const Table& table) { return type(table) == dtype; });
+  };
+  const std::string key = forward ? "quantize_dim" : "quantize_dim_backward";
+  if (rows > 0 && !sends(Dtype::fp8) && !sends(Dtype::int8))
+    throw input_error(place, fmt::format("'{}' has no effect: nothing is fp8 or int8 on the wire", key),
+                      fmt::format("Leave '{}' out, or write {}: fp8", key, forward ? "forward" : "backward"));
+  if (codec.kernels && rows == 0 && sends(Dtype::int8))
+    throw input_error(place, "no kernel of TorchRec sends int8 without scales",
+                      fmt::format("Write '{}', or another type", key));
+}
+
+// The codecs are TorchRec's, of the exchanges that it has.
+void check_codec(MapReader& reader, const Workload& workload) {
+  const WireCodec& codec = workload.wire_codec;
+  if (codec == WireCodec{}) return;
+  const Place place = reader.place_of("wire_dtype");
+  for (const bool forward : {true, false}) check_direction(workload, forward, place);
+  if (!codec.kernels) return;
+  const auto converts = [&](const Table& table) {
+    return forward_wire(workload, table) != Dtype::fp32 || backward_wire(workload, table) != Dtype::fp32;
+  };
+  if (std::ranges::none_of(workload.tables, converts))
+    throw input_error(place, "'kernels' has no effect: all is fp32 on the wire, which needs no conversion",
+                      "State forward or backward, or leave 'kernels' out");
+  const std::string other = workload.embedding_kernels != "fused" ? "embedding_kernels: " + workload.embedding_kernels
+                            : workload.output_exchange != "reduce_scatter"
+                                ? "output_exchange: " + workload.output_exchange
+                            : workload.dense.measured ? "dense.measured, whose time contains them"
+                                                      : "";
+  if (!other.empty())
+    throw input_error(place, fmt::format("the kernels of TorchRec's codecs cannot be used with {}", other),
+                      "Leave that out, or 'kernels'");
+}
+
+// 2D parallelism is TorchRec's, whose lookups are fused.
+void check_groups(const Workload& workload) {
+  if (!workload.sharding_groups) return;
+  const bool one_call = workload.dense.all_reduce.one_call;
+  if (workload.embedding_kernels == "fused" && !workload.hugectr_pipeline() && !one_call) return;
+  const std::string other = one_call                      ? "dense.all_reduce.calls: one"
+                            : workload.hugectr_pipeline() ? "pipeline: hugectr"
+                                                          : "embedding_kernels: " + workload.embedding_kernels;
+  throw input_error(workload.sharding_groups->place,
+                    fmt::format("sharding groups are TorchRec's, and cannot be used with {}", other),
+                    "Leave that out, or 'sharding_groups'");
+}
+
 // Errors: all tables so far take too much.
 void add_weight(std::size_t& weight, const std::vector<Table>& more, const Place& place) {
   for (const Table& table : more) weight += weight_of(table);
@@ -284,6 +406,21 @@ void stash_keys(Fields& map, Stash& stash) {
   for (const Tree& item : map.reader().list("keep", Bounds::from(1))) stash.keep.push_back(label_leaf()(item));
 }
 
+void group_keys(Fields& map, ShardingGroups& groups) {
+  std::string members = "interleaved";
+  map.need("size", groups.size, count_leaf(Bounds::from(1).to(kMostGroupRanks)),
+           "ranks of a sharding group (`sharding_group_size`): a divisor of the world");
+  map.choose("members", members, {"interleaved", "consecutive"},
+             "of K groups, group g is the ranks g, g + K, g + 2 K ..., so that replicas are neighbours, or a block of "
+             "ranks (`use_inter_host_allreduce`)");
+  groups.consecutive = members == "consecutive";
+  map.take("sync_every", groups.sync_every, count_leaf(Bounds::from(1).to(kMostSyncInterval)),
+           "the replicas are averaged behind the backward pass of one in so many iterations, and each iteration is "
+           "charged with its part of that");
+  map.take("sync_states", groups.sync_states, "the sums of Adagrad are averaged with the rows");
+  if (map.reading()) groups.place = map.reader().place_of("size");
+}
+
 void exchange_keys(Fields& map, Workload& workload) {
   map.choose(
       "input_exchange", workload.input_exchange, {"auto", "full", "ids", "none"},
@@ -317,6 +454,10 @@ void row_memory_keys(Fields& map, Workload& workload) {
           "rows leave the device between the lookup and the update of a batch, TorchRec's memory stashing "
           "([lowering.md](../lowering.md#stashing))",
           [](Fields& inside, Stash& stash) { stash_keys(inside, stash); });
+  map.map("sharding_groups", workload.sharding_groups,
+          "2D parallelism, TorchRec's `DMPCollection`: the tables are sharded over groups of ranks, each of which has "
+          "all of them, and replicas are averaged ([lowering.md](../lowering.md#2d-parallelism))",
+          [](Fields& inside, ShardingGroups& groups) { group_keys(inside, groups); });
 }
 
 // The name of a table is its key in a file of plans, so tables are read before all that refers to them.
@@ -379,6 +520,10 @@ Workload read_workload(const Tree& tree, const std::string& folder) {
   check_index_dedup(reader, workload, defaults);
   check_pipeline(reader, workload);
   check_stash(workload);
+  check_groups(workload);
+  check_codec(reader, workload);
+  check_batches(workload);
+  check_strides(reader, workload);
   if (workload.dense.measured) {
     const Tree& measured = *tree.find("dense")->find("measured");
     const Tree* const batch = measured.find("batch");

@@ -57,7 +57,7 @@ double bytes_of_batch(const Placement& placement, const Workload& workload) {
   const double vectors = table.kind == TableKind::pooled
                              ? bags_per_sample(table)
                              : table.distribution().sum(placement.row_begin, placement.row_end);
-  return static_cast<double>(workload.batch_per_gpu) * vectors * placement_row_bytes(placement, table);
+  return batch_of(table, workload.batch_per_gpu) * vectors * placement_row_bytes(placement, table);
 }
 
 PlacementMemory PaperMemory::of_holder(const Placement& placement, const Workload& workload, const Cluster& cluster,

@@ -69,7 +69,7 @@ void add_traffic(Timeline& timeline, const Program& program) {
       if (op.op_class == OpClass::all_to_all) {
         add_exchange(timeline, matrix, group);
       } else {
-        add_ring(timeline, op, op.bytes_of_set(set), group);
+        add_ring(timeline, op, op.bytes_of_set(set) / op.every, group);
       }
     }
   }

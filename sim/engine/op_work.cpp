@@ -57,6 +57,14 @@ Seconds alone_of(const std::vector<OpWork::Call>& calls, const Cluster& cluster)
   return side_by_side(loads, cluster).time;
 }
 
+// Of a collective that runs in one of so many iterations, each has its part of the start and of the bytes.
+void charge_part(OpWork::Call& call, int every) {
+  if (every == 1) return;
+  call.loads.start = {call.loads.start.value / every};
+  for (LinkLoad& load : call.loads.loads) load.occupancy /= every;
+  for (std::int64_t& bytes : call.payload) bytes /= every;
+}
+
 OpWork collective_work(const Op& op, const Program& program, const Cluster& cluster, const std::string& algorithm) {
   OpWork work;
   ByteMatrix matrix = op.matrix.empty() ? ByteMatrix{} : resolve_matrix(program, op.matrix);
@@ -70,6 +78,7 @@ OpWork collective_work(const Op& op, const Program& program, const Cluster& clus
         ranks, op.matrix.per_set ? expand_collective(call, cluster, algorithm) : sets.expand(call), {}};
     expanded.loads.start = {std::max(expanded.loads.start.value - static_cast<double>(op.launch_ns) * 1e-9, 0.0)};
     expanded.payload = payloads(op, matrix, of_set, static_cast<int>(ranks.size()));
+    charge_part(expanded, op.every);
     work.calls.push_back(std::move(expanded));
   }
   work.alone = alone_of(work.calls, cluster);
@@ -79,7 +88,7 @@ OpWork collective_work(const Op& op, const Program& program, const Cluster& clus
 // True when two collectives load the same links with the same bytes, as those of a model's like layers do.
 bool same_calls(const Op& a, const Op& b) {
   return a.op_class == b.op_class && a.group == b.group && a.matrix == b.matrix && a.bytes == b.bytes &&
-         a.bytes_by_set == b.bytes_by_set && a.launch_ns == b.launch_ns;
+         a.bytes_by_set == b.bytes_by_set && a.launch_ns == b.launch_ns && a.every == b.every;
 }
 
 }  // namespace

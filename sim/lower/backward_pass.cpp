@@ -142,6 +142,7 @@ void Lowering::exchange_gradients() {
       after = {add_vector_pass(group.order_pass() + "_gradient", OpRole::order_gradient, group,
                                group.own_bytes.of.values, after)};
     }
+    after = convert("encode_gradients", OpRole::encode_gradient, group, group.converted_gradient.encode, after);
     ops_[index].gradient_exchange = gradient_exchange(group, after);
   }
 }
@@ -151,7 +152,9 @@ int Lowering::sum_duplicates(const std::vector<int>& after) {
   const OwnAmount duplicated = sum_of(&FusionGroup::own_duplicated_bytes);
   if (!duplicated.any) return -1;
   const OwnAmount bytes = 3 * duplicated + sum_of(&FusionGroup::own_kept_bytes);
-  return add_pass("sum_duplicates", {OpRole::sum_duplicates}, Stream::compute, bytes.of.values, after);
+  const bool of_ids = sum_of(&FusionGroup::own_duplicated_ids).any;
+  return add_pass(of_ids ? "sum_duplicates" : "sum_batch", {OpRole::sum_duplicates}, Stream::compute, bytes.of.values,
+                  after);
 }
 
 int Lowering::gradient_exchange(const FusionGroup& group, std::vector<int> after) {
@@ -165,6 +168,7 @@ int Lowering::gradient_exchange(const FusionGroup& group, std::vector<int> after
     crossed = add_exchange("cross_node_all_to_all", group.as(OpRole::exchange_gradient), "cross_node",
                            group.cross_gradients, type, after);
     if (crossed >= 0) after = {crossed};
+    after = convert("recode_gradients", OpRole::encode_gradient, group, group.converted_gradient.recode, after);
   }
   const int gathered = add_reduction(group.reach() + "all_gather", group.as(OpRole::gather_gradient),
                                      group.reducing_group(), group.gathered_bytes, type, after);
@@ -199,6 +203,7 @@ std::vector<double> Lowering::received(const FusionGroup& group) const {
 void Lowering::add_gradients(const FusionGroup& group, GroupOps& ops) {
   std::vector<int> after = gradients_of(group);
   if (ops.gradient_exchange >= 0) after = {ops.gradient_exchange};
+  after = convert("decode_gradients", OpRole::decode_gradient, group, group.converted_gradient.decode, after);
   after = settle(group, after);
   for (std::size_t number = 0; number < group.parts.size(); ++number) {
     std::vector<int> behind = after;
@@ -253,6 +258,7 @@ void Lowering::add_applies(const FusionGroup& group, GroupOps& ops) {
 
 // Adds the optimizers of the dense part, then of rows whose gradients are summed apart.
 void Lowering::optimizers() {
+  average_replicas();
   dense_optimizer();
   for (std::size_t index = groups_.size(); index-- > 0;) add_applies(groups_[index], ops_[index]);
 }
@@ -260,8 +266,9 @@ void Lowering::optimizers() {
 void Lowering::dense_optimizer() {
   const std::int64_t parameters = workload_.dense.parameters.count;
   if (steps_.empty() || parameters <= 0) return;
-  const int step =
-      add("dense_optimizer_step", {OpRole::dense_update}, Stream::compute, reductions_.empty() ? dense_ : reductions_);
+  std::vector<int> after = reductions_.empty() ? dense_ : reductions_;
+  after.insert(after.end(), averages_.begin(), averages_.end());
+  const int step = add("dense_optimizer_step", {OpRole::dense_update}, Stream::compute, std::move(after));
   op_at(step).hbm_bytes.values = {3.0 * static_cast<double>(parameters)};
   op_at(step).optimizer = workload_.optimizer;
   put_optimizer_work(step);

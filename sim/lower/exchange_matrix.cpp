@@ -19,6 +19,11 @@ bool is_of_bags(const GroupMember& member, CarriedPart what) {
   return member.pooled() && (what == &GroupMember::forward || what == &GroupMember::backward);
 }
 
+// What goes to every owner of a table's rows, whichever of them the ids are.
+bool is_of_features(CarriedPart what) {
+  return what == &GroupMember::lengths || what == &GroupMember::strides;
+}
+
 // A bucket of lengths goes to every row shard, an id to the one that holds its row.
 std::vector<std::int64_t> units_by_position(const GroupMember& member, int group_size, CarriedPart what) {
   std::vector<std::int64_t> units(group_size, 0);
@@ -28,7 +33,7 @@ std::vector<std::int64_t> units_by_position(const GroupMember& member, int group
     for (std::size_t shard = 0; shard < owners.size(); ++shard) {
       if (!member.has_rows(static_cast<int>(shard))) parts[shard] = 0;
     }
-  } else if (what != &GroupMember::lengths) {
+  } else if (!is_of_features(what)) {
     parts = split_by_largest_remainder((member.*what).count, member.shares());
   }
   for (std::size_t shard = 0; shard < owners.size(); ++shard) units[owners[shard]] += parts[shard];
@@ -127,7 +132,7 @@ class UnevenMatrix {
 ByteMatrix exchange_matrix(const std::vector<GroupMember>& members, int group_size, CarriedPart what) {
   const bool uneven = std::ranges::any_of(
       members, [&](const GroupMember& member) { return member.uneven != nullptr && !is_of_bags(member, what); });
-  if (uneven && what != &GroupMember::lengths) return UnevenMatrix(members, group_size, what).make();
+  if (uneven && !is_of_features(what)) return UnevenMatrix(members, group_size, what).make();
   ByteMatrix matrix;
   matrix.unit_bytes = common_unit(members, what);
   const bool even =
@@ -137,7 +142,7 @@ ByteMatrix exchange_matrix(const std::vector<GroupMember>& members, int group_si
   for (const GroupMember& member : members) {
     const std::int64_t factor = (member.*what).bytes / matrix.unit_bytes;
     if (even) {
-      const bool to_each = what == &GroupMember::lengths || is_of_bags(member, what);
+      const bool to_each = is_of_features(what) || is_of_bags(member, what);
       matrix.units[0] += (member.*what).count * factor * (to_each ? group_size : 1);
       continue;
     }

@@ -66,17 +66,28 @@ int Lowering::add_output(const FusionGroup& group, const std::vector<int>& looku
   if (full() && shuffles() && !group.pooled()) {
     after = {add_vector_pass("seq_permute", OpRole::order_lookups, group, group.owner_bytes, lookups)};
   }
+  after = convert("encode_vectors", OpRole::encode_output, group, group.converted_output.encode, after);
   const int done = add_exchange(group.reach() + "all_to_all", group.as(OpRole::exchange_output), group.group,
                                 group.rows, type, after);
   return done >= 0 ? done : lookups.back();
 }
 
+// A pass of the codec; returns what follows `after` where there is none.
+std::vector<int> Lowering::convert(const std::string& name, OpRole role, const FusionGroup& group,
+                                   const std::vector<double>& bytes, const std::vector<int>& after) {
+  if (bytes.empty()) return after;
+  return {add_pass(name, group.as(role), Stream::compute, bytes, after)};
+}
+
 // Partial sums are added up, in the node first where the rows lie in one; then the nodes exchange what is complete.
 int Lowering::add_reduced_output(const FusionGroup& group, const std::string& type, const std::vector<int>& lookups) {
+  const FusionGroup::Conversions& converted = group.converted_output;
+  const std::vector<int> after = convert("encode_vectors", OpRole::encode_output, group, converted.encode, lookups);
   int done = add_reduction(group.reach() + "reduce_scatter", group.as(OpRole::sum_output), group.reducing_group(),
-                           group.scattered_bytes, type, lookups);
-  if (done < 0) done = lookups.back();
+                           group.scattered_bytes, type, after);
+  if (done < 0) done = after.back();
   if (!group.crosses()) return done;
+  done = convert("recode_vectors", OpRole::encode_output, group, converted.recode, {done}).front();
   const int crossed = add_exchange("cross_node_all_to_all", group.as(OpRole::exchange_output), "cross_node",
                                    group.cross_rows, type, {done});
   return crossed >= 0 ? crossed : done;
@@ -98,6 +109,10 @@ std::vector<int> Lowering::restore_order() {
   if (!shuffles() || !exchanges()) return restore_duplicates(std::move(after), false);
   for (std::size_t index = 0; index < groups_.size(); ++index) {
     const FusionGroup& group = groups_[index];
+    if (!group.converted_output.decode.empty())
+      after[index] =
+          convert("decode_vectors", OpRole::decode_output, group, group.converted_output.decode, {after[index]})
+              .front();
     if (group.sums_received()) {
       after[index] = add_pass("sum_partial_vectors", group.as(OpRole::order_output), Stream::compute,
                               {group.partial_bytes}, {after[index]});
@@ -117,7 +132,7 @@ std::vector<int> Lowering::restore_order() {
 // the first operation that takes all of them.
 void Lowering::connect_outputs() {
   const auto takes = [](const Op& op, int group) {
-    if (op.role == OpRole::order_output) return op.fusion == group;
+    if (op.role == OpRole::order_output || op.role == OpRole::decode_output) return op.fusion == group;
     return op.role == OpRole::merge_tiers || op.role == OpRole::restore_duplicates || op.role == OpRole::dense_forward;
   };
   for (std::size_t index = 0; index < groups_.size(); ++index) {
@@ -144,8 +159,9 @@ std::vector<int> Lowering::restore_duplicates(std::vector<int> outputs, bool mer
     if (!groups_[index].exchanges()) after.insert(after.end(), ops_[index].lookups.begin(), ops_[index].lookups.end());
   }
   std::erase_if(outputs, [&](int id) { return std::ranges::find(after, id) != after.end(); });
-  outputs.push_back(add_pass("restore_duplicates", {OpRole::restore_duplicates}, Stream::compute, (2 * bytes).of.values,
-                             std::move(after)));
+  const bool of_ids = sum_of(&FusionGroup::own_duplicated_ids).any;
+  outputs.push_back(add_pass(of_ids ? "restore_duplicates" : "expand_batch", {OpRole::restore_duplicates},
+                             Stream::compute, (2 * bytes).of.values, std::move(after)));
   return outputs;
 }
 

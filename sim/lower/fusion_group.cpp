@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <set>
 #include <string>
@@ -29,6 +30,8 @@ constexpr StrategyOrder kOrder[] = {
     {Strategy::table_row_wise, "twrw"},
     {Strategy::grid_shard, "gs"},
 };
+
+constexpr double kInverseBytes = 8;  // of the place of a sample in a feature's own batch
 
 // Parts of what a table gets that the input holds for it alone: a feature that several tables look up is there once,
 // as in TorchRec's KeyedJaggedTensor, whose keys are features. The first of these tables has it.
@@ -69,7 +72,10 @@ class GroupMaker {
         nodes_(cluster.nodes()),
         per_node_(cluster.ranks_per_node()),
         size_(group.strategy == Strategy::flex ? static_cast<int>(members.front().placement->holders.front().size())
-                                               : world_) {}
+                                               : world_) {
+    std::ranges::copy_if(members, std::back_inserter(varied_),
+                         [](const GroupMember& member) { return member.expanded > 0; });
+  }
 
   void make() {
     if (group_.strategy != Strategy::data_parallel && size_ > 1)
@@ -81,7 +87,9 @@ class GroupMaker {
     for (const GroupMember& member : members_) add(member);
     if (group_.sums_received()) add_partial_sums();
     add_replicas();
-    if (group_.exchanges()) add_exchanges();
+    if (!group_.exchanges()) return;
+    add_exchanges();
+    if (workload_.wire_codec.kernels) add_conversions(group_, members_, world_, per_node_);
   }
 
  private:
@@ -93,6 +101,7 @@ class GroupMaker {
     (member.tier() ? group_.own_tier_bytes : group_.own_bytes) += vectors;
     group_.own_wire_bytes += static_cast<double>(member.forward.bytes) * own(member, &GroupMember::forward);
     if (member.table->index_dedup) add_duplicates(member, vectors);
+    if (member.expanded > 0) add_expanded(member, vectors);
     // The ids of a table are sent once per column block, and drawn once.
     if (member.placement->column_begin > 0) return;
     group_.own_ids += occurrences(member);
@@ -107,6 +116,10 @@ class GroupMaker {
     if (member.placement->row_begin > 0 || !sends_lengths()) return;
     group_.own_input_bytes +=
         input.features * static_cast<double>(member.lengths.bytes) * own(member, &GroupMember::lengths);
+    if (member.expanded == 0) return;  // a feature says which of its samples each of the batch is
+    const auto samples =
+        static_cast<double>(member.table->features.size()) * static_cast<double>(workload_.batch_per_gpu);
+    group_.own_input_bytes += OwnAmount::expected(input.features * kInverseBytes * samples);
   }
 
   void add_duplicates(const GroupMember& member, const OwnAmount& kept_bytes) {
@@ -116,6 +129,12 @@ class GroupMaker {
     if (member.placement->column_begin > 0) return;
     group_.own_duplicated_ids += all;
     group_.own_kept_ids += own(member, &GroupMember::items);
+  }
+
+  // Every sample of the batch gets the vector of one in the feature's own.
+  void add_expanded(const GroupMember& member, const OwnAmount& kept_bytes) {
+    group_.own_duplicated_bytes += OwnAmount::expected(static_cast<double>(member.row_bytes * member.expanded));
+    group_.own_kept_bytes += kept_bytes;
   }
 
   // Ids of each rank's own batch.
@@ -188,10 +207,12 @@ class GroupMaker {
     const Matrices ids = matrix(&GroupMember::items);
     const Matrices lengths = sends_lengths() ? matrix(&GroupMember::lengths) : Matrices{};
     const Matrices weights = group_.weighted ? matrix(&GroupMember::weights) : Matrices{};
-    add_shuffled(ids, lengths, weights);
+    const Matrices strides = varied_.empty() ? Matrices{} : matrix(varied_, &GroupMember::strides);
+    add_shuffled({&ids, &lengths, &strides, &weights});
     const bool full = workload_.full_input_exchange();
     group_.ids = add("_ids", ids);
     if (full && sends_lengths()) group_.lengths = add("_lengths", lengths);
+    if (full && !strides.empty()) group_.strides = add("_strides", strides);
     if (full && group_.weighted) group_.weights = add("_weights", weights);
     if (!group_.reduces()) {
       group_.gradients = add("_grads", matrix(&GroupMember::backward));
@@ -256,10 +277,10 @@ class GroupMaker {
   }
 
   // Adds the bytes that pass through the memory of each rank on the way.
-  void add_shuffled(const Matrices& ids, const Matrices& lengths, const Matrices& weights) {
+  void add_shuffled(const std::vector<const Matrices*>& inputs) {
     group_.owner_inputs.assign(world_, 0);
     group_.owner_bytes.assign(world_, 0);
-    for (const Matrices* input : {&ids, &lengths, &weights}) {
+    for (const Matrices* input : inputs) {
       if (input->empty()) continue;
       group_.sent_inputs += sent(*input);
       add_received(*input, group_.owner_inputs);
@@ -298,6 +319,7 @@ class GroupMaker {
   const std::vector<GroupMember>& members_;
   const Workload& workload_;
   const std::vector<OwnInput>& inputs_;  // [table]
+  std::vector<GroupMember> varied_;      // whose features have batches of their own
   bool row_growth_, row_tables_;
   KnownShares* known_;
   int world_, nodes_, per_node_, size_;

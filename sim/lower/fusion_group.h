@@ -60,7 +60,7 @@ struct FusionGroup {
   // The matrices that its exchanges move, source -> owner by position in the group. Lengths and weights, which go
   // before and after the ids, where the exchange of input is full. The matrix of what comes back after a lookup is a
   // transpose.
-  MatrixUse ids, lengths, weights, rows, gradients, cross_rows, cross_gradients;
+  MatrixUse ids, lengths, strides, weights, rows, gradients, cross_rows, cross_gradients;
 
   // Where it reduces, the bytes of the reduce_scatter of partial sums forward and of the all_gather of gradients
   // backward, one size per rank set of `group` (row_wise, flex) or of the node group (table_row_wise, grid_shard).
@@ -78,15 +78,26 @@ struct FusionGroup {
   OwnAmount own_wire_bytes;  // vectors that the own batch gets, and their gradients, as on the wire
   OwnAmount own_ids;         // ids of the own batch
   OwnAmount own_tier_ids;    // of tables that are cut in tiers, as they are sent
-  // index_dedup: ids of the own batch, and those of them that are sent; bytes of a vector for each of them.
+  // index_dedup: ids of the own batch, and those of them that are sent; bytes of a vector for each of them. The bytes
+  // also of bags whose features have batches of their own: of the whole batch, and those that are sent.
   OwnAmount own_duplicated_ids, own_kept_ids, own_duplicated_bytes, own_kept_bytes;
-  OwnAmount own_input_bytes;          // ids, lengths and weights of the own batch, each feature once
+  OwnAmount own_input_bytes;  // ids, lengths and weights of the own batch, each feature once
+  // [rank] bytes that the passes read and write which convert what is exchanged; empty: none do. `recode` is between
+  // the two exchanges of what crosses nodes.
+  struct Conversions {
+    std::vector<double> encode, recode, decode;
+  };
+  Conversions converted_output, converted_gradient;
   std::vector<double> owner_bytes;    // [rank] vectors that it looks up for all whom it serves
   std::vector<double> owner_inputs;   // [rank] lengths, ids and weights that it receives
   OwnAmount sent_inputs;              // that each rank sends
   double partial_bytes = 0;           // partial sums that the own batch gets, and their sums, on the wire
   double partial_gradient_bytes = 0;  // the same of gradients, as they are sent to every owner or node
 };
+
+// Adds what the passes move that convert vectors and gradients for the wire, of a group whose exchanges are known and
+// whose batches are the expected ones.
+void add_conversions(FusionGroup& group, const std::vector<GroupMember>& members, int world, int ranks_per_node);
 
 // The groups of a plan in the order of the forward pass: the module that the workload has first; in each data_parallel,
 // flex, row_wise, column_wise, table_column_wise, table_wise, table_row_wise, grid_shard; empty ones left out. Adds

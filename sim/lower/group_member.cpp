@@ -1,5 +1,7 @@
 #include "sim/lower/group_member.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -12,15 +14,31 @@ namespace {
 
 constexpr int kLengthBytes = 4;  // on the wire, as in TorchRec's KeyedJaggedTensor
 constexpr int kWeightBytes = 4;
+constexpr int kStrideBytes = 8;          // the samples of a feature
+constexpr std::int64_t kScaleBytes = 8;  // a scale and an offset in fp32, beside each row of fp8 or int8
 
 std::int64_t half_up(double value) {
   return static_cast<std::int64_t>(std::floor(value + 0.5));
 }
 
-double bags_per_sample(const Table& table) {
+// Bags of the batch of one rank.
+double bags_of_rank(const Table& table, std::int64_t batch) {
   double bags = 0;
-  for (const Feature& feature : table.features) bags += feature.num_poolings;
+  for (const Feature& feature : table.features)
+    bags += feature.num_poolings * static_cast<double>(batch_of(feature, batch));
   return bags;
+}
+
+Table plain_batch(Table table) {
+  for (Feature& feature : table.features) feature.batch.reset();
+  return table;
+}
+
+// As many lengths as samples, of each feature.
+std::int64_t lengths_of_rank(const Table& table, std::int64_t batch) {
+  std::int64_t lengths = 0;
+  for (const Feature& feature : table.features) lengths += batch_of(feature, batch);
+  return lengths;
 }
 
 // Part of a table's ids that belong to weighted features.
@@ -101,6 +119,28 @@ Dtype sent_type(Dtype asked, bool sums, Dtype reduced) {
   return asked == Dtype::fp8 && sums ? reduced : asked;
 }
 
+namespace {
+
+void refuse_summed_int8(const GroupMember& member, bool summed) {
+  if (!summed || (member.forward_type != Dtype::int8 && member.backward_type != Dtype::int8)) return;
+  throw input_error(
+      member.table->place,
+      fmt::format("partial sums of table '{}' would be added up as int8, which no kernel does", member.table->name),
+      "Choose fp16, bf16 or fp8 for it, or another sharding type");
+}
+
+// Of a vector: elements, and where rows of them are quantised a scale and an offset for each.
+std::int64_t wire_bytes(const Table& table, std::int64_t columns, Dtype type, std::int64_t row) {
+  if (row == 0 || (type != Dtype::fp8 && type != Dtype::int8)) return columns * dtype_bytes(type);
+  if (columns % row == 0) return columns / row * ((row + 3) / 4 * 4 + kScaleBytes);
+  throw input_error(
+      table.place,
+      fmt::format("{} columns of table '{}' are no whole rows of {} that share a scale", columns, table.name, row),
+      "Choose a 'quantize_dim' that divides the columns of every shard");
+}
+
+}  // namespace
+
 GroupMember make_member(int shard, const Placement& placement, const Workload& workload, const RowHash& hash,
                         const LoweringOptions& options, KnownShares& known) {
   const Table& table = workload.tables[placement.table];
@@ -112,29 +152,35 @@ GroupMember make_member(int shard, const Placement& placement, const Workload& w
   }
   GroupMember member{shard, &placement, &table, known.distribution(table)};
   member.uneven = uneven_shares(placement, table, hash, options, known);
-  const auto batch = static_cast<double>(workload.batch_per_gpu);
+  const std::int64_t batch = workload.batch_per_gpu;
   const std::int64_t columns = placement.columns();
   member.items = {items_per_rank(placement, workload, member.access, options.observed_payload), workload.id_bytes};
   member.occurrences = member.items.count;
   if (table.index_dedup) deduplicate(member, options.observed_payload);
   const double weighted = static_cast<double>(member.items.count) * weighted_share(table);
-  const std::int64_t vectors = member.pooled() ? half_up(batch * bags_per_sample(table)) : member.items.count;
+  const std::int64_t vectors = member.pooled() ? half_up(bags_of_rank(table, batch)) : member.items.count;
   member.weights = {half_up(weighted), kWeightBytes};
-  member.lengths = {static_cast<std::int64_t>(table.features.size()) * workload.batch_per_gpu, kLengthBytes};
+  member.lengths = {lengths_of_rank(table, batch), kLengthBytes};
+  if (varies_batch(table, batch)) {
+    member.strides = {static_cast<std::int64_t>(table.features.size()), kStrideBytes};
+    member.expanded = half_up(bags_of_rank(plain_batch(table), batch));
+  }
   member.row_bytes = columns * dtype_bytes(table.dtype);
   const bool sums = member.pooled() && in_rows(placement.strategy);
   member.forward_type = sent_type(forward_wire(workload, table), sums, Dtype::fp16);
   member.backward_type = sent_type(backward_wire(workload, table), sums, Dtype::bf16);
+  refuse_summed_int8(member, sums && workload.wire_codec.kernels);
   member.latest_cached = workload.cache_policy == "lru";
   member.own_types = table.wire_forward || table.wire_backward;
-  member.forward = {vectors, columns * dtype_bytes(member.forward_type)};
-  member.backward = {vectors, columns * dtype_bytes(member.backward_type)};
+  const WireCodec& codec = workload.wire_codec;
+  member.forward = {vectors, wire_bytes(table, columns, member.forward_type, codec.forward_rows)};
+  member.backward = {vectors, wire_bytes(table, columns, member.backward_type, codec.backward_rows)};
   if (options.drawn != nullptr) member.drawn = &options.drawn->placements[static_cast<std::size_t>(shard)];
   return member;
 }
 
 const CellCounts* drawn_counts(const GroupMember& member, CarriedPart what) {
-  if (member.drawn == nullptr || what == &GroupMember::lengths) return nullptr;
+  if (member.drawn == nullptr || what == &GroupMember::lengths || what == &GroupMember::strides) return nullptr;
   if (what == &GroupMember::weights) return &member.drawn->weights;
   return what == &GroupMember::items || !member.pooled() ? &member.drawn->ids : nullptr;
 }
@@ -145,7 +191,7 @@ std::int64_t items_per_rank(const Placement& placement, const Workload& workload
   const double per_sample = observed_payload && table.runtime
                                 ? table.runtime->sum(access, placement.row_begin, placement.row_end)
                                 : access.sum(placement.row_begin, placement.row_end);
-  return half_up(static_cast<double>(workload.batch_per_gpu) * per_sample);
+  return half_up(batch_of(table, workload.batch_per_gpu) * per_sample);
 }
 
 }  // namespace shardsim

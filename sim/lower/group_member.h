@@ -30,12 +30,14 @@ struct GroupMember {
   };
   Carried items{};                // X: ids in these rows; of index_dedup the different ones
   Carried weights{};              // of those of them that have one
-  Carried lengths{};              // features x batch
+  Carried lengths{};              // samples of its features
+  Carried strides{};              // how many samples each feature has, where they differ; else none
   Carried forward{}, backward{};  // vectors that the batch gets back: items of a sequence, bags of a pooled table
   Dtype forward_type = Dtype::fp32, backward_type = Dtype::fp32;  // of their elements on the wire
   bool latest_cached = false;                                     // a cache holds the latest rows, else the hottest
   bool own_types = false;  // stated by the table itself, not by the workload for all of them
 
+  std::int64_t expanded = 0;     // bags of the whole batch, where features have batches of their own; else 0
   std::int64_t occurrences = 0;  // ids in these rows, each as often as the batch has it
   // index_dedup: the shares of the owners in one rank's different ids, as far as `uneven` tells owners apart.
   std::vector<double> shares_of_different{};

@@ -24,8 +24,10 @@ bool is_input(OpRole role) {
 bool is_call(OpRole role) {
   return role == OpRole::lookup || role == OpRole::order_lookups;
 }
-bool removes_duplicates(OpRole role) {
-  return role == OpRole::deduplicate_ids || role == OpRole::restore_duplicates || role == OpRole::sum_duplicates;
+// Steps that only some models have, and that the modules which were timed did not.
+bool is_added(OpRole role) {
+  return role == OpRole::deduplicate_ids || role == OpRole::restore_duplicates || role == OpRole::sum_duplicates ||
+         role == OpRole::decode_output || role == OpRole::encode_gradient || role == OpRole::decode_gradient;
 }
 bool is_output(OpRole role) {
   return role >= OpRole::sum_output && role <= OpRole::restore_duplicates;
@@ -102,7 +104,7 @@ class HostTimeList {
 
   // True when the time of a module or a table holds the launches of operations in this role.
   bool holds_launches(OpRole role) const {
-    if (removes_duplicates(role)) return false;  // which the modules that were timed did not
+    if (is_added(role)) return false;
     if (is_input(role)) return software_.module_dist.value > 0;
     const bool by_table = software_.per_table.value > 0;
     if (is_call(role)) return software_.module_call.value > 0 || by_table;

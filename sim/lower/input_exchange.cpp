@@ -6,11 +6,12 @@ namespace shardsim {
 namespace {
 
 constexpr std::int64_t kSplitBytes = 8;
-constexpr int kUniqueKernels = 8;    // beside the sort: seven passes and the numbers that are sorted with the ids
-constexpr std::int64_t kSplits = 3;  // count of lengths, count of ids, stride; one more with weights
+constexpr int kUniqueKernels = 8;  // beside the sort: seven passes and the numbers that are sorted with the ids
+// Count of lengths, count of ids, stride; one more with weights, and one with batches of features' own.
+constexpr std::int64_t kSplits = 3;
 
 std::int64_t splits_of(const FusionGroup& group) {
-  return kSplits + (group.weighted ? 1 : 0);
+  return kSplits + (group.weighted ? 1 : 0) + (group.strides.empty() ? 0 : 1);
 }
 
 // Operations added later than those that wait for them: of the previous iteration.
@@ -132,6 +133,7 @@ void Lowering::exchange_inputs_of(const FusionGroup& group, GroupOps& ops) {
   };
   if (!group.lengths.empty()) send("input_lengths_all_to_all", OpRole::exchange_lengths, group.lengths, "int32");
   ops.ids = send("input_all_to_all", OpRole::exchange_ids, group.ids, ids_dtype());
+  if (!group.strides.empty()) send("input_strides_all_to_all", OpRole::exchange_lengths, group.strides, "int64");
   if (group.weighted) send("input_weights_all_to_all", OpRole::exchange_weights, group.weights, "fp32");
 }
 

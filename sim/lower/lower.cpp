@@ -1,10 +1,15 @@
 #include "sim/lower/lower.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <numeric>
 
+#include "plan/check.h"
+#include "plan/sharding_groups.h"
+#include "sim/lower/group_copies.h"
 #include "sim/lower/host_launches.h"
 #include "sim/lower/lowering.h"
 
@@ -121,10 +126,10 @@ void hold_measured_times(Program& program, const MeasuredRest& measured) {
        [](const Op& op) { return op.role == OpRole::dense_backward || op.role == OpRole::bottom_backward; });
 }
 
-constexpr const char* kStreamNames[] = {"compute",   "world",    "node", "cross", "memcpy",
-                                        "data_dist", "prefetch", "host", "side",  "stash"};
+constexpr const char* kStreamNames[] = {"compute",  "world", "node", "cross", "memcpy",   "data_dist",
+                                        "prefetch", "host",  "side", "stash", "sharding", "replica"};
 
-std::vector<Stream> streams_of(const Workload& workload) {
+std::vector<Stream> streams_of(const Workload& workload, bool grouped) {
   std::vector<Stream> streams = {Stream::compute, Stream::world, Stream::node, Stream::cross};
   if (workload.hugectr_pipeline()) {
     streams.insert(streams.end(), {Stream::memcpy, Stream::prefetch, Stream::host});
@@ -137,13 +142,16 @@ std::vector<Stream> streams_of(const Workload& workload) {
   }
   if (workload.hugectr_rows()) streams.push_back(Stream::side);
   if (workload.stash) streams.push_back(Stream::stash);
+  if (grouped) streams.insert(streams.end(), {Stream::sharding, Stream::replica});
   return streams;
 }
 
 }  // namespace
 
-Lowering::Lowering(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options)
+Lowering::Lowering(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options,
+                   int groups)
     : workload_(workload),
+      sharding_groups_(groups),
       software_(options.software),
       launches_(options.launches),
       items_(options.drawn == nullptr ? nullptr : &options.drawn->items),
@@ -151,7 +159,7 @@ Lowering::Lowering(const Plan& plan, const Workload& workload, const Cluster& cl
       groups_(fuse(program_, plan, workload, cluster, options)),
       ops_(groups_.size()) {
   if (!options.overlap) return;
-  streams_ = streams_of(workload);
+  streams_ = streams_of(workload, groups > 1);
   program_.streams.clear();
   for (const Stream stream : streams_) program_.streams.emplace_back(kStreamNames[static_cast<int>(stream)]);
 }
@@ -297,6 +305,11 @@ void Lowering::connect_iterations() {
     }
     if (!pipelined() && !full() && ops.ids >= 0) op_at(ops.ids).after_previous = {last};
   }
+  for (const GroupOps& ops : ops_)
+    for (const int lookup : ops.lookups) {
+      std::vector<int>& before = op_at(lookup).after_previous;
+      before.insert(before.end(), averages_.begin(), averages_.end());
+    }
   if (hybrid() && pipelined() && indices_in_line()) index_behind_updates();
   workload_.hugectr_pipeline() ? connect_hugectr() : connect_pipeline();
   if (workload_.semi_sync()) connect_outputs();
@@ -342,8 +355,54 @@ int Lowering::add_vector_pass(const std::string& name, OpRole role, const Fusion
   return add_pass(name, group.as(role), Stream::compute, std::move(vectors), std::move(after));
 }
 
+namespace {
+
+// Lengths that are drawn are those of the whole batch.
+void check_batches(const Workload& workload, const LoweringOptions& options) {
+  if (options.load.batches != LoadOptions::Batches::drawn) return;
+  const auto found = std::ranges::find_if(
+      workload.tables, [&](const Table& table) { return varies_batch(table, workload.batch_per_gpu); });
+  if (found == workload.tables.end()) return;
+  throw input_error(
+      found->place,
+      fmt::format("features of table '{}' have a batch of their own, and the case's batches are drawn", found->name),
+      "Set load: {batches: expected}, or leave 'batch' out");
+}
+
+// What TorchRec's 2D parallelism has not, or what is not simulated with it.
+void check_grouped(const Plan& plan, const Workload& workload, const LoweringOptions& options) {
+  const Place& place = workload.sharding_groups->place;
+  if (options.drawn != nullptr || options.load.batches == LoadOptions::Batches::drawn)
+    throw input_error(place, "sharding groups are simulated with expected batches, and the case's are drawn",
+                      "Set load: {batches: expected}, or leave 'sharding_groups' out");
+  for (const Placement& placement : plan.placements) {
+    const std::string table = workload.tables[static_cast<std::size_t>(placement.table)].name;
+    if (placement.strategy == Strategy::flex)
+      throw input_error(place, fmt::format("table '{}' is flex, whose rows have replica groups of their own", table),
+                        "Choose one of TorchRec's sharding types (constraints: {\"*\": {torchrec_only: true}} keeps a "
+                        "planner to them), or leave 'sharding_groups' out");
+    if (on_host(placement))
+      throw input_error(
+          place,
+          fmt::format("rows of table '{}' lie in host memory ({}), and copies of such rows are not averaged", table,
+                      placement.compute_kernel),
+          "Choose the kernel fused, or leave 'sharding_groups' out");
+  }
+}
+
+}  // namespace
+
 Program lower(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options) {
-  return Lowering(plan, workload, cluster, options).take(cluster);
+  if (workload.wire_codec.kernels && options.load.batches == LoadOptions::Batches::drawn)
+    throw input_error(Place{}, "the kernels of codecs are simulated with expected batches, and the case's are drawn",
+                      "Set load: {batches: expected}, or leave wire_dtype.kernels out");
+  check_batches(workload, options);
+  const std::optional<GroupedWorld> world = GroupedWorld::of(workload, cluster);
+  if (!world) return Lowering(plan, workload, cluster, options, 1).take(cluster);
+  check_grouped(plan, workload, options);
+  if (!world->has(plan)) check_plan(plan, workload, cluster, workload.sharding_groups->place);
+  Lowering of_group(world->of_group(plan), workload, world->cluster(), options, world->groups());
+  return in_all_groups(of_group.take(cluster), *world, cluster.ranks_per_node());
 }
 
 }  // namespace shardsim

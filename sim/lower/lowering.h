@@ -16,7 +16,8 @@ namespace shardsim {
 // Streams of a lowered Program (docs/lowering.md, "Groups and streams"): compute, one per kind of group, as PyTorch
 // keeps one per process group, and with a full exchange of input those that TorchRec's pipelines have besides.
 // HugeCTR has one for what its update needs beside the dense part, and stashed rows leave on one of their own.
-enum class Stream { compute, world, node, cross, memcpy, data_dist, prefetch, host, side, stash };
+// 2D parallelism has one for each of its kinds of groups.
+enum class Stream { compute, world, node, cross, memcpy, data_dist, prefetch, host, side, stash, sharding, replica };
 
 // Operations of one fusion group; -1 or empty: none.
 struct GroupOps {
@@ -36,7 +37,9 @@ struct GroupOps {
 // order). lower.cpp has the pipelines, which call the steps in their order; the steps are in the files named below.
 class Lowering {
  public:
-  Lowering(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options);
+  // `groups`: sharding groups of the world, of one of which the plan and the cluster are.
+  Lowering(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options,
+           int groups);
   // `cluster`: whose hosts launch it, where software is stated.
   Program take(const Cluster& cluster);
 
@@ -118,6 +121,8 @@ class Lowering {
   std::vector<int> before_lookup() const;
   int add_lookup(const FusionGroup& group, const LookupPart& part, int owned_rows);
   int add_output(const FusionGroup& group, const std::vector<int>& lookups);
+  std::vector<int> convert(const std::string& name, OpRole role, const FusionGroup& group,
+                           const std::vector<double>& bytes, const std::vector<int>& after);
   int add_reduced_output(const FusionGroup& group, const std::string& type, const std::vector<int>& lookups);
   void add_unexchanged(std::vector<int>& outputs) const;
   std::vector<int> restore_order();
@@ -153,6 +158,11 @@ class Lowering {
   void optimizers();
   void dense_optimizer();
 
+  // replicas.cpp: of 2D parallelism, the all-reduces that make the copies of the groups equal again.
+  void average_replicas();
+  void average(const std::string& name, std::vector<std::int64_t> bytes, Dtype dtype);
+  std::vector<std::int64_t> held_bytes(const std::function<std::int64_t(const Program::Shard&)>& row_bytes) const;
+
   // stashing.cpp: rows in host memory between the lookup and the update (docs/lowering.md, "Stashing").
   void stash_rows();
   void restore_rows();                              // once; behind what runs on the compute stream so far
@@ -177,7 +187,8 @@ class Lowering {
                    const std::string& dtype, std::vector<int> after);
   int add_reduction(const std::string& name, Purpose purpose, const std::string& group,
                     const std::vector<std::int64_t>& bytes_by_set, const std::string& dtype, std::vector<int> after);
-  Stream stream_of(const std::string& group) const;
+  Stream stream_of(const std::string& group, OpRole role) const;
+  std::size_t members_of(const std::string& group, OpRole role) const;
   int stream_number(Stream stream) const;  // in the Program
   Op& op_at(int id) { return program_.ops[static_cast<std::size_t>(id)]; }
   int last_compute() const;  // last operation that is no collective
@@ -201,6 +212,7 @@ class Lowering {
                       std::vector<int> after);
 
   const Workload& workload_;
+  int sharding_groups_;                  // of the world; the Program is that of one until it is done
   const Software* software_;             // null: none is stated
   bool launches_;                        // by the host, as an operation each
   std::map<int, double> operators_;      // [operation] of the dense part, for the host
@@ -211,6 +223,7 @@ class Lowering {
   std::vector<GroupOps> ops_;    // [group]
 
   int stash_ = -1, restore_ = -1;
+  std::vector<int> averages_;  // of replicas
   int copy_ = -1, permute_first_ = -1, permute_ = -1, wait_ = -1, recat_ = -1, prefetch_ = -1;
   int index_ = -1;                    // of the hybrid embedding
   int keep_ = -1, sort_ = -1;         // of HugeCTR's pipeline

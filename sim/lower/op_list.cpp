@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "sim/lower/group_copies.h"
 #include "sim/lower/lowering.h"
 
 namespace shardsim {
@@ -45,15 +46,21 @@ int Lowering::add_pass(const std::string& name, Purpose purpose, Stream stream, 
 }
 
 // HugeCTR has one communicator for all that crosses the network. In a node its GPUs write into each other's memory.
-Stream Lowering::stream_of(const std::string& group) const {
+Stream Lowering::stream_of(const std::string& group, OpRole role) const {
+  if (group == "world" && sharding_groups_ > 1 && !of_whole_world(role)) return Stream::sharding;
   if (group == "world" || (group == "cross_node" && workload_.hugectr_pipeline())) return Stream::world;
   return group == "node" ? Stream::node : Stream::cross;
 }
 
+std::size_t Lowering::members_of(const std::string& group, OpRole role) const {
+  const std::size_t members = program_.groups.at(group).front().size();
+  return group == "world" && of_whole_world(role) ? members * static_cast<std::size_t>(sharding_groups_) : members;
+}
+
 int Lowering::add_exchange(const std::string& name, Purpose purpose, const std::string& group, MatrixUse matrix,
                            const std::string& dtype, std::vector<int> after) {
-  if (program_.groups.at(group).front().size() < 2 || moves_nothing(resolve_matrix(program_, matrix))) return -1;
-  const int id = add(name, purpose, stream_of(group), std::move(after));
+  if (members_of(group, purpose.role) < 2 || moves_nothing(resolve_matrix(program_, matrix))) return -1;
+  const int id = add(name, purpose, stream_of(group, purpose.role), std::move(after));
   // HugeCTR exchanges the hybrid embedding's vectors by itself, beside the communicator of the all-reduce.
   if (hybrid() && purpose.role >= OpRole::lookup) op_at(id).stream = stream_number(Stream::cross);
   op_at(id).group = group;
@@ -66,8 +73,8 @@ int Lowering::add_reduction(const std::string& name, Purpose purpose, const std:
                             const std::vector<std::int64_t>& bytes_by_set, const std::string& dtype,
                             std::vector<int> after) {
   const bool nothing = std::all_of(bytes_by_set.begin(), bytes_by_set.end(), [](std::int64_t b) { return b == 0; });
-  if (nothing || program_.groups.at(group).front().size() < 2) return -1;
-  const int id = add(name, purpose, stream_of(group), std::move(after));
+  if (nothing || members_of(group, purpose.role) < 2) return -1;
+  const int id = add(name, purpose, stream_of(group, purpose.role), std::move(after));
   op_at(id).group = group;
   op_at(id).dtype = dtype;
   const bool equal =

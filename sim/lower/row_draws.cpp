@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/statistics.h"
+#include "plan/sharding_groups.h"
 #include "sim/lower/iteration_load.h"
 #include "sim/lower/known_shares.h"
 
@@ -58,7 +59,7 @@ class LoadDraws {
 
   // Returns the lookups of the batch of one rank.
   double lookups_of_rank(const HotRows& rows, const Table& table) const {
-    const double lookups = rows.lookups_per_sample() * static_cast<double>(workload_.batch_per_gpu);
+    const double lookups = rows.lookups_per_sample() * batch_of(table, workload_.batch_per_gpu);
     return table.index_dedup ? rows.different(lookups) : lookups;
   }
 
@@ -128,8 +129,10 @@ class LoadDraws {
 
 RowDraws::RowDraws(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options)
     : world_size_(cluster.world_size()), stated_(options.load.draw) {
-  if (options.load.placement) return;  // nothing is left to be drawn
-  loads_ = LoadDraws(plan, workload, cluster, options).loads();
+  if (options.load.placement) return;                       // nothing is left to be drawn
+  const auto groups = GroupedWorld::of(workload, cluster);  // in each of them rows lie as in the others
+  loads_ = groups ? LoadDraws(groups->of_group(plan), workload, groups->cluster(), options).loads()
+                  : LoadDraws(plan, workload, cluster, options).loads();
   const double middle = median(loads_);
   for (double& load : loads_) load /= middle;
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "program/shard_lookups.h"
 #include "program/shard_rows.h"
 #include "sim/memory/buffers.h"
 
@@ -32,11 +33,10 @@ BytesByRank by_member(const Program& program, const Op& op, OfMember of_member) 
 // Bags that a holder of the shard serves.
 std::int64_t bags_of(const Program& program, const Program::Shard& shard) {
   double bags = 0;
-  for (const Feature& feature : table_of(program, shard).features) bags += feature.num_poolings;
-  std::size_t sources = static_cast<std::size_t>(program.world_size);
-  if (shard.strategy == Strategy::data_parallel) sources = 1;
-  if (shard.strategy == Strategy::flex) sources = shard.holders.front().size();
-  return static_cast<std::int64_t>(sources) * std::llround(bags * static_cast<double>(program.batch_per_rank));
+  for (const Feature& feature : table_of(program, shard).features)
+    bags += feature.num_poolings * static_cast<double>(batch_of(feature, program.batch_per_rank));
+  const std::size_t sources = shard.strategy == Strategy::data_parallel ? 1 : sources_of(program, shard);
+  return static_cast<std::int64_t>(sources) * std::llround(bags);
 }
 
 // HugeCTR's, in the type of the wire.

@@ -19,7 +19,7 @@ std::optional<MemoryPart> part_written(OpRole role) {
   if (role == OpRole::sum_gradient) return MemoryPart::table_gradients;
   if (role < OpRole::lookup || role == OpRole::divide_gradient) return std::nullopt;
   // Roles are in the order in which a batch meets them.
-  if (role <= OpRole::order_lookups) return MemoryPart::lookup_output;
+  if (role <= OpRole::encode_output) return MemoryPart::lookup_output;
   if (role <= OpRole::restore_duplicates) return MemoryPart::output;
   const bool of_vectors = role >= OpRole::split_gradient_tiers && role <= OpRole::order_received_gradient;
   return of_vectors ? std::optional(MemoryPart::gradients) : std::nullopt;
@@ -36,9 +36,42 @@ bool works_on_vectors(OpRole role) {
          role == OpRole::reduce_gradient || role == OpRole::apply;
 }
 
+bool encodes(OpRole role) {
+  return role == OpRole::encode_output || role == OpRole::encode_gradient;
+}
+bool decodes(OpRole role) {
+  return role == OpRole::decode_output || role == OpRole::decode_gradient;
+}
+
+// What the exchange sends that follows the pass, and what it got from the one before.
+BytesByRank sent_behind(const Program& program, const Op& pass) {
+  const auto sends = [&](const Op& op) {
+    return op.is_collective() && std::ranges::find(op.after, pass.id) != op.after.end();
+  };
+  const auto found = std::find_if(program.ops.begin() + pass.id, program.ops.end(), sends);
+  return found == program.ops.end() ? half_of(pass.hbm_bytes) : moved_by(program, *found, true);
+}
+BytesByRank got_before(const Program& program, const Op& pass) {
+  std::vector<int> before = pass.after;
+  before.insert(before.end(), pass.after_previous.begin(), pass.after_previous.end());
+  const auto brings = [&](int id) { return program.op(id).is_collective() && program.op(id).fusion == pass.fusion; };
+  const auto found = std::ranges::find_if(before, brings);
+  return found == before.end() ? half_of(pass.hbm_bytes) : moved_by(program, program.op(*found), false);
+}
+
+BytesByRank beside(const PerRank& all, const BytesByRank& part, int world) {
+  BytesByRank bytes;
+  for (int rank = 0; rank < world; ++rank)
+    bytes.push_back(
+        std::max<std::int64_t>(std::llround(all.at(static_cast<std::size_t>(rank))) - bytes_at(part, rank), 0));
+  return bytes;
+}
+
 BytesByRank bytes_written(const Program& program, const Op& op, const Workload& workload) {
   if (op.role == OpRole::lookup) return vectors_of(program, op);
   if (op.role == OpRole::sum_gradient) return dense_gradient_of(program, op, workload.update_all_rows);
+  if (encodes(op.role)) return sent_behind(program, op);
+  if (decodes(op.role)) return beside(op.hbm_bytes, got_before(program, op), program.world_size);
   return op.is_collective() ? moved_by(program, op, false) : half_of(op.hbm_bytes);
 }
 
@@ -287,7 +320,9 @@ class BufferList {
   void add_own_gradient(const Op& reader) {
     const bool pass = reader.role == OpRole::sum_duplicates || reader.role == OpRole::split_gradient_tiers ||
                       reader.role == OpRole::order_gradient;
-    BytesByRank bytes = pass ? half_of(reader.role == OpRole::sum_duplicates ? restored() : reader.hbm_bytes)
+    BytesByRank bytes = encodes(reader.role)
+                            ? beside(reader.hbm_bytes, sent_behind(program_, reader), program_.world_size)
+                        : pass ? half_of(reader.role == OpRole::sum_duplicates ? restored() : reader.hbm_bytes)
                         : reader.is_collective() ? moved_by(program_, reader, true)
                                                  : vectors_of(program_, op(lookup_of_.at(reader.shards)));
     Buffer& buffer = add(MemoryPart::gradients, gradient_writer(reader), std::move(bytes));

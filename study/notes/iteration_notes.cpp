@@ -32,6 +32,22 @@ Notes steadiness_note(const Known& known) {
                   result.timeline.iterations_run, 100 * *result.last_change)};
 }
 
+// Which part of the mean iteration the averages are, and what the iteration takes that has them.
+Notes averages_note(const Known& known) {
+  const auto& groups = known.item.workload.sharding_groups;
+  if (!groups || groups->size == known.result->world_size) return {};
+  double ms = 0;
+  for (const NamedTime& time : known.result->times)
+    if (time.name.starts_with("replica_")) ms += time.span_ms;
+  const std::string of_groups =
+      fmt::format("{} sharding groups of {} ranks", known.result->world_size / groups->size, groups->size);
+  if (groups->sync_every == 1) return {fmt::format("{}: averaging their replicas takes {:.4g} ms.", of_groups, ms)};
+  return {fmt::format(
+      "{}: their replicas are averaged in one of {} iterations. Each is charged with {:.4g} ms of that, and "
+      "the one that averages takes some {:.4g} ms more.",
+      of_groups, groups->sync_every, ms, static_cast<double>(groups->sync_every - 1) * ms)};
+}
+
 // Measured parts stay what they are, whatever was drawn.
 Notes measured_rest_note(const Known& known) {
   const DensePart& dense = known.item.workload.dense;

@@ -154,7 +154,7 @@ class TableBound {
   }
 
  private:
-  double batch() const { return static_cast<double>(workload_.batch_per_gpu); }
+  double batch() const { return batch_of(table_, workload_.batch_per_gpu); }
   // Returns the different ids of one rank's batch, in the rows behind the first ones.
   double different_ids(std::uint64_t first) const {
     const double draws = batch() * access_.sum(first, table_.rows);

@@ -38,6 +38,7 @@ Workload workload_around(const Placement& placement, const Workload& workload) {
   around.id_bytes = workload.id_bytes;
   around.wire_forward = workload.wire_forward;
   around.wire_backward = workload.wire_backward;
+  around.wire_codec = workload.wire_codec;
   around.dense.all_reduce = workload.dense.all_reduce;  // one call for all is no step of a placement
   if (workload.dense.measured)
     around.dense.measured.emplace().simulates_embeddings = workload.dense.measured->simulates_embeddings;

@@ -13,6 +13,7 @@
 #include "plan/memory_model.h"
 #include "plan/plan_file.h"
 #include "plan/planner.h"
+#include "plan/sharding_groups.h"
 #include "sim/engine/op_work.h"
 #include "sim/lower/known_shares.h"
 #include "sim/lower/lower.h"
@@ -82,8 +83,10 @@ auto simulated_apart(const Case& item, const std::function<bool()>& interrupted,
 // A case that is being planned: all questions are answered by lowering and simulating it. Refers to what it is given.
 class CaseHost : public PlannerHost {
  public:
-  CaseHost(const Case& item, const Cluster& cluster, const PreparedCase& unplanned, const PlanWatch& watch)
-      : item_(item), cluster_(cluster), unplanned_(unplanned), watch_(watch) {}
+  // `groups`: of one of which `cluster` and the plans are; none: those of the world.
+  CaseHost(const Case& item, const Cluster& cluster, const std::optional<GroupedWorld>& groups,
+           const PreparedCase& unplanned, const PlanWatch& watch)
+      : item_(item), cluster_(cluster), groups_(groups), unplanned_(unplanned), watch_(watch) {}
 
   bool answers(Question) const override { return true; }
   PlannerBandwidths bandwidths() const override { return simulated_bandwidths(item_.workload, cluster_); }
@@ -97,15 +100,15 @@ class CaseHost : public PlannerHost {
                              item_.software ? &*item_.software : nullptr);
   }
   Seconds estimated(const Plan& plan) const override {
-    return {iteration_ms(unplanned_.with_plan(plan), *ResolvedCase::uncontended()) * 1e-3};
+    return {iteration_ms(unplanned_.with_plan(of_world(plan)), *ResolvedCase::uncontended()) * 1e-3};
   }
   Seconds simulated(const Plan& plan) const override {
-    const PreparedCase tried = unplanned_.with_plan(plan);
+    const PreparedCase tried = unplanned_.with_plan(of_world(plan));
     const auto ms = [&] { return iteration_ms(tried, *tried.network()); };
     return {simulated_apart(item_, watch_.interrupted, ms) * 1e-3};
   }
   PlanTrial tried(const Plan& plan) const override {
-    const PreparedCase tried = unplanned_.with_plan(plan);
+    const PreparedCase tried = unplanned_.with_plan(of_world(plan));
     const TrialFigures figures = simulated_apart(item_, watch_.interrupted, [&] { return trial(tried); });
     return {Seconds{figures.ms * 1e-3}, figures.peak_bytes};
   }
@@ -123,8 +126,11 @@ class CaseHost : public PlannerHost {
   void stop_if_asked() const override { throw_if_interrupted(watch_.interrupted); }
 
  private:
+  Plan of_world(const Plan& plan) const { return groups_ ? groups_->of_world(plan) : plan; }
+
   const Case& item_;
   const Cluster& cluster_;
+  const std::optional<GroupedWorld>& groups_;
   const PreparedCase& unplanned_;
   const PlanWatch& watch_;
   std::shared_ptr<KnownShares> known_ = std::make_shared<KnownShares>();
@@ -150,15 +156,17 @@ Error in_case(const Case& item, const Error& error) {
   return {error.failure(), in_file ? Place{item.plan_file} : item.place, name + what, ""};
 }
 
-Plan unchecked_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {
+Plan unchecked_plan(const Case& item, const Cluster& world, std::uint64_t seed, const PlanWatch& watch) {
+  const std::optional<GroupedWorld> groups = GroupedWorld::of(item.workload, world);
+  const Cluster& cluster = groups ? groups->cluster() : world;
   if (!item.plan_file.empty()) return read_plan_file(item.plan_file, item.workload, cluster);
   require_reasonable_plan(item, cluster);
   const Scenario scenario;  // its seed is all that a Program takes of it, and times do not depend on it
   Case planned = item;
   planned.load.draw.reset();  // which of the draws is told, nobody knows who makes a plan
-  const PreparedCase unplanned(scenario, planned, lent(cluster), {});
+  const PreparedCase unplanned(scenario, planned, lent(world), {});
   const MemoryModel& memory = unplanned.memory();
-  const CaseHost host(planned, cluster, unplanned, watch);
+  const CaseHost host(planned, cluster, groups, unplanned, watch);
   const PlannerContext context{memory, seed, host, item.constraints.by_table.empty() ? nullptr : &item.constraints};
   check_constraints_fit(item.constraints, item.workload, cluster, memory);
   return make_planner(item.planner)->plan(item.workload, cluster, context);
@@ -166,15 +174,30 @@ Plan unchecked_plan(const Case& item, const Cluster& cluster, std::uint64_t seed
 
 void check_made_plan(const Plan& plan, const Case& item, const Cluster& cluster) {
   const bool made = item.plan_file.empty();
-  if (made) check_plan(plan, item.workload, cluster, item.place);
+  const std::optional<GroupedWorld> groups = GroupedWorld::of(item.workload, cluster);
+  if (made) check_plan(plan, item.workload, groups ? groups->cluster() : cluster, item.place);
   check_constraints(plan, item.workload, item.constraints,
                     made ? "planner " + excerpt(item.planner.find("name")->scalar) : "the plan of the file");
+}
+
+Cluster cluster_of_plan(const Case& item) {
+  Cluster world = cluster_of(item);
+  const std::optional<GroupedWorld> groups = GroupedWorld::of(item.workload, world);
+  if (groups) return groups->cluster();
+  return world;
+}
+
+Plan plan_of_world(Plan plan, const Case& item, const Cluster& cluster) {
+  const std::optional<GroupedWorld> groups = GroupedWorld::of(item.workload, cluster);
+  if (groups) plan = groups->of_world(plan);
+  return plan;
 }
 
 Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {
   try {
     Plan plan = unchecked_plan(item, cluster, seed, watch);
     check_made_plan(plan, item, cluster);
+    plan = plan_of_world(std::move(plan), item, cluster);
     check_memory(plan, item.workload, cluster, *make_memory_model(item.memory_model));
     return plan;
   } catch (const Error& error) {

@@ -38,13 +38,21 @@ struct PlanWatch {
   std::function<void(const std::string& provider)> trained_on = {};        // takes what its costs were learned from
 };
 
-// The plan of one case as its file or its planner gives it. Errors: those of planners and plan files; Interrupted.
+// The plan of one case as its file or its planner gives it: of 2D parallelism, for one sharding group. Errors: those of
+// planners and plan files; Interrupted.
 Plan unchecked_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch);
 
 // Refuses a plan that a planner may not make, or that does not keep the case's constraints. Errors: Failure::input.
 void check_made_plan(const Plan& plan, const Case& item, const Cluster& cluster);
 
-// The same, checked, within memory. Errors: those of planners, plan files and checks; Interrupted.
+// The machine that its planner sees: the case's cluster, or of 2D parallelism the part of one sharding group. Errors:
+// those of GroupedWorld.
+Cluster cluster_of_plan(const Case& item);
+
+// The plan that unchecked_plan() gave, with the holders of all sharding groups. Errors: those of GroupedWorld.
+Plan plan_of_world(Plan plan, const Case& item, const Cluster& cluster);
+
+// The plan of the world, checked, within memory. Errors: those of planners, plan files and checks; Interrupted.
 Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch);
 
 // The FlexShard planner's four bandwidths as this cluster's model gives them: payload over time of one call alone.

@@ -58,6 +58,7 @@ class Attempt {
       const Workload& workload = item_.workload;
       if (!workload.hugectr_pipeline() && !workload.hugectr_rows())
         outcome_.beyond_torchrec = beyond_torchrec(made, workload);
+      made = plan_of_world(std::move(made), item_, cluster_);
       outcome_.bytes_over = bytes_over(made, item_, cluster_);
       check_memory(made, item_.workload, cluster_, *make_memory_model(item_.memory_model));
       return made;

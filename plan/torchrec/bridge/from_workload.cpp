@@ -61,6 +61,8 @@ TableSpec table_spec(const Table& table, const Workload& workload) {
     spec.pooling_factors.push_back(feature.pooling_factor);
     spec.num_poolings.push_back(feature.num_poolings);
     spec.weighted = spec.weighted || feature.weighted;
+    if (varies_batch(table, workload.batch_per_gpu))
+      spec.batch_sizes.push_back(static_cast<double>(batch_of(feature, workload.batch_per_gpu)));
   }
   add_wires(spec, table, workload);
   return spec;

@@ -1,0 +1,70 @@
+#include <algorithm>
+#include <functional>
+
+#include "sim/lower/group_copies.h"
+#include "sim/lower/lowering.h"
+
+namespace shardsim {
+namespace {
+
+// The state `sum` of both kinds of Adagrad is the only one that TorchRec averages.
+std::int64_t averaged_state_bytes(const std::string& optimizer, std::int64_t columns) {
+  const bool has_sum = optimizer == "rowwise_adagrad" || optimizer == "adagrad";
+  return has_sum ? optimizer_row_bytes(optimizer, columns) : 0;
+}
+
+}  // namespace
+
+// By rank: of the rows that it holds and that gradients are not reduced for, which keeps copies equal.
+std::vector<std::int64_t> Lowering::held_bytes(
+    const std::function<std::int64_t(const Program::Shard&)>& row_bytes) const {
+  std::vector<std::int64_t> bytes(static_cast<std::size_t>(program_.world_size), 0);
+  for (const Program::Shard& shard : program_.shards) {
+    if (replicated(shard.strategy)) continue;
+    const std::vector<int>& holders = shard.holders.front();
+    for (std::size_t position = 0; position < holders.size(); ++position) {
+      const std::uint64_t rows = shard.shard_rows(shard.shards() > 1 ? static_cast<int>(position) : 0);
+      bytes[static_cast<std::size_t>(holders[position])] += static_cast<std::int64_t>(rows) * row_bytes(shard);
+    }
+  }
+  return bytes;
+}
+
+// The call is made behind all that the compute stream has so far, and the stream waits for it.
+void Lowering::average(const std::string& name, std::vector<std::int64_t> bytes, Dtype dtype) {
+  if (std::ranges::all_of(bytes, [](std::int64_t each) { return each == 0; })) return;
+  std::vector<int> after = averages_;
+  const int compute = stream_number(Stream::compute);
+  for (const Op& op : program_.ops) {
+    const bool waits = op.stream == compute || op.role == OpRole::restore_rows;
+    if (waits && op.batches_ahead == 0 && op.role > OpRole::dense_forward) after.push_back(op.id);
+  }
+  const int id = add(name, {OpRole::average_replicas}, Stream::replica, std::move(after));
+  op_at(id).group = kReplicaGroup;
+  op_at(id).dtype = dtype_name(dtype);
+  op_at(id).every = static_cast<int>(workload_.sharding_groups->sync_every);
+  op_at(id).bytes = std::ranges::max(bytes);
+  if (std::ranges::min(bytes) != op_at(id).bytes) op_at(id).bytes_by_set = std::move(bytes);
+  averages_.push_back(id);
+}
+
+// DMPCollection.sync() (pytorch/torchrec torchrec/distributed/model_parallel.py): rows by type, then states.
+void Lowering::average_replicas() {
+  if (sharding_groups_ < 2) return;
+  const auto dtype_of = [&](const Program::Shard& shard) {
+    return program_.tables[static_cast<std::size_t>(shard.table)].dtype;
+  };
+  for (const Dtype dtype : {Dtype::fp32, Dtype::fp16, Dtype::bf16, Dtype::int8}) {
+    const auto of_type = [&](const Program::Shard& shard) {
+      return dtype_of(shard) == dtype ? shard.columns() * dtype_bytes(dtype) : 0;
+    };
+    average("replica_rows_all_reduce", held_bytes(of_type), dtype);
+  }
+  if (!workload_.sharding_groups->sync_states) return;
+  const auto state = [&](const Program::Shard& shard) {
+    return averaged_state_bytes(workload_.optimizer, shard.columns());
+  };
+  average("replica_states_all_reduce", held_bytes(state), Dtype::fp32);
+}
+
+}  // namespace shardsim

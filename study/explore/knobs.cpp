@@ -95,13 +95,23 @@ std::optional<Knob> cluster_knob(const Case& now, const Case&, const ShippedHard
       .help = "A shipped cluster, with as many nodes as the case has. It replaces the other fields of hardware."};
 }
 
+// Where times of the workload were measured, another GPU does not change them, which would look like a fault.
+std::string gpu_help(const Case& now) {
+  const auto& measured = now.workload.dense.measured;
+  const std::string help = "The GPU of a shipped cluster in place of the case's; NVLink, NICs and hosts stay.";
+  if (!measured) return help;
+  return help + (measured->simulates_embeddings
+                     ? " The dense part was measured: no GPU changes its time."
+                     : " Lookups, updates and the dense part were measured: no GPU changes their time.");
+}
+
 std::optional<Knob> gpu_knob(const Case& now, const Case&, const ShippedHardware& hardware) {
   return Knob{.id = "gpu",
               .label = "GPU",
               .path = "cluster.gpu",
               .value = known_or_none(now.cluster.gpu.model, hardware.gpus),
               .options = hardware.gpus,
-              .help = "The GPU of a shipped cluster in place of the case's; NVLink, NICs and hosts stay."};
+              .help = gpu_help(now)};
 }
 
 std::optional<Knob> nodes_knob(const Case& now, const Case& base, const ShippedHardware&) {

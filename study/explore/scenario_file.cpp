@@ -164,7 +164,7 @@ std::string Explorer::scenario_file(const Turned& turned, const WorkerOptions& w
   if (given_.torchrec_only)
     throw input_error({"argument --torchrec-only"}, "a scenario file has no such option",
                       "Write 'constraints: {\"*\": {torchrec_only: true}}' into the scenario, and explore it without");
-  const Tree file = parse_yaml(wanted->scenario.text, path_);
+  const Tree file = read_yaml_file(path_);
   const std::string folder = fs::path(path_).parent_path().string();
   Tree stated = stated_case(file, turned.case_name);
   Settings settings = wanted->settings;

@@ -99,11 +99,11 @@ Overrides Explorer::overrides_for(const Turned& turned) {
   changes.only_cases = {turned.case_name};
   Settings settings = settings_of_knobs(turned.knobs, base, hardware_for(base));
   for (const std::string& text : turned.more) {
-    auto [path, value] = setting_of(text);
-    const auto is_same = [&](const auto& known) { return known.first == path; };
+    auto setting = setting_of(text);
+    const auto is_same = [&](const auto& known) { return known.first == setting.first; };
     if (std::ranges::any_of(settings, is_same))
-      throw input_error({"argument --set " + path}, "the path is set twice", "Set it once");
-    settings.emplace_back(std::move(path), std::move(value));
+      throw input_error({"argument --set " + setting.first}, "the path is set twice", "Set it once");
+    settings.push_back(std::move(setting));
   }
   for (auto& setting : settings) {
     std::erase_if(changes.set, [&](const auto& known) { return known.first == setting.first; });

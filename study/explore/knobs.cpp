@@ -20,8 +20,8 @@ constexpr const char* kTierPlanners[] = {"flexshard_2tier", "flexshard_3tier"};
 
 // Doubling stops from `low` to `high`, and the case's own value among them.
 std::vector<double> doubling(double low, double high, double own) {
-  std::vector<double> stops;
-  for (double stop = low; stop <= high; stop *= 2) stops.push_back(stop);
+  std::vector<double> stops{low};
+  while (2 * stops.back() <= high) stops.push_back(2 * stops.back());
   if (own > 0 && std::ranges::find(stops, own) == stops.end()) stops.push_back(own);
   std::ranges::sort(stops);
   return stops;

@@ -15,11 +15,13 @@ Command shardsim_program() {
           "Exit codes: 0 success, 1 the run failed, 2 wrong usage or bad input, 3 the plan does not fit in memory,\n"
           "4 a comparison is outside its tolerance, 130 stopped by Ctrl-C.\n",
       .examples = {"shardsim run scenarios/flexshard.yaml", "shardsim list planners"},
-      .parts = {run_command(),        sweep_command(),      check_command(),        list_command(),
-                plan_command(),       explain_command(),    why_command(),          lower_command(),
-                compare_command(),    convert_command(),    model_import_command(), cluster_command(),
-                collective_command(), compute_command(),    cost_model_command(),   autoshard_command(),
-                dreamshard_command(), drift_command(),      emulate_command(),      validate_emulated_command(),
+      .parts = {run_command(),        explore_command(),    sweep_command(),
+                check_command(),      list_command(),       plan_command(),
+                explain_command(),    why_command(),        lower_command(),
+                compare_command(),    convert_command(),    model_import_command(),
+                cluster_command(),    collective_command(), compute_command(),
+                cost_model_command(), autoshard_command(),  dreamshard_command(),
+                drift_command(),      emulate_command(),    validate_emulated_command(),
                 workload_command(),   confidence_command(), schema_command()}};
 }
 

@@ -15,6 +15,9 @@ install(TARGETS shardsim_simgrid LIBRARY DESTINATION lib/shardsim)
 if(TARGET shardsim_mpi)  # which a sweep loads under mpirun
   install(TARGETS shardsim_mpi LIBRARY DESTINATION lib/shardsim OPTIONAL)
 endif()
+if(TARGET shardsim_http)  # which explore loads
+  install(TARGETS shardsim_http LIBRARY DESTINATION lib/shardsim OPTIONAL)
+endif()
 install(DIRECTORY scenarios plots DESTINATION ${CMAKE_INSTALL_DATADIR}/shardsim)
 if(SHARDSIM_CHARTS)
   install(FILES ${CMAKE_BINARY_DIR}/share/vega.js DESTINATION ${CMAKE_INSTALL_DATADIR}/shardsim)

@@ -3,7 +3,7 @@
 # Touches the network only when something is missing; never removes a package.
 set -euo pipefail
 
-build=(ca-certificates cmake g++ git libboost-dev libeigen3-dev libexpat1-dev libfmt-dev libhdf5-dev libjemalloc-dev libjs-vega
+build=(ca-certificates cmake g++ git libboost-dev libcpp-httplib-dev libeigen3-dev libexpat1-dev libfmt-dev libhdf5-dev libjemalloc-dev libjs-vega
   libsimgrid-dev libyaml-cpp-dev ninja-build nlohmann-json3-dev pkg-config zlib1g-dev)
 test=(clang clang-format clang-tidy doctest-dev iproute2 jq libbenchmark-dev libclang-rt-14-dev lld dpkg-dev file pybind11-dev python3-dev python3-mypy python3-h5netcdf python3-h5py
   python3-jsonschema

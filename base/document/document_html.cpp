@@ -158,24 +158,24 @@ Sheet sheet_of(const DataSet& set) {
   return sheet;
 }
 
+// Most cells of a page are numbers, so these are what cells are unless the table says which columns are text: a class
+// for each cell would be a third of a report. So would closing tags, which HTML does without.
 std::string sheet_html(const Sheet& sheet) {
-  const auto css_class = [&](std::size_t c) { return sheet.columns[c].number ? " class=\"number\"" : ""; };
-  std::string result = "<div class=\"scroll\"><table>\n<thead><tr>";
-  for (std::size_t c = 0; c < sheet.columns.size(); ++c) {
-    result += fmt::format("<th{}>{}</th>", css_class(c), escape_html(sheet.columns[c].header));
-  }
-  result += "</tr></thead>\n<tbody>\n";
+  std::string text_columns;
+  for (std::size_t c = 0; c < sheet.columns.size(); ++c)
+    if (!sheet.columns[c].number) text_columns += fmt::format(" t{}", c + 1);
+  std::string result = fmt::format("<div class=\"scroll\"><table class=\"sheet{}\">\n<thead><tr>", text_columns);
+  for (const Sheet::Column& column : sheet.columns) result += "<th>" + escape_html(column.header);
+  result += "</thead>\n<tbody>\n";
   for (const Sheet::Row& row : sheet.rows) {
     if (row.is_heading(sheet)) {
-      result += fmt::format("<tr class=\"heading\"><td colspan=\"{}\">{}</td></tr>\n", sheet.columns.size(),
-                            escape_html(row.cells[0]));
+      result +=
+          fmt::format("<tr class=\"heading\"><td colspan=\"{}\">{}\n", sheet.columns.size(), escape_html(row.cells[0]));
       continue;
     }
     result += row.quiet ? "<tr class=\"quiet\">" : "<tr>";
-    for (std::size_t c = 0; c < row.cells.size(); ++c) {
-      result += fmt::format("<td{}>{}</td>", css_class(c), escape_html(row.cells[c]));
-    }
-    result += "</tr>\n";
+    for (const std::string& cell : row.cells) result += "<td>" + escape_html(cell);
+    result += "\n";
   }
   return result + "</tbody></table></div>\n";
 }

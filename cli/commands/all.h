@@ -23,6 +23,7 @@ Command collective_compare_command();  // a part of `collective`
 Command compute_command();
 Command cost_model_command();
 Command drift_command();
+Command explore_command();
 Command emulate_command();
 Command validate_emulated_command();
 Command autoshard_command();

@@ -145,4 +145,11 @@ double Difference::expected_regret() const {
   return scale * ((kErrorFreedom + z * z) / (kErrorFreedom - 1) * boost::math::pdf(law, z) - z * beyond);
 }
 
+Difference difference_of_samples(double first_ms, Interval first, double first_samples, double second_ms,
+                                 Interval second, double second_samples) {
+  for (UncertainPart& part : first.parts) part.ms /= first_samples;
+  for (UncertainPart& part : second.parts) part.ms /= second_samples;
+  return difference_of(first_ms / first_samples, first, second_ms / second_samples, second);
+}
+
 }  // namespace shardsim

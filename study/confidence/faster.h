@@ -34,4 +34,9 @@ bool is_equal(const Difference& difference);
 
 Difference difference_of(double first_ms, const Interval& first, double second_ms, const Interval& second);
 
+// The same in the time of a sample, of two that may differ in GPUs and batch: an iteration of each trains so many
+// samples.
+Difference difference_of_samples(double first_ms, Interval first, double first_samples, double second_ms,
+                                 Interval second, double second_samples);
+
 }  // namespace shardsim

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,14 @@ DataSet rank_load_strips(const StudyResult& study);
 // rows where that is enough, else blocks of equal length.
 bool has_rank_blocks(const StudyResult& study);
 bool has_rank_blocks(std::size_t ranks);
+
+// The plans of the first cases as matrices (study/result/plan_matrix.h), fastest first within a workload: "cells"
+// (case, table, first, last: columns that are alike; weights_mb, lookups, time_ms of one GPU), "shards" (case, table,
+// sharding, kernel, rows_from, rows_to, columns_from, columns_to, shard_rows, held_by: "0-3 8-11", columns) and
+// "columns" (case, gpus, gpus_of_node, gpus_of_column). No rows where no matrix is known.
+std::vector<DataSet> plan_matrices(const StudyResult& study);
+// Their chart, which plots/plan_matrix.js draws; none where there is nothing to draw.
+std::optional<Chart> plan_matrix_chart(const StudyResult& study);
 
 // The iterations of cases whose batches are drawn, a row each. Columns: case, iteration, time_ms, and of the case
 // mean_ms, median_ms, p5_ms, p95_ms.

@@ -112,16 +112,6 @@ std::vector<fs::path> share_folders() {
   return folders;
 }
 
-// One file of the plots folder (a chart, the style sheet, the drawing script), of the data folder or of the build.
-std::string report_asset(const std::string& name) {
-  std::vector<fs::path> places = {data_folder() / "plots" / name};
-  for (const fs::path& folder : share_folders()) places.push_back(folder / "plots" / name);
-  for (const fs::path& place : places) {
-    if (is_file(place)) return read_file(place.string());
-  }
-  throw run_error("plots/" + name + " is missing", "Keep the folder plots beside the folder scenarios.");
-}
-
 Json filled(std::string_view specification, const std::string& source, const std::vector<DataSet>& sets,
             const std::vector<std::string>& logarithmic) {
   Json spec = parse_specification(specification, source);
@@ -136,13 +126,42 @@ std::string script_text(const Json& json) {
   return escape_script_json(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
+constexpr std::string_view kOwnChart = "plan_matrix";  // plots/plan_matrix.js draws it, without Vega
+
+// Data sets as lists of numbers: each text stands once, in `words`, and cells name it by its place.
+std::string own_chart_html(const Chart& chart) {
+  Json words = Json::array(), sets = Json::object();
+  std::map<std::string, std::size_t> places;
+  const auto number_of = [&](const std::string& word) {
+    const auto [known, is_new] = places.try_emplace(word, places.size());
+    if (is_new) words.push_back(word);
+    return known->second;
+  };
+  for (const DataSet& set : chart.data) {
+    Json rows = Json::array();
+    for (const auto& row : set.rows) {
+      Json cells = Json::array();
+      for (std::size_t c = 0; c < row.size(); ++c) {
+        const auto* const text = std::get_if<std::string>(&row[c]);
+        cells.push_back(text == nullptr ? json_cell(row[c], set, set.columns[c]) : Json(number_of(*text)));
+      }
+      rows.push_back(std::move(cells));
+    }
+    sets[set.name] = std::move(rows);
+  }
+  return fmt::format(
+      "<div class=\"matrix\" id=\"{0}\"></div>\n<script type=\"application/json\" data-matrix=\"{0}\">{1}</script>\n",
+      escape_html(chart.id), script_text({{"words", words}, {"sets", sets}}));
+}
+
 // The charts of one page. Rows that an earlier chart has, too, are not written again but named: "CHART/SET", which
 // draw.js looks up.
 class Drawings {
  public:
   std::string operator()(const Chart& chart) {
+    if (chart.plot == kOwnChart) return own_chart_html(chart);
     const std::string file = chart.plot + ".vg.json";
-    Json spec = filled(report_asset(file), "plots/" + file, chart.data, chart.logarithmic);
+    Json spec = filled(page_asset(file), "plots/" + file, chart.data, chart.logarithmic);
     for (Json& entry : spec["data"]) share(entry, chart.id);
     return fmt::format(
         "<div class=\"chart\" id=\"{0}\"></div>\n<script type=\"application/json\" data-chart=\"{0}\">{1}</script>\n",
@@ -163,10 +182,20 @@ class Drawings {
 std::string head_html(const std::string& title) {
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
-         escape_html(title) + "</title>\n<style>\n" + report_asset("report.css") + "</style>\n</head>\n<body>\n";
+         escape_html(title) + "</title>\n<style>\n" + page_asset("report.css") + "</style>\n</head>\n<body>\n";
 }
 
 }  // namespace
+
+// Of the data folder, or of the build.
+std::string page_asset(const std::string& name) {
+  std::vector<fs::path> places = {data_folder() / "plots" / name};
+  for (const fs::path& folder : share_folders()) places.push_back(folder / "plots" / name);
+  for (const fs::path& place : places) {
+    if (is_file(place)) return read_file(place.string());
+  }
+  throw run_error("plots/" + name + " is missing", "Keep the folder plots beside the folder scenarios.");
+}
 
 std::string escape_script_json(std::string_view json) {
   std::string result;
@@ -207,8 +236,10 @@ std::string page_html(const Document& document) {
         "A build with the package libjs-vega makes it.</p>\n";
   }
   page += document_html(document, vega ? ChartDrawer(Drawings()) : ChartDrawer{});
-  page += "<script>\n" + report_asset("tables.js") + "</script>\n";
-  if (vega) page += "<script>\n" + *vega + "</script>\n<script>\n" + report_asset("draw.js") + "</script>\n";
+  page += "<script>\n" + page_asset("tables.js") + "</script>\n";
+  if (page.find(" data-matrix=") != std::string::npos)
+    page += "<script>\n" + page_asset("plan_matrix.js") + "</script>\n";
+  if (vega) page += "<script>\n" + *vega + "</script>\n<script>\n" + page_asset("draw.js") + "</script>\n";
   return page + "</body>\n</html>\n";
 }
 

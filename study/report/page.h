@@ -24,6 +24,9 @@ std::string fill_chart(std::string_view specification, const std::string& source
 // The joined Vega script, or nothing when this program was built without charts.
 std::optional<std::string> vega_script();
 
+// A file of the plots folder: a style sheet or a script. Errors: Failure::run where it is missing.
+std::string page_asset(const std::string& name);
+
 // JSON text for a script element: every "<" as \u003c, so that no value can end the element or open a comment.
 std::string escape_script_json(std::string_view json);
 

@@ -201,6 +201,7 @@ Document page_document(const StudyResult& study, const std::string& title) {
     if (!warning.empty()) document.blocks.emplace_back(Paragraph{warning, Role::notice});
   add_planners(document, study, Medium::page);
   add_cross_check(document, study);
+  if (std::optional<Chart> matrix = plan_matrix_chart(study)) document.blocks.emplace_back(std::move(*matrix));
   add_charts(document, study);
   document.add(cases_section(study, Medium::page));
   document.add(how_sure_section(study, Medium::page));

@@ -19,6 +19,7 @@
 #include "study/notes/notes.h"
 #include "study/notes/slower_hardware.h"
 #include "study/report/how_sure.h"
+#include "study/report/sweep_charts.h"
 #include "study/result/hardware.h"
 #include "study/sweep/point_cases.h"
 

@@ -34,15 +34,12 @@ std::map<std::string, Machines> machines_by_workload(const StudyResult& study) {
 
 // In the time of a sample, for machines may differ in size and batch.
 double chance_that_faster(const CaseResult& first, const CaseResult& second) {
-  const auto of_sample = [](const CaseResult& item) {
-    const double samples = static_cast<double>(item.world_size) * static_cast<double>(item.batch_per_gpu);
-    Interval interval = *item.interval;
-    for (UncertainPart& part : interval.parts) part.ms /= samples;
-    return std::pair(item.iteration_ms / samples, interval);
+  const auto samples = [](const CaseResult& item) {
+    return static_cast<double>(item.world_size) * static_cast<double>(item.batch_per_gpu);
   };
-  const auto [first_ms, first_interval] = of_sample(first);
-  const auto [second_ms, second_interval] = of_sample(second);
-  return difference_of(first_ms, first_interval, second_ms, second_interval).first_is_faster();
+  return difference_of_samples(first.iteration_ms, *first.interval, samples(first), second.iteration_ms,
+                               *second.interval, samples(second))
+      .first_is_faster();
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "study/result/cross_check.h"
 #include "study/result/drawn_figures.h"
 #include "study/result/machines.h"
+#include "study/result/plan_matrix.h"
 #include "study/result/rank_loads.h"
 #include "study/scenario/scenario.h"
 #include "study/why/why.h"
@@ -114,6 +115,7 @@ struct CaseResult {
   std::vector<RankTimes> rank_times;  // none in a result that was read from a file
   std::vector<PathTime> path;         // what the iteration is made of, for its interval; none in one from a file
   std::optional<Why> why;             // absent in a result that was read from a file
+  std::optional<PlanMatrix> matrix;   // likewise
   std::vector<PlacementSummary> placements;
   std::vector<Comparison> published;
   std::vector<ParetoFigure> pareto;

@@ -397,7 +397,7 @@ void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
   visit.list("placements", result.placements, [&](auto& inner, auto& placement) { fields(inner, placement, large); });
   visit.field("published", result.published);
   visit.field("notes", result.notes);
-  visit(result.pareto, result.timeline, result.at_observed_payload, result.path, result.why);
+  visit(result.pareto, result.timeline, result.at_observed_payload, result.path, result.why, result.matrix);
 }
 
 }  // namespace shardsim

@@ -301,6 +301,7 @@ CaseResult described_case(const PreparedCase& prepared, SimulationResult simulat
   add_simulation(result, prepared, std::move(simulated));
   if (item.software) result.host = host_figures(*item.software, result.timeline);
   result.loads = rank_loads(prepared.program());
+  result.matrix = plan_matrix(prepared.program(), result.timeline);
   add_memory(result, prepared, memory_profile(prepared.program(), result.timeline, prepared.plan, item.workload));
   if (pareto) result.pareto = pareto_figures(item, prepared.cluster);
   return result;

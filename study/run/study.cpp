@@ -221,7 +221,7 @@ class StudyTasks {
 // A case whose iteration is published is judged by the errors of other systems, so that its interval is no witness in
 // its own cause. Jobs side by side have no published like, and no interval.
 void add_intervals(StudyResult& study, const Scenario& scenario) {
-  const IterationJudge judge;
+  static const IterationJudge judge;  // the table of published errors is the same for all studies of a process
   std::map<std::string, const Case*> cases;
   for (const Case& item : scenario.cases) cases[item.name] = &item;
   for (CaseResult& result : study.cases) {

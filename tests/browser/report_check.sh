@@ -52,4 +52,7 @@ timeout 600 "$browser" --headless $sandbox --disable-gpu --disable-background-ne
   >"$work/narrow.page" 2>"$work/log" || fail "the browser failed: $(tail -n 3 "$work/log")"
 grep -q 'data-wide="0"' "$work/narrow.page" || fail "at 360 px the page is wider than its window: \
 $(grep -o 'data-wide="[^"]*"' "$work/narrow.page" || echo 'the script did not finish')"
+if grep -q ' data-matrix=' "$report"; then
+  python3 "$(dirname "$(readlink -f "$0")")/matrix_check.py" "$report" || fail "the matrix of the plan"
+fi
 echo "$charts charts drawn, $(count '<table') tables"

@@ -43,7 +43,7 @@ done
 examples streams/out >list
 check "--help ends with two examples" [ "$(wc -l <list)" -eq 2 ]
 run_examples <list
-for command in run sweep check list plan explain lower compare convert cluster collective compute cost-model workload autoshard dreamshard emulate validate-emulated; do check "--help lists $command" grep -qE "^ +$command " streams/out; done
+for command in run explore sweep check list plan explain lower compare convert cluster collective compute cost-model workload autoshard dreamshard emulate validate-emulated; do check "--help lists $command" grep -qE "^ +$command " streams/out; done
 mv streams/out full
 run
 check "no command exits 2, not $code" [ "$code" -eq 2 ]

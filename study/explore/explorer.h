@@ -1,0 +1,91 @@
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/workers.h"
+#include "study/explore/knob.h"
+#include "study/result/result.h"
+#include "study/scenario/scenario.h"
+
+namespace shardsim {
+
+// A case with some knobs turned, as the page asks for it.
+struct Turned {
+  std::string case_name;
+  KnobValues knobs;
+  std::vector<std::string> more;  // KEY=VALUE, as --set takes it
+
+  bool operator==(const Turned&) const = default;
+};
+
+// A request of the page: a case, and the one that it is compared with, where one is pinned.
+struct ExploreRequest {
+  Turned now;
+  std::optional<Turned> pinned;
+};
+
+// Reads a request, as the page sends it in JSON (docs/explore.md). Errors (Failure::input): anything else.
+ExploreRequest read_request(std::string_view json);
+
+// A case that was simulated, by the runner of `shardsim run`.
+struct Explored {
+  Turned turned;
+  Settings settings;  // in order, with those of the command line before the knobs'
+  Scenario scenario;  // with this case alone
+  StudyResult study;  // of it
+
+  const Case& item() const { return scenario.cases.front(); }
+  const CaseResult& result() const { return study.cases.front(); }
+};
+
+// The answers behind the page of `shardsim explore`. All that it tells of a case is what run_study() says of the
+// scenario with the same settings, so that the numbers are those of `shardsim run` to the last bit.
+class Explorer {
+ public:
+  // `given`: the changes of the command line, which every case has. Errors: those of read_scenario(); a scenario
+  // without a case that has one plan.
+  Explorer(std::string path, Overrides given);
+
+  const std::string& title() const { return title_; }
+  const std::vector<std::string>& cases() const { return cases_; }
+
+  // Simulates a case, or takes it from the last few. Errors: those of `shardsim run`; Interrupted.
+  std::shared_ptr<const Explored> explored(const Turned& turned, const WorkerOptions& workers);
+
+  // The answer to a request as JSON, what went wrong included (error_answer()); Interrupted passes.
+  std::string answer(const ExploreRequest& request, const WorkerOptions& workers);
+
+  // The case as a scenario file by itself, which `shardsim run` reads with the same result, from whatever folder it
+  // lies in. Errors: those of explored(); Failure::input where no such file can be written.
+  std::string scenario_file(const Turned& turned, const WorkerOptions& workers);
+
+  // The command that prints the same.
+  std::string command(const Explored& explored) const;
+
+ private:
+  const Case& base_of(const std::string& case_name);
+  Overrides overrides_for(const Turned& turned);
+  const ShippedHardware& hardware(bool several_nodes);
+  const ShippedHardware& hardware_for(const Case& base);
+
+  std::string path_;
+  Overrides given_;
+  std::string title_;
+  bool several_ = false;  // cases in the scenario, so that a command has to name one
+  std::vector<std::string> cases_;
+  std::map<std::string, Scenario> bases_;  // by case: as the command line leaves it
+  std::map<bool, ShippedHardware> hardware_;
+  std::list<std::shared_ptr<const Explored>> latest_;
+};
+
+// What went wrong as JSON: the message of `shardsim run`, its exit code, and the id of the knob that it is about, or
+// null.
+std::string error_answer(const Error& error, const std::vector<Knob>& knobs = {});
+
+}  // namespace shardsim

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/document/cells.h"
+#include "base/text.h"
 #include "study/confidence/coverage.h"
 
 namespace shardsim {
@@ -75,10 +76,34 @@ std::string pairs_text(const Coverage& coverage) {
       100.0 * static_cast<double>(hits) / static_cast<double>(std::max<std::size_t>(1, coverage.pairs.size())));
 }
 
+// "87.7 % of 130 published iterations (24 systems)".
+std::string held_text(const CoverageFigures& of, std::string_view what) {
+  return fmt::format("{} % of {} {} ({} systems)", share_cell(of.held), of.rows, what, of.systems);
+}
+
+// The least sure are those of which there are enough rows to say so.
+std::string answer_text(const Coverage& coverage) {
+  constexpr int kFewRows = 10;
+  std::vector<std::string> parts;
+  const CoverageFigures* least = nullptr;
+  for (const CoverageFigures& each : coverage.figures) {
+    if (each.kind == "iteration") parts.push_back(held_text(each, "published iterations"));
+    if (each.kind == "collective") parts.push_back(held_text(each, "collectives"));
+    if (each.kind == "kernel") parts.push_back(held_text(each, "kernels"));
+    if (each.rows >= kFewRows && (least == nullptr || each.held < least->held)) least = &each;
+  }
+  if (parts.empty()) return "";
+  std::string text = fmt::format("The interval that is stated for 80 % held {}. ", join(parts));
+  if (least != nullptr) text += fmt::format("Least often for {}: {} %. ", least->kind, share_cell(least->held));
+  return text + pairs_text(coverage);
+}
+
 }  // namespace
 
 Document coverage_document(const Coverage& coverage, const ErrorModel& model) {
   Document document;
+  if (std::string answer = answer_text(coverage); !answer.empty())
+    document.blocks.emplace_back(Paragraph{std::move(answer), Paragraph::Role::summary});
   document.add(
       table_section("How often intervals hold",
                     "80 % intervals of published times to which nothing was fitted, each computed from the errors of "

@@ -186,12 +186,12 @@ void add_first_screen(Document& page, const StudyResult& study) {
   if (const std::string why = why_sentence_of_fastest(study); !why.empty())
     page.blocks.emplace_back(Paragraph{why, Role::summary});
   if (!study.comparisons.empty() || !published_iterations(study).empty()) return;
-  page.add(
-      table_section("Plans",
-                    "GiB: memory of the fullest GPU at its simulated peak; free: what is left of it. 1st faster: the "
-                    "chance that the fastest plan of the workload is really faster than this one. The other tables "
-                    "explain the rest.",
-                    cases_sheet(study, Medium::screen)));
+  page.add(table_section(
+      "Plans",
+      "peak GiB: memory of the fullest GPU at its simulated peak; free: what is left of it. 1st faster: the "
+      "chance that the fastest plan of the workload is really faster than this one. The other tables "
+      "explain the rest.",
+      cases_sheet(study, Medium::screen)));
 }
 
 Document page_document(const StudyResult& study, const std::string& title) {

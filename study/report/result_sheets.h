@@ -14,7 +14,8 @@ namespace shardsim {
 
 struct WorkloadCases {
   std::string workload;
-  std::vector<const CaseResult*> cases;  // fastest first, by samples per second, whatever their batches are; then what was excluded
+  // Fastest first, by samples per second, whatever their batches are; then what was excluded.
+  std::vector<const CaseResult*> cases;
 };
 std::vector<WorkloadCases> by_workload(const StudyResult& study);  // workloads in the scenario's order
 

@@ -88,10 +88,12 @@ const Case& case_of(const Scenario& scenario, const std::string& name) {
 }
 
 // The case with a lever moved and the plan of the original, simulated from the start.
+// With the rows where they lay before the change, as `load: {draw: N}` says.
 double simulated_anew(const Scenario& scenario, const Case& item, const Change& change) {
   Cluster before = cluster_of(item);
   Plan plan = make_plan(item, before, scenario.seed, {});
-  const Case changed = changed_case(item, change).item;
+  Case changed = changed_case(item, change).item;
+  changed.load.draw = PreparedCase(scenario, item, before, plan).row_draw();
   const PreparedCase prepared(scenario, changed, cluster_of(changed), std::move(plan));
   return simulate_case(prepared, *make_network(changed.network)).timeline.iteration_ms;
 }

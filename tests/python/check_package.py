@@ -161,13 +161,13 @@ def test_confidence_is_the_command():
     stated = shardsim.confidence()
     table = command("confidence", "--markdown", "--details")
     frame = stated.frame()
-    assert "iterations" in frame.index and f"{100 * frame.loc['iterations', 'held']:.1f}" in table, frame
+    assert "iteration" in frame.index and f"{100 * frame.loc['iteration', 'held']:.1f}" in table, frame
     assert all(0 <= each.hits <= each.pairs for each in stated.chances) and len(stated.chances) == 3
 
 
 def test_imports_are_the_command():
     tables, configurations = (shipped(os.path.join("imports", name)) for name in ("tables.csv", "torchrec.json"))
-    trace = shipped(os.path.join("measurements", "traces", "dot128_tf32_b4096.json.gz"))
+    trace = shipped(os.path.join("measurements", "pytorch", "h100", "traces", "dot128_tf32_b4096.json.gz"))
     for words, work in (
         ([tables, "--nodes", "2", "--batch", "1024"], lambda: shardsim.import_model(tables, nodes=2, batch=1024)),
         ([configurations], lambda: shardsim.import_model(configurations)),

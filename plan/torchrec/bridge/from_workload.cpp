@@ -57,12 +57,12 @@ TableSpec table_spec(const Table& table, const Workload& workload) {
   spec.element_bytes = dtype_bytes(table.dtype);
   spec.optimizer = optimizer_of(workload.optimizer);
   spec.pooling_factors.clear();
+  const bool own_batches = varies_batch(table, workload.batch_per_gpu);
   for (const Feature& feature : table.features) {
     spec.pooling_factors.push_back(feature.pooling_factor);
     spec.num_poolings.push_back(feature.num_poolings);
     spec.weighted = spec.weighted || feature.weighted;
-    if (varies_batch(table, workload.batch_per_gpu))
-      spec.batch_sizes.push_back(static_cast<double>(batch_of(feature, workload.batch_per_gpu)));
+    if (own_batches) spec.batch_sizes.push_back(static_cast<double>(batch_of(feature, workload.batch_per_gpu)));
   }
   add_wires(spec, table, workload);
   return spec;

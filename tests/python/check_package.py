@@ -186,7 +186,6 @@ def test_imports_are_the_command():
     failure_of(lambda: shardsim.import_model(tables, batch=0))
     failure_of(lambda: shardsim.import_model(tables, planner="torchrek"))
     failure_of(lambda: shardsim.import_model("absent.csv"))
-    failure_of(lambda: shardsim.import_trace(tables))
     failure_of(lambda: shardsim.import_trace([]))
     failure_of(lambda: shardsim.import_trace(trace, scale_dense="half"))
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <ctime>
 #include <filesystem>
 #include <functional>
@@ -153,15 +152,6 @@ void require_some_plan(const StudyResult& study) {
   if (!study.cases.empty() || study.comparisons.empty()) return;
   throw Error(Failure::infeasible, Place{}, "no planner has a plan that fits, for any case",
               "The table gives the reasons. Take more memory, a smaller batch, or fewer constraints");
-}
-
-// A name as a shell takes it.
-std::string shell_word(const std::string& name) {
-  constexpr std::string_view kPlain = "_-./+,:@%=";
-  const bool plain = std::ranges::all_of(name, [&](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || kPlain.find(c) != std::string_view::npos;
-  });
-  return plain ? name : shell_quoted(name);
 }
 
 // Returns the case that the sentence of why is about: the fastest that fits. Where none does, the fastest.

@@ -39,15 +39,6 @@ bool has_one_plan(const Case& item) {
   return !item.job && !item.compared;
 }
 
-std::string shell_word_of(const std::string& word) {
-  constexpr std::string_view kPlain = "_-./+,:@%=";
-  const bool plain = std::ranges::all_of(word, [&](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           kPlain.find(c) != std::string_view::npos;
-  });
-  return plain && !word.empty() ? word : shell_quoted(word);
-}
-
 }  // namespace
 
 ExploreRequest read_request(std::string_view json) {
@@ -131,12 +122,12 @@ std::shared_ptr<const Explored> Explorer::explored(const Turned& turned, const W
 }
 
 std::string Explorer::command(const Explored& explored) const {
-  std::string text = "shardsim run " + shell_word_of(path_);
-  if (several_) text += " --case " + shell_word_of(explored.turned.case_name);
-  for (const auto& [path, value] : explored.settings) text += " --set " + shell_word_of(path + "=" + value);
+  std::string text = "shardsim run " + shell_word(path_);
+  if (several_) text += " --case " + shell_word(explored.turned.case_name);
+  for (const auto& [path, value] : explored.settings) text += " --set " + shell_word(path + "=" + value);
   if (given_.seed) text += " --seed " + std::to_string(*given_.seed);
   if (given_.torchrec_only) text += " --torchrec-only";
-  if (!given_.memory_model.empty()) text += " --memory-model " + shell_word_of(given_.memory_model);
+  if (!given_.memory_model.empty()) text += " --memory-model " + shell_word(given_.memory_model);
   return text;
 }
 

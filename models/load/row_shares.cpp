@@ -32,23 +32,25 @@ std::uint64_t smallest_head(std::uint64_t most, const Enough& enough) {
   return std::min(head, most);
 }
 
-std::uint64_t head_of(const RowLaw& law, const RowOwners& owners) {
+std::uint64_t head_of(const RowLaw& law, const RowOwners& owners, std::uint64_t most, RowCurves& curves) {
   const std::uint64_t n = law.rows();
   if (owners.popularity_blocks() || law.constant()) return 0;
-  if (n <= kSmallPlacement) return n;
+  if (n <= std::min(kSmallPlacement, most)) return n;
   const double k = owners.owners();
-  const auto enough = [&](std::uint64_t head) {
-    if (!owners.scattered()) return k * law.probability(head - 1) <= kShareError * law.total();
-    return (k - 1) * tail_variance(law, head) <= kShareVariance;
-  };
-  return smallest_head(std::min(n, kMostHeadRows), enough);
+  if (!owners.scattered()) {
+    const auto enough = [&](std::uint64_t head) { return k * law.probability(head - 1) <= kShareError * law.total(); };
+    return smallest_head(std::min(n, most), enough);
+  }
+  const auto enough = [&](std::uint64_t head) { return (k - 1) * tail_variance(law, head) <= kShareVariance; };
+  return curves.head(law, owners.owners(), most, [&] { return smallest_head(std::min(n, most), enough); });
 }
 
 // The number of first ids whose companions are placed.
-std::uint64_t lists_of(const RowLaw& law, int owners, int bag) {
+std::uint64_t lists_of(const RowLaw& law, int owners, int bag, std::uint64_t most_head) {
+  const std::uint64_t most = std::min(kMostCompanions, most_head * static_cast<std::uint64_t>(bag));
   const auto enough = [&](std::uint64_t head) {
     return (owners - 1) * tail_variance(law, head) / bag <= kShareVariance ||
-           head * static_cast<std::uint64_t>(bag) >= kMostCompanions;
+           head * static_cast<std::uint64_t>(bag) >= most;
   };
   return smallest_head(law.rows(), enough);
 }
@@ -136,17 +138,21 @@ std::uint64_t FirstIdBags::companion(std::uint64_t position, int number, std::ui
 }
 
 RowShares::RowShares(const RowLaw& law, const RowOwners& owners, const FirstIdBags& bags,
-                     std::shared_ptr<RowCurves> curves)
-    : law_(law), owners_(owners), bags_(bags), curves_(curves ? std::move(curves) : std::make_shared<RowCurves>()) {
+                     std::shared_ptr<RowCurves> curves, std::uint64_t most_head)
+    : law_(law),
+      owners_(owners),
+      bags_(bags),
+      curves_(curves ? std::move(curves) : std::make_shared<RowCurves>()),
+      most_head_(most_head) {
   if (law.rows() != owners.rows() || bags.size < 1) throw std::invalid_argument("RowShares: another number of rows");
   if (bags.size > 1 && !law.whole_table()) throw std::invalid_argument("RowShares: companions need the whole table");
-  head_ = owners.of_first(head_of(law, owners));
+  head_ = owners.of_first(head_of(law, owners, most_head, *curves_));
   head_rows_ = count_by_owner(head_, owners.owners());
   if (bags.size == 1) {
     shares_ = shares_of(head_);
     return;
   }
-  lists_ = lists_of(law, owners.owners(), bags.size);
+  lists_ = lists_of(law, owners.owners(), bags.size, most_head);
   share_companions(shares_of(owners.of_first(owners.popularity_blocks() ? 0 : lists_)));
 }
 
@@ -235,15 +241,13 @@ std::vector<double> RowShares::placed_distinct(double draws, double load_factor)
   const RowCurves::Curve met = curves_->met(law_, head_.size(), draws);
   for (std::size_t x = begin; x < head_.size(); ++x) parts[static_cast<std::size_t>(head_[x])] += (*met)[x];
   const std::uint64_t tail = std::max<std::uint64_t>(head_.size(), begin);
-  const double share = law_.sum(tail, law_.rows()) / law_.total();
-  const double met_in_tail = law_.expected_distinct(tail, law_.rows(), draws * share);
-  spread_tail(parts, met_in_tail, owners_, head_rows_);
+  spread_tail(parts, curves_->met_behind(law_, tail, draws), owners_, head_rows_);
   return parts;
 }
 
 // Companions are uniform over the rows that are no first id of the batch.
 std::vector<double> RowShares::first_id_distinct(double draws, double load_factor) const {
-  const RowShares first_ids(law_, owners_, {}, curves_);
+  const RowShares first_ids(law_, owners_, {}, curves_, most_head_);
   const double bags = draws / bags_.size, rows = static_cast<double>(law_.rows());
   const Shares all = first_ids.distinct(bags);
   const double drawn = std::accumulate(all.begin(), all.end(), 0.0);

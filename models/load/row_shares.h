@@ -10,6 +10,9 @@
 
 namespace shardsim {
 
+// Most rows that are placed one by one.
+inline constexpr std::uint64_t kMostHeadRows = 131'072;
+
 // Bags whose first id decides the others, as in MLPerf's DLRM-DCNv2 data: a bag of `size` ids is a drawn first id and
 // the size - 1 companions of it, a list that was drawn once per first id, uniformly over the table.
 struct FirstIdBags {
@@ -28,9 +31,10 @@ class RowShares {
  public:
   // `law` and `owners` of the same number of rows. `bags` of more than one id need a placement of all rows of the table
   // and a `law` of the first ids alone. Else std::invalid_argument.
-  // `curves`: shared by placements of tables of one kind; none: its own.
+  // `curves`: shared by placements of tables of one kind; none: its own. `most_head`: of the rows that are placed one
+  // by one, 1 or more.
   RowShares(const RowLaw& law, const RowOwners& owners, const FirstIdBags& bags = {},
-            std::shared_ptr<RowCurves> curves = nullptr);
+            std::shared_ptr<RowCurves> curves = nullptr, std::uint64_t most_head = kMostHeadRows);
 
   const std::vector<double>& shares() const { return shares_; }  // q_j, their sum is 1
   std::uint64_t rows_of(int owner) const { return owners_.rows_of(owner); }
@@ -62,6 +66,7 @@ class RowShares {
   RowOwners owners_;
   FirstIdBags bags_;
   std::shared_ptr<RowCurves> curves_;
+  std::uint64_t most_head_;
   std::vector<std::int32_t> head_;        // owner of each row that was placed
   std::vector<std::uint64_t> head_rows_;  // how many of them each owner has
   std::uint64_t lists_ = 0;
@@ -73,9 +78,6 @@ class RowShares {
   };
   mutable std::vector<Answer> answers_;  // the latest last
 };
-
-// Most rows that are placed one by one.
-inline constexpr std::uint64_t kMostHeadRows = 131'072;
 
 // V(K): bound of the variance that the rows behind the first `head` bring to a share when a hash places them.
 double tail_variance(const RowLaw& law, std::uint64_t head);

@@ -5,7 +5,7 @@
 namespace shardsim {
 namespace {
 
-constexpr std::size_t kKinds = 8;
+constexpr std::size_t kKinds = 256;
 
 }  // namespace
 
@@ -20,15 +20,24 @@ RowCut cut_of(const Placement& placement, const Table& table, const LoadOptions&
 }
 
 std::shared_ptr<const RowShares> KnownShares::of(const Placement& placement, const Table& table, RowCut cut,
-                                                 const RowHash& hash, bool observed) {
+                                                 const RowHash& hash, bool observed, std::uint64_t most_head) {
+  const auto found = [&] {
+    return std::make_shared<const RowShares>(shares_of(placement, table, cut, hash, observed, most_head));
+  };
+  if (most_head < kMostHeadRows) return found();
   const Key key{table.name, hash.table, placement.row_begin, placement.row_end, placement.shards(),
                 cut,        hash.seed,  hash.tier,           observed,          placement.bucket_rows};
   std::shared_ptr<const RowShares>& shares = known_[key];
-  if (shares) return shares;
+  if (!shares) shares = found();
+  return shares;
+}
+
+RowShares KnownShares::shares_of(const Placement& placement, const Table& table, RowCut cut, const RowHash& hash,
+                                 bool observed, std::uint64_t most_head) {
   const RowOwners owners(placement.rows(), placement.shards(), table.row_order, cut, hash, placement.bucket_rows);
   const ObservedAccess* runtime = observed && table.runtime ? &*table.runtime : nullptr;
   const RowLaw law(distribution(table), placement.row_begin, placement.row_end, runtime);
-  return shares = std::make_shared<const RowShares>(law, owners, first_id_bags(table, hash), curves_);
+  return {law, owners, first_id_bags(table, hash), curves_, most_head};
 }
 
 std::shared_ptr<const HotRows> KnownShares::hot_rows(const Placement& placement, const Table& table, RowCut cut,

@@ -26,9 +26,10 @@ FirstIdBags first_id_bags(const Table& table, const RowHash& hash);
 class KnownShares {
  public:
   // Returns the shares of the owners of one set of holders of the placement: `placement.shards()` of them. `observed`:
-  // with the table's `runtime`, where it has one.
+  // with the table's `runtime`, where it has one. `most_head`: as for RowShares; where it is less than usual, the
+  // shares are not kept.
   std::shared_ptr<const RowShares> of(const Placement& placement, const Table& table, RowCut cut, const RowHash& hash,
-                                      bool observed);
+                                      bool observed, std::uint64_t most_head = kMostHeadRows);
 
   // The hottest rows of the placement, the `tier`-th of its table, with its planned law.
   std::shared_ptr<const HotRows> hot_rows(const Placement& placement, const Table& table, RowCut cut, int tier);
@@ -50,7 +51,10 @@ class KnownShares {
   std::map<ReuseKey, RowReuse> reuse_;
   std::shared_ptr<RowCurves> curves_ = std::make_shared<RowCurves>();
 
-  // The facts that tables of one kind have in common, for the last few kinds.
+  RowShares shares_of(const Placement& placement, const Table& table, RowCut cut, const RowHash& hash, bool observed,
+                      std::uint64_t most_head);
+
+  // The facts that tables of one kind have in common, for the last kinds.
   struct Kind {
     AccessSpec access;
     double length = 0;  // of a sample, as stated

@@ -7,6 +7,7 @@
 
 #include "models/compute/compute_model.h"
 #include "models/load/load_options.h"
+#include "models/load/row_shares.h"
 #include "models/software/software.h"
 #include "models/workload/workload.h"
 #include "plan/plan.h"
@@ -28,7 +29,8 @@ struct LoweringOptions {
   // The draw that decides which owners of cut rows hold which (sim/lower/row_draws.h); none: the names of tables
   // decide, and the seed that the load states, or else the plan.
   std::optional<int> row_draw{};
-  const DrawnBatch* drawn = nullptr;   // sizes of this batch (sim/lower/drawn_programs.h); none: the expected ones
+  std::uint64_t most_head = kMostHeadRows;  // of the rows of a placement that are placed one by one
+  const DrawnBatch* drawn = nullptr;        // sizes of this batch (sim/lower/drawn_programs.h); none: the expected ones
   const Software* software = nullptr;  // whose host launches all of it, and whose kernels are counted; none: no host
   bool launches = true;                // of the software; false: its kernels alone, without the host's operations
 };

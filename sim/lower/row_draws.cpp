@@ -1,7 +1,6 @@
 #include "sim/lower/row_draws.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "base/statistics.h"
@@ -14,7 +13,9 @@ namespace {
 
 // The share of a rank's load that may be left to chance, in rows that are not placed one by one.
 constexpr double kLoadError = 5e-3;
-constexpr double kLowShare = 0.1;  // of the draws are below the lower one that is tried
+// Rows of a placement that are placed one by one in a draw that is tried: those behind them change shares by less than
+// kLoadError of a rank's load together (tests/sim/lower/row_draws_test.cpp).
+constexpr std::uint64_t kMostTriedHead = HotRows::kMostPlaced;
 
 using GroupKey = std::pair<Strategy, TableKind>;
 
@@ -143,28 +144,11 @@ double RowDraws::spread() const {
   return any() ? std::sqrt(squares / static_cast<double>(loads_.size())) : 0;
 }
 
-namespace {
-
-struct Tried {
-  double load = 0, log_time = 0;
-};
-
-// Lies between the two that are tried around it. Beyond the outer ones it goes on as steeply as between the last two,
-// but grows with the load, and at most in proportion: a time is made of its load in part only, and where a load says
-// little of the time, a line through two that are nearly equal leads anywhere.
-double interpolated(const std::array<Tried, 3>& tried, double load) {
-  const std::size_t from = load < tried[1].load ? 0 : 1;
-  const Tried &a = tried[from], &b = tried[from + 1];
-  const double width = b.load - a.load;
-  if (width <= 0) return b.log_time;
-  const Tried& end = load < a.load ? a : b;
-  const double slope = (b.log_time - a.log_time) / width;
-  const bool beyond = load < a.load || load > b.load;
-  if (beyond && (slope < 0 || slope > 1)) return end.log_time + std::clamp(slope, 0.0, 1.0) * (load - end.load);
-  return a.log_time + (b.log_time - a.log_time) * (load - a.load) / width;
+LoweringOptions RowDraws::tried(LoweringOptions options, int draw) {
+  options.row_draw = draw;
+  options.most_head = kMostTriedHead;
+  return options;
 }
-
-}  // namespace
 
 std::vector<double> RowDraws::log_times(const std::function<double(int draw)>& time,
                                         const std::function<double()>& moved) const {
@@ -176,28 +160,16 @@ std::vector<double> RowDraws::log_times(const std::function<double(int draw)>& t
     for (const double load : loads_) times.push_back(std::log1p(share * (load / load_of(typical()) - 1)));
     return times;
   }
-  const double base = std::log(time(typical()));
-  const auto tried = [&](int draw) -> Tried {
-    return {load_of(draw), draw == typical() ? 0 : std::log(time(draw)) - base};
-  };
-  std::array<Tried, 3> three{tried(at_quantile(kLowShare)), tried(typical()), tried(at_quantile(1 - kLowShare))};
-  std::ranges::sort(three, {}, &Tried::load);  // a draw that is stated may have any load
-  for (const double load : loads_) times.push_back(interpolated(three, load));
+  for (int draw = 1; draw <= kRowDraws; ++draw) times.push_back(std::log(time(draw)));
+  const double typical_time = times[static_cast<std::size_t>(typical() - 1)];
+  for (double& each : times) each -= typical_time;
   return times;
-}
-
-int RowDraws::nearest(double load) const {
-  const auto far = [load](double each) { return std::abs(each - load); };
-  return 1 + static_cast<int>(std::ranges::min_element(loads_, {}, far) - loads_.begin());
 }
 
 int RowDraws::typical() const {
   if (stated_) return *stated_;
-  return any() ? nearest(1) : 1;
-}
-
-int RowDraws::at_quantile(double share) const {
-  return any() ? nearest(quantile(loads_, share)) : 1;
+  const auto far = [](double load) { return std::abs(load - 1); };
+  return any() ? 1 + static_cast<int>(std::ranges::min_element(loads_, {}, far) - loads_.begin()) : 1;
 }
 
 LoweringOptions RowDraws::placed(LoweringOptions options) const {
@@ -208,10 +180,6 @@ LoweringOptions RowDraws::placed(LoweringOptions options) const {
 LoweringOptions with_placed_rows(LoweringOptions options, const Plan& plan, const Workload& workload,
                                  const Cluster& cluster) {
   if (options.load.placement || options.row_draw) return options;
-  if (options.load.draw) {
-    options.row_draw = options.load.draw;
-    return options;
-  }
   LoweringOptions planned = options;
   planned.observed_payload = false;  // what is observed of a plan does not move its rows
   return RowDraws(plan, workload, cluster, planned).placed(std::move(options));

@@ -15,7 +15,8 @@ namespace shardsim {
 // placement (kRepeatScale, study/confidence/faster.h).
 inline constexpr double kLeastRowSpread = 0.0073;
 
-// Ranks of the largest world in which more than the typical draw is simulated.
+// Ranks of the largest world in which every draw is simulated: beyond it, that would take longer than all else that a
+// run does.
 inline constexpr int kMostTried = 512;
 
 // Where the hot rows of cut tables come to lie is decided by a hash of their ids, and nobody knows before training
@@ -40,20 +41,19 @@ class RowDraws {
   int typical() const;
   // `options` with the rows where they lie: as they say already, as the load fixes it, else as typically drawn.
   LoweringOptions placed(LoweringOptions options) const;
-  int at_quantile(double share) const;
 
-  // [draw] ln of the time of an iteration, over that of the typical draw. `time`, in any unit, is asked for three
-  // draws, the typical one and those that a tenth of the draws are below and above; the others follow from their loads,
-  // beyond these three at most in proportion.
-  // In worlds of more than kMostTried ranks none is tried: `moved`, which is asked then only, is the share of the
+  // As `options` of draw number `draw`, for one question: with no more rows placed one by one than decide the spread.
+  static LoweringOptions tried(LoweringOptions options, int draw);
+
+  // [draw] ln of the time of an iteration, over that of the typical draw. `time`, in any unit, is asked for each draw;
+  // it lowers with the options of tried().
+  // In worlds of more than kMostTried ranks none is asked for: `moved`, which is asked then only, is the share of the
   // typical time in operations whose work follows where rows lie, and is taken to grow in proportion to the load, which
   // is the most that it can. Empty where the loads differ by less than kLeastRowSpread.
   std::vector<double> log_times(const std::function<double(int draw)>& time,
                                 const std::function<double()>& moved) const;
 
  private:
-  int nearest(double load) const;
-
   int world_size_;
   std::optional<int> stated_;
   std::vector<double> loads_;

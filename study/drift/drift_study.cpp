@@ -113,7 +113,7 @@ DriftIteration drift_iteration(const Case& item, const std::shared_ptr<const Clu
   const double ms = iteration.time.ms();
   const std::vector<PathTime> path = path_times(program, iteration.path);
   const auto moved = [&] { return share_moved_by_rows(program, path, ms); };
-  DrawnSpread spread{0, prepared.placement_log_times(rotated ? std::nullopt : std::optional(ms), moved)};
+  DrawnSpread spread{0, prepared.placement_log_times(moved)};
   return {ms, judge.wordless_interval(item, {ms, iteration.timeline, path, std::move(spread)}),
           memory_need(prepared, program, iteration.timeline)};
 }

@@ -227,6 +227,7 @@ PlannerBandwidths simulated_bandwidths(const Workload& workload, const Cluster& 
 
 LoweringOptions lowering_options(const Case& item, bool observed_payload) {
   LoweringOptions options{observed_payload, item.overlap, item.load};
+  options.row_draw = item.load.draw;
   options.row_growth = asks_row_growth(item.compute_model);
   options.row_tables = asks_tables(item.compute_model);
   if (item.software) options.software = &*item.software;
@@ -286,21 +287,13 @@ Program PreparedCase::observed_program() const {
 LoweringOptions PreparedCase::placed_options(bool observed_payload) const {
   LoweringOptions options = lowering_options(item, observed_payload);
   options.known = known_;
-  if (item.load.draw) {
-    options.row_draw = item.load.draw;
-    return options;
-  }
-  return row_draws().placed(std::move(options));
+  return options.row_draw ? options : row_draws().placed(std::move(options));
 }
 
-std::vector<double> PreparedCase::placement_log_times(std::optional<double> typical_ms,
-                                                      const std::function<double()>& moved) const {
+std::vector<double> PreparedCase::placement_log_times(const std::function<double()>& moved) const {
   const auto network = repeatable_network();
   const auto time_of = [&](int draw) {
-    if (typical_ms && draw == row_draws().typical()) return *typical_ms;
-    LoweringOptions options = placed_options(false);
-    options.row_draw = draw;
-    return time(lowered(options), *network).ms();
+    return time(lowered(RowDraws::tried(placed_options(false), draw)), *network).ms();
   };
   return row_draws().log_times(time_of, moved);
 }

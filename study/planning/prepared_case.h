@@ -99,9 +99,9 @@ class PreparedCase : public ResolvedCase {
   std::optional<int> row_draw() const;
 
   // Returns the time of an iteration in each draw of where the plan's rows may lie, as RowDraws::log_times() has it; of
-  // expected batches, also where the case's are drawn. `typical_ms`: of the typical draw, where that is known. `moved`:
-  // the share of it that follows where rows lie (share_moved_by_rows()).
-  std::vector<double> placement_log_times(std::optional<double> typical_ms, const std::function<double()>& moved) const;
+  // expected batches, also where the case's are drawn. `moved`: the share of the typical time that follows where rows
+  // lie (share_moved_by_rows()).
+  std::vector<double> placement_log_times(const std::function<double()>& moved) const;
 
  private:
   PreparedCase(const PreparedCase& like, Plan planned);

@@ -110,6 +110,27 @@ NoteList placement_notes(const SweepResult& result) {
   return list;
 }
 
+// Notes on axes that change the machine, where no axis changes the price of its GPU hour.
+NoteList price_notes(const SweepResult& result) {
+  NoteList list;
+  const auto has_price = [](const PointResult& each) { return each.cost_per_hour.has_value(); };
+  std::vector<std::string> machines;
+  for (const SweepDimension& dimension : result.sweep->dimensions) {
+    for (const Axis& axis : dimension.axes) {
+      if (axis.path == "cluster.cost_per_gpu_hour") return list;
+      if (axis.tells_machines() && axis.path != "cluster") machines.push_back(axis.path);
+    }
+  }
+  if (std::ranges::none_of(result.results, has_price)) return list;
+  for (const std::string& path : machines)
+    list.notes.push_back(
+        {fmt::format("A GPU hour has one price for all values of {0}: what a faster machine costs more is in no cost "
+                     "here. 'zip: {{{0}: [...], cluster.cost_per_gpu_hour: [...]}}' states it.",
+                     path),
+         ""});
+  return list;
+}
+
 bool is_of_cluster(const Axis& axis) {
   return axis.path == "cluster" || axis.path.starts_with("cluster.");
 }
@@ -272,7 +293,8 @@ Section sweep_how_sure(const SweepResult& result, const std::vector<std::size_t>
       "over all outcomes, of which those count 0 in which the choice is the faster one.";
   if (shown < all) legend += fmt::format(" The first {} of {}; sweep.csv and sweep.h5 have the others.", shown, all);
   Section section = table_section("How sure", legend, choices_sheet(result, shown));
-  for (NoteList notes : {evidence_notes(result, points), alike_notes(result, points), placement_notes(result)})
+  for (NoteList notes :
+       {evidence_notes(result, points), alike_notes(result, points), placement_notes(result), price_notes(result)})
     if (!notes.notes.empty()) section.blocks.emplace_back(std::move(notes));
   if (NoteList outside = outside_notes(result); !outside.notes.empty()) section.blocks.emplace_back(std::move(outside));
   add_machines(section, result, order, medium);

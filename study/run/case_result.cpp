@@ -333,9 +333,8 @@ CaseResult whole_case(const PreparedCase& prepared, bool pareto) {
     result.at_observed_payload = std::move(observed);
   }
   if (!item.job) {
-    const std::optional<double> typical_ms = draws_batches(item) ? std::nullopt : std::optional(result.iteration_ms);
     const auto moved = [&] { return share_moved_by_rows(prepared.program(), result.path, result.iteration_ms); };
-    result.placement_log_times = prepared.placement_log_times(typical_ms, moved);
+    result.placement_log_times = prepared.placement_log_times(moved);
     if (!result.placement_log_times.empty()) result.row_draw = prepared.row_draw();
   }
   if (prepared.scenario.cross_check) add_torchrec(result, prepared);

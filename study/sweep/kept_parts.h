@@ -99,7 +99,7 @@ struct LoweringInputs {
 
 struct Lowered {
   LoweringInputs inputs;
-  std::optional<int> draw;  // of where rows lie; none: the typical one, or as the load fixes it
+  std::optional<int> draw;  // of where rows lie, for its spread alone; none: the typical one, or as the load fixes it
   Program program;
   std::optional<RowDraws> draws;  // those that it is typical of; none where one was asked for
   double bytes = 0;

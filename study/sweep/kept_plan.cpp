@@ -116,10 +116,13 @@ class KeptPlan::Store {
       return *known;
     LoweringOptions options = lowering_options(item, false);
     options.known = shares_for(item.workload.tables);
-    options.row_draw = draw;
     std::optional<RowDraws> draws;
-    if (!draw) draws.emplace(plan_, item.workload, cluster, options);
-    if (draws) options = draws->placed(std::move(options));
+    if (draw) {
+      options = RowDraws::tried(std::move(options), *draw);
+    } else {
+      draws.emplace(plan_, item.workload, cluster, options);
+      options = draws->placed(std::move(options));
+    }
     Program program = lower(plan_, item.workload, cluster, options);
     const double bytes = bytes_of(program);
     kept::Lowered& made = programs_.add(
@@ -172,8 +175,7 @@ class KeptPlan::Store {
     DrawnSpread spread;
     const auto moved = [&] { return share_moved_by_rows(of_case.program, path, ms); };
     const auto time_of = [&](int draw) {
-      return draw == draws.typical() ? ms
-                                     : steady(lowered(item, *ready.cluster, draw), resolved, ready, *network).time.ms();
+      return steady(lowered(item, *ready.cluster, draw), resolved, ready, *network).time.ms();
     };
     spread.placements = draws.log_times(time_of, moved);
     return {ms, judge_->wordless_interval(item, {ms, iteration.timeline, path, std::move(spread)}), iteration.busiest,
@@ -203,7 +205,7 @@ class KeptPlan::Store {
     const JudgedIteration judged{mean.mean,
                                  simulation.nearest.timeline,
                                  path,
-                                 {mean.standard_error / mean.mean, prepared.placement_log_times({}, moved)}};
+                                 {mean.standard_error / mean.mean, prepared.placement_log_times(moved)}};
     return {mean.mean, judge_->wordless_interval(item, judged), simulation.nearest.busiest,
             simulation.memory.highest().bytes()};
   }

@@ -117,6 +117,13 @@ sorted priced.yaml iteration
 check "the shortest iteration stands first: $first" [ "$(awk '{ print $5 }' <<<"$(sed 's/two tiers/two_tiers/; s/ Gbit/_Gbit/' <<<"$first")")" = "$(printf '%.4f' "$(column sorted_iteration/sweep.csv iteration_ms | sort -g | sed -n 1p)")" ]
 check "the cost has its currency" grep -q 'cost EUR' streams/out
 check "and the page has it, too" grep -q 'cost EUR' sorted_iteration/report.html
+said() { tr -s '\n ' ' ' <"$1" | grep -q 'A GPU hour has one price for all values of cluster.nics.rate'; }
+check "one price for all rates of NICs is said" said streams/out
+run sweep grid.yaml -o unpriced -q --force
+check "but where there is none, nothing of it" bash -c '! grep -q "GPU hour has one price" streams/out'
+scenario priced_rates.yaml 'zip: {cluster.nics.rate: [10 Gbit/s, 20 Gbit/s], cluster.cost_per_gpu_hour: [3, 4]}'
+run sweep priced_rates.yaml -o priced_rates -q
+check "nor where the price changes, too ($code)" bash -c '! grep -q "GPU hour has one price" streams/out && [ '"$code"' -eq 0 ]'
 scenario two.yaml 'axes: {workload.batch_per_gpu: [16, 32]}'
 refuse 2 'argument --sort: no point has a price.*cost_per_gpu_hour' sweep two.yaml -o none -q --sort cost
 scenario many.yaml 'axes: {workload.batch_per_gpu: {from: 16, to: 192, step: 16}}'

@@ -13,7 +13,8 @@ RowOwners row_owners(const Program& program, const Program::Shard& shard) {
 }
 
 RowHash row_hash(const Program& program, const Program::Shard& shard) {
-  return {row_key(table_of(program, shard)), program.hash_seed, std::max(shard.tier, 0)};
+  const Table& table = table_of(program, shard);
+  return {row_key(table), program.hash_seed, std::max(shard.tier, 0), joined_rows(table, shard.row_end)};
 }
 
 }  // namespace shardsim

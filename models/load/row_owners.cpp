@@ -42,6 +42,7 @@ std::string_view name_of(RowCut cut) {
 RowOwners::RowOwners(std::uint64_t rows, int owners, RowOrder order, RowCut cut, const RowHash& hash,
                      std::uint64_t bucket_rows)
     : rows_(rows),
+      joined_(0),
       owners_(owners),
       order_(order),
       cut_(cut),
@@ -50,6 +51,15 @@ RowOwners::RowOwners(std::uint64_t rows, int owners, RowOrder order, RowCut cut,
       bucket_rows_(bucket_rows) {
   if (rows == 0 || owners < 1 || bucket_rows == 0)
     throw std::invalid_argument("RowOwners: no rows, no owners or no rows of a bucket");
+  if (scattered() && hash.joined < rows) joined_ = hash.joined;
+  rows_ -= joined_;
+}
+
+// `turn`: 0 for the first row that joined.
+RowOwner RowOwners::joined_owner(std::uint64_t turn) const {
+  const auto k = static_cast<std::uint64_t>(owners_);
+  const int owner = static_cast<int>(turn % k);
+  return {owner, placed_rows_of(owner) + turn / k};
 }
 
 std::uint64_t RowOwners::block_begin(std::uint64_t owner) const {
@@ -75,6 +85,7 @@ RowOwner RowOwners::cut(std::uint64_t id) const {
 }
 
 RowOwner RowOwners::at(std::uint64_t offset) const {
+  if (offset >= rows_ && offset < rows()) return joined_owner(offset - rows_);
   if (cut_ == RowCut::hashed) return owner_of(offset, rows_, owners_, owner_key_);
   if (order_ == RowOrder::random) return cut(permute(offset, rows_, id_key_));
   if (offset >= rows_) throw std::out_of_range("RowOwners: an offset outside the placement");
@@ -82,7 +93,8 @@ RowOwner RowOwners::at(std::uint64_t offset) const {
 }
 
 RowOwner RowOwners::of_id(std::uint64_t id) const {
-  if (id >= rows_) throw std::out_of_range("RowOwners: a row id outside the placement");
+  if (id >= rows()) throw std::out_of_range("RowOwners: a row id outside the placement");
+  if (id >= rows_) return joined_owner(id - rows_);
   if (cut_ != RowCut::hashed) return cut(id);
   return at(order_ == RowOrder::random ? unpermute(id, rows_, id_key_) : id);
 }
@@ -98,8 +110,10 @@ void RowOwners::visit_first(std::uint64_t count, const Visit& visit) const {
 }
 
 std::vector<std::int32_t> RowOwners::of_first(std::uint64_t count) const {
-  if (count > rows_) throw std::out_of_range("RowOwners: an offset outside the placement");
+  if (count > rows()) throw std::out_of_range("RowOwners: an offset outside the placement");
   std::vector<std::int32_t> owners(count);
+  for (std::uint64_t offset = rows_; offset < count; ++offset) owners[offset] = joined_owner(offset - rows_).shard;
+  count = std::min(count, rows_);
   std::int32_t* next = owners.data();
   const auto add = [&next](std::uint64_t owner) { *next++ = static_cast<std::int32_t>(owner); };
   const auto k = static_cast<std::uint64_t>(owners_);
@@ -120,6 +134,11 @@ std::vector<std::int32_t> RowOwners::of_first(std::uint64_t count) const {
 }
 
 std::uint64_t RowOwners::rows_of(int owner) const {
+  const auto j = static_cast<std::uint64_t>(owner), k = static_cast<std::uint64_t>(owners_);
+  return placed_rows_of(owner) + joined_ / k + (j < joined_ % k ? 1 : 0);
+}
+
+std::uint64_t RowOwners::placed_rows_of(int owner) const {
   const auto j = static_cast<std::uint64_t>(owner), k = static_cast<std::uint64_t>(owners_);
   if (cut_ != RowCut::blocks) return rows_ / k + (j < rows_ % k ? 1 : 0);
   return block_begin(j + 1) - block_begin(j);

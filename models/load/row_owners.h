@@ -25,6 +25,9 @@ struct RowHash {
   std::string table;
   std::uint64_t seed = 0;  // that of the plan
   int tier = 0;            // 0 in a table without tiers
+  // Rows that joined the placement behind the others, after the hash had placed these: owners take turns with them, and
+  // the others stay where they are.
+  std::uint64_t joined = 0;
 };
 
 // Which of k owners holds which row of a placement of n rows, by offset in popularity order or by row id. No
@@ -32,11 +35,12 @@ struct RowHash {
 class RowOwners {
  public:
   // `rows`, `owners` and `bucket_rows` 1 or more, else std::invalid_argument. With buckets, `blocks` are of whole ones:
-  // the first owners have one more than the others.
+  // the first owners have one more than the others. `hash.joined` counts where a hash places rows, and is less than
+  // `rows`; else none have joined.
   RowOwners(std::uint64_t rows, int owners, RowOrder order, RowCut cut, const RowHash& hash,
             std::uint64_t bucket_rows = 1);
 
-  std::uint64_t rows() const { return rows_; }
+  std::uint64_t rows() const { return rows_ + joined_; }
   int owners() const { return owners_; }
 
   // `offset`, `id` in [0, rows), else std::out_of_range.
@@ -63,7 +67,11 @@ class RowOwners {
   template <typename Visit>
   void visit_first(std::uint64_t count, const Visit& visit) const;
 
-  std::uint64_t rows_;
+  RowOwner joined_owner(std::uint64_t turn) const;
+  std::uint64_t placed_rows_of(int owner) const;
+
+  std::uint64_t rows_;    // that the order and the cut place
+  std::uint64_t joined_;  // behind them
   int owners_;
   RowOrder order_;
   RowCut cut_;

@@ -119,6 +119,10 @@ bool Table::operator==(const Table& other) const {
   return tied(*this) == tied(other);
 }
 
+std::uint64_t joined_rows(const Table& table, std::uint64_t row_end) {
+  return row_end == table.rows ? table.joined_rows : 0;
+}
+
 const std::string& row_key(const Table& table) {
   return table.row_key.empty() ? table.name : table.row_key;
 }

@@ -57,6 +57,8 @@ struct Table {
   std::optional<ObservedAccess> runtime;
   // The key by which placements of its rows are drawn, the same whatever the table is called; "": its name.
   std::string row_key;
+  // Of its rows, those that joined after a hash had placed the others (drift): the least popular ones.
+  std::uint64_t joined_rows = 0;
   std::string module;  // its path in plan files; "": that of the workload for tables of its kind
   std::optional<WireDtype> wire_forward, wire_backward;  // its own; absent: those of the workload
   Place place;                                           // of its entry in the file
@@ -72,6 +74,8 @@ struct Table {
 
 // The key by which the hash that places the table's rows knows it.
 const std::string& row_key(const Table& table);
+// Of a placement that ends with the row before `row_end`: those that joined it.
+std::uint64_t joined_rows(const Table& table, std::uint64_t row_end);
 
 // Attention of the items of a sample to each other: scores of pairs and their sums, nothing that is trained.
 struct Attention {

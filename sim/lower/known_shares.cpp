@@ -48,8 +48,9 @@ std::shared_ptr<const HotRows> KnownShares::hot_rows(const Placement& placement,
   if (known) return known;
   const RowLaw law(distribution(table), placement.row_begin, placement.row_end);
   const auto owners = [rows = placement.rows(), shards = placement.shards(), order = table.row_order, cut, tier,
-                       bucket = placement.bucket_rows, name = row_key(table)](int draw) {
-    return RowOwners(rows, shards, order, cut, {name, static_cast<std::uint64_t>(draw), tier}, bucket);
+                       bucket = placement.bucket_rows, name = row_key(table),
+                       joined = joined_rows(table, placement.row_end)](int draw) {
+    return RowOwners(rows, shards, order, cut, {name, static_cast<std::uint64_t>(draw), tier, joined}, bucket);
   };
   return known = std::make_shared<const HotRows>(law, placement.shards(), owners);
 }

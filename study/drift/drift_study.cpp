@@ -60,7 +60,9 @@ void grow(Table& table, const DriftOptions& options, int day) {
   if (rows > static_cast<double>(kMostTableRows))
     refuse_day(options.growth_place, "growth", day,
                fmt::format("table '{}' has {:.3g} rows, and a table has at most 2^53", table.name, rows));
-  table.rows = static_cast<std::uint64_t>(std::llround(rows));
+  const auto grown = static_cast<std::uint64_t>(std::llround(rows));
+  table.joined_rows += grown - table.rows;
+  table.rows = grown;
   if (!table.access.knots.empty()) table.access.knots.back().rank = static_cast<double>(table.rows);
   if (table.access.absolute()) table.access.rescale = true;
 }

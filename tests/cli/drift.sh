@@ -40,6 +40,8 @@ run drift s.yaml --set drift.pause="1000000 s" -o c
 law "a pause that is never saved never pays" '.break_even_day == null' c
 run drift s.yaml --set planner='{name: row_wise}' -o d
 law "rows that a hash spreads do not care who is popular" '[.days[].frozen_ms] | max == min' d
+run drift s.yaml --set planner='{name: row_wise}' --set drift='{days: 8, growth: 2 %/day}' -o g
+law "rows that join leave the others where they are: no day is another world" '[.days[].frozen_ms] | max < 1.01 * min' g
 run drift s.yaml --set drift='{days: 3, growth: 0.1, batch: 5 %/day, exponent: -0.05, tables: history}' -o e
 check "growth, batch and exponent: $(cat streams/err)" [ "$code" -eq 0 ]
 law "memory grows" '.days[3].frozen_bytes > .days[0].frozen_bytes' e

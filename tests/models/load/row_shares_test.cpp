@@ -304,4 +304,32 @@ TEST_CASE("bags that follow from their first id hide the skew of rows, and meet 
   CHECK_THROWS_AS(RowShares(RowLaw(access, 0, 10), part, {20, {"t", 1, 0}}), std::invalid_argument);
 }
 
+TEST_CASE("rows that join a placement leave the others where they are") {
+  for (const RowCut cut : {RowCut::blocks, RowCut::modulo, RowCut::hashed}) {
+    CAPTURE(name_of(cut));
+    const RowOwners before(1000, 7, RowOrder::random, cut, {"t", 3, 0});
+    const RowOwners after(1300, 7, RowOrder::random, cut, {"t", 3, 0, 300});
+    std::vector<std::uint64_t> rows(7, 0);
+    std::vector<std::uint64_t> most(7, 0);
+    const std::vector<std::int32_t> first = after.of_first(1300);
+    for (std::uint64_t offset = 0; offset < 1300; ++offset) {
+      const RowOwner owner = after.at(offset);
+      if (offset < 1000) CHECK(owner == before.at(offset));
+      CHECK(first[offset] == owner.shard);
+      const auto shard = static_cast<std::size_t>(owner.shard);
+      ++rows[shard];
+      most[shard] = std::max(most[shard], owner.local_row);
+    }
+    for (int owner = 0; owner < 7; ++owner) {
+      const auto shard = static_cast<std::size_t>(owner);
+      CHECK(after.rows_of(owner) == rows[shard]);
+      CHECK(most[shard] == rows[shard] - 1);
+    }
+    CHECK(after.of_id(1299) == after.at(1299));
+    CHECK_THROWS_AS(after.of_first(1301), std::out_of_range);
+  }
+  const RowOwners popular(1300, 7, RowOrder::popularity, RowCut::blocks, {"t", 3, 0, 300});
+  CHECK(popular.at(299).shard == RowOwners(1300, 7, RowOrder::popularity, RowCut::blocks, {"t", 3, 0}).at(299).shard);
+}
+
 }  // namespace shardsim::row_shares_test

@@ -13,7 +13,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/tree/yaml.h"
-#include "plan/learned/label_file.h"
+#include "models/learned/label_file.h"
 #include "study/planning/shard_work.h"
 #include "study/scenario/scenario.h"
 

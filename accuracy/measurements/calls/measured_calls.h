@@ -5,8 +5,8 @@
 
 #include "models/compute/compute_model.h"
 #include "models/compute/gpus/gpu_constants.h"
+#include "models/learned/label_sets.h"
 #include "models/workload/workload.h"
-#include "plan/learned/label_sets.h"
 
 namespace shardsim {
 

@@ -16,9 +16,9 @@
 #include "cli/commands/learning/learned_output.h"
 #include "cli/commands/shared.h"
 #include "models/compute/compute_model.h"
-#include "plan/learned/cost_model.h"
-#include "plan/learned/evaluation.h"
-#include "plan/learned/label_file.h"
+#include "models/learned/cost_model.h"
+#include "models/learned/evaluation.h"
+#include "models/learned/label_file.h"
 #include "study/planning/shard_work.h"
 #include "study/scenario/scenario.h"
 

@@ -61,8 +61,8 @@ struct CostModel {
   FeatureLayout layout = FeatureLayout::neuroshard;
   std::uint64_t seed = 1;       // of the training
   std::uint64_t data_hash = 0;  // of shards, exchanges and their labels
-  std::int64_t labels = 0;      // shards that were fitted, validation included
-  InputScale features;          // in the order of feature_names(layout)
+  LearnedEvidence evidence;
+  InputScale features;  // in the order of feature_names(layout)
   FittedNet forward, backward;
   std::vector<ExchangeModel> exchanges;  // by rising ranks; may be empty
   bool operator==(const CostModel&) const = default;

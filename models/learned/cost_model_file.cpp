@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "models/learned/learned_file.h"
 
 namespace shardsim {
@@ -39,6 +41,23 @@ void save_range(Hdf5Writer& file, const LearnedRange& range) {
   file.attribute<std::int64_t>("/", "batch_to", range.batch_to);
   file.attribute<std::int64_t>("/", "columns_from", range.columns_from);
   file.attribute<std::int64_t>("/", "columns_to", range.columns_to);
+  file.value<std::int64_t>("/tables_from", range.tables_from, {"1", "tables of the smallest shard"});
+  file.value<std::int64_t>("/tables_to", range.tables_to, {"1", "tables of the largest shard"});
+}
+
+void save_errors(Hdf5Writer& file, const std::string& group, const HeldBackErrors& errors) {
+  file.value<double>(group + "/held_back_median", errors.median_pct,
+                     {"%", "half of the labels held back are predicted within this"});
+  file.value<double>(group + "/held_back_p90", errors.p90_pct, {"%", "nine of ten are predicted within this"});
+  file.value<double>(group + "/held_back_scale", errors.scale, {"1", "mean of |ln(label / predicted)| on them"});
+}
+
+void save_evidence(Hdf5Writer& file, const LearnedEvidence& evidence) {
+  file.scale<std::int64_t>("/label_set", evidence.sets.size(), {"1", "number of the set of labels"});
+  file.texts("/label_set_name", evidence.sets, "/label_set", {"", "name of the set"});
+  file.value<std::int64_t>("/held_back", evidence.held_back, {"1", "labels of shards that no fit looked at"});
+  save_errors(file, "/forward", evidence.forward);
+  save_errors(file, "/backward", evidence.backward);
 }
 
 void save_exchange(Hdf5Writer& file, const ExchangeModel& exchange) {
@@ -66,7 +85,7 @@ class ModelReader {
     model.setting = file_.setting();
     if (model.layout == FeatureLayout::batches) model.range = range();
     model.seed = file_.seed();
-    model.labels = file_.count("labels");
+    model.evidence = evidence();
     model.data_hash = file_.hash("data_hash");
     const std::size_t features = feature_names(model.layout).size();
     model.features = file_.inputs("", features);
@@ -80,20 +99,53 @@ class ModelReader {
 
  private:
   LearnedRange range() const {
-    const LearnedRange range{file_.count("batch_from"), file_.count("batch_to"), file_.count("columns_from"),
-                             file_.count("columns_to")};
-    if (range.batch_from > range.batch_to || range.columns_from > range.columns_to)
+    LearnedRange range{file_.count("batch_from"), file_.count("batch_to"), file_.count("columns_from"),
+                       file_.count("columns_to")};
+    if (file_.hdf5.has("/tables_from")) {
+      range.tables_from = whole("/tables_from", 1);
+      range.tables_to = whole("/tables_to", 1);
+    }
+    if (range.batch_from > range.batch_to || range.columns_from > range.columns_to ||
+        range.tables_from > range.tables_to)
       file_.hdf5.refuse("the range that its labels cover ends before it begins");
     return range;
   }
 
+  std::int64_t whole(const std::string& path, std::int64_t least) const {
+    const std::vector<std::int64_t> values = file_.hdf5.integers(path);
+    if (values.size() != 1) file_.hdf5.refuse(path + " is not one number");
+    if (values.front() < least)
+      file_.hdf5.refuse(fmt::format("{} is {}, and must be at least {}", path, values.front(), least));
+    return values.front();
+  }
+
+  double error(const std::string& path) const {
+    const double value = file_.real(path);
+    if (value < 0) file_.hdf5.refuse(fmt::format("{} is {}, and no error is below 0", path, value));
+    return value;
+  }
+
+  HeldBackErrors errors(const std::string& group) const {
+    return {error(group + "/held_back_median"), error(group + "/held_back_p90"), error(group + "/held_back_scale")};
+  }
+
+  // Files of before did not say how far they are off.
+  LearnedEvidence evidence() const {
+    LearnedEvidence evidence;
+    evidence.fitted = file_.count("labels");
+    if (!file_.hdf5.has("/held_back")) return evidence;
+    evidence.sets = file_.hdf5.texts("/label_set_name");
+    evidence.held_back = whole("/held_back", 0);
+    evidence.forward = errors("/forward");
+    evidence.backward = errors("/backward");
+    return evidence;
+  }
+
   FittedNet net(const std::string& group, std::size_t parameters) {
-    const std::vector<std::int64_t> epoch = file_.hdf5.integers(group + "/epoch");
-    if (epoch.size() != 1) file_.hdf5.refuse(group + "/epoch is not one number");
     return {file_.reals(group + "/parameters", parameters),
             {file_.real(group + "/output_mean"), file_.real(group + "/output_deviation")},
             file_.real(group + "/validation_loss"),
-            static_cast<int>(epoch.front())};
+            static_cast<int>(whole(group + "/epoch", std::numeric_limits<std::int64_t>::min()))};
   }
 
   ExchangeModel exchange(int ranks) {
@@ -119,13 +171,14 @@ void save_cost_model(const CostModel& model, const std::filesystem::path& path) 
   write_setting(file, kSchema, model.setting, model.layout);
   write_hash(file, "data_hash", model.data_hash);
   file.attribute<std::int64_t>("/", "seed", static_cast<std::int64_t>(model.seed));
-  file.attribute<std::int64_t>("/", "labels", model.labels);
+  file.attribute<std::int64_t>("/", "labels", model.evidence.fitted);
   if (model.layout == FeatureLayout::batches) save_range(file, model.range);
   file.scale<std::int64_t>("/feature", model.features.means.size(), {"1", "number of the feature"});
   file.texts("/feature_name", feature_names(model.layout), "/feature", {"", "name of the feature"});
   save_inputs(file, "", model.features, "/feature");
   save_net(file, "/forward", model.forward);
   save_net(file, "/backward", model.backward);
+  save_evidence(file, model.evidence);
   for (const ExchangeModel& exchange : model.exchanges) save_exchange(file, exchange);
   file.save(path);
 }

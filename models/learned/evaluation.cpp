@@ -11,6 +11,7 @@
 namespace shardsim {
 namespace {
 
+constexpr double kLeastRatio = 1e-3;         // the published net may predict 0 and less
 constexpr std::size_t kMostOrdered = 5'000;  // Kendall's tau looks at every pair
 
 // At most so many of them, evenly spaced.
@@ -50,6 +51,7 @@ CostErrors cost_errors(const std::vector<double>& predicted, const std::vector<d
     errors.mae_ms += std::abs(off_ms) / count;
     errors.mse += off_ms * off_ms / count;
     relative.push_back(100 * std::abs(predicted[i] / labels[i] - 1));
+    errors.scale += std::abs(std::log(std::max(predicted[i] / labels[i], kLeastRatio))) / count;
   }
   errors.rmse_ms = std::sqrt(errors.mse);
   errors.median_pct = median(relative);

@@ -14,6 +14,7 @@ struct CostErrors {
   double mae_ms = 0, mse = 0;  // mean absolute error; mean square in ms^2
   double rmse_ms = 0;
   double median_pct = 0, p90_pct = 0;  // of the relative errors without their sign
+  double scale = 0;                    // mean of |ln(label / predicted)|
   double kendall = 0;                  // tau-b of the order; of more than 5,000 labels, of every so many-th
 
   double rmse_pct() const { return mean_ms > 0 ? 100 * rmse_ms / mean_ms : 0; }

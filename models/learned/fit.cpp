@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 
 #include "base/error.h"
+#include "models/learned/evaluation.h"
 #include "models/learned/exchange_data.h"
 #include "models/learned/factor_net.h"
 #include "models/learned/shard_data.h"
@@ -58,10 +60,63 @@ LearnedRange range_of(const std::vector<ShardSet>& shards) {
   };
   for (const ShardSet& set : shards) {
     widen(range.batch_from, range.batch_to, set.batch);
-    for (const Shard& shard : set.shards)
+    for (const Shard& shard : set.shards) {
+      widen(range.tables_from, range.tables_to, static_cast<std::int64_t>(shard.size()));
       for (const ShardPiece& piece : shard) widen(range.columns_from, range.columns_to, piece.columns);
+    }
   }
   return range;
+}
+
+HeldBackErrors errors_in_short(const CostErrors& errors) {
+  return {errors.median_pct, errors.p90_pct, errors.scale};
+}
+
+std::string name_of_set(const ShardSet& set) {
+  return set.name.empty() ? std::filesystem::path(set.file).stem().string() : set.name;
+}
+
+// What the nets say of all shards that are held back, set by set, and what their labels are.
+class HeldBack {
+ public:
+  void add(const LearnedCosts& costs, const ShardSet& set) {
+    const std::vector<std::size_t> items = held_back_items(set);
+    const std::vector<ShardSeconds> said = predicted_seconds(costs, set, items);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const ShardSeconds& label = *set.labels[items[i]];
+      forward_.add(said[i].forward, label.forward);
+      backward_.add(said[i].backward, label.backward);
+    }
+  }
+  std::size_t count() const { return forward_.labels.size(); }
+  HeldBackErrors forward() const { return forward_.errors(); }
+  HeldBackErrors backward() const { return backward_.errors(); }
+
+ private:
+  struct Direction {
+    void add(double said, double label) {
+      predicted.push_back(said);
+      labels.push_back(label);
+    }
+    HeldBackErrors errors() const { return errors_in_short(cost_errors(predicted, labels)); }
+    std::vector<double> predicted, labels;
+  };
+  Direction forward_, backward_;
+};
+
+LearnedEvidence evidence_of(const CostModel& model, const std::vector<ShardSet>& shards, std::int64_t fitted) {
+  LearnedEvidence evidence;
+  evidence.fitted = fitted;
+  const LearnedCosts costs(model);
+  HeldBack judges;
+  for (const ShardSet& set : shards) {
+    evidence.sets.push_back(name_of_set(set));
+    judges.add(costs, set);
+  }
+  evidence.held_back = static_cast<std::int64_t>(judges.count());
+  evidence.forward = judges.forward();
+  evidence.backward = judges.backward();
+  return evidence;
 }
 
 TrainingWatch named(const std::string& net, const FitWatch& watch) {
@@ -182,10 +237,10 @@ CostModel fit_cost_model(const std::vector<ShardSet>& shards, const std::vector<
   const ShardData data(shards, model.layout);
   DataHash hash;
   hash.add(static_cast<double>(data.hash()));
-  model.labels = data.labels();
   model.features = data.scale();
   model.forward = data.fit(true, options, named("forward", watch));
   model.backward = data.fit(false, options, named("backward", watch));
+  model.evidence = evidence_of(model, shards, data.labels());
   for (const ExchangeSet& set : exchanges) {
     const ExchangeData exchange(set);
     exchange.add_to(hash);

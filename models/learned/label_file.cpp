@@ -196,6 +196,12 @@ void read_labels(MapReader& reader, ShardSet& set) {
       set.labels[i] = ShardSeconds{label_seconds(forward[i]), label_seconds(backward[i])};
 }
 
+void check_ids(MapReader& reader, const ShardSet& set) {
+  if (!reader.has("ids")) return;
+  const std::string law = reader.choice("ids", {kIdsByAccess, kIdsUniform});
+  for (const Shard& shard : set.shards) check_id_law(law, shard, set.workload, reader.place_of("ids"));
+}
+
 ShardSet read_shards(MapReader& reader, const std::string& folder) {
   ShardSet set;
   set.workload = read_workload(reader.required("workload"), folder);
@@ -207,6 +213,7 @@ ShardSet read_shards(MapReader& reader, const std::string& folder) {
   for (const Tree& item : reader.list("shards"))
     set.shards.push_back(read_shard(scalar_text(item, "a shard"), set.workload.tables.size(), item.place));
   set.law.count = static_cast<std::int64_t>(set.shards.size());
+  check_ids(reader, set);
   read_labels(reader, set);
   return set;
 }
@@ -264,6 +271,21 @@ ExchangeSet read_exchanges(MapReader& reader) {
 }
 
 }  // namespace
+
+void check_id_law(const std::string& law, const Shard& shard, const Workload& workload, const Place& place) {
+  if (law == kIdsByAccess) return;
+  for (const ShardPiece& piece : shard) {
+    const Table& table = workload.tables.at(static_cast<std::size_t>(piece.table));
+    if (table.access.family == "uniform") continue;
+    throw input_error(
+        place,
+        fmt::format("the ids of the labels were drawn evenly over the rows, but table '{}' is read by the "
+                    "law {}",
+                    table.name, table.access.family),
+        "Give the workload by whose laws they were drawn (access: {family: uniform}), or measure them "
+        "again");
+  }
+}
 
 std::string label_file_text(const LabelFile& file) {
   return std::visit([](const auto& set) { return label_text_of(set); }, file);

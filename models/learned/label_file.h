@@ -17,6 +17,11 @@ std::string label_file_text(const LabelFile& file);
 // refuses them, a shard of a table or columns that are not there, lists of other lengths than the shards, labels that
 // are not finite, not above 0 or above an hour, labels without their provider or device.
 LabelFile read_label_file(const std::string& path);
+// By which law the ids of measured labels were drawn, where a file says it: that of each table's access, or evenly.
+inline constexpr const char* kIdsByAccess = "access";
+inline constexpr const char* kIdsUniform = "uniform";
+// Refuses ids of another law than that of the tables of the shard (Failure::input, at `place`).
+void check_id_law(const std::string& law, const Shard& shard, const Workload& workload, const Place& place);
 // True when the file names a provider of its labels; single labels may still be missing.
 bool is_labelled(const LabelFile& file);
 

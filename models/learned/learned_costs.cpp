@@ -193,6 +193,7 @@ struct LearnedCosts::Nets {
   explicit Nets(const CostModel& model)
       : setting(model.setting),
         range(model.range),
+        evidence(model.evidence),
         layout(model.layout),
         features(model.features),
         shards(detail::costs_of(model)) {
@@ -207,6 +208,7 @@ struct LearnedCosts::Nets {
 
   LabelSetting setting;
   LearnedRange range;
+  LearnedEvidence evidence;
   FeatureLayout layout;
   InputScale features;
   detail::EitherCosts shards;
@@ -235,6 +237,14 @@ const LabelSetting& LearnedCosts::setting() const {
 
 const LearnedRange& LearnedCosts::range() const {
   return nets_->range;
+}
+
+const LearnedEvidence& LearnedCosts::evidence() const {
+  return nets_->evidence;
+}
+
+FeatureLayout LearnedCosts::layout() const {
+  return nets_->layout;
 }
 
 CostVector LearnedCosts::vector_of(const TableStatistics& table, std::int64_t columns) const {

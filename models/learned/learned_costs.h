@@ -33,7 +33,24 @@ struct LabelSetting {
 struct LearnedRange {
   std::int64_t batch_from = 0, batch_to = 0;      // samples of one lookup
   std::int64_t columns_from = 0, columns_to = 0;  // of a piece
+  std::int64_t tables_from = 0, tables_to = 0;    // pieces of a shard; 0: the file does not say it
   bool operator==(const LearnedRange&) const = default;
+};
+
+// How far the nets of one direction are off on the labels that no fit looked at.
+struct HeldBackErrors {
+  double median_pct = 0, p90_pct = 0;  // of the relative errors without their sign
+  double scale = 0;                    // mean of |ln(label / predicted)|
+  bool operator==(const HeldBackErrors&) const = default;
+};
+
+// What a model was taught by, and what it is judged by.
+struct LearnedEvidence {
+  std::vector<std::string> sets;  // of labels, by their names
+  std::int64_t fitted = 0;        // labels of shards, validation included
+  std::int64_t held_back = 0;     // labels of shards that judge; 0: none, or the file does not say it
+  HeldBackErrors forward, backward;
+  bool operator==(const LearnedEvidence&) const = default;
 };
 
 // "closed_form on A100-SXM4-40GB (batch 65536, sgd, fp32)".
@@ -73,6 +90,8 @@ class LearnedCosts {
 
   const LabelSetting& setting() const;
   const LearnedRange& range() const;
+  const LearnedEvidence& evidence() const;
+  FeatureLayout layout() const;
 
   // Some microseconds: keep it per (table, columns).
   CostVector vector_of(const TableStatistics& table, std::int64_t columns) const;

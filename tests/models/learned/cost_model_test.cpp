@@ -241,7 +241,7 @@ TEST_CASE("model file: a batch or a number of labels below 1, of shards or excha
     return error_of([&] { read_cost_model(folder / "costs.h5"); });
   };
   CHECK(has(refused([](CostModel& model) { model.setting.batch = 0; }), "its batch is 0, and must be at least 1"));
-  CHECK(has(refused([](CostModel& model) { model.labels = -5; }), "its labels is -5, and must be at least 1"));
+  CHECK(has(refused([](CostModel& model) { model.evidence.fitted = -5; }), "its labels is -5, and must be at least 1"));
   CHECK(has(refused([](CostModel& model) { model.exchanges[0].batch = 0; }), "/exchange_4: its batch is 0"));
 }
 

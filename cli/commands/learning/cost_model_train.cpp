@@ -109,8 +109,8 @@ int train_model(const Arguments& given, const Terminal& terminal) {
   progress.clear();
   write_result(given.text("output"), result_writer(given),
                [&](const std::filesystem::path& hidden) { save_cost_model(model, hidden); });
-  say(fmt::format("wrote {}: {} shards, labels by {} of {}", given.text("output"), model.evidence.fitted, model.setting.provider,
-                  model.setting.device));
+  say(fmt::format("wrote {}: {} shards, labels by {} of {}", given.text("output"), model.evidence.fitted,
+                  model.setting.provider, model.setting.device));
   return 0;
 }
 

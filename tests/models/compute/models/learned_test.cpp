@@ -12,7 +12,7 @@
 #include "tests/models/workload_text.h"
 #include "tests/temporary_folder.h"
 
-namespace shardsim::learned_test {
+namespace shardsim::learned_compute_test {
 namespace {
 
 constexpr double kSamples = 16'384;
@@ -184,4 +184,4 @@ TEST_CASE("learned: the shipped costs say what they learned from and how far the
   CHECK(shipped_costs()->range().tables_to == 60);
 }
 
-}  // namespace shardsim::learned_test
+}  // namespace shardsim::learned_compute_test

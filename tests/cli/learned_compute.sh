@@ -96,4 +96,4 @@ jq '.ids = "uniform"' labels.json >even.json
 refuse 2 "even.json:[0-9]+.*drawn evenly over the rows, but table" cost-model train even.json -o x.h5
 jq '.ids = "zipf"' labels.json >law.json
 refuse 2 "law.json:[0-9]+.*ids" cost-model train law.json -o x.h5
-finish 33
+finish 30

@@ -8,8 +8,8 @@ cd "$1"
 rooms=(
   base base/hdf5 base/tree base/schema base/fields base/document base/judgement
   topology/spec topology/graph topology/import topology/export
-  models/access models/load models/workload models/collective models/compute models/software
-  plan plan/learned plan/torchrec/spec plan/torchrec/estimate plan/torchrec/search plan/torchrec/bridge plan/torchrec/report
+  models/access models/load models/workload models/learned models/collective models/compute models/software
+  plan plan/torchrec/spec plan/torchrec/estimate plan/torchrec/search plan/torchrec/bridge plan/torchrec/report
   plan/memory_models plan/column_shards plan/autoshard plan/dreamshard plan/search plan/planners
   program program/timeline
   sim/lower sim/engine sim/memory

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "plan/learned/label_sets.h"
+#include "models/learned/label_sets.h"
 #include "topology/spec/cluster_spec.h"
 
 namespace shardsim {

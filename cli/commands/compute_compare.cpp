@@ -12,6 +12,7 @@
 #include "cli/commands/judgement_files.h"
 #include "cli/commands/shared.h"
 #include "models/compute/gpus/kernel_family.h"
+#include "models/compute/learned_model.h"
 #include "study/report/page.h"
 #include "study/scenario/scenario.h"
 
@@ -59,7 +60,12 @@ GpuSpec call_gpu(const Arguments& given) {
 
 Tree call_model(const Arguments& given) {
   Tree options = named_map(given.text("compute-model"));
-  if (given.text("compute-model") != "gpu_kernels") {
+  if (is_learned(options))
+    options.fields.emplace_back("costs", text_tree(given.has("costs") ? given.text("costs") : "auto"));
+  if (!is_learned(options) && given.has("costs"))
+    throw input_error(Arguments::place("costs"), "the option is of the compute model learned alone",
+                      "Add --compute-model learned, or leave it out");
+  if (!has_kernel_constants(options)) {
     given.refuse_beside("compute-model", {"kernels"});
     return options;
   }
@@ -110,7 +116,11 @@ int compare_calls(const Arguments& given, const Terminal& terminal) {
 
 int compare_kernels(const Arguments& given, const Terminal& terminal) {
   if (is_call_file(given.text("measurements"))) return compare_calls(given, terminal);
-  for (const char* const option : {"workload", "kernels"})
+  if (given.text("compute-model") == kLearnedModel)
+    throw input_error(Arguments::place("compute-model"),
+                      "nets predict fused calls alone, and this table is of single kernels",
+                      "Take gpu_kernels or roofline, or a table of fused calls");
+  for (const char* const option : {"workload", "kernels", "costs"})
     if (given.has(option))
       throw input_error(Arguments::place(option), "the option is of fused calls, and this table is of single kernels",
                         "Leave it out");
@@ -159,7 +169,7 @@ Command compute_compare_command() {
                "The compute model that makes the predictions.",
                "gpu_kernels",
                Option::Times::at_most_once,
-               {"gpu_kernels", "roofline"}},
+               {"gpu_kernels", "learned", "roofline"}},
               {"gpus", 0, "FILE",
                "A file of GPU constants that adds to, and overrides, the shipped scenarios/gpus/kernels.yaml."},
               {"cluster", 0, "NAME|FILE",
@@ -173,6 +183,9 @@ Command compute_compare_command() {
               {"kernels", 0, "NAME",
                "Whose kernels the compute model gpu_kernels predicts for fused calls; without this option fbgemm.", "",
                Option::Times::at_most_once, kernel_names()},
+              {"costs", 0, "FILE|auto",
+               "The nets of the compute model learned: a file of `shardsim cost-model train`; without this option the "
+               "shipped ones. Calls that they may have learned from do not judge them."},
               {"map", 0, "FILE",
                "A file that says on which GPU rows were measured whose source does not name it, and which rows are "
                "not judged. Without this option, the one for the shipped published rows is taken."},
@@ -187,7 +200,9 @@ Command compute_compare_command() {
                    "shardsim compute compare --measurements scenarios/measurements/kernels/embedding.csv "
                    "--compute-model roofline --json",
                    "shardsim compute compare --measurements scenarios/measurements/fbgemm/shards_h200.csv --workload "
-                   "metasyn_856"},
+                   "metasyn_856",
+                   "shardsim compute compare --measurements scenarios/measurements/fbgemm/shards_h100.csv --workload "
+                   "metasyn_856 --compute-model learned"},
       .run = compare_kernels};
 }
 

@@ -7,7 +7,7 @@
 #include "cli/microbench/kept.h"
 #include "cli/microbench/runs.h"
 #include "models/access/row_hash.h"
-#include "plan/learned/label_file.h"
+#include "models/learned/label_file.h"
 
 namespace shardsim {
 namespace {

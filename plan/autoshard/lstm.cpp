@@ -3,8 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include "models/learned/eigen_maps.h"
 #include "plan/autoshard/exponential.h"
-#include "plan/learned/eigen_maps.h"
 
 namespace shardsim {
 namespace {

@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
+#include "models/learned/dense_stack.h"
+#include "models/learned/shard_net.h"
 #include "plan/autoshard/lstm.h"
-#include "plan/learned/dense_stack.h"
-#include "plan/learned/shard_net.h"
 
 namespace shardsim {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/learned/learned_costs.h"
+#include "models/learned/learned_costs.h"
 #include "plan/planner.h"
 
 namespace shardsim {

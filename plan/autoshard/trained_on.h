@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/hdf5/hdf5.h"
+#include "models/learned/cost_model.h"
+#include "models/learned/learned_file.h"
 #include "plan/autoshard/sharding_task.h"
-#include "plan/learned/cost_model.h"
-#include "plan/learned/learned_file.h"
 
 namespace shardsim {
 

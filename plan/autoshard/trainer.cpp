@@ -6,8 +6,8 @@
 #include <numeric>
 #include <optional>
 
+#include "models/learned/training.h"
 #include "plan/autoshard/choices.h"
-#include "plan/learned/training.h"
 
 namespace shardsim {
 namespace {

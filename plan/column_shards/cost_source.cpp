@@ -5,29 +5,10 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "base/files.h"
-#include "models/compute/gpus/gpu_constants.h"
+#include "models/compute/learned_model.h"
 
 namespace shardsim {
 namespace {
-
-constexpr const char* kShippedCosts = "h100_fbgemm.h5";
-
-std::filesystem::path shipped_file() {
-  return data_folder() / "scenarios" / "costs" / kShippedCosts;
-}
-
-// Read once: planners of many cases ask for them.
-const LearnedCosts& shipped_costs() {
-  static const LearnedCosts costs = LearnedCosts::read(shipped_file());
-  return costs;
-}
-
-bool is_on(const std::string& model, const std::string& device) {
-  static const GpuTable gpus = shipped_gpu_table();
-  const GpuConstants* const found = gpus.find(model);
-  return found != nullptr && found->name == device;
-}
 
 // Returns what learned costs do not cover of the tables; "" where they cover all.
 std::string uncovered_table(const Workload& workload, const LabelSetting& setting, const LearnedRange& range) {
@@ -75,28 +56,28 @@ void CostSource::check(const Workload& workload, const Cluster& cluster, const P
   if (learned_) check_setting(workload, cluster, context);
   std::string why;
   if (shipped_for(workload, cluster, context, &why) != nullptr) {
-    context.host.learned_from(shipped_costs().setting().judge());
+    context.host.learned_from(shipped_costs()->setting().judge());
   } else if (!why.empty()) {
     context.host.say(
         fmt::format("The costs that were learned on this GPU do not cover the case ({}; they hold for {}, {}): "
                     "the planner takes those in closed form.",
-                    why, text_of(shipped_costs().setting()), range_text(shipped_costs().range())));
+                    why, text_of(shipped_costs()->setting()), range_text(shipped_costs()->range())));
   }
 }
 
 const LearnedCosts* CostSource::shipped_for(const Workload& workload, const Cluster& cluster,
                                             const PlannerContext& context, std::string* why) const {
   if (!auto_ || context.host.kernels() != "fbgemm" || workload.embedding_kernels == "per_table") return nullptr;
-  if (!is_file(shipped_file())) return nullptr;  // data that somebody left out of an installation
-  const LabelSetting& setting = shipped_costs().setting();
-  const LearnedRange& range = shipped_costs().range();
-  if (!is_on(cluster.spec().gpu.model, setting.device)) return nullptr;
+  if (shipped_costs() == nullptr) return nullptr;  // data that somebody left out of an installation
+  const LabelSetting& setting = shipped_costs()->setting();
+  const LearnedRange& range = shipped_costs()->range();
+  if (!is_same_device(setting.device, cluster.spec().gpu.model)) return nullptr;
   const std::int64_t batch = workload.batch_per_gpu * cluster.world_size();
   std::string lacking = uncovered_table(workload, setting, range);
   if (workload.optimizer != setting.optimizer) lacking = "updates by " + workload.optimizer;
   if (batch < range.batch_from || batch > range.batch_to) lacking = fmt::format("lookups of {} samples", batch);
   if (why != nullptr) *why = lacking;
-  return lacking.empty() ? &shipped_costs() : nullptr;
+  return lacking.empty() ? shipped_costs().get() : nullptr;
 }
 
 void CostSource::check_setting(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const {

@@ -6,7 +6,7 @@
 namespace shardsim {
 namespace {
 
-constexpr std::uint32_t kMostShards = 1U << 21U;  // 100 MB
+constexpr std::uint32_t kMostGridShards = 1U << 21U;  // 100 MB
 
 }  // namespace
 
@@ -26,7 +26,7 @@ const ShardMemory::Entry* ShardMemory::find(std::uint32_t shard, int kind) const
 }
 
 std::uint32_t ShardMemory::keep(std::uint32_t shard, int kind, double seconds) {
-  if (shard == kUnknown || shards_ >= kMostShards) return kUnknown;
+  if (shard == kUnknown || shards_ >= kMostGridShards) return kUnknown;
   if (2 * static_cast<std::size_t>(shards_) >= entries_.size()) grow();
   const std::uint64_t key = key_of(shard, kind);
   entries_[place_of(key)] = {key, seconds, shards_};

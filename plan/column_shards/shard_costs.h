@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "plan/learned/learned_costs.h"
+#include "models/learned/learned_costs.h"
 #include "plan/planner.h"
 
 namespace shardsim {

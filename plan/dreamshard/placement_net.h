@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "plan/learned/dense_stack.h"
+#include "models/learned/dense_stack.h"
 
 namespace shardsim {
 

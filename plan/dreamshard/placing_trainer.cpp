@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "models/learned/training.h"
 #include "plan/autoshard/choices.h"
-#include "plan/learned/training.h"
 
 namespace shardsim {
 namespace {

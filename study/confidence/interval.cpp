@@ -54,15 +54,19 @@ std::vector<IterationPart> by_class(const std::vector<IterationPart>& parts) {
   return joined;
 }
 
-// ", and for all_reduce of what the calibration of 'my_cluster' left out".
+// ", and for all_reduce of what the calibration of 'my_cluster' left out"; nets have classes of their own.
 std::string calibrated_words(const std::vector<IterationPart>& parts, const std::string& cluster) {
-  std::vector<std::string> kinds;
+  std::vector<std::string> kinds, learned;
   for (const IterationPart& part : by_class(parts)) {
     const std::string kind = part.error_class.substr(part.error_class.rfind('/') + 1);
-    if (part.own_scale && std::ranges::find(kinds, kind) == kinds.end()) kinds.push_back(kind);
+    std::vector<std::string>& of = part.error_class.starts_with("nets/") ? learned : kinds;
+    if (part.own_scale && std::ranges::find(of, kind) == of.end()) of.push_back(kind);
   }
-  if (kinds.empty()) return "";
-  return fmt::format(", and for {} of what the calibration of '{}' left out", join(kinds), cluster);
+  std::string words;
+  if (!kinds.empty())
+    words += fmt::format(", and for {} of what the calibration of '{}' left out", join(kinds), cluster);
+  if (!learned.empty()) words += fmt::format(", and for {} of what the training of the nets held back", join(learned));
+  return words;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "models/collective/collective.h"
 #include "models/collective/fitted_overheads.h"
 #include "models/compute/compute_model.h"
+#include "models/compute/learned_model.h"
 #include "program/timeline/op_kind.h"
 #include "study/confidence/class_errors.h"
 
@@ -50,6 +51,17 @@ bool is_guess(const SourcedValue& constant) {
   return !constant.fitted && constant.source.starts_with("guess");
 }
 
+std::int64_t batch_of_all(const Case& item) {
+  const auto nodes = item.job ? static_cast<std::int64_t>(item.job->nodes.size()) : item.cluster.nodes;
+  return item.workload.batch_per_gpu * nodes * item.cluster.gpu.count;
+}
+
+// Lookups and updates of nets that have seen nothing like them.
+bool is_beyond_labels(const Case& item) {
+  return is_learned(item.compute_model) &&
+         !beyond_labels(*learned_costs_of(item.compute_model), item.workload, batch_of_all(item)).empty();
+}
+
 // The parts of an iteration that hang on constants that are guesses.
 struct Guesses {
   std::set<std::string, std::less<>> classes;  // "host", "kernel/lookup", "in_node", "across_nodes"
@@ -60,10 +72,11 @@ struct Guesses {
 // Adds guesses of the GPU's kernels; copies are part of everything.
 void add_kernel_guesses(Guesses& guesses, const Case& item, const GpuTable& gpus) {
   if (is_roofline(item.compute_model)) guesses.classes.insert({"kernel/lookup", "kernel/update", "kernel/product"});
-  const bool by_kernels = compute_model_name(item.compute_model) == "gpu_kernels";
+  const bool by_kernels = has_kernel_constants(item.compute_model);
   const GpuConstants* const constants = by_kernels ? gpus.find(item.cluster.gpu.model) : nullptr;
   // Another GPU's constants, scaled, are guesses all of them.
   if (by_kernels && constants == nullptr) guesses.classes.insert({"kernel/lookup", "kernel/update", "kernel/product"});
+  if (is_beyond_labels(item)) guesses.classes.insert({"kernel/lookup", "kernel/update"});
   if (constants == nullptr) return;
   static const std::map<std::string, std::string, std::less<>> kWhose = {
       {"bytes_in_flight", "kernel/lookup"},     {"dram_latency", "kernel/lookup"},
@@ -118,6 +131,18 @@ std::optional<double> own_scale_of(const ClusterSpec& spec, const std::string& o
   return kind ? held_out_scale(spec, *kind, group, bytes) : std::nullopt;
 }
 
+// The same of nets, as their file says it of labels that no fit looked at, where they have seen tables and batches like
+// these.
+std::optional<double> learned_scale_of(const Case& item, std::string_view error_class) {
+  if (!is_learned(item.compute_model)) return std::nullopt;
+  const bool lookup = error_class == "kernel/lookup";
+  if (!lookup && error_class != "kernel/update") return std::nullopt;
+  const std::shared_ptr<const LearnedCosts> costs = learned_costs_of(item.compute_model);
+  const LearnedEvidence& evidence = costs->evidence();
+  if (evidence.held_back == 0 || !beyond_labels(*costs, item.workload, batch_of_all(item)).empty()) return std::nullopt;
+  return lookup ? evidence.forward.scale : evidence.backward.scale;
+}
+
 // The same of the GPU, where the roofline that was calibrated times the operations.
 std::optional<double> own_scale_of(const Case& item, std::string_view error_class) {
   const std::optional<HeldOutWork>& held_out = item.cluster.gpu.held_out;
@@ -166,6 +191,8 @@ IterationPart part_of(const PathTime& on_path, const Case& item, const Timeline&
   if (is_communication(on_path.op_class)) return collective_part(on_path, item, timeline, guesses);
   if (is_host(on_path.op_class)) return {"host", on_path.ms, guesses.has("host"), {}};
   const std::string error_class = compute_class(on_path.op_class);
+  if (const std::optional<double> learned = learned_scale_of(item, error_class))
+    return {"nets/" + on_path.op_class, on_path.ms, false, learned};
   const std::optional<double> own = own_scale_of(item, error_class);
   return {error_class, on_path.ms, !own && guesses.has(error_class), own};
 }

@@ -10,10 +10,10 @@ namespace shardsim {
 NoteMaker activations_note, allowance_note, averages_note, bandwidths_note, better_plan_note, beyond_torchrec_note,
     cluster_note, collapse_note, compute_model_note, cut_cluster_note, dense_widths_note, duplicates_note,
     even_rows_note, fit_reach_note, fused_sequences_note, host_rows_note, idle_caches_note, idle_cluster_keys_note,
-    idle_keys_note, idle_ranks_note, kernel_fit_note, lengths_note, loads_note, lookups_note, measured_rest_note,
-    memory_need_note, operations_note, other_order_note, output_types_note, overhead_fits_note, own_lowering_note,
-    peak_note, published_note, relay_fit_note, slices_note, slower_links_note, sound_cluster_note, steadiness_note,
-    uncontended_note, unknown_host_memory_note, workload_note;
+    idle_keys_note, idle_ranks_note, kernel_fit_note, learned_note, learned_reach_note, lengths_note, loads_note,
+    lookups_note, measured_rest_note, memory_need_note, operations_note, other_order_note, output_types_note,
+    overhead_fits_note, own_lowering_note, peak_note, published_note, relay_fit_note, slices_note, slower_links_note,
+    sound_cluster_note, steadiness_note, uncontended_note, unknown_host_memory_note, workload_note;
 
 namespace {
 
@@ -48,6 +48,8 @@ std::span<const NoteEntry> note_entries() {
       {"kernel_fit", to(run), kernel_fit_note},
       {"allowance", to(run), allowance_note},
       {"compute_model", to(run, check, sweep), compute_model_note},
+      {"learned", to(run, check, sweep), learned_note},
+      {"learned_reach", to(run, check, sweep), learned_reach_note},
       {"workload", to(check), workload_note},
       {"even_rows", to(run), even_rows_note},
       {"lookups", to(planned), lookups_note},

@@ -9,6 +9,7 @@
 #include "models/collective/fitted_overheads.h"
 #include "models/compute/compute_model.h"
 #include "models/compute/gpus/gpu_constants.h"
+#include "models/compute/learned_model.h"
 #include "study/notes/notes.h"
 
 namespace shardsim {
@@ -148,8 +149,7 @@ std::string like_another_note(const Case& item) {
   static const GpuTable gpus = shipped_gpu_table();
   const GpuSpec& gpu = item.cluster.gpu;
   const bool names_others = item.compute_model.find("gpu") != nullptr || item.compute_model.find("file") != nullptr;
-  if (compute_model_name(item.compute_model) != "gpu_kernels" || names_others || gpus.find(gpu.model) != nullptr)
-    return "";
+  if (!has_kernel_constants(item.compute_model) || names_others || gpus.find(gpu.model) != nullptr) return "";
   const GpuConstants* const like = gpus.nearest(gpu);
   if (like == nullptr) return "";
   return fmt::format(

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "models/compute/learned_model.h"
 #include "models/software/software.h"
 #include "study/notes/notes.h"
 #include "topology/spec/gpu_models.h"
@@ -13,7 +14,7 @@ namespace shardsim {
 namespace {
 
 bool takes_kernel_table(const Case& item) {
-  return compute_model_name(item.compute_model) == "gpu_kernels";
+  return has_kernel_constants(item.compute_model);
 }
 
 std::string has_no_effect(const std::vector<std::string>& keys, const std::string& of) {

@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "plan/learned/label_sets.h"
+#include "models/learned/label_sets.h"
 #include "plan/placement_load.h"
 #include "topology/graph/cluster.h"
 

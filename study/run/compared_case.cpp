@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "models/compute/compute_model.h"
+#include "models/compute/learned_model.h"
 #include "plan/check.h"
 #include "plan/memory_model.h"
 #include "plan/memory_need.h"
@@ -87,6 +88,7 @@ class Attempt {
 
 // As a planner names what its costs were learned from.
 std::string judge_of(const Case& item) {
+  if (is_learned(item.compute_model)) return learned_costs_of(item.compute_model)->setting().judge();
   const Tree* const file = item.compute_model.find("file");
   return compute_model_name(item.compute_model) + (file == nullptr ? "" : " " + file->scalar);
 }

@@ -10,6 +10,7 @@
 #include "models/compute/compute_model.h"
 #include "models/compute/gpus/gpu_constants.h"
 #include "models/compute/gpus/kernel_family.h"
+#include "models/compute/learned_model.h"
 #include "study/confidence/iteration_judge.h"
 #include "study/notes/slower_hardware.h"
 #include "study/result/cross_check.h"
@@ -23,8 +24,7 @@ namespace {
 // The constants that the compute model gpu_kernels has of the case's GPU; null with another model, and where a table of
 // the user's own is named.
 const GpuConstants* kernel_constants(const Case& item, const GpuTable& shipped) {
-  if (compute_model_name(item.compute_model) != "gpu_kernels" || item.compute_model.find("file") != nullptr)
-    return nullptr;
+  if (!has_kernel_constants(item.compute_model) || item.compute_model.find("file") != nullptr) return nullptr;
   const Tree* const named = item.compute_model.find("gpu");
   const GpuConstants* const found = shipped.find(named == nullptr ? item.cluster.gpu.model : named->scalar);
   return found == nullptr ? shipped.nearest(item.cluster.gpu) : found;
@@ -44,6 +44,23 @@ std::optional<SourcedValue> family_constants(const Case& item) {
   return all;
 }
 
+// All parameters of the nets were fitted to the same labels, likewise.
+std::optional<SourcedValue> learned_constants(const Case& item) {
+  if (!is_learned(item.compute_model)) return std::nullopt;
+  const std::shared_ptr<const LearnedCosts> costs = learned_costs_of(item.compute_model);
+  const LearnedEvidence& evidence = costs->evidence();
+  SourcedValue all;
+  all.path = "lookup and update";
+  all.value = "nets";
+  all.source = "labels: " + text_of(costs->setting());
+  all.fitted = true;
+  all.fitted_on = evidence.sets;
+  all.rows_used = evidence.fitted;
+  if (evidence.held_back > 0)
+    all.error_unused_pct = std::max(evidence.forward.median_pct, evidence.backward.median_pct);
+  return all;
+}
+
 void collect_fitted(StudyResult& study, const Scenario& scenario) {
   const GpuTable gpus = shipped_gpu_table();
   std::set<std::tuple<std::string, std::string, std::string>> known;  // a case may state another value than its preset
@@ -59,6 +76,7 @@ void collect_fitted(StudyResult& study, const Scenario& scenario) {
     collect(item.workload.name, item.workload.sources);
     if (item.software) collect("software " + item.software->name, item.software->sources);
     if (const GpuConstants* const gpu = kernel_constants(item, gpus)) collect("GPU " + gpu->name, gpu->sources);
+    if (const auto nets = learned_constants(item)) collect("learned costs", {*nets});
     if (const auto family = family_constants(item))
       collect("kernels " + kernel_family_name(item.compute_model), {*family});
   }

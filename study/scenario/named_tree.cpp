@@ -317,6 +317,11 @@ bool is_named(std::string_view key) {
   return key == "cluster" || key == "workload";
 }
 
+// Where the costs of a compute model are a file.
+bool names_costs(const Tree& costs) {
+  return costs.kind == Tree::Kind::scalar && costs.scalar != "auto";
+}
+
 Tree located(const std::string& key, Tree value, const std::string& folder, LoadedTrees& loaded) {
   if (is_named(key)) return whole_tree(value, key + "s", folder, loaded);
   if (key == "software") return named_map(value, shipped_software().names());
@@ -326,12 +331,15 @@ Tree located(const std::string& key, Tree value, const std::string& folder, Load
   } else if (Tree* const file = value.kind == Tree::Kind::map ? value.find("file") : nullptr) {
     *file = located_file(*file, folder);
   }
+  Tree* const costs = key == "compute_model" && value.kind == Tree::Kind::map ? value.find("costs") : nullptr;
+  if (costs != nullptr && names_costs(*costs)) *costs = located_file(std::move(*costs), folder);
   return value;
 }
 
 Tree located_leaf(std::string_view path, Tree value, const std::string& folder) {
   const std::string_view last = path.substr(path.rfind('.') + 1);
   const bool file = path.ends_with(".file") || path.ends_with("dense.trace") ||
+                    (path == "compute_model.costs" && names_costs(value)) ||
                     (path.starts_with("planner") && names_planner_file(last));
   return file ? located_file(std::move(value), folder) : value;
 }

@@ -11,6 +11,7 @@
 #include "models/collective/fitted_overheads.h"
 #include "models/compute/compute_model.h"
 #include "models/compute/gpus/kernel_family.h"
+#include "models/compute/learned_model.h"
 #include "models/load/batch_draws.h"
 #include "plan/memory_model.h"
 #include "plan/planner.h"
@@ -179,13 +180,13 @@ LoadOptions read_load(MapReader& reader, std::uint64_t seed) {
   return read_load_options(reader.map("load"), before);
 }
 
-// Keys of the compute model gpu_kernels that software states, too.
+// Keys of the compute models gpu_kernels and learned that software states, too.
 constexpr const char* kKernelKeys[] = {"in_situ", "kernel_fixed", "update_factor"};
 
 // The kernels of the software are those that the compute model times; streams share the GPU as the cluster says, else
 // as the software does.
 void give_kernels(const Software& software, Case& item) {
-  if (compute_model_name(item.compute_model) == "gpu_kernels") {
+  if (has_kernel_constants(item.compute_model)) {
     for (const char* const key : kKernelKeys) {
       const Tree* const stated = item.compute_model.find(key);
       if (stated == nullptr) continue;
@@ -210,7 +211,7 @@ void give_kernels(const Software& software, Case& item) {
 
 // The family of kernels that a case names, else that of its software, else the usual one.
 void give_family(Case& item) {
-  if (compute_model_name(item.compute_model) != "gpu_kernels" || item.compute_model.find("kernels") != nullptr) return;
+  if (!has_kernel_constants(item.compute_model) || item.compute_model.find("kernels") != nullptr) return;
   const std::string family = item.software ? item.software->kernels : kUsualKernels;
   item.compute_model.fields.emplace_back("kernels", text_tree(family, item.compute_model.place));
 }
@@ -342,9 +343,26 @@ void validate_planner(const Case& item) {
   if (item.plan_file.empty() && !unasked) make_planner(item.planner);
 }
 
+constexpr std::int64_t kColumnsAtOnce = 4;  // that the kernels of FBGEMM and of the executor move at once
+
+// Where lookups go table by table, FBGEMM's kernels refuse other columns, and so does every plan of them.
+void check_columns(const Case& item) {
+  if (!asks_tables(item.compute_model) || holds_embeddings(item.workload.dense)) return;
+  for (const Table& table : item.workload.tables) {
+    if (table.dim % kColumnsAtOnce == 0) continue;
+    throw input_error(table.place,
+                      fmt::format("the kernels {} look up whole groups of {} columns, but table '{}' has {}",
+                                  kernel_family_name(item.compute_model), kColumnsAtOnce, table.name, table.dim),
+                      "Take a dim that is a multiple of 4 for every table, as FBGEMM asks for");
+  }
+}
+
 void validate_names(const Case& item) {
   validate_planner(item);
   make_compute_model(item.compute_model);
+  check_columns(item);
+  if (is_learned(item.compute_model))
+    check_learned(learned_costs_of(item.compute_model).get(), item.compute_model, item.cluster.gpu, item.workload);
   make_memory_model(item.memory_model);
   make_network(item.network);
 }

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "models/compute/compute_model.h"
 #include "models/compute/gpus/gpu_constants.h"
+#include "models/compute/learned_model.h"
 
 namespace shardsim {
 namespace {
@@ -29,7 +30,7 @@ std::string text_in(const Tree& map, const char* key) {
 }
 
 bool times_kernels(const Case& item) {
-  return compute_model_name(item.compute_model) == "gpu_kernels";
+  return has_kernel_constants(item.compute_model);
 }
 
 // Returns the compute model's constants of this GPU; those of its table where it has one.
@@ -211,6 +212,9 @@ std::vector<std::string> pinned_values(const Case& item) {
                     holds_embeddings(item.workload.dense) ? ", the batch or the lookups" : " or the batch"));
   if (compute_model_name(item.compute_model) == "measured")
     sentences.emplace_back("The compute model uses measured times, which do not change with the GPU's rates.");
+  if (is_learned(item.compute_model))
+    sentences.emplace_back(
+        "The nets of the compute model learned from one GPU: lookups and updates do not change with its rates.");
   std::vector<std::string> kinds;
   for (const auto& [kind, pair] : item.cluster.overheads)
     if (pair.across_nodes.nic_efficiency && !pair.across_nodes.nic_rate) kinds.push_back(kind);

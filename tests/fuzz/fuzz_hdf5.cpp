@@ -7,9 +7,9 @@
 #include <string>
 
 #include "models/access/access_counts.h"
+#include "models/learned/cost_model.h"
 #include "plan/autoshard/policy.h"
 #include "plan/dreamshard/placing_policy.h"
-#include "plan/learned/cost_model.h"
 #include "program/timeline/timeline_file.h"
 #include "tests/fuzz/error_at_most.h"
 #include "tests/fuzz/memory_file.h"

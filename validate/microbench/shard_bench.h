@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/learned/label_sets.h"
+#include "models/learned/label_sets.h"
 #include "validate/microbench/journal.h"
 #include "validate/microbench/microbench.h"
 

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "models/compute/compute_model.h"
 #include "models/compute/gpus/kernel_family.h"
+#include "models/compute/learned_model.h"
 
 namespace shardsim {
 namespace {
@@ -32,6 +33,10 @@ double us_of(const MeasuredCall& call, CallDirection direction) {
 
 std::string model_text(const Tree& options) {
   std::string text = compute_model_name(options);
+  if (is_learned(options)) {
+    const Tree* const costs = options.find("costs");
+    return text + ", costs " + (costs == nullptr ? "auto" : costs->scalar);
+  }
   if (const Tree* const kernels = options.find("kernels")) text += ", kernels " + kernels->scalar;
   return text;
 }
@@ -58,12 +63,17 @@ bool is_fitted_on(const KernelFamily& family, const std::string& file) {
 
 // Constants of kernels by table come from calls of one GPU; those of other models from none of them.
 bool is_fitted_to(const MeasuredCalls& measured, const Tree& options) {
-  if (!asks_tables(options)) return false;
+  if (is_learned(options) || !asks_tables(options)) return false;
   const KernelFamily family = shipped_kernel_family(kernel_family_name(options), {});
   const GpuTable gpus = shipped_gpu_table();
   const GpuConstants* const found = gpus.find(measured.gpu.model);
   return found != nullptr && found->name == family.gpu &&
          (measured.kernels == family.name || is_fitted_on(family, name_of_file(measured.path)));
+}
+
+// Nets may have learned from all calls of their own GPU that no training leaves out.
+bool is_taught_by(const MeasuredCalls& measured, const Tree& options) {
+  return is_learned(options) && is_same_device(learned_costs_of(options)->setting().device, measured.gpu.model);
 }
 
 std::vector<std::string> sets_of(const MeasuredCalls& measured) {
@@ -112,14 +122,15 @@ Pair PredictedCall::pair(CallDirection direction) const {
 
 CallJudgement judge_calls(const MeasuredCalls& measured, const Tree& model_options) {
   const auto model = make_compute_model(model_options);
-  const bool is_of_gpu = is_fitted_to(measured, model_options);
+  const bool is_of_gpu = is_fitted_to(measured, model_options), is_taught = is_taught_by(measured, model_options);
   CallJudgement result;
   result.measured = &measured;
   result.model = model_text(model_options);
   std::vector<Pair> all;
   for (const MeasuredCall& call : measured.calls) {
     const PredictedCall predicted{&call, model->seconds(call.lookup, measured.gpu).us(),
-                                  model->seconds(call.update, measured.gpu).us(), is_of_gpu && call.fits};
+                                  model->seconds(call.update, measured.gpu).us(),
+                                  (is_of_gpu && call.fits) || (is_taught && call.teaches)};
     result.calls.push_back(predicted);
     for (const CallDirection direction : kDirections) all.push_back(predicted.pair(direction));
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <iterator>
 #include <map>
@@ -11,9 +12,10 @@
 
 #include "base/csv.h"
 #include "base/files.h"
+#include "base/statistics.h"
 #include "base/text.h"
 #include "base/tree/yaml.h"
-#include "plan/learned/label_file.h"
+#include "models/learned/label_file.h"
 #include "study/planning/shard_work.h"
 #include "study/scenario/scenario.h"
 
@@ -37,9 +39,12 @@ const std::vector<std::string> kShardColumns = {"gpu",
                                                 "forward_max_us",
                                                 "backward_min_us",
                                                 "backward_max_us",
-                                                "optimizer"};
-// A table may lack the spread of its times, and the optimizer of the updates where it is the usual one.
+                                                "optimizer",
+                                                "ids"};
+// A table may lack the spread of its times, the optimizer of the updates where it is the usual one, and the law of its
+// ids where it is the tables'.
 const std::vector<std::string> kShardNeeds = {"gpu", "set", "batch", "shard", "lookups", "forward_us", "backward_us"};
+constexpr const char* kIdsColumn = "ids";
 constexpr const char* kOptimizerColumn = "optimizer";
 constexpr const char* kUsualOptimizer = "rowwise_adagrad";
 const std::vector<std::string> kGridColumns = {"kind",           "tables",  "dim",     "pooling", "batch",
@@ -190,32 +195,85 @@ const std::string& only_gpu(const CsvTable& table) {
   return first;
 }
 
+// Bags of other lengths than the workload's: somebody drew the ids of a set by another law, or for other tables. Few
+// rows, and those of short bags, are too uncertain to tell.
+class LengthsOfSets {
+ public:
+  void add(const std::string& set, const Cells& cells, const Shard& shard, const Workload& workload) {
+    double lookups = 0;
+    for (const ShardPiece& piece : shard)
+      lookups += workload.tables[static_cast<std::size_t>(piece.table)].average_length;
+    lookups *= cells.number("batch", Bounds::from(1).to(kMostSamples));
+    if (lookups < kTellingLookups) return;
+    Rows& rows = sets_.try_emplace(set, Rows{cells.place("lookups"), {}}).first->second;
+    rows.ratios.push_back(cells.number("lookups", Bounds::from(0)) / lookups);
+  }
+
+  void check(const Workload& workload) const {
+    for (const auto& [set, rows] : sets_) {
+      if (rows.ratios.size() < kTellingRows) continue;
+      const double ratio = median(rows.ratios);
+      if (std::abs(ratio - 1) <= kSameLookups) continue;
+      throw input_error(rows.place,
+                        fmt::format("the rows of set {} have {:.3g} times the lookups that tables of workload {} have: "
+                                    "their ids were drawn by another law",
+                                    excerpt(set), ratio, workload.name),
+                        "Name the workload that they were drawn for with --workload");
+    }
+  }
+
+ private:
+  static constexpr double kTellingLookups = 1000, kSameLookups = 0.02;
+  static constexpr std::size_t kTellingRows = 5;
+  struct Rows {
+    Place place;
+    std::vector<double> ratios;
+  };
+  std::map<std::string, Rows> sets_;
+};
+
+// A row's shard, whose ids were drawn by the laws of its tables.
+Shard shard_of_row(const CsvTable& table, const Cells& cells, const Workload& workload, LengthsOfSets& lengths) {
+  const Shard shard = shard_of(cells.text("shard"), workload, cells.place("shard"));
+  lengths.add(cells.text("set"), cells, shard, workload);
+  if (!table.column(kIdsColumn)) return shard;
+  const std::string& law = cells.text(kIdsColumn);
+  const std::vector<std::string> known{kIdsByAccess, kIdsUniform};
+  if (std::ranges::find(known, law) == known.end())
+    throw input_error(cells.place(kIdsColumn), "unknown law of ids " + excerpt(law), known_names_hint(law, known));
+  check_id_law(law, shard, workload, cells.place(kIdsColumn));
+  return shard;
+}
+
 void add_shards(const CsvTable& table, const CallHints& hints, MeasuredCalls& result) {
   check_columns(table, kShardNeeds, kShardColumns);
   const Workload workload = measured_workload(table, hints);
   result.gpu = gpu_of(only_gpu(table), table.rows.front().place, hints);
   WorksByBatch works(workload, result.gpu);
   SetPlaces places;
+  LengthsOfSets lengths;
   for (const CsvTable::Row& row : table.rows) {
     const Cells cells(table, row);
     MeasuredCall call;
     call.place = row.place;
     call.set = cells.text("set");
     const double batch = cells.number("batch", Bounds::from(1).to(kMostSamples));
-    const Shard shard = shard_of(cells.text("shard"), workload, cells.place("shard"));
+    const Shard shard = shard_of_row(table, cells, workload, lengths);
     call.shape = shape_text(shard.size(), batch);
     call.forward_us = cells.number("forward_us", Bounds::above(0).to(kLongestUs));
     call.backward_us = cells.number("backward_us", Bounds::above(0).to(kLongestUs));
     call.fits = places.next_fits(call.set);
+    call.teaches = !held_back(shape_of(shard));
     take_work(call, works.of(shard, static_cast<std::int64_t>(batch), optimizer_of(table, cells)));
     result.calls.push_back(std::move(call));
   }
+  lengths.check(workload);
 }
 
 constexpr double kMicroseconds = 1e-6;
 
-void add_label(ShardSet& set, const Cells& cells) {
-  set.shards.push_back(shard_of(cells.text("shard"), set.workload, cells.place("shard")));
+void add_label(ShardSet& set, const Cells& cells, Shard shard) {
+  set.shards.push_back(std::move(shard));
   const Bounds times = Bounds::above(0).to(kLongestUs);
   set.labels.emplace_back(ShardSeconds{kMicroseconds * cells.number("forward_us", times),
                                        kMicroseconds * cells.number("backward_us", times)});
@@ -307,7 +365,7 @@ void add_labels(const std::string& path, const CallHints& hints, MeasuredCalls& 
     call.shape = shape_text(set->shards[i].size(), static_cast<double>(set->batch));
     call.forward_us = kMicrosOfSecond * set->labels[i]->forward;
     call.backward_us = kMicrosOfSecond * set->labels[i]->backward;
-    call.fits = !held_back(shape_of(set->shards[i]));
+    call.fits = call.teaches = !held_back(shape_of(set->shards[i]));
     take_work(call, works.of(set->shards[i], set->batch, set->workload.optimizer));
     result.calls.push_back(std::move(call));
   }
@@ -333,6 +391,7 @@ std::vector<ShardSet> read_measured_shards(const std::string& path, const Worklo
   const Workload pool = measured_workload(table, {workload, {}});
   const std::string device = gpu_named(only_gpu(table), table.rows.front().place).model;
   std::vector<ShardSet> sets;
+  LengthsOfSets lengths;
   for (const CsvTable::Row& row : table.rows) {
     const Cells cells(table, row);
     const auto batch = static_cast<std::int64_t>(cells.number("batch", Bounds::from(1).to(kMostSamples)));
@@ -349,8 +408,9 @@ std::vector<ShardSet> read_measured_shards(const std::string& path, const Worklo
       found->name = cells.text("set");
       found->workload.optimizer = optimizer;
     }
-    add_label(*found, cells);
+    add_label(*found, cells, shard_of_row(table, cells, pool, lengths));
   }
+  lengths.check(pool);
   return sets;
 }
 

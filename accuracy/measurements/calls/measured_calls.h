@@ -5,8 +5,8 @@
 
 #include "models/compute/compute_model.h"
 #include "models/compute/gpus/gpu_constants.h"
+#include "models/learned/label_sets.h"
 #include "models/workload/workload.h"
-#include "plan/learned/label_sets.h"
 
 namespace shardsim {
 
@@ -16,7 +16,8 @@ struct MeasuredCall {
   std::string set;    // of rows that were drawn alike
   std::string shape;  // for people: "12 tables, batch 16384"
   double forward_us = 0, backward_us = 0;
-  bool fits = false;  // constants of kernels may be fitted on it
+  bool fits = false;     // constants of kernels may be fitted on it
+  bool teaches = false;  // nets may be trained on it: a shard that is not held back
   ComputeWork lookup, update;
 };
 

@@ -17,7 +17,7 @@
 #include "cli/commands/cluster.h"
 #include "cli/commands/shared.h"
 #include "models/compute/compute_model.h"
-#include "plan/learned/label_file.h"
+#include "models/learned/label_file.h"
 #include "study/planning/shard_work.h"
 #include "study/scenario/scenario.h"
 

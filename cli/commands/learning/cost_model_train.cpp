@@ -16,9 +16,9 @@
 #include "cli/commands/learning/learned_output.h"
 #include "cli/commands/shared.h"
 #include "models/compute/compute_model.h"
-#include "plan/learned/cost_model.h"
-#include "plan/learned/evaluation.h"
-#include "plan/learned/label_file.h"
+#include "models/learned/cost_model.h"
+#include "models/learned/evaluation.h"
+#include "models/learned/label_file.h"
 #include "study/planning/shard_work.h"
 #include "study/scenario/scenario.h"
 
@@ -109,8 +109,8 @@ int train_model(const Arguments& given, const Terminal& terminal) {
   progress.clear();
   write_result(given.text("output"), result_writer(given),
                [&](const std::filesystem::path& hidden) { save_cost_model(model, hidden); });
-  say(fmt::format("wrote {}: {} shards, labels by {} of {}", given.text("output"), model.labels, model.setting.provider,
-                  model.setting.device));
+  say(fmt::format("wrote {}: {} shards, labels by {} of {}", given.text("output"), model.evidence.fitted,
+                  model.setting.provider, model.setting.device));
   return 0;
 }
 

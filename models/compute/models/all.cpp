@@ -5,16 +5,20 @@
 #include "models/compute/compute_model.h"
 #include "models/compute/gpus/gpu_constants.h"
 #include "models/compute/gpus/kernel_family.h"
+#include "models/compute/learned_model.h"
 #include "topology/spec/gpu_models.h"
 
 namespace shardsim {
 
-ComputeModelMaker make_gpu_kernels, make_measured, make_roofline;  // of the files beside this one
+ComputeModelMaker make_gpu_kernels, make_learned, make_measured, make_roofline;  // of the files beside this one
 
 std::span<const ComputeModelEntry> compute_models() {
-  static constexpr std::array<ComputeModelEntry, 3> kModels{{
+  static constexpr std::array<ComputeModelEntry, 4> kModels{{
       {"gpu_kernels", "lookups, updates, sorts and matrix products by constants of each GPU's kernels, V100 to GB300",
        make_gpu_kernels, true},
+      {"learned",
+       "fused lookups and updates by nets trained on measured times (costs: auto, or a file); all else as gpu_kernels",
+       make_learned, true},
       {"measured",
        "interpolates times of a micro-benchmark (file: measured.csv); larger sizes take the rate of the largest",
        make_measured},
@@ -63,7 +67,7 @@ bool asks_row_growth(const Tree& options) {
 }
 
 std::string kernel_family_name(const Tree& options) {
-  if (compute_model_name(options) != "gpu_kernels") return "";
+  if (!has_kernel_constants(options)) return "";
   const Tree* const kernels = options.find("kernels");
   return kernels == nullptr ? kUsualKernels : kernels->scalar;
 }

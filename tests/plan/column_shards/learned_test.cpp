@@ -2,12 +2,12 @@
 
 #include <map>
 
+#include "models/learned/cost_model.h"
 #include "plan/check.h"
 #include "plan/column_shards/cost_source.h"
-#include "plan/learned/cost_model.h"
+#include "tests/models/learned/small_pool.h"
 #include "tests/plan/column_shards/hand_costs.h"
 #include "tests/plan/hand_context.h"
-#include "tests/plan/learned/small_pool.h"
 #include "tests/temporary_folder.h"
 
 namespace shardsim::learned_test {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "models/compute/learned_model.h"
 #include "study/planning/prepared_case.h"
 #include "study/run/case_result.h"
 #include "tests/study/scenario_text.h"
@@ -59,7 +60,43 @@ std::vector<Judged> judged_cases(const std::string& yaml) {
   return judged;
 }
 
+// On one H100, a table whose columns the shipped nets have seen or not.
+std::vector<IterationPart> learned_parts(int columns) {
+  const Scenario scenario = test::read(R"(schema: shardsim.scenario/1
+title: Learned
+cluster: {base: dgx_h100, nodes: 1, gpu: {count: 1}}
+compute_model: {name: learned}
+planner: {name: row_wise}
+cases:
+  - name: one
+    workload:
+      name: one
+      batch_per_gpu: 16384
+      optimizer: {name: rowwise_adagrad}
+      tables: [{name: t, rows: 1000000, dim: )" +
+                                       std::to_string(columns) +
+                                       R"(, kind: pooled, pooling_factor: 20, access: {family: zipf, s: 1}}]
+)");
+  return parts_of(scenario.cases.front(), 3, Timeline{}, {{"a", "lookup", 1}, {"b", "update", 1}, {"c", "dense", 1}},
+                  shipped_gpu_table());
+}
+
 }  // namespace
+
+TEST_CASE("learned lookups and updates have the error of the labels held back, and are guesses beyond the labels") {
+  const LearnedEvidence& evidence = shipped_costs()->evidence();
+  const std::vector<IterationPart> parts = learned_parts(64);
+  CHECK(parts[0].error_class == "nets/lookup");  // not those of the laws
+  CHECK(parts[0].own_scale == evidence.forward.scale);
+  CHECK(parts[1].own_scale == evidence.backward.scale);
+  CHECK_FALSE(parts[2].own_scale);
+  CHECK_FALSE(parts[0].guessed);
+  const std::vector<IterationPart> beyond = learned_parts(1024);
+  CHECK(beyond[0].error_class == "kernel/lookup");
+  CHECK_FALSE(beyond[0].own_scale);
+  CHECK(beyond[0].guessed);
+  CHECK(beyond[1].guessed);
+}
 
 TEST_CASE("where ranks wait for others, no kernel gets more of the iteration than it works") {
   for (const Judged& each : judged_cases(kSkewed)) {

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/tree/tree.h"
+#include "models/learned/learned_costs.h"
+#include "models/workload/workload.h"
+#include "topology/spec/cluster_spec.h"
+
+namespace shardsim {
+
+// The compute model `learned` (models/learned.cpp): lookups and updates by nets that were trained on measured times,
+// everything else by gpu_kernels. Here is what others must know of it: what its nets were taught by, and where they
+// end.
+
+inline constexpr const char* kLearnedModel = "learned";
+bool is_learned(const Tree& compute_model);
+
+// True for the models that have constants of each GPU's kernels: gpu_kernels, and learned for all that its nets do not
+// predict.
+bool has_kernel_constants(const Tree& compute_model);
+
+// The shipped costs, read once; null where an installation left them out.
+std::shared_ptr<const LearnedCosts> shipped_costs();
+
+// The costs that the options of the model `learned` name. Errors (Failure::input): those of LearnedCosts::read; nets
+// of a layout whose features operations do not state; `auto` where none are shipped.
+std::shared_ptr<const LearnedCosts> learned_costs_of(const Tree& compute_model);
+
+// The family of kernels that labels are of; "" of labels in closed form and the like.
+std::string kernels_of(const LabelSetting& setting);
+
+// True where labels of the device hold for a GPU of that name.
+bool is_same_device(const std::string& device, const std::string& gpu);
+
+// Refuses what no net can know: another GPU than that of the labels, another optimizer or type of rows, sequences, and
+// columns that the kernels do not take (Failure::input: at the table, or at the model). Null `costs`: another model.
+void check_learned(const LearnedCosts* costs, const Tree& compute_model, const GpuSpec& gpu, const Workload& workload);
+
+// "512 columns (learned from 4 to 256)" where a number lies outside; else "", and where the range says nothing.
+std::string beyond(std::string_view noun, double number, std::int64_t from, std::int64_t to);
+
+// What nets have seen nothing like of the tables by themselves, and of lookups of `batch` samples: "table 'a' has 512
+// columns (learned from 4 to 256)".
+std::vector<std::string> beyond_labels(const LearnedCosts& costs, const Workload& workload, std::int64_t batch);
+
+}  // namespace shardsim

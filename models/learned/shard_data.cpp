@@ -1,0 +1,169 @@
+#include "models/learned/shard_data.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/statistics.h"
+#include "models/learned/factor_net.h"
+
+namespace shardsim {
+namespace {
+
+constexpr FitSteps kShardSteps{16'000, 64}, kFactorSteps{4'000, 64}, kBatchSteps{30'000, 64};
+constexpr double kLeastShare = 0.1;  // of the mean: labels below it count as if they were that large
+
+// Values at some positions.
+std::vector<float> at_positions(const std::vector<float>& values, std::span<const int> positions) {
+  std::vector<float> result;
+  for (const int position : positions) result.push_back(values[static_cast<std::size_t>(position)]);
+  return result;
+}
+
+class FitsShards final : public Trainable {
+ public:
+  FitsShards(const PieceSets<float>& set, const std::vector<float>& targets, const std::vector<float>& weights)
+      : set_(set), targets_(targets), weights_(weights), net_(set.features) {}
+
+  std::size_t parameter_count() const override { return net_.parameter_count(); }
+  void initialise(std::span<float> parameters, Rng& rng) const override { net_.initialise(parameters, rng); }
+
+  double loss(std::span<const float> parameters, std::span<const int> samples, std::span<float> gradient) override {
+    net_.forward(parameters, set_, samples, pass_);
+    std::vector<float> of_outputs;
+    const double loss = square_error(pass_.head.back(), at_positions(targets_, samples),
+                                     at_positions(weights_, samples), gradient.empty() ? nullptr : &of_outputs);
+    if (!gradient.empty()) net_.backward(parameters, set_, samples, pass_, std::move(of_outputs), gradient);
+    return loss;
+  }
+
+ private:
+  const PieceSets<float>& set_;
+  const std::vector<float>& targets_;
+  const std::vector<float>& weights_;
+  ShardNet<float> net_;
+  ShardNet<float>::Pass pass_;
+};
+
+// The logarithm of predicted over labelled seconds, large ones damped: a label that something disturbed is not
+// followed.
+class FitsFactors final : public Trainable {
+ public:
+  FitsFactors(const PieceSets<float>& set, const std::vector<float>& targets, FeatureLayout layout)
+      : set_(set), targets_(targets), net_(factor_shape(layout)) {}
+
+  std::size_t parameter_count() const override { return net_.parameter_count(); }
+  void initialise(std::span<float> parameters, Rng& rng) const override { net_.initialise(parameters, rng); }
+
+  double loss(std::span<const float> parameters, std::span<const int> samples, std::span<float> gradient) override {
+    net_.forward(parameters, set_, samples, pass_);
+    const std::vector<float> targets = at_positions(targets_, samples);
+    std::vector<float> of_outputs;
+    double sum = 0;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const float off = pass_.outputs[i] - targets[i], root = std::sqrt(1 + off * off / (kSteady * kSteady));
+      sum += static_cast<double>(kSteady * kSteady * (root - 1));
+      of_outputs.push_back(off / root / static_cast<float>(samples.size()));
+    }
+    if (!gradient.empty()) net_.backward(parameters, set_, samples, pass_, of_outputs, gradient);
+    return sum / static_cast<double>(samples.size());
+  }
+
+ private:
+  static constexpr float kSteady = 0.1F;  // of a label: beyond it errors count by their size, not their square
+
+  const PieceSets<float>& set_;
+  const std::vector<float>& targets_;
+  FactorNet<float> net_;
+  FactorNet<float>::Pass pass_;
+};
+
+// Squares of large labels do not drown the others: an error counts in proportion to the root of the label, as if each
+// table of a shard had its own.
+std::vector<float> weights_of(const std::vector<double>& seconds, double mean) {
+  std::vector<float> weights;
+  for (const double value : seconds)
+    weights.push_back(static_cast<float>((1 + kLeastShare) / (value / mean + kLeastShare)));
+  return weights;
+}
+
+}  // namespace
+
+ShardData::ShardData(const std::vector<ShardSet>& sets, FeatureLayout layout) : layout_(layout) {
+  pieces_.features = static_cast<int>(feature_names(layout).size());
+  for (const ShardSet& set : sets) add(set);
+  check_label_count(forward_.size(), "shards", sets.size() == 1 ? sets.front().file : "");
+  scale_ = scale_of(pieces_.pieces, static_cast<std::size_t>(pieces_.features));
+  scale_.apply(pieces_.pieces);
+}
+
+FittedNet ShardData::fit(bool forward, const TrainingOptions& options, const TrainingWatch& watch) const {
+  const std::vector<double>& seconds = forward ? forward_ : backward_;
+  if (has_factors(layout_)) return fit_factors(seconds, options, watch);
+  const OutputScale scale = output_scale_of(seconds);
+  const std::vector<float> targets = scaled(seconds, scale), weights = weights_of(seconds, scale.mean);
+  FitsShards net(pieces_, targets, weights);
+  return fitted(net, static_cast<int>(seconds.size()), scale, options, kShardSteps, watch);
+}
+
+// The median over the shards of their seconds per work: where factors are 1.
+double ShardData::usual_seconds_of_work(const std::vector<double>& seconds) const {
+  std::vector<double> ratios;
+  for (std::size_t shard = 0; shard < seconds.size(); ++shard) {
+    double work = 0;
+    for (const int member : pieces_.members_of(std::vector<int>{static_cast<int>(shard)}))
+      work += static_cast<double>(pieces_.amounts[static_cast<std::size_t>(member) * PieceAmounts::kCount]);
+    ratios.push_back(seconds[shard] / work);
+  }
+  return median(ratios);
+}
+
+FittedNet ShardData::fit_factors(const std::vector<double>& seconds, const TrainingOptions& options,
+                                 const TrainingWatch& watch) const {
+  const OutputScale scale{0, usual_seconds_of_work(seconds)};
+  std::vector<float> targets;
+  for (const double label : seconds) targets.push_back(static_cast<float>(std::log(label / scale.deviation)));
+  FitsFactors net(pieces_, targets, layout_);
+  TrainingOptions all = options;
+  all.validation_share = 0;  // a tenth of few labels chooses an epoch worse than the last one is
+  return fitted(net, static_cast<int>(seconds.size()), scale, all,
+                layout_ == FeatureLayout::batches ? kBatchSteps : kFactorSteps, watch);
+}
+
+void ShardData::add(const ShardSet& set) {
+  statistics_.clear();
+  for (const Table& table : set.workload.tables) statistics_.push_back(table_statistics(table, set.batch));
+  places_.clear();
+  for (std::size_t i = 0; i < set.shards.size(); ++i) {
+    const std::string shape = shape_of(set.shards[i]);
+    if (set.labels[i] && !held_back(shape)) add(set.shards[i], shape, *set.labels[i]);
+  }
+}
+
+void ShardData::add(const Shard& shard, const std::string& shape, const ShardSeconds& label) {
+  check_label(label.forward, "labels of shard " + shape);
+  check_label(label.backward, "labels of shard " + shape);
+  std::vector<int> members;
+  for (const ShardPiece& piece : shard) members.push_back(place_of(piece));
+  pieces_.add(members);
+  forward_.push_back(label.forward);
+  backward_.push_back(label.backward);
+  hash_.add(shape);
+  hash_.add(label.forward);
+  hash_.add(label.backward);
+}
+
+int ShardData::place_of(const ShardPiece& piece) {
+  const auto [found, is_new] = places_.try_emplace(piece, count_);
+  if (!is_new) return found->second;
+  const TableStatistics& table = statistics_.at(static_cast<std::size_t>(piece.table));
+  const std::vector<float> features = table_features(table, piece.columns, layout_);
+  pieces_.pieces.insert(pieces_.pieces.end(), features.begin(), features.end());
+  for (const float feature : features) hash_.add(static_cast<double>(feature));
+  if (has_factors(layout_))
+    for (const float amount : table_amounts(table, piece.columns)) pieces_.amounts.push_back(amount);
+  return count_++;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "models/learned/fit.h"
+#include "models/learned/shard_net.h"
+
+namespace shardsim {
+
+// The labelled shards that are not held back, of all sets, with their pieces' features.
+class ShardData {
+ public:
+  // Errors (Failure::input): no label that may be fitted; a label that is no time.
+  ShardData(const std::vector<ShardSet>& sets, FeatureLayout layout);
+
+  FittedNet fit(bool forward, const TrainingOptions& options, const TrainingWatch& watch) const;
+
+  const InputScale& scale() const { return scale_; }
+  std::uint64_t hash() const { return hash_.value(); }
+  std::int64_t labels() const { return static_cast<std::int64_t>(forward_.size()); }
+
+ private:
+  FittedNet fit_factors(const std::vector<double>& seconds, const TrainingOptions& options,
+                        const TrainingWatch& watch) const;
+  double usual_seconds_of_work(const std::vector<double>& seconds) const;
+  void add(const ShardSet& set);
+  void add(const Shard& shard, const std::string& shape, const ShardSeconds& label);
+  int place_of(const ShardPiece& piece);
+
+  FeatureLayout layout_;
+  PieceSets<float> pieces_;
+  InputScale scale_;
+  std::vector<double> forward_, backward_;
+  std::vector<TableStatistics> statistics_;  // of the set that is being added
+  std::map<ShardPiece, int> places_;         // likewise
+  int count_ = 0;
+  DataHash hash_;
+};
+
+}  // namespace shardsim

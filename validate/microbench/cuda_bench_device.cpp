@@ -125,8 +125,9 @@ class DeviceLaws {
   }
 
   IdLaw of(int law) const {
-    const auto& [first, mass] = laws_.at(static_cast<std::size_t>(law));
-    return {stretches_.as<Stretch>() + first, guides_.as<std::uint32_t>() + law * (IdLaw::kGuides + 1), mass};
+    const auto at = static_cast<std::size_t>(law);
+    const auto& [first, mass] = laws_.at(at);
+    return {stretches_.as<Stretch>() + first, guides_.as<std::uint32_t>() + at * (IdLaw::kGuides + 1), mass};
   }
 
  private:

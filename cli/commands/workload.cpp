@@ -102,7 +102,7 @@ void take_gpus(TaskSetting& setting, const Arguments& given, std::int64_t gpus) 
   setting.gpus_per_node = static_cast<int>(part);
 }
 
-std::string made_by(const Arguments& given) {
+std::string sampling_command(const Arguments& given) {
   std::string text = "shardsim workload sample tasks " + given.positional()[0];
   for (const char* const name : {"tasks", "gpus", "min-tables", "max-tables", "min-dim", "max-dim", "max-bytes",
                                  "dtype", "batch", "memory", "cluster", "test", "seed"}) {
@@ -121,7 +121,7 @@ TaskSetting setting_of(const Arguments& given, const TaskLaw& law) {
                       fmt::format("a batch of {} cannot be divided evenly among {} GPUs", batch, gpus),
                       "Choose a multiple of the number of GPUs");
   TaskSetting setting;
-  setting.made_by = printable(made_by(given));
+  setting.made_by = printable(sampling_command(given));
   setting.pool = as_named_there(given.positional()[0], given);
   setting.title = fmt::format("{} tasks of {} on {} GPUs, dims up to {}", law.tasks,
                               std::filesystem::path(setting.pool).stem().string(), gpus, law.most_dim);

@@ -25,18 +25,18 @@ constexpr std::int64_t kCopied = std::int64_t{1} << 30;
 constexpr double kUsable = 0.8;  // of the free memory: sorting takes some beside what a point says
 
 // The time between two events of a stream.
-class Span {
+class EventPair {
  public:
-  Span() {
+  EventPair() {
     cuda::check(cudaEventCreate(&begin_), "an event");
     cuda::check(cudaEventCreate(&end_), "an event");
   }
-  ~Span() {
+  ~EventPair() {
     cudaEventDestroy(begin_);
     cudaEventDestroy(end_);
   }
-  Span(const Span&) = delete;
-  Span& operator=(const Span&) = delete;
+  EventPair(const EventPair&) = delete;
+  EventPair& operator=(const EventPair&) = delete;
 
   void begin(cuda::Stream stream) const { cuda::check(cudaEventRecord(begin_, stream), "timing"); }
   void end(cuda::Stream stream) const { cuda::check(cudaEventRecord(end_, stream), "timing"); }
@@ -73,7 +73,7 @@ class Stopwatch {
 
  private:
   cudaStream_t stream_ = nullptr;
-  Span span_;
+  EventPair span_;
 };
 
 DeviceFacts read_facts() {
@@ -104,7 +104,7 @@ DeviceFacts read_facts() {
 }
 
 struct HalfSpans {
-  Span lookup, update;
+  EventPair lookup, update;
 };
 
 // Laws by which rows are drawn, in device memory.
@@ -125,8 +125,9 @@ class DeviceLaws {
   }
 
   IdLaw of(int law) const {
-    const auto& [first, mass] = laws_.at(static_cast<std::size_t>(law));
-    return {stretches_.as<Stretch>() + first, guides_.as<std::uint32_t>() + law * (IdLaw::kGuides + 1), mass};
+    const auto at = static_cast<std::size_t>(law);
+    const auto& [first, mass] = laws_.at(at);
+    return {stretches_.as<Stretch>() + first, guides_.as<std::uint32_t>() + at * (IdLaw::kGuides + 1), mass};
   }
 
  private:
@@ -240,7 +241,7 @@ class CudaBenchDevice final : public BenchDevice {
     begin_half(flushed, spans.lookup, [&] { lookup(); });
     begin_half(flushed, spans.update, [&] { update(); });
   }
-  void begin_half(bool flushed, const Span& span, const std::function<void()>& half) {
+  void begin_half(bool flushed, const EventPair& span, const std::function<void()>& half) {
     if (flushed) begin_sweep(swept());
     if (!flushed) cuda::pass(kHeadStart, stream());
     span.begin(stream());

@@ -33,13 +33,15 @@ ScenarioReader::ScenarioReader(std::string path, Overrides given) : path_(std::m
 }
 
 void ScenarioReader::read() {
-  is_read_ = false;
+  is_read_ = false;  // where what is there now is wrong, what was read before stays
+  std::string text = read_file(path_);
+  Tree tree = parse_yaml(text, path_);
+  whole_ = scenario_from_tree(tree, text, path_, given_);
+  text_ = std::move(text);
+  tree_ = std::move(tree);
+  folder_ = std::filesystem::path(path_).parent_path().string();
   bases_.clear();
   loaded_ = {};
-  text_ = read_file(path_);
-  tree_ = parse_yaml(text_, path_);
-  folder_ = std::filesystem::path(path_).parent_path().string();
-  whole_ = scenario_from_tree(tree_, text_, path_, given_);
   is_read_ = true;
 }
 

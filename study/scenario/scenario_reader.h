@@ -24,7 +24,8 @@ class ScenarioReader {
   // read_scenario(), and the next call reads again.
   bool renew();
 
-  // What read_scenario() gives with the changes of the command line for that case, with that case alone.
+  // What read_scenario() gives with the changes of the command line for that case, with that case alone; until renew()
+  // reads again.
   const Scenario& base(const std::string& name);
 
   // The same with other changes: those of the command line, and what else is set in that case.

@@ -1,26 +1,52 @@
-// Draws every chart of the report from the specification that is embedded beside it. The page's title and
-// data-charts say when all are done, for tests.
+// Draws the charts of the report from the specifications that are embedded beside them: those that are seen at once, the
+// others when they are scrolled or unfolded to, or when there is nothing else to do. data-first says when the first
+// screen is drawn; the page's title and data-charts say when all is, for tests.
 (function () {
   "use strict";
+  var LONGEST_WAIT = 1500;  // ms after which the next chart is drawn although the page is busy
+  var NEAR = "300px";       // so near to the window a chart is drawn
+  var scripts = Array.prototype.slice.call(document.querySelectorAll("script[data-chart]"));
+  var waiting = scripts.slice(), good = 0, done = 0, near = null, begun = false;
   var rows = {};  // by CHART/SET, as text: a view adds to what it is given
+
+  function script_of(chart) {
+    return scripts.filter(function (script) { return script.dataset.chart === chart; })[0];
+  }
+  // The rows of a set that stand in the specification of an earlier chart.
+  function rows_of(name) {
+    if (!rows[name]) {
+      var cut = name.lastIndexOf("/"), set = name.slice(cut + 1);
+      JSON.parse(script_of(name.slice(0, cut)).textContent).data.forEach(function (each) {
+        if (each.name === set) rows[name] = JSON.stringify(each.values);
+      });
+    }
+    return JSON.parse(rows[name]);
+  }
   function specification(script) {
     var spec = JSON.parse(script.textContent);
     spec.data.forEach(function (set) {
-      if (typeof set.values === "string") set.values = JSON.parse(rows[set.values]);
-      else if (set.values) rows[script.dataset.chart + "/" + set.name] = JSON.stringify(set.values);
+      if (typeof set.values === "string") set.values = rows_of(set.values);
     });
     return spec;
   }
-  function draw(script) {
-    var place = document.getElementById(script.dataset.chart);
-    try {
-      var view = new vega.View(vega.parse(specification(script)), {
-        renderer: "svg", container: place, hover: true, logLevel: vega.Warn
-      });
-      return view.runAsync().then(function () { return 1; }, function (error) { return failed(place, error); });
-    } catch (error) {
-      return Promise.resolve(failed(place, error));
-    }
+
+  function heading_of(place) {
+    var around = place.closest("section, details");
+    var heading = around && around.querySelector("h2, h3, h4, summary");
+    return heading ? heading.textContent : place.id;
+  }
+  // What is wider than its window is scrolled by keys, too.
+  var reach = window.ResizeObserver && new ResizeObserver(function (entries) {
+    entries.forEach(function (entry) {
+      var box = entry.target;
+      if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
+      else box.removeAttribute("tabindex");
+    });
+  });
+  // One picture with a name for whoever cannot see it: its numbers stand in a table beside it.
+  function name(place) {
+    place.setAttribute("role", "img");
+    place.setAttribute("aria-label", "Chart: " + heading_of(place) + ". The same numbers stand in the table below it.");
   }
   function failed(place, error) {
     var note = document.createElement("p");
@@ -29,10 +55,63 @@
     place.appendChild(note);
     return 0;
   }
-  var scripts = Array.prototype.slice.call(document.querySelectorAll("script[data-chart]"));
-  Promise.all(scripts.map(draw)).then(function (drawn) {
-    var count = drawn.reduce(function (sum, one) { return sum + one; }, 0);
-    document.documentElement.dataset.charts = count + "/" + scripts.length;
-    document.title += " (" + count + " of " + scripts.length + " charts)";
+  function count(drawn) {
+    good += drawn;
+    done += 1;
+    if (done < scripts.length) return;
+    document.documentElement.dataset.charts = good + "/" + scripts.length;
+    document.title += " (" + good + " of " + scripts.length + " charts)";
+  }
+  function draw(script, at_once) {
+    var at = waiting.indexOf(script);
+    if (at < 0) return Promise.resolve();
+    waiting.splice(at, 1);
+    var place = document.getElementById(script.dataset.chart);
+    if (near) near.unobserve(place);
+    place.classList.remove("waiting");
+    try {
+      var view = new vega.View(vega.parse(specification(script)), {
+        renderer: "svg", container: place, hover: true, logLevel: vega.Warn
+      });
+      name(place);
+      if (reach) reach.observe(place);
+      if (!at_once) return view.runAsync().then(function () { count(1); }, function (error) { count(failed(place, error)); });
+      view.run();
+      count(1);
+    } catch (error) {
+      count(failed(place, error));
+    }
+    return Promise.resolve();
+  }
+
+  function when_idle(work) {
+    if (window.requestIdleCallback) window.requestIdleCallback(work, { timeout: LONGEST_WAIT });
+    else setTimeout(work, 50);
+  }
+  function draw_next() {
+    if (!waiting.length) return;
+    draw(waiting[0]);
+    when_idle(draw_next);
+  }
+
+  scripts.forEach(function (script) { document.getElementById(script.dataset.chart).classList.add("waiting"); });
+  if (window.IntersectionObserver) {
+    near = new IntersectionObserver(function (entries) {
+      var seen = entries.filter(function (entry) { return entry.isIntersecting; });
+      var drawn = Promise.all(seen.map(function (entry) { return draw(script_of(entry.target.id)); }));
+      if (begun) return;
+      begun = true;
+      drawn.then(function () {
+        document.documentElement.dataset.first = Math.round(performance.now());
+        when_idle(draw_next);
+      });
+    }, { rootMargin: NEAR });
+    scripts.forEach(function (script) { near.observe(document.getElementById(script.dataset.chart)); });
+  }
+  if (!near || !scripts.length) draw_next();
+  if (!scripts.length) document.documentElement.dataset.charts = "0/0";
+  // Paper has no window to scroll.
+  window.addEventListener("beforeprint", function () {
+    waiting.slice().forEach(function (script) { draw(script, true); });
   });
 })();

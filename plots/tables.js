@@ -81,9 +81,38 @@
     table.parentNode.insertBefore(field, table);
   }
 
-  Array.prototype.forEach.call(document.querySelectorAll("table"), function (table) {
+  // A table that is wider than the window is scrolled by keys, too.
+  var reach = window.ResizeObserver && new ResizeObserver(function (entries) {
+    entries.forEach(function (entry) {
+      var box = entry.target;
+      if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
+      else box.removeAttribute("tabindex");
+    });
+  });
+  function makeScrollable(table) {
+    var box = table.parentNode;
+    if (!reach || !box.classList.contains("scroll")) return;
+    reach.observe(box);
+    box.setAttribute("role", "group");
+    box.setAttribute("aria-label", "table: " + Array.prototype.slice.call(table.tHead.rows[0].cells, 0, 3).map(function (cell) {
+      return cell.textContent;
+    }).join(", "));
+  }
+
+  function prepare(table) {
+    if (table.dataset.ready) return;
+    table.dataset.ready = "yes";
     var rows = Array.prototype.filter.call(table.tBodies[0].rows, function (row) { return !isHeading(row); }).length;
+    makeScrollable(table);
     if (rows >= LEAST_TO_SORT) makeSortable(table);
     if (rows >= LEAST_TO_FILTER) makeFilterable(table);
+  }
+
+  // What is folded is prepared when it is opened: a report may have a hundred tables.
+  Array.prototype.forEach.call(document.querySelectorAll("table"), function (table) {
+    if (!table.closest("details:not([open])")) prepare(table);
   });
+  document.addEventListener("toggle", function (event) {
+    if (event.target.open) Array.prototype.forEach.call(event.target.querySelectorAll("table"), prepare);
+  }, true);
 })();

@@ -16,7 +16,9 @@
 #include "cli/commands/shared.h"
 #include "plan/planner.h"
 #include "program/timeline/kineto/kineto.h"
+#include "program/timeline/kineto/merged_trace.h"
 #include "program/timeline/timeline_file.h"
+#include "study/planning/resolved_case.h"
 #include "study/report/result_document.h"
 #include "study/report/result_json.h"
 #include "study/report/result_sheets.h"
@@ -36,9 +38,16 @@ int jobs(const Arguments& given) {
 
 // Names of the cases to trace.
 std::vector<std::string> traced(const Arguments& given, const Scenario& scenario) {
-  if (!given.has("trace") && given.has("trace-whole-us"))
-    throw input_error(Arguments::place("trace-whole-us"), "no trace is to be written",
-                      "Add --trace CASE or --trace all");
+  for (const char* const option : {"trace-whole-us", "one-file", "trace-ranks"}) {
+    if (!given.has("trace") && given.has(option))
+      throw input_error(Arguments::place(option), "no trace is to be written", "Add --trace CASE or --trace all");
+  }
+  if (given.has("trace-ranks") && !given.has("one-file"))
+    throw input_error(Arguments::place("trace-ranks"), "without --one-file each rank has a trace of its own",
+                      "Add --one-file, or leave --trace-ranks out");
+  if (given.has("trace-whole-us") && given.has("one-file"))
+    throw input_error(Arguments::place("trace-whole-us"), "a trace in one file has whole nanoseconds",
+                      "Leave --trace-whole-us or --one-file out");
   const std::vector<std::string> names = names_of(scenario);
   if (std::ranges::count(given.values("trace"), "all") > 0) return names;
   std::vector<std::string> chosen;
@@ -117,6 +126,43 @@ void describe_runs(const StudyResult& study) {
   }
 }
 
+// The ranks that --trace-ranks names, "0-7,64"; none where it is not given. Errors: no such rank in a world of so many.
+std::vector<int> traced_ranks(const Arguments& given, const std::string& case_name, int world_size) {
+  if (!given.has("trace-ranks")) return {};
+  const Place place = Arguments::place("trace-ranks");
+  std::vector<int> ranks;
+  for (const std::string& part : split(given.text("trace-ranks"), ',')) {
+    const std::size_t dash = part.find('-');
+    const auto first = whole_number<int>(part.substr(0, dash));
+    const auto last = dash == std::string::npos ? first : whole_number<int>(part.substr(dash + 1));
+    if (!first || !last || *first < 0 || *last < *first)
+      throw input_error(place, excerpt(part) + " is no rank and no range of ranks", "Write for example 0-7,64");
+    if (*last >= world_size)
+      throw input_error(place, fmt::format("case {} has no rank {}", excerpt(case_name), *last),
+                        fmt::format("Its ranks are 0 to {}", world_size - 1));
+    for (int rank = *first; rank <= *last; ++rank) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+// Before anything is simulated: what is wrong with the ranks that are asked for.
+void check_traced_ranks(const Arguments& given, const Scenario& scenario, const std::vector<std::string>& traces) {
+  for (const Case& item : scenario.cases) {
+    if (std::ranges::count(traces, item.name) > 0) traced_ranks(given, item.name, cluster_of(item).world_size());
+  }
+}
+
+void write_merged(const std::filesystem::path& folder, const CaseResult& result, const Arguments& given) {
+  const MergedTrace trace = merged_trace(result.timeline, result.traced.value_or(TracedParts{}),
+                                         traced_ranks(given, result.name, result.world_size), result.name);
+  write_file(folder / "trace" / result.name / "merged.json", trace.json);
+  if (trace.left_out.empty() || given.has("trace-ranks") || given.has("quiet")) return;
+  print_note(
+      fmt::format("the trace of {} shows ranks 0 to {} of {}: --trace-ranks LIST, for example {}-{}, shows others",
+                  excerpt(result.name), trace.left_out.front() - 1, result.world_size, trace.left_out.front(),
+                  result.world_size - 1));
+}
+
 // Everything but the table, what takes long in processes side by side.
 void write_files(const StudyResult& study, const std::string& json, const std::filesystem::path& folder,
                  const Arguments& given, const std::vector<std::string>& traces, const WorkerOptions& options) {
@@ -129,6 +175,7 @@ void write_files(const StudyResult& study, const std::string& json, const std::f
   for (const CaseResult& result : study.cases) {
     if (std::find(traces.begin(), traces.end(), result.name) == traces.end()) continue;
     add(result.name, [&] {
+      if (given.has("one-file")) return write_merged(folder, result, given);
       write_kineto_traces(folder / "trace" / result.name, result.timeline, result.name, given.has("trace-whole-us"));
     });
   }
@@ -214,6 +261,8 @@ int run_scenario(const Arguments& given, const Terminal& terminal) {
   if (given.has("skip-unfit")) scenario = fitting_cases(std::move(scenario), given.has("quiet"), terminal);
   if (!given.has("quiet")) note_joined(scenario);
   const std::vector<std::string> traces = traced(given, scenario);
+  if (given.has("one-file")) scenario.merged_traces = traces;
+  if (given.has("trace-ranks")) check_traced_ranks(given, scenario, traces);
   const std::filesystem::path folder = output_folder(given, "run", std::filesystem::path("out") / result_name(given));
 
   check_results(folder, result_writer(given), {"report.html", "result.json", "timeline.h5"});
@@ -251,6 +300,13 @@ std::vector<Option> run_options() {
        "or of all cases.",
        "", Option::Times::any},
       {"trace-whole-us", 0, "", "Round the times in the traces to whole microseconds."},
+      {"one-file", 0, "",
+       "Write the trace of a case as one file for Perfetto, merged.json: all ranks with their streams and hosts, "
+       "links, "
+       "the critical path, and arrows to what waits."},
+      {"trace-ranks", 0, "LIST",
+       "Show these ranks in a trace of one file, for example 0-7,64. Without this option it is rank 0 and those after "
+       "it, as many as make some 100 MB."},
       {"json", 0, "", "Print the content of result.json instead of the table."},
       {"jobs", 'j', "N",
        "Run at most this number of worker processes at a time. Without this option it is the number of processors."},

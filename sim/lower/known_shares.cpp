@@ -6,6 +6,7 @@ namespace shardsim {
 namespace {
 
 constexpr std::size_t kKinds = 256;
+constexpr std::size_t kMostPlacements = 256, kMostPlacementsOfTable = 16;  // that are kept from case to case
 
 }  // namespace
 
@@ -72,6 +73,14 @@ AccessDistribution KnownShares::distribution(const Table& table) {
   if (kinds_.size() == kKinds) kinds_.pop_front();
   kinds_.push_back({table.access, table.average_length, table.distribution()});
   return kinds_.back().distribution;
+}
+
+std::shared_ptr<KnownShares> KeptShares::of(const std::vector<Table>& tables) {
+  if (shares_ && tables_ == tables &&
+      shares_->size() < std::max(kMostPlacements, kMostPlacementsOfTable * tables.size()))
+    return shares_;
+  tables_ = tables;
+  return shares_ = std::make_shared<KnownShares>();
 }
 
 bool even(const RowShares& shares, const Placement& placement) {

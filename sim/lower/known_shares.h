@@ -41,6 +41,9 @@ class KnownShares {
   // As Table::distribution(), a copy for tables of one kind.
   AccessDistribution distribution(const Table& table);
 
+  // Placements whose shares are known: each may hold some 100,000 numbers.
+  std::size_t size() const { return known_.size() + hot_rows_.size(); }
+
  private:
   using Key = std::tuple<std::string, std::string, std::uint64_t, std::uint64_t, int, RowCut, std::uint64_t, int, bool,
                          std::uint64_t>;
@@ -61,6 +64,18 @@ class KnownShares {
     AccessDistribution distribution;
   };
   std::deque<Kind> kinds_;
+};
+
+// The shares of the last tables that were asked for, for whoever simulates cases one after the other.
+class KeptShares {
+ public:
+  // They know tables by their names, so they serve as long as all tables are the same; and they are begun anew when
+  // they have become many.
+  std::shared_ptr<KnownShares> of(const std::vector<Table>& tables);
+
+ private:
+  std::vector<Table> tables_;
+  std::shared_ptr<KnownShares> shares_;
 };
 
 // True when the result is the same as if every owner with rows had the same share of the lookups.

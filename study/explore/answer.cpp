@@ -170,7 +170,7 @@ std::string error_answer(const Error& error, const std::vector<Knob>& knobs) {
 }
 
 std::string Explorer::answer(const ExploreRequest& request, const WorkerOptions& workers) {
-  const Case& base = base_of(request.now.case_name);
+  const Case base = base_of(request.now.case_name);  // a copy: files that were written since are read again below
   const ShippedHardware& machines = hardware_for(base);
   try {
     const auto now = explored(request.now, workers);

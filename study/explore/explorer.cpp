@@ -51,27 +51,27 @@ ExploreRequest read_request(std::string_view json) {
   return request;
 }
 
-Explorer::Explorer(std::string path, Overrides given) : path_(std::move(path)), given_(std::move(given)) {
-  const Scenario scenario = read_scenario(path_, given_);
-  title_ = scenario.title.empty() ? path_ : scenario.title;
-  several_ = scenario.cases.size() > 1;
-  for (const Case& item : scenario.cases)
-    if (has_one_plan(item)) cases_.push_back(item.name);
+Explorer::Explorer(std::string path, Overrides given)
+    : path_(std::move(path)), given_(std::move(given)), reader_(path_, given_) {
+  take_names();
   if (!cases_.empty()) return;
   throw input_error({path_}, "no case of it has one plan by itself: all have 'jobs' or 'planners'",
                     "Write a case with a planner, or use 'shardsim run'");
 }
 
+void Explorer::take_names() {
+  const Scenario& scenario = reader_.whole();
+  title_ = scenario.title.empty() ? path_ : scenario.title;
+  several_ = scenario.cases.size() > 1;
+  cases_.clear();
+  for (const Case& item : scenario.cases)
+    if (has_one_plan(item)) cases_.push_back(item.name);
+}
+
 const Case& Explorer::base_of(const std::string& case_name) {
-  const auto known = bases_.find(case_name);
-  if (known != bases_.end()) return known->second.cases.front();
   if (std::ranges::find(cases_, case_name) == cases_.end())
     throw input_error({"request"}, "unknown case " + excerpt(case_name), known_names_hint(case_name, cases_));
-  Overrides changes = given_;
-  changes.only_cases = {case_name};
-  Scenario scenario = read_scenario(path_, changes);
-  scenario.keep([&](const Case& item) { return item.name == case_name; });
-  return bases_.emplace(case_name, std::move(scenario)).first->second.cases.front();
+  return reader_.base(case_name).cases.front();
 }
 
 const ShippedHardware& Explorer::hardware(bool several_nodes) {
@@ -104,6 +104,10 @@ Overrides Explorer::overrides_for(const Turned& turned) {
 }
 
 std::shared_ptr<const Explored> Explorer::explored(const Turned& turned, const WorkerOptions& workers) {
+  if (reader_.renew()) {
+    latest_.clear();
+    take_names();
+  }
   const auto known = std::ranges::find_if(latest_, [&](const auto& each) { return each->turned == turned; });
   if (known != latest_.end()) {
     latest_.splice(latest_.begin(), latest_, known);
@@ -113,9 +117,8 @@ std::shared_ptr<const Explored> Explorer::explored(const Turned& turned, const W
   auto made = std::make_shared<Explored>();
   made->turned = turned;
   made->settings = changes.set;
-  made->scenario = read_scenario(path_, changes);
-  made->scenario.keep([&](const Case& item) { return item.name == turned.case_name; });
-  made->study = run_study(made->scenario, workers);
+  made->scenario = reader_.with_case(turned.case_name, changes);
+  made->study = run_study(made->scenario, workers, &shares_);
   latest_.push_front(std::move(made));
   if (latest_.size() > kKept) latest_.pop_back();
   return latest_.front();

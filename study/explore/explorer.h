@@ -11,7 +11,9 @@
 #include "base/workers.h"
 #include "study/explore/knob.h"
 #include "study/result/result.h"
+#include "study/run/study.h"
 #include "study/scenario/scenario.h"
+#include "study/scenario/scenario_reader.h"
 
 namespace shardsim {
 
@@ -74,12 +76,15 @@ class Explorer {
   const ShippedHardware& hardware(bool several_nodes);
   const ShippedHardware& hardware_for(const Case& base);
 
+  void take_names();
+
   std::string path_;
   Overrides given_;
+  ScenarioReader reader_;
+  KeptShares shares_;
   std::string title_;
   bool several_ = false;  // cases in the scenario, so that a command has to name one
   std::vector<std::string> cases_;
-  std::map<std::string, Scenario> bases_;  // by case: as the command line leaves it
   std::map<bool, ShippedHardware> hardware_;
   std::list<std::shared_ptr<const Explored>> latest_;
 };

@@ -256,11 +256,12 @@ Program make_program(const Case& item, const Cluster& cluster, const Plan& plan,
 PreparedCase::PreparedCase(const Scenario& of, const Case& one, Cluster on, Plan planned)
     : PreparedCase(of, one, std::make_shared<const Cluster>(std::move(on)), std::move(planned)) {}
 
-PreparedCase::PreparedCase(const Scenario& of, const Case& one, std::shared_ptr<const Cluster> on, Plan planned)
+PreparedCase::PreparedCase(const Scenario& of, const Case& one, std::shared_ptr<const Cluster> on, Plan planned,
+                           std::shared_ptr<KnownShares> known)
     : ResolvedCase(one, std::move(on)),
       scenario(of),
       plan(std::move(planned)),
-      known_(std::make_shared<KnownShares>()) {}
+      known_(known ? std::move(known) : std::make_shared<KnownShares>()) {}
 
 PreparedCase::PreparedCase(const PreparedCase& like, Plan planned)
     : ResolvedCase(like), scenario(like.scenario), plan(std::move(planned)), known_(like.known_) {}

@@ -75,7 +75,9 @@ class PreparedCase : public ResolvedCase {
  public:
   PreparedCase(const Scenario& of, const Case& one, Cluster on, Plan planned);
   // On a cluster that other cases share.
-  PreparedCase(const Scenario& of, const Case& one, std::shared_ptr<const Cluster> on, Plan planned);
+  // `known`: what is known of its tables; none: nothing.
+  PreparedCase(const Scenario& of, const Case& one, std::shared_ptr<const Cluster> on, Plan planned,
+               std::shared_ptr<KnownShares> known = nullptr);
 
   // The same case with another plan. It knows what this one found out about the rows of tables that stay where they
   // are, so that its Program costs less than the first one.

@@ -7,6 +7,7 @@
 #include "plan/flexshard_equations.h"
 #include "plan/memory_model.h"
 #include "plan/plan.h"
+#include "program/timeline/kineto/merged_trace.h"
 #include "program/timeline/timeline_figures.h"
 #include "sim/engine/engine.h"
 #include "sim/memory/memory_profile.h"
@@ -116,6 +117,7 @@ struct CaseResult {
   std::vector<PathTime> path;         // what the iteration is made of, for its interval; none in one from a file
   std::optional<Why> why;             // absent in a result that was read from a file
   std::optional<PlanMatrix> matrix;   // likewise
+  std::optional<TracedParts> traced;  // only where a merged trace is to be written
   std::vector<PlacementSummary> placements;
   std::vector<Comparison> published;
   std::vector<ParetoFigure> pareto;

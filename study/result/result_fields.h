@@ -54,6 +54,26 @@ void fields(Visitor& visit, MaybeConst<PathTime> auto& time) {
 }
 
 template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<TracedParts::Step> auto& step) {
+  visit(step.kind, step.op, step.rank, step.start_us, step.us, step.link);
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<TracedParts::LinkUse> auto& use) {
+  visit(use.link, use.op, use.start_us, use.end_us, use.bytes, use.busy_us);
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<TracedParts::Wait> auto& wait) {
+  visit(wait.sends, wait.waits);
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<TracedParts> auto& parts) {
+  visit(parts.period_us, parts.turns, parts.path, parts.links, parts.links_in_all, parts.uses, parts.waits);
+}
+
+template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<AtPayload> auto& at) {
   visit(at.iteration_ms, at.times);
 }
@@ -398,6 +418,7 @@ void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
   visit.field("published", result.published);
   visit.field("notes", result.notes);
   visit(result.pareto, result.timeline, result.at_observed_payload, result.path, result.why, result.matrix);
+  visit(result.traced);
 }
 
 }  // namespace shardsim

@@ -15,6 +15,7 @@
 #include "study/result/result_fields.h"
 #include "study/run/drawn_batches.h"
 #include "study/run/removed_effects.h"
+#include "study/run/traced_parts.h"
 
 namespace shardsim {
 namespace {
@@ -298,6 +299,8 @@ CaseResult described_case(const PreparedCase& prepared, SimulationResult simulat
   result.memory_reserved = prepared.cluster.spec().gpu.reserved.count;
   result.placements = summarise(prepared.plan, item.workload);
   result.estimate_iteration_ms = estimate_ms;
+  if (std::ranges::count(prepared.scenario.merged_traces, item.name) > 0)
+    result.traced = traced_parts(prepared, simulated.timeline, simulated.path);
   add_simulation(result, prepared, std::move(simulated));
   if (item.software) result.host = host_figures(*item.software, result.timeline);
   result.loads = rank_loads(prepared.program());

@@ -11,6 +11,7 @@
 #include "models/compute/gpus/gpu_constants.h"
 #include "models/compute/gpus/kernel_family.h"
 #include "models/compute/learned_model.h"
+#include "sim/engine/network.h"
 #include "study/confidence/iteration_judge.h"
 #include "study/notes/slower_hardware.h"
 #include "study/result/cross_check.h"
@@ -96,7 +97,7 @@ struct Prepared {
   std::vector<JobGroup> groups;  // of its fabrics, in their order
 };
 
-Prepared prepare(const Scenario& scenario, const PlanWatch& watch) {
+Prepared prepare(const Scenario& scenario, const PlanWatch& watch, KeptShares* kept = nullptr) {
   Prepared prepared;
   prepared.cases.reserve(scenario.cases.size());
   std::string group_of_last;
@@ -110,7 +111,8 @@ Prepared prepare(const Scenario& scenario, const PlanWatch& watch) {
       PlanWatch heard = watch;
       heard.note = [&ready](const std::string& line) { ready.notes.push_back(line); };
       Plan plan = make_plan(item, *ready.cluster, scenario.seed, heard);
-      ready.planned.emplace(scenario, item, ready.cluster, std::move(plan));
+      ready.planned.emplace(scenario, item, ready.cluster, std::move(plan),
+                            kept == nullptr ? nullptr : kept->of(item.workload.tables));
     }
     prepared.cases.push_back(std::move(ready));
     group_of_last = group;
@@ -136,6 +138,29 @@ double weight_of(const PreparedCase& prepared) {
   return weight_of(prepared.item, prepared.cluster, &prepared.plan);
 }
 
+// True of a single case that takes some tenths of a second at most, so that nobody wants to end it. SimGrid has one
+// engine in a process, and what draws batches takes longer than its weight says.
+bool is_light(const Prepared& prepared) {
+  constexpr double kMostWeight = 30'000;
+  if (prepared.cases.size() != 1 || !prepared.groups.empty() || !prepared.cases.front().planned) return false;
+  const PreparedCase& only = *prepared.cases.front().planned;
+  return weight_of(only) <= kMostWeight && !only.item.job && !runs_once(only.item.network) &&
+         only.item.load.batches == LoadOptions::Batches::expected;
+}
+
+// In this process, where what is found out about its tables remains. What goes wrong is told as its worker would.
+void run_here(const WorkerTask& task, const WorkerOptions& options) {
+  throw_if_interrupted(options.interrupted);
+  std::string bytes;
+  try {
+    bytes = task.run();
+  } catch (const Error& error) {
+    throw Error(error.failure(), Place{}, error.what(), "");
+  }
+  task.taken(bytes);
+  if (options.progress) options.progress(1, 1);
+}
+
 // The tasks of a study; each puts what its worker sends into the study's cases.
 class StudyTasks {
  public:
@@ -155,12 +180,17 @@ class StudyTasks {
     }
   }
 
-  // One per case, in order; a job has the fabric for itself there. Behind them one per fabric.
-  void run(const WorkerOptions& options) {
+  // One per case, in order; a job has the fabric for itself there. Behind them one per fabric. `here`: a light case is
+  // simulated in this process.
+  void run(const WorkerOptions& options, bool here) {
     std::vector<WorkerTask> tasks;
     for (std::size_t index = 0; index < prepared_.cases.size(); ++index) tasks.push_back(task_of(index));
     for (std::size_t index = 0; index < prepared_.groups.size(); ++index) tasks.push_back(fabric_task(index));
-    run_in_workers(tasks, options);
+    if (here && is_light(prepared_)) {
+      run_here(tasks.front(), options);
+    } else {
+      run_in_workers(tasks, options);
+    }
     std::set<std::string> drawn;
     for (std::size_t index = 0; index < results_.size(); ++index) {
       if (!results_[index]) continue;
@@ -278,7 +308,7 @@ void check_job_groups(const Scenario& scenario, const PlanWatch& watch) {
   prepare(scenario, watch);
 }
 
-StudyResult run_study(const Scenario& scenario, const WorkerOptions& options) {
+StudyResult run_study(const Scenario& scenario, const WorkerOptions& options, KeptShares* kept) {
   StudyResult study;
   study.scenario = scenario.path;
   study.scenario_text = scenario.text;
@@ -286,10 +316,10 @@ StudyResult run_study(const Scenario& scenario, const WorkerOptions& options) {
   study.seed = scenario.seed;
   study.version = version();
   collect_fitted(study, scenario);
-  const Prepared prepared = prepare(scenario, {options.interrupted, {}});
+  const Prepared prepared = prepare(scenario, {options.interrupted, {}}, kept);
   study.comparisons =
       begun_comparisons(scenario, [&](std::size_t index) -> const Cluster& { return *prepared.cases[index].cluster; });
-  StudyTasks(scenario, prepared, study).run(options);
+  StudyTasks(scenario, prepared, study).run(options, kept != nullptr);
   add_intervals(study, scenario);
   compare_cases(study, scenario);
   return study;

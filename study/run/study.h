@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/workers.h"
+#include "sim/lower/known_shares.h"
 #include "study/planning/prepared_case.h"
 #include "study/result/result.h"
 
@@ -14,6 +15,8 @@ void check_job_groups(const Scenario& scenario, const PlanWatch& watch);
 // and each of them alone. Workers do everything for their case; here plans are made and results are collected. Same
 // result for any number of processes. All plans are made before the first simulation, so that bad input costs no
 // waiting. Errors: those of planning and simulation; Failure::run naming the case when a worker dies.
-StudyResult run_study(const Scenario& scenario, const WorkerOptions& options);
+// `kept`: what earlier studies of this process found out about their tables. With it a single case that takes some
+// tenths of a second at most is simulated in this process.
+StudyResult run_study(const Scenario& scenario, const WorkerOptions& options, KeptShares* kept = nullptr);
 
 }  // namespace shardsim

@@ -40,14 +40,17 @@ void check_keys(const Tree& tree, const std::string& path, const Keys& known) {
 
 class CaseBuilder {
  public:
-  CaseBuilder(const Tree& scenario, std::string folder, const Overrides& overrides, std::uint64_t seed)
+  CaseBuilder(const Tree& scenario, std::string folder, const Overrides& overrides, std::uint64_t seed,
+              LoadedTrees& loaded)
       : scenario_(scenario),
         folder_(std::move(folder)),
         overrides_(overrides),
         seed_(seed),
-        settings_(settings_of(overrides)) {}
+        settings_(settings_of(overrides)),
+        loaded_(loaded) {}
 
-  CaseTrees build() {
+  // `only`: of the entries of `cases` that one alone; none: of all.
+  CaseTrees build(std::optional<std::size_t> only = {}) {
     check_keys(scenario_, "",
                with(shared_keys(), {"schema", "title", "seed", "include", "cases", "cross_check", "sweep", "drift"}));
     refuse_several_plans(scenario_);
@@ -55,7 +58,7 @@ class CaseBuilder {
     prepare_top();
     const std::vector<Tree> items = case_items();
     check_settings(settings_, with(shared_keys(), {"title", "seed", "cross_check", "sweep", "drift"}), items.size());
-    for (std::size_t i = 0; i < items.size(); ++i) {
+    for (std::size_t i = only.value_or(0); i < (only ? *only + 1 : items.size()); ++i) {
       CaseTree tree = build_case(items[i], i);
       if (joins_another(tree)) continue;
       for (CaseTree& compared : expand_planners(std::move(tree))) {
@@ -85,11 +88,10 @@ class CaseBuilder {
   const Overrides& overrides_;
   std::uint64_t seed_;
   std::vector<Setting> settings_;
-  LoadedTrees loaded_;
+  LoadedTrees& loaded_;
   Tree top_;
   CaseTrees trees_;
   std::vector<CaseTree> replanned_;  // by --planners, as they were before each became several
-  std::size_t values_ = 0;
 };
 
 // A case with jobs becomes a fabric of them.
@@ -254,8 +256,8 @@ void CaseBuilder::count(const CaseTree& result) {
   if (trees_.cases.size() >= kMostCases) {
     throw input_error(result.place, fmt::format("more than {} cases and jobs", kMostCases), "Split the scenario");
   }
-  values_ += size_of(result.keys);
-  if (values_ > kMostValues) {
+  trees_.values += size_of(result.keys);
+  if (trees_.values > kMostValues) {
     throw input_error(result.place, fmt::format("the cases hold more than {} values together", kMostValues),
                       "Split the scenario, or use smaller workloads");
   }
@@ -268,7 +270,13 @@ std::vector<std::string> case_keys() {
 }
 
 CaseTrees case_trees(const Tree& scenario, const std::string& folder, const Overrides& overrides, std::uint64_t seed) {
-  return CaseBuilder(scenario, folder, overrides, seed).build();
+  LoadedTrees loaded;
+  return CaseBuilder(scenario, folder, overrides, seed, loaded).build();
+}
+
+CaseTrees case_trees_of(const Tree& scenario, const std::string& folder, const Overrides& overrides, std::uint64_t seed,
+                        std::size_t entry, LoadedTrees& loaded) {
+  return CaseBuilder(scenario, folder, overrides, seed, loaded).build(entry);
 }
 
 }  // namespace shardsim

@@ -37,12 +37,18 @@ inline constexpr std::size_t kMostCases = 10000;  // of a scenario with those th
 struct CaseTrees {
   std::vector<CaseTree> cases;
   std::vector<Fabric> fabrics;  // of those with a `job`
+  std::size_t values = 0;       // that the cases hold together
 };
 
 // `folder` is that of the scenario file, `seed` the scenario's. Errors: Failure::input for unknown keys, a path of
 // `set` or --set that leads nowhere, `planner`, `planners` and `plan` beside each other, `jobs` beside a workload,
 // cases that blow the file up beyond what memory should hold.
 CaseTrees case_trees(const Tree& scenario, const std::string& folder, const Overrides& overrides, std::uint64_t seed);
+
+// The same of one entry of `cases` alone, by its position (0 where the file has no `cases`), which has to be there.
+// `loaded`: what earlier calls have read, which is not read again.
+CaseTrees case_trees_of(const Tree& scenario, const std::string& folder, const Overrides& overrides, std::uint64_t seed,
+                        std::size_t entry, LoadedTrees& loaded);
 
 // The parts of it.
 

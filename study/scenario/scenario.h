@@ -113,6 +113,7 @@ struct Scenario {
   std::vector<Case> cases;  // in file order
   std::vector<Fabric> fabrics;
   std::optional<CrossCheckOptions> cross_check;
+  std::vector<std::string> merged_traces = {};  // cases of which the command line asks for one
 
   // Removes the cases for which `wanted` returns false; it is called in the order of the cases. A fabric keeps its
   // other jobs.

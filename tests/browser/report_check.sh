@@ -55,4 +55,5 @@ $(grep -o 'data-wide="[^"]*"' "$work/narrow.page" || echo 'the script did not fi
 if grep -q ' data-matrix=' "$report"; then
   python3 "$(dirname "$(readlink -f "$0")")/matrix_check.py" "$report" || fail "the matrix of the plan"
 fi
+python3 "$(dirname "$(readlink -f "$0")")/speed_check.py" "$report" || fail "the first screen"
 echo "$charts charts drawn, $(count '<table') tables"

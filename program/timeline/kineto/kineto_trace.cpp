@@ -344,6 +344,7 @@ class TraceHandler : public JsonEvents {
     if (in == In::types) event_.types.append(value.text).append(" ");
     if (in == In::device && key_ == "name" && trace_.device.empty()) trace_.device = value.text;
     if (in == In::distributed) add_distributed(value);
+    if (in == In::top && key_ == "mergedRanks") trace_.merged = true;
   }
 
   void add_distributed(const Scalar& value) {
@@ -376,6 +377,9 @@ KinetoTrace read_kineto_trace(std::istream& in, const std::string& path) {
   if (!trace.has_events)
     throw input_error({path}, "not a trace: there is no list traceEvents",
                       "Give a folder that holds only Kineto traces");
+  if (trace.merged)
+    throw input_error({path}, "a trace of several ranks in one file, which run --one-file has written for Perfetto",
+                      "Give the folder that run --trace writes without --one-file, with a file per rank");
   if (trace.rocm())
     throw input_error({path},
                       fmt::format("a trace of ROCm ({}), whose kernels are not known here",

@@ -76,6 +76,7 @@ struct KinetoTrace {
   std::shared_ptr<std::unordered_set<std::string>> names = std::make_shared<std::unordered_set<std::string>>();
   std::string path;
   bool has_events = false;  // the key traceEvents, or a list at the top
+  bool merged = false;      // of several ranks (merged_trace.h)
   std::optional<std::int64_t> rank, world_size;
   std::string device, nccl, backend;
   std::int64_t base_ns = 0;  // what `ts` counts from

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "accuracy/measurements/calibration.h"
+#include "accuracy/measurements/overhead_fit.h"
 #include "base/document/cells.h"
 #include "base/text.h"
 
@@ -85,10 +86,30 @@ std::string unmeasured_text(const Calibration& calibration) {
   return text.empty() ? "" : "Not measured, so as before: " + join(text, "; ") + ".";
 }
 
+constexpr Bytes kSmallCall{64 << 10};  // calls of an iteration may be as small; a measurement from there on has them
+
+// Calls below the smallest measured size take neither the fit nor what the cluster had before.
+std::string smaller_text(const Calibration& calibration) {
+  ClusterSpec spec = calibration.spec;
+  std::vector<std::string> texts;
+  for (const CollectiveCalibration& one : calibration.collectives) {
+    const std::optional<FitRange>& range = overheads_of(spec, one.kind, one.across_nodes).holds_for;
+    if (one.is_taken && range && kSmallCall < range->bytes_from)
+      texts.push_back(fmt::format("{} below {}", one.name(), to_text(range->bytes_from)));
+  }
+  if (texts.empty()) return "";
+  return "Smaller than all that was measured: " + join(texts, "; ") +
+         ". Such calls take NCCL's public defaults, not what the cluster had before, and may be wrong by several "
+         "times: "
+         "measure from 1 KiB on.";
+}
+
 }  // namespace
 
 Document calibration_document(const Calibration& calibration) {
   std::string remarks = unmeasured_text(calibration);
+  if (const std::string smaller = smaller_text(calibration); !smaller.empty())
+    remarks += (remarks.empty() ? "" : " ") + smaller;
   const std::string worse = calibration.worse_text();
   if (!worse.empty()) remarks += (remarks.empty() ? "" : " ") + fmt::format("Worse on rows left out: {}.", worse);
   if (calibration.incomplete > 0)

@@ -224,11 +224,16 @@ std::string next_question(const StudyResult& study, const Arguments& given) {
   if (!study.comparisons.empty()) {
     const PlannerComparison& comparison = study.comparisons.front();
     const std::string& name = comparison.also.empty() ? comparison.name : comparison.also.front();
-    return fmt::format("Next: shardsim plan {} --case {} --planner {} -o plan.json{}", shell_word(study.scenario),
-                       shell_word(name), fastest_first(comparison).front()->planner, same);
+    const ComparedPlan& best = *fastest_first(comparison).front();
+    const bool of_file = !given.has("planners");  // then each planner is a case, which has its options, too
+    const std::string which =
+        of_file ? shell_word(best.name) : fmt::format("{} --planner {}", shell_word(name), best.planner);
+    return fmt::format("Next: shardsim plan {} --case {} -o plan.json{}", shell_word(study.scenario), which, same);
   }
   const CaseResult& first = told_first(study);
-  const bool is_only_case = std::ranges::count_if(study.cases, std::not_fn(is_without_limit)) == 1;
+  // The scenario may have others than those that were asked for.
+  const bool is_only_case =
+      !given.has("case") && std::ranges::count_if(study.cases, std::not_fn(is_without_limit)) == 1;
   const std::string which = is_only_case ? "" : " --case " + shell_word(first.name);
   return fmt::format("Next: shardsim why {}{}{}", shell_word(study.scenario), which, same);
 }

@@ -8,7 +8,9 @@ namespace {
 
 constexpr std::size_t kMostCurveNumbers = std::size_t{1} << 22;  // 32 MB: the draws of a model of 340 tables
 constexpr std::size_t kMostLaws = 512;
-constexpr std::size_t kMostCurvesOfLaw = 3;  // the probabilities, and two of draws: a lowering may ask for a tenth more
+constexpr std::size_t kMostCurvesOfLaw = 4;  // two of draws: a lowering may ask for a tenth more
+// In place of draws: the logarithm of the chance that a lookup is of another row, which other draws need again.
+constexpr double kLogMissed = -1;
 
 std::size_t numbers_of(const std::vector<std::pair<double, RowCurves::Curve>>& curves) {
   std::size_t numbers = 0;
@@ -16,10 +18,14 @@ std::size_t numbers_of(const std::vector<std::pair<double, RowCurves::Curve>>& c
   return numbers;
 }
 
+double log_missed(double share) {
+  return std::log1p(-std::min(share, 1.0));
+}
+
 }  // namespace
 
 double chance_to_meet(double share, double draws) {
-  return -std::expm1(draws * std::log1p(-std::min(share, 1.0)));
+  return -std::expm1(draws * log_missed(share));
 }
 
 RowCurves::Kept& RowCurves::of(const RowLaw& law) {
@@ -61,9 +67,15 @@ RowCurves::Curve RowCurves::probabilities(const RowLaw& law, std::uint64_t rows)
 
 RowCurves::Curve RowCurves::met(const RowLaw& law, std::uint64_t rows, double draws) {
   if (Curve curve = known(law, rows, draws)) return curve;
-  const Curve p = probabilities(law, rows);
+  Curve missed = known(law, rows, kLogMissed);
+  if (!missed) {
+    const Curve p = probabilities(law, rows);
+    std::vector<double> logs(rows);
+    for (std::uint64_t x = 0; x < rows; ++x) logs[x] = log_missed((*p)[x] / law.total());
+    missed = keep(law, kLogMissed, std::move(logs));
+  }
   std::vector<double> chances(rows);
-  for (std::uint64_t x = 0; x < rows; ++x) chances[x] = chance_to_meet((*p)[x] / law.total(), draws);
+  for (std::uint64_t x = 0; x < rows; ++x) chances[x] = -std::expm1(draws * (*missed)[x]);
   return keep(law, draws, std::move(chances));
 }
 

@@ -56,7 +56,8 @@ std::shared_ptr<const RowShares> uneven_shares(const Placement& placement, const
                                                const LoweringOptions& options, KnownShares& known) {
   if (options.load.row_shares == LoadOptions::RowShares::even || placement.shards() < 2) return nullptr;
   const RowCut cut = cut_of(placement, table, options.load);
-  std::shared_ptr<const RowShares> shares = known.of(placement, table, cut, hash, options.observed_payload, options.most_head);
+  std::shared_ptr<const RowShares> shares =
+      known.of(placement, table, cut, hash, options.observed_payload, options.most_head);
   return even(*shares, placement) ? nullptr : shares;
 }
 

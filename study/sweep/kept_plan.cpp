@@ -166,7 +166,8 @@ class KeptPlan::Store {
     const ResolvedCase resolved(item, ready.cluster);
     kept::Lowered& of_case = lowered(item, *ready.cluster);
     const RowDraws draws = *of_case.draws;  // `of_case` is dropped when others are lowered
-    const SteadyIteration iteration = steady(of_case, resolved, ready, *resolved.network());
+    const SteadyIteration iteration =
+        resolved.steady(of_case.program, works_of(of_case, resolved, ready), *resolved.network());
     const std::int64_t peak =
         memory_profile(of_case.program, iteration.timeline, plan_, item.workload).highest().bytes();
     const double ms = iteration.time.ms();
@@ -175,15 +176,15 @@ class KeptPlan::Store {
     DrawnSpread spread;
     const auto moved = [&] { return share_moved_by_rows(of_case.program, path, ms); };
     const auto time_of = [&](int draw) {
-      return steady(lowered(item, *ready.cluster, draw), resolved, ready, *network).time.ms();
+      kept::Lowered& of_draw = lowered(item, *ready.cluster, draw);
+      return resolved.time(of_draw.program, works_of(of_draw, resolved, ready), *network).ms();
     };
     spread.placements = draws.log_times(time_of, moved);
     return {ms, judge_->wordless_interval(item, {ms, iteration.timeline, path, std::move(spread)}), iteration.busiest,
             peak};
   }
 
-  static SteadyIteration steady(kept::Lowered& of_case, const ResolvedCase& resolved, kept::ReadyCluster& ready,
-                                Network& network) {
+  static std::vector<OpWork> works_of(kept::Lowered& of_case, const ResolvedCase& resolved, kept::ReadyCluster& ready) {
     const Case& item = resolved.item;
     of_case.program.case_name = item.name;  // for messages; cases of other names may share the Program
     const Program& program = of_case.program;
@@ -191,7 +192,7 @@ class KeptPlan::Store {
     for (std::size_t at = 0; at < works.size(); ++at) {
       if (program.ops[at].is_collective()) works[at] = collective_work(program.ops[at], program, item, ready);
     }
-    return resolved.steady(program, works, network);
+    return works;
   }
 
   // Every batch has a Program of its own: nothing is kept.

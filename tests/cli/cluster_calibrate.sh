@@ -21,6 +21,16 @@ run "${mesh[@]}" -o my_mesh.yaml
 check "it is calibrated: $(cat streams/err)" [ "$code" -eq 0 ]
 check "all rows are used" grep -qE '^all_reduce in a node: all 18 rows fitted, each judged by a fit that left it out' streams/out
 check "and judged where they are left out" grep -qE '^ +left out, from 1 MiB +8 +[0-9.]+ +[0-9.]+' streams/out
+check "nothing is smaller than what was measured" bash -c '! grep -q "Smaller than all" streams/out'
+/usr/bin/python3 - "$open/v100_hybrid_cube_mesh.csv" >large.csv <<'PY'
+import csv, sys
+rows = list(csv.reader(open(sys.argv[1])))
+size = rows[0].index("size_bytes")
+csv.writer(sys.stdout).writerows([rows[0]] + [row for row in rows[1:] if int(row[size]) >= 1 << 20])
+PY
+run cluster calibrate --cluster dgx1_v100 --measurements large.csv -o large.yaml
+check "what is smaller than all that was measured is said: $(cat streams/out streams/err)" \
+  grep -q 'Smaller than all that was measured: all_reduce in a node below 1 MiB. Such calls take' <(tr '\n' ' ' <streams/out)
 for key in 'fitted: true' 'rows_used: 18' 'error_unused_pct: [0-9.]+' 'fitted_on: \["all_reduce 1x8 1 KiB"' 'held_out:' 'below_64kib: 0\.[0-9]+'; do
   check "the file says $key" grep -qE -- "$key" my_mesh.yaml
 done

@@ -50,6 +50,19 @@ done
 "$shardsim" run scenarios/toy.yaml -o out/toy -v 2>/dev/null >verbose
 check "-v prints the details, too" cmp -s whole verbose
 
+
+# next NAME ARGUMENTS...: what a run says to do next, runs.
+next() {
+  fits "$@"
+  next=$(sed -n 's/^Next: shardsim //p' streams/shown)
+  check "what $1 says to do next runs: $next" bash -c "cd next && '$shardsim' $next >../streams/next 2>&1"
+}
+mkdir next
+ln -s "$source/scenarios" next/scenarios
+printf 'schema: shardsim.scenario/1\ncluster: toy_2x4\nworkload: toy_history\ncases: [{name: plans, planners: [row_wise, flexshard_2tier]}]\n' | tee next/compare.yaml >compare.yaml
+next 'one of several cases' run scenarios/toy.yaml --case row_wise -o out/one_case
+next 'planners that the file compares' run compare.yaml -o out/compare
+
 # The next question is about the plan that the sentence of why is about, which is not the fastest where that is too large.
 fits 'a plan that is too large' run scenarios/flexshard.yaml --case 'rm1/flexshard_*' --set cluster.gpu.hbm='9 GiB' --set cluster.gpu.reserved=0 -o out/large
 shows 'the fastest that fits' '^rm1/flexshard_2tier: The iteration takes '

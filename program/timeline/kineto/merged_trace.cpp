@@ -225,7 +225,7 @@ class MergedWriter {
       std::ranges::stable_sort(of_links[link], {}, [](const auto& each) { return each.first.start; });
       std::vector<std::int64_t> free;  // of each track of the link
       for (const auto& [mark, use] : of_links[link]) {
-        auto lane = std::ranges::find_if(free, [&](std::int64_t end) { return end <= mark.start; });
+        auto lane = std::ranges::find_if(free, [start = mark.start](std::int64_t end) { return end <= start; });
         if (lane == free.end()) {
           free.push_back(0);
           lane = free.end() - 1;

@@ -35,14 +35,6 @@
     var heading = around && around.querySelector("h2, h3, h4, summary");
     return heading ? heading.textContent : place.id;
   }
-  // What is wider than its window is scrolled by keys, too.
-  var reach = window.ResizeObserver && new ResizeObserver(function (entries) {
-    entries.forEach(function (entry) {
-      var box = entry.target;
-      if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
-      else box.removeAttribute("tabindex");
-    });
-  });
   // One picture with a name for whoever cannot see it: its numbers stand in a table beside it.
   function name(place) {
     place.setAttribute("role", "img");
@@ -74,7 +66,7 @@
         renderer: "svg", container: place, hover: true, logLevel: vega.Warn
       });
       name(place);
-      if (reach) reach.observe(place);
+      window.scrolledByKeys(place);
       if (!at_once) return view.runAsync().then(function () { count(1); }, function (error) { count(failed(place, error)); });
       view.run();
       count(1);

@@ -81,7 +81,7 @@
     table.parentNode.insertBefore(field, table);
   }
 
-  // A table that is wider than the window is scrolled by keys, too.
+  // What is wider than its window is scrolled by keys, too: tables, and the charts of draw.js.
   var reach = window.ResizeObserver && new ResizeObserver(function (entries) {
     entries.forEach(function (entry) {
       var box = entry.target;
@@ -89,10 +89,13 @@
       else box.removeAttribute("tabindex");
     });
   });
+  window.scrolledByKeys = function (box) {
+    if (reach) reach.observe(box);
+  };
   function makeScrollable(table) {
     var box = table.parentNode;
-    if (!reach || !box.classList.contains("scroll")) return;
-    reach.observe(box);
+    if (!box.classList.contains("scroll")) return;
+    window.scrolledByKeys(box);
     box.setAttribute("role", "group");
     box.setAttribute("aria-label", "table: " + Array.prototype.slice.call(table.tHead.rows[0].cells, 0, 3).map(function (cell) {
       return cell.textContent;

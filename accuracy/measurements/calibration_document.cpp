@@ -100,8 +100,7 @@ std::string smaller_text(const Calibration& calibration) {
   if (texts.empty()) return "";
   return "Smaller than all that was measured: " + join(texts, "; ") +
          ". Such calls take NCCL's public defaults, not what the cluster had before, and may be wrong by several "
-         "times: "
-         "measure from 1 KiB on.";
+         "times: measure from 1 KiB on.";
 }
 
 }  // namespace

@@ -307,8 +307,7 @@ std::vector<Option> run_options() {
       {"trace-whole-us", 0, "", "Round the times in the traces to whole microseconds."},
       {"one-file", 0, "",
        "Write the trace of a case as one file for Perfetto, merged.json: all ranks with their streams and hosts, "
-       "links, "
-       "the critical path, and arrows to what waits."},
+       "links, the critical path, and arrows to what waits."},
       {"trace-ranks", 0, "LIST",
        "Show these ranks in a trace of one file, for example 0-7,64. Without this option it is rank 0 and those after "
        "it, as many as make some 100 MB."},

@@ -14,7 +14,6 @@ namespace {
 
 constexpr const char* kShippedCosts = "h100_fbgemm.h5";
 constexpr const char* kShippedWord = "auto";
-constexpr std::int64_t kColumnsOfGroup = 4;  // that the kernels of FBGEMM and of the executor move at once
 
 std::shared_ptr<const LearnedCosts> read_shipped_costs() {
   const std::filesystem::path file = data_folder() / "scenarios" / "costs" / kShippedCosts;
@@ -45,11 +44,7 @@ void check_table(const Table& table, const LabelSetting& setting) {
   if (dtype_name(table.dtype) != setting.dtype)
     refuse_at(table.place, fmt::format("{} has rows of {}, and the nets of the compute model learned from rows of {}",
                                        name, dtype_name(table.dtype), setting.dtype));
-  if (!kernels_of(setting).empty() && table.dim % kColumnsOfGroup != 0)
-    throw input_error(table.place,
-                      fmt::format("the kernels {} look up whole groups of {} columns, but {} has {}",
-                                  kernels_of(setting), kColumnsOfGroup, name, table.dim),
-                      "Take a dim that is a multiple of 4, as FBGEMM asks for");
+  if (const std::string kernels = kernels_of(setting); !kernels.empty()) check_columns(table, kernels);
 }
 
 }  // namespace
@@ -89,6 +84,14 @@ bool is_same_device(const std::string& device, const std::string& gpu) {
   static const GpuTable gpus = shipped_gpu_table();
   const GpuConstants* const found = gpus.find(gpu);
   return device == gpu || (found != nullptr && found->name == device);
+}
+
+void check_columns(const Table& table, const std::string& kernels) {
+  if (table.dim % kColumnsAtOnce == 0) return;
+  throw input_error(table.place,
+                    fmt::format("the kernels {} look up whole groups of {} columns, but table '{}' has {}", kernels,
+                                kColumnsAtOnce, table.name, table.dim),
+                    "Take a dim that is a multiple of 4 for every table, as FBGEMM asks for");
 }
 
 void check_learned(const LearnedCosts* costs, const Tree& compute_model, const GpuSpec& gpu, const Workload& workload) {

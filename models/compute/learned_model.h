@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,6 +36,12 @@ std::string kernels_of(const LabelSetting& setting);
 
 // True where labels of the device hold for a GPU of that name.
 bool is_same_device(const std::string& device, const std::string& gpu);
+
+// Columns that the kernels of FBGEMM and of the executor move at once.
+inline constexpr std::int64_t kColumnsAtOnce = 4;
+
+// Refuses columns that these kernels do not look up (Failure::input, at the table).
+void check_columns(const Table& table, const std::string& kernels);
 
 // Refuses what no net can know: another GPU than that of the labels, another optimizer or type of rows, sequences, and
 // columns that the kernels do not take (Failure::input: at the table, or at the model). Null `costs`: another model.

@@ -15,7 +15,6 @@ constexpr double kLeastLookups = 1e-6;
 constexpr double kVectorElementBytes = 4;  // bytes: vectors are fp32
 constexpr double kLeastPart = 1e-3, kLeastLargest = 1e-3;
 constexpr std::array<double, 3> kCaches{0x1p20, 0x1p23, 0x1p25};  // bytes, of which lookups may miss rows
-constexpr double kFewestRows = 100;                               // gen_dlrm_data.py: row = max(100, largest index + 1)
 
 std::vector<std::string> neuroshard_names() {
   std::vector<std::string> names{"dim", "pooling_factor", "row"};
@@ -60,7 +59,7 @@ double row_bytes(const TableStatistics& table, double dim) {
 std::vector<float> measured_features(const TableStatistics& table, double dim) {
   const double lookups = std::max(table.lookups, kLeastLookups), distinct = std::max(table.distinct, kLeastLookups);
   return in_floats({std::log(dim), std::log(distinct / lookups), std::log(lookups),
-                    std::log(std::max(table.rows, kFewestRows) * dim * table.dtype_bytes),
+                    std::log(std::max(table.rows, kFewestStatisticRows) * dim * table.dtype_bytes),
                     std::log(distinct * row_bytes(table, dim))});
 }
 
@@ -69,7 +68,7 @@ std::vector<float> batch_features(const TableStatistics& table, double dim) {
   std::vector<double> features{std::log(dim),
                                std::log(lookups),
                                std::log(std::max(table.batch, 1.0)),
-                               std::log(std::max(table.rows, kFewestRows) * dim * table.dtype_bytes),
+                               std::log(std::max(table.rows, kFewestStatisticRows) * dim * table.dtype_bytes),
                                std::log(distinct * row_bytes(table, dim)),
                                std::log(distinct / lookups),
                                std::log(table.reuse.long_lookups / lookups + kLeastPart),
@@ -124,12 +123,12 @@ const std::vector<std::string>& feature_names(FeatureLayout layout) {
 TableStatistics table_statistics(const Table& table, std::int64_t batch) {
   check_statistics(table);
   TableStatistics result;
-  result.rows = kFewestRows;
+  result.rows = kFewestStatisticRows;
   result.pooling = table.average_length;
   result.dtype_bytes = dtype_bytes(table.dtype);
   result.batch = static_cast<double>(batch);
   if (!(table.average_length > 0)) return result;
-  result.rows = std::max(kFewestRows, static_cast<double>(table.rows));
+  result.rows = std::max(kFewestStatisticRows, static_cast<double>(table.rows));
   result.lookups = static_cast<double>(batch) * table.average_length;
   const AccessDistribution access = table.distribution();
   result.bins = expected_count_bins(access, result.lookups);
@@ -157,7 +156,7 @@ std::array<float, PieceAmounts::kCount> table_amounts(const TableStatistics& tab
           static_cast<float>(1e-5 * batch),
           static_cast<float>(batch * dim * kVectorElementBytes / 0x1p25),
           static_cast<float>(std::pow(dim / 64, 8)),
-          static_cast<float>(1e-6 * std::max(table.rows, kFewestRows)),
+          static_cast<float>(1e-6 * std::max(table.rows, kFewestStatisticRows)),
           fourth(table.reuse.largest / 32),
           fourth(table.pooling / 16)};
 }

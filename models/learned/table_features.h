@@ -37,6 +37,9 @@ struct TableStatistics {
 // factor; a table whose file does not state its access.
 TableStatistics table_statistics(const Table& table, std::int64_t batch);
 
+// Rows that a table has at least, as NeuroShard counts them (gen_dlrm_data.py: row = max(100, largest index + 1)).
+inline constexpr double kFewestStatisticRows = 100;
+
 // In which order a model takes which features.
 enum class FeatureLayout {
   neuroshard,  // 20: bin_0, bin_1, bin_10 ... bin_16, bin_2 ... bin_9, dim, pooling_factor, row: keys sorted as strings

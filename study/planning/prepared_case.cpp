@@ -293,9 +293,8 @@ LoweringOptions PreparedCase::placed_options(bool observed_payload) const {
 
 std::vector<double> PreparedCase::placement_log_times(const std::function<double()>& moved) const {
   const auto network = repeatable_network();
-  const auto time_of = [&](int draw) {
-    return time(lowered(RowDraws::tried(placed_options(false), draw)), *network).ms();
-  };
+  const LoweringOptions options = placed_options(false);
+  const auto time_of = [&](int draw) { return time(lowered(RowDraws::tried(options, draw)), *network).ms(); };
   return row_draws().log_times(time_of, moved);
 }
 

@@ -343,24 +343,16 @@ void validate_planner(const Case& item) {
   if (item.plan_file.empty() && !unasked) make_planner(item.planner);
 }
 
-constexpr std::int64_t kColumnsAtOnce = 4;  // that the kernels of FBGEMM and of the executor move at once
-
 // Where lookups go table by table, FBGEMM's kernels refuse other columns, and so does every plan of them.
-void check_columns(const Case& item) {
+void check_columns_of_tables(const Case& item) {
   if (!asks_tables(item.compute_model) || holds_embeddings(item.workload.dense)) return;
-  for (const Table& table : item.workload.tables) {
-    if (table.dim % kColumnsAtOnce == 0) continue;
-    throw input_error(table.place,
-                      fmt::format("the kernels {} look up whole groups of {} columns, but table '{}' has {}",
-                                  kernel_family_name(item.compute_model), kColumnsAtOnce, table.name, table.dim),
-                      "Take a dim that is a multiple of 4 for every table, as FBGEMM asks for");
-  }
+  for (const Table& table : item.workload.tables) check_columns(table, kernel_family_name(item.compute_model));
 }
 
 void validate_names(const Case& item) {
   validate_planner(item);
   make_compute_model(item.compute_model);
-  check_columns(item);
+  check_columns_of_tables(item);
   if (is_learned(item.compute_model))
     check_learned(learned_costs_of(item.compute_model).get(), item.compute_model, item.cluster.gpu, item.workload);
   make_memory_model(item.memory_model);

@@ -17,7 +17,6 @@ ComputeModelMaker make_gpu_kernels;  // of the file beside this one
 
 namespace {
 
-constexpr double kFewestStatisticRows = 100;  // as table_statistics() has it
 constexpr const char* kOtherModel = "Take compute_model: {name: gpu_kernels}, or nets that were trained for this";
 
 // The figures of the rows that the rank holds, of those of all owners together: each has its even share of the lookups
@@ -93,7 +92,7 @@ class Learned final : public ComputeModel {
 
   void check_columns_of(const TableWork& table, const LabelSetting& setting) const {
     if (!table.pooled) refuse_call("the nets of the compute model learned from pooled lookups, and not from sequences");
-    if (!kernels_of(setting).empty() && std::fmod(table.columns, 4) != 0)
+    if (!kernels_of(setting).empty() && std::fmod(table.columns, kColumnsAtOnce) != 0)
       throw input_error(place_,
                         fmt::format("the kernels {} look up whole groups of 4 columns, but a table has {}",
                                     kernels_of(setting), table.columns),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <iterator>
 
@@ -93,12 +94,37 @@ void widen(std::optional<FitRange>& range, const MeasuredRow& row, std::string_v
   range->ranks_to = std::max(range->ranks_to, ranks);
 }
 
-// Sets the range that the rows of a part cover, those that judge the fit included.
-void set_range(ClusterSpec& spec, const CollectiveCalibration& part) {
+// The range that the rows of a part cover, those that judge the fit included.
+std::optional<FitRange> range_of(const CollectiveCalibration& part, std::string_view nvlink) {
   std::optional<FitRange> range;
   for (const auto* const rows : {&part.used, &part.unused})
-    for (const MeasuredRow& row : *rows) widen(range, row, nvlink_kind_name(spec.nvlink.kind));
-  overheads_of(spec, part.kind, part.across_nodes).holds_for = range;
+    for (const MeasuredRow& row : *rows) widen(range, row, nvlink);
+  return range;
+}
+
+// True when an earlier calibration covers nothing that a range does not.
+bool is_within(const OverheadSpec& earlier, const FitRange& range) {
+  return earlier.before && earlier.holds_for && earlier.holds_for->bytes_from >= range.bytes_from &&
+         earlier.holds_for->ranks_from >= range.ranks_from && earlier.holds_for->ranks_to > 0 &&
+         earlier.holds_for->ranks_to <= range.ranks_to;
+}
+
+// Moves what a cluster says of a reach so far, with its sources, to `before`: calls that the rows of a part do not
+// cover take it, or lean on it. What stood there stays where the rows cover all that an earlier calibration did.
+void set_range(ClusterSpec& spec, const CollectiveCalibration& part) {
+  OverheadSpec& reach = overheads_of(spec, part.kind, part.across_nodes);
+  const std::optional<FitRange> range = range_of(part, nvlink_kind_name(spec.nvlink.kind));
+  if (!is_within(reach, *range)) {
+    reach.before = reach;
+    const std::string path = reach_path(part.kind, part.across_nodes) + ".", before = path + "before.";
+    std::erase_if(spec.sources, [&](const SourcedValue& source) { return source.path.starts_with(before); });
+    std::vector<SourcedValue> moved;
+    std::ranges::copy_if(spec.sources, std::back_inserter(moved),
+                         [&](const SourcedValue& source) { return source.path.starts_with(path); });
+    for (SourcedValue& source : moved) source.path.replace(0, path.size(), before);
+    std::ranges::move(moved, std::back_inserter(spec.sources));
+  }
+  reach.holds_for = range;
 }
 
 ErrorsBeforeAndAfter errors_on(const SizeBand& band, const std::vector<LeftOutRow>& rows) {
@@ -299,6 +325,15 @@ std::string clause_of_bands(const std::vector<CollectiveCalibration>& collective
   return first_names(texts, kMostTold);
 }
 
+constexpr std::size_t kMostNamedLogs = 4;
+
+// True of output of nccl-tests, of which each file is a system of its own where nobody names it.
+bool are_named_by_files(const MeasuredRows& rows) {
+  return std::ranges::all_of(rows, [](const MeasuredRow& row) {
+    return std::filesystem::path(row.place.source).stem().string() == row.system;
+  });
+}
+
 }  // namespace
 
 bool ErrorsBeforeAndAfter::is_worse() const {
@@ -375,6 +410,12 @@ std::vector<MeasuredRow> rows_of_system(const std::vector<MeasuredRow>& rows, co
   for (const MeasuredRow& row : rows)
     if (std::ranges::find(labels, row.system) == labels.end()) labels.push_back(row.system);
   if (labels.size() > 1 && label.empty()) {
+    if (are_named_by_files(rows))
+      throw input_error({measurements},
+                        fmt::format("these are {} logs, which do not name their system and have the names of their "
+                                    "files: {}",
+                                    labels.size(), first_names(labels, kMostNamedLogs)),
+                        "Give all of them one name with --system, if they are of one");
     throw input_error({measurements}, fmt::format("the file holds {} systems", labels.size()),
                       fmt::format("Name one with --system: {}", join(labels)));
   }

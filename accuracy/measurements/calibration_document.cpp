@@ -88,7 +88,7 @@ std::string unmeasured_text(const Calibration& calibration) {
 
 constexpr Bytes kSmallCall{64 << 10};  // calls of an iteration may be as small; a measurement from there on has them
 
-// Calls below the smallest measured size take neither the fit nor what the cluster had before.
+// Calls below the smallest measured size lean on what the cluster had before, the more the smaller they are.
 std::string smaller_text(const Calibration& calibration) {
   ClusterSpec spec = calibration.spec;
   std::vector<std::string> texts;
@@ -99,8 +99,8 @@ std::string smaller_text(const Calibration& calibration) {
   }
   if (texts.empty()) return "";
   return "Smaller than all that was measured: " + join(texts, "; ") +
-         ". Such calls take NCCL's public defaults, not what the cluster had before, and may be wrong by several "
-         "times: measure from 1 KiB on.";
+         ". Such calls mix what was fitted with what the cluster had before (at a sixteenth of that size both count "
+         "alike), and their intervals are wider. Measure from 1 KiB on.";
 }
 
 }  // namespace

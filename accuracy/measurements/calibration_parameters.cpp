@@ -48,7 +48,7 @@ double& number_of(ClusterSpec& spec, const CalibratedNumber& number) {
   OverheadSpec& of = overhead(spec, number);
   switch (number.key) {
     case CalibratedKey::start:
-      of.start_is_fitted = true;
+      of.beside_start = 0;
       return of.start.value;
     case CalibratedKey::per_remote_peer:
       return of.per_remote_peer.value;
@@ -84,15 +84,19 @@ void add_kind(std::vector<CalibratedParameter>& list, CollectiveKind kind, const
   if (peers.size() > 1) list.push_back({{{CalibratedKey::per_remote_peer, kind, true}}, kCostSpread});
 }
 
-// Calls `visit` with every start that the launch overhead is added to.
+// Calls `visit` with the path and value of every start that the launch overhead is added to.
 template <typename Visit>
 void for_launched_starts(ClusterSpec& spec, Visit visit) {
   for (const CollectiveKind kind : kAllCollectiveKinds) {
     if (is_peer_to_peer(kind)) continue;
+    const auto add = [&](OverheadConstants& constants, const std::string& path) {
+      if (timed_by_nccl(kind, spec) || !constants.start_is_fitted()) visit(path, constants.start);
+    };
     for (bool across : {false, true}) {
-      const CalibratedNumber number{CalibratedKey::start, kind, across};
-      OverheadSpec& target = overhead(spec, number);
-      if (timed_by_nccl(kind, spec) || !target.start_is_fitted) visit(number, target.start);
+      const std::string reach = reach_path(kind, across);
+      OverheadSpec& target = overheads_of(spec, kind, across);
+      add(target, reach + ".start");
+      if (target.before) add(*target.before, reach + ".before.start");
     }
   }
 }
@@ -104,10 +108,13 @@ OverheadSpec& overheads_of(ClusterSpec& spec, CollectiveKind kind, bool across_n
   return across_nodes ? pair.across_nodes : pair.in_node;
 }
 
+std::string reach_path(CollectiveKind kind, bool across_nodes) {
+  return fmt::format("overheads.{}.{}", collective_kind_name(kind), across_nodes ? "across_nodes" : "in_node");
+}
+
 std::string CalibratedNumber::path() const {
   if (is_shared()) return "p2p.channel_rate";
-  return fmt::format("overheads.{}.{}.{}", collective_kind_name(kind), across_nodes ? "across_nodes" : "in_node",
-                     entry_of(key).name);
+  return fmt::format("{}.{}", reach_path(kind, across_nodes), entry_of(key).name);
 }
 
 double number_in(ClusterSpec spec, const CalibratedNumber& number) {
@@ -154,7 +161,7 @@ bool timed_by_nccl(CollectiveKind kind, const ClusterSpec& spec) {
 
 ClusterSpec with_launch_in_starts(ClusterSpec spec) {
   const Seconds launch = spec.launch_overhead;
-  for_launched_starts(spec, [&](const CalibratedNumber&, Seconds& start) { start = start + launch; });
+  for_launched_starts(spec, [&](const std::string&, Seconds& start) { start = start + launch; });
   spec.launch_overhead = {};
   return spec;
 }
@@ -162,14 +169,14 @@ ClusterSpec with_launch_in_starts(ClusterSpec spec) {
 ClusterSpec with_common_launch(ClusterSpec spec, Seconds most) {
   const auto text = [](Seconds time) { return fmt::format("{:.6g} us", time.us()); };
   Seconds common = most;
-  for_launched_starts(spec, [&](const CalibratedNumber&, Seconds& start) { common = std::min(common, start); });
+  for_launched_starts(spec, [&](const std::string&, Seconds& start) { common = std::min(common, start); });
   if (common < most) common = parse_seconds(text(common), {"launch_overhead"});
   spec.launch_overhead = common;
-  for_launched_starts(spec, [&](const CalibratedNumber& number, Seconds& start) {
+  for_launched_starts(spec, [&](const std::string& path, Seconds& start) {
     const std::string left = text(std::max(Seconds{}, start - common));
-    start = parse_seconds(left, {number.path()});
+    start = parse_seconds(left, {path});
     for (SourcedValue& source : spec.sources)
-      if (source.path == number.path()) source.value = left;
+      if (source.path == path) source.value = left;
   });
   return spec;
 }

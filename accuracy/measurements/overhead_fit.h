@@ -23,6 +23,8 @@ std::vector<std::size_t> rows_to_fit(const std::vector<MeasuredRow>& rows, int m
 
 // The constants of a kind within a node, or across nodes.
 OverheadSpec& overheads_of(ClusterSpec& spec, CollectiveKind kind, bool across_nodes);
+// Where they stand in the file: "overheads.all_reduce.in_node".
+std::string reach_path(CollectiveKind kind, bool across_nodes);
 
 // The numbers of a cluster file that a calibration may change: overheads and efficiencies, no rate and no width.
 

@@ -80,6 +80,19 @@ double nvlink_out_of(const Cluster& cluster, int gpu) {
   return sum;
 }
 
+// What a NIC that is faster than its slot gets; "" of others.
+std::string slots(const Cluster& cluster) {
+  constexpr double kTelling = 1.05;
+  const ClusterSpec& spec = cluster.spec();
+  if (!spec.nics || spec.device == "cpu") return "";
+  const Bandwidth port = cluster.links()[cluster.nic_out(0, 0)].rate, counted = pcie_rate(spec.pcie);
+  if (port.bytes_per_second < kTelling * counted.bytes_per_second) return "";
+  return fmt::format(
+      "NICs are faster than their PCIe {}.0 x{} slots, which carry up to {} GB/s for all-to-all and send_recv, and {} "
+      "for reductions and gathers by NCCL's search.\n",
+      spec.pcie.generation, spec.pcie.lanes, gbps(pcie_line_rate(spec.pcie)), gbps(counted));
+}
+
 std::string ports(const Cluster& cluster) {
   std::string text = fmt::format("\n{:<5} {:>12} {:>10} {:>5} {:>10} {:>12}\n", "GPU", "NVLink GB/s", "PCIe GB/s",
                                  "NIC", "NIC GB/s", "GPUs on it");
@@ -94,7 +107,8 @@ std::string ports(const Cluster& cluster) {
                     : fmt::format("{:>5} {:>10} {:>12}\n", nic, gbps(cluster.links()[cluster.nic_out(0, nic)].rate),
                                   sharing);
   }
-  return text + "Rates are per direction and effective; a NIC column is a port: all NICs of a GPU that has several.\n";
+  return text + "Rates are per direction and effective; a NIC column is a port: all NICs of a GPU that has several.\n" +
+         slots(cluster);
 }
 
 std::string channel_line(std::string_view reach, const NcclGraphs& graphs) {

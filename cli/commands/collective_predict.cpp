@@ -185,8 +185,9 @@ std::vector<std::string> notes_of(const CollectiveRequest& request,
     notes.push_back(fmt::format("The cluster's fitted {} not hold for {} of {} rows (first: {}): those take {}.", fit,
                                 std::ranges::count_if(predictions, outside), predictions.size(), (*first).*why, taken));
   };
-  add(&CollectivePrediction::outside_fit, "overheads do", "the public defaults");
-  add(&CollectivePrediction::extrapolated_fit, "overheads were measured in groups of another size and do",
+  const auto outside = std::ranges::find_if(predictions, [](const auto& one) { return !one.outside_fit.empty(); });
+  if (outside != predictions.end()) add(&CollectivePrediction::outside_fit, "overheads do", outside->taken_outside_fit);
+  add(&CollectivePrediction::extrapolated_fit, "overheads were measured on other groups or larger sizes and do",
       "them all the same, extrapolated, with wider intervals");
   add(&CollectivePrediction::outside_relay_fit, "nvb_efficiency does", "it all the same");
   return notes;

@@ -117,9 +117,10 @@ void note_slots(const ClusterSpec& spec, std::vector<std::string>& notes) {
       fmt::format("The NICs of '{}' ({} per GPU) are faster than their PCIe {}.0 x{} slots: NCCL's channel search "
                   "assumes {} for a slot, which limits reductions and gathers, while its lanes carry up to {}, which "
                   "limits all-to-all and send_recv. So the latter reach up to {:.2f} times the rate of the former, and "
-                  "a faster NIC raises neither limit.",
+                  "a faster NIC {}.",
                   spec.name, to_text(port), spec.pcie.generation, spec.pcie.lanes, to_text(counted),
-                  to_text(pcie_line_rate(spec.pcie)), more));
+                  to_text(pcie_line_rate(spec.pcie)), more,
+                  carried < used ? "raises neither limit" : "makes the latter alone faster"));
 }
 
 // Fits written before ranges were stated are taken as they always were.
@@ -164,7 +165,7 @@ bool counts_latency(const ClusterSpec& spec, const std::string& kind, const Over
   if (timed_by_nccl(spec, kind, reaches)) return false;
   const OverheadSpec& reach = across ? reaches.across_nodes : reaches.in_node;
   const int ranks = across ? spec.nodes * spec.gpu.count : spec.gpu.count;
-  return !reach.start_is_fitted || (reach.holds_for && is_ranged_below(*reach.holds_for, ranks));
+  return !reach.start_is_fitted() || (reach.holds_for && is_ranged_below(*reach.holds_for, ranks));
 }
 
 struct LatencyKey {

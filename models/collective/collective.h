@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/collective/byte_matrix.h"
+#include "models/collective/call_overheads.h"
 #include "models/collective/collective_kind.h"
 #include "topology/graph/cluster.h"
 
@@ -68,49 +69,15 @@ void check_group(CollectiveKind kind, const std::vector<int>& ranks, const Clust
 // the table). Errors: unknown name; an algorithm that cannot do this kind.
 CollectiveLoads expand_collective(const CollectiveCall& call, const Cluster& cluster, std::string_view algorithm);
 
-// The distribution of a group's members over the nodes of the cluster.
-struct GroupShape {
-  int members = 0;
-  int nodes = 0;  // nodes touched
-  int max_per_node = 0;
-  int min_per_node = 0;
-  bool across_nodes() const { return nodes > 1; }
-};
+// Of the members of a group.
 GroupShape group_shape(const std::vector<int>& ranks, const Cluster& cluster);
 
-// The properties of a call that decide which of the cluster's overheads it takes.
-struct CallShape {
-  CollectiveKind kind = CollectiveKind::all_to_all;
-  GroupShape group;
-  std::int64_t bytes = 0;  // as nccl-tests counts; of an uneven all_to_all the most that a rank sends or receives
-};
+// Its kind, group and size, which decide which of the cluster's overheads it takes.
 CallShape call_shape(const CollectiveCall& call, const Cluster& cluster);
 
 // Time before bytes move: launch overhead (not all_to_all), start, per-remote-peer cost and `latency` of the steps; a
 // fitted start replaces launch overhead and latency (docs/formats/cluster.md, cluster key `overheads`).
 Seconds start_time(const CallShape& call, Seconds latency, const Cluster& cluster);
-
-// The overheads that the cluster states for calls of that kind and reach. If they hold only for other sizes, groups or
-// wirings (`holds_for`), the public defaults; but of calls across nodes that were calibrated (`held_out`) in groups of
-// another size, what was fitted for the nearest one, with larger errors.
-OverheadSpec overhead_of(const CallShape& call, const Cluster& cluster);
-OverheadSpec overhead_of(const CallShape& call, const ClusterSpec& spec);
-
-// True when the cluster states which share of the NICs' rate such calls reach across nodes. Then these calls are timed
-// by their loads on links, also inside a node, and not by NCCL's own model, which has no such share.
-bool timed_by_loads(const CallShape& call, const Cluster& cluster);
-
-// Why the values that were fitted for the kind and reach of a call are not used for it: "1024 ranks (fitted for 32)";
-// "" if they are used.
-std::string outside_fit(const CallShape& call, const Cluster& cluster);
-
-// "128 ranks (fitted for 64)" if the values that were fitted are used for a group of another size than was measured;
-// else "".
-std::string extrapolated_fit(const CallShape& call, const Cluster& cluster);
-
-// Why a fitted nvb_efficiency does not hold for a call of these ranks, although it is used for the call; "" if it
-// holds, or nothing is relayed. Across nodes the NICs are the limit, not the relays.
-std::string outside_relay_fit(const CallShape& call, const std::vector<int>& ranks, const Cluster& cluster);
 
 // Its start with the part of the remote peers.
 Seconds overhead_start(const OverheadSpec& overhead, const GroupShape& shape);
@@ -135,6 +102,10 @@ NicShare nic_share(const CallShape& call, const Cluster& cluster);
 
 // Share of a NIC's line rate that such a call reaches; 1 inside a node.
 double nic_efficiency(const CallShape& call, const Cluster& cluster);
+
+// True when the slot of a NIC, and not its rate, bounds collectives of that name over all nodes by more than some
+// per cent. False for other names, within a node, and where there are no NICs.
+bool slots_limit_nics(std::string_view collective, const Cluster& cluster);
 
 // Calls that start at the same time and share what links they have in common, max-min fairly, as a simulation does.
 struct SideBySide {

@@ -42,12 +42,14 @@ CollectivePrediction predict_collective(const CollectiveQuestion& question, cons
   std::vector<const CollectiveLoads*> calls;
   for (const CollectiveLoads& loads : expanded) calls.push_back(&loads);
   const SideBySide together = side_by_side(calls, cluster);
-  CollectivePrediction prediction{together.time, expanded.front().algorithm, expanded.front().protocol, {}, {}, {}, {}};
+  CollectivePrediction prediction{
+      together.time, expanded.front().algorithm, expanded.front().protocol, {}, {}, {}, {}, {}};
   if (question.ranks.size() < 2) {
     prediction.algorithm = "none";
   } else {
     const CallShape shape = shape_of(question, *matrix, cluster);
     prediction.outside_fit = outside_fit(shape, cluster);
+    prediction.taken_outside_fit = taken_outside_fit(shape, cluster);
     prediction.extrapolated_fit = extrapolated_fit(shape, cluster);
     prediction.outside_relay_fit = outside_relay_fit(shape, question.ranks, cluster);
   }

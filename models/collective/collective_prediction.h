@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/collective/collective.h"
@@ -26,9 +27,10 @@ struct CollectivePrediction {
                            // "none" for a group of one rank
   std::string protocol;    // "LL", "LL128", "Simple"; empty where no protocol is told apart
   std::string bottleneck;  // name of the link that is busiest; empty when nothing moves
-  std::string extrapolated_fit;   // for which ranks it was fitted, where that is another size of groups
-  std::string outside_fit;        // why what was fitted for the kind does not hold for this call; empty where it does
-  std::string outside_relay_fit;  // the same of the relays' efficiency, which the call takes all the same
+  std::string extrapolated_fit;  // for which ranks and sizes it was fitted, where those are others
+  std::string outside_fit;       // why what was fitted for the kind does not hold for this call; empty where it does
+  std::string_view taken_outside_fit;  // what the call takes instead
+  std::string outside_relay_fit;       // the same of the relays' efficiency, which the call takes all the same
 };
 
 // The time that a simulation gives the same call when nothing else runs: both expand it by expand_collective(). The

@@ -10,6 +10,7 @@
 #include "base/fields/exact_text.h"
 #include "base/text.h"
 #include "models/collective/collective_kind.h"
+#include "models/collective/constant_between.h"
 #include "topology/graph/node_links.h"
 
 namespace shardsim {
@@ -152,22 +153,6 @@ FitTable made_open_data() {
   return table;
 }
 
-// A constant between two pieces of evidence. Times of fills grow with their root, so that is what is shared out.
-template <typename Value>
-Value between(const Value& held, const Value& value, double share) {
-  if constexpr (std::is_same_v<Value, bool>) return share < .5 ? held : value;
-  if constexpr (std::is_same_v<Value, double>) return std::pow(held, 1 - share) * std::pow(value, share);
-  if constexpr (std::is_same_v<Value, Seconds>)
-    return {std::pow((1 - share) * std::sqrt(held.value) + share * std::sqrt(value.value), 2)};
-  if constexpr (std::is_same_v<Value, Bandwidth>)
-    return {between(held.bytes_per_second, value.bytes_per_second, share)};
-}
-
-template <typename Value>
-Value between(const std::optional<Value>& held, const Value& value, double share) {
-  return held ? between(*held, value, share) : value;
-}
-
 template <typename Value>
 std::string text_of(const Value& value) {
   if constexpr (std::is_same_v<Value, bool>) return value ? "true" : "false";
@@ -200,7 +185,7 @@ void fill(ClusterSpec& spec, const FitTable& table, const std::string& kind, con
   OverheadSpec& target = row.across_nodes ? spec.overheads[kind].across_nodes : spec.overheads[kind].in_node;
   const auto set = [&](const char* key, auto& held, const auto& value) {
     if (!value) return;
-    held = share < 1 ? between(held, *value, share) : *value;
+    held = share < 1 ? constant_between(held, *value, share) : *value;
     const std::string path =
         fmt::format("overheads.{}.{}.{}", kind, row.across_nodes ? "across_nodes" : "in_node", key);
     std::vector<std::string> systems = without_source(spec.sources, path);
@@ -211,7 +196,7 @@ void fill(ClusterSpec& spec, const FitTable& table, const std::string& kind, con
   };
   if (range != FitRange{}) target.holds_for = range;
   if (row.ranks_to > 0 && target.holds_for) target.holds_for->ranks_to = row.ranks_to;
-  target.start_is_fitted = target.start_is_fitted || row.start;
+  if (row.start) target.beside_start = 0;
   set("start", target.start, row.start);
   set("per_remote_peer", target.per_remote_peer, row.per_remote_peer);
   set("fill", target.fill, row.fill);

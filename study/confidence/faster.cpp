@@ -89,14 +89,16 @@ double changed_parts(const PairedParts& pairs) {
   return changed;
 }
 
-// Rows lie in one place for both: draws are compared one by one.
+// The square of what the order hangs on the draw. Rows lie in one place for both, so draws are compared one by one;
+// that the two are told in unlike placements is no part of it.
 double placement_squares(const Interval& first, const Interval& second) {
   const std::size_t draws = std::max(first.placements.size(), second.placements.size());
   const auto of = [](const Interval& interval, std::size_t draw) {
     return interval.placements.empty() ? 0 : interval.placements[draw];
   };
+  const double middle = second.placement_mean() - first.placement_mean();
   double squares = 0;
-  for (std::size_t draw = 0; draw < draws; ++draw) squares += std::pow(of(second, draw) - of(first, draw), 2);
+  for (std::size_t draw = 0; draw < draws; ++draw) squares += std::pow(of(second, draw) - of(first, draw) - middle, 2);
   return draws == 0 ? 0 : squares / static_cast<double>(draws);
 }
 
@@ -115,7 +117,7 @@ Difference difference_of(double first_ms, const Interval& first, double second_m
       same_software ? unshared * unshared : first.rest_scale * first.rest_scale + second.rest_scale * second.rest_scale;
   const double spread = first.spread_scale * first.spread_scale + second.spread_scale * second.spread_scale;
   const double repeats = same_figures(first_ms, first, second_ms, second) ? 0 : 2 * kRepeatScale * kRepeatScale;
-  return {std::log(second_ms / first_ms),
+  return {std::log(second.expected(second_ms) / first.expected(first_ms)),
           std::sqrt(squares + both + spread + placement_squares(first, second) + repeats + squares_of_evidence(pairs)),
           std::min(1.0, changed / 2)};
 }

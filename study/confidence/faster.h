@@ -17,7 +17,7 @@ inline constexpr double kRepeatScale = 0.0073;
 // both: what counts is how their difference varies from placement to placement. Both repeat with an error of their own,
 // unless the two are one plan.
 struct Difference {
-  double log_ratio = 0;  // ln(second / first), predicted
+  double log_ratio = 0;  // ln(second / first), predicted: on average over the placements of hot rows
   double scale = 0;      // of its error
   double unlike = 0;  // share of the iterations, 0 to 1, that one spends in kinds of parts in which the other does not
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/statistics.h"
 #include "base/text.h"
 
 namespace shardsim {
@@ -77,10 +78,19 @@ double composed_scale(const std::vector<UncertainPart>& parts, double total_ms) 
   return std::sqrt(squares);
 }
 
+double Interval::placement_mean() const {
+  return placements.empty() ? 0 : mean(placements);
+}
+
 double Interval::placement_scale() const {
+  const double middle = placement_mean();
   double squares = 0;
-  for (const double placement : placements) squares += placement * placement;
+  for (const double placement : placements) squares += std::pow(placement - middle, 2);
   return placements.empty() ? 0 : std::sqrt(squares / static_cast<double>(placements.size()));
+}
+
+double Interval::expected(double told) const {
+  return told * std::exp(placement_mean());
 }
 
 double Interval::scale() const {
@@ -122,8 +132,9 @@ Interval ErrorModel::wordless_interval(double ms, const IterationSetting& settin
   for (const IterationPart& part : by_class(parts))
     interval.parts.push_back({part.error_class, part.ms, part_scale(part), part.guessed, part.fitted_share});
   const double half = coverage_quantile() * interval.scale();
-  interval.low_ms = ms * std::exp(-half);
-  interval.high_ms = ms * std::exp(half);
+  const double middle = interval.expected(ms);
+  interval.low_ms = middle * std::exp(-half);
+  interval.high_ms = middle * std::exp(half);
   return interval;
 }
 

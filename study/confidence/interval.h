@@ -38,8 +38,10 @@ struct Interval {
   double rest_scale = 0;  // what whole iterations are off by beside their parts
   std::vector<UncertainPart> parts;
 
-  double placement_scale() const;  // root mean square of what the placements differ by
-  double scale() const;            // of the whole
+  double placement_mean() const;       // of the placements, which is where the range has its middle
+  double placement_scale() const;      // standard deviation of the placements
+  double expected(double told) const;  // a time of the placement that is told, on average over all of them
+  double scale() const;                // of the whole
   bool operator==(const Interval&) const = default;
 };
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/statistics.h"
 #include "base/text.h"
 #include "models/collective/collective.h"
 #include "models/workload/workload_limits.h"
@@ -116,6 +117,10 @@ DriftIteration drift_iteration(const Case& item, const std::shared_ptr<const Clu
   const std::vector<PathTime> path = path_times(program, iteration.path);
   const auto moved = [&] { return share_moved_by_rows(program, path, ms); };
   DrawnSpread spread{0, prepared.placement_log_times(moved)};
+  if (!spread.placements.empty()) {  // days are summed and chosen as they are told, each in one placement
+    const double middle = mean(spread.placements);
+    for (double& placement : spread.placements) placement -= middle;
+  }
   return {ms, judge.wordless_interval(item, {ms, iteration.timeline, path, std::move(spread)}),
           memory_need(prepared, program, iteration.timeline)};
 }

@@ -39,13 +39,21 @@ void for_calls(const Timeline& timeline, const Visit& visit) {
   }
 }
 
+struct CallsOutsideFit : OutsideFit {
+  std::string_view taken;  // by the first of them instead
+};
+
 // By the kind of the collective. `why` says it of a call: outside_fit(), extrapolated_fit().
 template <typename Why>
-std::map<std::string, OutsideFit> calls_outside_fits(const Timeline& timeline, const Cluster& cluster, const Why& why) {
-  std::map<std::string, OutsideFit> found;
+std::map<std::string, CallsOutsideFit> calls_outside_fits(const Timeline& timeline, const Cluster& cluster,
+                                                          const Why& why) {
+  std::map<std::string, CallsOutsideFit> found;
   for_calls(timeline,
             [&](const Timeline::OpInfo& op, CollectiveKind kind, const std::vector<int>& ranks, std::int64_t bytes) {
-              found[op.op_class].count(op.name, why({kind, group_shape(ranks, cluster), bytes}, cluster));
+              const CallShape call{kind, group_shape(ranks, cluster), bytes};
+              CallsOutsideFit& fit = found[op.op_class];
+              fit.count(op.name, why(call, cluster));
+              if (fit.outside > 0 && fit.taken.empty()) fit.taken = taken_outside_fit(call, cluster);
             });
   return found;
 }
@@ -93,16 +101,16 @@ Notes overhead_fits_note(const Known& known) {
   const auto out = [](const CallShape& call, const Cluster& of) { return outside_fit(call, of); };
   for (const auto& [kind, fit] : calls_outside_fits(timeline, cluster, out)) {
     if (fit.outside == 0) continue;
-    notes.push_back(fmt::format(
-        "The fitted overheads of {} do not hold for {} of {} operations ({}), which use the public defaults instead.",
-        kind, fit.outside, fit.calls, fit.first));
+    notes.push_back(
+        fmt::format("The fitted overheads of {} do not hold for {} of {} operations ({}), which use {} instead.", kind,
+                    fit.outside, fit.calls, fit.first, fit.taken));
   }
   const auto beyond = [](const CallShape& call, const Cluster& of) { return extrapolated_fit(call, of); };
   for (const auto& [kind, fit] : calls_outside_fits(timeline, cluster, beyond)) {
     if (fit.outside == 0) continue;
     notes.push_back(
-        fmt::format("The fitted overheads of {} were measured in groups of another size than {} of {} operations have "
-                    "({}). They are applied to them, too, extrapolated, with wider intervals.",
+        fmt::format("The fitted overheads of {} were measured on other groups or larger sizes than {} of {} operations "
+                    "have ({}). They are applied to them, too, extrapolated, with wider intervals.",
                     kind, fit.outside, fit.calls, fit.first));
   }
   return notes;

@@ -84,9 +84,37 @@ NoteList placement_notes(const StudyResult& study) {
     list.notes.push_back({fmt::format("Over {} placements of its rows, an iteration takes {} to {} ms in four of five "
                                       "cases, {} on average. Placement {} is told.",
                                       ms.size(), three_digits(range.low), three_digits(range.high),
-                                      three_digits(mean(ms)), item.row_draw.value_or(1)),
+                                      three_digits(expected_ms(item)), item.row_draw.value_or(1)),
                           item.name});
   }
+  return list;
+}
+
+// A note on two cases of which the one that comes first is told with the longer time; "" where it is not. `rates`: in
+// samples per second, and not in the time of an iteration.
+std::string order_text(const CaseResult& first, const CaseResult& second, bool rates) {
+  const auto told = [&](const CaseResult& item) {
+    return rates ? item.world_size * static_cast<double>(item.batch_per_gpu) / item.samples_per_s : item.iteration_ms;
+  };
+  if (told(first) <= told(second)) return "";
+  return fmt::format(
+      "{} comes before {}, although the placement of its rows that is told takes longer: on average over "
+      "all placements an iteration takes {} ms, and {} with {}; {} and {} are told.",
+      first.name, second.name, three_digits(expected_ms(first)), three_digits(expected_ms(second)), second.name,
+      three_digits(first.iteration_ms), three_digits(second.iteration_ms));
+}
+
+NoteList order_notes(const StudyResult& study) {
+  const auto named = [&](const std::string& name) -> const CaseResult& {
+    return *std::ranges::find(study.cases, name, &CaseResult::name);
+  };
+  NoteList list;
+  const auto add = [&](std::string text) {
+    if (!text.empty()) list.notes.push_back({std::move(text), ""});
+  };
+  for (const Choice& choice : study.choices)
+    add(order_text(named(choice.chosen), named(choice.others.front().name), false));
+  for (const MachineOrder& order : study.machines) add(order_text(named(order.faster), named(order.than), true));
   return list;
 }
 
@@ -178,7 +206,8 @@ Sheet machines_sheet(const StudyResult& study, bool few) {
 void add_machines(Section& section, const StudyResult& study, bool few) {
   if (study.machines.empty()) return;
   section.blocks.emplace_back(table_section("Between machines",
-                                            "The fastest case on each cluster beside that on the next one. chance: the "
+                                            "The fastest case on each cluster beside that on the next one, on average "
+                                            "over where hot rows may lie. chance: the "
                                             "probability that it really trains more "
                                             "samples per second, leaving out errors that affect both; equal: the two "
                                             "differ by less than a ten-thousandth.",
@@ -244,7 +273,7 @@ Section how_sure_section(const StudyResult& study, Medium medium) {
           Paragraph{fmt::format("{} more choices are in the report.", study.choices.size() - kFewChoices)});
   }
   if (!judged) {
-    for (NoteList list : {search_notes(study), evidence_notes(study), alike_notes(study)})
+    for (NoteList list : {order_notes(study), search_notes(study), evidence_notes(study), alike_notes(study)})
       if (!list.notes.empty()) section.blocks.emplace_back(std::move(list));
   }
   for (NoteList list :

@@ -153,6 +153,7 @@ std::vector<Paragraph> answers(const StudyResult& study, bool judged, Medium med
   if (study.comparisons.size() > 1) add(planners_sentence(study), Role::summary);
   if (judged) add(accuracy_text(study), Role::summary);
   add(why_sentence_of_fastest(study), Role::summary);
+  if (!judged && study.comparisons.size() == 1) add(choice_sentence(study), Role::summary);  // no column tells it
   add(memory_warning(study), Role::notice);
   add(medium == Medium::screen ? short_torchrec_warning(study) : torchrec_warning(study), Role::notice);
   return paragraphs;

@@ -91,17 +91,28 @@ Sheet::Row screen_row(const CaseResult& item, int places) {
           false};
 }
 
+// True when cases of one workload differ in their number of GPUs, and their times are no like for like.
+bool has_unlike_sizes(const StudyResult& study) {
+  return std::ranges::any_of(by_workload(study), [](const WorkloadCases& group) {
+    return std::ranges::any_of(
+        group.cases, [&](const CaseResult* item) { return item->world_size != group.cases.front()->world_size; });
+  });
+}
+
 Sheet screen_sheet(const StudyResult& study) {
-  const bool chosen = !study.choices.empty();
+  const bool chosen = !study.choices.empty(), sizes = has_unlike_sizes(study);
   Sheet sheet;
   sheet.columns = {{"case", false, true}, {"ms"},   {"80 % within", true, false, true}, {"samples/s"},
                    {"peak GiB"},          {"free"}, {"busiest", false, false, true},    {"%", true, false, true}};
   if (chosen) sheet.columns.push_back({"1st faster %"});
+  if (sizes) sheet.columns.insert(sheet.columns.begin() + 1, {"GPUs"});
   const int places = has_very_many_cases(study) ? kBriefDecimals : decimals_for(longest_iteration_ms(study));
   for (const WorkloadCases& group : by_workload(study)) {
     sheet.rows.push_back({{workload_heading(group, Medium::terminal)}, false});
     for (const CaseResult* item : group.cases) {
       sheet.rows.push_back(screen_row(*item, places));
+      std::vector<std::string>& cells = sheet.rows.back().cells;
+      if (sizes) cells.insert(cells.begin() + 1, grouped(item->world_size));
       if (chosen) sheet.rows.back().cells.push_back(first_is_faster_cell(*item, study));
     }
   }

@@ -110,25 +110,25 @@ NoteList placement_notes(const SweepResult& result) {
   return list;
 }
 
-// Notes on axes that change the machine, where no axis changes the price of its GPU hour.
-NoteList price_notes(const SweepResult& result) {
-  NoteList list;
+// What nobody who reads a cost should overlook: axes that change the machine, where none changes the price of its GPU
+// hour.
+std::vector<std::string> price_texts(const SweepResult& result) {
   const auto has_price = [](const PointResult& each) { return each.cost_per_hour.has_value(); };
   std::vector<std::string> machines;
   for (const SweepDimension& dimension : result.sweep->dimensions) {
     for (const Axis& axis : dimension.axes) {
-      if (axis.path == "cluster.cost_per_gpu_hour") return list;
+      if (axis.path == "cluster.cost_per_gpu_hour") return {};
       if (axis.tells_machines() && axis.path != "cluster") machines.push_back(axis.path);
     }
   }
-  if (std::ranges::none_of(result.results, has_price)) return list;
+  std::vector<std::string> texts;
+  if (std::ranges::none_of(result.results, has_price)) return texts;
   for (const std::string& path : machines)
-    list.notes.push_back(
-        {fmt::format("A GPU hour has one price for all values of {0}: what a faster machine costs more is in no cost "
-                     "here. 'zip: {{{0}: [...], cluster.cost_per_gpu_hour: [...]}}' states it.",
-                     path),
-         ""});
-  return list;
+    texts.push_back(
+        fmt::format("A GPU hour has one price for all values of {0}: what a faster machine costs more is in no cost "
+                    "here. 'zip: {{{0}: [...], cluster.cost_per_gpu_hour: [...]}}' states it.",
+                    path));
+  return texts;
 }
 
 bool is_of_cluster(const Axis& axis) {
@@ -293,8 +293,9 @@ Section sweep_how_sure(const SweepResult& result, const std::vector<std::size_t>
       "over all outcomes, of which those count 0 in which the choice is the faster one.";
   if (shown < all) legend += fmt::format(" The first {} of {}; sweep.csv and sweep.h5 have the others.", shown, all);
   Section section = table_section("How sure", legend, choices_sheet(result, shown));
-  for (NoteList notes :
-       {evidence_notes(result, points), alike_notes(result, points), placement_notes(result), price_notes(result)})
+  for (std::string& text : price_texts(result))
+    section.blocks.emplace_back(Paragraph{std::move(text), Paragraph::Role::notice});
+  for (NoteList notes : {evidence_notes(result, points), alike_notes(result, points), placement_notes(result)})
     if (!notes.notes.empty()) section.blocks.emplace_back(std::move(notes));
   if (NoteList outside = outside_notes(result); !outside.notes.empty()) section.blocks.emplace_back(std::move(outside));
   add_machines(section, result, order, medium);

@@ -17,8 +17,8 @@ struct MachineOrder {
 };
 
 // Returns for each workload on several clusters, or numbers of GPUs, every machine with the next slower one, the
-// fastest first. No chance is stated where the faster one has the slower hardware (withhold_chances() says why), nor
-// for jobs side by side and plans that do not fit.
+// fastest first, on average over where hot rows may lie. No chance is stated where the faster one has the slower
+// hardware (withhold_chances() says why), nor for jobs side by side and plans that do not fit.
 std::vector<MachineOrder> machine_orders(const StudyResult& study, const Scenario& scenario);
 
 }  // namespace shardsim

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/statistics.h"
+
 namespace shardsim {
 
 std::vector<NamedTime> collective_times(const std::vector<NamedTime>& times) {
@@ -82,6 +84,11 @@ std::vector<double> row_placements_ms(const CaseResult& result) {
   std::vector<double> ms;
   for (const double log_time : result.placement_log_times) ms.push_back(result.iteration_ms * std::exp(log_time));
   return ms;
+}
+
+double expected_ms(const CaseResult& result) {
+  if (result.placement_log_times.empty()) return result.iteration_ms;
+  return result.iteration_ms * std::exp(mean(result.placement_log_times));
 }
 
 bool is_without_limit(const CaseResult& result) {

@@ -332,6 +332,9 @@ bool is_without_limit(const CaseResult& result);
 
 // [draw] ms of an iteration by where its hot rows may lie; empty where nothing depends on it.
 std::vector<double> row_placements_ms(const CaseResult& result);
+// The geometric mean over them: what a case is chosen by, for two cases may be told in a fast and in a slow placement.
+// `iteration_ms` where nothing depends on where rows lie.
+double expected_ms(const CaseResult& result);
 
 // Ranks that are alike, as a form with names tells them.
 template <typename Visitor>

@@ -242,6 +242,14 @@ void read_software(MapReader& reader, Case& item) {
   give_kernels(*item.software, item);
 }
 
+// Takes out of a case's compute model what its software gave: no other key of it has the place of `software`.
+void take_kernels(const Software& software, Case& item) {
+  std::erase_if(item.compute_model.fields, [&](const auto& field) {
+    const auto& [key, value] = field;
+    return value.place == software.place || (key == "kernels" && value.place == item.compute_model.place);
+  });
+}
+
 void read_options(MapReader& reader, bool job, std::uint64_t seed, Case& item) {
   item.compute_model = read_compute_model(reader, item);
   read_software(reader, item);
@@ -326,6 +334,18 @@ Case read_case(const CaseTree& tree, std::uint64_t seed, ClusterSpec cluster, Wo
   read_options(reader, tree.job.has_value(), seed, item);
   share_rules(tree, item);
   if (tree.job) item.job = read_job(tree, item.cluster);
+  return item;
+}
+
+Case with_software(Case item, const Software& preset) {
+  Software software = preset;
+  if (item.software) {
+    take_kernels(*item.software, item);
+    software.place = item.software->place;
+  }
+  item.software = std::move(software);
+  give_kernels(*item.software, item);
+  give_family(item);
   return item;
 }
 

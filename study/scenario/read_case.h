@@ -15,6 +15,9 @@ Case read_case(const CaseTree& tree, std::uint64_t seed, ClusterSpec cluster, Wo
 // One that is as `before` but for its name and planner (CaseTree::again).
 Case read_again(const CaseTree& tree, Case before);
 
+// A case with a preset of software in place of that which it has, as the scenario would be read with its name.
+Case with_software(Case item, const Software& preset);
+
 // Refuses names of planner, models, network and algorithms that no table knows, and options that they do not have.
 void validate_names(const Case& item);
 // The same for the planner alone. For planners that come from `planners: all`, the worker reports missing options

@@ -72,7 +72,9 @@ std::optional<PointChoice> choice_among(const std::vector<PointResult>& results,
   std::vector<std::size_t> order;
   std::ranges::copy_if(points, std::back_inserter(order), [&](std::size_t p) { return can_be_chosen(results[p]); });
   if (order.size() < 2) return std::nullopt;
-  std::ranges::stable_sort(order, std::greater{}, [&](std::size_t p) { return results[p].samples_per_s; });
+  std::ranges::stable_sort(order, std::greater{}, [&](std::size_t p) {
+    return results[p].samples_per_s / results[p].interval->expected(1);  // on average over where hot rows may lie
+  });
   PointChoice choice;
   choice.best = order[0];
   choice.runner_up = choice.loses_to = order[1];

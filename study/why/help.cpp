@@ -104,8 +104,8 @@ class Helper {
 
   void suppose(const WhatIf& what_if) {
     const double ms = simulate_(what_if.changed).iteration_ms, shorter = 1 - ms / help_.iteration_ms;
-    if (std::abs(shorter) < what_if.telling) return;
-    help_.supposed.push_back({std::string(what_if.key), std::string(what_if.text), ms, 100 * shorter});
+    if (std::abs(shorter) < what_if.telling || (what_if.if_shorter && shorter < 0)) return;
+    help_.supposed.push_back({std::string(what_if.key), what_if.text, ms, 100 * shorter});
     remark_on(what_if.key, shorter);
   }
 
@@ -116,6 +116,11 @@ class Helper {
       help_.remarks.emplace_back(
           "Vectors travel as fp16 with 'wire_dtype: {forward: fp16, backward: fp16}' in the workload, in TorchRec with "
           "quantised communication. That changes the numbers which the model is trained with.");
+    if (key == kIndexDedup)
+      help_.remarks.emplace_back(
+          "With 'index_dedup: true' in the workload, an option of TorchRec's sequence modules, an id that a rank's "
+          "batch "
+          "has twice is exchanged once.");
     if (key == kFreeHost)
       help_.remarks.emplace_back(
           "A host that is free launches the same kernels. Compiled software has fewer and faster ones, too, and may "

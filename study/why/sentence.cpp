@@ -7,6 +7,7 @@
 
 #include "base/document/cells.h"
 #include "base/text.h"
+#include "models/collective/collective.h"
 
 namespace shardsim {
 namespace {
@@ -92,7 +93,8 @@ std::vector<std::pair<std::string, Clause>> clauses_of(const Program& program, c
       clause->second.tables[table] += share * step.seconds;
     if (step.link < 0) continue;
     const LinkKind kind = cluster.links()[static_cast<std::size_t>(step.link)].kind;
-    clause->second.over[std::string(medium_of(kind))] += step.seconds;
+    const std::string_view op_class = op_class_name(program.op(step.op).op_class);
+    clause->second.over[std::string(medium_of(kind, op_class, cluster))] += step.seconds;
   }
   std::ranges::stable_sort(clauses, std::greater{}, [](const auto& each) { return each.second.seconds; });
   return clauses;
@@ -121,7 +123,7 @@ std::string waited_rank_text(const CollectivePart& part) {
   return fmt::format("rank {}, which {}", part.rank, busy);
 }
 
-std::string_view medium_of(LinkKind kind) {
+std::string_view medium_of(LinkKind kind, std::string_view op_class, const Cluster& cluster) {
   switch (kind) {
     case LinkKind::nvlink_out:
     case LinkKind::nvlink_in:
@@ -133,7 +135,7 @@ std::string_view medium_of(LinkKind kind) {
       return "PCIe";
     case LinkKind::nic_out:
     case LinkKind::nic_in:
-      return "the NICs";
+      return slots_limit_nics(op_class, cluster) ? "the PCIe slots of the NICs" : "the NICs";
     case LinkKind::leaf_up:
     case LinkKind::leaf_down:
       return "the spine of the fabric";

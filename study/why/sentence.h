@@ -18,7 +18,8 @@ const CollectivePart* longest_waiting(const Why& why);
 // "rank 63, which is longest in global_all_to_all (mostly table history_1)", of a collective that waits.
 std::string waited_rank_text(const CollectivePart& part);
 
-// "the NICs" of links of that kind.
-std::string_view medium_of(LinkKind kind);
+// "the NICs" of links of that kind; "the PCIe slots of the NICs" where a collective of that class has no more of a NIC
+// than its slot carries, so that a faster NIC changes nothing.
+std::string_view medium_of(LinkKind kind, std::string_view op_class, const Cluster& cluster);
 
 }  // namespace shardsim

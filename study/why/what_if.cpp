@@ -1,8 +1,12 @@
 #include "study/why/what_if.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
+
+#include "study/scenario/read_case.h"
 
 namespace shardsim {
 namespace {
@@ -31,6 +35,19 @@ void free_host(const Program& program, const Cluster&, std::vector<OpWork>& work
     if (op.op_class != OpClass::host) continue;
     for (double& seconds : works[static_cast<std::size_t>(op.id)].seconds)
       if (seconds > 0) seconds = 0;
+  }
+}
+
+void only_host(const Program& program, const Cluster&, std::vector<OpWork>& works) {
+  for (const Op& op : program.ops) {
+    if (op.op_class == OpClass::host) continue;
+    OpWork& work = works[static_cast<std::size_t>(op.id)];
+    for (double& seconds : work.seconds)
+      if (seconds > 0) seconds = 0;
+    for (OpWork::Call& call : work.calls) {
+      call.loads.start = {};
+      call.loads.loads.clear();
+    }
   }
 }
 
@@ -108,24 +125,63 @@ bool has_two_modules(const Workload& workload) {
   return std::ranges::any_of(workload.tables, [&](const Table& table) { return table.kind != workload.first_kind(); });
 }
 
-constexpr double kTellingModuleOrder = 0.03;
+// The software of a case with its launches in a CUDA graph, as the preset has it; null where there is none, or the case
+// states values of its own.
+const Software* with_graph(const Case& item) {
+  if (!item.software || item.software->with_graph.empty()) return nullptr;
+  const std::vector<Software>& presets = shipped_software().presets;
+  const auto own = std::ranges::find(presets, item.software->name, &Software::name);
+  const auto graph = std::ranges::find(presets, item.software->with_graph, &Software::name);
+  return own != presets.end() && graph != presets.end() && *own == *item.software ? &*graph : nullptr;
+}
+
+ChangedCase with_other_software(const Case& item, const Software& software) {
+  ChangedCase changed{with_software(item, software)};
+  changed.lowered_anew = true;
+  return changed;
+}
+
+bool may_ask_once(const Workload& workload) {
+  return workload.embedding_kernels == "fused" && std::ranges::any_of(workload.tables, [](const Table& table) {
+           return table.kind == TableKind::sequence && !table.index_dedup;
+         });
+}
+
+ChangedCase with_index_dedup(const Case& item) {
+  ChangedCase changed{item};
+  for (Table& table : changed.item.workload.tables) table.index_dedup = table.kind == TableKind::sequence;
+  changed.lowered_anew = true;
+  return changed;
+}
+
+constexpr double kTellingModuleOrder = 0.03, kTellingOption = 0.01;
 
 }  // namespace
 
+bool is_way(std::string_view key) {
+  return key == kFp16Vectors || key == kIndexDedup || key == kWithGraph || key == kOtherModuleFirst;
+}
+
 std::vector<WhatIf> what_ifs(const Case& item, const Why& why) {
   std::vector<WhatIf> all;
-  const auto edited = [&](std::string_view key, std::string_view text, WorksEdit edit) {
+  const auto edited = [&](std::string_view key, const char* text, WorksEdit edit) {
     all.push_back({key, text, {item, std::move(edit)}});
   };
   if (has_lever(item, Lever::nics)) edited("free_nics", "if the NICs were free", without_links(is_nic));
   if (has_lever(item, Lever::nvlink)) edited("free_nvlink", "if NVLink were free", without_links(is_nvlink));
   edited("even_ranks", "if the fullest rank were even", even_ranks);
   if (has_lever(item, Lever::host)) edited(kFreeHost, "if the host were free", free_host);
+  if (item.software) edited("only_host", "if the host alone took time", only_host);
+  if (const Software* const graph = with_graph(item))
+    all.push_back(
+        {kWithGraph, "with software " + graph->name, with_other_software(item, *graph), kTellingOption, true});
+  if (may_ask_once(item.workload))
+    all.push_back({kIndexDedup, "with index_dedup of sequences", with_index_dedup(item), kTellingOption, true});
   if (has_wide_vectors(item.workload) && std::ranges::any_of(why.parts, exchanges_vectors))
     all.push_back({kFp16Vectors, "if vectors travelled as fp16", with_fp16_vectors(item)});
   if (!has_two_modules(item.workload)) return all;
   const bool pooled_first = item.workload.first_kind() == TableKind::pooled;
-  all.push_back({"other_module_first",
+  all.push_back({kOtherModuleFirst,
                  pooled_first ? "if the sequence module came first" : "if the pooled module came first",
                  with_other_order(item), kTellingModuleOrder});
   return all;

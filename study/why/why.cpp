@@ -50,7 +50,7 @@ std::vector<PathPart> parts_of(const Program& program, const Cluster& cluster, c
   for (std::size_t i = 0; i < parts.size(); ++i) {
     parts[i].rank = largest(told[i].by_rank);
     if (const int link = largest(told[i].by_link); link >= 0) {
-      parts[i].over = medium_of(cluster.links()[static_cast<std::size_t>(link)].kind);
+      parts[i].over = medium_of(cluster.links()[static_cast<std::size_t>(link)].kind, parts[i].op_class, cluster);
       parts[i].link = cluster.link_name(link);
     }
     if (const int other = largest(told[i].by_other); other >= 0) parts[i].beside = program.op(other).name;

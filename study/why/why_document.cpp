@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/document/cells.h"
+#include "study/why/what_if.h"
 
 namespace shardsim {
 namespace {
@@ -143,6 +144,19 @@ Sheet supposed_sheet(const Help& help) {
   return sheet;
 }
 
+// The best of the suppositions that somebody can choose, as nobody can free a NIC: "" where none is worth a line.
+std::string best_way_text(const Help& help) {
+  constexpr double kTellingPct = 5;
+  for (const Supposed& each : help.supposed) {  // the shortest iteration first
+    if (each.shorter_pct < kTellingPct) break;
+    if (!is_way(each.key)) continue;
+    return fmt::format("On the same machine, an iteration would take {} ms {} ({} % shorter, with the plan kept).",
+                       fixed(each.iteration_ms, decimals_for(help.iteration_ms)), each.text,
+                       fixed(each.shorter_pct, 1));
+  }
+  return "";
+}
+
 void add_help(Document& document, const Help& help) {
   Section section = table_section("What would help",
                                   "% per %: by how much iterations get shorter if a rate is 1 % higher, or a cost or "
@@ -190,7 +204,11 @@ Document why_document(const Why& why, const Help* help, const std::string& case_
       fmt::format("Why {} takes {} ms", case_name, fixed(why.iteration_ms, decimals_for(why.iteration_ms))), "", {}};
   document.blocks.emplace_back(Paragraph{why.sentence, Role::summary});
   for (const std::string& sentence : why.left_out) document.blocks.emplace_back(Paragraph{sentence, Role::notice});
-  if (help != nullptr) add_help(document, *help);
+  if (help != nullptr) {
+    if (const std::string best = best_way_text(*help); !best.empty())
+      document.blocks.emplace_back(Paragraph{best, Role::summary});
+    add_help(document, *help);
+  }
   document.add(table_section("Critical path", path_legend(why, most), path_sheet(why, most)));
   document.add(table_section("Tables",
                              "ms: the cost of each table on the critical path. Fused operations are divided among the "

@@ -68,6 +68,11 @@ fits 'a plan that is too large' run scenarios/flexshard.yaml --case 'rm1/flexsha
 shows 'the fastest that fits' '^rm1/flexshard_2tier: The iteration takes '
 shows 'and asks about it' '^Next: shardsim why scenarios/flexshard.yaml --case rm1/flexshard_2tier --set .cluster.gpu.hbm=9 GiB. --set cluster.gpu.reserved=0$'
 
+printf 'schema: shardsim.scenario/1\nworkload: toy_history\nplanner: {name: row_wise}\ncluster: {base: toy_2x4, nodes: 2}\ncases: [{name: two}, {name: one, cluster: {base: toy_2x4, nodes: 1}}]\n' >sizes.yaml
+fits 'clusters of unlike size' run sizes.yaml -o out/sizes
+shows 'the GPUs of each' '^  case +GPUs '
+fits 'two planners' run compare.yaml -o out/two
+says 'how sure the first is' 'is faster than plans/[a-z_0-9]+ with a probability of'
 fits 'all planners' run scenarios/toy.yaml --planners all -o out/planners
 next=$(sed -n 's/^Next: shardsim //p' streams/shown)
 check "what the planners' table says to do next runs: $next" bash -c "cd out && ln -s ../scenarios && '$shardsim' $next >../streams/plan 2>&1"
@@ -86,4 +91,4 @@ fits 'confidence' confidence
 fits 'collectives' collective compare --measurements scenarios/measurements/open -o out/collectives
 fits 'kernels' compute compare --measurements scenarios/measurements/kernels -o out/kernels
 
-finish 49
+finish 55

@@ -37,6 +37,24 @@ halved=$("$shardsim" run "$toy" --case row_wise --set 'workload.wire_dtype={forw
 check "... by as much as the changed file gives" jq -e >streams/jq --argjson run "$halved" \
   '.help.supposed[] | select(.key == "fp16_vectors") | (.iteration_ms / $run - 1 | fabs) < 1e-9' why.json
 
+sixty=sixty.yaml
+printf '%s\n' 'schema: shardsim.scenario/1' 'cluster: {base: dgx_h100, nodes: 2}' 'planner: {name: torchrec}' \
+  'workload: {base: sixty_tables, batch_per_gpu: 1024}' 'software: torchrec_eager' >$sixty
+run why "$sixty" --json
+cp streams/out sixty.json
+compiled=$("$shardsim" plan "$sixty" -q -o kept.json && "$shardsim" run "$sixty" --set software=torchrec_compiled --set planner=null --set 'plan={file: kept.json}' --json -q -o compiled | jq '.cases[0].iteration_ms')
+check "the same software with a CUDA graph brings what the changed file gives" jq -e >streams/jq --argjson run "$compiled" \
+  '.help.supposed[] | select(.key == "with_graph") | .text == "with software torchrec_compiled" and (.iteration_ms / $run - 1 | fabs) < 1e-9 and .shorter_pct > 1' sixty.json
+check "no supposition is below the host alone but that of a free host" jq -e >streams/jq \
+  '(.help.supposed[] | select(.key == "only_host").iteration_ms) as $host | [.help.supposed[] | select(.key == "free_nics" or .key == "free_nvlink" or .key == "even_ranks") | .iteration_ms >= $host * (1 - 1e-9)] | all' sixty.json
+run why "$sixty" --set workload.index_dedup=true --json
+check "nothing is said of index_dedup where it is on" jq -e >streams/jq '[.help.supposed[].key] | index("index_dedup") == null' streams/out
+ids=(--set software=ideal)
+deduped=$("$shardsim" plan "$sixty" "${ids[@]}" -q -o own.json && "$shardsim" run "$sixty" "${ids[@]}" --set workload.index_dedup=true --set planner=null --set 'plan={file: own.json}' --json -q -o deduped | jq '.cases[0].iteration_ms')
+run why "$sixty" "${ids[@]}" --json
+check "where it is off, as much as the changed file gives" jq -e >streams/jq --argjson run "$deduped" \
+  '.help.supposed[] | select(.key == "index_dedup") | (.iteration_ms / $run - 1 | fabs) < 1e-9' streams/out
+
 mixed=$source/scenarios/mixed.yaml
 slow_sort=(--set "compute_model={name: roofline}" --set "cluster.gpu.sort_per_lookup=1.5 ns")  # then the order matters
 run why "$mixed" --case prefetch_sparse_dist "${slow_sort[@]}" --json
@@ -49,4 +67,4 @@ check "... as run says" grep -q 'With the sequence module first in the forward p
 
 echo "-- what would help, simulated from the file"
 check "all changes agree" bash "$source/scripts/elasticity_check.sh" "$shardsim" "$toy"
-finish 18
+finish 22

@@ -43,15 +43,55 @@ void nic_efficiency_key(Fields& map, std::optional<double>& efficiency) {
   efficiency.reset();
 }
 
+void OverheadConstants::keys(Fields& map, std::string_view kind, bool across_nodes) {
+  map.usual("all_to_all, send_recv \"60 us\"; else \"0 s\"").take("start", start, "time of a call before bytes move");
+  if (map.reading()) beside_start = map.reader().is_fitted("start") ? 0 : 1;
+  map.usual("all_to_all across nodes \"5 us\"; else \"0 s\"")
+      .take("per_remote_peer", per_remote_peer, "only across nodes: added once for each peer on another node");
+  map.take("efficiency", efficiency, factor_leaf(2),  // above 1: faster than NCCL's estimate
+           "the share of NCCL's own bandwidth that the kind reaches; for all_to_all and send_recv, the share of the "
+           "rate of the GPUs' ports. At most 1 with `fitted: true`");
+  refuse_fit_above_one(map);
+  map.take("fill", fill, "what a pipeline loses per chunk: adds 2 sqrt(`fill` x time of the bytes)");
+  map.take("latency_share", latency_share, factor_leaf(100),
+           "the share of NCCL's latency that is visible as time; not for all_to_all and send_recv");
+  map.take("plateau", plateau,
+           "only all_reduce across nodes: whether the factor (1.4 or 1.9) by which NCCL raises the latency of rings "
+           "at large sizes is visible as time. It decides NCCL's choice of an algorithm in any case");
+  if (across_nodes) {
+    nic_efficiency_key(map, nic_efficiency);
+    map.usual("the line rate")
+        .take("nic_rate", nic_rate,
+              "the most that one NIC carries for the kind, whatever its line rate, for example because processors "
+              "copy its bytes (TCP). A faster NIC does not raise it");
+  }
+  map.usual("every call").take("holds_for", holds_for, "the range for which these constants were fitted, see below");
+  refuse_foreign(map, kind, across_nodes);
+}
+
+void OverheadSpec::keys(Fields& map, std::string_view kind, bool across_nodes) {
+  OverheadConstants::keys(map, kind, across_nodes);
+  map.take("held_out", held_out,
+           "how far a calibration's predictions of calls that it left out were off, see below. `cluster calibrate` "
+           "writes this key");
+  map.map("before", before,
+          "the constants before the calibration, which calls that it did not measure take or lean on, see below. "
+          "`cluster calibrate` writes this key",
+          [&](Fields& inside, OverheadConstants& held) {
+            if (inside.reading()) held = default_overhead(std::string(kind), across_nodes);
+            held.keys(inside, kind, across_nodes);
+          });
+}
+
 // A stated efficiency may say that NCCL's estimate is low; one above 1 that came of a fit makes up for other constants.
-void OverheadSpec::refuse_fit_above_one(Fields& map) const {
+void OverheadConstants::refuse_fit_above_one(Fields& map) const {
   map.refuse_if(
       efficiency > 1 && map.reading() && map.reader().is_fitted("efficiency"), "efficiency",
       fmt::format("an efficiency of {} came of a fit: more than the bandwidth that there is", shortest(efficiency)),
       "Calibrate again: `shardsim cluster calibrate` fits at most 1");
 }
 
-void OverheadSpec::refuse_foreign(Fields& map, std::string_view kind, bool across_nodes) const {
+void OverheadConstants::refuse_foreign(Fields& map, std::string_view kind, bool across_nodes) const {
   map.refuse_if(is_exchange(kind) && latency_share != 1, "latency_share",
                 fmt::format("latency_share has no effect on {}: NCCL's cost model does not time it", kind),
                 "Remove it, and set start instead");

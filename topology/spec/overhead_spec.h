@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -43,6 +44,7 @@ struct HeldOutCalls {
   int rows = 0;
   std::optional<double> below_64kib, from_64kib, from_1mib, from_64mib;
   std::optional<double> scale(std::int64_t bytes) const;
+  std::array<std::optional<double>*, 4> scales() { return {&below_64kib, &from_64kib, &from_1mib, &from_64mib}; }
   bool operator==(const HeldOutCalls&) const = default;
 
   void keys(Fields& map) {
@@ -60,54 +62,36 @@ struct HeldOutCalls {
 void nic_efficiency_key(Fields& map, std::optional<double>& efficiency);
 
 // Corrections for what NCCL's formula and pure flows leave out, for one collective kind and reach.
-struct OverheadSpec {
+struct OverheadConstants {
   Seconds start;
   Seconds per_remote_peer;
   std::optional<double> nic_efficiency;  // absent: bounded by the graph, or by NCCL's own model
   std::optional<Bandwidth> nic_rate;     // absent: the line rate is the limit
-  bool start_is_fitted = false;          // then `start` holds the latency of the steps too
+  double beside_start = 1;  // share of launch and latency of the steps that comes on top of `start`; fitted, it is 0
   double efficiency = 1;
   Seconds fill;
   double latency_share = 1;
   bool plateau = true;
-  std::optional<FitRange> holds_for;     // absent: every call
-  std::optional<HeldOutCalls> held_out;  // absent: not calibrated
-  bool operator==(const OverheadSpec&) const = default;
+  std::optional<FitRange> holds_for;  // absent: every call
+  bool operator==(const OverheadConstants&) const = default;
 
+  bool start_is_fitted() const { return beside_start == 0; }
   // The constants of one kind; `all` of them where a page lists those of every kind. Defaults that a kind does not have
   // are taken, because a written cluster holds every key.
-  void keys(Fields& map, std::string_view kind, bool across_nodes) {
-    map.usual("all_to_all, send_recv \"60 us\"; else \"0 s\"").take("start", start, "time of a call before bytes move");
-    if (map.reading()) start_is_fitted = map.reader().is_fitted("start");
-    map.usual("all_to_all across nodes \"5 us\"; else \"0 s\"")
-        .take("per_remote_peer", per_remote_peer, "only across nodes: added once for each peer on another node");
-    map.take("efficiency", efficiency, factor_leaf(2),  // above 1: faster than NCCL's estimate
-             "the share of NCCL's own bandwidth that the kind reaches; for all_to_all and send_recv, the share of the "
-             "rate of the GPUs' ports. At most 1 with `fitted: true`");
-    refuse_fit_above_one(map);
-    map.take("fill", fill, "what a pipeline loses per chunk: adds 2 sqrt(`fill` x time of the bytes)");
-    map.take("latency_share", latency_share, factor_leaf(100),
-             "the share of NCCL's latency that is visible as time; not for all_to_all and send_recv");
-    map.take("plateau", plateau,
-             "only all_reduce across nodes: whether the factor (1.4 or 1.9) by which NCCL raises the latency of rings "
-             "at large sizes is visible as time. It decides NCCL's choice of an algorithm in any case");
-    if (across_nodes) {
-      nic_efficiency_key(map, nic_efficiency);
-      map.usual("the line rate")
-          .take("nic_rate", nic_rate,
-                "the most that one NIC carries for the kind, whatever its line rate, for example because processors "
-                "copy its bytes (TCP). A faster NIC does not raise it");
-    }
-    map.usual("every call").take("holds_for", holds_for, "the range for which these constants were fitted, see below");
-    map.take("held_out", held_out,
-             "how far a calibration's predictions of calls that it left out were off, see below. `cluster calibrate` "
-             "writes this key");
-    refuse_foreign(map, kind, across_nodes);
-  }
+  void keys(Fields& map, std::string_view kind, bool across_nodes);
 
  private:
   void refuse_fit_above_one(Fields& map) const;
   void refuse_foreign(Fields& map, std::string_view kind, bool across_nodes) const;
+};
+
+// Constants with what a calibration adds to them.
+struct OverheadSpec : OverheadConstants {
+  std::optional<HeldOutCalls> held_out;     // absent: not calibrated
+  std::optional<OverheadConstants> before;  // the calibration: what calls that it did not measure take, or lean on
+  bool operator==(const OverheadSpec&) const = default;
+
+  void keys(Fields& map, std::string_view kind, bool across_nodes);
 };
 
 struct OverheadPair {

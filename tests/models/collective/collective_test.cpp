@@ -127,8 +127,46 @@ TEST_CASE("a calibrated fit is extrapolated to groups of another size, and its e
   CHECK(extrapolated_fit(measured, cluster).empty());
   CHECK(*overhead_of(measured, cluster).held_out->from_1mib == 0.02);
   const CallShape small{CollectiveKind::all_to_all, {16, 2, 8, 8}, 800};  // of a size that was not measured, too
-  CHECK(extrapolated_fit(small, cluster).empty());
-  CHECK(outside_fit(small, cluster) == "16 ranks (fitted for 32)");
+  CHECK(extrapolated_fit(small, cluster) == "16 ranks (fitted for 32), 800 B (fitted from 977 KiB on)");
+  CHECK(outside_fit(small, cluster).empty());
+  const CallShape large{CollectiveKind::all_to_all, {16, 2, 8, 8}, 2'000'000'000};
+  CHECK(extrapolated_fit(large, cluster).empty());
+  CHECK(outside_fit(large, cluster) == "16 ranks (fitted for 32)");
+}
+
+// No time jumps where what was measured ends: the fit goes over into what the cluster said before, the smaller the
+// call.
+TEST_CASE("calls smaller than all that a calibration measured mix its constants with those before it") {
+  std::string yaml = fitted_for_32("switch");
+  const std::string range = "holds_for: {bytes_from: \"1 MB\"";
+  yaml.replace(
+      yaml.find(range), range.size(),
+      "held_out: {rows: 9, from_64kib: 0.02}, before: {start: 16 ms, per_remote_peer: 0 s, nic_efficiency: 0.8, "
+      "holds_for: {ranks_to: 64}}, " +
+          range);
+  const Cluster cluster = cluster_from(yaml);
+  const double fitted = 4, before = 16 + .0025;  // ms; the latency of the NIC is within the fitted start
+  CHECK(start_ms(cluster, 32, 1'000'000) == doctest::Approx(fitted));
+  CHECK(start_ms(cluster, 32, 999'936) == doctest::Approx(fitted).epsilon(1e-3));
+  CHECK(start_ms(cluster, 32, 32) == doctest::Approx(before).epsilon(.2));
+  const CallShape sixteenth{CollectiveKind::all_to_all, {32, 4, 8, 8}, 62'500};
+  const OverheadSpec taken = overhead_of(sixteenth, cluster);
+  CHECK(taken.start.ms() == doctest::Approx(9));  // (2 + 4)^2 / 4: the roots of both count alike
+  CHECK(*taken.nic_efficiency == doctest::Approx(std::sqrt(.5 * .8)));
+  CHECK(*taken.held_out->below_64kib == doctest::Approx(std::hypot(.02, .18 * 15 / 16)));
+  CHECK(extrapolated_fit(sixteenth, cluster) == "61 KiB (fitted from 977 KiB on)");
+  double last = 0;
+  for (std::int64_t bytes = 8; bytes < 1'000'000; bytes *= 2) {
+    const double start = overhead_of({CollectiveKind::all_to_all, {32, 4, 8, 8}, bytes}, cluster).start.ms();
+    CHECK((last == 0 || start < last));
+    last = start;
+  }
+  const CallShape beyond{CollectiveKind::all_to_all, {32, 4, 8, 8}, 2'000'000'000};
+  CHECK(overhead_of(beyond, cluster).start.ms() == 16);
+  CHECK(taken_outside_fit(beyond, cluster) == "the constants before the calibration");
+  const CallShape many{CollectiveKind::all_to_all, {128, 16, 8, 8}, 2'000'000'000};  // nor do those before it hold
+  CHECK(overhead_of(many, cluster).start.us() == doctest::Approx(60));
+  CHECK(taken_outside_fit(many, cluster) == "the public defaults");
 }
 
 TEST_CASE("a fitted efficiency of relays says which calls it was not fitted for") {

@@ -156,6 +156,12 @@ TEST_CASE("where hot rows lie widens intervals, and orders by what two plans do 
   const auto chance = [&](const Interval& first, const Interval& second) {
     return difference_of(10, first, 11, second).first_is_faster();
   };
+  const std::vector<double> high = {0.1, 0.5, 0.2, 0.4};  // the same range about another middle: told in a fast one
+  CHECK(placed(10, high).placement_scale() == doctest::Approx(drawn.placement_scale()));
+  CHECK(placed(10, high).low_ms == doctest::Approx(drawn.low_ms * std::exp(0.3)));
+  CHECK(difference_of(10, drawn, 10, placed(10, high)).log_ratio == doctest::Approx(0.3));
+  CHECK(difference_of(10, drawn, 11, placed(11, moved)).scale ==
+        doctest::Approx(difference_of(10, drawn, 11, placed(11, high)).scale));
   const double sure = chance(known, placed(11, {}));
   CHECK(chance(drawn, placed(11, moved)) == doctest::Approx(sure));
   CHECK(chance(drawn, placed(11, {})) < sure);

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "study/result/result.h"
 #include "tests/physics/lab.h"
 
@@ -41,6 +43,23 @@ struct Sample {
 };
 
 }  // namespace
+
+// H200 is told in one of its fast placements, and is slower than B200 in each of them.
+TEST_CASE("machines stand by their average over placements, not by those that are told") {
+  Sample sample;
+  sample.add("h200", "dgx_h200.yaml", 22.14);
+  sample.add("b200", "hgx_b200_8x400g.yaml", 22.27);
+  const auto placed = [](CaseResult& item, const std::vector<double>& ms) {
+    for (const double each : ms) item.placement_log_times.push_back(std::log(each / item.iteration_ms));
+    item.interval->placements = item.placement_log_times;
+  };
+  placed(sample.study.cases[0], {23, 23.5, 22.14, 24});
+  placed(sample.study.cases[1], {22.1, 22.27, 21.5, 23});
+  const auto orders = sample.orders();
+  REQUIRE(orders.size() == 1);
+  CHECK(orders[0].faster == "b200");
+  CHECK(orders[0].chance > 0.5);
+}
 
 TEST_CASE("machines stand by their fastest cases, each with the chance that it is faster than the next one") {
   Sample sample;

@@ -252,8 +252,8 @@ TEST_CASE("values that state where they come from are collected") {
         std::vector<std::string>{"RM-2 RW", "RM-4 3-tier"});
   CHECK_FALSE(find("nvlink.per_link_effective").fitted);
   CHECK(spec.sources.size() == 7);
-  CHECK(spec.overheads.at("all_to_all").across_nodes.start_is_fitted);
-  CHECK_FALSE(spec.overheads.at("all_to_all").in_node.start_is_fitted);
+  CHECK(spec.overheads.at("all_to_all").across_nodes.start_is_fitted());
+  CHECK_FALSE(spec.overheads.at("all_to_all").in_node.start_is_fitted());
 }
 
 TEST_CASE("without a PCIe tree each NIC shares a switch with its GPUs") {

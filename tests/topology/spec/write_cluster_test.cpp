@@ -76,7 +76,7 @@ TEST_CASE("every optional key and every source survives") {
       "}, compute_factor: 0.9}\n"
       "  - {node: 2, nic: 1, rate_factor: 0.25}\n");
   REQUIRE(spec.sources.size() == 8);
-  REQUIRE(spec.overheads.at("all_to_all").across_nodes.start_is_fitted);
+  REQUIRE(spec.overheads.at("all_to_all").across_nodes.start_is_fitted());
   CHECK(again(spec) == spec);
 }
 

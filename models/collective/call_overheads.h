@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/collective/collective_kind.h"
+#include "topology/graph/cluster.h"
+
+namespace shardsim {
+
+// The distribution of a group's members over the nodes of the cluster.
+struct GroupShape {
+  int members = 0;
+  int nodes = 0;  // nodes touched
+  int max_per_node = 0;
+  int min_per_node = 0;
+  bool across_nodes() const { return nodes > 1; }
+};
+
+// The properties of a call that decide which of the cluster's overheads it takes.
+struct CallShape {
+  CollectiveKind kind = CollectiveKind::all_to_all;
+  GroupShape group;
+  std::int64_t bytes = 0;  // as nccl-tests counts; of an uneven all_to_all the most that a rank sends or receives
+};
+
+// The overheads that the cluster states for calls of that kind and reach. Calls that a calibration did not measure, but
+// calls like them (across nodes in groups of another size; larger ones) take what it fitted, in part where they are
+// smaller, with larger errors. Other calls of sizes, groups or wirings that the constants do not hold for (`holds_for`)
+// take those before the calibration, or the public defaults.
+OverheadSpec overhead_of(const CallShape& call, const Cluster& cluster);
+OverheadSpec overhead_of(const CallShape& call, const ClusterSpec& spec);
+
+// True when the cluster states which share of the NICs' rate such calls reach across nodes. Then these calls are timed
+// by their loads on links, also inside a node, and not by NCCL's own model, which has no such share.
+bool timed_by_loads(const CallShape& call, const Cluster& cluster);
+
+// Why the values that were fitted for the kind and reach of a call are not used for it: "1024 ranks (fitted for 32)";
+// "" if they are used.
+std::string outside_fit(const CallShape& call, const Cluster& cluster);
+
+// What such a call takes instead: "the public defaults".
+std::string_view taken_outside_fit(const CallShape& call, const Cluster& cluster);
+
+// "128 ranks (fitted for 64), 1 KiB (fitted from 1 MiB on)" if the values that were fitted are used for a group of
+// another size than was measured, or in part for a call that is smaller than all that were; else "".
+std::string extrapolated_fit(const CallShape& call, const Cluster& cluster);
+
+// Why a fitted nvb_efficiency does not hold for a call of these ranks, although it is used for the call; "" if it
+// holds, or nothing is relayed. Across nodes the NICs are the limit, not the relays.
+std::string outside_relay_fit(const CallShape& call, const std::vector<int>& ranks, const Cluster& cluster);
+
+}  // namespace shardsim

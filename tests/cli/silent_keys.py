@@ -155,7 +155,7 @@ NOT_TRIED = {
 }
 
 # Numeric keys of the schemas that are given no value here.
-UNTRIED = {"gpu.flops", "faults", "graph", "held_out", "holds_for", "nvb_holds_for"}
+UNTRIED = {"before", "gpu.flops", "faults", "graph", "held_out", "holds_for", "nvb_holds_for"}
 
 
 def run(folder, settings):

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/replaced.h"
 #include "base/stop_signals.h"
 #include "base/text.h"
 #include "cli/commands/all.h"
@@ -111,7 +112,9 @@ void open_browser(const std::string& url) {
 }
 
 std::string restart_command(const Arguments& given) {
-  return "shardsim explore " + given.positional()[0];
+  std::string command = "shardsim explore " + shell_word(given.positional()[0]);
+  for (const std::string& word : given_scenario_options(given)) command += " " + shell_word(word);
+  return command;
 }
 
 int explore(const Arguments& given, const Terminal& terminal) {

@@ -212,9 +212,8 @@ const CaseResult& told_first(const StudyResult& study) {
 // The options that made the scenario another one, as they were given.
 std::string same_changes(const Arguments& given) {
   std::string options;
-  for (const char* const option : {"set", "seed", "memory-model"})
-    for (const std::string& value : given.values(option)) options += fmt::format(" --{} {}", option, shell_word(value));
-  return given.has("torchrec-only") ? options + " --torchrec-only" : options;
+  for (const std::string& word : given_scenario_options(given)) options += " " + shell_word(word);
+  return options;
 }
 
 // Returns what to ask next about that case.

@@ -50,6 +50,19 @@ std::vector<Option> scenario_options() {
           {"memory-model", 0, "NAME", "Use this memory model instead of the scenario's."}};
 }
 
+std::vector<std::string> given_scenario_options(const Arguments& given) {
+  std::vector<std::string> words;
+  for (const Option& option : scenario_options()) {
+    const std::string word = "--" + option.name;
+    if (option.value.empty()) {
+      if (given.has(option.name)) words.push_back(word);
+      continue;
+    }
+    for (const std::string& value : given.values(option.name)) words.insert(words.end(), {word, value});
+  }
+  return words;
+}
+
 Option case_option() {
   return {"case", 0, "NAME",
           "The case to work on: its name, or a pattern with * and ? that fits only its name. Required when the "

@@ -15,12 +15,14 @@ namespace shardsim {
 // Options that several commands have, declared once, and what they mean.
 
 std::vector<Option> scenario_options();  // --set, --seed, --torchrec-only, --memory-model
-Option case_option();                    // --case, of commands that take one case
-Option cases_option();                   // --case, of commands that take several
-Option force_option();                   // beside -o
-Option force_in_folder_option();         // of commands that write a folder of results with -o and without
-Option output_file_option();             // -o FILE, else standard output
-Option details_option();                 // --details, of commands that print a document
+// Those of them that are given, as words of a command line.
+std::vector<std::string> given_scenario_options(const Arguments& given);
+Option case_option();             // --case, of commands that take one case
+Option cases_option();            // --case, of commands that take several
+Option force_option();            // beside -o
+Option force_in_folder_option();  // of commands that write a folder of results with -o and without
+Option output_file_option();      // -o FILE, else standard output
+Option details_option();          // --details, of commands that print a document
 Option tolerance_option(const std::string& judged);
 
 // The changes by --set, --seed, --torchrec-only, --memory-model and --case. Errors: Failure::input at the argument.

@@ -164,9 +164,10 @@ std::vector<std::string> task_command(const Arguments& given, const std::filesys
                                     fmt::format("{}", jobs),
                                     "--output",
                                     std::filesystem::absolute(folder).string()};
-  for (const char* const flag : {"force", "torchrec-only"})
-    if (given.has(flag)) words.push_back(std::string("--") + flag);
-  for (const char* const option : {"case", "most-points", "seed", "memory-model", "set", "sort"}) {
+  if (given.has("force")) words.push_back("--force");
+  const std::vector<std::string> changes = given_scenario_options(given);
+  words.insert(words.end(), changes.begin(), changes.end());
+  for (const char* const option : {"case", "most-points", "sort"}) {
     for (const std::string& value : given.values(option)) {
       words.push_back(std::string("--") + option);
       words.push_back(value);

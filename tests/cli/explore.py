@@ -205,6 +205,11 @@ def check_hostile():
         check("the page may load from nowhere else", "default-src 'none'" in policy and "connect-src 'self'" in policy)
         check("nothing is kept by caches", reply.headers["Cache-Control"] == "no-store")
         text = reply.read().decode()
+    changed = Server("scenarios/toy.yaml", "--set", "cluster.nodes=2", "--seed", "5")
+    shown = changed.request(f"/{changed.token}/")[1].decode()
+    check("the page starts the same study again",
+          '"restart":"shardsim explore scenarios/toy.yaml --set cluster.nodes=2 --seed 5"' in shown.replace('": "', '":"'))
+    changed.stop()
     check("the page names no other place", "http://" not in text.replace("http://www.w3.org", "") and "https://" not in text)
     with open("/proc/net/tcp", encoding="ascii") as file:
         listening = [line.split()[1] for line in file if line.split()[3] == "0A"]

@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "base/fields/exact_text.h"
 #include "base/replaced.h"
 #include "base/text.h"
 #include "base/tree/leaf.h"
@@ -44,7 +45,7 @@ std::string form_text(const Form& form) {
     case Form::Kind::bytes:
       return bounded("bytes", form.bounds, every);
     case Form::Kind::time:
-      return "time";
+      return form.bounds.most == kMostTime.value ? "time" : "time, at most " + exact_text(Seconds{form.bounds.most});
     case Form::Kind::rate:
       return "rate";
     case Form::Kind::flops:

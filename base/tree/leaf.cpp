@@ -33,7 +33,7 @@ LeafReader<Value> bounded(const Form& form, const char* expected, Value (*parse)
 template <typename Quantity>
 LeafReader<Quantity> in_reason(const Form& form, const char* expected,
                                Quantity (*parse)(std::string_view, const Place&), double Quantity::*member,
-                               const char* range) {
+                               const std::string& range) {
   const auto read = [bounds = form.bounds, parse, member, range](std::string_view text, const Place& place) {
     const Quantity quantity = parse(text, place);
     if (bounds.hold(quantity.*member)) return quantity;
@@ -91,9 +91,18 @@ LeafReader<double> percent_leaf(const Bounds& bounds) {
   return bounded({Form::Kind::percent, {}, bounds}, "a percentage, for example \"5 %\"", parse_percent);
 }
 
-LeafReader<Seconds> time_leaf() {
-  return in_reason({Form::Kind::time, {}, Bounds::from(0).to(1e6)}, "a time, for example \"3 us\"", parse_seconds,
-                   &Seconds::value, "of at most 1000000 s");
+namespace {
+
+// In seconds from one second up, else in us: of round limits.
+std::string most_text(Seconds most) {
+  return most.value >= 1 ? fmt::format("{:.0f} s", most.value) : fmt::format("{:g} us", most.us());
+}
+
+}  // namespace
+
+LeafReader<Seconds> time_leaf(Seconds most) {
+  return in_reason({Form::Kind::time, {}, Bounds::from(0).to(most.value)}, "a time, for example \"3 us\"",
+                   parse_seconds, &Seconds::value, "of at most " + most_text(most));
 }
 
 LeafReader<Bandwidth> rate_leaf() {

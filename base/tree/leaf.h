@@ -74,7 +74,8 @@ LeafReader<Bytes> bytes_leaf(const Bounds& bounds = Bounds::from(0), const std::
 LeafReader<Bytes> signed_bytes_leaf();
 LeafReader<double> percent_leaf(const Bounds& bounds = {});
 // They refuse values that no machine has: over 10^6 s, outside 1 KB/s to 10^18 B/s, outside 10^3 to 10^24 FLOP/s.
-LeafReader<Seconds> time_leaf();
+inline constexpr Seconds kMostTime{1e6};
+LeafReader<Seconds> time_leaf(Seconds most = kMostTime);
 LeafReader<Bandwidth> rate_leaf();
 LeafReader<Flops> flops_leaf();
 

@@ -51,6 +51,7 @@ Command drift_command() {
               details_option(),
               force_in_folder_option(),
               {"quiet", 'q', "", "Do not print notes on stderr."}},
+      .examples = {"shardsim drift scenarios/sixty_tables.yaml --case chosen"},
       .run = run_drift};
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/replaced.h"
 #include "base/result_folder.h"
 #include "base/text.h"
 #include "cli/commands/all.h"
@@ -22,10 +23,11 @@ constexpr std::array<std::pair<const char*, DenseScale>, 2> kScales = {
 
 std::string made_by(const Arguments& given) {
   std::string command = "shardsim import";
-  for (const std::string& file : given.positional()) command += " " + printable(file);
+  for (const std::string& file : given.positional()) command += " " + printable(shell_word(file));
   for (const char* const option :
        {"tables", "tables-of-trace", "traced-batch", "scale-dense", "plan", "cluster", "nodes", "batch", "planner"}) {
-    for (const std::string& value : given.values(option)) command += fmt::format(" --{} {}", option, printable(value));
+    for (const std::string& value : given.values(option))
+      command += fmt::format(" --{} {}", option, printable(shell_word(value)));
   }
   return command;
 }
@@ -65,7 +67,8 @@ void report_import(const ImportedModel& model, const ImportSetting& setting, con
   const std::string file = scenario.string();
   for (const std::string& assumption : assumptions(model, setting)) print_note(assumption);
   print_lines(fmt::format("{}: {}{}\nNext: shardsim check {}, shardsim run {}\n", file,
-                          counted(model.tables.size(), "table"), model.plan ? " and the plan" : "", file, file));
+                          counted(model.tables.size(), "table"), model.plan ? " and the plan" : "", shell_word(file),
+                          shell_word(file)));
 }
 
 fs::path plan_beside(const fs::path& scenario) {

@@ -207,7 +207,8 @@ ShardSet read_shards(MapReader& reader, const std::string& folder) {
   set.workload = read_workload(reader.required("workload"), folder);
   set.batch = reader.count("batch");
   set.law.seed = static_cast<std::uint64_t>(reader.count("seed", Bounds::from(0)));
-  set.law.max_tables = static_cast<int>(std::min(reader.count("max_tables"), kMostShardTables));
+  set.law.max_tables =
+      static_cast<int>(reader.count("max_tables", Bounds::from(1).to(static_cast<double>(kMostShardTables))));
   set.law.max_dim = reader.count("max_dim");
   set.law.max_bytes = reader.bytes("max_bytes").count;
   for (const Tree& item : reader.list("shards"))
@@ -231,7 +232,7 @@ std::vector<double> read_numbers(const Tree& tree, int ranks) {
 std::vector<double> read_starts(const Tree& tree, int ranks) {
   std::vector<double> starts = read_numbers(tree, ranks);
   if (std::ranges::max(starts) <= kMostMicroseconds * 1e-3) return starts;
-  throw bad_text(tree.place, tree.scalar, "starts within an hour");
+  throw bad_text(tree.place, tree.scalar, "a list of starts within an hour");
 }
 
 std::vector<double> rank_seconds(const Tree& tree, int ranks) {

@@ -206,11 +206,16 @@ class BufferList {
 
   // Ids by tier, and their positions, which put the vectors in order.
   void add_split_tiers(const Op& split) {
-    const double ids = split.hbm_bytes.at(0) / (2 * workload_.id_bytes + kPositionBytes);
-    Buffer& by_tier = add(MemoryPart::inputs, split.id, {std::llround(ids * workload_.id_bytes)});
+    BytesByRank sorted, places;
+    for (const double bytes : split.hbm_bytes.values) {
+      const double ids = bytes / (2 * workload_.id_bytes + kPositionBytes);
+      sorted.push_back(std::llround(ids * workload_.id_bytes));
+      places.push_back(std::llround(ids * kPositionBytes));
+    }
+    Buffer& by_tier = add(MemoryPart::inputs, split.id, std::move(sorted));
     read(by_tier, OpRole::permute_inputs);
     read_by_lookups(by_tier, false);
-    Buffer& positions = add(MemoryPart::inputs, split.id, {std::llround(ids * kPositionBytes)});
+    Buffer& positions = add(MemoryPart::inputs, split.id, std::move(places));
     read(positions, OpRole::split_gradient_tiers);
     read(positions, OpRole::merge_tiers);
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 #include "base/statistics.h"
@@ -125,12 +126,12 @@ DriftIteration drift_iteration(const Case& item, const std::shared_ptr<const Clu
           memory_need(prepared, program, iteration.timeline)};
 }
 
-// The share of a row that a rank holds.
-double holding(const Placement& placement, int rank) {
-  for (const std::vector<int>& group : placement.holders) {
-    if (std::ranges::find(group, rank) != group.end()) return 1.0 / placement.shards();
-  }
-  return 0;
+// [rank] the share of a row that it holds.
+std::vector<double> holdings(const Placement& placement, std::size_t ranks) {
+  std::vector<double> held(ranks);
+  for (const std::vector<int>& group : placement.holders)
+    for (const int rank : group) held[static_cast<std::size_t>(rank)] = 1.0 / placement.shards();
+  return held;
 }
 
 double overlap(double begin, double end, double other_begin, double other_end) {
@@ -150,22 +151,18 @@ double bytes_of_both(const Placement& from, const Placement& to, const Table& ta
   return rows * real(columns * dtype_bytes(table.dtype) + optimizer_row_bytes(optimizer, columns));
 }
 
-double moving_seconds(const std::vector<std::vector<double>>& moved, const Cluster& cluster) {
+double moving_seconds(const MovedBytes& moved, const Cluster& cluster) {
   const int ranks = cluster.world_size();
+  if (moved.all() < 1 || ranks < 2) return 0;
+  const auto whole = [](double bytes) { return static_cast<std::int64_t>(std::llround(bytes)); };
   ByteMatrix matrix;
-  double sum = 0;
-  matrix.kind = ranks <= kDenseMoves ? ByteMatrix::Kind::dense : ByteMatrix::Kind::by_destination;
-  matrix.units.assign(ranks <= kDenseMoves ? 0 : static_cast<std::size_t>(ranks), 0);
-  for (const std::vector<double>& line : moved) {
-    std::vector<std::int64_t> whole;
-    for (std::size_t to = 0; to < line.size(); ++to) {
-      sum += line[to];
-      whole.push_back(static_cast<std::int64_t>(std::llround(line[to])));
-      if (ranks > kDenseMoves) matrix.units[to] += whole.back() / ranks;
-    }
-    if (ranks <= kDenseMoves) matrix.dense.push_back(std::move(whole));
+  matrix.kind = moved.pairs.empty() ? ByteMatrix::Kind::by_destination : ByteMatrix::Kind::dense;
+  for (const std::vector<double>& line : moved.pairs) {
+    std::vector<std::int64_t>& of_source = matrix.dense.emplace_back();
+    std::ranges::transform(line, std::back_inserter(of_source), whole);
   }
-  if (sum < 1 || ranks < 2) return 0;
+  if (moved.pairs.empty())
+    for (const double bytes : moved.to) matrix.units.push_back(whole(bytes / ranks));
   const std::vector<int> all = all_ranks(ranks);
   return expand_collective({CollectiveKind::all_to_all, all, &matrix, 0}, cluster, "auto").alone(cluster).value;
 }
@@ -201,10 +198,13 @@ class DayRun {
     result_.frozen_high_ms = kept.interval.high_ms;
     result_.frozen_bytes = kept.memory.judged();
     result_.frozen_fits = has_room(kept);
-    if (result_.frozen_fits)
-      offer("kept cuts", kept_, drift_iteration(kept_cuts, shared_cluster_, kept_, false, judge_));
+    if (result_.frozen_fits) {
+      const bool is_same = stays_ == 1 && !frozen.workload.has_runtime();  // no row has another popularity yet
+      offer("kept cuts", kept_, is_same ? kept : drift_iteration(kept_cuts, shared_cluster_, kept_, false, judge_));
+    }
     try_planners();
-    if (result_.frozen_fits && kept.ms * (1 - kLeastGain) <= best_.ms) choose(kKeptPlan, kept_, kept);
+    const bool is_best = !result_.best_fits || kept.ms * (1 - kLeastGain) <= best_.ms;
+    if (result_.frozen_fits && is_best) choose(kKeptPlan, kept_, kept);
     if (!result_.best_fits) return result_;
     compare(kept);
     result_.best_bytes = best_.memory.judged();
@@ -266,10 +266,8 @@ class DayRun {
   }
 
   void price() {
-    const auto moved = moved_bytes(kept_, best_plan_, item_.workload, stays_, cluster_.world_size());
-    for (const std::vector<double>& line : moved) {
-      result_.moved_bytes += std::accumulate(line.begin(), line.end(), 0.0);
-    }
+    const MovedBytes moved = moved_bytes(kept_, best_plan_, item_.workload, stays_, cluster_.world_size());
+    result_.moved_bytes += moved.all();
     result_.moving_s = moving_seconds(moved, cluster_);
   }
 
@@ -355,24 +353,29 @@ Plan kept_plan(const Plan& plan, const Workload& before, const Workload& after) 
   return kept;
 }
 
-std::vector<std::vector<double>> moved_bytes(const Plan& from, const Plan& to, const Workload& workload, double stays,
-                                             int ranks) {
+double MovedBytes::all() const {
+  return std::accumulate(to.begin(), to.end(), 0.0);
+}
+
+MovedBytes moved_bytes(const Plan& from, const Plan& to, const Workload& workload, double stays, int ranks) {
   const auto count = static_cast<std::size_t>(ranks);
-  std::vector<std::vector<double>> moved(count, std::vector<double>(count, 0.0));
+  MovedBytes moved;
+  moved.to.resize(count);
+  if (ranks <= kDenseMoves) moved.pairs.assign(count, std::vector<double>(count, 0.0));
   for (const Placement& before : from.placements) {
     for (const Placement& after : to.placements) {
       if (before.table != after.table) continue;
       const Table& table = workload.tables[static_cast<std::size_t>(before.table)];
       const double bytes = bytes_of_both(before, after, table, workload.optimizer, stays);
       if (bytes <= 0) continue;
-      std::vector<double> held(count);
-      for (std::size_t rank = 0; rank < count; ++rank) held[rank] = holding(before, static_cast<int>(rank));
+      const std::vector<double> held = holdings(before, count), wanted = holdings(after, count);
       const double all = std::accumulate(held.begin(), held.end(), 0.0);
       for (std::size_t rank = 0; rank < count; ++rank) {
-        const double more = holding(after, static_cast<int>(rank)) - held[rank], others = all - held[rank];
-        for (std::size_t source = 0; more > 0 && others > 0 && source < count; ++source) {
-          if (source != rank) moved[source][rank] += bytes * more * held[source] / others;
-        }
+        const double more = wanted[rank] - held[rank], others = all - held[rank];
+        if (more <= 0 || others <= 0) continue;
+        moved.to[rank] += bytes * more;
+        for (std::size_t source = 0; source < moved.pairs.size(); ++source)
+          if (source != rank) moved.pairs[source][rank] += bytes * more * held[source] / others;
       }
     }
   }

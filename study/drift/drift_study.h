@@ -76,9 +76,13 @@ Plan kept_plan(const Plan& plan, const Workload& before, const Workload& after);
 
 // Bytes of rows and optimizer state that each rank gets by going from one plan to another, when a share `stays` of the
 // rows is as popular as when the first was made and the others have any popularity; as few as can be, for owners within
-// a tier are free to choose. [source][destination].
-std::vector<std::vector<double>> moved_bytes(const Plan& from, const Plan& to, const Workload& workload, double stays,
-                                             int ranks);
+// a tier are free to choose.
+struct MovedBytes {
+  std::vector<double> to;                  // [destination]
+  std::vector<std::vector<double>> pairs;  // [source][destination]; empty in worlds of more than 256 ranks
+  double all() const;
+};
+MovedBytes moved_bytes(const Plan& from, const Plan& to, const Workload& workload, double stays, int ranks);
 
 // Errors: those of planning on day 0, and of workload_on() for the first day that has some; a case of jobs, of drawn
 // batches or with a `runtime` (Failure::input).

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+#include <charconv>
 #include <cmath>
 #include <optional>
 
@@ -251,11 +251,15 @@ constexpr KnobPath kPlainKnobs[] = {{"nodes", "cluster.nodes", ""},
                                     {"planner", "planner", ""},
                                     {"budget", "planner.memory_budget", "GiB"}};
 
+bool is_number(const std::string& text) {
+  double number = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return fault == std::errc() && end == text.data() + text.size();
+}
+
 // A unit that the reader wrote holds; a plain number has the knob's.
 std::string with_unit(const std::string& value, const std::string& unit) {
-  const bool plain =
-      std::ranges::none_of(value, [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; });
-  return unit.empty() || value.empty() || !plain ? value : value + " " + unit;
+  return unit.empty() || !is_number(value) ? value : value + " " + unit;
 }
 
 void add_hardware(Settings& settings, const KnobValues& values, const Case& base, const ShippedHardware& hardware) {

@@ -32,8 +32,8 @@ run cluster calibrate --cluster dgx1_v100 --measurements large.csv -o large.yaml
 check "what is smaller than all that was measured is said: $(cat streams/out streams/err)" \
   grep -q 'Smaller than all that was measured: all_reduce in a node below 1 MiB. Such calls mix what was fitted with' <(tr '\n' ' ' <streams/out)
 time_of() { "$shardsim" collective predict --cluster large.yaml --nodes 1 --kind all_reduce --sizes "$1" --json | jq '.results[0].time_us'; }
-check "no time jumps where the measured sizes end: $(time_of 1048572), $(time_of 1048576) us" \
-  bash -c "awk -v a=$(time_of 1048572) -v b=$(time_of 1048576) 'BEGIN { exit !(a > .99 * b && a < 1.01 * b) }'"
+check "no time jumps where the measured sizes end: $(time_of '1048572 B'), $(time_of '1 MiB') us" \
+  bash -c "awk -v a=$(time_of '1048572 B') -v b=$(time_of '1 MiB') 'BEGIN { exit !(a > .99 * b && a < 1.01 * b) }'"
 for key in 'fitted: true' 'rows_used: 18' 'error_unused_pct: [0-9.]+' 'fitted_on: \["all_reduce 1x8 1 KiB"' 'held_out:' 'below_64kib: 0\.[0-9]+'; do
   check "the file says $key" grep -qE -- "$key" my_mesh.yaml
 done
@@ -131,7 +131,7 @@ for command in plan why; do
   check "$command, too: $(cat streams/err)" grep -q '^note: The overheads of all_gather across nodes .* extrapolated' streams/err
 done
 run run nodes.yaml -q -o four --set cluster.nodes=4
-check "run names the operations" bash -c "tr -s '\n ' ' ' <streams/out | grep -q 'The fitted overheads of all_gather were measured in other groups or larger sizes than'"
+check "run names the operations" bash -c "tr -s '\n ' ' ' <streams/out | grep -q 'The fitted overheads of all_gather were measured on other groups or larger sizes than'"
 run collective predict --cluster exchange.yaml --nodes 4 --kind all_gather --sizes "1 MiB"
 check "collective predict has a note: $(cat streams/out streams/err)" grep -q 'fitted for 16' streams/out
 run cluster calibrate --cluster dgx_h100 --measurements "$source/scenarios/measurements/one_gpu/h100/grid.csv" -o my_gpu.yaml

@@ -35,6 +35,14 @@ for command in check sweep list plan explain lower compare convert cluster colle
   run "$command" -h
   check "$command -h says the same" cmp -s streams/out full
 done
+for command in why import drift confidence schema explore; do  # whose examples read files of the user, or that the manual runs
+  run "$command" --help
+  check "$command --help exits 0, not $code" [ "$code" -eq 0 ]
+  check "$command --help keeps stderr empty" [ ! -s streams/err ]
+  check "$command --help names its usage" grep -q "^Usage: shardsim $command" streams/out
+  examples streams/out >list
+  check "$command --help ends with an example" [ -s list ]
+done
 for spelling in --help -h; do
   run "$spelling"
   check "$spelling exits 0" [ "$code" -eq 0 ]
@@ -43,7 +51,7 @@ done
 examples streams/out >list
 check "--help ends with two examples" [ "$(wc -l <list)" -eq 2 ]
 run_examples <list
-for command in run explore sweep check list plan explain lower compare convert cluster collective compute cost-model workload autoshard dreamshard emulate validate-emulated; do check "--help lists $command" grep -qE "^ +$command " streams/out; done
+for command in run explore sweep check list plan explain why lower compare convert import cluster collective compute cost-model workload autoshard dreamshard drift emulate validate-emulated confidence schema; do check "--help lists $command" grep -qE "^ +$command " streams/out; done
 mv streams/out full
 run
 check "no command exits 2, not $code" [ "$code" -eq 2 ]

@@ -78,6 +78,11 @@ class Cells {
     refuse_outside(bounds, value, text(column), place(column));
     return value;
   }
+  std::int64_t count(std::string_view column, double most) const {
+    const std::int64_t value = parse_count(text(column), place(column));
+    refuse_outside(Bounds::from(1).to(most), static_cast<double>(value), text(column), place(column));
+    return value;
+  }
 
  private:
   const CsvTable& table_;
@@ -203,7 +208,7 @@ class LengthsOfSets {
     double lookups = 0;
     for (const ShardPiece& piece : shard)
       lookups += workload.tables[static_cast<std::size_t>(piece.table)].average_length;
-    lookups *= cells.number("batch", Bounds::from(1).to(kMostSamples));
+    lookups *= static_cast<double>(cells.count("batch", kMostSamples));
     if (lookups < kTellingLookups) return;
     Rows& rows = sets_.try_emplace(set, Rows{cells.place("lookups"), {}}).first->second;
     rows.ratios.push_back(cells.number("lookups", Bounds::from(0)) / lookups);
@@ -257,14 +262,14 @@ void add_shards(const CsvTable& table, const CallHints& hints, MeasuredCalls& re
     MeasuredCall call;
     call.place = row.place;
     call.set = cells.text("set");
-    const double batch = cells.number("batch", Bounds::from(1).to(kMostSamples));
+    const std::int64_t batch = cells.count("batch", kMostSamples);
     const Shard shard = shard_of_row(table, cells, workload, lengths);
-    call.shape = shape_text(shard.size(), batch);
+    call.shape = shape_text(shard.size(), static_cast<double>(batch));
     call.forward_us = cells.number("forward_us", Bounds::above(0).to(kLongestUs));
     call.backward_us = cells.number("backward_us", Bounds::above(0).to(kLongestUs));
     call.fits = places.next_fits(call.set);
     call.teaches = !held_back(shape_of(shard));
-    take_work(call, works.of(shard, static_cast<std::int64_t>(batch), optimizer_of(table, cells)));
+    take_work(call, works.of(shard, batch, optimizer_of(table, cells)));
     result.calls.push_back(std::move(call));
   }
   lengths.check(workload);
@@ -279,12 +284,12 @@ void add_label(ShardSet& set, const Cells& cells, Shard shard) {
                                        kMicroseconds * cells.number("backward_us", times)});
 }
 
-// ------------------------------------------------------------------------------------------------ tables that are
-// alike
+// ------------------------------------------------------------------------------------------- tables that are alike
 
 struct GridRow {
   bool sequence = false;
-  double tables = 0, dim = 0, pooling = 0, batch = 0, rows = 0, zipf = 0;
+  std::int64_t tables = 0, dim = 0, batch = 0, rows = 0;
+  double pooling = 0, zipf = 0;
 };
 
 GridRow grid_row(const Cells& cells) {
@@ -293,11 +298,11 @@ GridRow grid_row(const Cells& cells) {
   if (kind != "pooled" && kind != "sequence")
     throw input_error(cells.place("kind"), "unknown kind " + excerpt(kind), "Write pooled or sequence");
   row.sequence = kind == "sequence";
-  row.tables = cells.number("tables", Bounds::from(1).to(kMostTables));
-  row.dim = cells.number("dim", Bounds::from(1).to(kMostDim));
+  row.tables = cells.count("tables", kMostTables);
+  row.dim = cells.count("dim", kMostDim);
   row.pooling = cells.number("pooling", Bounds::above(0).to(kMostPooling));
-  row.batch = cells.number("batch", Bounds::from(1).to(kMostSamples));
-  row.rows = cells.number("rows_per_table", Bounds::from(1).to(kMostTableRows));
+  row.batch = cells.count("batch", kMostSamples);
+  row.rows = cells.count("rows_per_table", kMostTableRows);
   row.zipf = cells.number("zipf", Bounds::from(0).to(kMostZipf));
   return row;
 }
@@ -307,8 +312,8 @@ Workload workload_of(const GridRow& row) {
   const std::string length = row.sequence ? fmt::format("kind: sequence, average_length: {}", row.pooling)
                                           : fmt::format("kind: pooled, pooling_factor: {}", row.pooling);
   return read_workload(
-      parse_yaml(fmt::format("{{schema: shardsim.workload/1, name: grid, batch_per_gpu: {:.0f}, optimizer: {{name: "
-                             "rowwise_adagrad}}, tables: [{{name: t, rows: {:.0f}, dim: {:.0f}, {}, access: {}}}]}}",
+      parse_yaml(fmt::format("{{schema: shardsim.workload/1, name: grid, batch_per_gpu: {}, optimizer: {{name: "
+                             "rowwise_adagrad}}, tables: [{{name: t, rows: {}, dim: {}, {}, access: {}}}]}}",
                              row.batch, row.rows, row.dim, length, access),
                  "grid"),
       "");
@@ -328,27 +333,25 @@ void add_grid(const CsvTable& table, const CallHints& hints, MeasuredCalls& resu
   check_columns(table, kGridColumns, kGridColumns);
   result.gpu = gpu_of_grid(table, hints);
   const Cluster cluster = cluster_of_one(result.gpu);
-  int place = 0;
+  SetPlaces places;
   for (const CsvTable::Row& row : table.rows) {
     const Cells cells(table, row);
     const GridRow grid = grid_row(cells);
     MeasuredCall call;
     call.place = row.place;
     call.set = grid.sequence ? "grid sequence" : "grid pooled";
-    call.shape = fmt::format("{:.0f} x {:.0f} rows, D{:.0f}, L{:g}, batch {:.0f}, zipf {:g}", grid.tables, grid.rows,
-                             grid.dim, grid.pooling, grid.batch, grid.zipf);
+    call.shape = fmt::format("{} x {} rows, D{}, L{:g}, batch {}, zipf {:g}", grid.tables, grid.rows, grid.dim,
+                             grid.pooling, grid.batch, grid.zipf);
     call.forward_us = cells.number("fwd_us", Bounds::above(0).to(kLongestUs));
     call.backward_us = cells.number("bwd_us", Bounds::above(0).to(kLongestUs));
-    call.fits = place++ % kFittedOf == 0;
-    const Shard shard(static_cast<std::size_t>(grid.tables), ShardPiece{0, static_cast<std::int64_t>(grid.dim)});
-    take_work(call, ShardWorks(workload_of(grid), static_cast<std::int64_t>(grid.batch), cluster, true).of(shard));
+    call.fits = places.next_fits(call.set);
+    const Shard shard(static_cast<std::size_t>(grid.tables), ShardPiece{0, grid.dim});
+    take_work(call, ShardWorks(workload_of(grid), grid.batch, cluster, true).of(shard));
     result.calls.push_back(std::move(call));
   }
 }
 
 // ------------------------------------------------------------------------------------------------- labels of shards
-
-constexpr double kMicrosOfSecond = 1e6;
 
 void add_labels(const std::string& path, const CallHints& hints, MeasuredCalls& result) {
   const LabelFile file = read_label_file(path);
@@ -363,12 +366,14 @@ void add_labels(const std::string& path, const CallHints& hints, MeasuredCalls& 
     call.place = {path};
     call.set = "shards " + set->provider;
     call.shape = shape_text(set->shards[i].size(), static_cast<double>(set->batch));
-    call.forward_us = kMicrosOfSecond * set->labels[i]->forward;
-    call.backward_us = kMicrosOfSecond * set->labels[i]->backward;
+    call.forward_us = set->labels[i]->forward / kMicroseconds;
+    call.backward_us = set->labels[i]->backward / kMicroseconds;
     call.fits = call.teaches = !held_back(shape_of(set->shards[i]));
     take_work(call, works.of(set->shards[i], set->batch, set->workload.optimizer));
     result.calls.push_back(std::move(call));
   }
+  if (result.calls.empty())
+    throw input_error({path}, "the file has no label of a shard: all of them are null", "Label them again");
 }
 
 bool is_csv(const std::string& path) {
@@ -394,7 +399,7 @@ std::vector<ShardSet> read_measured_shards(const std::string& path, const Worklo
   LengthsOfSets lengths;
   for (const CsvTable::Row& row : table.rows) {
     const Cells cells(table, row);
-    const auto batch = static_cast<std::int64_t>(cells.number("batch", Bounds::from(1).to(kMostSamples)));
+    const auto batch = cells.count("batch", kMostSamples);
     const std::string optimizer = optimizer_of(table, cells);
     const auto is_of = [&](const ShardSet& set) {
       return set.name == cells.text("set") && set.batch == batch && set.workload.optimizer == optimizer;

@@ -119,7 +119,7 @@ std::string compute_class(std::string_view kernel) {
 
 std::string_view kernel_kind(std::string_view kernel) {
   // The first word that fits decides; words of particular kernels come before those of templates that many share.
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 56> kWords = {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 60> kWords = {
       {{"flash", "attention"},
        {"fmha", "attention"},
        {"attention", "attention"},
@@ -148,6 +148,7 @@ std::string_view kernel_kind(std::string_view kernel) {
        {"splitkreduce", "products"},
        {"globalkernel", "products"},
        {"xmma", "products"},
+       {"converttensor", "element-wise"},
        {"conv", "products"},
        {"wgrad", "products"},
        {"dgrad", "products"},
@@ -169,6 +170,9 @@ std::string_view kernel_kind(std::string_view kernel) {
        {"transpose", "permutation"},
        {"boundscheck", "permutation"},
        {"bucketize", "permutation"},
+       {"offsetsrange", "index"},
+       {"quantize", "element-wise"},
+       {"hfp", "element-wise"},
        {"index", "index"},
        {"gather", "index"},
        {"scatter", "index"},
@@ -176,8 +180,15 @@ std::string_view kernel_kind(std::string_view kernel) {
        {"elementwise", "element-wise"},
        {"triton", "element-wise"},
        {"copy", "element-wise"}}};
-  const std::string letters = letters_of(plain_name(kernel)), whole = letters_of(kernel);
-  for (const std::string& text : {letters, whole})
+  // The name of a library is no word of a product.
+  const auto own_letters = [](std::string_view name) {
+    constexpr std::string_view kLibrary = "fbgemm";
+    std::string letters = letters_of(name);
+    for (std::size_t at = letters.find(kLibrary); at != std::string::npos; at = letters.find(kLibrary, at))
+      letters.erase(at, kLibrary.size());
+    return letters;
+  };
+  for (const std::string& text : {own_letters(plain_name(kernel)), own_letters(kernel)})
     for (const auto& [word, kind] : kWords)
       if (has(text, word)) return kind;
   return "";

@@ -82,6 +82,15 @@ TEST_CASE("kernels of the dense part by kind") {
   CHECK(kernel_kind("void at::native::(anonymous namespace)::multi_tensor_apply_kernel<T>(T)") == "optimizer");
   CHECK(kernel_kind("void at::native::(anonymous namespace)::indexing_backward_kernel<float>(long)") == "index");
   CHECK(kernel_kind("void cub::DeviceScanKernel<P>(P)") == "sort and scan");
+  // FBGEMM's kernels, by their names in a trace of TorchRec's training.
+  CHECK(kernel_kind("void fbgemm_gpu::permute_2D_lengths_kernel<int>(int, int, int const*, int const*, int*)") ==
+        "permutation");
+  CHECK(kernel_kind("void fbgemm_gpu::permute_2D_data_kernel<false, long, long, float>(int, int)") == "permutation");
+  CHECK(kernel_kind("void fbgemm_gpu::(anonymous namespace)::_offsets_range_cuda_kernel<long>(long)") == "index");
+  CHECK(kernel_kind("fbgemm_gpu::_float_to_hfp8_gpu(float const*)") == "element-wise");
+  CHECK(kernel_kind("void fbgemm_gpu::jagged_dense_elementwise_add_kernel(float*)") == "element-wise");
+  CHECK(kernel_kind("void cudnn::ops::convertTensor_kernel<float, float>(float)") == "element-wise");
+  CHECK(kernel_kind("void implicit_convolve_sgemm<float, 128>(int)") == "products");
   CHECK(kernel_kind("my_own_thing").empty());
 }
 

@@ -51,9 +51,10 @@ const TableShares::Shares& TableShares::of(int op, int rank) {
 }
 
 const std::vector<TableShares::Share>& TableShares::of_held(int op, int rank) {
-  const auto [entry, added] = by_rank_.try_emplace(op);
+  const Op& of = program_.op(op);
+  const auto [entry, added] = by_rank_.try_emplace(shards_of(of));
   if (added) {
-    entry->second = weights_by_rank(program_.op(op));
+    entry->second = weights_by_rank(of);
     for (std::vector<Share>& shares : entry->second) divide(shares);
   }
   return entry->second[static_cast<std::size_t>(rank)];

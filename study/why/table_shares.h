@@ -36,9 +36,9 @@ class TableShares {
   const std::vector<double>& lookups(int shard);
 
   const Program& program_;
-  std::map<std::pair<int, int>, Shares> known_;            // by op, and rank
-  std::map<int, std::vector<std::vector<Share>>> by_rank_;  // by op
-  std::map<int, std::vector<double>> lookups_;             // by shard
+  std::map<std::pair<int, int>, Shares> known_;                          // by op, and rank
+  std::map<std::vector<int>, std::vector<std::vector<Share>>> by_rank_;  // of operations that compute, by shards
+  std::map<int, std::vector<double>> lookups_;                           // by shard
 };
 
 }  // namespace shardsim

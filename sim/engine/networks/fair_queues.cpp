@@ -13,13 +13,17 @@ namespace {
 class FairQueuesSession : public NetworkSession {
  public:
   FairQueuesSession(const std::vector<Link>& links, const std::vector<TransferRoute>& routes)
-      : links_(links), routes_(routes), queue_of_(links.size(), -1) {
+      : links_(links), queue_of_(links.size(), -1) {
     std::vector<LinkId> in_use;
+    routes_.reserve(routes.size());
     for (const TransferRoute& route : routes) {
-      const LinkId link = route.links.front();
-      if (queue_of_[link] >= 0) continue;
-      queue_of_[link] = static_cast<int>(in_use.size());
-      in_use.push_back(link);
+      int& queue = queue_of_[route.links.front()];
+      if (queue < 0) {
+        queue = static_cast<int>(in_use.size());
+        in_use.push_back(route.links.front());
+      }
+      const double cap = route.cap.bytes_per_second;
+      routes_.push_back({queue, cap > 0 ? cap : std::numeric_limits<double>::infinity()});
     }
     queues_.reserve(in_use.size());  // queues are large: growing would copy them, and touch twice their memory
     for (const LinkId link : in_use) queues_.emplace_back(links[link].rate.bytes_per_second);
@@ -36,10 +40,9 @@ class FairQueuesSession : public NetworkSession {
       ended_.push_back(id);
       return id;
     }
-    const double cap = routes_[route].cap.bytes_per_second;
-    const int queue = queue_of_[routes_[route].links.front()];
+    const auto [queue, cap] = routes_[route];
     note_change(queue);
-    queues_[queue].start(id, cap > 0 ? cap : std::numeric_limits<double>::infinity(), whole, now_);
+    queues_[queue].start(id, cap, whole, now_);
     return id;
   }
 
@@ -104,7 +107,13 @@ class FairQueuesSession : public NetworkSession {
   }
 
   const std::vector<Link>& links_;
-  const std::vector<TransferRoute>& routes_;
+  // What a start asks of its route, in one place: a large world starts millions of transfers, and each list that it has
+  // to look into is a wait for memory.
+  struct Route {
+    int queue = 0;
+    double cap = 0;  // infinite: none
+  };
+  std::vector<Route> routes_;
   std::vector<int> queue_of_;  // [link], -1: no route uses it
   std::vector<FairLink> queues_;
   std::vector<int> versions_;  // [queue]

@@ -7,6 +7,9 @@
 namespace shardsim {
 namespace {
 
+constexpr std::size_t kQueuesAhead = 8;  // that are fetched from memory before their turn
+constexpr std::size_t kLineOfCache = 64;
+
 // Where every transfer loads one link, max-min fairness over all links is max-min fairness on each of them by itself:
 // no transfer ties the rate of one link to that of another. So links are queues of their own, and all that they share
 // is the order in which their next transfers end.
@@ -77,7 +80,9 @@ class FairQueuesSession : public NetworkSession {
 
   // Once per queue and instant, however many transfers started or ended there.
   void share_changed() {
-    for (const int queue : changed_) {
+    for (std::size_t i = 0; i < changed_.size(); ++i) {
+      if (i + kQueuesAhead < changed_.size()) fetch(changed_[i + kQueuesAhead]);
+      const int queue = changed_[i];
       queues_[queue].share();
       const double next = queues_[queue].next_end();
       ++versions_[queue];
@@ -94,12 +99,19 @@ class FairQueuesSession : public NetworkSession {
     }
     now_ = std::max(now_, ends_.top().when);
     for (; !ends_.empty() && ends_.top().when <= now_ + kSameInstant; drop_void()) {
-      if (const NextEnd* const soon = ends_.soon()) __builtin_prefetch(&queues_[soon->queue]);
+      if (const NextEnd* const soon = ends_.soon()) fetch(soon->queue);
       const int queue = ends_.top().queue;
       ends_.pop();
       queues_[queue].take_ended(now_, ended_);
       if (queues_[queue].awaits_share()) changed_.push_back(queue);
     }
+  }
+
+  // A queue that has its turn soon: no cache holds all of them, and they come in no order that a processor foresees.
+  void fetch(int queue) const {
+    const char* const begin = reinterpret_cast<const char*>(&queues_[queue]);
+    for (std::size_t at = 0; at < sizeof(FairLink); at += kLineOfCache) __builtin_prefetch(begin + at, 1);
+    __builtin_prefetch(&versions_[queue], 1);
   }
 
   void drop_void() {

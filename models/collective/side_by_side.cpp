@@ -126,6 +126,30 @@ struct SharesByLink {
   std::vector<CappedShare> shares;
 };
 
+// True when links rise from load to load through all calls, as in calls of one node after the other: none is shared,
+// and none need be looked up.
+bool links_rise(const std::vector<const CollectiveLoads*>& calls) {
+  LinkId last = -1;
+  for (const CollectiveLoads* call : calls) {
+    for (const LinkLoad& load : call->loads) {
+      if (load.link <= last) return false;
+      last = load.link;
+    }
+  }
+  return true;
+}
+
+// As end_of() of one share on each link.
+void note_apart(Latest& latest, const std::vector<const CollectiveLoads*>& calls, const Cluster& cluster) {
+  for (const CollectiveLoads* call : calls) {
+    for (const LinkLoad& load : call->loads) {
+      const double rate = rate_of(load.link, cluster), busy = load.occupancy / rate;
+      const CappedShare share = share_of(load, call->start, rate);
+      latest.note(load.link, share.start + std::max(busy, share.left / share.cap), busy);
+    }
+  }
+}
+
 SideBySide alone(const CollectiveLoads& call, const Cluster& cluster) {
   Latest latest;
   latest.start(call.start);
@@ -143,6 +167,10 @@ SideBySide side_by_side(const std::vector<const CollectiveLoads*>& calls, const 
   if (calls.size() == 1) return alone(*calls.front(), cluster);
   Latest latest;
   for (const CollectiveLoads* call : calls) latest.start(call->start);
+  if (links_rise(calls)) {
+    note_apart(latest, calls, cluster);
+    return latest.result();
+  }
   const SharesByLink by_link(calls, cluster);
   for (std::size_t link = 0; link < cluster.links().size(); ++link) {
     const std::span<const CappedShare> shares = by_link.on(link);

@@ -9,9 +9,11 @@ namespace {
 
 constexpr std::uint64_t kIdSalt = 1, kOwnerSalt = 2;  // of the first tier
 
+}  // namespace
+
 // Divides many numbers by one: of 32 bits each, a product says the quotient exactly (Lemire, Kaser and Kurz, "Faster
 // remainder by direct computation"), at a fraction of the time of a division.
-class Divisor {
+class RowOwners::Divisor {
  public:
   explicit Divisor(std::uint64_t by)
       : by_(by), reciprocal_(by > 1 && by <= kMost ? std::numeric_limits<std::uint64_t>::max() / by + 1 : 0) {}
@@ -27,8 +29,6 @@ class Divisor {
 
   std::uint64_t by_, reciprocal_;
 };
-
-}  // namespace
 
 std::string_view name_of(RowOrder order) {
   return order == RowOrder::random ? "random" : "popularity";
@@ -99,38 +99,54 @@ RowOwner RowOwners::of_id(std::uint64_t id) const {
   return at(order_ == RowOrder::random ? unpermute(id, rows_, id_key_) : id);
 }
 
-template <typename Visit>
-void RowOwners::visit_first(std::uint64_t count, const Visit& visit) const {
-  if (!scattered()) {
-    for (std::uint64_t number = 0; number < count; ++number) visit(number);
-    return;
-  }
-  permute_first(count, rows_, cut_ == RowCut::hashed ? owner_key_ : id_key_,
-                [&](std::span<const std::uint64_t> numbers) { std::ranges::for_each(numbers, visit); });
+std::vector<std::int32_t> RowOwners::of_first(std::uint64_t count) const {
+  return first_owners<std::int32_t>(count);
 }
 
-std::vector<std::int32_t> RowOwners::of_first(std::uint64_t count) const {
+OwnerList RowOwners::list_first(std::uint64_t count) const {
+  if (owners_ <= 1 << 8) return first_owners<std::uint8_t>(count);
+  if (owners_ <= 1 << 16) return first_owners<std::uint16_t>(count);
+  return first_owners<std::int32_t>(count);
+}
+
+template <typename Owner>
+std::vector<Owner> RowOwners::first_owners(std::uint64_t count) const {
   if (count > rows()) throw std::out_of_range("RowOwners: an offset outside the placement");
-  std::vector<std::int32_t> owners(count);
-  for (std::uint64_t offset = rows_; offset < count; ++offset) owners[offset] = joined_owner(offset - rows_).shard;
+  std::vector<Owner> owners(count);
+  for (std::uint64_t offset = rows_; offset < count; ++offset)
+    owners[offset] = static_cast<Owner>(joined_owner(offset - rows_).shard);
   count = std::min(count, rows_);
-  std::int32_t* next = owners.data();
-  const auto add = [&next](std::uint64_t owner) { *next++ = static_cast<std::int32_t>(owner); };
   const auto k = static_cast<std::uint64_t>(owners_);
   if (cut_ == RowCut::blocks && bucket_rows_ > 1) {
-    visit_first(count, [&](std::uint64_t id) { add(static_cast<std::uint64_t>(bucket_owner(id).shard)); });
+    fill_first(owners, count, [this](std::uint64_t id) { return bucket_owner(id).shard; });
   } else if (cut_ == RowCut::blocks) {
-    visit_first(count, [&, block = Divisor(block_rows())](std::uint64_t id) { add(block.quotient(id)); });
+    fill_first(owners, count, [block = Divisor(block_rows())](std::uint64_t id) { return block.quotient(id); });
   } else if (cut_ == RowCut::modulo) {
-    visit_first(count, [&, all = Divisor(k)](std::uint64_t id) { add(id - all.quotient(id) * k); });
+    fill_first(owners, count, [k, all = Divisor(k)](std::uint64_t id) { return id - all.quotient(id) * k; });
   } else {  // as balanced_owner()
     const std::uint64_t small = rows_ / k, large_shards = rows_ % k, in_large = large_shards * (small + 1);
     const Divisor by_large(small + 1), by_small(std::max<std::uint64_t>(small, 1));
-    visit_first(count, [&](std::uint64_t row) {
-      add(row < in_large ? by_large.quotient(row) : large_shards + by_small.quotient(row - in_large));
+    fill_first(owners, count, [=](std::uint64_t row) {
+      return row < in_large ? by_large.quotient(row) : large_shards + by_small.quotient(row - in_large);
     });
   }
   return owners;
+}
+
+template <typename Owner, typename OwnerOf>
+void RowOwners::fill_first(std::vector<Owner>& owners, std::uint64_t count, const OwnerOf& owner_of) const {
+  Owner* next = owners.data();
+  if (!scattered()) {
+    for (std::uint64_t number = 0; number < count; ++number) *next++ = static_cast<Owner>(owner_of(number));
+    return;
+  }
+  permute_first(count, rows_, cut_ == RowCut::hashed ? owner_key_ : id_key_,
+                [&](std::span<const std::uint64_t> numbers) {
+                  const OwnerOf own = owner_of;  // of its own: bytes that are written might be anybody's
+                  next = std::ranges::transform(numbers, next, [&own](std::uint64_t number) {
+                           return static_cast<Owner>(own(number));
+                         }).out;
+                });
 }
 
 std::uint64_t RowOwners::rows_of(int owner) const {

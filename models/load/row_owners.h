@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "models/access/row_hash.h"
@@ -30,6 +31,11 @@ struct RowHash {
   std::uint64_t joined = 0;
 };
 
+// Owners of rows, one after the other, in as many bytes each as their number takes. A model has hundreds of placements
+// of which some hundred thousand rows are placed one by one, and memory that is touched for the first time costs more
+// than their hash.
+using OwnerList = std::variant<std::vector<std::uint8_t>, std::vector<std::uint16_t>, std::vector<std::int32_t>>;
+
 // Which of k owners holds which row of a placement of n rows, by offset in popularity order or by row id. No
 // permutation is ever written down: a table of 10^12 rows costs what a small one costs.
 class RowOwners {
@@ -48,6 +54,8 @@ class RowOwners {
   RowOwner of_id(std::uint64_t id) const;
   // The owners of the offsets below `count`, at most rows(): what at() says of each, at a fraction of the cost.
   std::vector<std::int32_t> of_first(std::uint64_t count) const;
+  // The same, in fewer bytes where the owners are few.
+  OwnerList list_first(std::uint64_t count) const;
 
   std::uint64_t rows_of(int owner) const;
 
@@ -59,13 +67,16 @@ class RowOwners {
   std::uint64_t block_begin(std::uint64_t owner) const;
 
  private:
+  class Divisor;
   std::uint64_t block_rows() const { return (rows_ - 1) / static_cast<std::uint64_t>(owners_) + 1; }
   RowOwner bucket_owner(std::uint64_t id) const;
   RowOwner cut(std::uint64_t id) const;
-  // Calls `visit` with the number that decides about each of the offsets below `count`, in their order: row id, or
-  // place in the permutation of the placement.
-  template <typename Visit>
-  void visit_first(std::uint64_t count, const Visit& visit) const;
+  template <typename Owner>
+  std::vector<Owner> first_owners(std::uint64_t count) const;
+  // Asks `owner_of` with the number that decides about each of the offsets below `count`: row id, or place in the
+  // permutation of the placement.
+  template <typename Owner, typename OwnerOf>
+  void fill_first(std::vector<Owner>& owners, std::uint64_t count, const OwnerOf& owner_of) const;
 
   RowOwner joined_owner(std::uint64_t turn) const;
   std::uint64_t placed_rows_of(int owner) const;

@@ -55,10 +55,22 @@ std::uint64_t lists_of(const RowLaw& law, int owners, int bag, std::uint64_t mos
   return smallest_head(law.rows(), enough);
 }
 
-std::vector<std::uint64_t> count_by_owner(const std::vector<std::int32_t>& head, int owners) {
+std::vector<std::uint64_t> count_by_owner(const OwnerList& head, int owners) {
   std::vector<std::uint64_t> counts(static_cast<std::size_t>(owners), 0);
-  for (const std::int32_t owner : head) ++counts[static_cast<std::size_t>(owner)];
+  std::visit(
+      [&](const auto& of) {
+        for (const auto owner : of) ++counts[static_cast<std::size_t>(owner)];
+      },
+      head);
   return counts;
+}
+
+// Adds to the part of each owner what `curve` says of its rows, from position `begin` on.
+void add_curve(Shares& parts, const OwnerList& head, const std::vector<double>& curve, std::uint64_t begin) {
+  const auto add = [&](const auto& of) {
+    for (std::size_t x = begin; x < of.size(); ++x) parts[static_cast<std::size_t>(of[x])] += curve[x];
+  };
+  std::visit(add, head);
 }
 
 // Adds `amount`, spread over the owners by the rows that they have behind the head, to what they have already.
@@ -143,34 +155,36 @@ RowShares::RowShares(const RowLaw& law, const RowOwners& owners, const FirstIdBa
       owners_(owners),
       bags_(bags),
       curves_(curves ? std::move(curves) : std::make_shared<RowCurves>()),
-      most_head_(most_head) {
+      most_head_(most_head),
+      placed_(0) {
   if (law.rows() != owners.rows() || bags.size < 1) throw std::invalid_argument("RowShares: another number of rows");
   if (bags.size > 1 && !law.whole_table()) throw std::invalid_argument("RowShares: companions need the whole table");
-  head_ = owners.of_first(head_of(law, owners, most_head, *curves_));
+  placed_ = head_of(law, owners, most_head, *curves_);
+  head_ = owners.list_first(placed_);
   head_rows_ = count_by_owner(head_, owners.owners());
   if (bags.size == 1) {
-    shares_ = shares_of(head_);
+    shares_ = shares_of(head_, placed_);
     return;
   }
   lists_ = lists_of(law, owners.owners(), bags.size, most_head);
-  share_companions(shares_of(owners.of_first(owners.popularity_blocks() ? 0 : lists_)));
+  const std::uint64_t placed = owners.popularity_blocks() ? 0 : lists_;
+  share_companions(shares_of(owners.list_first(placed), placed));
 }
 
-// `head`: owners of the rows that are placed one by one.
-std::vector<double> RowShares::shares_of(const std::vector<std::int32_t>& head) const {
+// `head`: owners of the `rows` hottest ones, which are placed one by one.
+std::vector<double> RowShares::shares_of(const OwnerList& head, std::uint64_t rows) const {
   if (!(law_.total() > 0)) {
-    Shares rows(static_cast<std::size_t>(owners_.owners()), 0);
-    spread_by_rows(rows, 1, owners_);
-    return rows;
+    Shares by_rows(static_cast<std::size_t>(owners_.owners()), 0);
+    spread_by_rows(by_rows, 1, owners_);
+    return by_rows;
   }
-  return owners_.popularity_blocks() ? block_shares(law_, owners_) : placed_shares(head);
+  return owners_.popularity_blocks() ? block_shares(law_, owners_) : placed_shares(head, rows);
 }
 
-std::vector<double> RowShares::placed_shares(const std::vector<std::int32_t>& head) const {
+std::vector<double> RowShares::placed_shares(const OwnerList& head, std::uint64_t rows) const {
   Shares parts(static_cast<std::size_t>(owners_.owners()), 0);
-  const RowCurves::Curve p = curves_->probabilities(law_, head.size());
-  for (std::size_t x = 0; x < head.size(); ++x) parts[static_cast<std::size_t>(head[x])] += (*p)[x];
-  const double tail = std::max(0.0, law_.sum(head.size(), law_.rows()));
+  add_curve(parts, head, *curves_->probabilities(law_, rows), 0);
+  const double tail = std::max(0.0, law_.sum(rows, law_.rows()));
   spread_tail(parts, tail, owners_, &head == &head_ ? head_rows_ : count_by_owner(head, owners_.owners()));
   return scaled(std::move(parts));
 }
@@ -238,9 +252,8 @@ std::vector<double> RowShares::block_distinct(double draws, double load_factor) 
 std::vector<double> RowShares::placed_distinct(double draws, double load_factor) const {
   Shares parts(shares_.size(), 0);
   const std::uint64_t begin = cached_rows(law_.rows(), load_factor);
-  const RowCurves::Curve met = curves_->met(law_, head_.size(), draws);
-  for (std::size_t x = begin; x < head_.size(); ++x) parts[static_cast<std::size_t>(head_[x])] += (*met)[x];
-  const std::uint64_t tail = std::max<std::uint64_t>(head_.size(), begin);
+  add_curve(parts, head_, *curves_->met(law_, placed_, draws), begin);
+  const std::uint64_t tail = std::max<std::uint64_t>(placed_, begin);
   spread_tail(parts, curves_->met_behind(law_, tail, draws), owners_, head_rows_);
   return parts;
 }

@@ -44,8 +44,8 @@ class RowShares {
   // True when the shares of the owners that have rows are equal within 1e-9: then loads are those of even shares.
   bool equal() const;
 
-  std::uint64_t head_rows() const { return head_.size(); }  // K: how many rows were placed one by one
-  std::uint64_t lists_placed() const { return lists_; }     // of how many first ids the companions were
+  std::uint64_t head_rows() const { return placed_; }    // K: how many rows were placed one by one
+  std::uint64_t lists_placed() const { return lists_; }  // of how many first ids the companions were
 
   // t_j: expected different rows that each owner reads in `draws` lookups of the placement, from all sources together.
   std::vector<double> distinct(double draws) const;
@@ -59,15 +59,16 @@ class RowShares {
   std::vector<double> block_distinct(double draws, double load_factor) const;
   std::vector<double> placed_distinct(double draws, double load_factor) const;
   void share_companions(const std::vector<double>& first_shares);
-  std::vector<double> shares_of(const std::vector<std::int32_t>& head) const;
-  std::vector<double> placed_shares(const std::vector<std::int32_t>& head) const;
+  std::vector<double> shares_of(const OwnerList& head, std::uint64_t rows) const;
+  std::vector<double> placed_shares(const OwnerList& head, std::uint64_t rows) const;
 
   RowLaw law_;
   RowOwners owners_;
   FirstIdBags bags_;
   std::shared_ptr<RowCurves> curves_;
   std::uint64_t most_head_;
-  std::vector<std::int32_t> head_;        // owner of each row that was placed
+  std::uint64_t placed_;                  // rows
+  OwnerList head_;                        // owner of each of them
   std::vector<std::uint64_t> head_rows_;  // how many of them each owner has
   std::uint64_t lists_ = 0;
   std::vector<double> shares_;

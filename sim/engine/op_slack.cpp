@@ -14,7 +14,6 @@ constexpr int kMostSweeps = 64;
 constexpr std::size_t kMostWays = 20'000;  // that are followed from one operation
 
 using PastNode = PastSpans::Node;
-using PastSpan = PastSpans::Span;
 
 // Where every iteration is like the next one, an operation that takes longer delays what waits for it there, too, and
 // iterations get longer once that reaches the path, or the operation itself again: the slack is the least waiting on a
@@ -31,9 +30,12 @@ class Slack {
         last_(static_cast<int>(run.iterations.size()) - 1),
         ends_(spans.ranks() * spans.ops(), kNever),
         starts_(ends_),
+        times_(ends_.size()),
         followers_(spans.ops()) {
     for (int rank = 0; rank < static_cast<int>(spans.ranks()); ++rank)
-      for (int op = 0; op < static_cast<int>(spans.ops()); ++op) of_last_.push_back(spans.find({rank, op, last_}));
+      for (int op = 0; op < static_cast<int>(spans.ops()); ++op)
+        if (const PastSpans::Span* const of = spans.find({rank, op, last_}))
+          times_[slot(rank, op)] = {of->start, of->end};
     for (const Op& op : run.program.ops) {
       for (const int id : op.after) followers_[static_cast<std::size_t>(id)].push_back({op.id, false});
       for (const int id : op.after_previous) followers_[static_cast<std::size_t>(id)].push_back({op.id, true});
@@ -52,7 +54,7 @@ class Slack {
     for (int op = 0; op < static_cast<int>(spans_.ops()); ++op) {
       double least = kNever;
       for (int rank = 0; rank < static_cast<int>(spans_.ranks()); ++rank) {
-        if (span(rank, op) == nullptr || ends_[slot(rank, op)] >= least) continue;
+        if (!time(rank, op).ran() || ends_[slot(rank, op)] >= least) continue;
         least = ends_[slot(rank, op)];
         slack[static_cast<std::size_t>(op)] = {least, spans_.rank_number(rank)};
       }
@@ -70,10 +72,21 @@ class Slack {
     bool next_iteration = false;
   };
 
+  // In the last iteration; ends before it starts where it did not run.
+  struct Time {
+    double start = 1, end = 0;
+    bool ran() const { return start <= end; }
+  };
+
+  // Operation after operation, as sweeps go.
   std::size_t slot(int rank, int op) const {
+    return static_cast<std::size_t>(op) * spans_.ranks() + static_cast<std::size_t>(rank);
+  }
+  const Time& time(int rank, int op) const { return times_[slot(rank, op)]; }
+  // Of an operation among what was reached: of those that are as far the one of the lower rank comes first.
+  std::size_t place(int rank, int op) const {
     return static_cast<std::size_t>(rank) * spans_.ops() + static_cast<std::size_t>(op);
   }
-  const PastSpan* span(int rank, int op) const { return of_last_[slot(rank, op)]; }
 
   void hold(const CriticalPath& path) {
     std::vector<int> position(static_cast<std::size_t>(run_.cluster.world_size()), -1);
@@ -97,17 +110,17 @@ class Slack {
   }
 
   double busy(int rank, int op) const {
-    const PastSpan* const of = span(rank, op);
-    if (of == nullptr) return 0;
+    const Time& of = time(rank, op);
+    if (!of.ran()) return 0;
     const PastSpans::Call call = spans_.call_of(rank, op);
-    return of->end - (call.number < 0 ? of->start : spans_.begin(call, op, last_));
+    return of.end - (call.number < 0 ? of.start : spans_.begin(call, op, last_));
   }
 
   void hold_end() {
     const double end = run_.iterations.back()->ended;
     for (int rank = 0; rank < static_cast<int>(spans_.ranks()); ++rank) {
       for (int op = 0; op < static_cast<int>(spans_.ops()); ++op)
-        if (const PastSpan* const of = span(rank, op)) ends_[slot(rank, op)] = end - of->end;
+        if (const Time& of = time(rank, op); of.ran()) ends_[slot(rank, op)] = end - of.end;
     }
   }
 
@@ -115,9 +128,9 @@ class Slack {
     bool changed = false;
     for (int op = static_cast<int>(spans_.ops()) - 1; op >= 0; --op) {
       for (int rank = 0; rank < static_cast<int>(spans_.ranks()); ++rank) {
-        const PastSpan* const of = span(rank, op);
-        if (of == nullptr) continue;
-        const double slack = std::min(ends_[slot(rank, op)], until_followers(rank, op, of->end));
+        const Time& of = time(rank, op);
+        if (!of.ran()) continue;
+        const double slack = std::min(ends_[slot(rank, op)], until_followers(rank, op, of.end));
         changed = changed || slack < ends_[slot(rank, op)];
         ends_[slot(rank, op)] = slack;
       }
@@ -141,20 +154,20 @@ class Slack {
     forget_ways();
     enough_ = enough;
     for (int rank = 0; rank < static_cast<int>(spans_.ranks()); ++rank)
-      if (const PastSpan* const of = span(rank, op)) follow(rank, op, of->end, 0);
+      if (const Time& of = time(rank, op); of.ran()) follow(rank, op, of.end, 0);
     for (std::size_t steps = 0; !ways_.empty() && ways_.top().waiting < enough; ++steps) {
-      const auto [waiting, place] = ways_.top();
+      const auto [waiting, from] = ways_.top();
       if (steps > kMostWays) return waiting;
       ways_.pop();
-      if (waiting > reached_[place]) continue;
-      const std::size_t at = place % ends_.size();
+      if (waiting > reached_[from]) continue;
+      const std::size_t at = from % ends_.size();
       const int rank = static_cast<int>(at / spans_.ops()), reached = static_cast<int>(at % spans_.ops());
       if (reached == op) return waiting;
-      if (place < ends_.size()) {
-        follow(rank, reached, span(rank, reached)->end, waiting);
+      if (from < ends_.size()) {
+        follow(rank, reached, time(rank, reached).end, waiting);
         continue;
       }
-      for (const int member : *spans_.call_of(rank, reached).members) reach(slot(member, reached), waiting);
+      for (const int member : *spans_.call_of(rank, reached).members) reach(place(member, reached), waiting);
     }
     return enough;
   }
@@ -162,28 +175,28 @@ class Slack {
   // Only what was reached: a way from one operation sees few of the others.
   void forget_ways() {
     reached_.resize(2 * ends_.size(), kNever);
-    for (const std::size_t place : touched_) reached_[place] = kNever;
+    for (const std::size_t at : touched_) reached_[at] = kNever;
     touched_.clear();
     ways_ = {};
   }
 
-  void reach(std::size_t place, double waiting) {
-    if (waiting >= std::min(reached_[place], enough_)) return;
-    if (reached_[place] == kNever) touched_.push_back(place);
-    reached_[place] = waiting;
-    ways_.push({waiting, place});
+  void reach(std::size_t at, double waiting) {
+    if (waiting >= std::min(reached_[at], enough_)) return;
+    if (reached_[at] == kNever) touched_.push_back(at);
+    reached_[at] = waiting;
+    ways_.push({waiting, at});
   }
 
   // To all that waits for the operation there.
   void follow(int rank, int op, double end, double waiting) {
     const auto go = [&](int follower, bool next_iteration) {
-      const PastSpan* const of = span(rank, follower);
-      if (of == nullptr) return;
-      const double waits = std::max(of->start + (next_iteration ? period_ : 0) - end, 0.0) + waiting;
+      const Time& of = time(rank, follower);
+      if (!of.ran()) return;
+      const double waits = std::max(of.start + (next_iteration ? period_ : 0) - end, 0.0) + waiting;
       const PastSpans::Call call = spans_.call_of(rank, follower);
-      if (call.number < 0) return reach(slot(rank, follower), waits);
+      if (call.number < 0) return reach(place(rank, follower), waits);
       const double begin = spans_.begin(call, follower, last_);
-      reach(ends_.size() + slot(call.members->front(), follower), waits + begin - of->start);
+      reach(ends_.size() + place(call.members->front(), follower), waits + begin - of.start);
     };
     for (const Follower& each : followers_[static_cast<std::size_t>(op)]) go(each.op, each.next_iteration);
     const PastNode next = spans_.next_on_stream({rank, op, last_});
@@ -193,9 +206,9 @@ class Slack {
   double until_followers(int rank, int op, double end) const {
     double least = kNever;
     const auto wait = [&](int follower, bool next_iteration) {
-      const PastSpan* const of = span(rank, follower);
-      if (of == nullptr || (next_iteration && !repeats_)) return;
-      const double waits = of->start + (next_iteration ? period_ : 0) - end;
+      const Time& of = time(rank, follower);
+      if (!of.ran() || (next_iteration && !repeats_)) return;
+      const double waits = of.start + (next_iteration ? period_ : 0) - end;
       least = std::min(least, std::max(waits, 0.0) + starts_[slot(rank, follower)]);
     };
     for (const Follower& each : followers_[static_cast<std::size_t>(op)]) wait(each.op, each.next_iteration);
@@ -211,12 +224,12 @@ class Slack {
     for (int rank = 0; rank < ranks; ++rank) {
       starts_[slot(rank, op)] = ends_[slot(rank, op)];
       const PastSpans::Call call = spans_.call_of(rank, op);
-      const PastSpan* const of = span(rank, op);
-      if (call.number < 0 || of == nullptr) continue;
+      const Time& of = time(rank, op);
+      if (call.number < 0 || !of.ran()) continue;
       const auto number = static_cast<std::size_t>(call.number);
       if (number >= least.size()) least.resize(number + 1, std::numeric_limits<double>::quiet_NaN());
       if (std::isnan(least[number])) least[number] = least_end(call, op) + spans_.begin(call, op, last_);
-      starts_[slot(rank, op)] = least[number] - of->start;
+      starts_[slot(rank, op)] = least[number] - of.start;
     }
   }
 
@@ -231,8 +244,8 @@ class Slack {
   const bool repeats_;
   const double period_;
   const int last_;
-  std::vector<double> ends_, starts_;             // [rank][op] slack of the end, and of the start
-  std::vector<const PastSpan*> of_last_;          // [rank][op] in the last iteration; null where it did not run
+  std::vector<double> ends_, starts_;             // [op][rank] slack of the end, and of the start
+  std::vector<Time> times_;                       // [op][rank]
   std::vector<std::vector<Follower>> followers_;  // [op] what waits for it
   double enough_ = kNever;  // of until_itself, and what follows here: longer ways are not followed
   // The least waiting so far, [rank][op] and behind these [first member][op] of collectives.

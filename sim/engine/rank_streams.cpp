@@ -30,7 +30,8 @@ RankStreams::RankStreams(const Program& program, int iterations, const std::vect
 std::optional<RankStreams::Next> RankStreams::head_of(Stream& stream) const {
   if (stream.ops == nullptr || stream.iteration >= iterations_) return std::nullopt;
   const int op = (*stream.ops)[stream.next];
-  stream.awaited = awaited_by(program_.ops[op], stream.iteration);
+  const int from = stream.awaited.op < 0 ? 0 : stream.awaited.place + 1;
+  stream.awaited = awaited_by(program_.ops[op], stream.iteration, from);
   if (!has_ended(stream.awaited)) return std::nullopt;
   stream.busy = true;
   return Next{op, stream.iteration};
@@ -53,11 +54,13 @@ bool RankStreams::finished(int iteration) const {
   return left_[iteration] == 0;
 }
 
-RankStreams::Awaited RankStreams::awaited_by(const Op& op, int iteration) const {
-  for (const int id : op.after)
-    if (const Awaited each{id, iteration}; !has_ended(each)) return each;
-  for (const int id : op.after_previous)
-    if (const Awaited each{id, iteration - 1}; !has_ended(each)) return each;
+RankStreams::Awaited RankStreams::awaited_by(const Op& op, int iteration, int from) const {
+  const int own = static_cast<int>(op.after.size()), all = own + static_cast<int>(op.after_previous.size());
+  for (int place = from; place < all; ++place) {
+    const Awaited each = place < own ? Awaited{op.after[place], iteration, place}
+                                     : Awaited{op.after_previous[place - own], iteration - 1, place};
+    if (!has_ended(each)) return each;
+  }
   return {};
 }
 

@@ -42,6 +42,7 @@ class RankStreams {  // NOLINT(bugprone-exception-escape): Boost declares that a
   struct Awaited {
     int op = -1;  // none
     int iteration = 0;
+    int place = 0;  // among all that the other one waits for: those before it have ended
   };
   struct Stream {
     const std::vector<int>* ops = nullptr;  // in order; null: none
@@ -53,7 +54,7 @@ class RankStreams {  // NOLINT(bugprone-exception-escape): Boost declares that a
   };
   bool has_ended(const Awaited& awaited) const { return awaited.op < 0 || ended_[awaited.op] >= awaited.iteration; }
   std::optional<Next> head_of(Stream& stream) const;
-  Awaited awaited_by(const Op& op, int iteration) const;  // the first that has not ended
+  Awaited awaited_by(const Op& op, int iteration, int from) const;  // the first from there on that has not ended
 
   // Lie in the object itself where they are as few as in most Programs: a large world has tens of thousands of these,
   // which no cache holds, and whoever knows which one is next can have it fetched.

@@ -91,6 +91,7 @@ RowWork RowFacts::OfOp::at(std::size_t position) const {
 std::vector<TableWork> RowFacts::OfOp::tables_at(std::size_t position) const {
   std::vector<TableWork> tables;
   if (lookup_ == nullptr) return tables;
+  tables.reserve(lookup_->tables.size());  // their figures of reuse are long to move
   for (std::size_t i = 0; i < lookup_->tables.size(); ++i) {
     const OpTable& stated = lookup_->tables[i];
     if (!(stated.lookups.at(position) > 0)) continue;

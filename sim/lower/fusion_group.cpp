@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "program/shard_rows.h"
 #include "sim/lower/group_member.h"
@@ -192,8 +193,11 @@ class GroupMaker {
   using Matrices = std::vector<ByteMatrix>;
   Matrices matrix(CarriedPart what) const { return matrix(members_, what); }
   Matrices matrix(const std::vector<GroupMember>& members, CarriedPart what) const {
-    if (drawn_counts(members.front(), what) == nullptr) return {exchange_matrix(members, size_, what)};
     Matrices of_sets;
+    if (drawn_counts(members.front(), what) == nullptr) {
+      of_sets.push_back(exchange_matrix(members, size_, what));  // moved: it may have a number for each pair of ranks
+      return of_sets;
+    }
     for (const std::vector<int>& set : sets()) of_sets.push_back(drawn_matrix(members, set, what));
     return of_sets;
   }
@@ -204,16 +208,16 @@ class GroupMaker {
   }
 
   void add_exchanges() {
-    const Matrices ids = matrix(&GroupMember::items);
-    const Matrices lengths = sends_lengths() ? matrix(&GroupMember::lengths) : Matrices{};
-    const Matrices weights = group_.weighted ? matrix(&GroupMember::weights) : Matrices{};
-    const Matrices strides = varied_.empty() ? Matrices{} : matrix(varied_, &GroupMember::strides);
+    Matrices ids = matrix(&GroupMember::items);
+    Matrices lengths = sends_lengths() ? matrix(&GroupMember::lengths) : Matrices{};
+    Matrices weights = group_.weighted ? matrix(&GroupMember::weights) : Matrices{};
+    Matrices strides = varied_.empty() ? Matrices{} : matrix(varied_, &GroupMember::strides);
     add_shuffled({&ids, &lengths, &strides, &weights});
     const bool full = workload_.full_input_exchange();
-    group_.ids = add("_ids", ids);
-    if (full && sends_lengths()) group_.lengths = add("_lengths", lengths);
-    if (full && !strides.empty()) group_.strides = add("_strides", strides);
-    if (full && group_.weighted) group_.weights = add("_weights", weights);
+    group_.ids = add("_ids", std::move(ids));
+    if (full && sends_lengths()) group_.lengths = add("_lengths", std::move(lengths));
+    if (full && !strides.empty()) group_.strides = add("_strides", std::move(strides));
+    if (full && group_.weighted) group_.weights = add("_weights", std::move(weights));
     if (!group_.reduces()) {
       group_.gradients = add("_grads", matrix(&GroupMember::backward));
       group_.rows = add_rows("", group_.gradients, matrix(&GroupMember::forward));
@@ -227,11 +231,11 @@ class GroupMaker {
         add_rows("_cross", group_.cross_gradients, {cross_matrix(members_, nodes_, per_node_, &GroupMember::forward)});
   }
 
-  MatrixUse add(const std::string& suffix, const Matrices& of_sets) {
+  MatrixUse add(const std::string& suffix, Matrices of_sets) {
     const std::string name = program_.fusions.back().name + suffix;
     const auto first = static_cast<int>(program_.matrices.size());
     for (std::size_t set = 0; set < of_sets.size(); ++set) {
-      program_.matrices.push_back({set == 0 ? name : name + "_of_set_" + std::to_string(set), of_sets[set]});
+      program_.matrices.push_back({set == 0 ? name : name + "_of_set_" + std::to_string(set), std::move(of_sets[set])});
     }
     return {first, false, of_sets.size() > 1};
   }
@@ -239,10 +243,10 @@ class GroupMaker {
   // The output exchange returns what the exchange of ids asked for: what an owner sends to a source is to the row what
   // the source asked of it. So it moves the matrix of the gradients, transposed, or one of its own where the types on
   // the wire differ.
-  MatrixUse add_rows(const std::string& suffix, MatrixUse gradients, const Matrices& rows_by_source) {
+  MatrixUse add_rows(const std::string& suffix, MatrixUse gradients, Matrices rows_by_source) {
     const bool drawn = drawn_counts(members_.front(), &GroupMember::forward) != nullptr;
     const bool alike = drawn ? same_wire_bytes() : resolve_matrix(program_, gradients) == rows_by_source.front();
-    MatrixUse rows = alike ? gradients : add(suffix + "_rows_by_source", rows_by_source);
+    MatrixUse rows = alike ? gradients : add(suffix + "_rows_by_source", std::move(rows_by_source));
     rows.transposed = true;
     return rows;
   }

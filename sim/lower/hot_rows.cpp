@@ -13,8 +13,9 @@ constexpr int kFewOwners = 256;  // what each of them gets is kept: 64 KB of all
 
 }  // namespace
 
-HotRows::HotRows(const RowLaw& law, int shards, std::function<RowOwners(int draw)> owners)
-    : law_(law), shards_(shards), owners_(std::move(owners)) {}
+HotRows::HotRows(const RowLaw& law, int shards, std::function<RowOwners(int draw)> owners,
+                 std::shared_ptr<RowCurves> curves)
+    : law_(law), shards_(shards), owners_(std::move(owners)), curves_(std::move(curves)) {}
 
 double HotRows::tail_variance_behind(int doublings) const {
   while (tail_variances_.size() <= static_cast<std::size_t>(doublings))
@@ -39,8 +40,8 @@ const HotRows::Excess& HotRows::excess_of(std::uint64_t rows) const {
   const double behind = static_cast<double>(law_.rows() - rows);
   const double each_behind = behind > 0 ? law_.sum(rows, law_.rows()) / behind : 0;
   excess.of_row.reserve(rows);
-  for (std::uint64_t row = 0; row < rows; ++row)
-    excess.of_row.push_back((law_.probability(row) - each_behind) / law_.total());
+  const RowCurves::Curve p = curves_->probabilities(law_, rows);
+  for (std::uint64_t row = 0; row < rows; ++row) excess.of_row.push_back(((*p)[row] - each_behind) / law_.total());
   excess.all = std::accumulate(excess.of_row.begin(), excess.of_row.end(), 0.0);
   return excess;
 }
@@ -54,11 +55,20 @@ std::vector<double> HotRows::more_of(int draw, std::uint64_t rows) const {
   return more;
 }
 
+const std::vector<double>& HotRows::known_more_of(int draw, std::uint64_t rows) const {
+  const RowsAndDraw asked{rows, draw};
+  if (shards_ <= kFewOwners) {
+    std::vector<double>& more = more_[asked];
+    if (more.empty()) more = more_of(draw, rows);
+    return more;
+  }
+  if (last_more_.second.empty() || last_more_.first != asked) last_more_ = {asked, more_of(draw, rows)};
+  return last_more_.second;
+}
+
 void HotRows::add_to(std::vector<double>& load, const std::vector<int>& ranks, double bytes, int draw,
                      std::uint64_t rows) const {
-  std::vector<double> passing;
-  std::vector<double>& more = shards_ <= kFewOwners ? more_[{rows, draw}] : passing;
-  if (more.empty()) more = more_of(draw, rows);
+  const std::vector<double>& more = known_more_of(draw, rows);
   for (std::size_t owner = 0; owner < ranks.size(); ++owner)
     load[static_cast<std::size_t>(ranks[owner])] += bytes * more[owner];
 }

@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <vector>
 
+#include "models/load/row_curves.h"
 #include "models/load/row_law.h"
 #include "models/load/row_owners.h"
 
@@ -14,8 +16,8 @@ namespace shardsim {
 // (sim/lower/row_draws.h). Computed when first asked for: planners ask for the same placements again and again.
 class HotRows {
  public:
-  // `owners`: in draw 1, 2 ...
-  HotRows(const RowLaw& law, int shards, std::function<RowOwners(int draw)> owners);
+  // `owners`: in draw 1, 2 ... `curves`: shared by placements of tables of one kind.
+  HotRows(const RowLaw& law, int shards, std::function<RowOwners(int draw)> owners, std::shared_ptr<RowCurves> curves);
 
   double lookups_per_sample() const { return law_.total(); }
   // Expected different rows in so many lookups.
@@ -38,14 +40,19 @@ class HotRows {
   };
   const Excess& excess_of(std::uint64_t rows) const;
   std::vector<double> more_of(int draw, std::uint64_t rows) const;
+  const std::vector<double>& known_more_of(int draw, std::uint64_t rows) const;
   double tail_variance_behind(int doublings) const;
 
   RowLaw law_;
   int shards_;
   std::function<RowOwners(int draw)> owners_;
-  mutable std::vector<double> tail_variances_;                                 // [n]: behind the first 2^n rows
-  mutable std::map<std::uint64_t, Excess> excess_;                             // by rows
-  mutable std::map<std::pair<std::uint64_t, int>, std::vector<double>> more_;  // by rows and draw, of few owners
+  std::shared_ptr<RowCurves> curves_;
+  mutable std::vector<double> tail_variances_;      // [n]: behind the first 2^n rows
+  mutable std::map<std::uint64_t, Excess> excess_;  // by rows
+  using RowsAndDraw = std::pair<std::uint64_t, int>;
+  mutable std::map<RowsAndDraw, std::vector<double>> more_;  // of few owners
+  // Of many owners the last: what is looked up, asked and answered is added in turn.
+  mutable std::pair<RowsAndDraw, std::vector<double>> last_more_;
 };
 
 }  // namespace shardsim

@@ -53,15 +53,26 @@ std::shared_ptr<const HotRows> KnownShares::hot_rows(const Placement& placement,
                        joined = joined_rows(table, placement.row_end)](int draw) {
     return RowOwners(rows, shards, order, cut, {name, static_cast<std::uint64_t>(draw), tier, joined}, bucket);
   };
-  return known = std::make_shared<const HotRows>(law, placement.shards(), owners);
+  return known = std::make_shared<const HotRows>(law, placement.shards(), owners, curves_);
 }
 
 const RowReuse& KnownShares::reuse(const Placement& placement, const Table& table, const AccessDistribution& access,
                                    double lookups) {
-  const auto [known, is_new] =
-      reuse_.try_emplace({table.name, placement.row_begin, placement.row_end, access.total(), lookups});
-  if (is_new) known->second = row_reuse(access, placement.row_begin, placement.row_end, lookups);
-  return known->second;
+  std::deque<KnownReuse>& alike = reuse_[{placement.row_begin, placement.row_end, access.total(), lookups}];
+  const auto is_of = [&](const KnownReuse& each) { return each.access == access || each.table == table.name; };
+  const auto known = std::ranges::find_if(alike, is_of);
+  if (known != alike.end()) return known->reuse;
+  alike.push_back({table.name, access, row_reuse(access, placement.row_begin, placement.row_end, lookups)});
+  return alike.back().reuse;
+}
+
+double KnownShares::distinct(const Placement& placement, const AccessDistribution& access, double draws) {
+  std::deque<KnownDistinct>& alike = distinct_[{placement.row_begin, placement.row_end, access.total(), draws}];
+  const auto known = std::ranges::find(alike, access, &KnownDistinct::access);
+  if (known != alike.end()) return known->rows;
+  if (alike.size() == kKinds) alike.pop_front();
+  alike.push_back({access, access.expected_distinct(placement.row_begin, placement.row_end, draws)});
+  return alike.back().rows;
 }
 
 AccessDistribution KnownShares::distribution(const Table& table) {

@@ -38,6 +38,9 @@ class KnownShares {
   const RowReuse& reuse(const Placement& placement, const Table& table, const AccessDistribution& access,
                         double lookups);
 
+  // Expected different rows of the placement in so many lookups of it.
+  double distinct(const Placement& placement, const AccessDistribution& access, double draws);
+
   // As Table::distribution(), a copy for tables of one kind.
   AccessDistribution distribution(const Table& table);
 
@@ -49,9 +52,20 @@ class KnownShares {
                          std::uint64_t>;
   std::map<Key, std::shared_ptr<const RowShares>> known_;
   std::map<Key, std::shared_ptr<const HotRows>> hot_rows_;
-  // Name of the table, its rows, lookups of a sample and of all; the law may be that of `runtime`.
-  using ReuseKey = std::tuple<std::string, std::uint64_t, std::uint64_t, double, double>;
-  std::map<ReuseKey, RowReuse> reuse_;
+  // By rows of the table, lookups of a sample and of all. Tables of one kind have one law (distribution()); it may be
+  // that of `runtime`.
+  struct KnownReuse {
+    std::string table;
+    AccessDistribution access;
+    RowReuse reuse;
+  };
+  struct KnownDistinct {
+    AccessDistribution access;
+    double rows = 0;
+  };
+  using LookupsKey = std::tuple<std::uint64_t, std::uint64_t, double, double>;
+  std::map<LookupsKey, std::deque<KnownReuse>> reuse_;
+  std::map<LookupsKey, std::deque<KnownDistinct>> distinct_;
   std::shared_ptr<RowCurves> curves_ = std::make_shared<RowCurves>();
 
   RowShares shares_of(const Placement& placement, const Table& table, RowCut cut, const RowHash& hash, bool observed,

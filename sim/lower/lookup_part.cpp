@@ -109,16 +109,18 @@ bool follows_first_id(const GroupMember& member) {
   return member.table->bag_ids == BagIds::first_id;
 }
 
-// Expected different rows of `draws` lookups.
-double touched_rows(const GroupMember& member, double draws) {
+// Expected different rows of `draws` lookups. `known`: what was found out before; none: nothing.
+double touched_rows(const GroupMember& member, double draws, KnownShares* known = nullptr) {
   if (follows_first_id(member)) return one_owner(member).distinct(draws).front();
-  return member.access.expected_distinct(member.placement->row_begin, member.placement->row_end, draws);
+  const Placement& placement = *member.placement;
+  return known == nullptr ? member.access.expected_distinct(placement.row_begin, placement.row_end, draws)
+                          : known->distinct(placement, member.access, draws);
 }
 
 // By how much these grow when there are kMoreIds as many lookups.
-double growth_by_more(const GroupMember& member, double draws) {
-  const double touched = touched_rows(member, draws);
-  return touched > 0 ? touched_rows(member, kMoreIds * draws) / touched : 1;
+double growth_by_more(const GroupMember& member, double draws, KnownShares* known) {
+  const double touched = touched_rows(member, draws, known);
+  return touched > 0 ? touched_rows(member, kMoreIds * draws, known) / touched : 1;
 }
 
 // Bytes of a row's gradient where it is summed over ranks.
@@ -205,7 +207,7 @@ std::vector<double> in_proportion(double of_all, const std::vector<double>& look
 // Different rows that each row shard reads in `lookups` of its own, `all` in all, which `draws` ids of the batches ask
 // for, and those that its cache misses; in expectation.
 DrawnRows::Rows rows_of_shards(const GroupMember& member, const std::vector<double>& lookups, double all, double draws,
-                               bool cached) {
+                               bool cached, KnownShares* known = nullptr) {
   const Placement& placement = *member.placement;
   if (member.uneven) {
     std::vector<double> touched = member.uneven->distinct(draws);
@@ -214,7 +216,7 @@ DrawnRows::Rows rows_of_shards(const GroupMember& member, const std::vector<doub
     return {std::move(touched), member.latest_cached ? rows_not_left_by_owner(member, draws)
                                                      : member.uneven->misses(draws, placement.cache_load_factor)};
   }
-  return {in_proportion(touched_rows(member, draws), lookups, all),
+  return {in_proportion(touched_rows(member, draws, known), lookups, all),
           in_proportion(cached ? missed_rows(member, draws) : 0, lookups, all)};
 }
 
@@ -224,11 +226,11 @@ struct ShardAmounts {
   DrawnRows::Rows rows;
 };
 
-ShardAmounts shard_amounts(const GroupMember& member, int sources, bool cached) {
+ShardAmounts shard_amounts(const GroupMember& member, int sources, bool cached, KnownShares* known) {
   const double all = static_cast<double>(member.items.count) * sources;
   const double draws = static_cast<double>(member.occurrences) * sources;
   std::vector<double> lookups = lookups_of_shards(member, sources);
-  DrawnRows::Rows rows = rows_of_shards(member, lookups, all, draws, cached);
+  DrawnRows::Rows rows = rows_of_shards(member, lookups, all, draws, cached, known);
   return {std::move(lookups), std::move(rows)};
 }
 
@@ -276,13 +278,13 @@ class MemberAdder {
     if (cached()) uncached_ = uncached_share(member, draws, workload.pipeline == "prefetch_sparse_dist");
     by_table_ = rules.tables;
     known_ = rules.known;
-    if (rules.growth) growth_ = growth_by_more(member, static_cast<double>(member.occurrences) * sources);
+    if (rules.growth) growth_ = growth_by_more(member, draws, known_);
   }
 
   void add_all(int world) {
     const Placement& placement = *member_.placement;
     const bool own = placement.strategy == Strategy::data_parallel;
-    if (member_.drawn == nullptr) amounts_ = shard_amounts(member_, sources_, cached());
+    if (member_.drawn == nullptr) amounts_ = shard_amounts(member_, sources_, cached(), known_);
     if (by_table_) part_.tables.emplace_back().lookups.values.assign(static_cast<std::size_t>(world), 0.0);
     for (int rank = 0; own && rank < world; ++rank) {
       if (member_.drawn != nullptr) amounts_ = drawn_amounts(member_, {rank}, cached());

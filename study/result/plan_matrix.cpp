@@ -100,7 +100,7 @@ class MatrixMaker {
       if (span.rank % block_ != 0 || span.iteration != timeline.spans.front().iteration) continue;
       const Op& op = program_.op(span.op);
       if (op.op_class != OpClass::lookup && op.op_class != OpClass::update) continue;
-      for (const auto& [table, share] : shares.of(span.op, span.rank))
+      for (const auto& [table, share] : shares.of_held(span.op, span.rank))
         tables_[static_cast<std::size_t>(table)].ms[column_of(span.rank)] +=
             share * (span.end_us - span.start_us) * 1e-3;
     }

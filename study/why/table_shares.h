@@ -19,14 +19,26 @@ class TableShares {
   using Shares = std::map<int, double>;
   const Shares& of(int op, int rank);
 
+  // The same of an operation that computes, without the tables of which the rank holds nothing: of many tables on many
+  // ranks these are nearly all.
+  struct Share {
+    int table = 0;
+    double part = 0;
+  };
+  const std::vector<Share>& of_held(int op, int rank);
+
  private:
-  Shares weights(const Op& op, int rank);
-  double weight(const Op& op, int shard, int rank);
+  const std::vector<int>& shards_of(const Op& op) const;
+  Shares of_computing(const Op& op, int rank);
+  Shares of_exchange(const Op& op);
+  double exchanged(const Op& op, int shard);
+  std::vector<std::vector<Share>> weights_by_rank(const Op& op);
   const std::vector<double>& lookups(int shard);
 
   const Program& program_;
-  std::map<std::pair<int, int>, Shares> known_;  // by op, and rank
-  std::map<int, std::vector<double>> lookups_;   // by shard
+  std::map<std::pair<int, int>, Shares> known_;                          // by op, and rank
+  std::map<std::vector<int>, std::vector<std::vector<Share>>> by_rank_;  // of operations that compute, by shards
+  std::map<int, std::vector<double>> lookups_;                           // by shard
 };
 
 }  // namespace shardsim

@@ -39,7 +39,10 @@ struct Groups {
   }
 
   // The chance that one of the groups of a warp waits, each of which does with chance `one`: all wait for it.
-  double some_waits(double one) const { return 1 - std::pow(1 - one, kWarp / lanes); }
+  double some_waits(double one) const {
+    const int groups = kWarp / lanes;
+    return 1 - (groups == 1 ? 1 - one : std::pow(1 - one, groups));  // most tables are so wide that it is one
+  }
 };
 
 // A multiple of all lines and alignments: where tables lie beyond it changes nothing.

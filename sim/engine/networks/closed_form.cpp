@@ -13,18 +13,23 @@ class ClosedFormSession : public NetworkSession {
   ClosedFormSession(const std::vector<Link>& links, const std::vector<TransferRoute>& routes)
       : routes_(routes), factors_(links.size(), 1.0) {
     for (const Link& link : links) rates_.push_back(link.rate.bytes_per_second);
+    rate_of_.reserve(routes.size());
+    for (const TransferRoute& route : routes) rate_of_.push_back(rate(route));
   }
 
   Seconds now() const override { return now_; }
 
   TransferId start(int route, double bytes) override {
-    const double when = now_.value + bytes / rate(routes_[route]);
+    const double when = now_.value + bytes / (slowed_ ? rate(routes_[route]) : rate_of_[route]);
     if (when != latest_.when) take_latest();
     if (latest_.count++ == 0) latest_ = {when, next_, 1};
     return next_++;
   }
 
-  void set_rate_factor(LinkId link, double factor) override { factors_[link] = factor; }
+  void set_rate_factor(LinkId link, double factor) override {
+    factors_[link] = factor;
+    slowed_ = true;
+  }
 
   std::vector<TransferId> advance(Seconds until) override {
     take_latest();
@@ -65,6 +70,8 @@ class ClosedFormSession : public NetworkSession {
   const std::vector<TransferRoute>& routes_;
   std::vector<double> rates_;
   std::vector<double> factors_;
+  std::vector<double> rate_of_;  // [route] where no factor was ever set
+  bool slowed_ = false;
   Earliest<End> ends_;
   End latest_;  // may still become more
   Seconds now_;

@@ -7,19 +7,26 @@
 namespace shardsim {
 namespace {
 
+constexpr std::size_t kQueuesAhead = 8;  // that are fetched from memory before their turn
+constexpr std::size_t kLineOfCache = 64;
+
 // Where every transfer loads one link, max-min fairness over all links is max-min fairness on each of them by itself:
 // no transfer ties the rate of one link to that of another. So links are queues of their own, and all that they share
 // is the order in which their next transfers end.
 class FairQueuesSession : public NetworkSession {
  public:
   FairQueuesSession(const std::vector<Link>& links, const std::vector<TransferRoute>& routes)
-      : links_(links), routes_(routes), queue_of_(links.size(), -1) {
+      : links_(links), queue_of_(links.size(), -1) {
     std::vector<LinkId> in_use;
+    routes_.reserve(routes.size());
     for (const TransferRoute& route : routes) {
-      const LinkId link = route.links.front();
-      if (queue_of_[link] >= 0) continue;
-      queue_of_[link] = static_cast<int>(in_use.size());
-      in_use.push_back(link);
+      int& queue = queue_of_[route.links.front()];
+      if (queue < 0) {
+        queue = static_cast<int>(in_use.size());
+        in_use.push_back(route.links.front());
+      }
+      const double cap = route.cap.bytes_per_second;
+      routes_.push_back({queue, cap > 0 ? cap : std::numeric_limits<double>::infinity()});
     }
     queues_.reserve(in_use.size());  // queues are large: growing would copy them, and touch twice their memory
     for (const LinkId link : in_use) queues_.emplace_back(links[link].rate.bytes_per_second);
@@ -36,10 +43,9 @@ class FairQueuesSession : public NetworkSession {
       ended_.push_back(id);
       return id;
     }
-    const double cap = routes_[route].cap.bytes_per_second;
-    const int queue = queue_of_[routes_[route].links.front()];
+    const auto [queue, cap] = routes_[route];
     note_change(queue);
-    queues_[queue].start(id, cap > 0 ? cap : std::numeric_limits<double>::infinity(), whole, now_);
+    queues_[queue].start(id, cap, whole, now_);
     return id;
   }
 
@@ -74,7 +80,9 @@ class FairQueuesSession : public NetworkSession {
 
   // Once per queue and instant, however many transfers started or ended there.
   void share_changed() {
-    for (const int queue : changed_) {
+    for (std::size_t i = 0; i < changed_.size(); ++i) {
+      if (i + kQueuesAhead < changed_.size()) fetch(changed_[i + kQueuesAhead]);
+      const int queue = changed_[i];
       queues_[queue].share();
       const double next = queues_[queue].next_end();
       ++versions_[queue];
@@ -91,7 +99,7 @@ class FairQueuesSession : public NetworkSession {
     }
     now_ = std::max(now_, ends_.top().when);
     for (; !ends_.empty() && ends_.top().when <= now_ + kSameInstant; drop_void()) {
-      if (const NextEnd* const soon = ends_.soon()) __builtin_prefetch(&queues_[soon->queue]);
+      if (const NextEnd* const soon = ends_.soon()) fetch(soon->queue);
       const int queue = ends_.top().queue;
       ends_.pop();
       queues_[queue].take_ended(now_, ended_);
@@ -99,12 +107,25 @@ class FairQueuesSession : public NetworkSession {
     }
   }
 
+  // A queue that has its turn soon: no cache holds all of them, and they come in no order that a processor foresees.
+  void fetch(int queue) const {
+    const char* const begin = reinterpret_cast<const char*>(&queues_[queue]);
+    for (std::size_t at = 0; at < sizeof(FairLink); at += kLineOfCache) __builtin_prefetch(begin + at, 1);
+    __builtin_prefetch(&versions_[queue], 1);
+  }
+
   void drop_void() {
     while (!ends_.empty() && ends_.top().version != versions_[ends_.top().queue]) ends_.pop();
   }
 
   const std::vector<Link>& links_;
-  const std::vector<TransferRoute>& routes_;
+  // What a start asks of its route, in one place: a large world starts millions of transfers, and each list that it has
+  // to look into is a wait for memory.
+  struct Route {
+    int queue = 0;
+    double cap = 0;  // infinite: none
+  };
+  std::vector<Route> routes_;
   std::vector<int> queue_of_;  // [link], -1: no route uses it
   std::vector<FairLink> queues_;
   std::vector<int> versions_;  // [queue]

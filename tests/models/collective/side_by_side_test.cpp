@@ -48,4 +48,16 @@ TEST_CASE("the link that ends last is the bottleneck; of equals the busiest") {
   CHECK(side_by_side({}, cluster).bottleneck == -1);
 }
 
+TEST_CASE("calls that share no link take as long in whatever order they are named") {
+  const Cluster cluster = cluster_from(toy_2x4());
+  const CollectiveLoads first{{1e-3}, {{0, 1e8, 1e8, {}}, {1, 2e8, 2e8, {5e10}}}, false, "", ""};
+  const CollectiveLoads second{{2e-3}, {{2, 1e8, 1e8, {}}}, false, "", ""};
+  for (const std::vector<const CollectiveLoads*>& calls :
+       {std::vector{&first, &second}, std::vector{&second, &first}}) {
+    const SideBySide together = side_by_side(calls, cluster);
+    CHECK(together.time.ms() == doctest::Approx(5));  // at the cap of half the link's 100 GB/s
+    CHECK(together.bottleneck == 1);
+  }
+}
+
 }  // namespace shardsim::side_by_side_test

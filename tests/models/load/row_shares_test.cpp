@@ -127,12 +127,14 @@ TEST_CASE("the owners of the first rows are those of each of them") {
   for (const RowOrder order : kOrders) {
     for (const RowCut cut : kCuts) {
       for (const std::uint64_t rows : {12'345ULL, 6'000'000'000ULL}) {
-        for (const int shards : {1, 7, 16'384}) {
+        for (const int shards : {1, 7, 16'384, 70'000}) {
           const RowOwners owners(rows, shards, order, cut, {"t", 3, 1});
           const std::vector<std::int32_t> first = owners.of_first(9'000);
           REQUIRE(first.size() == 9'000);
           for (std::uint64_t offset = 0; offset < first.size(); ++offset)
             REQUIRE(first[offset] == owners.at(offset).shard);
+          const OwnerList list = owners.list_first(9'000);
+          CHECK(std::visit([&](const auto& of) { return std::ranges::equal(of, first); }, list));
           CHECK_THROWS_AS(owners.of_first(rows + 1), std::out_of_range);
         }
       }

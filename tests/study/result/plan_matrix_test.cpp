@@ -69,6 +69,25 @@ TEST_CASE("a table on one GPU is in one column, and the times of a GPU's tables 
   CHECK(ms == doctest::Approx(of_spans));
 }
 
+TEST_CASE("each GPU's lookups and updates are divided among the parts of tables that it holds, and nothing is left") {
+  for (const char* const planner : {"row_wise", "column_wise", "random"}) {
+    const StudyResult study = study_of(std::string("planner: {name: ") + planner + "}\n");
+    const CaseResult& item = study.cases.front();
+    std::vector<double> of_spans(8, 0.0), of_tables(8, 0.0);
+    for (const Span& span : item.timeline.spans) {
+      const std::string& op_class = item.timeline.ops[static_cast<std::size_t>(span.op)].op_class;
+      if (op_class == "lookup" || op_class == "update")
+        of_spans[static_cast<std::size_t>(span.rank)] += (span.end_us - span.start_us) * 1e-3;
+    }
+    for (const PlanMatrix::Row& row : item.matrix->rows)
+      for (const PlanMatrix::Cells& cells : row.cells)
+        for (auto column = cells.first; column <= cells.last; ++column)
+          of_tables[static_cast<std::size_t>(column)] += cells.ms;
+    for (std::size_t rank = 0; rank < of_spans.size(); ++rank)
+      CHECK_MESSAGE(of_tables[rank] == doctest::Approx(of_spans[rank]), planner, " on rank ", rank);
+  }
+}
+
 TEST_CASE("the columns of a large world are blocks of whole nodes, and hold the mean of one GPU") {
   const StudyResult study = study_of(
       "planner: {name: row_wise}\nload: {row_shares: even}\niterations: 2\n"

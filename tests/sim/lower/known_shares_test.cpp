@@ -1,0 +1,64 @@
+#include "sim/lower/known_shares.h"
+
+#include <doctest/doctest.h>
+
+namespace shardsim::known_shares_test {
+namespace {
+
+constexpr std::uint64_t kRows = 100'000;
+
+Table table_of(const std::string& name, double s) {
+  Table table;
+  table.name = name;
+  table.rows = kRows;
+  table.average_length = 2;
+  table.access.family = "zipf";
+  table.access.s = s;
+  return table;
+}
+
+Placement all_rows(std::vector<int> holders) {
+  Placement placement;
+  placement.row_end = kRows;
+  placement.holders = {std::move(holders)};
+  return placement;
+}
+
+}  // namespace
+
+TEST_CASE("tables of one law share what is known of their lookups, and those of another law do not") {
+  KnownShares known;
+  const Placement all = all_rows({0, 1});
+  const Table first = table_of("first", 1.1), like = table_of("like", 1.1), other = table_of("other", 0.5);
+  const AccessDistribution law = known.distribution(first), other_law = known.distribution(other);
+  const RowReuse& reuse = known.reuse(all, first, law, 5000);
+  CHECK(&known.reuse(all, like, known.distribution(like), 5000) == &reuse);
+  CHECK(known.reuse(all, other, other_law, 5000) == row_reuse(other_law, 0, kRows, 5000));
+  CHECK(reuse == row_reuse(law, 0, kRows, 5000));
+  CHECK(known.reuse(all, first, law, 50) == row_reuse(law, 0, kRows, 50));
+  for (int times = 0; times < 2; ++times) {
+    CHECK(known.distinct(all, law, 5000) == law.expected_distinct(0, kRows, 5000));
+    CHECK(known.distinct(all, other_law, 5000) == other_law.expected_distinct(0, kRows, 5000));
+    CHECK(known.distinct(all, law, 50) == law.expected_distinct(0, kRows, 50));
+  }
+}
+
+TEST_CASE("what hot rows bring many owners is that of the draw that is asked for, whatever was asked before") {
+  constexpr int kOwners = 300, kPlaced = 4096;
+  std::vector<int> ranks;
+  for (int rank = 0; rank < kOwners; ++rank) ranks.push_back(rank);
+  const Table table = table_of("t", 1.1);
+  const auto load_of = [&](const HotRows& rows, int draw) {
+    std::vector<double> load(kOwners, 0.0);
+    rows.add_to(load, ranks, 1e6, draw, kPlaced);
+    return load;
+  };
+  KnownShares known;
+  const auto rows = known.hot_rows(all_rows(ranks), table, RowCut::hashed, 0);
+  const std::vector<double> first = load_of(*rows, 1), second = load_of(*rows, 2);
+  CHECK(first != second);
+  CHECK(load_of(*rows, 2) == second);
+  CHECK(load_of(*rows, 1) == first);
+}
+
+}  // namespace shardsim::known_shares_test

@@ -21,7 +21,7 @@ many() {
   printf 'schema: shardsim.scenario/1\ncluster: toy_2x4\nworkload: toy_history\nplanner: {name: row_wise}\npayload: planned\nsweep:\n'
   printf '  random: {points: %s, seed: 3, axes: {cluster.nics.rate: {from: 10 Gbit/s, to: 100 Gbit/s}, workload.batch_per_gpu: {from: 8, to: 64}}}\n' "$1"
 }
-many 600 >many.yaml
+many 300 >many.yaml
 many 8 >few.yaml
 
 # grown FOLDER: some points are finished.
@@ -48,7 +48,7 @@ run sweep many.yaml -o local -j 2 -q
 check "a local run ($code): $(cat streams/err)" [ "$code" -eq 0 ]
 launch 4 sweep many.yaml -o mpi
 check "under mpirun ($code): $(cat streams/err)" [ "$code" -eq 0 ]
-check "one rank speaks: $(cat streams/err)" [ "$(grep -c '^note: 600 points$' streams/err)" -eq 1 ]
+check "one rank speaks: $(cat streams/err)" [ "$(grep -c '^note: 300 points$' streams/err)" -eq 1 ]
 check "the table once" [ "$(grep -c 'POINTS, ' streams/out)" -eq 1 ]
 check "it gives the local bytes" same_results local mpi
 launch 4 sweep few.yaml -o few
@@ -64,7 +64,7 @@ for _ in 1 2 3; do
   ! grep -q '^note: .* finished and kept in dead' streams/err || break
 done
 check "mpirun ends with an error" [ "$code" -ne 0 ]
-check "a note says what is kept: $(cat streams/err)" grep -qE '^note: [0-9,]+ of 600 points are finished and kept in dead; the same command continues with the others' streams/err
+check "a note says what is kept: $(cat streams/err)" grep -qE '^note: [0-9,]+ of 300 points are finished and kept in dead; the same command continues with the others' streams/err
 check "what was finished is kept" [ "$(stat -c %s dead/points/local.points)" -ge 8000 ]
 launch 3 sweep many.yaml -o dead
 check "the next call goes on: $(cat streams/err)" grep -qE '^note: [0-9,]+ of them were finished before$' streams/err
@@ -73,7 +73,7 @@ check "and gives the same bytes" same_results local dead
 echo "-- a launcher that goes on without a rank"
 if mpirun --help all 2>/dev/null | grep -- '-enable-recovery' >/dev/null; then
   start_and_kill on --enable-recovery
-  check "the sweep goes on without it ($code): $(cat streams/err)" [ "$(wc -l <on/sweep.csv)" -eq 601 ]
+  check "the sweep goes on without it ($code): $(cat streams/err)" [ "$(wc -l <on/sweep.csv)" -eq 301 ]
   check "and gives the same bytes" same_results local on
 fi
 

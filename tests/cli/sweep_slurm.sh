@@ -79,8 +79,8 @@ many() {
   printf 'schema: shardsim.scenario/1\ncluster: toy_2x4\nworkload: toy_history\nplanner: {name: row_wise}\npayload: planned\nsweep:\n'
   printf '  random: {points: %s, seed: 3, axes: {cluster.nics.rate: {from: 10 Gbit/s, to: 100 Gbit/s}, workload.batch_per_gpu: {from: 8, to: 64}}}\n' "$1"
 }
-many 600 >many.yaml
-many 4000 >more.yaml
+many 300 >many.yaml
+many 2000 >more.yaml
 none_left() { [ -z "$(squeue -h)" ]; }
 
 echo "-- the same bytes"
@@ -88,12 +88,12 @@ run sweep many.yaml -o local -q
 check "a local run ($code): $(cat streams/err)" [ "$code" -eq 0 ]
 run sweep many.yaml -o array --slurm 3
 check "the array is submitted ($code): $(cat streams/err)" [ "$code" -eq 0 ]
-check "its number is told: $(cat streams/out)" grep -qE '^Slurm job [0-9]+: 3 tasks for 600 points' streams/out
+check "its number is told: $(cat streams/out)" grep -qE '^Slurm job [0-9]+: 3 tasks for 300 points' streams/out
 check "the tasks end" until_true none_left
 check "whoever ends last writes the results: $(cat array/points/slurm-*.txt)" [ -e array/sweep.csv ]
 check "with the bytes of a local run" same_results local array
 run sweep many.yaml -o array --slurm 3
-check "a finished sweep is not submitted again: $(cat streams/err)" grep -q '600 of them were finished before' streams/err
+check "a finished sweep is not submitted again: $(cat streams/err)" grep -q '300 of them were finished before' streams/err
 
 echo "-- a node is killed in the middle"
 run sweep more.yaml -o whole -q

@@ -55,8 +55,11 @@ class CollectiveErrors {
 
   double factor(std::int64_t size) const {
     const std::string error_class = collective_error_class(kind_, across_, transport_, size);
-    const std::optional<double> own = held_out_scale(spec_, called_, shape_, size);
-    return std::exp(coverage_quantile() * own.value_or(errors_.scale(error_class)));
+    const CallShape call{called_, shape_, size};
+    const double published = errors_.scale(error_class);
+    if (const auto own = held_out_scale(spec_, call)) return std::exp(coverage_quantile() * own->beside(published));
+    const bool extrapolated = nearest_fitted(call, spec_).group.members != shape_.members;
+    return std::exp(coverage_quantile() * (extrapolated ? std::hypot(published, guessed_constant_scale()) : published));
   }
 
   // "80 % of such times are within a factor of 1.40 (1 KiB), 1.31 (1 GiB)": where the factor changes.
@@ -66,8 +69,9 @@ class CollectiveErrors {
       const std::string text = fmt::format("{:.2f}", factor(size));
       if (parts.empty() || !parts.back().starts_with(text)) parts.push_back(text + " from " + to_text(Bytes{size}));
     }
-    const bool own = std::ranges::all_of(
-        sizes, [&](std::int64_t size) { return held_out_scale(spec_, called_, shape_, size).has_value(); });
+    const bool own = std::ranges::all_of(sizes, [&](std::int64_t size) {
+      return held_out_scale(spec_, {called_, shape_, size}).has_value();
+    });
     return fmt::format("80 % of {} times are within this factor of ours: {} (docs/confidence.md)",
                        own ? "the calibration's left-out" : "published", join(parts));
   }

@@ -51,20 +51,27 @@ bool holds(const OverheadConstants& constants, const CallShape& call, const Clus
   return !constants.holds_for || outside(*constants.holds_for, call, spec).empty();
 }
 
-// The call that a calibration measured and that is nearest to one: of the same kind, of as many bytes or the fewest
-// measured, and across nodes in a group of the nearest size. Its constants are those of the machine and of NCCL on it:
-// they do not become other ones, at a stroke, where there are more nodes or fewer bytes. Of constants that no
-// calibration made, the call itself.
-CallShape nearest_measured(const OverheadSpec& stated, CallShape call) {
-  if (!stated.holds_for || (!stated.held_out && !stated.before)) return call;
-  if (call.group.across_nodes()) call.group.members = nearest_ranks(*stated.holds_for, call.group.members);
-  call.bytes = std::max(call.bytes, stated.holds_for->bytes_from.count);
+// The call with the number of ranks across nodes that constants were fitted for and that is nearest to its own: they
+// are those of the NICs and of NCCL on them, and do not become other ones, at a stroke, where there are more nodes or
+// fewer.
+CallShape of_fitted_ranks(const OverheadConstants& constants, CallShape call) {
+  if (constants.holds_for && call.group.across_nodes())
+    call.group.members = nearest_ranks(*constants.holds_for, call.group.members);
   return call;
+}
+
+// Likewise, and of the fewest bytes that a calibration measured where a call has less: what it was before goes on
+// there.
+CallShape of_fitted_size(const OverheadSpec& stated, const CallShape& call) {
+  CallShape fitted = of_fitted_ranks(stated, call);
+  if (stated.holds_for && (stated.held_out || stated.before))
+    fitted.bytes = std::max(fitted.bytes, stated.holds_for->bytes_from.count);
+  return fitted;
 }
 
 // The constants of a call that those of its kind say nothing of.
 OverheadConstants constants_beyond(const OverheadSpec& stated, const CallShape& call, const ClusterSpec& spec) {
-  if (stated.before && holds(*stated.before, call, spec)) return *stated.before;
+  if (stated.before && holds(*stated.before, of_fitted_ranks(*stated.before, call), spec)) return *stated.before;
   return default_overhead(std::string(collective_kind_name(call.kind)), call.group.across_nodes());
 }
 
@@ -81,7 +88,7 @@ constexpr double kOctavesOfHalf = 4, kScaleOfSmaller = 0.18;
 
 // Writes what was fitted, for a call that it was not measured for, with the larger errors that it has there.
 OverheadSpec extrapolated(const OverheadSpec& stated, const CallShape& call, const ClusterSpec& spec) {
-  const CallShape measured = nearest_measured(stated, call);
+  const CallShape measured = of_fitted_size(stated, call);
   OverheadSpec taken = stated;
   double more =
       kScaleOfDoubling * std::abs(std::log2(static_cast<double>(call.group.members) / measured.group.members));
@@ -113,8 +120,15 @@ OverheadSpec overhead_of(const CallShape& call, const ClusterSpec& spec) {
   const OverheadSpec* const stated = stated_overhead(call, spec);
   if (stated == nullptr) return {};
   if (holds(*stated, call, spec)) return *stated;
-  if (holds(*stated, nearest_measured(*stated, call), spec)) return extrapolated(*stated, call, spec);
+  if (holds(*stated, of_fitted_size(*stated, call), spec)) return extrapolated(*stated, call, spec);
   return {constants_beyond(*stated, call, spec), {}, {}};
+}
+
+CallShape nearest_fitted(const CallShape& call, const ClusterSpec& spec) {
+  const OverheadSpec* const stated = stated_overhead(call, spec);
+  if (stated == nullptr || holds(*stated, call, spec)) return call;
+  const CallShape fitted = of_fitted_size(*stated, call);
+  return holds(*stated, fitted, spec) ? fitted : call;
 }
 
 bool timed_by_loads(const CallShape& call, const Cluster& cluster) {
@@ -131,19 +145,20 @@ std::string outside_fit(const CallShape& call, const Cluster& cluster) {
   const OverheadSpec* const stated = stated_overhead(call, cluster.spec());
   if (!stated || !stated->holds_for) return "";
   const std::string reason = outside(*stated->holds_for, call, cluster.spec());
-  return holds(*stated, nearest_measured(*stated, call), cluster.spec()) ? "" : reason;
+  return holds(*stated, of_fitted_size(*stated, call), cluster.spec()) ? "" : reason;
 }
 
 std::string_view taken_outside_fit(const CallShape& call, const Cluster& cluster) {
   const OverheadSpec* const stated = stated_overhead(call, cluster.spec());
-  const bool before = stated != nullptr && stated->before && holds(*stated->before, call, cluster.spec());
+  const bool before = stated != nullptr && stated->before &&
+                      holds(*stated->before, of_fitted_ranks(*stated->before, call), cluster.spec());
   return before ? "the constants before the calibration" : "the public defaults";
 }
 
 std::string extrapolated_fit(const CallShape& call, const Cluster& cluster) {
   const OverheadSpec* const stated = stated_overhead(call, cluster.spec());
   if (!stated || holds(*stated, call, cluster.spec())) return "";
-  if (!holds(*stated, nearest_measured(*stated, call), cluster.spec())) return "";
+  if (!holds(*stated, of_fitted_size(*stated, call), cluster.spec())) return "";
   std::vector<std::string> reasons{outside_ranks(*stated->holds_for, call.group.members),
                                    below_bytes(*stated->holds_for, Bytes{call.bytes})};
   std::erase(reasons, "");

@@ -26,12 +26,15 @@ struct CallShape {
   std::int64_t bytes = 0;  // as nccl-tests counts; of an uneven all_to_all the most that a rank sends or receives
 };
 
-// The overheads that the cluster states for calls of that kind and reach. Calls that a calibration did not measure, but
-// calls like them (across nodes in groups of another size; larger ones) take what it fitted, in part where they are
-// smaller, with larger errors. Other calls of sizes, groups or wirings that the constants do not hold for (`holds_for`)
-// take those before the calibration, or the public defaults.
+// The overheads that the cluster states for calls of that kind and reach. Across nodes, groups of another size take
+// what was fitted for the nearest one; calls that are smaller than all that a calibration measured take what it fitted
+// in part; both with larger errors. Other calls of sizes, groups or wirings that the constants do not hold for
+// (`holds_for`) take those before the calibration, or the public defaults.
 OverheadSpec overhead_of(const CallShape& call, const Cluster& cluster);
 OverheadSpec overhead_of(const CallShape& call, const ClusterSpec& spec);
+
+// The call itself, or the nearest one that its overheads were fitted for where they are extrapolated to it.
+CallShape nearest_fitted(const CallShape& call, const ClusterSpec& spec);
 
 // True when the cluster states which share of the NICs' rate such calls reach across nodes. Then these calls are timed
 // by their loads on links, also inside a node, and not by NCCL's own model, which has no such share.

@@ -78,7 +78,7 @@ bool is_calibrated(std::string_view transport);
 std::vector<std::string> cluster_notes(const ClusterSpec& spec);
 
 // Sentences that say of which collectives across all nodes the fits were made for groups of another size, and what is
-// taken there: the public defaults, or of a calibrated cluster what was fitted for the nearest size.
+// taken there: what was fitted for the nearest size.
 std::vector<std::string> fit_reach_notes(const ClusterSpec& spec);
 
 // The ranks of groups that a fit holds for: "2 to 128", "64", "2 and more".

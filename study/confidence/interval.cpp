@@ -47,9 +47,15 @@ std::vector<IterationPart> by_class(const std::vector<IterationPart>& parts) {
     if (alike == joined.end()) {
       joined.push_back(part);
     } else {
+      // Errors of one class go together: its scale is the mean over its time.
+      const double share = alike->ms + part.ms > 0 ? part.ms / (alike->ms + part.ms) : 0;
+      const auto mean_of = [share](const std::optional<double>& one, const std::optional<double>& other) {
+        return one && other ? std::optional((1 - share) * *one + share * *other) : std::nullopt;
+      };
       alike->ms += part.ms;
       alike->guessed = alike->guessed || part.guessed;
-      alike->own_scale = part.own_scale && alike->own_scale ? std::max(part.own_scale, alike->own_scale) : std::nullopt;
+      alike->own_measured = mean_of(alike->own_measured, part.own_measured);
+      alike->own_scale = mean_of(alike->own_scale, part.own_scale);
     }
   }
   return joined;
@@ -106,8 +112,9 @@ ErrorModel::ErrorModel(std::vector<Residual> residuals)
       rests_(rests_of(residuals_, [this](const std::vector<IterationPart>& parts) { return composed(parts); })) {}
 
 double ErrorModel::part_scale(const IterationPart& part) const {
-  if (part.own_scale) return *part.own_scale;
   const double measured = classes_.scale(part.error_class);
+  if (part.own_scale)
+    return HeldOutScale{*part.own_scale, part.own_measured.value_or(*part.own_scale)}.beside(measured);
   return part.guessed ? std::hypot(measured, guessed_constant_scale()) : measured;
 }
 

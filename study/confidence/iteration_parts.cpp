@@ -125,12 +125,6 @@ GroupShape shape_of(const Timeline& timeline, const std::string& name) {
   return {static_cast<int>(ranks.size()), static_cast<int>(nodes.size()), per_node, per_node};
 }
 
-std::optional<double> own_scale_of(const ClusterSpec& spec, const std::string& op_class, const GroupShape& group,
-                                   std::int64_t bytes) {
-  const std::optional<CollectiveKind> kind = collective_kind_named(op_class);
-  return kind ? held_out_scale(spec, *kind, group, bytes) : std::nullopt;
-}
-
 // The same of nets, as their file says it of labels that no fit looked at, where they have seen tables and batches like
 // these.
 std::optional<double> learned_scale_of(const Case& item, std::string_view error_class) {
@@ -181,10 +175,19 @@ IterationPart collective_part(const PathTime& on_path, const Case& item, const T
   const std::string transport = item.cluster.nics ? item.cluster.nics->transport : "";
   const GroupShape group = shape_of(timeline, on_path.operation);
   const std::int64_t bytes = call_bytes(timeline, on_path.operation);
-  const std::optional<double> own = own_scale_of(item.cluster, on_path.op_class, group, bytes);
-  const bool guessed = !own && guesses.has(group.across_nodes() ? "across_nodes" : "in_node");
-  return {collective_error_class(on_path.op_class, group.across_nodes(), transport, bytes), on_path.ms, guessed, own,
-          fitted_share_of(item.cluster, on_path.op_class, group, bytes)};
+  IterationPart part{collective_error_class(on_path.op_class, group.across_nodes(), transport, bytes), on_path.ms};
+  part.fitted_share = fitted_share_of(item.cluster, on_path.op_class, group, bytes);
+  const std::optional<CollectiveKind> kind = collective_kind_named(on_path.op_class);
+  const CallShape call{kind.value_or(CollectiveKind::all_reduce), group, bytes};
+  if (const auto own = kind ? held_out_scale(item.cluster, call) : std::nullopt) {
+    part.own_scale = own->here;
+    part.own_measured = own->measured;
+    return part;
+  }
+  // So does what was fitted for other numbers of ranks.
+  const bool extrapolated = kind && nearest_fitted(call, item.cluster).group.members != group.members;
+  part.guessed = extrapolated || guesses.has(group.across_nodes() ? "across_nodes" : "in_node");
+  return part;
 }
 
 IterationPart part_of(const PathTime& on_path, const Case& item, const Timeline& timeline, const Guesses& guesses) {
@@ -199,10 +202,12 @@ IterationPart part_of(const PathTime& on_path, const Case& item, const Timeline&
 
 }  // namespace
 
-std::optional<double> held_out_scale(const ClusterSpec& spec, CollectiveKind kind, const GroupShape& group,
-                                     std::int64_t bytes) {
-  const std::optional<HeldOutCalls> held_out = overhead_of({kind, group, bytes}, spec).held_out;
-  return held_out ? held_out->scale(bytes) : std::nullopt;
+std::optional<HeldOutScale> held_out_scale(const ClusterSpec& spec, const CallShape& call) {
+  const std::optional<HeldOutCalls> held_out = overhead_of(call, spec).held_out;
+  const std::optional<double> here = held_out ? held_out->scale(call.bytes) : std::nullopt;
+  if (!here) return std::nullopt;
+  const CallShape nearest = nearest_fitted(call, spec);
+  return HeldOutScale{*here, overhead_of(nearest, spec).held_out->scale(nearest.bytes).value_or(*here)};
 }
 
 std::string collective_error_class(std::string_view kind, bool across, std::string_view transport, std::int64_t bytes) {

@@ -20,9 +20,9 @@ namespace shardsim {
 std::string collective_error_class(std::string_view kind, bool across, std::string_view transport, std::int64_t bytes);
 
 // The scale of the errors on such calls that a calibration of the cluster left out; nothing where none did, or its
-// constants do not hold for them.
-std::optional<double> held_out_scale(const ClusterSpec& spec, CollectiveKind kind, const GroupShape& group,
-                                     std::int64_t bytes);
+// constants do not hold for them. Where they are extrapolated, no more than that of published calls: a calibration
+// never knows less than none.
+std::optional<HeldOutScale> held_out_scale(const ClusterSpec& spec, const CallShape& call);
 
 // Returns the setting that a simulated case ran on and with.
 IterationSetting setting_of(const Case& item, int gpus);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -7,6 +8,14 @@
 #include <vector>
 
 namespace shardsim {
+
+// The scale of errors that a calibration left out. Where its constants are extrapolated, no more than that of published
+// calls: a calibration never knows less than none.
+struct HeldOutScale {
+  double here = 0;      // of such calls
+  double measured = 0;  // of the nearest ones that were measured
+  double beside(double published) const { return std::min(here, std::max(published, measured)); }
+};
 
 // A part of an iteration, by the class whose errors it has.
 struct IterationPart {
@@ -17,6 +26,8 @@ struct IterationPart {
   // Of a collective, the share of the links' rate that its constants give it: it differs between clusters of one
   // network where these were measured on unlike systems. 1: none is stated.
   double fitted_share = 1;
+  // Of own_scale, where constants are extrapolated: of the nearest calls that were measured (HeldOutScale).
+  std::optional<double> own_measured = {};
   bool operator==(const IterationPart&) const = default;
 };
 

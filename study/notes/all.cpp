@@ -13,7 +13,7 @@ NoteMaker activations_note, allowance_note, averages_note, bandwidths_note, bett
     idle_keys_note, idle_ranks_note, kernel_fit_note, learned_note, learned_reach_note, lengths_note, loads_note,
     lookups_note, measured_rest_note, memory_need_note, operations_note, other_order_note, output_types_note,
     overhead_fits_note, own_lowering_note, peak_note, published_note, relay_fit_note, slices_note, slower_links_note,
-    sound_cluster_note, steadiness_note, uncontended_note, unknown_host_memory_note, workload_note;
+    sound_cluster_note, steadiness_note, uncontended_note, workload_note;
 
 namespace {
 
@@ -32,8 +32,7 @@ std::span<const NoteEntry> note_entries() {
       {"measured_rest", to(run), measured_rest_note},
       {"beyond_torchrec", to(planned), beyond_torchrec_note},
       {"memory_need", to(planned), memory_need_note},
-      {"host_rows", to(planned), host_rows_note},
-      {"unknown_host_memory", to(run), unknown_host_memory_note},
+      {"host_rows", to(planned, run), host_rows_note},
       {"peak", to(run), peak_note},
       {"activations", to(run), activations_note},
       {"collapse", to(run), collapse_note},

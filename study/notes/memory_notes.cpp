@@ -69,6 +69,8 @@ Notes memory_need_note(const Known& known) {
                       gib(need.by_model), peak_text(prepared, need))};
 }
 
+constexpr std::size_t kTablesNamed = 4;
+
 // States the rows that a plan keeps in host memory, and the size of that memory where it is known.
 Notes host_rows_note(const Known& known) {
   const PreparedCase& prepared = *known.prepared;
@@ -77,17 +79,18 @@ Notes host_rows_note(const Known& known) {
       host_memory_of_nodes(prepared.plan, prepared.item.workload, prepared.cluster, prepared.memory());
   const auto fullest = std::ranges::max_element(nodes);
   if (fullest == nodes.end() || *fullest <= 0) return {};
-  const std::string taken =
-      fmt::format("Rows take {:.1f} GiB of the host memory of node {}", *fullest / kGiB, fullest - nodes.begin());
+  std::vector<std::string> tables;
+  for (const Placement& placement : prepared.plan.placements) {
+    const std::string& name = prepared.item.workload.tables[static_cast<std::size_t>(placement.table)].name;
+    if (on_host(placement) && std::ranges::find(tables, name) == tables.end()) tables.push_back(name);
+  }
+  const std::string taken = fmt::format("Rows of {} {} take {:.1f} GiB of the host memory of node {}",
+                                        tables.size() == 1 ? "table" : "tables", first_names(tables, kTablesNamed),
+                                        *fullest / kGiB, fullest - nodes.begin());
   if (const auto& memory = prepared.cluster.spec().host.memory)
     return {fmt::format("{}, which has {:.4g} GiB.", taken, gib(memory->count))};
   return {taken +
           ", and the cluster does not state how much a node has (host.memory). Whether they fit there is unknown."};
-}
-
-// A run says it only where nobody knows whether the rows fit.
-Notes unknown_host_memory_note(const Known& known) {
-  return known.prepared->cluster.spec().host.memory ? Notes() : host_rows_note(known);
 }
 
 Notes peak_note(const Known& known) {

@@ -93,10 +93,18 @@ NoteList placement_notes(const StudyResult& study) {
 // A note on two cases of which the one that comes first is told with the longer time; "" where it is not. `rates`: in
 // samples per second, and not in the time of an iteration.
 std::string order_text(const CaseResult& first, const CaseResult& second, bool rates) {
-  const auto told = [&](const CaseResult& item) {
-    return rates ? item.world_size * static_cast<double>(item.batch_per_gpu) / item.samples_per_s : item.iteration_ms;
-  };
+  const auto told = [&](const CaseResult& item) { return rates ? 1 / item.samples_per_s : item.iteration_ms; };
   if (told(first) <= told(second)) return "";
+  if (rates) {
+    const auto expected = [](const CaseResult& item) {
+      return grouped(item.samples_per_s * item.iteration_ms / expected_ms(item));
+    };
+    return fmt::format(
+        "{} comes before {}, although the placement of its rows that is told trains fewer samples per "
+        "second ({} and {}): on average over all placements it trains {}, and {} {}.",
+        first.name, second.name, grouped(first.samples_per_s), grouped(second.samples_per_s), expected(first),
+        second.name, expected(second));
+  }
   return fmt::format(
       "{} comes before {}, although the placement of its rows that is told takes longer: on average over "
       "all placements an iteration takes {} ms, and {} with {}; {} and {} are told.",

@@ -158,6 +158,17 @@ constexpr double kTellingModuleOrder = 0.03, kTellingOption = 0.01;
 
 }  // namespace
 
+// The next generation of PCIe, where its slots or links take time on the path.
+std::optional<ChangedCase> with_faster_pcie(const Case& item, const Why& why) {
+  const auto over_pcie = [](const PathPart& part) { return part.over.find("PCIe") != std::string::npos; };
+  constexpr int kNewest = 6;
+  if (item.cluster.pcie.generation >= kNewest || std::ranges::none_of(why.parts, over_pcie)) return std::nullopt;
+  ChangedCase changed{item};
+  ++changed.item.cluster.pcie.generation;
+  changed.settings.push_back(fmt::format("cluster.pcie.generation={}", changed.item.cluster.pcie.generation));
+  return changed;
+}
+
 bool is_way(std::string_view key) {
   return key == kFp16Vectors || key == kIndexDedup || key == kWithGraph || key == kOtherModuleFirst;
 }
@@ -179,6 +190,10 @@ std::vector<WhatIf> what_ifs(const Case& item, const Why& why) {
     all.push_back({kIndexDedup, "with index_dedup of sequences", with_index_dedup(item), kTellingOption, true});
   if (has_wide_vectors(item.workload) && std::ranges::any_of(why.parts, exchanges_vectors))
     all.push_back({kFp16Vectors, "if vectors travelled as fp16", with_fp16_vectors(item)});
+  if (auto faster = with_faster_pcie(item, why)) {
+    const std::string text = fmt::format("with PCIe {}.0", faster->item.cluster.pcie.generation);
+    all.push_back({"faster_pcie", text, std::move(*faster), kTellingOption, true});
+  }
   if (!has_two_modules(item.workload)) return all;
   const bool pooled_first = item.workload.first_kind() == TableKind::pooled;
   all.push_back({kOtherModuleFirst,

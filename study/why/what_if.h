@@ -29,6 +29,7 @@ bool is_way(std::string_view key);
 // members have. Only the host: GPUs and links take no time, where software is stated. Vectors as fp16: where some
 // travel as fp32 and their exchanges are on the path of `why`. Another order of modules: where there are two. The same
 // software with a CUDA graph; ids of sequences exchanged once: where they are not.
+// PCIe of the next generation: where slots or links of PCIe are on the path.
 std::vector<WhatIf> what_ifs(const Case& item, const Why& why);
 
 }  // namespace shardsim

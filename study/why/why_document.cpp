@@ -150,9 +150,10 @@ std::string best_way_text(const Help& help) {
   for (const Supposed& each : help.supposed) {  // the shortest iteration first
     if (each.shorter_pct < kTellingPct) break;
     if (!is_way(each.key)) continue;
-    return fmt::format("On the same machine, an iteration would take {} ms {} ({} % shorter, with the plan kept).",
-                       fixed(each.iteration_ms, decimals_for(help.iteration_ms)), each.text,
-                       fixed(each.shorter_pct, 1));
+    return fmt::format(
+        "On the same machine, an iteration would take {} ms {} ({} % shorter, with the plan kept: a planner may make "
+        "another one; 'plan: {{file: PLAN.json}}' keeps what `shardsim plan` wrote).",
+        fixed(each.iteration_ms, decimals_for(help.iteration_ms)), each.text, fixed(each.shorter_pct, 1));
   }
   return "";
 }

@@ -94,10 +94,10 @@ TEST_CASE("a fit holds for the sizes, groups and wirings that it states; the pub
   const Cluster cluster = cluster_from(fitted_for_32("switch"));
   CHECK(start_ms(cluster, 32, 1'000'000) == doctest::Approx(4));
   CHECK(start_ms(cluster, 32, 1'000'000'000) == doctest::Approx(4));
-  const double public_32 = .06 + 24 * .005 + .0025, public_16 = .06 + 8 * .005 + .0025;
+  const double public_32 = .06 + 24 * .005 + .0025;
   CHECK(start_ms(cluster, 32, 800) == doctest::Approx(public_32));
   CHECK(start_ms(cluster, 32, 1'000'000'032) == doctest::Approx(public_32));
-  CHECK(start_ms(cluster, 16, 1'000'000) == doctest::Approx(public_16));
+  CHECK(start_ms(cluster, 16, 1'000'000) == doctest::Approx(4));  // the NICs are the same
   CHECK(start_ms(cluster_from(fitted_for_32("mesh")), 32, 1'000'000) == doctest::Approx(public_32));
 
   const GroupShape world{32, 4, 8, 8};
@@ -105,7 +105,9 @@ TEST_CASE("a fit holds for the sizes, groups and wirings that it states; the pub
   CHECK(nic_efficiency({CollectiveKind::all_to_all, world, 800}, cluster) == doctest::Approx(0.90));
   CHECK(outside_fit({CollectiveKind::all_to_all, world, 2'000'000}, cluster).empty());
   CHECK(outside_fit({CollectiveKind::all_to_all, world, 800}, cluster).find("800 B") != std::string::npos);
-  CHECK(outside_fit({CollectiveKind::all_to_all, {16, 2, 8, 8}, 2'000'000}, cluster) == "16 ranks (fitted for 32)");
+  CHECK(outside_fit({CollectiveKind::all_to_all, {16, 2, 8, 8}, 2'000'000}, cluster).empty());
+  CHECK(extrapolated_fit({CollectiveKind::all_to_all, {16, 2, 8, 8}, 2'000'000}, cluster) ==
+        "16 ranks (fitted for 32)");
 }
 
 // A fit to measurements on 32 GPUs holds for 16 of them, for one GPU of each node, and for twice as many nodes.
@@ -142,7 +144,7 @@ TEST_CASE("calls smaller than all that a calibration measured mix its constants 
   yaml.replace(
       yaml.find(range), range.size(),
       "held_out: {rows: 9, from_64kib: 0.02}, before: {start: 16 ms, per_remote_peer: 0 s, nic_efficiency: 0.8, "
-      "holds_for: {ranks_to: 64}}, " +
+      "holds_for: {ranks_to: 64, bytes_to: \"3 GB\"}}, " +
           range);
   const Cluster cluster = cluster_from(yaml);
   const double fitted = 4, before = 16 + .0025;  // ms; the latency of the NIC is within the fitted start
@@ -164,9 +166,18 @@ TEST_CASE("calls smaller than all that a calibration measured mix its constants 
   const CallShape beyond{CollectiveKind::all_to_all, {32, 4, 8, 8}, 2'000'000'000};
   CHECK(overhead_of(beyond, cluster).start.ms() == 16);
   CHECK(taken_outside_fit(beyond, cluster) == "the constants before the calibration");
-  const CallShape many{CollectiveKind::all_to_all, {128, 16, 8, 8}, 2'000'000'000};  // nor do those before it hold
-  CHECK(overhead_of(many, cluster).start.us() == doctest::Approx(60));
-  CHECK(taken_outside_fit(many, cluster) == "the public defaults");
+  const CallShape many{CollectiveKind::all_to_all, {128, 16, 8, 8}, 2'000'000'000};  // the NICs are the same
+  CHECK(overhead_of(many, cluster).start.ms() == 16);
+  const CallShape larger{CollectiveKind::all_to_all, {32, 4, 8, 8}, 4'000'000'000};  // nor do those before it hold
+  CHECK(overhead_of(larger, cluster).start.us() == doctest::Approx(60));
+  CHECK(taken_outside_fit(larger, cluster) == "the public defaults");
+  // With more ranks than either was fitted for, no smaller call takes longer.
+  last = 0;
+  for (std::int64_t bytes = 1'024; bytes <= 1'024'000; bytes *= 2) {
+    const double start = overhead_of({CollectiveKind::all_to_all, {256, 32, 8, 8}, bytes}, cluster).start.ms();
+    CHECK((last == 0 || start < last));
+    last = start;
+  }
 }
 
 TEST_CASE("a fitted efficiency of relays says which calls it was not fitted for") {

@@ -317,8 +317,8 @@ TEST_CASE("fits for groups of another size than all nodes are said, with what is
   CHECK(notes(2, "").empty());
   REQUIRE(notes(8, "").size() == 1);
   CHECK(
-      notes(8, "")[0].ends_with(" are fitted for groups of 16 to 32 ranks, and all nodes together are 64: such groups "
-                                "take the public defaults."));
+      notes(8, "")[0].ends_with(" are fitted for groups of 16 to 32 ranks, and all nodes together are 64: what was "
+                                "fitted for the nearest size is taken, extrapolated, with wider intervals."));
   CHECK(notes(8, "held_out: {rows: 9, from_1mib: 0.02}, ")[0].ends_with(
       "what was fitted for the nearest size is taken, extrapolated, with wider intervals."));
   CHECK(notes(1, "").empty());

@@ -42,7 +42,7 @@ struct Held {
         static_cast<std::int64_t>(peak_gib * static_cast<double>(kGiBytes));
     std::string text;
     const PreparedCase prepared(scenario, item, Cluster(item.cluster), plan);
-    for (const std::string_view name : {"unknown_host_memory", "peak", "activations"})
+    for (const std::string_view name : {"host_rows", "peak", "activations"})
       for (const std::string& note : note_named(name, {item, &prepared, &result})) text += note + "\n";
     return text;
   }
@@ -79,7 +79,8 @@ TEST_CASE("rows in host memory whose size the cluster does not state are told wi
   Held held("fused_uvm");
   CHECK(has(held.notes(1), "GiB of the host memory of node 0, and the cluster does not state how much a node has"));
   held.item.cluster.host.memory = Bytes{1LL << 40};
-  CHECK(held.notes(1).empty());
+  CHECK(has(held.notes(1), "Rows of table t take"));
+  CHECK(has(held.notes(1), "which has 1024 GiB."));
   const Notes rows = held.host_rows();
   REQUIRE(rows.size() == 1);
   CHECK(has(rows[0], "GiB of the host memory of node 0, which has 1024 GiB."));

@@ -51,6 +51,11 @@ bool holds(const OverheadConstants& constants, const CallShape& call, const Clus
   return !constants.holds_for || outside(*constants.holds_for, call, spec).empty();
 }
 
+// True of constants that a calibration made.
+bool is_measured(const OverheadSpec& stated) {
+  return stated.held_out || stated.before;
+}
+
 // The call with the number of ranks across nodes that constants were fitted for and that is nearest to its own: they
 // are those of the NICs and of NCCL on them, and do not become other ones, at a stroke, where there are more nodes or
 // fewer.
@@ -64,15 +69,29 @@ CallShape of_fitted_ranks(const OverheadConstants& constants, CallShape call) {
 // there.
 CallShape of_fitted_size(const OverheadSpec& stated, const CallShape& call) {
   CallShape fitted = of_fitted_ranks(stated, call);
-  if (stated.holds_for && (stated.held_out || stated.before))
+  if (stated.holds_for && is_measured(stated))
     fitted.bytes = std::max(fitted.bytes, stated.holds_for->bytes_from.count);
   return fitted;
 }
 
-// The constants of a call that those of its kind say nothing of.
-OverheadConstants constants_beyond(const OverheadSpec& stated, const CallShape& call, const ClusterSpec& spec) {
-  if (stated.before && holds(*stated.before, of_fitted_ranks(*stated.before, call), spec)) return *stated.before;
+OverheadConstants usual_constants(const CallShape& call) {
   return default_overhead(std::string(collective_kind_name(call.kind)), call.group.across_nodes());
+}
+
+// Constants that no calibration made, for a call that they hold for but for its number of ranks: mixed with the public
+// defaults, half and half after each doubling, so that no time jumps where the measured sizes end.
+// A guess: no public measurement over InfiniBand or RoCE has more than 128 ranks.
+OverheadConstants reaching(const OverheadConstants& constants, const CallShape& call, const ClusterSpec& spec) {
+  const CallShape fitted = of_fitted_ranks(constants, call);
+  if (!holds(constants, fitted, spec)) return usual_constants(call);
+  if (fitted.group.members == call.group.members) return constants;
+  const double doublings = std::abs(std::log2(static_cast<double>(call.group.members) / fitted.group.members));
+  return constant_between(usual_constants(call), constants, std::pow(.5, doublings));
+}
+
+// The constants of a call that a calibration says nothing of.
+OverheadConstants constants_beyond(const OverheadSpec& stated, const CallShape& call, const ClusterSpec& spec) {
+  return stated.before ? reaching(*stated.before, call, spec) : usual_constants(call);
 }
 
 // The scale of what every doubling of ranks beyond those that were measured adds to the errors there: a guess, for few
@@ -96,7 +115,9 @@ OverheadSpec extrapolated(const OverheadSpec& stated, const CallShape& call, con
     const double octaves =
         std::log2(static_cast<double>(measured.bytes) / static_cast<double>(std::max<std::int64_t>(1, call.bytes)));
     const double part = std::pow(.5, octaves / kOctavesOfHalf);
-    static_cast<OverheadConstants&>(taken) = constant_between(constants_beyond(stated, call, spec), stated, part);
+    CallShape smaller = measured;  // of the ranks that were measured: what holds for more of them is one question
+    smaller.bytes = call.bytes;
+    static_cast<OverheadConstants&>(taken) = constant_between(constants_beyond(stated, smaller, spec), stated, part);
     more = std::hypot(more, kScaleOfSmaller * (1 - std::pow(.5, octaves)));
     if (taken.held_out) {
       HeldOutCalls& scales = *taken.held_out;
@@ -120,6 +141,7 @@ OverheadSpec overhead_of(const CallShape& call, const ClusterSpec& spec) {
   const OverheadSpec* const stated = stated_overhead(call, spec);
   if (stated == nullptr) return {};
   if (holds(*stated, call, spec)) return *stated;
+  if (!is_measured(*stated)) return {reaching(*stated, call, spec), {}, {}};
   if (holds(*stated, of_fitted_size(*stated, call), spec)) return extrapolated(*stated, call, spec);
   return {constants_beyond(*stated, call, spec), {}, {}};
 }

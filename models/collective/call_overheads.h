@@ -26,10 +26,11 @@ struct CallShape {
   std::int64_t bytes = 0;  // as nccl-tests counts; of an uneven all_to_all the most that a rank sends or receives
 };
 
-// The overheads that the cluster states for calls of that kind and reach. Across nodes, groups of another size take
-// what was fitted for the nearest one; calls that are smaller than all that a calibration measured take what it fitted
-// in part; both with larger errors. Other calls of sizes, groups or wirings that the constants do not hold for
-// (`holds_for`) take those before the calibration, or the public defaults.
+// The overheads that the cluster states for calls of that kind and reach. Across nodes, groups of another
+// size take what a calibration fitted for the nearest one, or a mix of other constants with the public defaults; calls
+// that are smaller than all that a calibration measured take what it fitted in part; both with larger errors. Other
+// calls of sizes or wirings that the constants do not hold for (`holds_for`) take those before the calibration, or the
+// public defaults.
 OverheadSpec overhead_of(const CallShape& call, const Cluster& cluster);
 OverheadSpec overhead_of(const CallShape& call, const ClusterSpec& spec);
 

@@ -58,8 +58,6 @@ std::optional<WithoutDuplicates> without_duplicates(const CaseResult& result, co
   if (!is_asked(result, prepared)) return std::nullopt;
   Case item = prepared.item;
   for (Table& table : item.workload.tables) table.index_dedup = table.kind == TableKind::sequence;
-  if (const std::optional<int> draw = prepared.row_draw())
-    item.load.draw = draw;  // rows stay where they lie, as in `why`
   const PreparedCase changed(prepared.scenario, item, prepared.shared_cluster(), prepared.plan);
   const Program &before = prepared.program(), &after = changed.program();
   return WithoutDuplicates{

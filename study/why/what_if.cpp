@@ -150,6 +150,7 @@ bool may_ask_once(const Workload& workload) {
 ChangedCase with_index_dedup(const Case& item) {
   ChangedCase changed{item};
   for (Table& table : changed.item.workload.tables) table.index_dedup = table.kind == TableKind::sequence;
+  changed.item.load.draw.reset();  // where each id is asked for once, no placement is another's better: as `run` has it
   changed.lowered_anew = true;
   return changed;
 }

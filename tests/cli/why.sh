@@ -50,7 +50,7 @@ check "no supposition is below the host alone but that of a free host" jq -e >st
 run why "$sixty" --set workload.index_dedup=true --json
 check "nothing is said of index_dedup where it is on" jq -e >streams/jq '[.help.supposed[].key] | index("index_dedup") == null' streams/out
 ids=(--set software=ideal)
-deduped=$("$shardsim" plan "$sixty" "${ids[@]}" -o own.json 2>streams/err && "$shardsim" run "$sixty" "${ids[@]}" --json -q -o asked >asked.json && draw=$(jq '.cases[0].row_draw' asked.json) && "$shardsim" run "$sixty" "${ids[@]}" --set workload.index_dedup=true --set "load.draw=$draw" --set planner=null --set 'plan={file: own.json}' --json -q -o deduped | jq '.cases[0].iteration_ms')
+deduped=$("$shardsim" plan "$sixty" "${ids[@]}" -o own.json 2>streams/err && "$shardsim" run "$sixty" "${ids[@]}" --json -q -o asked >asked.json && "$shardsim" run "$sixty" "${ids[@]}" --set workload.index_dedup=true --set planner=null --set 'plan={file: own.json}' --json -q -o deduped | jq '.cases[0].iteration_ms')
 run why "$sixty" "${ids[@]}" --json
 cp streams/out dedup.json
 check "where it is off, as much as the changed file gives" jq -e >streams/jq --argjson run "$deduped" \

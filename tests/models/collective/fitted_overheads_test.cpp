@@ -241,7 +241,7 @@ TEST_CASE("another table can stand in, as when a system is left out of its own f
   CHECK(spec.overheads.at("all_reduce").across_nodes.efficiency == 1);
 }
 
-TEST_CASE("the fit to the open data states how many GPUs it holds for, and says nothing beyond") {
+TEST_CASE("the fit to the open data states how many GPUs it holds for, and goes over into the defaults beyond") {
   const ClusterSpec spec = with_fits(spec_from(a100(32) + "fits: open_data\n"));
   const Cluster cluster(spec);
   const auto of = [&](int nodes) {
@@ -249,7 +249,11 @@ TEST_CASE("the fit to the open data states how many GPUs it holds for, and says 
   };
   CHECK(of(16).start.us() == doctest::Approx(55));
   CHECK(of(16).nic_efficiency == doctest::Approx(.848));
-  CHECK(of(17) == default_overhead("all_to_all", true));
+  // Without a step: one node more is little, and after one doubling both count alike, by the root of a time.
+  CHECK(of(17).start.us() == doctest::Approx(55).epsilon(.01));
+  CHECK(of(17).per_remote_peer.us() == doctest::Approx(1).epsilon(.2));
+  CHECK(of(32).nic_efficiency == doctest::Approx(std::sqrt(.848 * .9)));
+  CHECK(of(32).per_remote_peer.us() == doctest::Approx(std::pow((1 + std::sqrt(5)) / 2, 2)));
 }
 
 TEST_CASE("a network that no accuracy is claimed for says so, with how far published times were off") {

@@ -210,4 +210,34 @@ TEST_CASE("a lead of search that its seed may turn round is told as none") {
   CHECK_FALSE(holds(text_of(10 * (1 + kSearchSpread) + 0.01, "row_wise"), "is no lead"));
 }
 
+// The one that is told in a fast placement may be the slower one; and more GPUs train more in a longer iteration.
+TEST_CASE("a note says where the first is told with the longer time, and only there") {
+  StudyResult study;
+  const auto add = [&](const char* name, double ms, int gpus, double mean_log) {
+    CaseResult& item = study.cases.emplace_back();
+    item.name = name;
+    item.iteration_ms = ms;
+    item.world_size = gpus;
+    item.batch_per_gpu = 100;
+    item.samples_per_s = gpus * 100 / (ms * 1e-3);
+    item.placement_log_times = {mean_log, mean_log};
+    item.interval.emplace();
+  };
+  add("b200", 22.27, 8, -0.01);
+  add("h200", 22.14, 8, 0.03);
+  add("four", 30.6, 32, 0.04);
+  add("two", 19.0, 16, -0.01);
+  Choice& choice = study.choices.emplace_back();
+  choice.chosen = "b200";
+  choice.others.push_back({"h200", 0.6, 1});
+  study.machines = {{"w", "b200", "h200", 0.6}, {"w", "four", "two", 0.9}};
+  const std::string text = document_text(Document{"", "", {how_sure_section(study, Medium::terminal)}}, 4000, false);
+  CAPTURE(text);
+  CHECK(holds(text,
+              "b200 comes before h200, although the placement of its rows that is told takes longer: on average "
+              "over all placements an iteration takes 22.0 ms, and 22.8 with h200; 22.3 and 22.1 are told."));
+  CHECK(holds(text, "trains fewer samples per second (35,923 and 36,134): on average over all placements it trains"));
+  CHECK_FALSE(holds(text, "four comes before two"));
+}
+
 }  // namespace shardsim::result_document_test

@@ -293,19 +293,21 @@ std::string ranks_text(const FitRange& range) {
 
 std::vector<std::string> fit_reach_notes(const ClusterSpec& spec) {
   const int ranks = spec.nodes * spec.gpu.count;
-  std::map<std::string, std::vector<std::string>> kinds;  // by the ranks that they are fitted for
+  std::map<std::pair<bool, std::string>, std::vector<std::string>> kinds;  // by whether they reach on, and their ranks
   for (const auto& [kind, reaches] : spec.overheads) {
     const OverheadSpec& across = reaches.across_nodes;
     if (spec.nodes > 1 && across.holds_for && is_beyond(*across.holds_for, ranks))
-      kinds[ranks_text(*across.holds_for)].push_back(kind);
+      kinds[{across.held_out || across.before || is_calibrated(spec.nics->transport), ranks_text(*across.holds_for)}]
+          .push_back(kind);
   }
   std::vector<std::string> notes;
-  for (const auto& [fitted, names] : kinds)
+  for (const auto& [fit, names] : kinds)
     notes.push_back(
-        fmt::format("The overheads of {} across nodes of '{}' are fitted for groups of {} ranks, and all "
-                    "nodes together are {}: what was fitted for the nearest size is taken, extrapolated, with "
-                    "wider intervals.",
-                    join(names), spec.name, fitted, ranks));
+        fmt::format("The overheads of {} across nodes of '{}' are fitted for groups of {} ranks, and all nodes "
+                    "together are {}: {}.",
+                    join(names), spec.name, fit.second, ranks,
+                    fit.first ? "what was fitted for the nearest size is taken, extrapolated, with wider intervals"
+                              : "such groups take the public defaults"));
   return notes;
 }
 

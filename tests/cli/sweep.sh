@@ -79,7 +79,7 @@ check "the point is marked: $(cat streams/out)" grep -qE '^  spilt .* \+host ' s
 check "the note says how much" grep -q '^1 of 2 points: Rows stand in host memory, up to' streams/out
 check "the page, too" grep -q 'Rows stand in host memory' host/report.html
 run plan host.yaml --set 'planner={name: torchrec, constraints: {history: {compute_kernels: [fused_uvm_caching]}}}' -o spilt.json
-check "plan says it beside the memory of the GPUs: $(cat streams/err)" grep -q '^note: Rows take .* GiB of the host memory of node 0' streams/err
+check "plan says it beside the memory of the GPUs: $(cat streams/err)" grep -q '^note: Rows of table history take .* GiB of the host memory of node 0' streams/err
 
 echo "-- between machines"
 scenario machines.yaml 'axes: {cluster: [{base: hgx_h100_8x400g, label: ib, nodes: 2}, {base: hgx_h100_8x400g_roce, label: roce, nodes: 2}, {base: hgx_b200_8x400g, label: b200, nodes: 2}, {base: hgx_b200_8x400g, label: b200_4, nodes: 4}]}'
@@ -146,6 +146,7 @@ echo 'load: {placement: 0}' >>many.yaml
 run sweep many.yaml -o whole -q
 check "3,000 drawn points ($code): $(cat streams/err)" [ "$code" -eq 0 ]
 # grown BYTES: so much is finished.
+ended_all() { ! kill -0 -- "-$1"; }
 grown() { [ "$(stat -c %s killed/points/local.points)" -ge "$1" ]; }
 for signal in KILL INT TERM; do
   before=$(stat -c %s killed/points/local.points 2>/dev/null || echo 0)
@@ -165,6 +166,7 @@ for signal in KILL INT TERM; do
   wait "$main" || code=$?
   case $signal in KILL) due=137 ;; INT) due=130 ;; TERM) due=143 ;; esac
   check "$signal ends it with $due, not $code" [ "$code" -eq $due ]
+  check "its workers end, too, which hold the folder until then" until_true ended_all "$main"
   check "no result is written yet" [ ! -e killed/sweep.csv ]
 done
 printf 'half a record' >>killed/points/local.points

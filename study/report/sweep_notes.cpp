@@ -185,11 +185,11 @@ struct MachinePairs {
 // The better first, on average over where hot rows may lie, as chances have it; those without an interval stay behind.
 std::vector<std::size_t> by_mean_of_placements(const SweepResult& result, std::vector<std::size_t> points,
                                                ComparedBy figure) {
-  const auto unknown = std::ranges::stable_partition(points, [&](std::size_t point) {
+  const auto unknown = std::stable_partition(points.begin(), points.end(), [&](std::size_t point) {
     const PointResult& here = result.at(point);
     return here.interval && (figure != ComparedBy::cost || here.cost_per_hour);
   });
-  std::stable_sort(points.begin(), unknown.begin(), [&](std::size_t a, std::size_t b) {
+  std::stable_sort(points.begin(), unknown, [&](std::size_t a, std::size_t b) {
     return difference_in(figure, result.at(a), result.at(b)).log_ratio > 0;
   });
   return points;

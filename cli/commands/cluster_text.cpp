@@ -82,11 +82,10 @@ double nvlink_out_of(const Cluster& cluster, int gpu) {
 
 // What a NIC that is faster than its slot gets; "" of others.
 std::string slots(const Cluster& cluster) {
-  constexpr double kTelling = 1.05;
   const ClusterSpec& spec = cluster.spec();
   if (!spec.nics || spec.device == "cpu") return "";
   const Bandwidth port = cluster.links()[cluster.nic_out(0, 0)].rate, counted = pcie_rate(spec.pcie);
-  if (port.bytes_per_second < kTelling * counted.bytes_per_second) return "";
+  if (port.bytes_per_second < kTellingSlot * counted.bytes_per_second) return "";
   return fmt::format(
       "NICs are faster than their PCIe {}.0 x{} slots, which carry up to {} GB/s for all-to-all and send_recv, and {} "
       "for reductions and gathers by NCCL's search.\n",

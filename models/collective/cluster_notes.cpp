@@ -100,8 +100,6 @@ void note_nic_hardware(const ClusterSpec& spec, std::vector<std::string>& notes)
       spec.name, to_text(spec.nics->rate), to_text(*spec.nics->hardware_rate)));
 }
 
-constexpr double kTellingSlot = 1.05;  // a difference that is worth a sentence
-
 // NCCL's search reckons with 24 GB/s of a slot whose lanes signal 31.5 (generation 4, x16): its channels, and with them
 // its estimate of reductions, do not see a NIC between the two, where the bytes of an all-to-all do.
 void note_slots(const ClusterSpec& spec, std::vector<std::string>& notes) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "models/collective/fitted_overheads.h"
+
 namespace shardsim {
 namespace {
 
@@ -111,7 +113,6 @@ double nic_efficiency(const CallShape& call, const Cluster& cluster) {
 }
 
 bool slots_limit_nics(std::string_view collective, const Cluster& cluster) {
-  constexpr double kTelling = 1.05;
   const ClusterSpec& spec = cluster.spec();
   const std::optional<CollectiveKind> kind = collective_kind_named(collective);
   if (!kind || !spec.nics || spec.nodes < 2 || spec.device == "cpu") return false;
@@ -122,7 +123,7 @@ bool slots_limit_nics(std::string_view collective, const Cluster& cluster) {
   const Bandwidth slot = by_loads ? pcie_line_rate(spec.pcie) : pcie_rate(spec.pcie);
   Bandwidth wanted = overhead.nic_efficiency.value_or(1) * nics_of_port(spec) * spec.nics->rate;
   if (overhead.nic_rate) wanted = lower(wanted, nics_of_port(spec) * *overhead.nic_rate);
-  return wanted.bytes_per_second > kTelling * slot.bytes_per_second;
+  return wanted.bytes_per_second > kTellingSlot * slot.bytes_per_second;
 }
 
 }  // namespace shardsim

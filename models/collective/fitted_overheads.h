@@ -72,13 +72,16 @@ ClusterSpec with_fits(ClusterSpec spec);
 // InfiniBand and RoCE. Slingshot and TCP have fits to two systems each, which differ widely.
 bool is_calibrated(std::string_view transport);
 
+// How much faster than its slot a NIC has to be for a sentence to be worth it.
+inline constexpr double kTellingSlot = 1.05;
+
 // Sentences that a reader of times on such a cluster has to know: that no accuracy is claimed for its network, and by
 // how much predictions missed published times on it; that the rate of its NICs was inferred; that fits state no range,
 // or that numbers of the file replace them; and which keys have no effect.
 std::vector<std::string> cluster_notes(const ClusterSpec& spec);
 
 // Sentences that say of which collectives across all nodes the fits were made for groups of another size, and what is
-// taken there: what was fitted for the nearest size.
+// taken there: what was fitted for the nearest size, or the public defaults.
 std::vector<std::string> fit_reach_notes(const ClusterSpec& spec);
 
 // The ranks of groups that a fit holds for: "2 to 128", "64", "2 and more".

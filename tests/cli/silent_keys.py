@@ -80,6 +80,7 @@ WORKLOAD = {
     "tables.a.rows": "4000000", "tables.a.dim": "128", "tables.a.pooling_factor": "40", "tables.a.access.s": "0.5",
     "tables.b.average_length": "50", "tables.d.copies": "2", "dense.layers.top.in": "2048", "dense.layers.top.out": "4096",
     "dense.layers.top.repeat": "9", "dense.layers.top.elementwise": "900000", "dense.parameters_bytes": "4 GiB",
+    "dense.layers.top.residual": "true", "dense.layers.top.norm": "layer_norm", "dense.layers.top.pool": "mean",
     "dense.concatenations": "3",
 }
 SOFTWARE = {

@@ -122,6 +122,7 @@ EXPECTED = {
     "software.optimizer_adam": "the same",
     "workload.tables.a.pooling": "a mean divides in the kernel that reads the rows, whose bytes are the same",
     "workload.cache_policy": "no table has a cache: tests/physics/caches_test.cpp",
+    "workload.dense.layers.top.residual": "the exchange of gradients hides what it adds: tests/sim/lower/dense_work_test.cpp",
     "workload.dense.input_gradient": "the bottom layer reads 13 columns: the exchange of gradients hides what it adds",
 }
 

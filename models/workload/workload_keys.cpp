@@ -53,7 +53,7 @@ void wire_keys(Fields& map, Workload& workload) {
            "the rows if none is stated.) fp8 is TorchRec's without scales: one byte for each element, but where "
            "partial sums "
            "are reduced (row_wise, table_row_wise and grid_shard of pooled tables) fp16 forward and bf16 backward, as "
-           "in TorchRec");
+           "in TorchRec, which sends the sums of a node to other nodes as fp8");
   wire_key(map, "backward", workload.wire_backward, "fp32",
            "the same of their gradients. Gradients of replicated rows (data_parallel; flex across nodes) are always "
            "all-reduced in the type of the rows, or in fp32 for int8 rows");

@@ -447,7 +447,8 @@ void exchange_keys(Fields& map, Workload& workload) {
 void row_memory_keys(Fields& map, Workload& workload) {
   map.choose("cache_policy", workload.cache_policy, {"lru", "lfu"},
              "which rows the caches of `fused_uvm_caching` hold ([lowering.md](../lowering.md#caches)): those of the "
-             "latest batches, as FBGEMM does by default, or the most popular ones");
+             "latest batches, as FBGEMM does by default, or those that are used most, which leaves all others in host "
+             "memory. Of `lfu` FBGEMM fills no cache ahead: it cannot be used with `pipeline: prefetch_sparse_dist`");
   map.map("inputs_kept", "which inputs stay in memory until their batch is through, as TorchRec keeps them by default",
           [&](Fields& inside) { kept_keys(inside, workload.inputs_kept); });
   map.map("stash", workload.stash,

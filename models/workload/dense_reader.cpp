@@ -213,7 +213,7 @@ void split_keys(Fields& map, MeasuredRest& measured) {
                              "by how much each sample of a larger `batch_per_gpu` than `batch` makes its work longer");
       inside.take("waiting", held.waiting,
                   "of `time`, what waits for the host. With another `batch_per_gpu` all parts together wait for what "
-                  "`host` leaves");
+                  "`host` leaves, and where it is less than `rest` at least as long as here");
     });
   };
   part("id_exchange", measured.id_exchange, "an allowance: the exchange itself is simulated");
@@ -228,7 +228,7 @@ void measured_keys(Fields& map, MeasuredRest& measured) {
   if (map.reading()) measured.fitted = map.reader().is_fitted("rest");
   map.usual("any").take(
       "batch", measured.batch, from_one_leaf(),
-      "the samples per GPU that it was measured with. Another `batch_per_gpu` is refused, unless a part "
+      "the samples per GPU that these times are of. Another `batch_per_gpu` is refused, unless a part "
       "of `split` says `per_sample`");
   map.take(
       "host", measured.host,
@@ -354,7 +354,9 @@ void take_measured_at(std::int64_t batch, MeasuredRest& measured, const Place& p
                       fmt::format("the dense part was measured with a batch of {} per GPU, and batch_per_gpu is {}",
                                   measured.batch, batch),
                       "Import a trace of a second batch, too, or with --scale-dense, or write per_sample in 'split'");
+  constexpr double kSame = 1e-8;  // s: times are in whole nanoseconds
   const auto more = static_cast<double>(batch - measured.batch);
+  const double before = all_parts(measured).value;
   double busy = 0, waited = 0;
   for (MeasuredRest::Part* const part : parts) {
     const double work = part->time.value - part->waiting.value + more * part->per_sample.value_or(Seconds{0}).value;
@@ -362,7 +364,9 @@ void take_measured_at(std::int64_t batch, MeasuredRest& measured, const Place& p
     busy += part->time.value;
     waited += part->waiting.value;
   }
-  const double idle = std::max(0.0, measured.host.value - busy);
+  // What waits though the host needs less than the step takes waits in other steps, too.
+  const double kept = measured.host.value + kSame < before ? waited : 0;
+  const double idle = std::max(kept, measured.host.value - busy);
   for (MeasuredRest::Part* const part : parts) {
     const double share = waited > 0 ? part->waiting.value / waited : busy > 0 ? part->time.value / busy : 0.2;
     part->waiting = {idle * share};

@@ -19,11 +19,16 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     return Scenario(path)
 
 
+def data_folder() -> str:
+    """The folder that holds the shipped `scenarios/`: $SHARDSIM_DATA, or where the package finds it."""
+    return _core.data_folder()
+
+
 def _file_of(path: str) -> str:
     """The file itself, or where there is none, the shipped scenario of this name."""
-    if os.path.exists(path) or os.path.dirname(path):
+    if (os.path.exists(path) and not os.path.isdir(path)) or os.path.dirname(path):
         return path
-    shipped = os.path.join(_core.data_folder(), "scenarios", path.removesuffix(".yaml") + ".yaml")
+    shipped = os.path.join(data_folder(), "scenarios", path.removesuffix(".yaml") + ".yaml")
     return shipped if os.path.exists(shipped) else path
 
 

@@ -24,10 +24,11 @@ from shardsim.results import (
     with_interval,
 )
 from shardsim.scenario import Scenario, Source
+from shardsim.show import paragraphs_html, table_html
 
 if TYPE_CHECKING:
     import pandas
-
+    import xarray
 
 
 def _scenario(source: Scenario | Source) -> Scenario:
@@ -127,6 +128,7 @@ class Sweep:
         self._scenario = _scenario(scenario)
         with self._scenario.told_by_path():
             self._of = _core.SweepPoints(self._scenario.request(), case or "", jobs)
+        self._done: list[Point] = []
 
     def __len__(self) -> int:
         return len(self._of)
@@ -139,7 +141,8 @@ class Sweep:
             point = self._of.next()
         if point is None:
             raise StopIteration
-        return with_interval(Point, point)
+        self._done.append(with_interval(Point, point))
+        return self._done[-1]
 
     def frame(self) -> pandas.DataFrame:
         """A row for each point, in the order of the axes, with the columns of sweep.csv; simulates what is left."""
@@ -153,6 +156,45 @@ class Sweep:
         frame.attrs["units"] = {name: unit for name, unit, _, _ in columns}
         frame.attrs["meanings"] = {name: meaning for name, _, meaning, _ in columns}
         return frame
+
+    def dataset(self) -> xarray.Dataset:
+        """The columns of `frame` over the axes, each a dimension by its path; simulates what is left.
+
+        Points that are no grid (`random`, `zip`, `points`) are over `point`, with their axes as coordinates.
+        """
+        import numpy
+        import xarray
+
+        for _ in self:
+            pass
+        columns = self._of.columns()
+        axes = {name: list(values) for name, _, meaning, values in columns if meaning == "axis"}
+        steps = {name: list(dict.fromkeys(values)) for name, values in axes.items()}
+        shape = tuple(len(values) for values in steps.values())
+        places = [tuple(steps[name].index(value) for name, value in zip(axes, row)) for row in zip(*axes.values())]
+        grid = len(set(places)) == len(places) == int(numpy.prod(shape))
+        dimensions = tuple(steps) if grid else ("point",)
+        flat = [int(numpy.ravel_multi_index(place, shape)) for place in places] if grid else list(range(len(self)))
+        coordinates: dict[str, Any] = {**steps} if grid else {name: ("point", values) for name, values in axes.items()}
+        data = xarray.Dataset(coords=coordinates)
+        for name, unit, meaning, values in columns:
+            if name not in axes:
+                kept = numpy.asarray(values, dtype=None if isinstance(values, numpy.ndarray) else object)
+                placed = numpy.empty_like(kept)
+                placed[flat] = kept
+                data[name] = (dimensions, placed.reshape(shape) if grid else placed)
+                data[name].attrs["long_name"] = meaning
+            data[name].attrs["units"] = unit
+        return data
+
+    def _repr_html_(self) -> str:
+        """A row for each point that is finished, the fastest first."""
+        done = sorted(self._done, key=lambda point: -(point.samples_per_s or 0))
+        names = list(done[0].values) if done else []
+        rows = [[*point.values.values(), point.outcome, point.iteration_ms, point.samples_per_s, point.limited_by]
+                for point in done]
+        said = f"{len(done):,} of {len(self):,} points are finished"
+        return paragraphs_html([said]) + table_html([*names, "outcome", "iteration ms", "samples/s", "busiest"], rows)
 
     def csv(self) -> str:
         """The bytes of sweep.csv; simulates what is left."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from shardsim.errors import InputError
 from shardsim.show import Page, paragraphs_html, table_html
 
 if TYPE_CHECKING:
@@ -358,6 +359,9 @@ class Study:
         """What ran when on which rank and stream: a variable for each property of the spans, over `span`."""
         import xarray
 
+        known = [each.name for each in self.cases]
+        if case not in known:
+            raise InputError(f"case: there is no case {case!r}. Known: {', '.join(known)}.", "case")
         of = self._of.timeline(case)
         spans = of.pop("spans")
         names = of.pop("op_names")

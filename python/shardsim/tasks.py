@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from shardsim import _core
+from shardsim import _core, arguments
+from shardsim.dict_text import DictText
 from shardsim.errors import InputError
 from shardsim.results import (
     Check,
@@ -35,10 +35,18 @@ def _scenario(source: Scenario | Source) -> Scenario:
     return source if isinstance(source, Scenario) else Scenario(source)
 
 
-def _plan_text(plan: Plan | str | Mapping[str, Any]) -> str:
-    if isinstance(plan, Plan):
-        return plan.text
-    return plan if isinstance(plan, str) else json.dumps(plan)
+_PLAN = "plan"  # what the libraries call a given plan in their messages
+
+
+def _given(request: _core.Request, case: str, plan: Plan | str | Mapping[str, Any]) -> _core.Evaluator:
+    """An evaluator of a plan that the caller has. Faults of a dict are told with the path into it."""
+    if isinstance(plan, (Plan, str)):
+        return _core.Evaluator.given(request, case, plan.text if isinstance(plan, Plan) else plan)
+    text = DictText(arguments.mapping(plan, _PLAN, 'a Plan, its JSON as a text, or {"plan": {...}}'), _PLAN)
+    try:
+        return _core.Evaluator.given(request, case, text.text)
+    except InputError as error:
+        raise text.told(error, _PLAN) from None
 
 
 class Evaluator:
@@ -55,12 +63,12 @@ class Evaluator:
     ) -> None:
         of = _scenario(scenario)
         self._scenario = of
-        self._case = case or ""
+        self._case = arguments.case(case)
         with of.told_by_path():
             if plan is None:
                 self._of = _core.Evaluator.planned(of.request(), self._case)
             else:
-                self._of = _core.Evaluator.given(of.request(), self._case, _plan_text(plan))
+                self._of = _given(of.request(), self._case, plan)
 
     @property
     def plan(self) -> Plan:
@@ -70,7 +78,7 @@ class Evaluator:
         """The plan in this scenario's case; in the one that it was made for where none is given."""
         of = self._scenario if scenario is None else _scenario(scenario)
         with of.told_by_path():
-            figures = self._of.figures(of.request(), self._case if case is None else case)
+            figures = self._of.figures(of.request(), self._case if case is None else arguments.case(case))
         return with_interval(Simulation, figures)
 
 
@@ -90,7 +98,7 @@ def plan(scenario: Scenario | Source, case: str | None = None, planner: str | No
     """The plan of a case, by its own planner or by the one of this name with its default options."""
     of = _scenario(scenario)
     if planner is not None:
-        of = of.with_({"planner": {"name": planner}})
+        of = of.with_({"planner": {"name": arguments.text(planner, "planner")}})
     return Evaluator(of, case).plan
 
 
@@ -106,9 +114,10 @@ def run(
     jobs: processes at a time; 0: as many as there are processors. progress(done, total) is called for each case.
     """
     of = _scenario(scenario)
-    wanted = [cases] if isinstance(cases, str) else list(cases)
+    wanted = arguments.texts(cases, "cases")
+    called = arguments.callable_or_none(progress, "progress")
     with of.told_by_path():
-        return Study(_core.run(of.request(), wanted, jobs, progress))
+        return Study(_core.run(of.request(), wanted, arguments.jobs(jobs), called))
 
 
 def compare_planners(
@@ -127,7 +136,7 @@ class Sweep:
     def __init__(self, scenario: Scenario | Source, case: str | None = None, *, jobs: int = 0) -> None:
         self._scenario = _scenario(scenario)
         with self._scenario.told_by_path():
-            self._of = _core.SweepPoints(self._scenario.request(), case or "", jobs)
+            self._of = _core.SweepPoints(self._scenario.request(), arguments.case(case), arguments.jobs(jobs))
         self._done: list[Point] = []
 
     def __len__(self) -> int:
@@ -215,14 +224,14 @@ def why(scenario: Scenario | Source, case: str | None = None, *, path_only: bool
     """
     of = _scenario(scenario)
     with of.told_by_path():
-        return Why(_core.why(of.request(), case or "", path_only))
+        return Why(_core.why(of.request(), arguments.case(case), bool(path_only)))
 
 
 def drift(scenario: Scenario | Source, case: str | None = None, *, jobs: int = 0) -> Drift:
     """When to make a new plan while the data changes as the scenario's `drift` says."""
     of = _scenario(scenario)
     with of.told_by_path():
-        return Drift(_core.drift(of.request(), case or "", jobs))
+        return Drift(_core.drift(of.request(), arguments.case(case), arguments.jobs(jobs)))
 
 
 def check(scenario: Scenario | Source) -> Check:
@@ -251,9 +260,12 @@ def _request(files: Sequence[str | os.PathLike[str]], options: Mapping[str, Any]
             if each is not None:
                 words.append(f"--{name} {os.fspath(each) if isinstance(each, os.PathLike) else each}")
     request.made_by = " ".join(words)
-    for name in ("tables", "plan", "cluster", "nodes", "batch", "planner"):
+    request.nodes = arguments.maybe_whole(options.get("nodes"), "nodes", 0, 1_000_000)
+    request.batch = arguments.maybe_whole(options.get("batch"), "batch", 0, 1_000_000_000)
+    for name in ("tables", "plan", "cluster", "planner"):
         value = options.get(name)
-        setattr(request, name, os.fspath(value) if isinstance(value, os.PathLike) else value)
+        value = os.fspath(value) if isinstance(value, os.PathLike) else value
+        setattr(request, name, None if value is None else arguments.text(value, name))
     return request
 
 
@@ -299,7 +311,7 @@ def import_trace(
                "scale-dense": scale_dense, "plan": plan, "cluster": cluster, "nodes": nodes, "batch": batch,
                "planner": planner}
     request = _request(named, options)
-    request.traced_batches = list(traced_batches)
+    request.traced_batches = [arguments.whole(each, "traced_batches", 0, 1_000_000_000) for each in traced_batches]
     if _word(tables_of_trace, "tables_of_trace", ("rank", "world")):
         request.take_tables_of_trace(tables_of_trace == "world")
     if _word(scale_dense, "scale_dense", ("kernels", "nothing")):

@@ -314,6 +314,39 @@ def test_failures_have_places():
     TOY["workload"]["tables"][0]["rows"] = before
 
 
+def test_wrong_types():
+    """What is no value of the kind that a call takes is refused before anything runs, with the argument's name."""
+    toy, nics = shardsim.load(shipped("toy.yaml")), shipped("sweep_nics_batch.yaml")
+    ranks = {"plan": {"ec": {"history": {"sharding_type": "row_wise", "ranks": numpy.array([[0, 1], [2, 3]])}}}}
+    for name, work in (
+        ("scenario", lambda: shardsim.simulate(3)),
+        ("scenario", lambda: shardsim.load(None)),
+        ("scenario", lambda: shardsim.load(b"toy")),
+        ("scenario", lambda: shardsim.Scenario([TOY])),
+        ("changes", lambda: toy.with_(3)),
+        ("changes", lambda: toy.with_({3: 4})),
+        ("seed", lambda: toy.with_(seed="a")),
+        ("seed", lambda: toy.with_(seed=-1)),
+        ("seed", lambda: toy.with_(seed=1.5)),
+        ("planners", lambda: toy.with_(planners=[3])),
+        ("case", lambda: shardsim.simulate(toy, 3)),
+        ("planner", lambda: shardsim.plan(toy, "row_wise", planner=3)),
+        ("plan", lambda: shardsim.simulate(toy, "row_wise", plan=3)),
+        ("plan", lambda: shardsim.simulate(toy, "row_wise", plan=[3])),
+        ("plan['plan']['ec']['history']['ranks'][0]", lambda: shardsim.simulate(toy, "row_wise", plan=ranks)),
+        ("jobs", lambda: shardsim.run(toy, jobs=-1)),
+        ("jobs", lambda: shardsim.run(toy, jobs=1.5)),
+        ("jobs", lambda: shardsim.sweep(nics, jobs=True)),
+        ("cases", lambda: shardsim.run(toy, 3)),
+        ("progress", lambda: shardsim.run(toy, progress=3)),
+        ("case", lambda: shardsim.run(toy, "row_wise").timeline("absent")),
+        ("nodes", lambda: shardsim.import_model("x.csv", nodes="a")),
+        ("batch", lambda: shardsim.import_model("x.csv", batch=float("nan"))),
+    ):
+        error = failure_of(work)
+        assert error.source == name and str(error).startswith(f"{name}: ") and str(error).endswith("."), (name, error)
+
+
 def test_other_threads_run():
     """The GIL is released: a thread counts while a study is simulated."""
     counted, over = [0], threading.Event()

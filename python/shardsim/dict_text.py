@@ -67,16 +67,25 @@ def _key(key: Any, path: str) -> str:
 class DictText:
     """The text of a dict, with one value on each line, and the path of what each line holds."""
 
-    def __init__(self, source: Mapping[str, Any]) -> None:
+    def __init__(self, source: Mapping[str, Any], root: str = ROOT) -> None:
+        self.root = root
         self._lines: list[str] = []
         self._paths: list[str] = []
         self._open: set[int] = set()
-        self._write("", source, ROOT, "")
+        self._write("", source, root, "")
         self.text = "\n".join(self._lines) + "\n"
 
     def path_of(self, line: int) -> str:
         """Of a line from 1; of the whole dict where there is no such line."""
-        return self._paths[line - 1] if 0 < line <= len(self._paths) else ROOT
+        return self._paths[line - 1] if 0 < line <= len(self._paths) else self.root
+
+    def told(self, error: InputError, source: str) -> InputError:
+        """The same failure with the path of what is wrong, where it is told with a line of this text."""
+        if error.source != source or error.line < 1:
+            return error
+        path = self.path_of(error.line)
+        where = f"{error.source}:{error.line}" + (f":{error.column}" if error.column > 0 else "")
+        return InputError(str(error).replace(where, path, 1), path)
 
     def _add(self, text: str, path: str) -> None:
         self._lines.append(text)

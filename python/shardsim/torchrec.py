@@ -16,11 +16,12 @@ import json
 import re
 import sys
 import types
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shardsim import _core
+from shardsim import _core, arguments
 from shardsim.errors import Error, InfeasibleError, InputError
 from shardsim.results import Plan
 from shardsim.scenario import Scenario
@@ -30,6 +31,10 @@ from shardsim.tasks import Evaluator
 POOLED_TYPES = ("data_parallel", "table_wise", "column_wise", "row_wise", "table_row_wise", "table_column_wise",
                 "grid_shard")
 SEQUENCE_TYPES = POOLED_TYPES[:4]
+# TorchRec's EmbeddingComputeKernel (distributed/embedding_types.py, August 2026).
+COMPUTE_KERNELS = ("dense", "fused", "fused_uvm", "fused_uvm_caching", "key_value", "ssd_virtual_table",
+                   "dram_virtual_table", "dram_ssd_virtual_table", "fused_triton", "unfused_tpu", "quant", "quant_uvm",
+                   "quant_uvm_caching", "customized_kernel")
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,8 @@ def _wrong(what: str, remedy: str, source: str = "") -> InputError:
 
 def tables_of(model: Any) -> list[_Table]:
     """The tables of every EmbeddingBagCollection and EmbeddingCollection of a model, with the paths of their modules."""
+    if not hasattr(model, "named_modules"):
+        raise _wrong(f"{arguments.kind_of(model)} has no named_modules()", "Give the model before it is sharded", "model")
     found: list[_Table] = []
     for path, module in model.named_modules():
         if hasattr(module, "embedding_bag_configs"):
@@ -61,6 +68,12 @@ def tables_of(model: Any) -> list[_Table]:
     if not found:
         raise _wrong("the model holds no EmbeddingBagCollection and no EmbeddingCollection",
                      "Give the model before it is sharded", "model")
+    seen: set[tuple[str, str]] = set()
+    for table in found:
+        if (table.path, table.name) in seen:
+            raise _wrong(f"two tables are {table.name!r} of the module {table.path!r}, and a plan could not tell them apart",
+                         "Give the tables names of their own", "model")
+        seen.add((table.path, table.name))
     return found
 
 
@@ -96,6 +109,14 @@ def _factors(constraint: Any, features: Sequence[str], source: str) -> list[floa
     return [float(factor) for factor in factors]
 
 
+def _each_feature(constraint: Any, field: str, features: Sequence[str]) -> list[Any]:
+    """A list of a ParameterConstraints that has a value for each feature; [] where it has none."""
+    values = list(getattr(constraint, field, None) or [])
+    if values and len(values) != len(features):
+        raise _wrong(f"{len(values)} {field} for {len(features)} features", "Give one for each feature", "constraints")
+    return values
+
+
 def _table_map(name: str, table: _Table, constraint: Any, more: Mapping[str, Any]) -> dict[str, Any]:
     config = table.config
     features = [str(each) for each in config.feature_names]
@@ -110,12 +131,14 @@ def _table_map(name: str, table: _Table, constraint: Any, more: Mapping[str, Any
     if _is_label(table.path):
         made["module"] = table.path
     if table.pooled:
-        poolings = list(getattr(constraint, "num_poolings", None) or [1.0] * len(features))
+        poolings = _each_feature(constraint, "num_poolings", features) or [1.0] * len(features)
         made["pooling"] = _word(getattr(config, "pooling", "sum"))
         made["features"] = [
-            {"name": feature, "pooling_factor": factor, "num_poolings": int(count), "weighted": table.weighted}
+            {"name": feature, "pooling_factor": factor, "num_poolings": float(count), "weighted": table.weighted}
             for feature, factor, count in zip(features, factors, poolings)
         ]
+        for feature, batch in zip(made["features"], _each_feature(constraint, "batch_sizes", features)):
+            feature["batch"] = int(batch)
     else:
         made["features"] = features
         made["average_length"] = sum(factors)
@@ -130,7 +153,23 @@ def _constraint_map(constraint: Any) -> dict[str, Any]:
         allowed = getattr(constraint, key, None)
         if allowed:
             made[key] = [_word(each) for each in allowed]
+    if getattr(constraint, "min_partition", None) is not None:
+        made["min_partition"] = int(constraint.min_partition)
+    load_factor = getattr(getattr(constraint, "cache_params", None), "load_factor", None)
+    if load_factor is not None:
+        made["cache_load_factor"] = float(load_factor)
     return made
+
+
+# Fields of a ParameterConstraints that change what TorchRec does, and nothing here.
+_LEFT_OUT = ("enforce_hbm", "stochastic_rounding", "output_dtype", "device_group", "key_value_params")
+
+
+def _warn_of_left_out(constraints: Mapping[str, Any]) -> None:
+    for name, constraint in constraints.items():
+        fields = [field for field in _LEFT_OUT if getattr(constraint, field, None) is not None]
+        if fields:
+            warnings.warn(f"constraints[{name!r}]: {', '.join(fields)} change nothing here", stacklevel=3)
 
 
 def workload(
@@ -149,10 +188,11 @@ def workload(
     tables: further keys of tables, by name, such as {"t1": {"access": {"family": "zipf", "exponent": 1.05}}}.
     more: further keys of the workload, such as `dense`, `optimizer`, `pipeline`, `wire_dtype`.
     """
-    known = constraints or {}
+    known = arguments.mapping(constraints or {}, "constraints", '{"TABLE": ParameterConstraints(...)}')
     found = tables_of(model)
     names = _names(found)
-    extra = dict(tables or {})
+    extra = {table: arguments.mapping(keys, f"tables[{table!r}]", '{"access": {...}}')
+             for table, keys in arguments.mapping(tables or {}, "tables", '{"TABLE": {...}}').items()}
     absent = [name for name in [*known, *extra] if name not in names and name not in {each.name for each in found}]
     if absent:
         raise _wrong(f"the model has no table {absent[0]!r}", f"Known: {', '.join(names[:12])}", "constraints or tables")
@@ -162,7 +202,7 @@ def workload(
     ]
     name = re.sub(r"[^a-z0-9_]", "_", type(model).__name__.lower())[:64]
     return {"schema": "shardsim.workload/1", "name": name, "batch_per_gpu": batch_per_gpu,
-            "tables": made, **(more or {})}
+            "tables": made, **arguments.mapping(more or {}, "more", '{"optimizer": {...}}')}
 
 
 def scenario(
@@ -180,7 +220,9 @@ def scenario(
 
     Plans keep to what TorchRec executes: load them by to_sharding_plan().
     """
-    allowed = {name: _constraint_map(each) for name, each in (constraints or {}).items()}
+    limits = arguments.mapping(constraints or {}, "constraints", '{"TABLE": ParameterConstraints(...)}')
+    _warn_of_left_out(limits)
+    allowed = {name: _constraint_map(each) for name, each in limits.items()}
     allowed = {name: each for name, each in allowed.items() if each}
     allowed.setdefault("*", {})["torchrec_only"] = True
     for name, each in allowed.items():
@@ -188,7 +230,7 @@ def scenario(
     source: dict[str, Any] = {
         "schema": "shardsim.scenario/1",
         "title": f"{type(model).__name__} in TorchRec",
-        "cluster": cluster if isinstance(cluster, str) else dict(cluster),
+        "cluster": cluster if isinstance(cluster, str) else dict(arguments.mapping(cluster, "cluster", '"dgx_h100", or {"base": ...}')),
         "workload": workload(model, batch_per_gpu=batch_per_gpu, constraints=constraints, tables=tables, more=more),
         "constraints": allowed,
         "cases": [{"name": "model", "planner": {"name": planner} if isinstance(planner, str) else dict(planner)}],
@@ -214,20 +256,32 @@ def _plan_dict(plan: Plan | str | Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(plan, Plan):
         return plan.to_dict()
     if not isinstance(plan, str):
-        return plan
-    made: Mapping[str, Any] = json.loads(plan)
-    return made
+        return arguments.mapping(plan, "plan", 'a Plan, its JSON as a text, or {"plan": {...}}')
+    try:
+        made = json.loads(plan)
+    except json.JSONDecodeError as error:
+        raise _wrong(f"no JSON ({error})", "Give a plan as Plan.text has it", "plan") from None
+    return arguments.mapping(made, "plan", '{"plan": {...}}')
 
 
 def _entries(plan: Plan | str | Mapping[str, Any], names: Sequence[str]) -> dict[str, Mapping[str, Any]]:
     """The entry of each table by its name in the workload, which is PATH.NAME where several modules have that name."""
     known = set(names)
     entries: dict[str, Mapping[str, Any]] = {}
-    for path, tables in _plan_dict(plan)["plan"].items():
-        for table, entry in tables.items():
+    modules = _plan_dict(plan).get("plan")
+    for path, tables in arguments.mapping(modules, "plan['plan']", '{"plan": {"MODULE": {"TABLE": {...}}}}').items():
+        for table, entry in arguments.mapping(tables, f"plan['plan'][{path!r}]", '{"TABLE": {...}}').items():
+            _require_keys(entry, f"plan['plan'][{path!r}][{table!r}]")
             qualified = f"{path}.{table}"
             entries[qualified if table not in known and qualified in known else table] = entry
     return entries
+
+
+def _require_keys(entry: Any, place: str) -> None:
+    arguments.mapping(entry, place, '{"sharding_type": ..., "compute_kernel": ..., "ranks": [...]}')
+    absent = [key for key in ("sharding_type", "compute_kernel", "ranks") if entry.get(key) is None]
+    if absent:
+        raise _wrong(f"the key {absent[0]!r} is missing", "Give a plan as Plan.to_dict() has it", place)
 
 
 def _refuse_unexecutable(table: _Table, name: str, entry: Mapping[str, Any]) -> None:
@@ -237,6 +291,9 @@ def _refuse_unexecutable(table: _Table, name: str, entry: Mapping[str, Any]) -> 
         module = "EmbeddingBagCollection" if table.pooled else "EmbeddingCollection"
         raise _wrong(f"TorchRec cannot execute {kind} in an {module}",
                      "Plan with torchrec_only (the scenarios of this module do)", f"table {name!r}")
+    kernel = entry["compute_kernel"]
+    if kernel not in COMPUTE_KERNELS:
+        raise _wrong(f"TorchRec has no compute kernel {kernel!r}", f"Known: {', '.join(COMPUTE_KERNELS)}", f"table {name!r}")
 
 
 def _spec(entry: Mapping[str, Any], classes: Any) -> Any:
@@ -296,6 +353,8 @@ def from_sharding_plan(sharding_plan: Any, model: Any) -> Plan:
     names = {(table.path, table.name): name for name, table in zip(_names(tables), tables)}
     pooled = {(table.path, table.name): table.pooled for table in tables}
     modules: dict[str, dict[str, Any]] = {}
+    if not hasattr(sharding_plan, "plan"):
+        raise _wrong(f"{arguments.kind_of(sharding_plan)} has no attribute plan", "Give a ShardingPlan", "sharding_plan")
     for path, shardings in sharding_plan.plan.items():
         for table, sharding in shardings.items():
             if (path, table) not in names:

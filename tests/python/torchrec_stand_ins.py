@@ -73,6 +73,15 @@ class ParameterConstraints:
     compute_kernels: Optional[list] = None
     pooling_factors: list = field(default_factory=lambda: [1.0])
     num_poolings: Optional[list] = None
+    min_partition: Optional[int] = None
+    batch_sizes: Optional[list] = None
+    cache_params: Any = None
+    enforce_hbm: Optional[bool] = None
+
+
+@dataclass
+class CacheParams:
+    load_factor: Optional[float] = None
 
 
 @dataclass

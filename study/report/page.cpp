@@ -127,7 +127,7 @@ std::string script_text(const Json& json) {
 }
 
 // The charts that plots/NAME.js draws, without Vega.
-constexpr std::string_view kOwnCharts[] = {"plan_matrix", "timeline"};
+constexpr std::string_view kOwnCharts[] = {"plan_matrix", "timeline", "sweep_points", "drift_days"};
 
 bool is_own_chart(const std::string& plot) {
   return std::ranges::find(kOwnCharts, plot) != std::end(kOwnCharts);
@@ -149,9 +149,15 @@ Json short_number(Json number) {
   return value == std::round(value) && std::abs(value) < 1e15 ? Json(static_cast<std::int64_t>(value)) : number;
 }
 
-// Data sets as lists of numbers: each text stands once, in `words`, and cells name it by its place.
+// Whether a column holds numbers; a text among them says that there is none.
+bool has_numbers(const DataSet& set, std::size_t column) {
+  return std::ranges::any_of(set.rows, [&](const auto& row) { return std::holds_alternative<double>(row[column]); });
+}
+
+// Data sets as lists of numbers: each text stands once, in `words`, and cells name it by its place; null where a column
+// of numbers has none.
 std::string own_chart_html(const Chart& chart) {
-  Json words = Json::array(), sets = Json::object();
+  Json words = Json::array(), sets = Json::object(), columns = Json::object();
   std::map<std::string, std::size_t> places;
   const auto number_of = [&](const std::string& word) {
     const auto [known, is_new] = places.try_emplace(word, places.size());
@@ -160,21 +166,27 @@ std::string own_chart_html(const Chart& chart) {
   };
   for (const DataSet& set : chart.data) {
     Json rows = Json::array();
+    std::vector<bool> numbers;
+    for (std::size_t c = 0; c < set.columns.size(); ++c) numbers.push_back(has_numbers(set, c));
     for (const auto& row : set.rows) {
       Json cells = Json::array();
       for (std::size_t c = 0; c < row.size(); ++c) {
         const auto* const text = std::get_if<std::string>(&row[c]);
-        cells.push_back(text == nullptr ? short_number(precise_cell(row[c], set, set.columns[c]))
-                                        : Json(number_of(*text)));
+        if (text == nullptr) {
+          cells.push_back(short_number(precise_cell(row[c], set, set.columns[c])));
+        } else {
+          cells.push_back(numbers[c] ? Json() : Json(number_of(*text)));
+        }
       }
       rows.push_back(std::move(cells));
     }
     sets[set.name] = std::move(rows);
+    columns[set.name] = set.columns;
   }
   return fmt::format(
       "<div class=\"own-chart {2}\" id=\"{0}\"></div>\n"
       "<script type=\"application/json\" data-own=\"{2}\" data-of=\"{0}\">{1}</script>\n",
-      escape_html(chart.id), script_text({{"words", words}, {"sets", sets}}), chart.plot);
+      escape_html(chart.id), script_text({{"words", words}, {"columns", columns}, {"sets", sets}}), chart.plot);
 }
 
 // The charts of one page. Rows that an earlier chart has, too, are not written again but named: "CHART/SET", which
@@ -293,6 +305,12 @@ std::optional<std::string> vega_script() {
     return script;
   }
   return std::nullopt;
+}
+
+std::string missing_charts_text() {
+  if (vega_script()) return "";
+  return "Some charts of the page stand there as tables alone, because vega.js is not beside the program: a build with "
+         "Debian's package libjs-vega draws them.";
 }
 
 std::string page_html(const Document& document) {

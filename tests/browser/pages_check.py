@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes pages of sweep, drift, compared planners and run, and looks at them: the answer stands on the first screen, nothing
 is wider than its window or covers something else at four widths in both themes, points and days are chosen by mouse and
-keys and told in words, axes and the points that fit are a reader's choice, and without Vega these charts are drawn, too.
+keys and told in words, and axes and the points that fit are a reader's choice.
 Exit 77 (skipped) without Chromium. Usage: pages_check.py SHARDSIM SOURCE_DIR"""
 import os
 import re

@@ -91,11 +91,17 @@ class DenseText {
                                    in_yaml_quotes(source()));
     if (batch_ > 0) head += fmt::format("    batch: {:.0f}\n", batch_);
     if (!rest_.embeddings) head += "    embeddings: simulated\n";
-    if (scales()) head += fmt::format("    host: \"{} ns\"\n", nanoseconds({host_}));
+    if (scales()) head += fmt::format("    host: \"{} ns\"\n", host_nanoseconds());
     return head + "    split:\n" + parts;
   }
 
  private:
+  // Where all parts together are as long as the host needs, they are so when each of them is rounded, too.
+  std::int64_t host_nanoseconds() const {
+    const std::int64_t host = nanoseconds({host_});
+    return std::abs(host - sum_) <= static_cast<std::int64_t>(kTracedKeys.size()) ? sum_ : host;
+  }
+
   std::int64_t distance(const TracedBatch& of) const { return std::abs(of.batch - rest_.batch); }
   bool scales() const { return rest_.batches.size() > 1 || rest_.scale != DenseScale::none; }
 

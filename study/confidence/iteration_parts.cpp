@@ -185,6 +185,7 @@ IterationPart collective_part(const PathTime& on_path, const Case& item, const T
   if (const auto own = kind ? held_out_scale(item.cluster, call) : std::nullopt) {
     part.own_scale = own->here;
     part.own_measured = own->measured;
+    part.guessed = own->guessed;
     return part;
   }
   // So does what was fitted for other numbers of ranks.
@@ -210,7 +211,8 @@ std::optional<HeldOutScale> held_out_scale(const ClusterSpec& spec, const CallSh
   const std::optional<double> here = held_out ? held_out->scale(call.bytes) : std::nullopt;
   if (!here) return std::nullopt;
   const CallShape nearest = nearest_fitted(call, spec);
-  return HeldOutScale{*here, overhead_of(nearest, spec).held_out->scale(nearest.bytes).value_or(*here)};
+  return HeldOutScale{*here, overhead_of(nearest, spec).held_out->scale(nearest.bytes).value_or(*here),
+                      is_guessed_beyond(call, spec)};
 }
 
 std::string collective_error_class(std::string_view kind, bool across, std::string_view transport, std::int64_t bytes) {

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import numbers
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from shardsim.errors import InputError
@@ -65,18 +66,31 @@ def _key(key: Any, path: str) -> str:
 
 
 class DictText:
-    """The text of a dict, with one value on each line, and the path of what each line holds."""
+    """The text of a dict, with one value on each line, and the path of what each line holds, beginning with `root`."""
 
-    def __init__(self, source: Mapping[str, Any]) -> None:
+    def __init__(self, source: Mapping[str, Any], root: str = ROOT) -> None:
+        self._root = root
         self._lines: list[str] = []
         self._paths: list[str] = []
         self._open: set[int] = set()
-        self._write("", source, ROOT, "")
+        self._write("", source, root, "")
         self.text = "\n".join(self._lines) + "\n"
 
     def path_of(self, line: int) -> str:
         """Of a line from 1; of the whole dict where there is no such line."""
-        return self._paths[line - 1] if 0 < line <= len(self._paths) else ROOT
+        return self._paths[line - 1] if 0 < line <= len(self._paths) else self._root
+
+    @contextlib.contextmanager
+    def told_by_path(self, source: str) -> Iterator[None]:
+        """Inside, failures at a line of this text, which they call `source`, are told with the path into the dict."""
+        try:
+            yield
+        except InputError as error:
+            if error.source != source or error.line < 1:
+                raise
+            path = self.path_of(error.line)
+            where = f"{error.source}:{error.line}" + (f":{error.column}" if error.column > 0 else "")
+            raise InputError(str(error).replace(where, path, 1), path) from None
 
     def _add(self, text: str, path: str) -> None:
         self._lines.append(text)

@@ -96,14 +96,8 @@ class Scenario:
     @contextlib.contextmanager
     def told_by_path(self) -> Iterator[None]:
         """Inside, failures at a line of a dict's text are told with the path into the dict instead."""
-        try:
+        with self._dict.told_by_path(self.path) if self._dict is not None else contextlib.nullcontext():
             yield
-        except InputError as error:
-            if self._dict is None or error.source != self.path or error.line < 1:
-                raise
-            path = self._dict.path_of(error.line)
-            where = f"{error.source}:{error.line}" + (f":{error.column}" if error.column > 0 else "")
-            raise InputError(str(error).replace(where, path, 1), path) from None
 
     def __repr__(self) -> str:
         changes = f" with {self._changes}" if self._changes else ""

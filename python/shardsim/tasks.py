@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shardsim import _core
 from shardsim.errors import InputError
+from shardsim.plan_text import PlanSource, PlanText
 from shardsim.results import (
     Check,
     Confidence,
@@ -34,12 +34,6 @@ def _scenario(source: Scenario | Source) -> Scenario:
     return source if isinstance(source, Scenario) else Scenario(source)
 
 
-def _plan_text(plan: Plan | str | Mapping[str, Any]) -> str:
-    if isinstance(plan, Plan):
-        return plan.text
-    return plan if isinstance(plan, str) else json.dumps(plan)
-
-
 class Evaluator:
     """A plan that is simulated again and again: what two scenarios have in common is made once.
 
@@ -50,16 +44,18 @@ class Evaluator:
         self,
         scenario: Scenario | Source,
         case: str | None = None,
-        plan: Plan | str | Mapping[str, Any] | None = None,
+        plan: PlanSource | None = None,
     ) -> None:
         of = _scenario(scenario)
         self._scenario = of
         self._case = case or ""
-        with of.told_by_path():
-            if plan is None:
+        if plan is None:
+            with of.told_by_path():
                 self._of = _core.Evaluator.planned(of.request(), self._case)
-            else:
-                self._of = _core.Evaluator.given(of.request(), self._case, _plan_text(plan))
+        else:
+            text = PlanText(plan)
+            with of.told_by_path(), text.told_by_path():
+                self._of = _core.Evaluator.given(of.request(), self._case, text.text)
 
     @property
     def plan(self) -> Plan:
@@ -76,7 +72,7 @@ class Evaluator:
 def simulate(
     scenario: Scenario | Source,
     case: str | None = None,
-    plan: Plan | str | Mapping[str, Any] | None = None,
+    plan: PlanSource | None = None,
 ) -> Simulation:
     """One iteration of one case, in this process; `case` may be left out where there is one alone.
 

@@ -67,6 +67,9 @@ class Scenario:
         changed.__dict__.update(self.__dict__)
         changed._changes = dict(self._changes)
         for path, value in (changes or {}).items():
+            if not isinstance(path, str):
+                raise InputError(f"changes: the key {path!r} is no text. Write paths of keys, such as 'cluster.nodes'.",
+                                 "changes")
             changed._changes.pop(path, None)
             changed._changes[path] = value if isinstance(value, str) else flow_text(value, path)
         if seed is not None:

@@ -34,6 +34,12 @@ def _scenario(source: Scenario | Source) -> Scenario:
     return source if isinstance(source, Scenario) else Scenario(source)
 
 
+def _case_name(case: str | None) -> str:
+    if case is not None and not isinstance(case, str):
+        raise InputError(f"case: a value of the type {type(case).__name__}. Give the name of a case.", "case")
+    return case or ""
+
+
 class Evaluator:
     """A plan that is simulated again and again: what two scenarios have in common is made once.
 
@@ -48,7 +54,7 @@ class Evaluator:
     ) -> None:
         of = _scenario(scenario)
         self._scenario = of
-        self._case = case or ""
+        self._case = _case_name(case)
         if plan is None:
             with of.told_by_path():
                 self._of = _core.Evaluator.planned(of.request(), self._case)
@@ -65,7 +71,7 @@ class Evaluator:
         """The plan in this scenario's case; in the one that it was made for where none is given."""
         of = self._scenario if scenario is None else _scenario(scenario)
         with of.told_by_path():
-            figures = self._of.figures(of.request(), self._case if case is None else case)
+            figures = self._of.figures(of.request(), self._case if case is None else _case_name(case))
         return with_interval(Simulation, figures)
 
 
@@ -101,7 +107,7 @@ def run(
     jobs: processes at a time; 0: as many as there are processors. progress(done, total) is called for each case.
     """
     of = _scenario(scenario)
-    wanted = [cases] if isinstance(cases, str) else list(cases)
+    wanted = [_case_name(each) for each in ([cases] if isinstance(cases, str) else cases)]
     with of.told_by_path():
         return Study(_core.run(of.request(), wanted, jobs, progress))
 
@@ -122,7 +128,7 @@ class Sweep:
     def __init__(self, scenario: Scenario | Source, case: str | None = None, *, jobs: int = 0) -> None:
         self._scenario = _scenario(scenario)
         with self._scenario.told_by_path():
-            self._of = _core.SweepPoints(self._scenario.request(), case or "", jobs)
+            self._of = _core.SweepPoints(self._scenario.request(), _case_name(case), jobs)
 
     def __len__(self) -> int:
         return len(self._of)
@@ -169,14 +175,14 @@ def why(scenario: Scenario | Source, case: str | None = None, *, path_only: bool
     """
     of = _scenario(scenario)
     with of.told_by_path():
-        return Why(_core.why(of.request(), case or "", path_only))
+        return Why(_core.why(of.request(), _case_name(case), path_only))
 
 
 def drift(scenario: Scenario | Source, case: str | None = None, *, jobs: int = 0) -> Drift:
     """When to make a new plan while the data changes as the scenario's `drift` says."""
     of = _scenario(scenario)
     with of.told_by_path():
-        return Drift(_core.drift(of.request(), case or "", jobs))
+        return Drift(_core.drift(of.request(), _case_name(case), jobs))
 
 
 def check(scenario: Scenario | Source) -> Check:

@@ -58,6 +58,8 @@ def _wrong(what: str, remedy: str, source: str = "") -> InputError:
 def tables_of(model: Any) -> list[_Table]:
     """The tables of every EmbeddingBagCollection and EmbeddingCollection of a model, with their modules' paths."""
     found: list[_Table] = []
+    if not hasattr(model, "named_modules"):
+        raise _wrong(f"a value of the type {type(model).__name__} is no model", "Give a torch.nn.Module", "model")
     for path, module in model.named_modules():
         if hasattr(module, "embedding_bag_configs"):
             weighted = bool(module.is_weighted()) if hasattr(module, "is_weighted") else False

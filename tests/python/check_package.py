@@ -288,6 +288,10 @@ def test_failures_have_places():
     assert "holds itself" in str(failure_of(lambda: shardsim.Scenario(loop)))
     failure_of(lambda: shardsim.simulate(TOY))  # two cases, none named
     failure_of(lambda: shardsim.simulate(TOY, "absent"))
+    for work in (lambda: shardsim.simulate(TOY, 3), lambda: shardsim.why(TOY, 3), lambda: shardsim.run(TOY, [3]),
+                 lambda: shardsim.sweep(shipped("sweep_nics_batch.yaml"), 3)):
+        assert "case: a value of the type int" in str(failure_of(work))
+    assert "the key 3 is no text" in str(failure_of(lambda: shardsim.Scenario(TOY).with_({3: 1})))
     failure_of(lambda: shardsim.run(TOY, ["absent*"]))
     failure_of(lambda: shardsim.load("absent.yaml"))
     failure_of(lambda: shardsim.sweep(TOY))

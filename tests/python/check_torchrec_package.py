@@ -239,6 +239,9 @@ def test_stats_print_and_never_fail():
 
 def test_refusals():
     assert "no EmbeddingBagCollection" in failure_of(lambda: shardsim.torchrec.workload(rec.Module(), batch_per_gpu=1))
+    for value in (None, 3):
+        said = failure_of(lambda value=value: shardsim.torchrec.scenario(value, cluster="dgx_h100", batch_per_gpu=1))
+        assert said.startswith("model: a value of the type"), said
     wrong = {"absent": rec.ParameterConstraints()}
     assert "absent" in failure_of(lambda: shardsim.torchrec.workload(MODEL, batch_per_gpu=1, constraints=wrong))
     wrong = {"sparse.items.id": rec.ParameterConstraints(pooling_factors=[1.0, 2.0, 3.0])}

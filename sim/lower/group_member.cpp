@@ -174,8 +174,12 @@ GroupMember make_member(int shard, const Placement& placement, const Workload& w
   member.latest_cached = workload.cache_policy == "lru";
   member.own_types = table.wire_forward || table.wire_backward;
   const WireCodec& codec = workload.wire_codec;
-  member.forward = {vectors, wire_bytes(table, columns, member.forward_type, codec.forward_rows)};
-  member.backward = {vectors, wire_bytes(table, columns, member.backward_type, codec.backward_rows)};
+  const bool sent = !replicated(placement.strategy) || placement.strategy == Strategy::flex;
+  const auto bytes_of = [&](Dtype type, std::int64_t row) {
+    return wire_bytes(table, columns, type, sent ? row : 0);  // a vector that stays on its rank has no scales
+  };
+  member.forward = {vectors, bytes_of(member.forward_type, codec.forward_rows)};
+  member.backward = {vectors, bytes_of(member.backward_type, codec.backward_rows)};
   if (options.drawn != nullptr) member.drawn = &options.drawn->placements[static_cast<std::size_t>(shard)];
   return member;
 }

@@ -93,10 +93,10 @@ std::string ids_of_table(const TableStatistics& row) {
                      features, features == 1 ? "" : "s", row.table->weighted ? ", weighted" : "");
 }
 
-// Over all shards of the table, as TorchRec's statistics have it.
+// Over all shards of the table.
 std::string perf_line(const TableStatistics& row) {
   const auto ms = [](double value) { return fmt::format("{:.3g}", value); };
-  return fmt::format("  {} ms, the sum over its shards: forward {} compute + {} comms, backward {} + {}, prefetch {}\n",
+  return fmt::format("  {} ms: forward {} compute + {} comms, backward {} + {}, prefetch {}\n",
                      decimals_text(row.perf.total(), 3), ms(row.perf.fwd_compute), ms(row.perf.fwd_comms),
                      ms(row.perf.bwd_compute), ms(row.perf.bwd_comms), ms(row.perf.prefetch_compute));
 }

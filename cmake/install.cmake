@@ -55,4 +55,18 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # the libraries that the programs are linked to
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "iproute2, openssh-client")  # `shardsim emulate`; starting ranks on other hosts
+# Two packages: shardsim, and python3-shardsim where the module was built. The data that the module reads is the first one's.
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_ALL Unspecified)
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_NAME shardsim)
+if(SHARDSIM_PYTHON)
+  list(APPEND CPACK_COMPONENTS_ALL python)
+  math(EXPR next_python "${SHARDSIM_PYTHON_MINOR} + 1")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-shardsim)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
+      "shardsim (= ${PROJECT_VERSION}), python3 (>= 3.${SHARDSIM_PYTHON_MINOR}~), python3 (<< 3.${next_python}~)")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "python3-pandas, python3-xarray")
+  set(CPACK_COMPONENT_PYTHON_DESCRIPTION "simulator of the training of sharded recommendation models, as a package for Python")
+endif()
 include(CPack)

@@ -11,7 +11,7 @@
 set(VEGA_MODULES
     vega-util vega-time vega-format vega-loader vega-dataflow vega-statistics vega-canvas vega-scale vega-scenegraph
     vega-expression vega-event-selector vega-selection vega-functions vega-runtime vega-parser vega-view
-    vega-transforms vega-view-transforms vega-encode vega-regression vega-label vega-crossfilter)
+    vega-transforms vega-view-transforms vega-encode)
 
 # Stops the configuration with the package's name when a module is missing.
 function(require_vega_modules folder)
@@ -65,8 +65,7 @@ endforeach()
 file(APPEND "${joined}" [=[
 function copy(into, name) { Object.keys(need(name)).forEach(function (key) { into[key] = need(name)[key]; }); }
 var transforms = need("vega-dataflow").transforms;
-["vega-transforms", "vega-view-transforms", "vega-encode", "vega-regression", "vega-label",
- "vega-crossfilter"].forEach(function (name) { copy(transforms, name); });
+["vega-transforms", "vega-view-transforms", "vega-encode"].forEach(function (name) { copy(transforms, name); });
 var all = {};
 ["vega-statistics", "vega-time", "vega-util", "vega-loader", "vega-scenegraph"].forEach(function (name) {
   copy(all, name);

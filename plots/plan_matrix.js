@@ -5,20 +5,7 @@
   var ROW = 18, LEAST_COLUMN = 2, MOST_COLUMN = 28, FAINTEST = 0.14;
   var FIGURES = [["weights_mb", "weights", "MB"], ["lookups", "lookups", ""], ["time_ms", "time", "ms"]];
 
-  function make(tag, properties, children) {
-    var element = document.createElement(tag);
-    Object.keys(properties || {}).forEach(function (key) {
-      if (key in element) element[key] = properties[key];
-      else element.setAttribute(key, properties[key]);
-    });
-    (children || []).forEach(function (child) { element.append(child); });
-    return element;
-  }
-
-  function spelt(value) {
-    if (value >= 1000) return Math.round(value).toLocaleString("en");
-    return String(Number(value.toPrecision(3)));
-  }
+  var own = window.ownChart, make = own.make, spelt = own.spelt;
 
   // The cases of the embedded numbers, each with its tables and what their columns hold.
   function cases_of(data) {
@@ -94,8 +81,6 @@
     what.setAttribute("aria-label", "figure");
     var scale = make("span", { className: "matrix-scale" });
 
-    function colour(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
-
     function layout() {
       var wanted = search.value.toLowerCase(), room = Math.max(200, box.clientWidth);
       shown = now.tables.filter(function (table) { return table.name.toLowerCase().indexOf(wanted) >= 0; });
@@ -104,21 +89,16 @@
       width = Math.max(LEAST_COLUMN, Math.min(MOST_COLUMN, (room - left) / now.columns));
     }
 
-    function draw() {
+    function draw(for_paper) {
+      var printing = for_paper === true;
       layout();
-      var ratio = window.devicePixelRatio || 1, pen = canvas.getContext("2d");
-      var whole = Math.ceil(left + width * now.columns), high = Math.max(1, shown.length) * ROW;
-      canvas.width = whole * ratio;
-      canvas.height = high * ratio;
-      canvas.style.width = whole + "px";
-      canvas.style.height = high + "px";
-      pen.scale(ratio, ratio);
+      var pen = own.pen_of(canvas, Math.ceil(left + width * now.columns), Math.max(1, shown.length) * ROW);
       pen.font = "12px system-ui, sans-serif";
       pen.textBaseline = "middle";
       var most = now.tables.reduce(function (high_so_far, table) {
         return table.cells.reduce(function (high_cell, cell) { return Math.max(high_cell, cell[figure[0]]); }, high_so_far);
       }, 0);
-      var ink = colour("--ink"), line = colour("--line"), strong = colour("--answer");
+      var colours = own.theme(printing), ink = colours.ink, line = colours.line, strong = colours.answer;
       shown.forEach(function (table, row) {
         pen.globalAlpha = 1;
         pen.fillStyle = line;
@@ -177,13 +157,11 @@
     search.addEventListener("input", anew);
     which.addEventListener("change", function () { now = cases[which.selectedIndex]; anew(); });
     what.addEventListener("change", function () { figure = FIGURES[what.selectedIndex]; draw(); });
-    place.append(make("div", { className: "matrix-tools" }, (cases.length > 1 ? [which] : []).concat([what, search, scale])), box, about);
+    place.classList.add("matrix");
+    place.append(make("div", { className: "own-tools matrix-tools" }, (cases.length > 1 ? [which] : []).concat([what, search, scale])), box, about);
     anew();
-    window.addEventListener("resize", draw);
-    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+    return { draw: draw };
   }
 
-  Array.prototype.forEach.call(document.querySelectorAll("script[data-matrix]"), function (script) {
-    Matrix(document.getElementById(script.dataset.matrix), JSON.parse(script.textContent));
-  });
+  own.each("plan_matrix", Matrix);
 })();

@@ -5,7 +5,8 @@ set -euo pipefail
 
 build=(ca-certificates cmake g++ git libboost-dev libcpp-httplib-dev libeigen3-dev libexpat1-dev libfmt-dev libhdf5-dev libjemalloc-dev libjs-vega
   libsimgrid-dev libyaml-cpp-dev ninja-build nlohmann-json3-dev pkg-config zlib1g-dev)
-test=(clang clang-format clang-tidy doctest-dev iproute2 jq libbenchmark-dev libclang-rt-14-dev lld dpkg-dev file pybind11-dev python3-dev python3-mypy python3-h5netcdf python3-h5py
+test=(clang clang-format clang-tidy doctest-dev iproute2 jq libbenchmark-dev libclang-rt-14-dev lld dpkg-dev file pybind11-dev python3-dev python3-h5netcdf python3-h5py
+  python3-ipykernel python3-mypy python3-nbconvert python3-pip
   python3-jsonschema
   python3-pandas python3-xarray python3-yaml chromium libopenmpi-dev openmpi-bin munge slurm-client slurmctld slurmd time)
 

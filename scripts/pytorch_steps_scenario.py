@@ -46,10 +46,8 @@ def perceptron(name, width, outs):
 
 def attention(model):
     _, dim, length, _ = model["history"]
-    return ["          - {name: qkv, in: %d, out: %d, per: item}" % (dim, 3 * dim),
-            "          - {name: attention, kind: attention, heads: %d, head_dim: %d, length: %d, causal: false}" %
-            (model["heads"], dim // model["heads"], length),
-            "          - {name: out_projection, in: %d, out: %d, per: item, elementwise: 4}" % (dim, dim)]
+    return ["          - {name: attention, kind: multihead_attention, heads: %d, head_dim: %d, length: %d, causal: false,"
+            " residual: true, norm: layer_norm, pool: mean}" % (model["heads"], dim // model["heads"], length)]
 
 
 def width_above(model):

@@ -98,13 +98,10 @@ def tables(row):
     return made
 
 
-SWISH = 4  # SwishLayerNorm, x * sigmoid(layernorm(x)): two results stay, and backward needs both
-
-
 def layer(name, inputs, out, repeat=1, swish=False, first=False):
     text = f"name: {name}, in: {inputs}, out: {out}"
     if swish:
-        text += f", elementwise: {SWISH}"
+        text += ", norm: swish_layer_norm"
     if repeat > 1:
         text += f", repeat: {repeat}"
     return f"{{{text}}}"

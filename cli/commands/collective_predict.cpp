@@ -57,7 +57,8 @@ class CollectiveErrors {
     const std::string error_class = collective_error_class(kind_, across_, transport_, size);
     const CallShape call{called_, shape_, size};
     const double published = errors_.scale(error_class);
-    if (const auto own = held_out_scale(spec_, call)) return std::exp(coverage_quantile() * own->beside(published));
+    if (const auto own = held_out_scale(spec_, call))
+      return std::exp(coverage_quantile() * own->beside(published, guessed_constant_scale()));
     const bool extrapolated = nearest_fitted(call, spec_).group.members != shape_.members;
     return std::exp(coverage_quantile() * (extrapolated ? std::hypot(published, guessed_constant_scale()) : published));
   }
@@ -191,8 +192,9 @@ std::vector<std::string> notes_of(const CollectiveRequest& request,
   };
   const auto outside = std::ranges::find_if(predictions, [](const auto& one) { return !one.outside_fit.empty(); });
   if (outside != predictions.end()) add(&CollectivePrediction::outside_fit, "overheads do", outside->taken_outside_fit);
+  const CallShape call{request.kind, group_shape(request.groups.front(), cluster), 0};
   add(&CollectivePrediction::extrapolated_fit, "overheads were measured on other groups or larger sizes and do",
-      "them all the same, extrapolated, with wider intervals");
+      taken_beyond_fit(call, cluster.spec()));
   add(&CollectivePrediction::outside_relay_fit, "nvb_efficiency does", "it all the same");
   return notes;
 }

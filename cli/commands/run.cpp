@@ -19,6 +19,7 @@
 #include "program/timeline/kineto/merged_trace.h"
 #include "program/timeline/timeline_file.h"
 #include "study/planning/resolved_case.h"
+#include "study/report/page.h"
 #include "study/report/result_document.h"
 #include "study/report/result_json.h"
 #include "study/report/result_sheets.h"
@@ -286,7 +287,10 @@ int run_scenario(const Arguments& given, const Terminal& terminal) {
   write_folder(folder, result_writer(given),
                [&](const std::filesystem::path& hidden) { write_files(study, json, hidden, given, traces, workers); });
   print_result(given.has("json") ? json : shown_text(run_document(study, given), given, terminal));
-  if (!given.has("quiet")) say(fmt::format("report: {}", (folder / "report.html").string()));
+  if (!given.has("quiet")) {
+    say(fmt::format("report: {}", (folder / "report.html").string()));
+    if (const std::string missing = missing_charts_text(); !missing.empty()) say(missing);
+  }
   require_some_plan(study);
   if (given.has("strict")) require_room_at_peak(study);
   return 0;

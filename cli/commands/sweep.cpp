@@ -13,6 +13,7 @@
 #include "base/workers.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
+#include "study/report/page.h"
 #include "study/report/sweep_document.h"
 #include "study/sweep/axis_trial.h"
 #include "study/sweep/mpi_session.h"
@@ -138,7 +139,10 @@ int tell_sweep(const SweepOutcome& outcome, const Sweep& sweep, const std::files
   if (const std::string fault = order_fault(*outcome.result, sweep_order(given.text("sort"))); !quiet && !fault.empty())
     print_note(fmt::format("not sorted by {}: {}", given.text("sort"), fault));
   print_result(shown_text(sweep_document(*outcome.result, Medium::terminal, order), given, terminal));
-  if (!quiet) say(fmt::format("report: {}", (folder / "report.html").string()));
+  if (!quiet) {
+    say(fmt::format("report: {}", (folder / "report.html").string()));
+    if (const std::string missing = missing_charts_text(); !missing.empty()) say(missing);
+  }
   return sweep_verdict(*outcome.result);
 }
 

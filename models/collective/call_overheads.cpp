@@ -86,18 +86,39 @@ bool reach(const OverheadSpec& stated, const CallShape& call, const ClusterSpec&
   return by_ranks && holds(stated, of_fitted_size(stated, call), spec);
 }
 
-// Constants that no calibration made, for a call of another number of ranks: mixed with the public defaults, half and
-// half after each doubling, so that no time jumps where the measured sizes end. The rule is a guess: the one
-// public measurement over InfiniBand of more than 128 ranks (256, of NICs that nobody states) is predicted by it nearer
-// than by the defaults, by some per cent.
+// Constants for a call of more or fewer ranks than they hold for: mixed with the public defaults, half and half after
+// each doubling, so that no time jumps where the measured sizes end. The rule is a guess. More ranks never make a call
+// faster, so there the mix only lengthens what the constants themselves say.
+OverheadConstants mixed_with_usual(const OverheadConstants& constants, const CallShape& call, int ranks,
+                                   const ClusterSpec& spec) {
+  const double doublings = std::abs(std::log2(static_cast<double>(call.group.members) / ranks));
+  OverheadConstants mix = constant_between(usual_constants(call), constants, std::pow(.5, doublings));
+  if (call.group.members <= ranks) return mix;
+  return no_faster(constants, mix, is_peer_to_peer(call.kind) ? Seconds{} : spec.launch_overhead);
+}
+
+// Constants that no calibration made.
 OverheadConstants reaching(const OverheadConstants& constants, const CallShape& call, const ClusterSpec& spec) {
   if (holds(constants, call, spec)) return constants;
   OverheadSpec stated;
   static_cast<OverheadConstants&>(stated) = constants;
   if (!reach(stated, call, spec)) return usual_constants(call);
-  const CallShape fitted = of_fitted_ranks(constants, call);
-  const double doublings = std::abs(std::log2(static_cast<double>(call.group.members) / fitted.group.members));
-  return constant_between(usual_constants(call), constants, std::pow(.5, doublings));
+  return mixed_with_usual(constants, call, of_fitted_ranks(constants, call).group.members, spec);
+}
+
+// The most ranks that a calibration and the constants before it hold for; none where either has no limit.
+std::optional<int> most_ranks(const OverheadSpec& stated) {
+  const auto limit = [](const OverheadConstants& constants) {
+    return constants.holds_for ? constants.holds_for->ranks_to : 0;
+  };
+  if (!stated.before || limit(stated) == 0 || limit(*stated.before) == 0) return std::nullopt;
+  return std::max(limit(stated), limit(*stated.before));
+}
+
+// A group of more ranks than even the constants before a calibration hold for.
+bool is_beyond_all(const OverheadSpec& stated, const CallShape& call) {
+  const std::optional<int> most = most_ranks(stated);
+  return most && call.group.across_nodes() && call.group.members > *most;
 }
 
 // The constants of a call that a calibration says nothing of.
@@ -136,6 +157,9 @@ OverheadSpec extrapolated(const OverheadSpec& stated, const CallShape& call, con
           stated.held_out->scale(measured.bytes);
     }
   }
+  // As the constants before it: a cluster that was calibrated to what they predict is predicted as it was.
+  if (is_beyond_all(stated, call))
+    static_cast<OverheadConstants&>(taken) = mixed_with_usual(taken, call, *most_ranks(stated), spec);
   if (taken.held_out)
     for (auto* const scale : taken.held_out->scales())
       if (*scale) *scale = std::hypot(**scale, more);
@@ -161,6 +185,12 @@ CallShape nearest_fitted(const CallShape& call, const ClusterSpec& spec) {
   const OverheadSpec* const stated = stated_overhead(call, spec);
   if (stated == nullptr || holds(*stated, call, spec)) return call;
   return reach(*stated, call, spec) ? of_fitted_size(*stated, call) : call;
+}
+
+bool is_guessed_beyond(const CallShape& call, const ClusterSpec& spec) {
+  const OverheadSpec* const stated = stated_overhead(call, spec);
+  return stated != nullptr && is_beyond_all(*stated, call) &&
+         stated->holds_for->ranks_to < stated->before->holds_for->ranks_to;
 }
 
 bool timed_by_loads(const CallShape& call, const Cluster& cluster) {
@@ -195,6 +225,16 @@ std::string extrapolated_fit(const CallShape& call, const Cluster& cluster) {
                                    below_bytes(*stated->holds_for, Bytes{call.bytes})};
   std::erase(reasons, "");
   return join(reasons);
+}
+
+std::string_view taken_beyond_fit(const CallShape& call, const ClusterSpec& spec) {
+  const OverheadSpec* const stated = stated_overhead(call, spec);
+  const bool mixes = stated != nullptr && stated->holds_for &&
+                     nearest_ranks(*stated->holds_for, call.group.members) != call.group.members &&
+                     (!is_measured(*stated) || is_beyond_all(*stated, call));
+  return mixes ? "a mix of them with the public defaults, half and half after each doubling of the ranks, with wider "
+                 "intervals"
+               : "what was fitted for the nearest size, extrapolated, with wider intervals";
 }
 
 std::string outside_relay_fit(const CallShape& call, const std::vector<int>& ranks, const Cluster& cluster) {

@@ -9,6 +9,7 @@
 
 #include "base/fields/exact_text.h"
 #include "base/text.h"
+#include "models/collective/call_overheads.h"
 #include "models/collective/collective_kind.h"
 #include "models/collective/fitted_overheads.h"
 #include "topology/spec/gpu_models.h"
@@ -291,21 +292,20 @@ std::string ranks_text(const FitRange& range) {
 
 std::vector<std::string> fit_reach_notes(const ClusterSpec& spec) {
   const int ranks = spec.nodes * spec.gpu.count;
-  std::map<std::pair<bool, std::string>, std::vector<std::string>> kinds;  // by whether they reach on, and their ranks
+  std::map<std::pair<std::string_view, std::string>, std::vector<std::string>> kinds;  // by what is taken, their ranks
   for (const auto& [kind, reaches] : spec.overheads) {
     const OverheadSpec& across = reaches.across_nodes;
-    if (spec.nodes > 1 && across.holds_for && is_beyond(*across.holds_for, ranks))
-      kinds[{across.held_out || across.before || is_calibrated(spec.nics->transport), ranks_text(*across.holds_for)}]
-          .push_back(kind);
+    if (spec.nodes < 2 || !across.holds_for || !is_beyond(*across.holds_for, ranks)) continue;
+    const CallShape all{*collective_kind_named(kind), {ranks, spec.nodes, spec.gpu.count, spec.gpu.count}, 0};
+    const bool reach = across.held_out || across.before || is_calibrated(spec.nics->transport);
+    kinds[{reach ? taken_beyond_fit(all, spec) : "the public defaults", ranks_text(*across.holds_for)}].push_back(kind);
   }
   std::vector<std::string> notes;
   for (const auto& [fit, names] : kinds)
     notes.push_back(
         fmt::format("The overheads of {} across nodes of '{}' are fitted for groups of {} ranks, and all nodes "
-                    "together are {}: {}.",
-                    join(names), spec.name, fit.second, ranks,
-                    fit.first ? "what was fitted for the nearest size is taken, extrapolated, with wider intervals"
-                              : "such groups take the public defaults"));
+                    "together are {}: such groups take {}.",
+                    join(names), spec.name, fit.second, ranks, fit.first));
   return notes;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <type_traits>
@@ -41,6 +42,21 @@ inline OverheadConstants constant_between(const OverheadConstants& held, Overhea
   if (value.nic_rate) mix(held.nic_rate, *value.nic_rate);
   value.beside_start = (1 - share) * held.beside_start + share * value.beside_start;
   return value;
+}
+
+// `constants` where they let a call take no less time than `than` do. `launch` is the least that `beside_start` counts.
+inline OverheadConstants no_faster(const OverheadConstants& than, OverheadConstants constants, Seconds launch) {
+  const double more_beside = constants.beside_start - than.beside_start;
+  constants.start = std::max(constants.start, than.start - more_beside * launch);
+  constants.per_remote_peer = std::max(constants.per_remote_peer, than.per_remote_peer);
+  constants.efficiency = std::min(constants.efficiency, than.efficiency);
+  constants.fill = std::max(constants.fill, than.fill);
+  constants.latency_share = std::max(constants.latency_share, than.latency_share);
+  constants.plateau = constants.plateau || than.plateau;
+  if (than.nic_efficiency)
+    constants.nic_efficiency = std::min(constants.nic_efficiency.value_or(1), *than.nic_efficiency);
+  if (than.nic_rate) constants.nic_rate = std::min(constants.nic_rate.value_or(*than.nic_rate), *than.nic_rate);
+  return constants;
 }
 
 }  // namespace shardsim

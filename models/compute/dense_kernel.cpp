@@ -5,7 +5,7 @@
 namespace shardsim {
 namespace {
 
-constexpr std::array<std::string_view, 14> kKindNames = {"product",
+constexpr std::array<std::string_view, 17> kKindNames = {"product",
                                                          "product_input_gradient",
                                                          "product_weight_gradient",
                                                          "batched_product",
@@ -18,7 +18,10 @@ constexpr std::array<std::string_view, 14> kKindNames = {"product",
                                                          "rows_sum",
                                                          "gather",
                                                          "scatter",
-                                                         "multi_tensor"};
+                                                         "multi_tensor",
+                                                         "layer_norm",
+                                                         "layer_norm_gradient",
+                                                         "layer_norm_weights"};
 
 }  // namespace
 

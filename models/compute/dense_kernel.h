@@ -21,7 +21,10 @@ enum class DenseKernelKind {
   rows_sum,                  // the sum of m rows of n numbers: the gradient of a bias
   gather,                    // `elements` numbers selected by index
   scatter,                   // `elements` gradients added to where their numbers were selected, in turn
-  multi_tensor               // an optimizer's pass over tensors; the largest has `m` elements
+  multi_tensor,              // an optimizer's pass over tensors; the largest has `m` elements
+  layer_norm,                // of m rows of n numbers in fp32
+  layer_norm_gradient,       // the gradient of its input
+  layer_norm_weights         // and those of its parameters
 };
 
 std::string_view dense_kernel_kind_name(DenseKernelKind kind);

@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "base/tree/yaml.h"
 #include "models/compute/compute_model.h"
 #include "models/compute/gpus/gpu_constants.h"
 #include "models/compute/gpus/kernel_family.h"
@@ -47,7 +51,95 @@ void check_table(const Table& table, const LabelSetting& setting) {
   if (const std::string kernels = kernels_of(setting); !kernels.empty()) check_columns(table, kernels);
 }
 
+// The figures of the rows that the rank holds, of those of all owners together: each has its even share of the lookups
+// and rows, and the whole of a cache.
+RowReuse own_reuse(const RowReuse& of_all, double share) {
+  if (share == 1) return of_all;
+  RowReuse own = of_all;
+  for (double* const sum : {&own.lookups, &own.distinct, &own.long_lookups, &own.long_rows, &own.long_pieces})
+    *sum *= share;
+  own.largest = std::min(own.largest, own.lookups);
+  double rows = 4;
+  for (double& missed : own.missed) {
+    missed = share > 0 ? share * of_all.missed_by(rows / share) : 0;
+    rows *= 4;
+  }
+  return own;
+}
+
+// The whole table on one rank, by which `batch` samples are looked up.
+TableWork whole_table(const Table& table, std::int64_t batch) {
+  const AccessDistribution access = table.distribution();
+  TableWork work;
+  work.rows = static_cast<double>(table.rows);
+  work.columns = static_cast<double>(table.dim);
+  work.row_bytes = static_cast<double>(table.row_bytes());
+  work.bags = static_cast<double>(batch);
+  work.lookups = work.bags * table.average_length;
+  work.reuse = row_reuse(access, 0, access.rows(), work.lookups);
+  return work;
+}
+
+ComputeWork alone(const TableWork& table, ComputeWork::Kind kind, const std::string& optimizer) {
+  ComputeWork work;
+  work.kind = kind;
+  work.optimizer = optimizer;
+  work.lookups = table.lookups;
+  work.hbm_bytes = table.lookups * table.row_bytes;
+  work.tables = {table};
+  return work;
+}
+
+// "updates of table 'a' take 0.03 ms by the nets and 0.2 ms by the laws of the same kernels"; "" where both agree.
+std::string stray_text(const char* what, const Table& table, Seconds by_nets, Seconds by_laws) {
+  if (!strays(by_nets, by_laws)) return "";
+  return fmt::format("{} of table '{}' take {:.3g} ms by the nets and {:.3g} ms by the laws of the same kernels", what,
+                     table.name, by_nets.ms(), by_laws.ms());
+}
+
+// Adds the tables whose lookup or update by themselves is like none that the nets have seen.
+void add_strays(std::vector<std::string>& texts, const LearnedCosts& costs, const Workload& workload,
+                std::int64_t batch, const GpuSpec& gpu) {
+  const std::unique_ptr<ComputeModel> laws = laws_beside(costs);
+  if (laws == nullptr) return;
+  for (const Table& table : workload.tables) {
+    if (table.kind != TableKind::pooled || !(table.average_length > 0)) continue;
+    const TableWork whole = whole_table(table, batch);
+    const ShardSeconds nets = costs.seconds_of(costs.vector_of(statistics_of(whole), table.dim));
+    const auto by_laws = [&](ComputeWork::Kind kind) {
+      return laws->seconds(alone(whole, kind, costs.setting().optimizer), gpu);
+    };
+    for (const std::string& text : {stray_text("lookups", table, {nets.forward}, by_laws(ComputeWork::Kind::lookup)),
+                                    stray_text("updates", table, {nets.backward}, by_laws(ComputeWork::Kind::update))})
+      if (!text.empty()) texts.push_back(text);
+  }
+}
+
 }  // namespace
+
+TableStatistics statistics_of(const TableWork& table) {
+  TableStatistics statistics;
+  statistics.rows = std::max(kFewestStatisticRows, table.rows);
+  statistics.pooling = table.bags > 0 ? table.lookups / table.bags : 0;
+  statistics.dtype_bytes = static_cast<int>(std::lround(table.row_bytes / table.columns));
+  statistics.batch = table.bags;
+  statistics.lookups = table.lookups;
+  statistics.reuse = own_reuse(table.reuse, table.share());
+  statistics.distinct = statistics.reuse.distinct;
+  return statistics;
+}
+
+std::unique_ptr<ComputeModel> laws_beside(const LearnedCosts& costs) {
+  const std::string kernels = kernels_of(costs.setting());
+  if (kernels.empty() || !has_factors(costs.layout())) return nullptr;
+  return make_compute_model(parse_yaml(fmt::format("{{name: gpu_kernels, kernels: {}}}", kernels), "nets"));
+}
+
+bool strays(Seconds by_nets, Seconds by_laws) {
+  constexpr double kMostApart = 2, kLeastDifference = 10e-6;
+  const auto [less, more] = std::minmax(by_nets.value, by_laws.value);
+  return more > kMostApart * less && more - less > kLeastDifference;
+}
 
 bool is_learned(const Tree& compute_model) {
   return compute_model_name(compute_model) == kLearnedModel;
@@ -119,7 +211,8 @@ std::string beyond(std::string_view noun, double number, std::int64_t from, std:
   return fmt::format("{:.0f} {} (learned from {} to {})", number, noun, from, to);
 }
 
-std::vector<std::string> beyond_labels(const LearnedCosts& costs, const Workload& workload, std::int64_t batch) {
+std::vector<std::string> beyond_labels(const LearnedCosts& costs, const Workload& workload, std::int64_t batch,
+                                       const GpuSpec& gpu) {
   const LearnedRange& range = costs.range();
   const std::int64_t one = costs.setting().batch;
   std::vector<std::string> texts;
@@ -130,6 +223,7 @@ std::vector<std::string> beyond_labels(const LearnedCosts& costs, const Workload
     const std::string columns = beyond("columns", static_cast<double>(table.dim), range.columns_from, range.columns_to);
     if (!columns.empty()) texts.push_back(fmt::format("table '{}' has {}", table.name, columns));
   }
+  add_strays(texts, costs, workload, batch, gpu);
   return texts;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/tree/tree.h"
+#include "models/compute/compute_model.h"
 #include "models/learned/learned_costs.h"
 #include "models/workload/workload.h"
 #include "topology/spec/cluster_spec.h"
@@ -50,8 +51,20 @@ void check_learned(const LearnedCosts* costs, const Tree& compute_model, const G
 // "512 columns (learned from 4 to 256)" where a number lies outside; else "", and where the range says nothing.
 std::string beyond(std::string_view noun, double number, std::int64_t from, std::int64_t to);
 
-// What nets have seen nothing like of the tables by themselves, and of lookups of `batch` samples: "table 'a' has 512
-// columns (learned from 4 to 256)".
-std::vector<std::string> beyond_labels(const LearnedCosts& costs, const Workload& workload, std::int64_t batch);
+// The figures by which nets know what one rank does of a table.
+TableStatistics statistics_of(const TableWork& table);
+
+// The compute model that has the laws of the kernels which the labels are of; null: labels of no known kernels.
+std::unique_ptr<ComputeModel> laws_beside(const LearnedCosts& costs);
+
+// True where nets say less than half or more than twice what the laws of the same kernels say, by 10 us and more: they
+// have seen nothing like the call. Of the labels of the shipped nets 99.9 % of lookups lie within 1.35 times the laws,
+// and of updates within 1.8.
+bool strays(Seconds by_nets, Seconds by_laws);
+
+// What nets have seen nothing like of the tables by themselves, and of lookups of `batch` samples on `gpu`: "table 'a'
+// has 512 columns (learned from 4 to 256)"; lookups or updates of a table for which they stray.
+std::vector<std::string> beyond_labels(const LearnedCosts& costs, const Workload& workload, std::int64_t batch,
+                                       const GpuSpec& gpu);
 
 }  // namespace shardsim

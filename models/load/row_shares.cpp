@@ -221,6 +221,12 @@ bool RowShares::equal() const {
   return equal_shares(shares_);
 }
 
+std::size_t RowShares::bytes() const {
+  const std::size_t head = std::visit([](const auto& of) { return of.size() * sizeof of.front(); }, head_);
+  return sizeof *this + head + head_rows_.size() * sizeof(std::uint64_t) +
+         (1 + kMostAnswers) * shares_.size() * sizeof(double);
+}
+
 std::vector<double> RowShares::distinct(double draws) const {
   return misses(draws, 0);
 }

@@ -47,6 +47,8 @@ class RowShares {
   std::uint64_t head_rows() const { return placed_; }    // K: how many rows were placed one by one
   std::uint64_t lists_placed() const { return lists_; }  // of how many first ids the companions were
 
+  std::size_t bytes() const;  // that it takes in memory, roughly
+
   // t_j: expected different rows that each owner reads in `draws` lookups of the placement, from all sources together.
   std::vector<double> distinct(double draws) const;
   // The same without the rows that a cache of the owner's hottest rows holds: `load_factor` (0 to 1) of its rows.

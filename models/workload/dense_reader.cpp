@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "models/workload/table_weight.h"
 #include "models/workload/workload_parts.h"
@@ -93,18 +94,42 @@ void attention_keys(Fields& map, DenseLayer& layer, const std::vector<Table>& ta
   layer.attention = attention;
 }
 
+// What stands behind a layer, in this order.
+void behind_keys(Fields& map, DenseLayer& layer) {
+  std::string norm = "none", pool = "none";
+  map.take("residual", layer.residual, "its input is added to its output, which has as many columns");
+  map.choose(
+      "norm", norm, {"none", "layer_norm", "swish_layer_norm"},
+      "in place of the activation: nn.LayerNorm, or TorchRec's SwishLayerNorm, x sigmoid(LayerNorm(x)), with two "
+      "parameters a column");
+  map.choose("pool", pool, {"none", "mean"}, "of a layer on items: the mean over the items of each sample");
+  layer.norm = norm == "none"         ? NormKind::none
+               : norm == "layer_norm" ? NormKind::layer_norm
+                                      : NormKind::swish_layer_norm;
+  layer.mean_of_items = pool == "mean";
+  map.refuse_if(layer.residual && layer.in != layer.out, "residual",
+                fmt::format("the layer reads {} columns and writes {}", layer.in, layer.out),
+                "An input can be added to an output of as many columns");
+  map.refuse_if(layer.mean_of_items && !layer.per_item, "pool", "the layer works on samples, which have no items",
+                "Write per: item, or leave 'pool' out");
+}
+
 void layer_keys(Fields& map, DenseLayer& layer, const std::vector<Table>& tables) {
   std::string kind = "product", per = "sample";
   map.need("name", layer.name, label_leaf(),
            "layers whose names begin with `bottom` run before the embeddings are there");
-  map.choose("kind", kind, {"product", "attention"},
-             "attention takes 4 head_dim FLOP per head and pair of the `length` items of a sample forward, 2.5 times "
-             "that backward, and has no parameters");
+  map.choose(
+      "kind", kind, {"product", "attention", "multihead_attention"},
+      "attention takes 4 head_dim FLOP per head and pair of the `length` items of a sample forward, 2.5 times "
+      "that backward, and has no parameters. multihead_attention is PyTorch's nn.MultiheadAttention of a history "
+      "with itself, `batch_first`: this attention between products of its items, to three times the columns of "
+      "all heads and back, and with `dense_kernels: pytorch` the copies that it makes");
   if (map.where(kind == "product")) {
     map.usual("req").need_if(true, "in", layer.in, from_one_leaf(), "of a product: columns that it reads");
     map.usual("req").need_if(true, "out", layer.out, from_one_leaf(), "of a product: columns that it writes");
   }
-  if (map.where(kind == "attention")) attention_keys(map, layer, tables);
+  if (map.where(kind != "product")) attention_keys(map, layer, tables);
+  if (kind == "multihead_attention") layer.part = AttentionPart::scores;
   map.usual("bias and activation")
       .take("elementwise", layer.elementwise, above_zero_leaf(),
             "with [software](scenario.md#software): the element-wise operations after the layer, as the number of "
@@ -112,8 +137,39 @@ void layer_keys(Fields& map, DenseLayer& layer, const std::vector<Table>& tables
             "backward");
   map.take("repeat", layer.repeat, from_one_leaf(), "so many equal layers");
   map.choose("per", per, {"sample", "item"},
-             "whether the layer works on samples, or on the items of all sequence tables");
-  layer.per_item = per == "item";
+             "whether the layer works on samples, or on the items of all sequence tables; multihead_attention works on "
+             "items, of its own `tables`");
+  map.refuse_if(map.reading() && kind == "multihead_attention" && map.reader().has("per") && per == "sample", "per",
+                "multihead_attention works on items", "Leave 'per' out");
+  layer.per_item = per == "item" || kind == "multihead_attention";
+  behind_keys(map, layer);
+}
+
+// nn.MultiheadAttention: the two products of its items around their attention. What stands behind the block stands
+// behind the last of them.
+void add_multihead_attention(std::vector<DenseLayer>& layers, const DenseLayer& block) {
+  DenseLayer first{block.name + "_in_projection", block.in, 3 * block.in, block.repeat, true};
+  first.part = AttentionPart::in_projection;
+  first.items = block.attention;
+  DenseLayer scores{block.name, block.in, block.out, block.repeat, true, false, block.attention};
+  scores.part = AttentionPart::scores;
+  DenseLayer last = block;
+  last.name += "_out_projection";
+  last.part = AttentionPart::out_projection;
+  last.weights = true;
+  last.items = std::exchange(last.attention, std::nullopt);
+  layers.insert(layers.end(), {std::move(first), std::move(scores), std::move(last)});
+}
+
+void take_modules_apart(DensePart& dense) {
+  std::vector<DenseLayer> layers;
+  for (DenseLayer& layer : dense.layers) {
+    if (layer.part == AttentionPart::scores)
+      add_multihead_attention(layers, layer);
+    else
+      layers.push_back(std::move(layer));
+  }
+  dense.layers = std::move(layers);
 }
 
 void layers_key(Fields& map, DensePart& dense, const std::vector<Table>& tables) {
@@ -132,10 +188,11 @@ void layers_key(Fields& map, DensePart& dense, const std::vector<Table>& tables)
 // Weights and bias in fp32.
 Bytes parameters_of(const std::vector<DenseLayer>& layers, const Place& place) {
   double bytes = 0;
-  for (const DenseLayer& layer : layers)
-    if (layer.weights)
-      bytes += 4.0 * static_cast<double>(layer.repeat) * (static_cast<double>(layer.in) + 1) *
-               static_cast<double>(layer.out);
+  for (const DenseLayer& layer : layers) {
+    const double rows =
+        (layer.weights ? static_cast<double>(layer.in) + 1 : 0) + (layer.norm != NormKind::none ? 2 : 0);
+    bytes += 4.0 * static_cast<double>(layer.repeat) * rows * static_cast<double>(layer.out);
+  }
   if (bytes > kMostParameterBytes)
     throw input_error(place, fmt::format("the dense layers have {:.3g} bytes of parameters", bytes),
                       fmt::format("Check in, out and repeat: at most {:.3g} bytes", kMostParameterBytes));
@@ -156,7 +213,7 @@ void split_keys(Fields& map, MeasuredRest& measured) {
                              "by how much each sample of a larger `batch_per_gpu` than `batch` makes its work longer");
       inside.take("waiting", held.waiting,
                   "of `time`, what waits for the host. With another `batch_per_gpu` all parts together wait for what "
-                  "`host` leaves");
+                  "`host` leaves, and where it is less than `rest` at least as long as here");
     });
   };
   part("id_exchange", measured.id_exchange, "an allowance: the exchange itself is simulated");
@@ -171,7 +228,7 @@ void measured_keys(Fields& map, MeasuredRest& measured) {
   if (map.reading()) measured.fitted = map.reader().is_fitted("rest");
   map.usual("any").take(
       "batch", measured.batch, from_one_leaf(),
-      "the samples per GPU that it was measured with. Another `batch_per_gpu` is refused, unless a part "
+      "the samples per GPU that these times are of. Another `batch_per_gpu` is refused, unless a part "
       "of `split` says `per_sample`");
   map.take(
       "host", measured.host,
@@ -297,7 +354,9 @@ void take_measured_at(std::int64_t batch, MeasuredRest& measured, const Place& p
                       fmt::format("the dense part was measured with a batch of {} per GPU, and batch_per_gpu is {}",
                                   measured.batch, batch),
                       "Import a trace of a second batch, too, or with --scale-dense, or write per_sample in 'split'");
+  constexpr double kSame = 1e-8;  // s: times are in whole nanoseconds
   const auto more = static_cast<double>(batch - measured.batch);
+  const double before = all_parts(measured).value;
   double busy = 0, waited = 0;
   for (MeasuredRest::Part* const part : parts) {
     const double work = part->time.value - part->waiting.value + more * part->per_sample.value_or(Seconds{0}).value;
@@ -305,7 +364,9 @@ void take_measured_at(std::int64_t batch, MeasuredRest& measured, const Place& p
     busy += part->time.value;
     waited += part->waiting.value;
   }
-  const double idle = std::max(0.0, measured.host.value - busy);
+  // What waits though the host needs less than the step takes waits in other steps, too.
+  const double kept = measured.host.value + kSame < before ? waited : 0;
+  const double idle = std::max(kept, measured.host.value - busy);
   for (MeasuredRest::Part* const part : parts) {
     const double share = waited > 0 ? part->waiting.value / waited : busy > 0 ? part->time.value / busy : 0.2;
     part->waiting = {idle * share};
@@ -332,6 +393,7 @@ void dense_keys(Fields& map, DensePart& dense, const std::vector<Table>& tables)
             "in workloads of a scenario, instead of all else: a profiler's trace of training steps, whose median step "
             "becomes `measured` ([import.md](../import.md#a-trace-of-training-steps))");
   layers_key(map, dense, tables);
+  take_modules_apart(dense);
   map.map("measured", dense.measured,
           "the time of an iteration without its collectives, which lookups, dense parts and updates then take whatever "
           "the plan",

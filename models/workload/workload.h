@@ -102,6 +102,11 @@ struct Attention {
   bool operator==(const Attention&) const = default;
 };
 
+// What of PyTorch's nn.MultiheadAttention, over items that attend to themselves, a layer is.
+enum class AttentionPart { none, in_projection, scores, out_projection };
+// What stands behind a layer in place of an activation: nn.LayerNorm, or TorchRec's x * sigmoid(LayerNorm(x)).
+enum class NormKind { none, layer_norm, swish_layer_norm };
+
 // One product of the dense part: 2 in out FLOP per sample (or per item) forward, twice that backward. Attention takes 4
 // head_dim FLOP per head and pair forward, 2.5 times that backward.
 struct DenseLayer {
@@ -113,6 +118,15 @@ struct DenseLayer {
   // Tensors of `out` columns that passes behind it read and write forward (norm, gating: 2 each); absent: of a bias and
   // an activation. 1.5 times as many backward.
   std::optional<double> elementwise = {};
+  AttentionPart part = AttentionPart::none;
+  std::optional<Attention> items = {};  // of a projection of items, whose they are; absent: of all sequence tables
+  bool residual = false;                // its input is added to its output; of the block, at its last layer
+  NormKind norm = NormKind::none;       // of the sum
+  bool mean_of_items = false;           // behind the norm
+  // True where nothing is said of what lies behind it: a bias and an activation.
+  bool usual_passes() const {
+    return !elementwise && part == AttentionPart::none && !residual && norm == NormKind::none && !mean_of_items;
+  }
   bool operator==(const DenseLayer&) const = default;
 };
 

@@ -54,7 +54,7 @@ void wire_keys(Fields& map, Workload& workload) {
            "the rows if none is stated.) fp8 is TorchRec's without scales: one byte for each element, but where "
            "partial sums "
            "are reduced (row_wise, table_row_wise and grid_shard of pooled tables) fp16 forward and bf16 backward, as "
-           "in TorchRec");
+           "in TorchRec, which sends the sums of a node to other nodes as fp8");
   wire_key(map, "backward", workload.wire_backward, "fp32",
            "the same of their gradients. Gradients of replicated rows (data_parallel; flex across nodes) are always "
            "all-reduced in the type of the rows, or in fp32 for int8 rows");
@@ -480,7 +480,8 @@ void exchange_keys(Fields& map, Workload& workload) {
 void row_memory_keys(Fields& map, Workload& workload) {
   map.choose("cache_policy", workload.cache_policy, {"lru", "lfu"},
              "which rows the caches of `fused_uvm_caching` hold ([lowering.md](../lowering.md#caches)): those of the "
-             "latest batches, as FBGEMM does by default, or the most popular ones");
+             "latest batches, as FBGEMM does by default, or those that are used most, which leaves all others in host "
+             "memory. Of `lfu` FBGEMM fills no cache ahead: it cannot be used with `pipeline: prefetch_sparse_dist`");
   map.map("inputs_kept", "which inputs stay in memory until their batch is through, as TorchRec keeps them by default",
           [&](Fields& inside) { kept_keys(inside, workload.inputs_kept); });
   map.map("stash", workload.stash,

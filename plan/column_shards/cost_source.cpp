@@ -76,6 +76,10 @@ const LearnedCosts* CostSource::shipped_for(const Workload& workload, const Clus
   std::string lacking = uncovered_table(workload, setting, range);
   if (workload.optimizer != setting.optimizer) lacking = "updates by " + workload.optimizer;
   if (batch < range.batch_from || batch > range.batch_to) lacking = fmt::format("lookups of {} samples", batch);
+  if (lacking.empty()) {
+    const std::vector<std::string> beyond = beyond_labels(*shipped_costs(), workload, batch, cluster.spec().gpu);
+    if (!beyond.empty()) lacking = beyond.front();
+  }
   if (why != nullptr) *why = lacking;
   return lacking.empty() ? shipped_costs().get() : nullptr;
 }

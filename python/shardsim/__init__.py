@@ -27,7 +27,7 @@ from shardsim.results import (
     Study,
     Why,
 )
-from shardsim.scenario import Scenario, load
+from shardsim.scenario import Scenario, data_folder, load
 from shardsim.tasks import (
     Evaluator,
     Sweep,
@@ -69,6 +69,7 @@ __all__ = [
     "check",
     "compare_planners",
     "confidence",
+    "data_folder",
     "drift",
     "import_model",
     "import_trace",

@@ -69,7 +69,7 @@ class DictText:
     """The text of a dict, with one value on each line, and the path of what each line holds, beginning with `root`."""
 
     def __init__(self, source: Mapping[str, Any], root: str = ROOT) -> None:
-        self._root = root
+        self.root = root
         self._lines: list[str] = []
         self._paths: list[str] = []
         self._open: set[int] = set()
@@ -78,7 +78,7 @@ class DictText:
 
     def path_of(self, line: int) -> str:
         """Of a line from 1; of the whole dict where there is no such line."""
-        return self._paths[line - 1] if 0 < line <= len(self._paths) else self._root
+        return self._paths[line - 1] if 0 < line <= len(self._paths) else self.root
 
     @contextlib.contextmanager
     def told_by_path(self, source: str) -> Iterator[None]:

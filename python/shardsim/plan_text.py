@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Union
 
+from shardsim import arguments
 from shardsim.dict_text import DictText
-from shardsim.errors import InputError
 from shardsim.results import Plan
 
 PlanSource = Union[Plan, str, Mapping[str, Any]]
@@ -24,12 +24,10 @@ class PlanText:
             self.text = plan.text
         elif isinstance(plan, str):
             self.text = plan
-        elif isinstance(plan, Mapping):
-            self._dict = DictText(plan, SOURCE)
-            self.text = self._dict.text
         else:
-            raise InputError(f"{SOURCE}: a value of the type {type(plan).__name__}. Give a Plan, the text of a plan, "
-                             "or a dict of it.", SOURCE)
+            example = 'a Plan, its JSON as a text, or {"plan": {...}}'
+            self._dict = DictText(arguments.mapping(plan, SOURCE, example), SOURCE)
+            self.text = self._dict.text
 
     @contextlib.contextmanager
     def told_by_path(self) -> Iterator[None]:

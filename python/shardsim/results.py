@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from shardsim.errors import InputError
+from shardsim.show import Page, paragraphs_html, table_html
+
 if TYPE_CHECKING:
     import pandas
     import xarray
@@ -41,6 +44,14 @@ class Simulation:
     limited_by: str  # the busiest link or rank
     limit_share_pct: float  # of the iteration in which it is busy
     beyond_torchrec: str  # what of the plan TorchRec does not have; "": it has all
+
+    def _repr_html_(self) -> str:
+        within = f"{self.interval.low_ms:,.4g} to {self.interval.high_ms:,.4g}" if self.interval else ""
+        gib = 2**30
+        return table_html(
+            ["case", "iteration ms", "80 % within", "samples/s", "GPUs", "peak GiB", "of", "busiest", "%"],
+            [[self.name, self.iteration_ms, within, self.samples_per_s, self.world_size, self.peak_bytes / gib,
+              self.memory_capacity_bytes / gib, self.limited_by, self.limit_share_pct]])
 
 
 @dataclass(frozen=True)
@@ -108,6 +119,12 @@ class Plan:
         ]
         return pandas.DataFrame(rows, columns=["module", "table", "sharding_type", "compute_kernel", "ranks"])
 
+    def _repr_html_(self) -> str:
+        rows = [[module, table, entry.get("sharding_type"), entry.get("compute_kernel"), entry.get("ranks")]
+                for module, tables in self.to_dict()["plan"].items()
+                for table, entry in tables.items()]
+        return table_html(["module", "table", "sharding type", "kernel", "ranks"], rows) + paragraphs_html(self.notes)
+
 
 @dataclass(frozen=True)
 class CaseResult:
@@ -143,6 +160,10 @@ class Answer:
         """The command's page as a text: HTML that needs no other file."""
         return self._of.html()
 
+    def page(self) -> Page:
+        """The same page for a cell of a notebook."""
+        return Page(self.report())
+
     def __str__(self) -> str:
         return self._of.text(100)
 
@@ -177,6 +198,11 @@ class Why(Answer):
 
         return pandas.DataFrame(self.raw.get("help", {}).get("elasticities", []))
 
+    def _repr_html_(self) -> str:
+        largest = sorted(self.raw["path"], key=lambda step: -float(step["ms"]))
+        names = ["operation", "kind", "rank", "over", "ms"]
+        return paragraphs_html([self.sentence]) + table_html(names, [[step.get(name) for name in names] for step in largest])
+
 
 class Drift(Answer):
     """When to make a new plan (docs/drift.md)."""
@@ -204,6 +230,9 @@ class Drift(Answer):
 
         return pandas.DataFrame(self.raw["days"]).set_index("day")
 
+    def _repr_html_(self) -> str:
+        return paragraphs_html([self.answer])
+
 
 @dataclass(frozen=True)
 class Check:
@@ -217,6 +246,10 @@ class Check:
     @property
     def ok(self) -> bool:
         return not self.findings
+
+    def _repr_html_(self) -> str:
+        said = [f"{note} ({', '.join(cases)})" for note, cases in self.notes]
+        return paragraphs_html([self.summary, *self.findings, *said])
 
 
 @dataclass(frozen=True)
@@ -254,6 +287,10 @@ class Confidence:
         import pandas
 
         return pandas.DataFrame([vars(each) for each in self.kinds]).set_index("kind")
+
+    def _repr_html_(self) -> str:
+        rows = [[each.kind, each.rows, each.systems, each.held, each.held_by_system, each.width] for each in self.kinds]
+        return table_html(["kind", "rows", "systems", "held", "held, by system", "upper over lower end"], rows)
 
 
 class Imported:
@@ -322,6 +359,9 @@ class Study:
         """What ran when on which rank and stream: a variable for each property of the spans, over `span`."""
         import xarray
 
+        known = [each.name for each in self.cases]
+        if case not in known:
+            raise InputError(f"case: there is no case {case!r}. Known: {', '.join(known)}.", "case")
         of = self._of.timeline(case)
         spans = of.pop("spans")
         names = of.pop("op_names")
@@ -337,6 +377,10 @@ class Study:
         """report.html as a text: one page that needs no other file."""
         return self._of.html()
 
+    def page(self) -> Page:
+        """report.html for a cell of a notebook: its cards and charts."""
+        return Page(self.report())
+
     def write(self, folder: str | os.PathLike[str], *, force: bool = False) -> str:
         """Writes report.html, result.json and timeline.h5 as `shardsim run -o` does; returns the path of the report.
 
@@ -348,7 +392,11 @@ class Study:
         return self._of.text(100)
 
     def _repr_html_(self) -> str:
-        parts = [self.frame().to_html(float_format=lambda value: f"{value:,.4g}")]
+        rows = [[case.name, case.iteration_ms, case.interval.low_ms if case.interval else None,
+                 case.interval.high_ms if case.interval else None, case.samples_per_s, case.limited_by.get("what"),
+                 case.memory.get("fits")] for case in self.cases]
+        names = ["case", "iteration ms", "80 %: low ms", "high ms", "samples/s", "busiest", "fits"]
+        parts = [table_html(names, rows)]
         for case in self.cases:
             parts += [f"<p><b>{html.escape(case.name)}</b>: {html.escape(note)}</p>" for note in case.notes]
         return "\n".join(parts)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Union
 
-from shardsim import _core
+from shardsim import _core, arguments
 from shardsim.dict_text import DictText, flow_text
 from shardsim.errors import InputError
 
@@ -19,11 +19,16 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     return Scenario(path)
 
 
+def data_folder() -> str:
+    """The folder that holds the shipped `scenarios/`: $SHARDSIM_DATA, or where the package finds it."""
+    return _core.data_folder()
+
+
 def _file_of(path: str) -> str:
     """The file itself, or where there is none, the shipped scenario of this name."""
-    if os.path.exists(path) or os.path.dirname(path):
+    if (os.path.exists(path) and not os.path.isdir(path)) or os.path.dirname(path):
         return path
-    shipped = os.path.join(_core.data_folder(), "scenarios", path.removesuffix(".yaml") + ".yaml")
+    shipped = os.path.join(data_folder(), "scenarios", path.removesuffix(".yaml") + ".yaml")
     return shipped if os.path.exists(shipped) else path
 
 
@@ -42,6 +47,9 @@ class Scenario:
         else:
             if folder is not None:
                 raise InputError("folder: a file lies in a folder of its own. Leave 'folder' out.", "folder")
+            if not isinstance(source, (str, os.PathLike)):
+                raise arguments.wrong("scenario", f"{arguments.kind_of(source)} is no scenario",
+                                      "Give the path of a file, or a dict")
             self._dict = None
             self.path = _file_of(os.fspath(source))
             self._text = _core.read_file(self.path)
@@ -66,16 +74,14 @@ class Scenario:
         changed = object.__new__(Scenario)
         changed.__dict__.update(self.__dict__)
         changed._changes = dict(self._changes)
-        for path, value in (changes or {}).items():
-            if not isinstance(path, str):
-                raise InputError(f"changes: the key {path!r} is no text. Write paths of keys, such as 'cluster.nodes'.",
-                                 "changes")
+        for path, value in arguments.mapping({} if changes is None else changes, "changes", '{"cluster.nodes": 8}').items():
+            arguments.text(path, "changes")
             changed._changes.pop(path, None)
             changed._changes[path] = value if isinstance(value, str) else flow_text(value, path)
         if seed is not None:
-            changed._seed = seed
+            changed._seed = arguments.seed(seed)
         if planners is not None:
-            changed._planners = list(planners)
+            changed._planners = arguments.texts(planners, "planners")
         if torchrec_only is not None:
             changed._torchrec_only = torchrec_only
         return changed

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from shardsim import _core
+from shardsim import _core, arguments
 from shardsim.errors import InputError
 from shardsim.plan_text import PlanSource, PlanText
 from shardsim.results import (
@@ -24,20 +24,17 @@ from shardsim.results import (
     with_interval,
 )
 from shardsim.scenario import Scenario, Source
+from shardsim.show import paragraphs_html, table_html
 
 if TYPE_CHECKING:
     import pandas
-
+    import xarray
 
 
 def _scenario(source: Scenario | Source) -> Scenario:
     return source if isinstance(source, Scenario) else Scenario(source)
 
 
-def _case_name(case: str | None) -> str:
-    if case is not None and not isinstance(case, str):
-        raise InputError(f"case: a value of the type {type(case).__name__}. Give the name of a case.", "case")
-    return case or ""
 
 
 class Evaluator:
@@ -54,7 +51,7 @@ class Evaluator:
     ) -> None:
         of = _scenario(scenario)
         self._scenario = of
-        self._case = _case_name(case)
+        self._case = arguments.case(case)
         if plan is None:
             with of.told_by_path():
                 self._of = _core.Evaluator.planned(of.request(), self._case)
@@ -71,7 +68,7 @@ class Evaluator:
         """The plan in this scenario's case; in the one that it was made for where none is given."""
         of = self._scenario if scenario is None else _scenario(scenario)
         with of.told_by_path():
-            figures = self._of.figures(of.request(), self._case if case is None else _case_name(case))
+            figures = self._of.figures(of.request(), self._case if case is None else arguments.case(case))
         return with_interval(Simulation, figures)
 
 
@@ -91,7 +88,7 @@ def plan(scenario: Scenario | Source, case: str | None = None, planner: str | No
     """The plan of a case, by its own planner or by the one of this name with its default options."""
     of = _scenario(scenario)
     if planner is not None:
-        of = of.with_({"planner": {"name": planner}})
+        of = of.with_({"planner": {"name": arguments.text(planner, "planner")}})
     return Evaluator(of, case).plan
 
 
@@ -107,9 +104,10 @@ def run(
     jobs: processes at a time; 0: as many as there are processors. progress(done, total) is called for each case.
     """
     of = _scenario(scenario)
-    wanted = [_case_name(each) for each in ([cases] if isinstance(cases, str) else cases)]
+    wanted = arguments.texts(cases, "cases")
+    called = arguments.callable_or_none(progress, "progress")
     with of.told_by_path():
-        return Study(_core.run(of.request(), wanted, jobs, progress))
+        return Study(_core.run(of.request(), wanted, arguments.jobs(jobs), called))
 
 
 def compare_planners(
@@ -128,7 +126,8 @@ class Sweep:
     def __init__(self, scenario: Scenario | Source, case: str | None = None, *, jobs: int = 0) -> None:
         self._scenario = _scenario(scenario)
         with self._scenario.told_by_path():
-            self._of = _core.SweepPoints(self._scenario.request(), _case_name(case), jobs)
+            self._of = _core.SweepPoints(self._scenario.request(), arguments.case(case), arguments.jobs(jobs))
+        self._done: list[Point] = []
 
     def __len__(self) -> int:
         return len(self._of)
@@ -141,7 +140,8 @@ class Sweep:
             point = self._of.next()
         if point is None:
             raise StopIteration
-        return with_interval(Point, point)
+        self._done.append(with_interval(Point, point))
+        return self._done[-1]
 
     def frame(self) -> pandas.DataFrame:
         """A row for each point, in the order of the axes, with the columns of sweep.csv; simulates what is left."""
@@ -155,6 +155,45 @@ class Sweep:
         frame.attrs["units"] = {name: unit for name, unit, _, _ in columns}
         frame.attrs["meanings"] = {name: meaning for name, _, meaning, _ in columns}
         return frame
+
+    def dataset(self) -> xarray.Dataset:
+        """The columns of `frame` over the axes, each a dimension by its path; simulates what is left.
+
+        Points that are no grid (`random`, `zip`, `points`) are over `point`, with their axes as coordinates.
+        """
+        import numpy
+        import xarray
+
+        for _ in self:
+            pass
+        columns = self._of.columns()
+        axes = {name: list(values) for name, _, meaning, values in columns if meaning == "axis"}
+        steps = {name: list(dict.fromkeys(values)) for name, values in axes.items()}
+        shape = tuple(len(values) for values in steps.values())
+        places = [tuple(steps[name].index(value) for name, value in zip(axes, row)) for row in zip(*axes.values())]
+        grid = len(set(places)) == len(places) == int(numpy.prod(shape))
+        dimensions = tuple(steps) if grid else ("point",)
+        flat = [int(numpy.ravel_multi_index(place, shape)) for place in places] if grid else list(range(len(self)))
+        coordinates: dict[str, Any] = {**steps} if grid else {name: ("point", values) for name, values in axes.items()}
+        data = xarray.Dataset(coords=coordinates)
+        for name, unit, meaning, values in columns:
+            if name not in axes:
+                kept = numpy.asarray(values, dtype=None if isinstance(values, numpy.ndarray) else object)
+                placed = numpy.empty_like(kept)
+                placed[flat] = kept
+                data[name] = (dimensions, placed.reshape(shape) if grid else placed)
+                data[name].attrs["long_name"] = meaning
+            data[name].attrs["units"] = unit
+        return data
+
+    def _repr_html_(self) -> str:
+        """A row for each point that is finished, the fastest first."""
+        done = sorted(self._done, key=lambda point: -(point.samples_per_s or 0))
+        names = list(done[0].values) if done else []
+        rows = [[*point.values.values(), point.outcome, point.iteration_ms, point.samples_per_s, point.limited_by]
+                for point in done]
+        said = f"{len(done):,} of {len(self):,} points are finished"
+        return paragraphs_html([said]) + table_html([*names, "outcome", "iteration ms", "samples/s", "busiest"], rows)
 
     def csv(self) -> str:
         """The bytes of sweep.csv; simulates what is left."""
@@ -175,14 +214,14 @@ def why(scenario: Scenario | Source, case: str | None = None, *, path_only: bool
     """
     of = _scenario(scenario)
     with of.told_by_path():
-        return Why(_core.why(of.request(), _case_name(case), path_only))
+        return Why(_core.why(of.request(), arguments.case(case), bool(path_only)))
 
 
 def drift(scenario: Scenario | Source, case: str | None = None, *, jobs: int = 0) -> Drift:
     """When to make a new plan while the data changes as the scenario's `drift` says."""
     of = _scenario(scenario)
     with of.told_by_path():
-        return Drift(_core.drift(of.request(), _case_name(case), jobs))
+        return Drift(_core.drift(of.request(), arguments.case(case), arguments.jobs(jobs)))
 
 
 def check(scenario: Scenario | Source) -> Check:
@@ -211,9 +250,12 @@ def _request(files: Sequence[str | os.PathLike[str]], options: Mapping[str, Any]
             if each is not None:
                 words.append(f"--{name} {os.fspath(each) if isinstance(each, os.PathLike) else each}")
     request.made_by = " ".join(words)
-    for name in ("tables", "plan", "cluster", "nodes", "batch", "planner"):
+    request.nodes = arguments.maybe_whole(options.get("nodes"), "nodes", 0, 1_000_000)
+    request.batch = arguments.maybe_whole(options.get("batch"), "batch", 0, 1_000_000_000)
+    for name in ("tables", "plan", "cluster", "planner"):
         value = options.get(name)
-        setattr(request, name, os.fspath(value) if isinstance(value, os.PathLike) else value)
+        value = os.fspath(value) if isinstance(value, os.PathLike) else value
+        setattr(request, name, None if value is None else arguments.text(value, name))
     return request
 
 
@@ -259,7 +301,7 @@ def import_trace(
                "scale-dense": scale_dense, "plan": plan, "cluster": cluster, "nodes": nodes, "batch": batch,
                "planner": planner}
     request = _request(named, options)
-    request.traced_batches = list(traced_batches)
+    request.traced_batches = [arguments.whole(each, "traced_batches", 0, 1_000_000_000) for each in traced_batches]
     if _word(tables_of_trace, "tables_of_trace", ("rank", "world")):
         request.take_tables_of_trace(tables_of_trace == "world")
     if _word(scale_dense, "scale_dense", ("kernels", "nothing")):

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shardsim import _core
+from shardsim import _core, arguments
 from shardsim.errors import Error, InfeasibleError, InputError
 from shardsim.plan_text import PlanSource, PlanText
 from shardsim.results import Plan
@@ -57,9 +57,9 @@ def _wrong(what: str, remedy: str, source: str = "") -> InputError:
 
 def tables_of(model: Any) -> list[_Table]:
     """The tables of every EmbeddingBagCollection and EmbeddingCollection of a model, with their modules' paths."""
-    found: list[_Table] = []
     if not hasattr(model, "named_modules"):
-        raise _wrong(f"a value of the type {type(model).__name__} is no model", "Give a torch.nn.Module", "model")
+        raise _wrong(f"{arguments.kind_of(model)} has no named_modules()", "Give the model before it is sharded", "model")
+    found: list[_Table] = []
     for path, module in model.named_modules():
         if hasattr(module, "embedding_bag_configs"):
             weighted = bool(module.is_weighted()) if hasattr(module, "is_weighted") else False
@@ -69,6 +69,12 @@ def tables_of(model: Any) -> list[_Table]:
     if not found:
         raise _wrong("the model holds no EmbeddingBagCollection and no EmbeddingCollection",
                      "Give the model before it is sharded", "model")
+    seen: set[tuple[str, str]] = set()
+    for table in found:
+        if (table.path, table.name) in seen:
+            raise _wrong(f"two tables are {table.name!r} of the module {table.path!r}, and a plan could not tell them apart",
+                         "Give the tables names of their own", "model")
+        seen.add((table.path, table.name))
     return found
 
 
@@ -160,9 +166,8 @@ def _complete_batches(made: Sequence[dict[str, Any]], batch_per_gpu: int) -> Non
             feature.setdefault("batch", batch_per_gpu)
 
 
-def _constraint_of(constraints: Mapping[str, Any] | None, name: str, table: _Table) -> Any:
+def _constraint_of(known: Mapping[str, Any], name: str, table: _Table) -> Any:
     """By the name in the workload, or as TorchRec has it, by the table's own name in whatever module."""
-    known = constraints or {}
     return known.get(name, known.get(table.name))
 
 
@@ -259,6 +264,10 @@ def workload(
     return _workload(model, batch_per_gpu, constraints, tables, more)
 
 
+def _constraints(given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    return arguments.mapping({} if given is None else given, "constraints", '{"TABLE": ParameterConstraints(...)}')
+
+
 def _workload(
     model: Any,
     batch_per_gpu: int,
@@ -266,14 +275,16 @@ def _workload(
     tables: Mapping[str, Mapping[str, Any]] | None,
     more: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
+    known = _constraints(constraints)
     found = tables_of(model)
     names = _names(found)
-    extra = dict(tables or {})
+    extra = {table: arguments.mapping(keys, f"tables[{table!r}]", '{"access": {...}}')
+             for table, keys in arguments.mapping(tables or {}, "tables", '{"TABLE": {...}}').items()}
     here = {*names, *(each.name for each in found)}
-    absent = [name for name in [*(constraints or {}), *extra] if name not in here]
+    absent = [name for name in [*known, *extra] if name not in here]
     if absent:
         raise _wrong(f"the model has no table {absent[0]!r}", f"Known: {', '.join(names[:12])}", "constraints or tables")
-    constrained = [(name, table, _constraint_of(constraints, name, table)) for name, table in zip(names, found)]
+    constrained = [(name, table, _constraint_of(known, name, table)) for name, table in zip(names, found)]
     _warn_of_left_out(constrained)
     made = [_table_map(name, table, constraint) for name, table, constraint in constrained]
     _share_features(made, [constraint is not None for _, _, constraint in constrained])
@@ -282,7 +293,7 @@ def _workload(
         each.update(extra.get(name, extra.get(table.name, {})))
     name = re.sub(r"[^a-z0-9_]", "_", type(model).__name__.lower())[:64]
     return {"schema": "shardsim.workload/1", "name": name, "batch_per_gpu": batch_per_gpu,
-            "tables": made, **(more or {})}
+            "tables": made, **arguments.mapping(more or {}, "more", '{"optimizer": {...}}')}
 
 
 def scenario(
@@ -300,8 +311,9 @@ def scenario(
 
     Plans keep to what TorchRec executes: load them by to_sharding_plan().
     """
+    known = _constraints(constraints)
     found = tables_of(model)
-    allowed = {name: _constraint_map(_constraint_of(constraints, name, table))
+    allowed = {name: _constraint_map(_constraint_of(known, name, table))
                for name, table in zip(_names(found), found)}
     allowed = {name: each for name, each in allowed.items() if each}
     allowed.setdefault("*", {})["torchrec_only"] = True
@@ -310,8 +322,8 @@ def scenario(
     source: dict[str, Any] = {
         "schema": "shardsim.scenario/1",
         "title": f"{type(model).__name__} in TorchRec",
-        "cluster": cluster if isinstance(cluster, str) else dict(cluster),
-        "workload": _workload(model, batch_per_gpu, constraints, tables, more),
+        "cluster": cluster if isinstance(cluster, str) else dict(arguments.mapping(cluster, "cluster", '"dgx_h100", or {"base": ...}')),
+        "workload": _workload(model, batch_per_gpu, known, tables, more),
         "constraints": allowed,
         "cases": [{"name": "model", "planner": {"name": planner} if isinstance(planner, str) else dict(planner)}],
     }
@@ -428,6 +440,8 @@ def from_sharding_plan(sharding_plan: Any, model: Any) -> Plan:
     names = {(table.path, table.name): name for name, table in zip(_names(tables), tables)}
     pooled = {(table.path, table.name): table.pooled for table in tables}
     modules: dict[str, dict[str, Any]] = {}
+    if not hasattr(sharding_plan, "plan"):
+        raise _wrong(f"{arguments.kind_of(sharding_plan)} has no attribute plan", "Give a ShardingPlan", "sharding_plan")
     for path, shardings in sharding_plan.plan.items():
         for table, sharding in shardings.items():
             if (path, table) not in names:

@@ -166,7 +166,7 @@ int Lowering::gradient_exchange(const FusionGroup& group, std::vector<int> after
   int crossed = -1;
   if (group.crosses()) {
     crossed = add_exchange("cross_node_all_to_all", group.as(OpRole::exchange_gradient), "cross_node",
-                           group.cross_gradients, type, after);
+                           group.cross_gradients, dtype_name(group.cross_backward_type), after);
     if (crossed >= 0) after = {crossed};
     after = convert("recode_gradients", OpRole::encode_gradient, group, group.converted_gradient.recode, after);
   }
@@ -179,25 +179,11 @@ int Lowering::gradient_exchange(const FusionGroup& group, std::vector<int> after
 // torchrec/distributed/comm_ops.py), and put them in the order of the ids.
 std::vector<int> Lowering::settle(const FusionGroup& group, std::vector<int> after) {
   if (!full() || !shuffles() || !group.exchanges() || index_apart()) return after;
-  const std::vector<double> bytes = received(group);
+  const std::vector<double>& bytes = group.gradient_bytes;
   after = {add_vector_pass("grad_divide", OpRole::divide_gradient, group, bytes, std::move(after))};
   if (group.sums_received() || (group.pooled() && !group.reduces())) return after;
   const char* const name = group.reduces() ? "recat_gradient" : "seq_permute";
   return {add_vector_pass(name, OpRole::order_received_gradient, group, bytes, std::move(after))};
-}
-
-// Bytes of gradients that each rank gets.
-std::vector<double> Lowering::received(const FusionGroup& group) const {
-  if (!group.pooled()) return group.owner_bytes;
-  const int world = program_.world_size;
-  const ByteMatrix gradients = group.reduces() ? ByteMatrix{} : resolve_matrix(program_, group.gradients);
-  std::vector<double> bytes(world, 0.0);
-  for (int rank = 0; rank < world; ++rank) {
-    const std::size_t set = group.gathered_bytes.size() > 1 ? rank / program_.ranks_per_node : 0;
-    bytes[rank] =
-        static_cast<double>(group.reduces() ? group.gathered_bytes[set] : gradients.bytes_received(rank, world));
-  }
-  return bytes;
 }
 
 void Lowering::add_gradients(const FusionGroup& group, GroupOps& ops) {

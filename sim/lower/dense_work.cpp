@@ -31,7 +31,19 @@ bool is_cross(const DensePart& dense, const DenseLayer& layer) {
 // A product that ends in a bias and an activation: all but those of the interaction and the last one, to a single
 // number.
 bool is_activated(const DensePart& dense, const DenseLayer& layer) {
-  return layer.weights && !is_cross(dense, layer) && layer.out > 1;
+  return layer.weights && !is_cross(dense, layer) && layer.out > 1 && layer.usual_passes();
+}
+
+// Tensors of the layer's output that passes behind it read and write. Fused, what is between them stays in registers.
+// Eager, SwishLayerNorm takes a sigmoid and a product more than a norm, and backward two products, the sigmoid's
+// gradient and a sum.
+double passes_behind(const DenseLayer& layer, bool fused, bool forward) {
+  const bool norm = layer.norm != NormKind::none, swish = layer.norm == NormKind::swish_layer_norm && !fused;
+  const double stated = (forward ? 1 : 1.5) * layer.elementwise.value_or(0);
+  const double of_norm = !norm ? 0 : forward ? 2 : fused ? 3 : 5;
+  const double of_swish = !swish ? 0 : forward ? 5 : 12;
+  const double of_residual = !layer.residual ? 0 : forward && fused && norm ? 1 : 3;
+  return stated + of_norm + of_swish + of_residual + (layer.mean_of_items ? 1 : 0);
 }
 
 // Returns the pairs of items in one rank's batch, per head.
@@ -92,7 +104,7 @@ class LayerWork {
   // activation are part of their product.
   void add_passes(DenseWork& work, bool forward) const {
     const double out = samples_ * static_cast<double>(layer_.out);
-    if (layer_.elementwise) {
+    if (passes_behind(layer_, style_.fused, true) > 0) {
       add_stated_passes(work, forward, out);
     } else if (is_cross(dense_, layer_)) {
       if (layer_.name != "cross_w") return;
@@ -106,9 +118,8 @@ class LayerWork {
 
   // A pass reads a tensor and writes one, and backward one more.
   void add_stated_passes(DenseWork& work, bool forward, double elements) const {
-    const double count = *layer_.elementwise;
-    const double kernels = std::ceil(count / 2);
-    work.add(passes(forward ? count : 1.5 * count, elements, dense_, kernels));
+    const double kernels = std::ceil(passes_behind(layer_, style_.fused, true) / 2);
+    work.add(passes(passes_behind(layer_, style_.fused, forward), elements, dense_, kernels));
     work.operators += kernels;
   }
 
@@ -119,7 +130,7 @@ class LayerWork {
     DenseWork work;
     work.products = {{pairs, products, static_cast<double>(attention.head_dim), 1, style_.attention_share}};
     work.operators = 1;
-    if (layer_.elementwise)
+    if (passes_behind(layer_, style_.fused, true) > 0)
       add_stated_passes(work, products == kScoreProducts, samples_ * static_cast<double>(layer_.out));
     return work;
   }
@@ -218,6 +229,15 @@ void DenseWork::add(const DenseWork& more) {
 }
 
 double samples_of_layer(const Workload& workload, const DenseLayer& layer, const RankItems* items) {
+  const auto batch = static_cast<double>(workload.batch_per_gpu);
+  if (layer.items) {
+    double more = 0;  // than on average
+    for (const int table : layer.items->tables) {
+      const auto index = static_cast<std::size_t>(table);
+      if (items != nullptr) more += items->of_table[index] - batch * workload.tables[index].average_length;
+    }
+    return batch * layer.items->length + more;
+  }
   if (layer.per_item && items != nullptr) return items->all;
   double per_sample = 1;
   if (layer.per_item) {
@@ -226,7 +246,7 @@ double samples_of_layer(const Workload& workload, const DenseLayer& layer, const
       if (table.kind == TableKind::sequence) per_sample += table.distribution().total();
     }
   }
-  return per_sample * static_cast<double>(workload.batch_per_gpu);
+  return per_sample * batch;
 }
 
 double forward_flops_of(const Workload& workload, const DenseLayer& layer, const RankItems* items) {
@@ -292,6 +312,7 @@ double parameter_tensors(const DensePart& dense) {
   for (const DenseLayer& layer : dense.layers) {
     const bool has_bias = layer.name != "cross_v" || dense.interaction != "dcn";
     if (layer.weights) tensors += static_cast<double>(layer.repeat) * (has_bias ? 2 : 1);
+    if (layer.norm != NormKind::none) tensors += 2 * static_cast<double>(layer.repeat);
   }
   return tensors;
 }

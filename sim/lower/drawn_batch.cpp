@@ -79,8 +79,7 @@ BatchMaker::BatchMaker(const Plan& plan, const Workload& workload, const Program
   for (std::size_t index = 0; index < plan.placements.size(); ++index) {
     const Placement& placement = plan.placements[index];
     const Table& table = workload.tables[static_cast<std::size_t>(placement.table)];
-    const RowHash hash = row_hash(expected, expected.shards[index]);
-    const GroupMember member = make_member(static_cast<int>(index), placement, workload, hash, options, known);
+    const GroupMember member = make_member(static_cast<int>(index), placement, workload, expected, options, known);
     const double items = items_of_sample(table, placement.row_begin, placement.row_end, options.observed_payload);
     const std::vector<double> owners = cell_shares(member);
     shares.push_back(scaled(owners, items));

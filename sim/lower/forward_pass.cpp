@@ -89,7 +89,7 @@ int Lowering::add_reduced_output(const FusionGroup& group, const std::string& ty
   if (!group.crosses()) return done;
   done = convert("recode_vectors", OpRole::encode_output, group, converted.recode, {done}).front();
   const int crossed = add_exchange("cross_node_all_to_all", group.as(OpRole::exchange_output), "cross_node",
-                                   group.cross_rows, type, {done});
+                                   group.cross_rows, dtype_name(group.cross_forward_type), {done});
   return crossed >= 0 ? crossed : done;
 }
 

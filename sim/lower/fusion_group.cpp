@@ -91,6 +91,7 @@ class GroupMaker {
     if (!group_.exchanges()) return;
     add_exchanges();
     if (workload_.wire_codec.kernels) add_conversions(group_, members_, world_, per_node_);
+    if (workload_.full_input_exchange()) add_gradient_bytes();
   }
 
  private:
@@ -223,12 +224,48 @@ class GroupMaker {
       group_.rows = add_rows("", group_.gradients, matrix(&GroupMember::forward));
       return;
     }
-    group_.scattered_bytes = reduced_bytes(&GroupMember::forward);
-    group_.gathered_bytes = reduced_bytes(&GroupMember::backward);
+    group_.scattered_bytes = reduced_bytes(members_, &GroupMember::forward);
+    group_.gathered_bytes = reduced_bytes(members_, &GroupMember::backward);
     if (!group_.crosses()) return;
-    group_.cross_gradients = add("_cross_grads", {cross_matrix(members_, nodes_, per_node_, &GroupMember::backward)});
-    group_.cross_rows =
-        add_rows("_cross", group_.cross_gradients, {cross_matrix(members_, nodes_, per_node_, &GroupMember::forward)});
+    const auto between = [&](CarriedPart what) { return Matrices{cross_matrix(members_, nodes_, per_node_, what)}; };
+    group_.cross_gradients = add("_cross_grads", between(&GroupMember::cross_backward));
+    group_.cross_rows = add_rows("_cross", group_.cross_gradients, between(&GroupMember::cross_forward));
+  }
+
+  // What divides and orders gradients behind their exchange works on what the codec wrote.
+  void add_gradient_bytes() {
+    const bool decoded = !group_.converted_gradient.decode.empty();
+    const std::vector<GroupMember> members = decoded ? stored(&GroupMember::backward) : std::vector<GroupMember>{};
+    group_.gradient_bytes.assign(world_, 0);
+    if (!group_.reduces()) {
+      if (decoded) return add_received(matrix(members, &GroupMember::backward), group_.gradient_bytes);
+      return add_received_gradients();
+    }
+    const std::vector<std::int64_t> of_sets =
+        decoded ? reduced_bytes(members, &GroupMember::backward) : group_.gathered_bytes;
+    for (int rank = 0; rank < world_; ++rank) {
+      const int set = of_sets.size() > 1 ? rank / per_node_ : 0;
+      group_.gradient_bytes[static_cast<std::size_t>(rank)] =
+          static_cast<double>(of_sets[static_cast<std::size_t>(set)]);
+    }
+  }
+
+  // As their exchange brings them; its matrices are not copied, for they may have a number for each pair of ranks.
+  void add_received_gradients() {
+    const std::vector<std::vector<int>> all = sets();
+    for (std::size_t set = 0; set < all.size(); ++set) {
+      const ByteMatrix& moved = program_.matrices[static_cast<std::size_t>(group_.gradients.of_set(set))].bytes;
+      const std::vector<std::int64_t> of_members = moved.all_received(size_);
+      for (std::size_t i = 0; i < all[set].size(); ++i)
+        group_.gradient_bytes[static_cast<std::size_t>(all[set][i])] += static_cast<double>(of_members[i]);
+    }
+  }
+
+  // In the types of the tables.
+  std::vector<GroupMember> stored(CarriedPart what) const {
+    std::vector<GroupMember> members = members_;
+    for (GroupMember& member : members) (member.*what).bytes = member.row_bytes;
+    return members;
   }
 
   MatrixUse add(const std::string& suffix, Matrices of_sets) {
@@ -257,10 +294,10 @@ class GroupMaker {
   }
 
   // Partial sums of every bag of the ranks served, and their gradients.
-  std::vector<std::int64_t> reduced_bytes(CarriedPart what) const {
+  std::vector<std::int64_t> reduced_bytes(const std::vector<GroupMember>& members, CarriedPart what) const {
     std::vector<std::int64_t> bytes(group_.crosses() ? nodes_ : 1, 0);
-    if (group_.strategy == Strategy::row_wise && group_.crosses()) return busiest_of_nodes(what);
-    for (const GroupMember& member : members_) {
+    if (group_.strategy == Strategy::row_wise && group_.crosses()) return busiest_of_nodes(members, what);
+    for (const GroupMember& member : members) {
       const int node = group_.crosses() ? member.placement->holders.front().front() / per_node_ : 0;
       bytes[node] += size_ * (member.*what).count * (member.*what).bytes;
     }
@@ -268,9 +305,9 @@ class GroupMaker {
   }
 
   // Every owner writes the partial sums of its shards to those of its node: the one with the most says how many.
-  std::vector<std::int64_t> busiest_of_nodes(CarriedPart what) const {
+  std::vector<std::int64_t> busiest_of_nodes(const std::vector<GroupMember>& members, CarriedPart what) const {
     std::vector<std::int64_t> of_rank(world_, 0), bytes(nodes_, 0);
-    for (const GroupMember& member : members_) {
+    for (const GroupMember& member : members) {
       for (const int rank : owning_ranks(member)) {
         of_rank[rank] += size_ * (member.*what).count * (member.*what).bytes;
       }
@@ -290,9 +327,7 @@ class GroupMaker {
       add_received(*input, group_.owner_inputs);
     }
     if (group_.pooled()) return;
-    std::vector<GroupMember> stored = members_;
-    for (GroupMember& member : stored) member.backward.bytes = member.row_bytes;
-    add_received(matrix(stored, &GroupMember::backward), group_.owner_bytes);
+    add_received(matrix(stored(&GroupMember::backward), &GroupMember::backward), group_.owner_bytes);
   }
 
   // By every rank: of expected batches as by the first one, though sources may differ by a unit.
@@ -354,7 +389,7 @@ class MemberMaker {
   GroupMember make(int index, const Placement& placement) const {
     Program::Shard& shard = program_.shards[static_cast<std::size_t>(index)];
     const Table& table = workload_.tables[placement.table];
-    GroupMember member = make_member(index, placement, workload_, row_hash(program_, shard), options_, *known_);
+    GroupMember member = make_member(index, placement, workload_, program_, options_, *known_);
     if (table.index_dedup) shard.lookups = received_of(member);
     if (!member.uneven) return member;
     shard.lookups = received_of(member);
@@ -397,7 +432,9 @@ std::vector<std::vector<GroupMember>> by_wire(std::vector<GroupMember> members, 
       if (strategy == Strategy::data_parallel || first.own_types != member.own_types)
         return strategy == Strategy::data_parallel;
       return !member.own_types ||
-             (first.forward_type == member.forward_type && first.backward_type == member.backward_type);
+             (first.forward_type == member.forward_type && first.backward_type == member.backward_type &&
+              first.cross_forward_type == member.cross_forward_type &&
+              first.cross_backward_type == member.cross_backward_type);
     };
     auto found = std::ranges::find_if(sets, same);
     if (found == sets.end()) found = sets.insert(sets.end(), std::vector<GroupMember>{});
@@ -406,10 +443,11 @@ std::vector<std::vector<GroupMember>> by_wire(std::vector<GroupMember> members, 
   return sets;
 }
 
-// A table alone gets the name that it gets among others: planners find its operations by it.
+// A table alone gets the name that it gets among others: planners find its operations by it. The types between nodes
+// are those that were asked for, from which the others follow.
 std::string wire_suffix(const FusionGroup& group, bool own_types) {
   if (!own_types || group.strategy == Strategy::data_parallel) return "";
-  return fmt::format("_{}_{}", dtype_name(group.forward_type), dtype_name(group.backward_type));
+  return fmt::format("_{}_{}", dtype_name(group.cross_forward_type), dtype_name(group.cross_backward_type));
 }
 
 }  // namespace
@@ -430,6 +468,8 @@ std::vector<FusionGroup> fuse(Program& program, const Plan& plan, const Workload
         group.kind = kind;
         group.forward_type = members.front().forward_type;
         group.backward_type = members.front().backward_type;
+        group.cross_forward_type = members.front().cross_forward_type;
+        group.cross_backward_type = members.front().cross_backward_type;
         if (group.pooled() && group.strategy == Strategy::row_wise) {
           group.partial_sums = partial_sums_of(workload.output_exchange);
         }

@@ -32,7 +32,8 @@ struct FusionGroup {
   std::string group;        // of its exchange of ids, as in Program::groups; "" when nothing is exchanged
   std::vector<int> shards;  // indices into Program::shards
   bool weighted = false;    // ids have weights
-  Dtype forward_type = Dtype::fp32, backward_type = Dtype::fp32;  // of vectors and gradients on the wire
+  Dtype forward_type = Dtype::fp32, backward_type = Dtype::fp32;              // of vectors and gradients on the wire
+  Dtype cross_forward_type = Dtype::fp32, cross_backward_type = Dtype::fp32;  // from node to node, where it crosses()
   // The way in which partial sums of pooled row_wise tables travel (Workload::output_exchange).
   enum class PartialSums { reduce_scatter, uniform, hierarchical } partial_sums = PartialSums::reduce_scatter;
 
@@ -88,7 +89,9 @@ struct FusionGroup {
     std::vector<double> encode, recode, decode;
   };
   Conversions converted_output, converted_gradient;
-  std::vector<double> owner_bytes;    // [rank] vectors that it looks up for all whom it serves
+  std::vector<double> owner_bytes;  // [rank] vectors that it looks up for all whom it serves
+  // [rank] gradients that it gets, as they came, or behind a codec in the types of the tables.
+  std::vector<double> gradient_bytes;
   std::vector<double> owner_inputs;   // [rank] lengths, ids and weights that it receives
   OwnAmount sent_inputs;              // that each rank sends
   double partial_bytes = 0;           // partial sums that the own batch gets, and their sums, on the wire

@@ -130,6 +130,14 @@ void refuse_summed_int8(const GroupMember& member, bool summed) {
       "Choose fp16, bf16 or fp8 for it, or another sharding type");
 }
 
+// The sums that were made in a node cross to others as vectors do, by the codec of such exchanges
+// (torchrec/distributed/sharding/twrw_sharding.py, TwRwPooledEmbeddingDist).
+bool sums_cross(const GroupMember& member, const Program& program) {
+  const Strategy strategy = member.placement->strategy;
+  const bool in_node = strategy == Strategy::table_row_wise || strategy == Strategy::grid_shard;
+  return member.pooled() && in_node && program.world_size > program.ranks_per_node;
+}
+
 // Of a vector: elements, and where rows of them are quantised a scale and an offset for each.
 std::int64_t wire_bytes(const Table& table, std::int64_t columns, Dtype type, std::int64_t row) {
   if (row == 0 || (type != Dtype::fp8 && type != Dtype::int8)) return columns * dtype_bytes(type);
@@ -140,9 +148,32 @@ std::int64_t wire_bytes(const Table& table, std::int64_t columns, Dtype type, st
       "Choose a 'quantize_dim' that divides the columns of every shard");
 }
 
+void put_wire(GroupMember& member, const Workload& workload, const Program& program, std::int64_t vectors) {
+  const Table& table = *member.table;
+  const WireCodec& codec = workload.wire_codec;
+  const std::int64_t columns = member.placement->columns();
+  const bool sums = member.pooled() && in_rows(member.placement->strategy);
+  member.forward_type = sent_type(forward_wire(workload, table), sums, Dtype::fp16);
+  member.backward_type = sent_type(backward_wire(workload, table), sums, Dtype::bf16);
+  refuse_summed_int8(member, sums && codec.kernels);
+  const bool cross = sums_cross(member, program);
+  member.cross_forward_type = cross ? forward_wire(workload, table) : member.forward_type;
+  member.cross_backward_type = cross ? backward_wire(workload, table) : member.backward_type;
+  const Strategy strategy = member.placement->strategy;
+  const bool sent = !replicated(strategy) || strategy == Strategy::flex;
+  const auto carried = [&](Dtype type, std::int64_t row) {
+    // A vector that stays on its rank has no scales.
+    return GroupMember::Carried{vectors, wire_bytes(table, columns, type, sent ? row : 0)};
+  };
+  member.forward = carried(member.forward_type, codec.forward_rows);
+  member.backward = carried(member.backward_type, codec.backward_rows);
+  member.cross_forward = carried(member.cross_forward_type, codec.forward_rows);
+  member.cross_backward = carried(member.cross_backward_type, codec.backward_rows);
+}
+
 }  // namespace
 
-GroupMember make_member(int shard, const Placement& placement, const Workload& workload, const RowHash& hash,
+GroupMember make_member(int shard, const Placement& placement, const Workload& workload, const Program& program,
                         const LoweringOptions& options, KnownShares& known) {
   const Table& table = workload.tables[placement.table];
   if (table.bag_ids == BagIds::first_id && placement.rows() < table.rows) {
@@ -152,9 +183,9 @@ GroupMember make_member(int shard, const Placement& placement, const Workload& w
         "Use another sharding type, or leave 'bag_ids' out");
   }
   GroupMember member{shard, &placement, &table, known.distribution(table)};
+  const RowHash hash = row_hash(program, program.shard(shard));
   member.uneven = uneven_shares(placement, table, hash, options, known);
   const std::int64_t batch = workload.batch_per_gpu;
-  const std::int64_t columns = placement.columns();
   member.items = {items_per_rank(placement, workload, member.access, options.observed_payload), workload.id_bytes};
   member.occurrences = member.items.count;
   if (table.index_dedup) deduplicate(member, options.observed_payload);
@@ -166,20 +197,10 @@ GroupMember make_member(int shard, const Placement& placement, const Workload& w
     member.strides = {static_cast<std::int64_t>(table.features.size()), kStrideBytes};
     member.expanded = half_up(bags_of_rank(plain_batch(table), batch));
   }
-  member.row_bytes = columns * dtype_bytes(table.dtype);
-  const bool sums = member.pooled() && in_rows(placement.strategy);
-  member.forward_type = sent_type(forward_wire(workload, table), sums, Dtype::fp16);
-  member.backward_type = sent_type(backward_wire(workload, table), sums, Dtype::bf16);
-  refuse_summed_int8(member, sums && workload.wire_codec.kernels);
+  member.row_bytes = placement.columns() * dtype_bytes(table.dtype);
+  put_wire(member, workload, program, vectors);
   member.latest_cached = workload.cache_policy == "lru";
   member.own_types = table.wire_forward || table.wire_backward;
-  const WireCodec& codec = workload.wire_codec;
-  const bool sent = !replicated(placement.strategy) || placement.strategy == Strategy::flex;
-  const auto bytes_of = [&](Dtype type, std::int64_t row) {
-    return wire_bytes(table, columns, type, sent ? row : 0);  // a vector that stays on its rank has no scales
-  };
-  member.forward = {vectors, bytes_of(member.forward_type, codec.forward_rows)};
-  member.backward = {vectors, bytes_of(member.backward_type, codec.backward_rows)};
   if (options.drawn != nullptr) member.drawn = &options.drawn->placements[static_cast<std::size_t>(shard)];
   return member;
 }

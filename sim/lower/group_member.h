@@ -34,8 +34,11 @@ struct GroupMember {
   Carried strides{};              // how many samples each feature has, where they differ; else none
   Carried forward{}, backward{};  // vectors that the batch gets back: items of a sequence, bags of a pooled table
   Dtype forward_type = Dtype::fp32, backward_type = Dtype::fp32;  // of their elements on the wire
-  bool latest_cached = false;                                     // a cache holds the latest rows, else the hottest
-  bool own_types = false;  // stated by the table itself, not by the workload for all of them
+  // The same from node to node, where sums that were made in a node go on; elsewhere as above.
+  Carried cross_forward{}, cross_backward{};
+  Dtype cross_forward_type = Dtype::fp32, cross_backward_type = Dtype::fp32;
+  bool latest_cached = false;  // a cache holds the latest rows, else the hottest
+  bool own_types = false;      // stated by the table itself, not by the workload for all of them
 
   std::int64_t expanded = 0;     // bags of the whole batch, where features have batches of their own; else 0
   std::int64_t occurrences = 0;  // ids in these rows, each as often as the batch has it
@@ -63,8 +66,8 @@ struct GroupMember {
 std::vector<int> owning_ranks(const GroupMember& member);
 std::vector<int> owning_nodes(const GroupMember& member, int ranks_per_node);
 
-// `hash`: of the placement's rows.
-GroupMember make_member(int shard, const Placement& placement, const Workload& workload, const RowHash& hash,
+// `program`: whose shards are known, with the hash of their rows.
+GroupMember make_member(int shard, const Placement& placement, const Workload& workload, const Program& program,
                         const LoweringOptions& options, KnownShares& known);
 
 // Returns how many of the `of_one_source` items each of `group_size` sources sends to each owner, by position in the

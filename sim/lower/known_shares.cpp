@@ -6,6 +6,7 @@ namespace shardsim {
 namespace {
 
 constexpr std::size_t kKinds = 256;
+constexpr std::size_t kMostTriedBytes = std::size_t{64} << 20;
 constexpr std::size_t kMostPlacements = 256, kMostPlacementsOfTable = 16;  // that are kept from case to case
 
 }  // namespace
@@ -25,12 +26,24 @@ std::shared_ptr<const RowShares> KnownShares::of(const Placement& placement, con
   const auto found = [&] {
     return std::make_shared<const RowShares>(shares_of(placement, table, cut, hash, observed, most_head));
   };
-  if (most_head < kMostHeadRows) return found();
+  const bool tried = most_head < kMostHeadRows;
+  if (tried && tried_ == Tried::dropped) return found();
   const Key key{table.name, hash.table, placement.row_begin, placement.row_end, placement.shards(),
                 cut,        hash.seed,  hash.tier,           observed,          placement.bucket_rows};
+  if (tried) return tried_of({most_head, key}, found);
   std::shared_ptr<const RowShares>& shares = known_[key];
   if (!shares) shares = found();
   return shares;
+}
+
+// Where there is no room for all, the first ones stay: whoever asks for them asks for all of them, in the same order.
+std::shared_ptr<const RowShares> KnownShares::tried_of(const TriedKey& key,
+                                                       const std::function<std::shared_ptr<const RowShares>()>& found) {
+  if (const auto known = tried_shares_.find(key); known != tried_shares_.end()) return known->second;
+  std::shared_ptr<const RowShares> shares = found();
+  if (tried_bytes_ > kMostTriedBytes) return shares;
+  tried_bytes_ += shares->bytes();
+  return tried_shares_[key] = std::move(shares);
 }
 
 RowShares KnownShares::shares_of(const Placement& placement, const Table& table, RowCut cut, const RowHash& hash,
@@ -91,7 +104,7 @@ std::shared_ptr<KnownShares> KeptShares::of(const std::vector<Table>& tables) {
       shares_->size() < std::max(kMostPlacements, kMostPlacementsOfTable * tables.size()))
     return shares_;
   tables_ = tables;
-  return shares_ = std::make_shared<KnownShares>();
+  return shares_ = std::make_shared<KnownShares>(tried_);
 }
 
 bool even(const RowShares& shares, const Placement& placement) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -25,9 +26,14 @@ FirstIdBags first_id_bags(const Table& table, const RowHash& hash);
 // a table, and planners lower the same tables again and again.
 class KnownShares {
  public:
+  // Whether those of draws that are tried (RowDraws::tried()) are kept, too. Whoever simulates one case asks for each
+  // of them once; from case to case they stay the same.
+  enum class Tried { dropped, kept };
+  explicit KnownShares(Tried tried = Tried::dropped) : tried_(tried) {}
+
   // Returns the shares of the owners of one set of holders of the placement: `placement.shards()` of them. `observed`:
-  // with the table's `runtime`, where it has one. `most_head`: as for RowShares; where it is less than usual, the
-  // shares are not kept.
+  // with the table's `runtime`, where it has one. `most_head`: as for RowShares; less than usual in draws that are
+  // tried.
   std::shared_ptr<const RowShares> of(const Placement& placement, const Table& table, RowCut cut, const RowHash& hash,
                                       bool observed, std::uint64_t most_head = kMostHeadRows);
 
@@ -50,7 +56,11 @@ class KnownShares {
  private:
   using Key = std::tuple<std::string, std::string, std::uint64_t, std::uint64_t, int, RowCut, std::uint64_t, int, bool,
                          std::uint64_t>;
+  Tried tried_;
   std::map<Key, std::shared_ptr<const RowShares>> known_;
+  using TriedKey = std::pair<std::uint64_t, Key>;  // with `most_head`
+  std::map<TriedKey, std::shared_ptr<const RowShares>> tried_shares_;
+  std::size_t tried_bytes_ = 0;
   std::map<Key, std::shared_ptr<const HotRows>> hot_rows_;
   // By rows of the table, lookups of a sample and of all. Tables of one kind have one law (distribution()); it may be
   // that of `runtime`.
@@ -68,6 +78,8 @@ class KnownShares {
   std::map<LookupsKey, std::deque<KnownDistinct>> distinct_;
   std::shared_ptr<RowCurves> curves_ = std::make_shared<RowCurves>();
 
+  std::shared_ptr<const RowShares> tried_of(const TriedKey& key,
+                                            const std::function<std::shared_ptr<const RowShares>()>& found);
   RowShares shares_of(const Placement& placement, const Table& table, RowCut cut, const RowHash& hash, bool observed,
                       std::uint64_t most_head);
 
@@ -83,11 +95,15 @@ class KnownShares {
 // The shares of the last tables that were asked for, for whoever simulates cases one after the other.
 class KeptShares {
  public:
+  using Tried = KnownShares::Tried;
+  explicit KeptShares(Tried tried = Tried::dropped) : tried_(tried) {}
+
   // They know tables by their names, so they serve as long as all tables are the same; and they are begun anew when
   // they have become many.
   std::shared_ptr<KnownShares> of(const std::vector<Table>& tables);
 
  private:
+  Tried tried_;
   std::vector<Table> tables_;
   std::shared_ptr<KnownShares> shares_;
 };

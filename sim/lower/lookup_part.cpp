@@ -35,8 +35,21 @@ RowMemory memory_of(const GroupMember& member) {
       "Choose dense, fused, fused_uvm or fused_uvm_caching");
 }
 
+// FBGEMM fills no cache ahead that holds the rows which are used most ("Only LRU cache policy supports
+// prefetch_pipeline", fbgemm_gpu/split_table_batched_embeddings_ops_training.py).
+void check_cache(const GroupMember& member, const Workload& workload) {
+  if (memory_of(member) != RowMemory::cached || member.latest_cached) return;
+  if (workload.pipeline != "prefetch_sparse_dist") return;
+  throw input_error(member.table->place,
+                    "table '" + member.table->name +
+                        "' has a cache of the rows that are used most (cache_policy: lfu), which FBGEMM does not fill "
+                        "ahead, as the pipeline prefetch_sparse_dist does",
+                    "Choose cache_policy: lru, or another pipeline");
+}
+
 // HugeCTR's embeddings hold all rows in HBM.
 void check_memory(const GroupMember& member, const Workload& workload) {
+  check_cache(member, workload);
   if (!workload.hugectr_rows() && !workload.hugectr_pipeline()) return;
   if (memory_of(member) == RowMemory::hbm) return;
   throw input_error(member.table->place,
@@ -184,17 +197,50 @@ std::vector<double> rows_not_left_by_owner(const GroupMember& member, double dra
   return rows;
 }
 
+// The first row that a cache of the hottest rows does not hold, and the share of the lookups of it and all behind it.
+struct ColdRows {
+  std::uint64_t first = 0;
+  double share = 0;
+};
+
+ColdRows cold_rows(const GroupMember& member) {
+  const Placement& placement = *member.placement;
+  const std::uint64_t first = placement.row_begin + static_cast<std::uint64_t>(placement.cache_load_factor *
+                                                                               static_cast<double>(placement.rows()));
+  const double all = member.access.sum(placement.row_begin, placement.row_end);
+  return {first, all > 0 ? member.access.sum(first, placement.row_end) / all : 0};
+}
+
 // Expected different rows of `draws` lookups that a cache of the hottest rows does not hold.
 double missed_rows(const GroupMember& member, double draws) {
   if (member.latest_cached) return rows_not_left(member, draws);
   const Placement& placement = *member.placement;
   if (follows_first_id(member)) return one_owner(member).misses(draws, placement.cache_load_factor).front();
-  const std::uint64_t first = placement.row_begin + static_cast<std::uint64_t>(placement.cache_load_factor *
-                                                                               static_cast<double>(placement.rows()));
-  const double all = member.access.sum(placement.row_begin, placement.row_end);
-  if (!(all > 0)) return 0;
-  const double cold = member.access.sum(first, placement.row_end) / all;
-  return member.access.expected_distinct(first, placement.row_end, draws * cold);
+  const ColdRows cold = cold_rows(member);
+  return cold.share > 0 ? member.access.expected_distinct(cold.first, placement.row_end, draws * cold.share) : 0;
+}
+
+// Lookups whose expected different rows say which shares of them go to which rows: where each rank removes its
+// duplicates, those of its batch; else one, or a bag of which the first id decides the others.
+double telling_draws(const GroupMember& member) {
+  if (member.table->index_dedup) return static_cast<double>(member.occurrences);
+  return follows_first_id(member) ? first_id_bags(*member.table, {member.table->name, 1, 0}).size : 1;
+}
+
+// [row shard] The share of its lookups that go to rows which a cache of the hottest ones does not hold.
+std::vector<double> cold_lookups(const GroupMember& member) {
+  const Placement& placement = *member.placement;
+  const double draws = telling_draws(member);
+  if (member.uneven) {
+    std::vector<double> cold = member.uneven->misses(draws, placement.cache_load_factor);
+    const std::vector<double> all = member.uneven->distinct(draws);
+    for (std::size_t i = 0; i < cold.size(); ++i) cold[i] = all[i] > 0 ? cold[i] / all[i] : 0;
+    return cold;
+  }
+  const std::size_t shards = member.shares().size();
+  if (draws == 1) return std::vector<double>(shards, cold_rows(member).share);
+  const double all = touched_rows(member, draws);
+  return std::vector<double>(shards, all > 0 ? missed_rows(member, draws) / all : 0);
 }
 
 // `of_all` rows, to each row shard in proportion to its lookups.
@@ -276,6 +322,7 @@ class MemberAdder {
         kernels_(row_kernels_of(workload)) {
     const double draws = static_cast<double>(member.occurrences) * sources;
     if (cached()) uncached_ = uncached_share(member, draws, workload.pipeline == "prefetch_sparse_dist");
+    if (cached() && !member.latest_cached) cold_ = cold_lookups(member);
     by_table_ = rules.tables;
     known_ = rules.known;
     if (rules.growth) growth_ = growth_by_more(member, draws, known_);
@@ -310,9 +357,7 @@ class MemberAdder {
     of.summed = part_.dense_gradient ? gradient_ : of.backward;
     of.lookups = of.vectors = amounts_.lookups[shard];
     of.touched = amounts_.rows.touched[shard];
-    // A row that comes takes the place of another one, which was trained and goes back.
-    of.missed = (member_.latest_cached ? 2 * (1 - uncached_) : 1) * amounts_.rows.missed[shard];
-    of.uncached = uncached_;
+    if (cached()) add_misses(of, shard);
     of.touched_by_more = growth_ * of.touched;
     part_.asked[rank] = part_.asked[rank] || may_look_up(member_, amounts_, shard);
     if (by_table_) add_to_table(rank, shard);
@@ -323,6 +368,19 @@ class MemberAdder {
     add_traffic(part_, of, rank, kernels_);
     if (part_.dense_gradient)
       add_apply(part_, of, rank, applied_rows(*member_.placement, shard), has_dense_gradient(member_), kernels_);
+  }
+
+  void add_misses(RowTraffic& of, std::size_t shard) const {
+    const double missed = amounts_.rows.missed[shard];
+    if (member_.latest_cached) {
+      // A row that comes takes the place of another one, which was trained and goes back.
+      of.missed = 2 * (1 - uncached_) * missed;
+      of.uncached = of.uncached_rows = uncached_;
+      return;
+    }
+    // No row takes the place of one that is used more often: it stays in host memory, and is used there.
+    of.uncached = cold_[shard];
+    of.uncached_rows = of.touched > 0 ? std::min(1.0, missed / of.touched) : 0;
   }
 
   void add_to_table(int rank, std::size_t shard) {
@@ -353,9 +411,10 @@ class MemberAdder {
   bool by_table_ = false;
   KnownShares* known_ = nullptr;
   double bags_, state_;
-  double gradient_;  // bytes of a row's, where it is dense
-  double uncached_ = 0;
-  double growth_ = 0;  // of the different rows, by kMoreIds as many lookups; 0: nobody asked
+  double gradient_;           // bytes of a row's, where it is dense
+  double uncached_ = 0;       // of a cache of the latest rows
+  std::vector<double> cold_;  // [row shard] of one of the hottest
+  double growth_ = 0;         // of the different rows, by kMoreIds as many lookups; 0: nobody asked
   RowKernels kernels_;
 };
 

@@ -144,7 +144,6 @@ class Lowering {
   }
   int gradient_exchange(const FusionGroup& group, std::vector<int> after);
   std::vector<int> settle(const FusionGroup& group, std::vector<int> after);
-  std::vector<double> received(const FusionGroup& group) const;
   void all_gradients();
   void reduce_in_one_call();
   bool in_one_call() const { return workload_.dense.all_reduce.one_call; }

@@ -40,6 +40,10 @@ class KernelList {
   void cast(double numbers) {
     if (half_) pass("cast", kCast * numbers);
   }
+  // What autocast runs in fp32: layer norms.
+  void to_floats(double numbers) {
+    if (half_) call("cast", {.kind = DenseKernelKind::widening_pass, .bytes = kCast * numbers});
+  }
   void widen(double numbers) {
     if (half_) call("cast_backward", {.kind = DenseKernelKind::widening_pass, .bytes = kCast * numbers});
   }
@@ -232,6 +236,111 @@ class Cross {
   double m_, width_, rank_;
 };
 
+// Around the attention of a history of `items` items with itself, what nn.MultiheadAttention with `batch_first` runs:
+// it lays the items of all samples behind each other by position, and queries, keys and values apart by head.
+class MultiheadAttention {
+ public:
+  MultiheadAttention(KernelList& list, double items, double width)
+      : list_(list), items_(items), width_(width), bytes_(items * width * list.element()) {}
+
+  void in_projection() const {
+    list_.cast(items_ * width_);
+    list_.strided("elementwise", 2 * bytes_);
+    list_.cast(kHeadsOf * width_ * width_);
+    list_.cast(kHeadsOf * width_);
+    list_.call("linear", {.kind = DenseKernelKind::product, .m = items_, .n = kHeadsOf * width_, .k = width_});
+    list_.strided("linear", 2 * kHeadsOf * bytes_, 0);  // the bias
+    list_.strided("elementwise", 2 * kHeadsOf * bytes_);
+  }
+
+  // Gradients of queries, keys and values are laid back by position, each in two copies, and written into zeros of the
+  // size of all three, which are then added up.
+  void in_projection_backward() const {
+    for (int i = 0; i < 2 * kHeadsOf; ++i) list_.strided("elementwise_backward", 2 * bytes_, i % 2);
+    for (int i = 0; i < kHeadsOf; ++i) {
+      list_.pass("elementwise_backward", kHeadsOf * bytes_);
+      list_.pass("elementwise_backward", 2 * bytes_, 0, 0);
+      if (i > 0) list_.pass("elementwise_backward", 3 * kHeadsOf * bytes_, 0, 0);
+    }
+    list_.strided("elementwise_backward", 2 * kHeadsOf * bytes_);
+    list_.call("linear_backward", {.kind = DenseKernelKind::rows_sum, .m = items_, .n = kHeadsOf * width_}, 0);
+    list_.call("linear_backward",
+               {.kind = DenseKernelKind::product_input_gradient, .m = items_, .n = width_, .k = kHeadsOf * width_});
+    list_.call("linear_backward",
+               {.kind = DenseKernelKind::product_weight_gradient, .m = kHeadsOf * width_, .n = width_, .k = items_}, 0);
+    list_.widen(kHeadsOf * width_ * width_);
+    list_.widen(kHeadsOf * width_);
+    list_.widen(items_ * width_);
+  }
+
+  void out_projection() const { list_.strided("elementwise", 2 * bytes_); }
+  void out_projection_backward() const { list_.strided("elementwise_backward", 2 * bytes_); }
+
+ private:
+  static constexpr int kHeadsOf = 3;  // queries, keys and values
+  KernelList& list_;
+  double items_, width_, bytes_;
+};
+
+// What stands behind a layer: its input is added, then a norm, then a mean of items. Under autocast all in fp32, for
+// the input is, and norms ask for it.
+class Behind {
+ public:
+  Behind(KernelList& list, const DenseLayer& layer, double rows)
+      : list_(list), layer_(layer), rows_(rows), numbers_(rows * static_cast<double>(layer.out)) {}
+
+  void forward() const {
+    if (layer_.residual) add("elementwise", (list_.element() + 2 * kFloat) * numbers_, 1);
+    if (layer_.norm != NormKind::none) norm();
+    if (layer_.mean_of_items) list_.pass("elementwise", kFloat * numbers_);
+  }
+
+  void backward() const {
+    if (layer_.mean_of_items) list_.pass("elementwise_backward", kFloat * numbers_);
+    if (layer_.norm != NormKind::none) norm_backward();
+    if (layer_.residual) {
+      list_.cast(numbers_);
+      add("elementwise_backward", 3 * kFloat * numbers_, 0);
+    }
+  }
+
+ private:
+  bool swish() const { return layer_.norm == NormKind::swish_layer_norm; }
+
+  // What nn.MultiheadAttention returns has the items of a sample apart.
+  void add(const char* op, double bytes, double calls) const {
+    if (layer_.part == AttentionPart::out_projection) return list_.strided(op, bytes, calls);
+    list_.pass(op, bytes, kHalfFresh, calls);
+  }
+
+  DenseKernel kernel(DenseKernelKind kind, double tensors) const {
+    return {.kind = kind, .m = rows_, .n = static_cast<double>(layer_.out), .bytes = tensors * kFloat * numbers_};
+  }
+
+  void norm() const {
+    if (!layer_.residual) list_.to_floats(numbers_);
+    list_.call("elementwise", kernel(DenseKernelKind::layer_norm, 2), 2);
+    if (!swish()) return;
+    list_.pass("elementwise", 2 * kFloat * numbers_, kFresh);
+    list_.pass("elementwise", 3 * kFloat * numbers_, kHalfFresh);
+  }
+
+  void norm_backward() const {
+    if (swish()) {
+      list_.pass("elementwise_backward", 3 * kFloat * numbers_);
+      for (int i = 0; i < 2; ++i) list_.pass("elementwise_backward", 3 * kFloat * numbers_, kHalfFresh, i);
+    }
+    list_.call("elementwise_backward", kernel(DenseKernelKind::layer_norm_gradient, 3), 2);
+    list_.call("elementwise_backward", kernel(DenseKernelKind::layer_norm_weights, 2), 0);
+    if (swish()) list_.pass("elementwise_backward", 3 * kFloat * numbers_, kHalfFresh, 0);
+    if (!layer_.residual) list_.cast(numbers_);
+  }
+
+  KernelList& list_;
+  const DenseLayer& layer_;
+  double rows_, numbers_;
+};
+
 // Walks over the layers of one workload.
 class PytorchDense {
  public:
@@ -283,11 +392,13 @@ class PytorchDense {
   // Inputs that are not the product of a layer under autocast: data, joined vectors, what cross layers return.
   bool takes_floats(int index) const {
     if (index == 0) return true;
+    if (layer(index - 1).norm != NormKind::none || layer(index - 1).residual) return true;
+    if (layer(index).part == AttentionPart::out_projection) return false;
     return index == above_ || is_cross(index - 1, "cross_w") || layer(index).per_item;
   }
   bool has_relu(int index) const {
     const DenseLayer& of = layer(index);
-    return of.out > 1 && !of.elementwise;
+    return of.out > 1 && of.usual_passes();
   }
   Linear linear(int index) {
     return {list_, samples(index), static_cast<double>(layer(index).in), static_cast<double>(layer(index).out),
@@ -314,27 +425,41 @@ class PytorchDense {
       Dot(list_, of, joined_).forward();
     } else if (of.attention) {
       attention(index, "attention", kPytorchScores);
+    } else if (of.part == AttentionPart::in_projection) {
+      multihead(index).in_projection();
     } else if (is_cross(index, "cross_w")) {
       cross(index).forward();
     } else if (!is_cross(index, "cross_v")) {
+      if (of.part == AttentionPart::out_projection) multihead(index).out_projection();
       linear(index).forward(takes_floats(index));
     }
     add_stated_passes(index, "elementwise", 1);
+    Behind(list_, of, samples(index)).forward();
     list_.repeat_from(first, static_cast<double>(of.repeat));
   }
 
   void backward(int index, bool is_input) {
     const DenseLayer& of = layer(index);
+    Behind(list_, of, samples(index)).backward();
     add_stated_passes(index, "elementwise_backward", 1.5);
+    if (of.part == AttentionPart::out_projection) multihead(index).out_projection_backward();
     if (is_dot(index)) {
       Dot(list_, of, joined_).backward();
     } else if (of.attention) {
       attention(index, "attention_backward", kPytorchScoreGradients);
+    } else if (of.part == AttentionPart::in_projection) {
+      multihead(index).in_projection_backward();
     } else if (is_cross(index, "cross_w")) {
       cross(index).backward();
     } else if (!is_cross(index, "cross_v")) {
       linear(index).backward(is_input, takes_floats(index) && !is_input);
     }
+  }
+
+  MultiheadAttention multihead(int index) {
+    const DenseLayer& of = layer(index);
+    const std::int64_t width = of.part == AttentionPart::in_projection ? of.in : of.out;
+    return {list_, samples(index), static_cast<double>(width)};
   }
 
   Cross cross(int index) {

@@ -34,12 +34,13 @@ void add_fused(LookupPart& part, const RowTraffic& of, int rank, bool expanded) 
   const double kept = (part.dense_gradient ? of.row : 2 * of.row + 2 * of.state)  // per distinct row
                       + (expanded ? 3 * of.row : 0);
   const double copied = expanded ? of.row * (of.vectors + of.lookups) : 0;
-  const double on_host = part.memory == RowMemory::host ? 1 : of.uncached;
+  const bool all_on_host = part.memory == RowMemory::host;
+  const double on_host = all_on_host ? 1 : of.uncached, rows_on_host = all_on_host ? 1 : of.uncached_rows;
   part.lookup_bytes[rank] += of.row * of.vectors + (1 - on_host) * (of.row * of.lookups);
   part.lookup_host[rank] += on_host * (of.row * of.lookups);
   part.fetched_bytes[rank] += part.memory == RowMemory::cached ? of.row * of.missed : 0;
-  part.gradient_bytes[rank] += copied + of.row * of.lookups + (1 - on_host) * (kept * of.touched);
-  part.gradient_host[rank] += on_host * (kept * of.touched);
+  part.gradient_bytes[rank] += copied + of.row * of.lookups + (1 - rows_on_host) * (kept * of.touched);
+  part.gradient_host[rank] += rows_on_host * (kept * of.touched);
 }
 
 }  // namespace

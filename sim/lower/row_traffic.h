@@ -12,8 +12,9 @@ struct RowTraffic {
   double summed = 0;                 // bytes of a row's gradient that is written before it is applied
   double lookups = 0, vectors = 0;   // rows read, vectors written
   double touched = 0, missed = 0;    // different rows, and those of them that a cache misses
-  double uncached = 0;               // share of the rows for which a cache has no room: they are used in host memory
-  double touched_by_more = 0;        // different rows of kMoreIds as many lookups
+  // Shares of the lookups, and of the different rows, for which a cache has no room: they are used in host memory.
+  double uncached = 0, uncached_rows = 0;
+  double touched_by_more = 0;  // different rows of kMoreIds as many lookups
 };
 
 // The kernels that do it.

@@ -16,7 +16,8 @@ double element_bytes(const DensePart& dense) {
 // Numbers that one repeat of a layer keeps of a sample, or of an item.
 double kept_numbers(const DensePart& dense, const DenseLayer& layer) {
   const auto in = static_cast<double>(layer.in), out = static_cast<double>(layer.out);
-  const double passes = layer.elementwise.value_or(0) / 2 * out;
+  const double of_norm = layer.norm == NormKind::none ? 0 : layer.norm == NormKind::layer_norm ? 1 : 2;
+  const double passes = (layer.elementwise.value_or(0) / 2 + of_norm) * out;
   if (layer.attention) return kAttentionTensors * out + passes;
   if (!layer.weights) return in + out * out;  // the vectors, and their products with each other
   const bool cross = dense.interaction == "dcn" && layer.name == "cross_w";

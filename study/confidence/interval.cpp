@@ -114,7 +114,8 @@ ErrorModel::ErrorModel(std::vector<Residual> residuals)
 double ErrorModel::part_scale(const IterationPart& part) const {
   const double measured = classes_.scale(part.error_class);
   if (part.own_scale)
-    return HeldOutScale{*part.own_scale, part.own_measured.value_or(*part.own_scale)}.beside(measured);
+    return HeldOutScale{*part.own_scale, part.own_measured.value_or(*part.own_scale), part.guessed}.beside(
+        measured, guessed_constant_scale());
   return part.guessed ? std::hypot(measured, guessed_constant_scale()) : measured;
 }
 

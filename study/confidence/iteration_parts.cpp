@@ -59,12 +59,14 @@ std::int64_t batch_of_all(const Case& item) {
 // Lookups and updates of nets that have seen nothing like them.
 bool is_beyond_labels(const Case& item) {
   return is_learned(item.compute_model) &&
-         !beyond_labels(*learned_costs_of(item.compute_model), item.workload, batch_of_all(item)).empty();
+         !beyond_labels(*learned_costs_of(item.compute_model), item.workload, batch_of_all(item), item.cluster.gpu)
+              .empty();
 }
 
 // The parts of an iteration that hang on constants that are guesses.
 struct Guesses {
   std::set<std::string, std::less<>> classes;  // "host", "kernel/lookup", "in_node", "across_nodes"
+  bool beyond_labels = false;                  // of nets
 
   bool has(std::string_view error_class) const { return classes.contains(error_class); }
 };
@@ -76,7 +78,8 @@ void add_kernel_guesses(Guesses& guesses, const Case& item, const GpuTable& gpus
   const GpuConstants* const constants = by_kernels ? gpus.find(item.cluster.gpu.model) : nullptr;
   // Another GPU's constants, scaled, are guesses all of them.
   if (by_kernels && constants == nullptr) guesses.classes.insert({"kernel/lookup", "kernel/update", "kernel/product"});
-  if (is_beyond_labels(item)) guesses.classes.insert({"kernel/lookup", "kernel/update"});
+  guesses.beyond_labels = is_beyond_labels(item);
+  if (guesses.beyond_labels) guesses.classes.insert({"kernel/lookup", "kernel/update"});
   if (constants == nullptr) return;
   static const std::map<std::string, std::string, std::less<>> kWhose = {
       {"bytes_in_flight", "kernel/lookup"},     {"dram_latency", "kernel/lookup"},
@@ -127,13 +130,13 @@ GroupShape shape_of(const Timeline& timeline, const std::string& name) {
 
 // The same of nets, as their file says it of labels that no fit looked at, where they have seen tables and batches like
 // these.
-std::optional<double> learned_scale_of(const Case& item, std::string_view error_class) {
-  if (!is_learned(item.compute_model)) return std::nullopt;
+std::optional<double> learned_scale_of(const Case& item, std::string_view error_class, const Guesses& guesses) {
+  if (!is_learned(item.compute_model) || guesses.beyond_labels) return std::nullopt;
   const bool lookup = error_class == "kernel/lookup";
   if (!lookup && error_class != "kernel/update") return std::nullopt;
   const std::shared_ptr<const LearnedCosts> costs = learned_costs_of(item.compute_model);
   const LearnedEvidence& evidence = costs->evidence();
-  if (evidence.held_back == 0 || !beyond_labels(*costs, item.workload, batch_of_all(item)).empty()) return std::nullopt;
+  if (evidence.held_back == 0) return std::nullopt;
   return lookup ? evidence.forward.scale : evidence.backward.scale;
 }
 
@@ -182,6 +185,7 @@ IterationPart collective_part(const PathTime& on_path, const Case& item, const T
   if (const auto own = kind ? held_out_scale(item.cluster, call) : std::nullopt) {
     part.own_scale = own->here;
     part.own_measured = own->measured;
+    part.guessed = own->guessed;
     return part;
   }
   // So does what was fitted for other numbers of ranks.
@@ -194,7 +198,7 @@ IterationPart part_of(const PathTime& on_path, const Case& item, const Timeline&
   if (is_communication(on_path.op_class)) return collective_part(on_path, item, timeline, guesses);
   if (is_host(on_path.op_class)) return {"host", on_path.ms, guesses.has("host"), {}};
   const std::string error_class = compute_class(on_path.op_class);
-  if (const std::optional<double> learned = learned_scale_of(item, error_class))
+  if (const std::optional<double> learned = learned_scale_of(item, error_class, guesses))
     return {"nets/" + on_path.op_class, on_path.ms, false, learned};
   const std::optional<double> own = own_scale_of(item, error_class);
   return {error_class, on_path.ms, !own && guesses.has(error_class), own};
@@ -207,7 +211,8 @@ std::optional<HeldOutScale> held_out_scale(const ClusterSpec& spec, const CallSh
   const std::optional<double> here = held_out ? held_out->scale(call.bytes) : std::nullopt;
   if (!here) return std::nullopt;
   const CallShape nearest = nearest_fitted(call, spec);
-  return HeldOutScale{*here, overhead_of(nearest, spec).held_out->scale(nearest.bytes).value_or(*here)};
+  return HeldOutScale{*here, overhead_of(nearest, spec).held_out->scale(nearest.bytes).value_or(*here),
+                      is_guessed_beyond(call, spec)};
 }
 
 std::string collective_error_class(std::string_view kind, bool across, std::string_view transport, std::int64_t bytes) {

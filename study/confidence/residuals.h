@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,7 +15,14 @@ namespace shardsim {
 struct HeldOutScale {
   double here = 0;      // of such calls
   double measured = 0;  // of the nearest ones that were measured
-  double beside(double published) const { return std::min(here, std::max(published, measured)); }
+  // Whether even the constants before the calibration, which were fitted to more ranks, are extrapolated: to that, the
+  // calibration adds nothing.
+  bool guessed = false;
+  // `guess`: the scale that an extrapolation of published constants adds.
+  double beside(double published, double guess) const {
+    if (!guessed) return std::min(here, std::max(published, measured));
+    return std::max(std::hypot(published, guess), std::min(here, measured));
+  }
 };
 
 // A part of an iteration, by the class whose errors it has.

@@ -16,6 +16,8 @@
 #include "plan/memory_need.h"
 #include "sim/engine/network.h"
 #include "sim/engine/op_work.h"
+#include "sim/lower/known_shares.h"
+#include "sim/lower/row_draws.h"
 #include "sim/memory/memory_profile.h"
 #include "study/confidence/faster.h"
 #include "study/confidence/iteration_judge.h"
@@ -108,24 +110,6 @@ MemoryNeed memory_need(const PreparedCase& prepared, const Program& program, con
           memory_profile(program, timeline, prepared.plan, workload).highest().bytes(), model.counts_buffers()};
 }
 
-DriftIteration drift_iteration(const Case& item, const std::shared_ptr<const Cluster>& cluster, const Plan& plan,
-                               bool rotated, const IterationJudge& judge) {
-  const Scenario scenario;
-  const PreparedCase prepared(scenario, item, cluster, plan);
-  const Program program = rotated ? prepared.observed_program() : prepared.program();
-  const SteadyIteration iteration = prepared.steady(program);
-  const double ms = iteration.time.ms();
-  const std::vector<PathTime> path = path_times(program, iteration.path);
-  const auto moved = [&] { return share_moved_by_rows(program, path, ms); };
-  DrawnSpread spread{0, prepared.placement_log_times(moved)};
-  if (!spread.placements.empty()) {  // days are summed and chosen as they are told, each in one placement
-    const double middle = mean(spread.placements);
-    for (double& placement : spread.placements) placement -= middle;
-  }
-  return {ms, judge.wordless_interval(item, {ms, iteration.timeline, path, std::move(spread)}),
-          memory_need(prepared, program, iteration.timeline)};
-}
-
 // [rank] the share of a row that it holds.
 std::vector<double> holdings(const Placement& placement, std::size_t ranks) {
   std::vector<double> held(ranks);
@@ -171,10 +155,11 @@ double moving_seconds(const MovedBytes& moved, const Cluster& cluster) {
 class DayRun {
  public:
   DayRun(const Scenario& scenario, const Case& item, const DriftOptions& options, const Plan& first,
-         std::optional<int> row_draw, const IterationJudge& judge, int day)
+         std::optional<int> row_draw, const IterationJudge& judge, const KeptShares& shares, int day)
       : scenario_(scenario),
         options_(options),
         judge_(judge),
+        shares_(shares),
         row_draw_(row_draw),
         item_(item),
         shared_cluster_(std::make_shared<const Cluster>(cluster_of(item))),
@@ -192,7 +177,7 @@ class DayRun {
       Table& table = frozen.workload.tables[t];
       if (fits_pattern(table.name, options_.tables)) rotate(table, tiers_of_table(static_cast<int>(t)), stays_);
     }
-    const DriftIteration kept = drift_iteration(frozen, shared_cluster_, kept_, frozen.workload.has_runtime(), judge_);
+    const DriftIteration kept = simulated(frozen, kept_, frozen.workload.has_runtime());
     result_.frozen_ms = kept.ms;
     result_.frozen_low_ms = kept.interval.low_ms;
     result_.frozen_high_ms = kept.interval.high_ms;
@@ -200,7 +185,7 @@ class DayRun {
     result_.frozen_fits = has_room(kept);
     if (result_.frozen_fits) {
       const bool is_same = stays_ == 1 && !frozen.workload.has_runtime();  // no row has another popularity yet
-      offer("kept cuts", kept_, is_same ? kept : drift_iteration(kept_cuts, shared_cluster_, kept_, false, judge_));
+      offer("kept cuts", kept_, is_same ? kept : simulated(kept_cuts, kept_, false));
     }
     try_planners();
     const bool is_best = !result_.best_fits || kept.ms * (1 - kLeastGain) <= best_.ms;
@@ -218,6 +203,31 @@ class DayRun {
     std::ranges::copy_if(kept_.placements, std::back_inserter(tiers),
                          [&](const Placement& each) { return each.table == table; });
     return tiers;
+  }
+
+  DriftIteration simulated(const Case& item, const Plan& plan, bool rotated) {
+    const Scenario scenario;
+    const PreparedCase prepared(scenario, item, shared_cluster_, plan, shares_.of(item.workload.tables));
+    const Program program = rotated ? prepared.observed_program() : prepared.program();
+    const SteadyIteration iteration = prepared.steady(program);
+    const double ms = iteration.time.ms();
+    const std::vector<PathTime> path = path_times(program, iteration.path);
+    const auto moved = [&] { return share_moved_by_rows(program, path, ms); };
+    DrawnSpread spread{0, &plan == &kept_ ? kept_placements(prepared, moved) : prepared.placement_log_times(moved)};
+    if (!spread.placements.empty()) {  // days are summed and chosen as they are told, each in one placement
+      const double middle = mean(spread.placements);
+      for (double& placement : spread.placements) placement -= middle;
+    }
+    return {ms, judge_.wordless_interval(item, {ms, iteration.timeline, path, std::move(spread)}),
+            memory_need(prepared, program, iteration.timeline)};
+  }
+
+  // Placements are simulated with expected accesses as they are planned for: the kept plan asks once, whether rows have
+  // another popularity or not. In worlds where none is simulated, it depends on the time that is told.
+  std::vector<double> kept_placements(const PreparedCase& prepared, const std::function<double()>& moved) {
+    if (cluster_.world_size() > kMostTried) return prepared.placement_log_times(moved);
+    if (!kept_placements_) kept_placements_ = prepared.placement_log_times(moved);
+    return *kept_placements_;
   }
 
   bool has_room(const DriftIteration& iteration) const {
@@ -245,7 +255,7 @@ class DayRun {
       item_.planner = planner;
       try {
         Plan plan = make_plan(item_, cluster_, scenario_.seed, {});
-        const DriftIteration iteration = drift_iteration(item_, shared_cluster_, plan, false, judge_);
+        const DriftIteration iteration = simulated(item_, plan, false);
         offer(planner.find("name")->scalar, std::move(plan), iteration);
       } catch (const Error& error) {
         if (error.failure() != Failure::infeasible) throw;  // a day on which it has no plan
@@ -274,6 +284,8 @@ class DayRun {
   const Scenario& scenario_;
   const DriftOptions& options_;
   const IterationJudge& judge_;
+  KeptShares shares_;
+  std::optional<std::vector<double>> kept_placements_;
   const std::optional<int> row_draw_;  // of the kept plan on all days: its rows stay where they were on day 0
   Case item_;
   std::shared_ptr<const Cluster> shared_cluster_;
@@ -387,13 +399,16 @@ DriftResult drift_study(const Scenario& scenario, const Case& item, const DriftO
   refuse_undriftable(item, options);
   refuse_days_beyond_limits(item.workload, options);
   const Plan first = make_plan(item, cluster_of(item), scenario.seed, {});
-  const std::optional<int> row_draw = PreparedCase(scenario, item, cluster_of(item), first).row_draw();
+  KeptShares shares(KeptShares::Tried::kept);  // days of the same tables begin with what is known of their rows
+  const auto cluster = std::make_shared<const Cluster>(cluster_of(item));
+  const std::optional<int> row_draw =
+      PreparedCase(scenario, item, cluster, first, shares.of(item.workload.tables)).row_draw();
   const IterationJudge judge;
   std::vector<WorkerTask> tasks;
   for (int day = 0; day <= options.days; ++day) {
     tasks.push_back({fmt::format("{}, day {}", item.name, day), [&, day] {
                        return done_in_case(item, [&] {
-                         return packed(DayRun(scenario, item, options, first, row_draw, judge, day).run());
+                         return packed(DayRun(scenario, item, options, first, row_draw, judge, shares, day).run());
                        });
                      }});
   }

@@ -81,7 +81,7 @@ class Explorer {
   std::string path_;
   Overrides given_;
   ScenarioReader reader_;
-  KeptShares shares_;
+  KeptShares shares_{KeptShares::Tried::kept};
   std::string title_;
   bool several_ = false;  // cases in the scenario, so that a command has to name one
   std::vector<std::string> cases_;

@@ -299,6 +299,27 @@ void say_what_was_read(const TracedModel& traced, const TraceQuestion& asked, Im
       traced.shapes.tables.empty() ? "" : ", or take what the shapes in the trace tell with --tables-of-trace"));
 }
 
+// Says what a batch between or beyond the traced ones is made of; ascending.
+void say_how_it_follows(const std::vector<TracedBatch>& batches, std::int64_t batch, ImportSetting& setting) {
+  if (batches.size() < 2) return;
+  const auto next = std::ranges::lower_bound(batches, batch, {}, &TracedBatch::batch);
+  if (next != batches.end() && next->batch == batch) return;
+  const std::string of = fmt::format("No trace is of a batch of {} samples: ", with_thousands(batch));
+  if (next != batches.begin() && next != batches.end()) {
+    setting.notes.push_back(
+        of + fmt::format("its kernels, copies and exchanges, and the host where that is the limit of both, are on "
+                         "lines between the steps of {} and of {} samples. All parts wait for the host as long as "
+                         "that leaves.",
+                         with_thousands((next - 1)->batch), with_thousands(next->batch)));
+    return;
+  }
+  const TracedBatch& last = next == batches.end() ? batches.back() : batches.front();
+  setting.notes.push_back(
+      of + fmt::format("its kernels, copies and exchanges go on from the step of {} samples as a line through all "
+                       "traces does, and the host needs what it needs there.",
+                       with_thousands(last.batch)));
+}
+
 // The cluster: a rank that stands alone, or the world of the trace.
 void set_world(const TracedModel& traced, bool simulated, ImportSetting& setting) {
   constexpr std::int64_t kRanksOfNode = 8;
@@ -349,6 +370,7 @@ TraceImport trace_import(const TraceQuestion& asked, ImportSetting setting) {
   if (simulated && traced.shapes.reduced_elements > 0)
     setting.dense += fmt::format("  parameters_bytes: \"{} B\"\n", 4 * traced.shapes.reduced_elements);
   say_what_was_read(traced, asked, setting);
+  say_how_it_follows(batches, batch * ranks, setting);
   result.setting = std::move(setting);
   return result;
 }

@@ -40,7 +40,7 @@ void for_calls(const Timeline& timeline, const Visit& visit) {
 }
 
 struct CallsOutsideFit : OutsideFit {
-  std::string_view taken;  // by the first of them instead
+  std::string_view taken, beyond;  // by the first of them instead: of outside_fit(), and of extrapolated_fit()
 };
 
 // By the kind of the collective. `why` says it of a call: outside_fit(), extrapolated_fit().
@@ -53,7 +53,9 @@ std::map<std::string, CallsOutsideFit> calls_outside_fits(const Timeline& timeli
               const CallShape call{kind, group_shape(ranks, cluster), bytes};
               CallsOutsideFit& fit = found[op.op_class];
               fit.count(op.name, why(call, cluster));
-              if (fit.outside > 0 && fit.taken.empty()) fit.taken = taken_outside_fit(call, cluster);
+              if (fit.outside == 0 || !fit.taken.empty()) return;
+              fit.taken = taken_outside_fit(call, cluster);
+              fit.beyond = taken_beyond_fit(call, cluster.spec());
             });
   return found;
 }
@@ -110,8 +112,8 @@ Notes overhead_fits_note(const Known& known) {
     if (fit.outside == 0) continue;
     notes.push_back(
         fmt::format("The fitted overheads of {} were measured on other groups or larger sizes than {} of {} operations "
-                    "have ({}). They are applied to them, too, extrapolated, with wider intervals.",
-                    kind, fit.outside, fit.calls, fit.first));
+                    "have ({}). Those take {}.",
+                    kind, fit.outside, fit.calls, fit.first, fit.beyond));
   }
   return notes;
 }

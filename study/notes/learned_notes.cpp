@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "base/text.h"
 #include "models/compute/compute_model.h"
 #include "models/compute/learned_model.h"
+#include "sim/engine/op_work.h"
+#include "sim/engine/row_facts.h"
 #include "study/notes/notes.h"
 
 namespace shardsim {
@@ -78,17 +81,64 @@ class LookupReach {
   const Program& program_;
 };
 
+// The calls of a Program for which the nets stray from the laws of the same kernels, on the ranks where they run: cut
+// rows and several tables together are like nothing that single tables are.
+class Strays {
+ public:
+  Strays(const LearnedCosts& costs, const PreparedCase& prepared)
+      : costs_(costs), prepared_(prepared), laws_(laws_beside(costs)), facts_(prepared.program()) {}
+
+  void add(const Op& op, std::set<std::string>& found) const {
+    const bool is_lookup = op.op_class == OpClass::lookup;
+    if (laws_ == nullptr || (!is_lookup && op.op_class != OpClass::update)) return;
+    const ClusterSpec& spec = prepared_.cluster.spec();
+    const std::size_t ranks = std::min(prepared_.program().ranks_of(op).size(), kJudgedRanks);
+    for (std::size_t position = 0; position < ranks; ++position) {
+      ComputeWork work = work_of(op, position, spec);
+      work.rows = facts_.of(op).at(position);
+      work.tables = facts_.of(op).tables_at(position);
+      const bool is_summed = !is_lookup && (work.optimizer.empty() || work.optimizer == "none");
+      if (work.tables.empty() || work.host_link.value > 0 || is_summed) continue;
+      const Seconds by_laws = laws_->seconds(work, spec.gpu), by_nets = seconds_by_nets(work, is_lookup);
+      if (!strays(by_nets, by_laws)) continue;
+      found.insert(fmt::format("{} takes {:.3g} ms by the nets and {:.3g} ms by the laws of the same kernels", op.name,
+                               by_nets.ms(), by_laws.ms()));
+      return;
+    }
+  }
+
+ private:
+  static constexpr std::size_t kJudgedRanks = 64;
+
+  Seconds seconds_by_nets(const ComputeWork& work, bool is_lookup) const {
+    CostVector sum;
+    for (const TableWork& table : work.tables)
+      LearnedCosts::add(sum, costs_.vector_of(statistics_of(table), std::llround(table.columns)));
+    const ShardSeconds seconds = costs_.seconds_of(sum);
+    return {is_lookup ? seconds.forward : seconds.backward};
+  }
+
+  const LearnedCosts& costs_;
+  const PreparedCase& prepared_;
+  const std::unique_ptr<ComputeModel> laws_;
+  const RowFacts facts_;
+};
+
 std::set<std::string> learned_reach_of(const Known& known, const LearnedCosts& costs) {
   std::set<std::string> found;
   if (known.prepared == nullptr) {
-    for (const std::string& text : beyond_labels(costs, known.item.workload, samples_of_all(known.item)))
+    for (const std::string& text :
+         beyond_labels(costs, known.item.workload, samples_of_all(known.item), known.item.cluster.gpu))
       found.insert(text);
     return found;
   }
   const Program& program = known.prepared->program();
   const LookupReach reach(costs, program);
-  for (const Op& op : program.ops)
+  const Strays strays(costs, *known.prepared);
+  for (const Op& op : program.ops) {
     if (!op.tables.empty() && op.op_class == OpClass::lookup) reach.add(op, found);
+    strays.add(op, found);
+  }
   return found;
 }
 
@@ -119,7 +169,8 @@ Notes learned_reach_note(const Known& known) {
   if (found.empty()) return {};
   return {fmt::format(
       "The nets of the compute model learned have seen nothing like this case, and nobody knows how far they are off: "
-      "{}. Compare with compute_model: {{name: gpu_kernels}}.",
+      "{}. Where both are more than twice apart, the laws are taken; compare with compute_model: {{name: "
+      "gpu_kernels}}.",
       in_short(found))};
 }
 

@@ -103,9 +103,11 @@ Notes own_lowering_note(const Known& known) {
   });
   if (cached.empty()) return notes;
   notes.push_back(
-      fmt::format("fused_uvm_caching is simulated with a cache that holds {} of a table's rows, the most popular ones "
-                  "(tables: {}).",
-                  cache_sizes(plan), first_names(cached, kTablesInNote)));
+      fmt::format("fused_uvm_caching is simulated with a cache that holds {} of a table's rows, {} (tables: {}).",
+                  cache_sizes(plan),
+                  workload.cache_policy == "lru" ? "those of the latest batches"
+                                                 : "those that are used most: all others are used in host memory",
+                  first_names(cached, kTablesInNote)));
   return notes;
 }
 

@@ -15,7 +15,7 @@ namespace shardsim {
 namespace {
 
 constexpr std::size_t kTimelineCases = 6;
-constexpr std::size_t kSpansPerTimeline = 1500;
+constexpr std::size_t kSpansPerTimeline = 2500;
 constexpr std::size_t kParetoCharts = 8;
 
 // Returns the class as which a published time is drawn: an operation that computes by its class, kernels by what they
@@ -55,15 +55,36 @@ void add_chart(std::vector<Chart>& charts, Chart chart) {
   if (!chart.data.front().rows.empty()) charts.push_back(std::move(chart));
 }
 
-// `data`: the spans and the lanes of the chart.
+// "8 to 15, 3 and 20" of rising ranks.
+std::string ranks_text(const std::vector<int>& ranks) {
+  std::vector<std::string> runs;
+  for (std::size_t at = 0; at < ranks.size();) {
+    std::size_t last = at;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+    runs.push_back(last == at ? fmt::format("{}", ranks[at]) : fmt::format("{} to {}", ranks[at], ranks[last]));
+    at = last + 1;
+  }
+  if (runs.size() < 2) return join(runs);
+  const std::string end = runs.back();
+  runs.pop_back();
+  return join(runs) + " and " + end;
+}
+
+// `data`: that of the chart, of which the second set are its lanes.
 std::string timeline_caption(const CaseResult& item, const std::vector<DataSet>& data) {
-  double last = 0;
-  for (const auto& lane : data.back().rows) last = std::max(last, std::get<double>(lane.front()));
-  return fmt::format(
-      "The fastest case of {}: everything that runs during one iteration of the steady state on GPUs 0 to {} of {}, "
-      "with one lane per stream. What already belongs to a later iteration is paler. Gaps on the compute lane are time "
-      "spent waiting.",
-      item.workload, last, item.timeline.world_size);
+  std::set<int> ranks;
+  for (const auto& lane : data[1].rows) ranks.insert(static_cast<int>(std::get<double>(lane.front())));
+  const std::string shown = ranks_text({ranks.begin(), ranks.end()});
+  std::string text = fmt::format(
+      "The fastest case of {}: everything that runs during one iteration of the steady state on GPUs {} of {}, with "
+      "one "
+      "lane per stream. What already belongs to a later iteration is paler, and hatched is a collective that waits for "
+      "another GPU.",
+      item.workload, shown, item.timeline.world_size);
+  if (!data[2].rows.empty())
+    text += " The line goes along the critical path: each of its steps made the next one start.";
+  if (!data[3].rows.empty()) text += " Below are the links on the path and the busiest others.";
+  return text;
 }
 
 void add_timelines(std::vector<Chart>& charts, const StudyResult& study) {

@@ -7,6 +7,7 @@
 
 #include "base/document/cells.h"
 #include "base/text.h"
+#include "study/drift/resharding.h"
 #include "study/report/how_sure.h"
 #include "study/report/resharding_text.h"
 
@@ -44,18 +45,45 @@ Sheet drift_sheet(const DriftResult& result, Medium medium) {
   return sheet;
 }
 
-Chart drift_chart(const DriftResult& result) {
-  DataSet days{"days", {"plan", "day", "iteration_ms"}, {}};
+DataSet::Cell known(bool is_known, double number) {
+  return is_known ? DataSet::Cell(number) : DataSet::Cell("-");
+}
+
+DataSet days_of(const DriftResult& result) {
+  DataSet days{"days",
+               {"day", "kept_ms", "kept_low_ms", "kept_high_ms", "best_ms", "plan", "saved_s", "kept_gib", "best_gib"},
+               {}};
   for (const DriftDay& day : result.days) {
-    if (day.frozen_fits) days.rows.push_back({"kept", static_cast<double>(day.day), day.frozen_ms});
-    if (day.best_fits) days.rows.push_back({"best of the day", static_cast<double>(day.day), day.best_ms});
+    const bool kept = day.frozen_fits, best = day.best_fits;
+    days.rows.push_back({static_cast<double>(day.day), known(kept, day.frozen_ms), known(kept, day.frozen_low_ms),
+                         known(kept, day.frozen_high_ms), known(best, day.best_ms), best ? day.best : "none fits",
+                         known(day.is_choice(), day.saved_s), static_cast<double>(day.frozen_bytes) / 0x1p30,
+                         known(best, static_cast<double>(day.best_bytes) / 0x1p30)});
   }
-  return {"drift",
-          "drift",
-          "Iteration by day",
+  return days;
+}
+
+// The days on which to make a new plan, and those from which on memory does not suffice.
+DataSet marks_of_days(const DriftResult& result, const DriftOptions& options) {
+  DataSet marks{"marks", {"day", "what"}, {}};
+  if (result.days.empty()) return marks;
+  const Resharding found = resharding_of(result, options.pause);
+  for (int day = found.every_days.value_or(0); found.every_days && day <= result.days.back().day;
+       day += *found.every_days)
+    marks.rows.push_back({static_cast<double>(day), "re-shard"});
+  if (found.out_of_memory_day)
+    marks.rows.push_back({static_cast<double>(*found.out_of_memory_day), "no memory for the kept plan"});
+  if (found.no_plan_day) marks.rows.push_back({static_cast<double>(*found.no_plan_day), "no memory for any plan"});
+  return marks;
+}
+
+Chart drift_chart(const DriftResult& result, const DriftOptions& options) {
+  return {"drift-days",
+          "drift_days",
+          "The kept plan beside the best one, day by day",
           "The plan of day 0 as long as it fits in memory, and the best plan of each day.",
           false,
-          {days}};
+          {days_of(result), marks_of_days(result, options)}};
 }
 
 }  // namespace
@@ -77,7 +105,7 @@ Document drift_document(const DriftResult& result, const DriftOptions& options, 
       "which it is the faster one. over: more memory than a GPU has, so that plan is none to keep. to move: bytes "
       "that change their holder. saved: by the best plans since day 0.",
       drift_sheet(result, medium));
-  days.blocks.emplace_back(drift_chart(result));
+  if (!result.days.empty()) document.blocks.emplace_back(drift_chart(result, options));
   document.add(std::move(days));
   return document;
 }

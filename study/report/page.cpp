@@ -126,11 +126,38 @@ std::string script_text(const Json& json) {
   return escape_script_json(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-constexpr std::string_view kOwnChart = "plan_matrix";  // plots/plan_matrix.js draws it, without Vega
+// The charts that plots/NAME.js draws, without Vega.
+constexpr std::string_view kOwnCharts[] = {"plan_matrix", "timeline", "sweep_points", "drift_days"};
 
-// Data sets as lists of numbers: each text stands once, in `words`, and cells name it by its place.
+bool is_own_chart(const std::string& plot) {
+  return std::ranges::find(kOwnCharts, plot) != std::end(kOwnCharts);
+}
+
+// Six digits, and of times at least a nanosecond.
+Json precise_cell(const DataSet::Cell& cell, const DataSet& set, const std::string& column) {
+  constexpr double kPerNanosecond = 1e6;  // in a millisecond
+  const double* const value = std::get_if<double>(&cell);
+  if (value == nullptr || !column.ends_with("_ms") || std::abs(*value) < 1) return json_cell(cell, set, column);
+  return std::isfinite(*value) ? Json(std::round(*value * kPerNanosecond) / kPerNanosecond)
+                               : json_cell(cell, set, column);
+}
+
+// A whole number without ".0", which JSON does without.
+Json short_number(Json number) {
+  if (!number.is_number_float()) return number;
+  const double value = number.get<double>();
+  return value == std::round(value) && std::abs(value) < 1e15 ? Json(static_cast<std::int64_t>(value)) : number;
+}
+
+// Whether a column holds numbers; a text among them says that there is none.
+bool has_numbers(const DataSet& set, std::size_t column) {
+  return std::ranges::any_of(set.rows, [&](const auto& row) { return std::holds_alternative<double>(row[column]); });
+}
+
+// Data sets as lists of numbers: each text stands once, in `words`, and cells name it by its place; null where a column
+// of numbers has none.
 std::string own_chart_html(const Chart& chart) {
-  Json words = Json::array(), sets = Json::object();
+  Json words = Json::array(), sets = Json::object(), columns = Json::object();
   std::map<std::string, std::size_t> places;
   const auto number_of = [&](const std::string& word) {
     const auto [known, is_new] = places.try_emplace(word, places.size());
@@ -139,27 +166,38 @@ std::string own_chart_html(const Chart& chart) {
   };
   for (const DataSet& set : chart.data) {
     Json rows = Json::array();
+    std::vector<bool> numbers;
+    for (std::size_t c = 0; c < set.columns.size(); ++c) numbers.push_back(has_numbers(set, c));
     for (const auto& row : set.rows) {
       Json cells = Json::array();
       for (std::size_t c = 0; c < row.size(); ++c) {
         const auto* const text = std::get_if<std::string>(&row[c]);
-        cells.push_back(text == nullptr ? json_cell(row[c], set, set.columns[c]) : Json(number_of(*text)));
+        if (text == nullptr) {
+          cells.push_back(short_number(precise_cell(row[c], set, set.columns[c])));
+        } else {
+          cells.push_back(numbers[c] ? Json() : Json(number_of(*text)));
+        }
       }
       rows.push_back(std::move(cells));
     }
     sets[set.name] = std::move(rows);
+    columns[set.name] = set.columns;
   }
   return fmt::format(
-      "<div class=\"matrix\" id=\"{0}\"></div>\n<script type=\"application/json\" data-matrix=\"{0}\">{1}</script>\n",
-      escape_html(chart.id), script_text({{"words", words}, {"sets", sets}}));
+      "<div class=\"own-chart {2}\" id=\"{0}\"></div>\n"
+      "<script type=\"application/json\" data-own=\"{2}\" data-of=\"{0}\">{1}</script>\n",
+      escape_html(chart.id), script_text({{"words", words}, {"columns", columns}, {"sets", sets}}), chart.plot);
 }
 
 // The charts of one page. Rows that an earlier chart has, too, are not written again but named: "CHART/SET", which
 // draw.js looks up.
 class Drawings {
  public:
+  explicit Drawings(bool vega) : vega_(vega) {}
+
   std::string operator()(const Chart& chart) {
-    if (chart.plot == kOwnChart) return own_chart_html(chart);
+    if (is_own_chart(chart.plot)) return own_chart_html(chart);
+    if (!vega_) return "";
     const std::string file = chart.plot + ".vg.json";
     Json spec = filled(page_asset(file), "plots/" + file, chart.data, chart.logarithmic);
     for (Json& entry : spec["data"]) share(entry, chart.id);
@@ -176,13 +214,55 @@ class Drawings {
     if (!is_new && !entry["values"].empty()) entry["values"] = known->second;
   }
 
+  bool vega_;
   std::map<std::string, std::string> place_of_;  // of rows, as text
 };
+
+// A script or style sheet without indentation and lines of comment: the licence of what a page embeds is that of the
+// program, and its source is there.
+std::string embedded(const std::string& name) {
+  const std::string text = page_asset(name);
+  std::string result;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::size_t first = std::min(text.find_first_not_of(' ', begin), end);
+    const std::string_view line = std::string_view(text).substr(first, end - first);
+    if (!line.empty() && !line.starts_with("//")) result += std::string(line) + "\n";
+    begin = end + 1;
+  }
+  return result;
+}
+
+std::string script_html(const std::string& name) {
+  return "<script>\n" + embedded(name) + "</script>\n";
+}
 
 std::string head_html(const std::string& title) {
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
-         escape_html(title) + "</title>\n<style>\n" + page_asset("report.css") + "</style>\n</head>\n<body>\n";
+         escape_html(title) + "</title>\n<style>\n" + embedded("report.css") + "</style>\n</head>\n<body>\n";
+}
+
+std::size_t charts_of_vega(const std::vector<Section::Block>& blocks) {
+  std::size_t charts = 0;
+  for (const Section::Block& block : blocks) {
+    if (const auto* chart = std::get_if<Chart>(&block)) charts += is_own_chart(chart->plot) ? 0 : 1;
+    if (const auto* section = std::get_if<Section>(&block)) charts += charts_of_vega(section->blocks);
+  }
+  return charts;
+}
+
+// The same document, which says below its answer what it lacks.
+Document with_notice(Document document, std::size_t undrawn) {
+  const auto below = std::ranges::find_if(
+      document.blocks, [](const Section::Block& block) { return !std::holds_alternative<Paragraph>(block); });
+  document.blocks.insert(
+      below, Paragraph{fmt::format("{} not drawn: vega.js is not beside the program. Their numbers "
+                                   "stand here as tables. A build with Debian's package libjs-vega draws them.",
+                                   undrawn == 1 ? "One chart of this page is"
+                                                : fmt::format("{} charts of this page are", undrawn)),
+                       Paragraph::Role::notice});
+  return document;
 }
 
 }  // namespace
@@ -227,19 +307,24 @@ std::optional<std::string> vega_script() {
   return std::nullopt;
 }
 
+std::string missing_charts_text() {
+  if (vega_script()) return "";
+  return "Some charts of the page stand there as tables alone, because vega.js is not beside the program: a build with "
+         "Debian's package libjs-vega draws them.";
+}
+
 std::string page_html(const Document& document) {
   const std::optional<std::string> vega = vega_script();
-  std::string page = head_html(document.title);
-  if (!vega) {
-    page +=
-        "<p class=\"notice\">There are no charts here, only tables: vega.js is not beside the program. "
-        "A build with the package libjs-vega makes it.</p>\n";
+  const std::size_t undrawn = vega ? 0 : charts_of_vega(document.blocks);
+  std::string page = head_html(document.title) +
+                     document_html(undrawn > 0 ? with_notice(document, undrawn) : document, Drawings(vega.has_value()));
+  page += script_html("tables.js");
+  if (page.find(" data-own=") != std::string::npos) page += script_html("own_chart.js");
+  for (const std::string_view plot : kOwnCharts) {
+    if (page.find(fmt::format(" data-own=\"{}\"", plot)) != std::string::npos)
+      page += script_html(fmt::format("{}.js", plot));
   }
-  page += document_html(document, vega ? ChartDrawer(Drawings()) : ChartDrawer{});
-  page += "<script>\n" + page_asset("tables.js") + "</script>\n";
-  if (page.find(" data-matrix=") != std::string::npos)
-    page += "<script>\n" + page_asset("plan_matrix.js") + "</script>\n";
-  if (vega) page += "<script>\n" + *vega + "</script>\n<script>\n" + page_asset("draw.js") + "</script>\n";
+  if (vega) page += "<script>\n" + *vega + "</script>\n" + script_html("draw.js");
   return page + "</body>\n</html>\n";
 }
 

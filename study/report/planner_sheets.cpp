@@ -318,6 +318,31 @@ Section planner_totals_section(const StudyResult& study) {
   return section;
 }
 
+Section planner_matrix_section(const StudyResult& study) {
+  if (study.comparisons.size() < 2) return {};
+  std::vector<std::string> planners;  // in the order of the totals, the best first
+  for (const PlannerTotal& total : by_mean(totals_of(study.comparisons))) planners.push_back(total.planner);
+  Sheet sheet{{{"case", false}, {"best ms"}}, {}};
+  for (const std::string& planner : planners) sheet.columns.push_back({planner});
+  const int places = decimals_for(longest_iteration_ms(study));
+  for (const PlannerComparison& comparison : study.comparisons) {
+    const std::optional<double> best = comparison.best_ms();
+    Sheet::Row row{{comparison.name, best ? fixed(*best, places) : "-"}};
+    for (const std::string& planner : planners) {
+      const auto plan = std::ranges::find(comparison.planners, planner, &ComparedPlan::planner);
+      const bool has = plan != comparison.planners.end() && plan->iteration_ms;
+      row.cells.push_back(!has ? "-" : ratio_cell(plan->iteration_ms, best) + (plan->bytes_over ? " over" : ""));
+    }
+    sheet.rows.push_back(std::move(row));
+  }
+  return table_section(
+      "Each planner on each case",
+      "The iteration of each planner's plan, divided by the shortest one of the case that fits in "
+      "memory (best ms); the planners that are best over all cases first. over: more memory than a GPU "
+      "has. A dash: no plan.",
+      std::move(sheet));
+}
+
 Section planners_section(const StudyResult& study, Medium medium) {
   const bool many = study.comparisons.size() > kFewComparisons;
   if (study.comparisons.empty() || (many && medium == Medium::terminal)) return {};

@@ -138,6 +138,7 @@ void add_charts(Document& page, const StudyResult& study) {
 void add_planners(Document& document, const StudyResult& study, Medium medium) {
   document.add(planner_totals_section(study));
   if (medium == Medium::page) {
+    document.add(planner_matrix_section(study));
     for (Chart& chart : planner_charts(study)) document.blocks.emplace_back(std::move(chart));
   }
   document.add(planners_section(study, medium));

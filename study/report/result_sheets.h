@@ -61,6 +61,7 @@ std::string cases_legend(const StudyResult& study, Medium medium);
 // such cases.
 Section planners_section(const StudyResult& study, Medium medium);
 Section planner_totals_section(const StudyResult& study);  // over several such cases
+Section planner_matrix_section(const StudyResult& study);  // a row for each of several, a column for each planner
 // Fastest first, then those without a plan.
 // Without those that need options.
 std::vector<const ComparedPlan*> fastest_first(const PlannerComparison& comparison);

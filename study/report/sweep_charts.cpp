@@ -12,8 +12,7 @@
 namespace shardsim {
 namespace {
 
-constexpr std::size_t kMostCellsOfAxis = 60, kMostScattered = 2000, kMostLines = 12, kMostNamed = 30;
-constexpr double kNearAcross = 0.25, kNearUp = 0.04;  // of the longest memory and of the most samples per second
+constexpr std::size_t kMostCellsOfAxis = 60, kMostScattered = 2000, kMostLines = 12;
 
 std::vector<std::size_t> all_dimensions(const Sweep& sweep) {
   std::vector<std::size_t> all;
@@ -62,26 +61,8 @@ std::vector<std::size_t> line_dimensions(const SweepResult& result) {
   return named;
 }
 
-// Names the points of the front, of those that lie close together the first: their names would cover each other.
-void add_labels(DataSet& points) {
-  const auto at = [](const auto& row, std::size_t column) { return std::get<double>(row[column]); };
-  double most_memory = 0, most_samples = 0;
-  for (const auto& row : points.rows) {
-    most_memory = std::max(most_memory, at(row, 1));
-    most_samples = std::max(most_samples, at(row, 2));
-  }
-  std::vector<std::pair<double, double>> named;
-  for (auto& row : points.rows) {
-    if (std::get<std::string>(row[5]) != "yes" || named.size() >= kMostNamed) continue;
-    const double memory = at(row, 1), samples = at(row, 2);
-    const bool covered = std::ranges::any_of(named, [&](const auto& other) {
-      return std::abs(other.first - memory) < kNearAcross * most_memory &&
-             std::abs(other.second - samples) < kNearUp * most_samples;
-    });
-    if (covered) continue;
-    row[6] = row[0];
-    named.emplace_back(memory, samples);
-  }
+DataSet::Cell number_or_none(const std::optional<double>& number) {
+  return number ? DataSet::Cell(*number) : DataSet::Cell("-");
 }
 
 }  // namespace
@@ -141,20 +122,35 @@ DataSet sweep_cells(const SweepResult& result) {
   return set;
 }
 
-DataSet sweep_pareto(const SweepResult& result) {
-  DataSet set{
-      "points", {"point", "memory_gib", "samples_per_s", "iteration_ms", "cost", "front", "label", "host_gib"}, {}};
+DataSet sweep_points(const SweepResult& result) {
+  DataSet set{"points",
+              {"gpus", "iteration_ms", "low_ms", "high_ms", "samples_per_s", "memory_gib", "cost", "scaling_pct",
+               "host_gib", "fits", "limited_by"},
+              {}};
+  for (const SweepDimension& dimension : result.sweep->dimensions)
+    for (const Axis& axis : dimension.axes) set.columns.push_back(axis.path);
   const std::size_t step = 1 + result.results.size() / kMostScattered;
-  const std::vector<std::size_t> all = all_dimensions(*result.sweep);
   for (std::size_t point = 0; point < result.results.size(); ++point) {
     if (!result.ok(point) || (!result.pareto[point] && point % step != 0)) continue;
     const PointResult& here = result.at(point);
-    const auto cost = result.cost_per_million_samples(point);
-    set.rows.push_back({point_text(result, point, all), static_cast<double>(here.peak_bytes) / 0x1p30,
-                        here.samples_per_s, here.iteration_ms, cost ? DataSet::Cell(*cost) : DataSet::Cell("-"),
-                        result.pareto[point] ? "yes" : "no", "", static_cast<double>(here.host_bytes) / 0x1p30});
+    std::optional<double> scaling = result.scaling_efficiency[point];
+    if (scaling) *scaling *= 100;
+    std::vector<DataSet::Cell> row = {static_cast<double>(here.world_size),
+                                      here.iteration_ms,
+                                      here.interval ? DataSet::Cell(here.interval->low_ms) : DataSet::Cell("-"),
+                                      here.interval ? DataSet::Cell(here.interval->high_ms) : DataSet::Cell("-"),
+                                      here.samples_per_s,
+                                      static_cast<double>(here.peak_bytes) / 0x1p30,
+                                      number_or_none(result.cost_per_million_samples(point)),
+                                      number_or_none(scaling),
+                                      static_cast<double>(here.host_bytes) / 0x1p30,
+                                      here.runs_out_of_memory() ? "over" : "yes",
+                                      here.limited_by};
+    const std::vector<std::size_t> at = result.sweep->coordinates(point);
+    for (std::size_t d = 0; d < at.size(); ++d)
+      for (const Axis& axis : result.sweep->dimensions[d].axes) row.emplace_back(axis.values[at[d]].text);
+    set.rows.push_back(std::move(row));
   }
-  add_labels(set);
   return set;
 }
 
@@ -197,18 +193,17 @@ std::vector<Chart> sweep_charts(const SweepResult& result) {
          false,
          {std::move(cells)}});
   }
-  const bool any_host =
-      std::ranges::any_of(result.results, [](const PointResult& each) { return each.host_bytes > 0; });
-  if (DataSet points = sweep_pareto(result); points.rows.size() > 1) {
-    charts.push_back(
-        {"sweep-pareto",
-         "sweep_pareto",
-         "Time, memory and cost",
-         "Filled points: no other point has more samples per second, less memory and less cost at the same time." +
-             std::string(any_host ? " Squares keep rows in host memory, too, which the memory here does not count."
-                                  : ""),
+  if (DataSet points = sweep_points(result); points.rows.size() > 1) {
+    const std::string currency = result.currency().value_or("");
+    charts.insert(
+        charts.begin(),
+        {"sweep-points",
+         "sweep_points",
+         "What a point gives and what it takes",
+         "Each mark is a point of the sweep, by two figures of your choice. On the dashed line are the points "
+         "that no other one beats in both.",
          false,
-         {std::move(points)}});
+         {std::move(points), {"money", {"currency"}, {{currency}}}}});
   }
   if (DataSet points = sweep_scaling(result); !points.rows.empty()) {
     charts.push_back(

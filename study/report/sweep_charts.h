@@ -17,10 +17,11 @@ std::vector<std::size_t> drawn_dimensions(const Sweep& sweep);
 // is the best, in words; "" where nothing else is there).
 DataSet sweep_cells(const SweepResult& result);
 
-// Points with a result: the Pareto front, and of the others at most 2,000, evenly taken. Columns: point (its values),
-// memory_gib, samples_per_s, iteration_ms, cost ("-" without a price), front (yes, no), label (of some of the
-// front; else ""), host_gib (of rows in the host memory of the fullest node).
-DataSet sweep_pareto(const SweepResult& result);
+// Points with a result: those that nothing beats in time, memory and cost, and of the others at most 2,000, evenly
+// taken. Columns: gpus, iteration_ms, low_ms and high_ms (of its interval), samples_per_s, memory_gib, cost (of a
+// million samples), scaling_pct, host_gib (of rows in the host memory of the fullest node), fits (yes, over),
+// limited_by, and the axes by their paths. "-" where there is no such number.
+DataSet sweep_points(const SweepResult& result);
 
 // Scaling efficiency of the twelve groups of most samples per second. Columns: group (values of the axes that do not
 // change the world), gpus, efficiency_pct, samples_per_s.

@@ -238,6 +238,49 @@ std::string sweep_summary(const SweepResult& result, const std::vector<std::size
          peak_warning(result, fastest) + host_warning(result, fastest, first);
 }
 
+// Without a currency the text says once what the numbers are in.
+std::string price_text(const SweepResult& result, double price) {
+  const std::string currency = result.currency().value_or("");
+  return fmt::format("{:.3g}{}", price, currency.empty() ? "" : " " + printable(currency));
+}
+
+std::string samples_text(const SweepResult& result, std::size_t point) {
+  return with_thousands(std::llround(result.at(point).samples_per_s)) + " samples per second";
+}
+
+// What else somebody might choose of the points that fit: the cheapest one, and that with the least memory. `fastest`:
+// points of most samples per second first.
+std::string alternatives_text(const SweepResult& result, const std::vector<std::size_t>& fastest) {
+  std::vector<std::size_t> fit;
+  std::ranges::copy_if(fastest, std::back_inserter(fit),
+                       [&](std::size_t p) { return !result.at(p).runs_out_of_memory(); });
+  if (fit.size() < 2) return "";
+  const std::size_t best = fit.front();
+  std::string text;
+  const auto price = [&](std::size_t p) {
+    return result.cost_per_million_samples(p).value_or(std::numeric_limits<double>::infinity());
+  };
+  const std::size_t cheapest = *std::ranges::min_element(fit, {}, price);
+  if (result.currency() && std::isfinite(price(best))) {
+    text = best == fastest.front() ? "A million samples cost "
+                                   : fmt::format("The fastest point that fits is {}, with {}: a million samples cost ",
+                                                 named_values(result, best), samples_text(result, best));
+    text += fmt::format("{} there", price_text(result, price(best)));
+    text += cheapest == best ? ", less than at any other point."
+                             : fmt::format(". They cost least at {}: {}, with {}.", named_values(result, cheapest),
+                                           price_text(result, price(cheapest)), samples_text(result, cheapest));
+    if (result.currency()->empty()) text += " Prices are in the currency of cost_per_gpu_hour.";
+  }
+  const std::size_t least = *std::ranges::min_element(fit, {}, [&](std::size_t p) { return result.at(p).peak_bytes; });
+  if (result.at(least).peak_bytes < result.at(best).peak_bytes) {
+    text += fmt::format("{}Least memory: {} GiB of the fullest GPU instead of {}, at {}, with {}.",
+                        text.empty() ? "" : " ", fixed(static_cast<double>(result.at(least).peak_bytes) / 0x1p30, 2),
+                        fixed(static_cast<double>(result.at(best).peak_bytes) / 0x1p30, 2), named_values(result, least),
+                        samples_text(result, least));
+  }
+  return text;
+}
+
 }  // namespace
 
 const std::vector<std::string>& sweep_order_words() {
@@ -268,8 +311,12 @@ Document sweep_document(const SweepResult& result, Medium medium, SweepOrder ord
   const std::string summary =
       sweep_summary(result, sorted_points(result, SweepOrder::samples), sorted.empty() ? 0 : sorted.front());
   document.blocks.emplace_back(Paragraph{summary, Paragraph::Role::summary});
+  std::vector<Chart> charts;
   if (page) {
-    for (Chart& chart : sweep_charts(result)) document.blocks.emplace_back(std::move(chart));
+    const std::string more = alternatives_text(result, sorted_points(result, SweepOrder::samples));
+    if (!more.empty()) document.blocks.emplace_back(Paragraph{more, Paragraph::Role::summary});
+    charts = sweep_charts(result);
+    if (!charts.empty()) document.blocks.emplace_back(std::move(charts.front()));
   }
   const std::size_t shown = std::min(sorted.size(), most_shown(medium));
   std::string legend = points_legend(result, page);
@@ -279,6 +326,7 @@ Document sweep_document(const SweepResult& result, Medium medium, SweepOrder ord
   Section best = table_section("Points", legend, points_sheet(result, sorted, page));
   best.remark = order_remark(order);
   document.add(std::move(best));
+  for (std::size_t chart = 1; chart < charts.size(); ++chart) document.blocks.emplace_back(std::move(charts[chart]));
   document.add(sweep_how_sure(result, sorted, medium, order));
   document.add(sweep_notes(result, sorted));
   document.add(sweep_failures(result));

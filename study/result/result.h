@@ -117,7 +117,7 @@ struct CaseResult {
   std::vector<PathTime> path;         // what the iteration is made of, for its interval; none in one from a file
   std::optional<Why> why;             // absent in a result that was read from a file
   std::optional<PlanMatrix> matrix;   // likewise
-  std::optional<TracedParts> traced;  // only where a merged trace is to be written
+  std::optional<TracedParts> traced;  // none: a large world of which nobody asked for a merged trace; from a file
   std::vector<PlacementSummary> placements;
   std::vector<Comparison> published;
   std::vector<ParetoFigure> pareto;

@@ -69,6 +69,9 @@ std::vector<ParetoFigure> pareto_figures(const Case& item, const Cluster& cluste
   return figures;
 }
 
+// Spans of a Timeline up to which its critical path and links are kept for the picture of the report.
+constexpr std::size_t kMostTraced = 60'000;
+
 void set_iteration(CaseResult& result, double ms) {
   result.iteration_ms = ms;
   result.samples_per_s =
@@ -299,7 +302,8 @@ CaseResult described_case(const PreparedCase& prepared, SimulationResult simulat
   result.memory_reserved = prepared.cluster.spec().gpu.reserved.count;
   result.placements = summarise(prepared.plan, item.workload);
   result.estimate_iteration_ms = estimate_ms;
-  if (std::ranges::count(prepared.scenario.merged_traces, item.name) > 0)
+  const bool asked = std::ranges::count(prepared.scenario.merged_traces, item.name) > 0;
+  if (asked || simulated.timeline.spans.size() <= kMostTraced)
     result.traced = traced_parts(prepared, simulated.timeline, simulated.path);
   add_simulation(result, prepared, std::move(simulated));
   if (item.software) result.host = host_figures(*item.software, result.timeline);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <utility>
@@ -30,31 +31,77 @@ struct PartTimes {
   PartTimes operator+(const PartTimes& other) const { return {work + other.work, waiting + other.waiting}; }
 };
 
+// A number of each traced batch, ascending, on lines from one to the next. Before the first and behind the last of them
+// it changes by `slope` a sample.
+class BatchLine {
+ public:
+  struct Point {
+    double batch = 0, value = 0;
+  };
+  explicit BatchLine(std::vector<Point> points, double slope = 0) : points_(std::move(points)), slope_(slope) {}
+
+  double at(double batch) const {
+    if (points_.empty()) return 0;
+    const auto next = std::ranges::lower_bound(points_, batch, {}, &Point::batch);
+    if (next == points_.end()) return points_.back().value + slope_ * (batch - points_.back().batch);
+    if (next->batch == batch) return next->value;
+    if (next == points_.begin()) return next->value + slope_ * (batch - next->batch);
+    const Point& before = *(next - 1);
+    return before.value + (next->value - before.value) * (batch - before.batch) / (next->batch - before.batch);
+  }
+
+  // How it changes behind `batch`.
+  double slope_at(double batch) const {
+    const auto next = std::ranges::upper_bound(points_, batch, {}, &Point::batch);
+    if (next == points_.begin() || next == points_.end()) return slope_;
+    const Point& before = *(next - 1);
+    return (next->value - before.value) / (next->batch - before.batch);
+  }
+
+ private:
+  std::vector<Point> points_;
+  double slope_;
+};
+
+struct TracedKey {
+  const char* name;
+  TracedPhase phase;
+  bool traced = true;  // false: exchanges of ids are in the parts that waited for them
+};
+constexpr std::array<TracedKey, 5> kTracedKeys = {{{"id_exchange", TracedPhase::lookup, false},
+                                                   {"lookup", TracedPhase::lookup},
+                                                   {"dense_forward", TracedPhase::forward},
+                                                   {"dense_backward", TracedPhase::backward},
+                                                   {"update", TracedPhase::update}}};
+
 class DenseText {
  public:
-  explicit DenseText(const TracedRest& rest) : rest_(rest) {
-    // The traced batch that is nearest has the shares of waiting.
-    for (const TracedBatch& each : rest.batches)
-      if (nearest_ == nullptr || distance(each) < distance(*nearest_)) nearest_ = &each;
+  explicit DenseText(const TracedRest& rest) : rest_(rest), batch_(static_cast<double>(rest.batch)) {
+    for (const TracedBatch& each : rest.batches) traced_.push_back(&each);
+    std::ranges::sort(traced_, {}, &TracedBatch::batch);
+    nearest_ = *std::ranges::min_element(traced_, {}, [this](const auto* each) { return distance(*each); });
+    if (rest.batch == 0) batch_ = static_cast<double>(nearest_->batch);
+    find_waiting();
   }
 
   std::string text() {
-    std::string parts = part(
-        "id_exchange", [](const TracedModel&) { return PartTimes{}; },
-        "exchanges of ids are in the parts that waited for them");
-    parts += of_phase("lookup", TracedPhase::lookup);
-    parts += of_phase("dense_forward", TracedPhase::forward);
-    parts += of_phase("dense_backward", TracedPhase::backward);
-    parts += of_phase("update", TracedPhase::update);
+    std::string parts;
+    for (const TracedKey& key : kTracedKeys) parts += part(key);
     std::string head = fmt::format("dense:\n  measured:\n    rest: {{value: \"{} ns\", source: {}}}\n", sum_,
                                    in_yaml_quotes(source()));
-    if (nearest_->batch > 0) head += fmt::format("    batch: {}\n", nearest_->batch);
+    if (batch_ > 0) head += fmt::format("    batch: {:.0f}\n", batch_);
     if (!rest_.embeddings) head += "    embeddings: simulated\n";
-    if (scales()) head += fmt::format("    host: \"{} ns\"\n", nanoseconds({host()}));
+    if (scales()) head += fmt::format("    host: \"{} ns\"\n", host_nanoseconds());
     return head + "    split:\n" + parts;
   }
 
  private:
+  // Where all parts together are as long as the host needs, they are so when each of them is rounded, too.
+  std::int64_t host_nanoseconds() const {
+    const std::int64_t host = nanoseconds({host_});
+    return std::abs(host - sum_) <= static_cast<std::int64_t>(kTracedKeys.size()) ? sum_ : host;
+  }
+
   std::int64_t distance(const TracedBatch& of) const { return std::abs(of.batch - rest_.batch); }
   bool scales() const { return rest_.batches.size() > 1 || rest_.scale != DenseScale::none; }
 
@@ -69,32 +116,6 @@ class DenseText {
     return text;
   }
 
-  // The step that waits most for the host says what that needs; none: it is never the limit.
-  double host() const {
-    double found = 0, most = kWaitsForHost;
-    const bool stays = rest_.batches.size() == 1 && rest_.scale == DenseScale::nothing;
-    for (const TracedBatch& each : rest_.batches) {
-      double waiting = 0, exchange = 0;
-      for (const auto& [phase, part] : each.traced->step.parts) {
-        waiting += part.waiting.value;
-        exchange += part.exchange.value;
-      }
-      const double length = each.traced->step.length.value - (rest_.exchanges ? 0 : exchange);
-      if (!stays && waiting <= most * length) continue;
-      most = waiting / length;
-      found = length - embeddings_of(*each.traced);
-    }
-    return found;
-  }
-
-  double embeddings_of(const TracedModel& traced) const {
-    double kernels = 0;
-    if (rest_.embeddings) return kernels;
-    for (const auto& [phase, part] : traced.step.parts)
-      if (phase == TracedPhase::lookup || phase == TracedPhase::update) kernels += part.compute.value;
-    return kernels;
-  }
-
   PartTimes of(const TracedModel& traced, TracedPhase phase) const {
     const auto found = traced.step.parts.find(phase);
     if (found == traced.step.parts.end()) return {};
@@ -105,60 +126,121 @@ class DenseText {
   }
 
   // Where lookups and updates are simulated, what comes before them is the dense part's.
-  std::string of_phase(const char* key, TracedPhase phase) {
-    const auto times = [this, phase](const TracedModel& traced) {
-      if (rest_.embeddings) return of(traced, phase);
-      if (phase == TracedPhase::forward) return of(traced, phase) + of(traced, TracedPhase::lookup);
-      if (phase == TracedPhase::backward) return of(traced, phase) + of(traced, TracedPhase::update);
-      return PartTimes{};
-    };
-    const auto found = nearest_->traced->step.parts.find(phase);
-    const TracedStep::Part traced_part =
-        found == nearest_->traced->step.parts.end() ? TracedStep::Part{} : found->second;
-    std::string reason = fmt::format("{:.3f} ms of kernels, {:.3f} ms of copies, {:.3f} ms waiting for the host",
-                                     traced_part.compute.ms(), traced_part.copies.ms(), traced_part.waiting.ms());
-    if (rest_.exchanges) reason += fmt::format(", {:.3f} ms of exposed exchanges", traced_part.exchange.ms());
-    const bool moved = !rest_.embeddings && (phase == TracedPhase::lookup || phase == TracedPhase::update);
-    if (moved) reason = "kernels are simulated; measured were " + reason;
-    return part(key, times, reason);
+  PartTimes times(const TracedBatch& each, const TracedKey& key) const {
+    if (!key.traced) return {};
+    const TracedModel& traced = *each.traced;
+    if (rest_.embeddings) return of(traced, key.phase);
+    if (key.phase == TracedPhase::forward) return of(traced, key.phase) + of(traced, TracedPhase::lookup);
+    if (key.phase == TracedPhase::backward) return of(traced, key.phase) + of(traced, TracedPhase::update);
+    return {};
   }
 
-  // Returns what a sample adds to the work: least squares through the traced batches. No work gets shorter with more of
-  // them.
-  template <typename Times>
-  double per_sample(const Times& times) const {
-    if (rest_.batches.size() == 1) {
+  PartTimes all(const TracedBatch& each) const {
+    PartTimes sum;
+    for (const TracedKey& key : kTracedKeys) sum = sum + times(each, key);
+    return sum;
+  }
+
+  template <typename Of>
+  BatchLine line(const Of& of, double slope = 0) const {
+    std::vector<BatchLine::Point> points;
+    for (const TracedBatch* const each : traced_) points.push_back({static_cast<double>(each->batch), of(*each)});
+    return BatchLine(std::move(points), slope);
+  }
+
+  // A step that waits much is as long as the host needs; what another one waits is no matter of the host. Neither
+  // makes the step of a traced batch longer than it was.
+  void find_waiting() {
+    const bool stays = traced_.size() == 1 && rest_.scale == DenseScale::nothing;
+    const auto is_host = [&](const TracedBatch& each) {
+      const PartTimes step = all(each);
+      return stays || step.waiting > kWaitsForHost * (step.work + step.waiting);
+    };
+    std::vector<BatchLine::Point> host, other;
+    for (const TracedBatch* const each : traced_) {
+      const PartTimes step = all(*each);
+      const bool late = is_host(*each);
+      (late ? host : other)
+          .push_back({static_cast<double>(each->batch), late ? step.work + step.waiting : step.waiting});
+    }
+    const BatchLine of_host(std::move(host)), of_others(std::move(other));
+    host_ = line([&](const TracedBatch& each) {
+              const PartTimes step = all(each);
+              return std::min(of_host.at(static_cast<double>(each.batch)), step.work + step.waiting);
+            }).at(batch_);
+    const double kept = line([&](const TracedBatch& each) {
+                          return std::min(of_others.at(static_cast<double>(each.batch)), all(each).waiting);
+                        }).at(batch_);
+    double work = 0;
+    for (const TracedKey& key : kTracedKeys) {
+      work += work_of(key);
+      waited_ += waited_of(key);
+    }
+    waiting_ = std::max(kept, host_ - work);
+  }
+
+  BatchLine work_line(const TracedKey& key) const {
+    return line([&](const TracedBatch& each) { return times(each, key).work; }, per_sample(key));
+  }
+  double work_of(const TracedKey& key) const { return std::max(0.0, work_line(key).at(batch_)); }
+  double waited_of(const TracedKey& key) const {
+    return line([&](const TracedBatch& each) { return times(each, key).waiting; }).at(batch_);
+  }
+
+  // Returns what a sample adds to the work beyond the traced batches: least squares through them. No work gets shorter
+  // with more of them.
+  double per_sample(const TracedKey& key) const {
+    if (traced_.size() == 1) {
       if (rest_.scale != DenseScale::kernels) return 0;
-      return times(*nearest_->traced).work / static_cast<double>(nearest_->batch);
+      return times(*nearest_, key).work / static_cast<double>(nearest_->batch);
     }
-    const auto count = static_cast<double>(rest_.batches.size());
+    const auto count = static_cast<double>(traced_.size());
     double mean = 0, mean_work = 0, above = 0, below = 0;
-    for (const TracedBatch& each : rest_.batches) {
-      mean += static_cast<double>(each.batch) / count;
-      mean_work += times(*each.traced).work / count;
+    for (const TracedBatch* const each : traced_) {
+      mean += static_cast<double>(each->batch) / count;
+      mean_work += times(*each, key).work / count;
     }
-    for (const TracedBatch& each : rest_.batches) {
-      const double off = static_cast<double>(each.batch) - mean;
-      above += off * (times(*each.traced).work - mean_work);
+    for (const TracedBatch* const each : traced_) {
+      const double off = static_cast<double>(each->batch) - mean;
+      above += off * (times(*each, key).work - mean_work);
       below += off * off;
     }
     return std::max(0.0, above / below);
   }
 
-  template <typename Times>
-  std::string part(const char* key, const Times& times, const std::string& reason) {
-    const PartTimes now = times(*nearest_->traced);
-    const std::int64_t time = nanoseconds({now.work + now.waiting});
+  std::string reason(const TracedKey& key) const {
+    if (!key.traced) return "exchanges of ids are in the parts that waited for them";
+    const auto found = nearest_->traced->step.parts.find(key.phase);
+    const TracedStep::Part traced_part =
+        found == nearest_->traced->step.parts.end() ? TracedStep::Part{} : found->second;
+    std::string text = fmt::format("{:.3f} ms of kernels, {:.3f} ms of copies, {:.3f} ms waiting for the host",
+                                   traced_part.compute.ms(), traced_part.copies.ms(), traced_part.waiting.ms());
+    if (rest_.exchanges) text += fmt::format(", {:.3f} ms of exposed exchanges", traced_part.exchange.ms());
+    const bool moved = !rest_.embeddings && (key.phase == TracedPhase::lookup || key.phase == TracedPhase::update);
+    if (moved) text = "kernels are simulated; measured were " + text;
+    if (distance(*nearest_) == 0 || rest_.batch == 0) return text;
+    return fmt::format("with a batch of {}: {}", nearest_->batch, text);
+  }
+
+  std::string part(const TracedKey& key) {
+    const double work = work_of(key), waited = waited_of(key);
+    const double waiting = waited_ > 0 ? waiting_ * (waited / waited_) : 0;
+    const std::int64_t time = nanoseconds({work + waiting});
     sum_ += time;
-    std::string text = fmt::format("      {}: {{time: \"{} ns\"", key, time);
+    std::string text = fmt::format("      {}: {{time: \"{} ns\"", key.name, time);
     if (scales())
-      text += fmt::format(", per_sample: \"{:.4f} ns\", waiting: \"{} ns\"", per_sample(times) * 1e9,
-                          nanoseconds({now.waiting}));
-    return text + fmt::format(", reason: {}}}\n", in_yaml_quotes(reason));
+      text += fmt::format(", per_sample: \"{:.4f} ns\", waiting: \"{} ns\"",
+                          std::max(0.0, work_line(key).slope_at(batch_)) * 1e9, nanoseconds({waiting}));
+    return text + fmt::format(", reason: {}}}\n", in_yaml_quotes(reason(key)));
   }
 
   const TracedRest& rest_;
+  std::vector<const TracedBatch*> traced_;  // by batch
   const TracedBatch* nearest_ = nullptr;
+  double batch_ = 0;
+  double host_ = 0;       // what it needs
+  double waiting_ = 0;    // of all parts together
+  double waited_ = 0;     // the same on lines between the traces, which say what of it each part has
   std::int64_t sum_ = 0;  // ns
 };
 

@@ -24,15 +24,15 @@ struct TracedBatch {
 
 // Tells what of the steps becomes the measured rest of an iteration.
 struct TracedRest {
-  std::vector<TracedBatch> batches;  // of different sizes: the work of each part is on a line through them
-  std::int64_t batch = 0;            // for which they are asked: the times of the nearest one are stated
+  std::vector<TracedBatch> batches;  // of different sizes: the work of each part is on lines from one to the next
+  std::int64_t batch = 0;            // for which they are asked, and stated
   bool exchanges = true;             // those that nothing hides are part of it
   bool embeddings = true;            // kernels of lookups and updates are
   DenseScale scale = DenseScale::none;
 };
 
-// The lines of a workload, `dense: {measured: ...}`, that such a step is. The host's time is that of the steps that
-// wait for it.
+// The lines of a workload, `dense: {measured: ...}`, that such a step is. A traced batch has the step that was
+// traced, and the steps of those around it are as long, but for the samples that they have more or less.
 std::string traced_dense_text(const TracedRest& rest);
 
 // The workload with the step of its key `dense: {trace: FILE}`, which stands for the whole dense part; as it is where

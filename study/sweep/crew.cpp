@@ -14,13 +14,53 @@ namespace {
 constexpr std::size_t kHeldPoints = 2;
 constexpr int kMostDeaths = 2;  // of members at one point
 
+using MemberGroups = std::vector<std::optional<std::uint64_t>>;  // by member
+
+// Points that nobody was given yet, by group and in order.
+class WaitingPoints {
+ public:
+  WaitingPoints(const std::vector<std::uint32_t>& points, const PointGroups& group_of)
+      : group_of_(group_of), size_(points.size()) {
+    for (const std::uint32_t point : points) groups_[group_of_(point)].push_back(point);
+  }
+
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
+
+  // Takes a point for a member: of its own group, else of the first one that no member works on, else of the first.
+  std::uint32_t take(MemberGroups& members, std::size_t member) {
+    auto group = members[member] ? groups_.find(*members[member]) : groups_.end();
+    if (group == groups_.end())
+      group = std::ranges::find_if(
+          groups_, [&](const auto& each) { return std::ranges::find(members, each.first) == members.end(); });
+    if (group == groups_.end()) group = groups_.begin();
+    members[member] = group->first;
+    const std::uint32_t point = group->second.front();
+    group->second.pop_front();
+    if (group->second.empty()) groups_.erase(group);
+    --size_;
+    return point;
+  }
+
+  void put_back(const std::deque<std::uint32_t>& points) {
+    for (auto point = points.rbegin(); point != points.rend(); ++point) groups_[group_of_(*point)].push_front(*point);
+    size_ += points.size();
+  }
+
+ private:
+  const PointGroups& group_of_;
+  std::size_t size_;
+  std::map<std::uint64_t, std::deque<std::uint32_t>> groups_;
+};
+
 class HandOut {
  public:
-  HandOut(Crew& crew, const std::vector<std::uint32_t>& points, const CrewWatch& watch)
+  HandOut(Crew& crew, const std::vector<std::uint32_t>& points, const CrewWatch& watch, const PointGroups& group_of)
       : crew_(crew),
         watch_(watch),
-        waiting_(points.begin(), points.end()),
+        waiting_(points, group_of),
         held_(static_cast<std::size_t>(crew.size())),
+        groups_(held_.size()),
         gone_(held_.size()) {}
 
   void run() {
@@ -43,8 +83,7 @@ class HandOut {
     // At the end nobody keeps a second point that another one could begin.
     const std::size_t most = waiting_.size() < held_.size() ? 1 : to;
     while (held.size() < most && !waiting_.empty()) {
-      held.push_back(waiting_.front());
-      waiting_.pop_front();
+      held.push_back(waiting_.take(groups_, static_cast<std::size_t>(member)));
       crew_.give(member, held.back());
     }
   }
@@ -71,15 +110,17 @@ class HandOut {
       held.pop_front();
       watch_.finished(result);
     }
-    waiting_.insert(waiting_.begin(), held.begin(), held.end());
+    groups_[static_cast<std::size_t>(member)].reset();
+    waiting_.put_back(held);
     gone_[static_cast<std::size_t>(member)] = !crew_.replace(member);
     for (int each = 0; each < crew_.size(); ++each) top_up(each, kHeldPoints);
   }
 
   Crew& crew_;
   const CrewWatch& watch_;
-  std::deque<std::uint32_t> waiting_;
+  WaitingPoints waiting_;
   std::vector<std::deque<std::uint32_t>> held_;  // by member, what it was given and has not answered
+  MemberGroups groups_;                          // of what each was given last
   std::vector<bool> gone_;                       // by member
   std::map<std::uint32_t, int> deaths_;          // by point
   std::string last_words_;
@@ -87,8 +128,9 @@ class HandOut {
 
 }  // namespace
 
-void hand_out(Crew& crew, const std::vector<std::uint32_t>& points, const CrewWatch& watch) {
-  HandOut(crew, points, watch).run();
+void hand_out(Crew& crew, const std::vector<std::uint32_t>& points, const CrewWatch& watch,
+              const PointGroups& group_of) {
+  HandOut(crew, points, watch, group_of).run();
 }
 
 }  // namespace shardsim

@@ -42,9 +42,15 @@ struct CrewWatch {
   std::function<void()> waiting = {};                // called at least ten times a second or so; may throw
 };
 
-// Hands out the points as members become free. Each member also gets a second point in advance, so that it can continue
-// at once. If a member dies at a point, another one tries this point once more; if it dies, too, the result of the
-// point says so. Errors: Failure::run when no member is left; what `watch` throws.
-void hand_out(Crew& crew, const std::vector<std::uint32_t>& points, const CrewWatch& watch);
+// Points of one number have most of their work in common (PointCases::group_of()).
+using PointGroups = std::function<std::uint64_t(std::uint32_t point)>;
+
+// Hands out the points as members become free: the groups in the order of their numbers, and to each member the points
+// of its own group before those of another one. Each member also gets a second point in advance, so that it can
+// continue at once. If a member dies at a point, another one tries this point once more; if it dies, too, the result of
+// the point says so. Errors: Failure::run when no member is left; what `watch` throws.
+void hand_out(
+    Crew& crew, const std::vector<std::uint32_t>& points, const CrewWatch& watch,
+    const PointGroups& group_of = [](std::uint32_t) { return std::uint64_t{0}; });
 
 }  // namespace shardsim

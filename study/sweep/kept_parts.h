@@ -35,6 +35,10 @@ class Recent {
     while (kept_.size() >= most) kept_.pop_back();
     return kept_.emplace_front(std::move(made));
   }
+  template <typename Do>
+  void each(const Do& act) const {
+    std::ranges::for_each(kept_, act);
+  }
   // Drops those that were not asked for lately while `too_many` holds; the last one asked for stays.
   template <typename TooMany>
   void drop_while(const TooMany& too_many) {
@@ -97,13 +101,24 @@ struct LoweringInputs {
   }
 };
 
+// A Program of a case, with its rows where they lie in one draw.
 struct Lowered {
-  LoweringInputs inputs;
-  std::optional<int> draw;  // of where rows lie, for its spread alone; none: the typical one, or as the load fixes it
   Program program;
-  std::optional<RowDraws> draws;  // those that it is typical of; none where one was asked for
-  double bytes = 0;
+  std::optional<RowDraws> draws{};  // those that it is typical of; none where one was asked for
   Recent<Computed> computed{};
+  std::size_t bytes = 0;  // that it takes in memory, roughly
+};
+
+// All Programs of one case: some thirty, where its rows may lie differently.
+struct LoweredCase {
+  LoweringInputs inputs;
+  std::optional<Lowered> typical{};  // as the load fixes it, or typically drawn
+  std::map<int, Lowered> drawn{};    // by draw of where rows lie, for its spread alone
+  std::size_t bytes() const {
+    std::size_t all = typical ? typical->bytes : 0;
+    for (const auto& [draw, lowered] : drawn) all += lowered.bytes;
+    return all;
+  }
 };
 
 // All inputs, besides the Cluster, on which the loads of a reduction depend. Only reductions are kept: the bytes of an

@@ -22,11 +22,10 @@ namespace {
 
 // The parts that are kept take some 100 MB at most of each kind, however large the worlds are.
 constexpr std::size_t kMostClusters = 64;
-constexpr int kMostClusterRanks = 1 << 15;   // of all Clusters together
-constexpr std::size_t kMostReductions = 16;  // of each Cluster
-constexpr std::size_t kMostPrograms = 256;
-constexpr double kMostProgramBytes = 128.0 * (1 << 20);  // of all Programs together
-constexpr std::size_t kMostComputed = 16;                // of each Program
+constexpr int kMostClusterRanks = 1 << 15;      // of all Clusters together
+constexpr std::size_t kMostReductions = 16;     // of each Cluster
+constexpr std::size_t kMostLoweredCases = 256;  // of which there are Programs
+constexpr std::size_t kMostComputed = 4;        // of each Program
 
 struct Simulated {
   double iteration_ms = 0;
@@ -40,14 +39,26 @@ void fields(Visitor& visit, MaybeConst<Simulated> auto& simulated) {
   visit(simulated.iteration_ms, simulated.interval, simulated.limit.what, simulated.limit.share, simulated.peak_bytes);
 }
 
-// Roughly what it takes in memory, with the seconds of its operations.
-double bytes_of(const Program& program) {
-  double numbers = static_cast<double>(program.ops.size()) * program.world_size * (4.0 + kMostComputed);
-  for (const Program::Matrix& matrix : program.matrices) {
-    numbers += static_cast<double>(matrix.bytes.units.size());
-    for (const auto& row : matrix.bytes.dense) numbers += static_cast<double>(row.size());
+// Roughly what it takes in memory.
+std::size_t bytes_of(const kept::Lowered& lowered) {
+  std::size_t numbers = 0;
+  for (const Op& op : lowered.program.ops) {
+    for (const PerRank* each : {&op.lookups, &op.bags, &op.hbm_bytes, &op.host_bytes, &op.flops, &op.distinct_rows,
+                                &op.distinct_growth, &op.row_bytes, &op.vector_bytes})
+      numbers += each->values.size();
+    for (const OpTable& table : op.tables) numbers += table.lookups.values.size() + sizeof table / sizeof(double);
+    numbers += sizeof op / sizeof(double);
   }
-  return 8 * numbers;
+  for (const Program::Matrix& matrix : lowered.program.matrices) {
+    numbers += matrix.bytes.units.size();
+    for (const auto& row : matrix.bytes.dense) numbers += row.size();
+  }
+  for (const Program::Shard& shard : lowered.program.shards)
+    numbers += shard.lookups.size() + sizeof shard / sizeof(double);
+  lowered.computed.each([&](const kept::Computed& computed) {
+    for (const OpWork& work : computed.works) numbers += work.seconds.size() + sizeof work / sizeof(double);
+  });
+  return numbers * sizeof(double);
 }
 
 std::string network_name(const Case& item) {
@@ -59,7 +70,14 @@ std::string network_name(const Case& item) {
 
 class KeptPlan::Store {
  public:
-  Store(Plan plan, std::shared_ptr<const IterationJudge> judge) : plan_(std::move(plan)), judge_(std::move(judge)) {}
+  Store(Plan plan, std::shared_ptr<const IterationJudge> judge, std::shared_ptr<KeptShares> shares,
+        std::size_t most_program_bytes)
+      : plan_(std::move(plan)),
+        judge_(std::move(judge)),
+        shares_(std::move(shares)),
+        most_program_bytes_(most_program_bytes) {
+    if (!shares_) shares_ = std::make_shared<KeptShares>(KeptShares::Tried::kept);
+  }
 
   const Plan& plan() const { return plan_; }
 
@@ -110,36 +128,47 @@ class KeptPlan::Store {
     }
   }
 
-  kept::Lowered& lowered(const Case& item, const Cluster& cluster, std::optional<int> draw = {}) {
-    if (kept::Lowered* const known =
-            programs_.find([&](const kept::Lowered& each) { return each.draw == draw && each.inputs.describe(item); }))
-      return *known;
-    LoweringOptions options = lowering_options(item, false);
-    options.known = shares_for(item.workload.tables);
-    std::optional<RowDraws> draws;
-    if (draw) {
-      options = RowDraws::tried(std::move(options), *draw);
-    } else {
-      draws.emplace(plan_, item.workload, cluster, options);
-      options = draws->placed(std::move(options));
-    }
-    Program program = lower(plan_, item.workload, cluster, options);
-    const double bytes = bytes_of(program);
-    kept::Lowered& made = programs_.add(
-        {kept::LoweringInputs::of(item), draw, std::move(program), std::move(draws), bytes}, kMostPrograms);
-    programs_.drop_while([](const std::list<kept::Lowered>& programs) {
-      double all = 0;
-      for (const kept::Lowered& each : programs) all += each.bytes;
-      return all > kMostProgramBytes;
+  // The Programs of cases that were asked for lately are kept.
+  kept::LoweredCase& programs_of(const Case& item) {
+    const auto is_same = [&](const kept::LoweredCase& each) { return each.inputs.describe(item); };
+    if (kept::LoweredCase* const known = cases_.find(is_same)) return *known;
+    return cases_.add({kept::LoweringInputs::of(item)}, kMostLoweredCases);
+  }
+
+  // Returns the same Program after others have made room for it, as far as they are of other cases.
+  kept::Lowered with_room(kept::Lowered made) {
+    made.bytes = bytes_of(made);
+    cases_.drop_while([&](const std::list<kept::LoweredCase>& cases) {
+      std::size_t all = made.bytes;
+      for (const kept::LoweredCase& each : cases) all += each.bytes();
+      return all > most_program_bytes_;
     });
     return made;
   }
 
-  // They know tables by their names, so they serve as long as all tables are the same.
-  std::shared_ptr<KnownShares> shares_for(const std::vector<Table>& tables) {
-    if (shares_ && tables_ == tables) return shares_;
-    tables_ = tables;
-    return shares_ = std::make_shared<KnownShares>();
+  kept::Lowered& typical(const Case& item, const Cluster& cluster) {
+    std::optional<kept::Lowered>& known = programs_of(item).typical;
+    if (known) return *known;
+    const LoweringOptions options = planned_options(item);
+    RowDraws draws(plan_, item.workload, cluster, options);
+    Program program = lower(plan_, item.workload, cluster, draws.placed(options));
+    return known.emplace(with_room({std::move(program), std::move(draws)}));
+  }
+
+  // Where there is no room for all draws of the case, the first ones stay: whoever asks for one asks for all, in order.
+  kept::Lowered& drawn_program(const Case& item, const Cluster& cluster, int draw) {
+    kept::LoweredCase& programs = programs_of(item);
+    if (const auto known = programs.drawn.find(draw); known != programs.drawn.end()) return known->second;
+    kept::Lowered made =
+        with_room({lower(plan_, item.workload, cluster, RowDraws::tried(planned_options(item), draw))});
+    if (programs.bytes() + made.bytes > most_program_bytes_) return unkept_ = std::move(made);
+    return programs.drawn.emplace(draw, std::move(made)).first->second;
+  }
+
+  LoweringOptions planned_options(const Case& item) {
+    LoweringOptions options = lowering_options(item, false);
+    options.known = shares_->of(item.workload.tables);
+    return options;
   }
 
   static const std::vector<OpWork>& compute_works(kept::Lowered& lowered, const ResolvedCase& resolved) {
@@ -148,7 +177,9 @@ class KeptPlan::Store {
     if (const kept::Computed* known = all.find([&](const kept::Computed& each) { return each.inputs.describe(item); }))
       return known->works;
     std::vector<OpWork> works = expand_compute(lowered.program, resolved.cluster, resolved.compute());
-    return all.add({kept::ComputeInputs::of(item), std::move(works)}, kMostComputed).works;
+    const std::vector<OpWork>& added = all.add({kept::ComputeInputs::of(item), std::move(works)}, kMostComputed).works;
+    lowered.bytes = bytes_of(lowered);
+    return added;
   }
 
   static OpWork collective_work(const Op& op, const Program& program, const Case& item, kept::ReadyCluster& ready) {
@@ -164,8 +195,8 @@ class KeptPlan::Store {
   Simulated simulated(const Case& item, kept::ReadyCluster& ready) {
     if (item.load.batches == LoadOptions::Batches::drawn) return drawn(item, ready.cluster);
     const ResolvedCase resolved(item, ready.cluster);
-    kept::Lowered& of_case = lowered(item, *ready.cluster);
-    const RowDraws draws = *of_case.draws;  // `of_case` is dropped when others are lowered
+    kept::Lowered& of_case = typical(item, *ready.cluster);
+    const RowDraws& draws = *of_case.draws;
     const SteadyIteration iteration =
         resolved.steady(of_case.program, works_of(of_case, resolved, ready), *resolved.network());
     const std::int64_t peak =
@@ -176,7 +207,7 @@ class KeptPlan::Store {
     DrawnSpread spread;
     const auto moved = [&] { return share_moved_by_rows(of_case.program, path, ms); };
     const auto time_of = [&](int draw) {
-      kept::Lowered& of_draw = lowered(item, *ready.cluster, draw);
+      kept::Lowered& of_draw = drawn_program(item, *ready.cluster, draw);
       return resolved.time(of_draw.program, works_of(of_draw, resolved, ready), *network).ms();
     };
     spread.placements = draws.log_times(time_of, moved);
@@ -219,13 +250,15 @@ class KeptPlan::Store {
   Plan plan_;
   std::shared_ptr<const IterationJudge> judge_;
   kept::Recent<kept::ReadyCluster> clusters_;
-  kept::Recent<kept::Lowered> programs_;
-  std::vector<Table> tables_;
-  std::shared_ptr<KnownShares> shares_;
+  kept::Recent<kept::LoweredCase> cases_;
+  kept::Lowered unkept_;  // the last Program for which there was no room
+  std::shared_ptr<KeptShares> shares_;
+  std::size_t most_program_bytes_;
 };
 
-KeptPlan::KeptPlan(Plan plan, std::shared_ptr<const IterationJudge> judge)
-    : store_(std::make_unique<Store>(std::move(plan), std::move(judge))) {}
+KeptPlan::KeptPlan(Plan plan, std::shared_ptr<const IterationJudge> judge, std::shared_ptr<KeptShares> shares,
+                   std::size_t most_program_bytes)
+    : store_(std::make_unique<Store>(std::move(plan), std::move(judge), std::move(shares), most_program_bytes)) {}
 KeptPlan::~KeptPlan() = default;
 KeptPlan::KeptPlan(KeptPlan&&) noexcept = default;
 KeptPlan& KeptPlan::operator=(KeptPlan&&) noexcept = default;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -10,6 +11,8 @@
 #include "study/scenario/scenario.h"
 
 namespace shardsim {
+
+class KeptShares;
 
 // The figures of one simulation for somebody who compares thousands of them.
 struct PointFigures {
@@ -31,7 +34,12 @@ struct PointFigures {
 // whether two cases have it in common, not what a sweep says that it changes.
 class KeptPlan {
  public:
-  KeptPlan(Plan plan, std::shared_ptr<const IterationJudge> judge);
+  // `shares`: of the rows of its tables, for all plans that are asked one after the other; none: its own.
+  // `most_program_bytes`: that the Programs of all cases take together, roughly.
+  static constexpr std::size_t kMostProgramBytes = std::size_t{128} << 20;
+
+  KeptPlan(Plan plan, std::shared_ptr<const IterationJudge> judge, std::shared_ptr<KeptShares> shares = nullptr,
+           std::size_t most_program_bytes = kMostProgramBytes);
   ~KeptPlan();
   KeptPlan(KeptPlan&&) noexcept;
   KeptPlan& operator=(KeptPlan&&) noexcept;

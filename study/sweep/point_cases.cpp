@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <ranges>
 
 #include "base/text.h"
 #include "study/scenario/key_editor.h"
@@ -56,6 +57,20 @@ void require_file(const Tree& file) {
                     "Check the path and its permissions");
 }
 
+// What a change of a path reaches, the most first: the more it is, the more has to be computed again.
+enum class Reach { plan, tables, batch, shape, links };
+
+Reach reach_of(const std::string& path) {
+  if (is_of_plan(path)) return Reach::plan;
+  if (path == "workload.batch_per_gpu") return Reach::batch;
+  const auto [head, rest] = split_head(path);
+  if (head == "workload") return Reach::tables;
+  if (head == "network" || head == "collectives") return Reach::links;
+  if (head != "cluster") return Reach::batch;
+  static constexpr const char* kShape[] = {"", "base", "nodes", "gpu", "host", "pcie", "faults"};
+  return is_one_of(kShape, split_head(rest).first) ? Reach::shape : Reach::links;
+}
+
 // The files that a plan or a planner names are read when a point is simulated, or without the place that names them. It
 // is known before whether they are there: a plan, one to start from, a policy, costs.
 void require_files_within(const Tree& options) {
@@ -74,6 +89,14 @@ bool is_of_plan(const std::string& path) {
 PointCases::PointCases(const Sweep& sweep) : sweep_(sweep), rest_(sweep.base) {
   for (const SweepDimension& dimension : sweep.dimensions) std::ranges::for_each(dimension.axes, refuse_unchangeable);
   drop_keys(rest_.keys);
+  std::vector<std::pair<Reach, std::size_t>> reaching;
+  for (std::size_t d = 0; d < sweep.dimensions.size(); ++d) {
+    const auto of_axis = [](const Axis& axis) { return reach_of(axis.path); };
+    const Reach reach = std::ranges::min(sweep.dimensions[d].axes | std::views::transform(of_axis));
+    if (reach != Reach::links) reaching.emplace_back(reach, d);
+  }
+  std::ranges::sort(reaching);
+  for (const auto& each : reaching) grouping_.push_back(each.second);
 }
 
 PointCases::Part PointCases::part_of(const Axis& axis) {
@@ -160,6 +183,13 @@ std::vector<std::size_t> PointCases::kept_key(std::size_t point) const {
   std::vector<std::size_t> key;
   for (const std::optional<std::size_t>& at : of_part(all_of(point), Part::plan)) key.push_back(at.value_or(0));
   return key;
+}
+
+std::uint64_t PointCases::group_of(std::size_t point) const {
+  const std::vector<std::size_t> at = sweep_.coordinates(point);
+  std::uint64_t group = 0;
+  for (const std::size_t d : grouping_) group = group * sweep_.dimensions[d].length() + at[d];
+  return group;
 }
 
 std::optional<Error> PointCases::failure_at(const Coordinates& at) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,6 +28,11 @@ class PointCases {
   // Returns the key that tells such cases apart: points of one key keep one plan.
   std::vector<std::size_t> kept_key(std::size_t point) const;
 
+  // Returns the number that points have in common which differ in the rates of links alone, as far as the paths of
+  // their axes tell: they are simulated from the same Programs. Numbers are near each other where plan and tables are
+  // the same.
+  std::uint64_t group_of(std::size_t point) const;
+
   // The value on each dimension; none: as the base has it.
   using Coordinates = std::vector<std::optional<std::size_t>>;
   Coordinates all_of(std::size_t point) const;
@@ -49,7 +55,8 @@ class PointCases {
   static Part part_of(const Axis& axis);
 
   const Sweep& sweep_;
-  CaseTree rest_;  // the base without its cluster and its workload
+  CaseTree rest_;                      // the base without its cluster and its workload
+  std::vector<std::size_t> grouping_;  // dimensions that tell groups apart, the one that changes most of a case first
   LoadedTrees loaded_;
   Known<ClusterSpec> clusters_;
   Known<Workload> workloads_;

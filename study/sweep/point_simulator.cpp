@@ -64,7 +64,7 @@ MadePlan made_plan(const Case& item, std::uint64_t seed) {
 }  // namespace
 
 PointSimulator::Kept& PointSimulator::keep(const KeptKey& key, Plan plan, int world_size) {
-  return kept_.emplace(key, Kept{KeptPlan(std::move(plan), judge_), world_size}).first->second;
+  return kept_.emplace(key, Kept{KeptPlan(std::move(plan), judge_, shares_), world_size}).first->second;
 }
 
 PointSimulator::Kept& PointSimulator::kept_for(std::size_t point) {
@@ -107,9 +107,13 @@ void PointSimulator::make_kept_plans(const std::vector<std::uint32_t>& points, c
   run_in_workers(tasks, workers);
 }
 
-// The plan of a point: one that is kept, or `made` for this point alone.
-KeptPlan& PointSimulator::plan_for(const Case& item, std::size_t point, std::optional<KeptPlan>& made) {
-  if (!sweep_.keep_plan) return made.emplace(make_plan(item, cluster_of(item), sweep_.seed, {}), judge_);
+// The plan of a point: one that is kept, or made for this point, which may turn out to be that of the point before.
+KeptPlan& PointSimulator::plan_for(const Case& item, std::size_t point) {
+  if (!sweep_.keep_plan) {
+    Plan plan = make_plan(item, cluster_of(item), sweep_.seed, {});
+    if (!made_ || made_->plan() != plan) made_.emplace(std::move(plan), judge_, shares_);
+    return *made_;
+  }
   Kept& kept = kept_for(point);
   if (world_size_of(item) == kept.world_size) return kept.plan;
   throw input_error(
@@ -120,10 +124,9 @@ KeptPlan& PointSimulator::plan_for(const Case& item, std::size_t point, std::opt
 
 PointResult PointSimulator::simulated(std::size_t point) {
   const Case item = cases_.at(point);
-  std::optional<KeptPlan> made;
   KeptPlan* plan = nullptr;
   PointFigures figures = done_in_case(item, [&] {
-    plan = &plan_for(item, point, made);
+    plan = &plan_for(item, point);
     return plan->figures(item);
   });
   PointResult result;

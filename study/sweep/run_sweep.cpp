@@ -80,7 +80,7 @@ class SweepRunner {
       if (run_.progress) run_.progress(done, pending.size());
     };
     watch.waiting = [&] { throw_if_interrupted(run_.interrupted); };
-    hand_out(*crew, pending, watch);
+    hand_out(*crew, pending, watch, [&](std::uint32_t point) { return simulator.group_of(point); });
   }
 
   void tell_unusable() const {

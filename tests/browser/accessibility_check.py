@@ -61,11 +61,11 @@ RULES = {
     "button-name": "return Array.from(document.querySelectorAll('button, summary, [role=button]')).filter(function (e) { return shown(e) && !nameOf(e); }).map(told);",
     "link-name": "return Array.from(document.querySelectorAll('a[href]')).filter(function (e) { return shown(e) && !nameOf(e); }).map(told);",
     "image-alt": "return Array.from(document.querySelectorAll('img')).filter(function (e) { return shown(e) && !e.hasAttribute('alt'); }).map(told);",
-    "svg-img-alt": """return Array.from(document.querySelectorAll('.chart svg, .matrix canvas')).filter(shown).filter(function (e) {
+    "svg-img-alt": """return Array.from(document.querySelectorAll('.chart svg, .own-chart canvas')).filter(shown).filter(function (e) {
         var at = e.closest('[role=img], [role=application], [role=group], figure') || e;
         return !(at.getAttribute('role') && nameOf(at).length > 3 && (at.getAttribute('aria-label') || at.getAttribute('aria-labelledby'))); }).map(told);""",
     # Beside the name, each chart's numbers stand as a table.
-    "chart-has-table": """return Array.from(document.querySelectorAll('.chart, .matrix')).filter(function (e) {
+    "chart-has-table": """return Array.from(document.querySelectorAll('.chart, .own-chart')).filter(function (e) {
         var at = e.closest('section, figure, details, .figure') || e.parentElement; return !at.querySelector('table') &&
         !e.closest('.grid, section').querySelector('table'); }).map(function (e) { return e.id; });""",
     "tabindex": "return Array.from(document.querySelectorAll('[tabindex]')).filter(function (e) { return e.tabIndex > 0; }).map(told);",

@@ -52,7 +52,10 @@ timeout 600 "$browser" --headless $sandbox --disable-gpu --disable-background-ne
   >"$work/narrow.page" 2>"$work/log" || fail "the browser failed: $(tail -n 3 "$work/log")"
 grep -q 'data-wide="0"' "$work/narrow.page" || fail "at 360 px the page is wider than its window: \
 $(grep -o 'data-wide="[^"]*"' "$work/narrow.page" || echo 'the script did not finish')"
-if grep -q ' data-matrix=' "$report"; then
+if grep -q ' data-own="timeline"' "$report"; then
+  python3 "$(dirname "$(readlink -f "$0")")/timeline_check.py" "$report" || fail "the timeline"
+fi
+if grep -q ' data-own="plan_matrix"' "$report"; then
   python3 "$(dirname "$(readlink -f "$0")")/matrix_check.py" "$report" || fail "the matrix of the plan"
 fi
 python3 "$(dirname "$(readlink -f "$0")")/speed_check.py" "$report" || fail "the first screen"

@@ -125,7 +125,7 @@ sweep: {axes: {cluster.nodes: [2, 4]}}
 EOF
 run sweep nodes.yaml -q -o nodes
 note=$(tr -s '\n ' ' ' <streams/out)
-check "a sweep says at which points they are extrapolated: $note" grep -q "1 of 2 points: The overheads of all_gather across nodes of 'exchange' are fitted for groups of 16 ranks, and all nodes together are 32: what was fitted for the nearest size is taken, extrapolated, with wider intervals" <<<"$note"
+check "a sweep says at which points they are extrapolated: $note" grep -q "1 of 2 points: The overheads of all_gather across nodes of 'exchange' are fitted for groups of 16 ranks, and all nodes together are 32: such groups take what was fitted for the nearest size, extrapolated, with wider intervals" <<<"$note"
 for command in plan why; do
   run "$command" nodes.yaml --set cluster.nodes=4
   check "$command, too: $(cat streams/err)" grep -q '^note: The overheads of all_gather across nodes .* extrapolated' streams/err

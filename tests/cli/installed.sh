@@ -59,11 +59,45 @@ check "and its schemas" [ -s "$work/least/share/shardsim/schemas/workload.schema
 
 echo "-- as a package"
 (cd "$build" && cpack -G DEB -B "$work/package" >cpack.log 2>&1) || fail "cpack: $(tail -n 5 "$build/cpack.log")"
-package=$(find "$work/package" -maxdepth 1 -name '*.deb')
+package=$(find "$work/package" -maxdepth 1 -name 'shardsim_*.deb')
+python_package=$(find "$work/package" -maxdepth 1 -name 'python3-shardsim_*.deb')
 dpkg-deb --extract "$package" "$work/extracted"
 judge "$work/extracted/usr" package
 dpkg-deb --field "$package" Depends >depends
 for library in libc6 libsimgrid libjemalloc libyaml-cpp; do check "the package depends on $library: $(cat depends)" grep -q "$library" depends; done
+
+if [ -n "$python_package" ]; then
+  echo "-- the package for Python"
+  check "the first package has no part of Python" [ ! -e "$work/extracted/usr/lib/python3" ]
+  mkdir -p "$work/root/var/lib/dpkg/updates" "$work/root/var/lib/dpkg/info"
+  touch "$work/root/var/lib/dpkg/status"
+  # Without the libraries of the system and a shell in this root, so neither of them is configured there.
+  check "dpkg unpacks both" dpkg --root="$work/root" --unpack "$package" "$python_package" >streams/out 2>streams/err
+  check "dpkg lists both as unpacked" [ "$(dpkg-query --admindir="$work/root/var/lib/dpkg" -W -f='${db:Status-Status} ')" = "unpacked unpacked " ]
+  dpkg-deb --field "$python_package" Depends >depends
+  for other in 'shardsim (=' 'python3 (>=' libhdf5; do check "it depends on $other: $(cat depends)" grep -qF "$other" depends; done
+  judge_python() {  # WHERE FOLDER [PYTHON]
+    local code=0
+    PYTHONPATH=$2 without_source "${3:-/usr/bin/python3}" -c '
+import os, shardsim, sys
+assert os.path.dirname(shardsim.__file__).startswith(sys.argv[1]) and shardsim.data_folder().startswith(sys.argv[2])
+print(shardsim.simulate(shardsim.load("toy"), "row_wise").iteration_ms)' "$2" "$4" >streams/out 2>streams/err || code=$?
+    [ "$code" -ne 77 ] || return 0
+    check "$1: the package simulates without the source tree: $(cat streams/err)" [ "$code" -eq 0 ]
+    "$shardsim" run "$source/scenarios/toy.yaml" --case row_wise -q --json -o "$work/out-$1" >result
+    check "$1: as the command does" [ "$(cat streams/out)" = "$(jq .cases[0].iteration_ms result)" ]
+  }
+  cd "$work"  # where no module of the source tree is found
+  judge_python deb "$work/root/usr/lib/python3/dist-packages" /usr/bin/python3 "$work/root/usr/share/shardsim"
+  # A wheel of the module that is built already: no second compilation.
+  check "pip installs it" /usr/bin/python3 -m pip install -q --no-index --no-deps --root-user-action ignore --disable-pip-version-check \
+    --target "$work/site" --config-settings "built=$build" "$source" >streams/out 2>streams/err
+  judge_python pip "$work/site" /usr/bin/python3 "$work/site/shardsim"
+  code=0
+  /usr/bin/python3 -m pip install -q --no-index --no-deps --target "$work/site2" --config-settings "built=$work" "$source" >streams/out 2>streams/err || code=$?
+  check "a folder without the module is refused: $(cat streams/err)" grep -q 'built with -DSHARDSIM_PYTHON=ON' streams/err
+  check "... with a failure" [ "$code" -ne 0 ]
+fi
 
 echo "-- a program by itself"
 mkdir alone

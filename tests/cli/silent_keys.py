@@ -80,6 +80,7 @@ WORKLOAD = {
     "tables.a.rows": "4000000", "tables.a.dim": "128", "tables.a.pooling_factor": "40", "tables.a.access.s": "0.5",
     "tables.b.average_length": "50", "tables.d.copies": "2", "dense.layers.top.in": "2048", "dense.layers.top.out": "4096",
     "dense.layers.top.repeat": "9", "dense.layers.top.elementwise": "900000", "dense.parameters_bytes": "4 GiB",
+    "dense.layers.top.residual": "true", "dense.layers.top.norm": "layer_norm", "dense.layers.top.pool": "mean",
     "dense.concatenations": "3",
 }
 SOFTWARE = {
@@ -121,6 +122,7 @@ EXPECTED = {
     "software.optimizer_adam": "the same",
     "workload.tables.a.pooling": "a mean divides in the kernel that reads the rows, whose bytes are the same",
     "workload.cache_policy": "no table has a cache: tests/physics/caches_test.cpp",
+    "workload.dense.layers.top.residual": "the exchange of gradients hides what it adds: tests/sim/lower/dense_work_test.cpp",
     "workload.dense.input_gradient": "the bottom layer reads 13 columns: the exchange of gradients hides what it adds",
 }
 

@@ -93,11 +93,13 @@ TEST_CASE("the hit rate of Zipf ids is within 2 points of a cache of the latest 
 }
 
 TEST_CASE("a cache of all rows is device memory, to the last digit") {
-  for (const char* const pipeline : {"none", "base", "sparse_dist", "prefetch_sparse_dist", "semi_sync"}) {
+  for (const char* const pipeline : {"none", "base", "sparse_dist", "prefetch_sparse_dist", "semi_sync", "none, lfu"}) {
     CAPTURE(pipeline);
+    const std::string given(pipeline);
+    const std::string policy = given.find("lfu") != std::string::npos ? "cache_policy: lfu\n" : "";
     const Workload workload = one_table(
-        0.9, fmt::format("pipeline: {}\ninput_exchange: full\ndense: {{layers: [{{name: top, in: 64, out: 8}}]}}\n",
-                         pipeline));
+        0.9, fmt::format("{}pipeline: {}\ninput_exchange: full\ndense: {{layers: [{{name: top, in: 64, out: 8}}]}}\n",
+                         policy, given.substr(0, given.find(','))));
     const Program cached = with_cache(workload, 1), resident = with_cache(workload, 1, "fused");
     CHECK(in_role(cached, OpRole::prefetch_rows) == nullptr);
     CHECK(simulated(cached, one_gpu()).iteration_ms == simulated(resident, one_gpu()).iteration_ms);
@@ -121,12 +123,140 @@ TEST_CASE("rows for which a cache has no room beside those of the batches in wor
   CHECK(shares("prefetch_sparse_dist", 0.2) == 0);
 }
 
-TEST_CASE("a cache of the most popular rows misses the others, and moves them once") {
-  const Program latest = with_cache(one_table(1.05), 0.2);
-  const Program popular = with_cache(one_table(1.05, "cache_policy: lfu\n"), 0.2);
-  const double moved = in_role(popular, OpRole::prefetch_rows)->host_bytes.at(0);
-  CHECK(moved > 0);
-  CHECK(moved < in_role(latest, OpRole::prefetch_rows)->host_bytes.at(0) / 2);
+namespace {
+
+// What a cache of `capacity` rows leaves of each batch to the host's memory, and what it fetches, when it takes in a
+// row only where that was used as often as the one that it drops (FBGEMM's lfu_cache_insert_kernel); of the later half
+// of 400 batches.
+struct Played {
+  double lookups = 0, rows = 0, fetched = 0;
+};
+
+Played played_by_use(double s, std::size_t capacity) {
+  std::vector<double> weights;
+  for (std::uint64_t rank = 1; rank <= kRows; ++rank) weights.push_back(std::pow(static_cast<double>(rank), -s));
+  std::discrete_distribution<int> ids(weights.begin(), weights.end());
+  std::mt19937_64 random(5);
+  std::vector<int> used(kRows, 0);
+  std::set<std::pair<int, int>> cached;  // how often it was used, row
+  Played found;
+  double lookups = 0, rows = 0;
+  for (int batch = 0; batch < 400; ++batch) {
+    std::map<int, int> times;
+    for (int i = 0; i < kBatch; ++i) ++times[kNumbering * ids(random) % static_cast<int>(kRows)];
+    std::vector<std::pair<int, int>> others;
+    for (const auto& [row, more] : times) {
+      const bool held = cached.erase({used[static_cast<std::size_t>(row)], row}) > 0;
+      used[static_cast<std::size_t>(row)] += more;
+      if (held) cached.insert({used[static_cast<std::size_t>(row)], row});
+      if (!held) others.emplace_back(used[static_cast<std::size_t>(row)], row);
+    }
+    std::ranges::sort(others, std::greater<>());
+    std::size_t taken = 0;
+    for (; taken < others.size(); ++taken) {
+      if (cached.size() == capacity && cached.begin()->first > others[taken].first) break;
+      if (cached.size() == capacity) cached.erase(cached.begin());
+      cached.insert(others[taken]);
+    }
+    if (batch < 200) continue;
+    found.fetched += static_cast<double>(taken);
+    rows += static_cast<double>(times.size());
+    for (const auto& [row, more] : times) {
+      lookups += more;
+      if (cached.contains({used[static_cast<std::size_t>(row)], row})) continue;
+      found.lookups += more;
+      found.rows += 1;
+    }
+  }
+  return {found.lookups / lookups, found.rows / rows, found.fetched / rows};
+}
+
+// Shares of the lookups and of the different rows that are in host memory, over all ranks.
+std::pair<double, double> on_host(const Program& program, int ranks = 1) {
+  const Op &lookup = *in_role(program, OpRole::lookup), &update = *in_role(program, OpRole::update);
+  double lookups = 0, rows = 0, looked_up = 0, different = 0;
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank) {
+    looked_up += lookup.lookups.at(rank);
+    different += update.distinct_rows.at(rank);
+    lookups += lookup.host_bytes.at(rank) / kRowBytes;
+    rows += update.host_bytes.at(rank) / (2 * kRowBytes);
+  }
+  return {lookups / looked_up, rows / different};
+}
+
+}  // namespace
+
+TEST_CASE("a cache of the rows that are used most leaves to the host's memory what one does that is played") {
+  for (const double s : {0.9, 1.05}) {
+    for (const double load_factor : {0.01, 0.1, 0.4}) {
+      CAPTURE(s);
+      CAPTURE(load_factor);
+      const Program program = with_cache(one_table(s, "cache_policy: lfu\n"), load_factor);
+      const Played played = played_by_use(s, static_cast<std::size_t>(load_factor * kRows));
+      CHECK(std::abs(on_host(program).first - played.lookups) < 0.03);
+      CHECK(std::abs(on_host(program).second - played.rows) < 0.03);
+      CHECK(in_role(program, OpRole::prefetch_rows)->host_bytes.at(0) == 0);
+      CHECK(played.fetched < 0.1);  // and less with every batch
+    }
+  }
+}
+
+TEST_CASE("a cache of the rows that are used most holds no more than its capacity, however small that is") {
+  const Cluster cluster = one_gpu();
+  // Device memory and the host link are read beside each other: a row in a hundred on the host is a gain of so much.
+  double before = 0.99 * simulated(with_cache(one_table(0), 1), cluster).iteration_ms;
+  for (const double load_factor : {0.99, 0.5, 0.1, 0.01}) {
+    CAPTURE(load_factor);
+    const Program program = with_cache(one_table(0, "cache_policy: lfu\n"), load_factor);
+    CHECK(on_host(program).first == doctest::Approx(1 - load_factor).epsilon(1e-6));
+    CHECK(on_host(program).second == doctest::Approx(1 - load_factor).epsilon(3e-3));
+    const double now = simulated(program, cluster).iteration_ms;
+    CHECK(now > before);
+    before = now;
+  }
+  const double in_host =
+      simulated(with_cache(one_table(0, "cache_policy: lfu\n"), 1, "fused_uvm"), cluster).iteration_ms;
+  CHECK(before < in_host);
+  CHECK(before > 0.9 * in_host);
+}
+
+TEST_CASE("owners of rows leave together to host memory what one of all rows does") {
+  for (const char* const more : {"", "index_dedup: true, "}) {
+    const bool alone = std::string(more).empty();
+    const Workload workload = read_workload(
+        parse_yaml(fmt::format("schema: shardsim.workload/1\nname: one\nbatch_per_gpu: {}\noptimizer: {{name: "
+                               "sgd}}\ncache_policy: lfu\ninput_exchange: full\ntables: [{{name: a, rows: {}, dim: "
+                               "64, {}access: {{family: zipf, s: 1.05}}}}]\n",
+                               kBatch, kRows,
+                               alone ? "kind: pooled, pooling_factor: 1, "
+                                     : std::string(more) + "kind: sequence, average_length: 1, "),
+                   "one"),
+        "");
+    Placement placement = placed(0, Strategy::row_wise, {{0, 1, 2, 3, 4, 5, 6, 7}});
+    placement.row_end = kRows;
+    placement.compute_kernel = "fused_uvm_caching";
+    placement.cache_load_factor = 0.1;
+    const Program program = lowered_plan({{placement}}, workload, Cluster(cluster_spec("toy_2x4.yaml", 2)));
+    const AccessDistribution law = workload.tables.front().distribution();
+    const double cold = law.sum(kRows / 10, kRows) / law.total();
+    const double different = law.expected_distinct(kRows / 10, kRows, kBatch * cold) /
+                             law.expected_distinct(0, kRows, kBatch);  // of a rank's batch
+    CHECK(on_host(program, 8).first == doctest::Approx(alone ? cold : different).epsilon(0.01));
+  }
+}
+
+TEST_CASE("a cache of the rows that are used most is not filled ahead, as FBGEMM does not") {
+  const auto refusal = [](double load_factor) -> std::string {
+    try {
+      with_cache(one_table(1, "cache_policy: lfu\npipeline: prefetch_sparse_dist\ninput_exchange: full\n"),
+                 load_factor);
+    } catch (const Error& failure) {
+      return failure.what();
+    }
+    return "";
+  };
+  CHECK(refusal(0.2).find("FBGEMM does not fill ahead") != std::string::npos);
+  CHECK(refusal(1).empty());  // no cache
 }
 
 }  // namespace shardsim::caches_test

@@ -30,6 +30,13 @@ std::int64_t wire_bytes(const Program& program, OpRole role) {
   return bytes;
 }
 
+const Op& only(const Program& program, const std::string& name, OpRole role) {
+  std::vector<const Op*> found = ops_named(program, name);
+  std::erase_if(found, [&](const Op* op) { return op->role != role; });
+  REQUIRE(found.size() == 1);
+  return *found.front();
+}
+
 const Op& only(const Program& program, const std::string& name) {
   const std::vector<const Op*> found = ops_named(program, name);
   REQUIRE(found.size() == 1);
@@ -77,9 +84,40 @@ TEST_CASE("partial sums of fp8 travel as fp16, and their gradients as bf16, with
   for (const Strategy strategy : {Strategy::row_wise, Strategy::table_row_wise, Strategy::grid_shard}) {
     const Program fp8 = program_of(strategy, "forward: fp8, backward: fp8, quantize_dim: 16");
     const Program half = program_of(strategy, "forward: fp16, backward: bf16");
-    for (const OpRole role : {OpRole::sum_output, OpRole::gather_gradient, OpRole::exchange_output})
+    for (const OpRole role : {OpRole::sum_output, OpRole::gather_gradient})
       CHECK(wire_bytes(fp8, role) == wire_bytes(half, role));
   }
+}
+
+// TorchRec's TwRwPooledEmbeddingDist takes the codecs of the all-to-all for its second step, which fall back to
+// nothing.
+TEST_CASE("sums that cross nodes are vectors of the type that was asked for, with its scales") {
+  for (const Strategy strategy : {Strategy::table_row_wise, Strategy::grid_shard}) {
+    const Program half = program_of(strategy, "forward: fp16, backward: bf16");
+    const Program fp8 = program_of(strategy, "forward: fp8, backward: fp8");
+    const Program scaled =
+        program_of(strategy, "forward: fp8, backward: fp8, quantize_dim: 16, quantize_dim_backward: 32");
+    for (const OpRole role : {OpRole::exchange_output, OpRole::exchange_gradient}) {
+      CHECK(2 * wire_bytes(fp8, role) == wire_bytes(half, role));
+      const int row = role == OpRole::exchange_output ? 16 : 32;
+      CHECK(row * wire_bytes(scaled, role) == (row + 8) * wire_bytes(fp8, role));
+    }
+    CHECK(only(fp8, "cross_node_all_to_all", OpRole::exchange_output).dtype == "fp8");
+    CHECK(only(fp8, "cross_node_all_to_all", OpRole::exchange_gradient).dtype == "fp8");
+    CHECK(only(fp8, "intra_node_reduce_scatter").dtype == "fp16");
+    CHECK(only(fp8, "intra_node_all_gather").dtype == "bf16");
+  }
+}
+
+TEST_CASE("tables that ask for fp8 and for fp16 themselves do not cross nodes together") {
+  Workload workload = sent_as("forward: fp16, backward: bf16");
+  workload.tables[0].wire_forward = WireDtype{Dtype::fp8};
+  workload.tables[0].wire_backward = WireDtype{Dtype::fp8};
+  workload.tables[1].wire_forward = WireDtype{Dtype::fp16};
+  workload.tables[1].wire_backward = WireDtype{Dtype::bf16};
+  const Program program = lowered_plan(plan_of(Strategy::table_row_wise), workload, toy_cluster());
+  REQUIRE(program.fusions.size() == 2);
+  CHECK(program.fusions[0].name != program.fusions[1].name);
 }
 
 TEST_CASE("a kernel in front of each exchange and one behind it convert all vectors once") {
@@ -106,6 +144,75 @@ TEST_CASE("sums that cross nodes are converted before, between and behind the tw
   CHECK(only(program, "decode_vectors").hbm_bytes.at(0) == 2 * 32 * 64 * 6);
   CHECK(only(program, "recode_gradients").hbm_bytes.at(7) == 2 * 8 * 32 * 64 * 6 / 4);
   CHECK(only(program, "decode_gradients").hbm_bytes.at(7) == 8 * 32 * 64 * 6);
+}
+
+TEST_CASE("between the two exchanges sums leave the codec of the one and enter that of the other") {
+  const Program fp8 = program_of(Strategy::table_row_wise, "forward: fp8, backward: fp8, kernels: true");
+  CHECK(only(fp8, "encode_vectors").hbm_bytes.at(0) == 8 * 32 * 64 * 6);
+  CHECK(only(fp8, "recode_vectors").hbm_bytes.at(0) == 2 * 32 * 64 * (6 + 5));
+  CHECK(only(fp8, "decode_vectors").hbm_bytes.at(0) == 2 * 32 * 64 * 5);
+  CHECK(only(fp8, "encode_gradients").hbm_bytes.at(0) == 2 * 32 * 64 * 5);
+  CHECK(only(fp8, "recode_gradients").hbm_bytes.at(7) == 2 * 32 * 64 * (6 + 5));
+  CHECK(only(fp8, "decode_gradients").hbm_bytes.at(7) == 8 * 32 * 64 * 6);
+}
+
+TEST_CASE("where a node has one GPU or all are in one node there is one exchange, and one codec") {
+  ClusterSpec spec = cluster_spec("toy_2x4.yaml", 8);
+  spec.gpu.count = 1;
+  const Workload workload = sent_as("forward: fp8, backward: fp8, kernels: true");
+  const Plan apart{{placed(0, Strategy::table_row_wise, {{0}}), placed(1, Strategy::table_row_wise, {{5}})}};
+  const Program across = lowered_plan(apart, workload, Cluster(spec));
+  CHECK(ops_named(across, "recode_vectors").empty());
+  CHECK(only(across, "encode_vectors").hbm_bytes.at(0) == 8 * 32 * 64 * 5);
+  CHECK(only(across, "decode_vectors").hbm_bytes.at(0) == 2 * 32 * 64 * 5);
+  const Plan together{
+      {placed(0, Strategy::table_row_wise, {{0, 1, 2, 3}}), placed(1, Strategy::table_row_wise, {{0, 1, 2, 3}})}};
+  const Program inside = lowered_plan(together, workload, Cluster(cluster_spec("toy_2x4.yaml", 1)));
+  CHECK(ops_named(inside, "recode_vectors").empty());
+  CHECK(only(inside, "encode_vectors").hbm_bytes.at(0) == 4 * 2 * 32 * 64 * 6);
+  CHECK(only(inside, "decode_vectors").hbm_bytes.at(0) == 2 * 32 * 64 * 6);
+}
+
+// TorchRec decodes gradients and then divides them (torchrec/distributed/comm_ops.py).
+TEST_CASE("behind a codec gradients are divided and ordered in the type of their tables, else as they came") {
+  const std::pair<Strategy, TableKind> cases[] = {{Strategy::table_wise, TableKind::pooled},
+                                                  {Strategy::row_wise, TableKind::pooled},
+                                                  {Strategy::table_row_wise, TableKind::pooled},
+                                                  {Strategy::table_wise, TableKind::sequence},
+                                                  {Strategy::row_wise, TableKind::sequence}};
+  for (const auto& [strategy, kind] : cases) {
+    CAPTURE(strategy_name(strategy));
+    const auto passes = [&, of = strategy, kind = kind](const std::string& wire, Dtype rows = Dtype::fp32) {
+      Workload workload = sent_as(wire, kind);
+      for (Table& table : workload.tables) table.dtype = rows;
+      const Program program = lowered_plan(plan_of(of), workload, toy_cluster());
+      std::vector<double> bytes;
+      for (const Op& op : program.ops)
+        if (op.role == OpRole::divide_gradient || op.role == OpRole::order_received_gradient)
+          for (std::size_t rank = 0; rank < 8; ++rank) bytes.push_back(op.hbm_bytes.at(rank));
+      REQUIRE(std::accumulate(bytes.begin(), bytes.end(), 0.0) > 0);
+      return bytes;
+    };
+    const std::vector<double> plain = passes("");
+    CHECK(passes("forward: fp16, backward: fp16, kernels: true") == plain);
+    CHECK(passes("forward: fp8, backward: fp8, kernels: true") == plain);
+    CHECK(passes("", Dtype::fp16) == plain);  // fp32 on the wire, whatever the rows are
+    std::vector<double> halves = plain;
+    for (double& each : halves) each /= 2;
+    CHECK(passes("forward: fp16, backward: fp16") == halves);
+    CHECK(passes("forward: fp16, backward: fp16, kernels: true", Dtype::fp16) == halves);
+  }
+}
+
+TEST_CASE("gradients that were decoded take the memory that they take without a codec") {
+  const Cluster cluster = toy_cluster();
+  const auto peak = [&](const std::string& wire) {
+    const Plan plan = plan_of(Strategy::row_wise);
+    const Workload workload = sent_as(wire);
+    const Program program = lowered_plan(plan, workload, cluster);
+    return memory_profile(program, simulated(program, cluster), plan, workload).highest().bytes();
+  };
+  CHECK(peak("forward: fp16, backward: fp16, kernels: true") >= peak(""));
 }
 
 TEST_CASE("fp32 has no codec, and a direction that stays fp32 has no kernel") {
@@ -154,6 +261,10 @@ TEST_CASE("codecs that no kernel has, and keys without effect, are refused") {
     CHECK(refused([&] {
             program_of(strategy, "forward: fp8, backward: fp8, quantize_dim: 24, quantize_dim_backward: 24");
           }).empty());
+  CHECK(refused([] {
+          program_of(Strategy::table_row_wise, "forward: fp8, quantize_dim: 24");
+        }).find("no whole rows of 24") != std::string::npos);
+  CHECK(refused([] { program_of(Strategy::row_wise, "forward: fp8, quantize_dim: 24"); }).empty());
   CHECK(refused([] {
           program_of(Strategy::row_wise, "forward: int8, kernels: true, quantize_dim: 16");
         }).find("added up as int8") != std::string::npos);

@@ -20,6 +20,7 @@ import time
 
 import numpy
 import shardsim
+from shardsim.show import table_html
 
 PROGRAM, SCENARIOS = (os.path.abspath(each) for each in sys.argv[1:3])
 
@@ -154,6 +155,50 @@ def test_sweep_is_the_command():
     assert len(frame) == len(sweep) and frame.attrs["units"]["iteration_ms"] == "ms"
     point = next(each for each in points if each.ok)
     assert frame.loc[point.point, "iteration_ms"] == point.iteration_ms
+
+
+def swept(sweep):
+    """TOY with one case and this sweep."""
+    return {**edited(["cases"], TOY["cases"][:1]), "sweep": sweep}
+
+
+def test_sweep_is_a_dataset():
+    """A grid has its axes as dimensions; what is no grid is over its points. The values are those of the frame."""
+    axes = {"workload.batch_per_gpu": [64, 128], "planner": ["row_wise", "table_wise"],
+            "workload.tables.0.rows": [1000, 4_000_000_000_000]}
+    for kind, sizes in (({"axes": axes}, (2, 2, 2)), ({"zip": axes}, None)):
+        sweep = shardsim.sweep(swept(kind))
+        data, frame = sweep.dataset(), sweep.frame()
+        assert set(frame["outcome"]) == {"ok", "does_not_fit"}, frame
+        assert tuple(data["iteration_ms"].dims) == (tuple(axes) if sizes else ("point",)), data
+        assert data["iteration_ms"].shape == (sizes or (len(frame),))
+        for point, row in frame.iterrows():
+            at = data.sel({name: row[name] for name in axes}) if sizes else data.isel(point=point)
+            for name in frame.columns:
+                mine, other = at[name].item(), row[name]
+                assert mine == other or (mine != mine and other != other), (name, mine, other)
+        assert data["iteration_ms"].attrs == {"long_name": frame.attrs["meanings"]["iteration_ms"], "units": "ms"}
+
+
+def test_results_in_a_notebook():
+    """What a cell shows as its last value has the figures in it, and takes names as text."""
+    assert table_html(["<i>"], [["<b>", 1234567, 0.00012345, None]]).count("&lt;") == 2
+    named = edited(["cases", 0, "name"], "rows")
+    study = shardsim.run(named)
+    assert f"{study['rows'].iteration_ms:,.4g}" in study._repr_html_()
+    frame = study.page()._repr_html_()
+    assert frame.startswith("<iframe srcdoc=") and frame.count('"') == 8 and "vega" in frame, frame[:200]
+    plan = shardsim.plan(named, "rows")
+    assert "<td>t3</td><td>row_wise</td>" in plan._repr_html_(), plan._repr_html_()
+    one = shardsim.simulate(named, "rows")
+    assert f"{one.iteration_ms:,.4g}" in one._repr_html_()
+    why = shardsim.why(shipped("toy.yaml"), "row_wise", path_only=True)
+    assert "all_to_all" in why._repr_html_() and "iframe" in why.page()._repr_html_()
+    sweep = shardsim.sweep(swept({"axes": {"workload.batch_per_gpu": list(range(64, 64 * 31, 64))}}))
+    assert "0 of 30 points" in sweep._repr_html_()
+    list(sweep)
+    assert "30 of 30 points" in sweep._repr_html_() and "20 of 30 rows" in sweep._repr_html_()
+    assert "iteration" in shardsim.confidence()._repr_html_() and "2 cases" in shardsim.check(TOY)._repr_html_()
 
 
 def test_why_is_the_command():
@@ -305,6 +350,39 @@ def test_failures_have_places():
     TOY["workload"]["tables"][0]["rows"] = -1  # a scenario keeps what it was made of
     assert scenario.cases == ["rows", "tables"]
     TOY["workload"]["tables"][0]["rows"] = before
+
+
+def test_wrong_types():
+    """What is no value of the kind that a call takes is refused before anything runs, with the argument's name."""
+    toy, nics = shardsim.load(shipped("toy.yaml")), shipped("sweep_nics_batch.yaml")
+    ranks = {"plan": {"ec": {"history": {"sharding_type": "row_wise", "ranks": numpy.array([[0, 1], [2, 3]])}}}}
+    for name, work in (
+        ("scenario", lambda: shardsim.simulate(3)),
+        ("scenario", lambda: shardsim.load(None)),
+        ("scenario", lambda: shardsim.load(b"toy")),
+        ("scenario", lambda: shardsim.Scenario([TOY])),
+        ("changes", lambda: toy.with_(3)),
+        ("changes", lambda: toy.with_({3: 4})),
+        ("seed", lambda: toy.with_(seed="a")),
+        ("seed", lambda: toy.with_(seed=-1)),
+        ("seed", lambda: toy.with_(seed=1.5)),
+        ("planners", lambda: toy.with_(planners=[3])),
+        ("case", lambda: shardsim.simulate(toy, 3)),
+        ("planner", lambda: shardsim.plan(toy, "row_wise", planner=3)),
+        ("plan", lambda: shardsim.simulate(toy, "row_wise", plan=3)),
+        ("plan", lambda: shardsim.simulate(toy, "row_wise", plan=[3])),
+        ("plan['plan']['ec']['history']['ranks'][0]", lambda: shardsim.simulate(toy, "row_wise", plan=ranks)),
+        ("jobs", lambda: shardsim.run(toy, jobs=-1)),
+        ("jobs", lambda: shardsim.run(toy, jobs=1.5)),
+        ("jobs", lambda: shardsim.sweep(nics, jobs=True)),
+        ("cases", lambda: shardsim.run(toy, 3)),
+        ("progress", lambda: shardsim.run(toy, progress=3)),
+        ("case", lambda: shardsim.run(toy, "row_wise").timeline("absent")),
+        ("nodes", lambda: shardsim.import_model("x.csv", nodes="a")),
+        ("batch", lambda: shardsim.import_model("x.csv", batch=float("nan"))),
+    ):
+        error = failure_of(work)
+        assert error.source == name and str(error).startswith(f"{name}: ") and str(error).endswith("."), (name, error)
 
 
 def test_other_threads_run():

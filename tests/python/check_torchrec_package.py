@@ -4,6 +4,7 @@ of a planner. Usage: check_torchrec_package.py, with the package on PYTHONPATH. 
 """
 
 import copy
+import json
 import os
 import re
 import sys
@@ -93,6 +94,25 @@ def test_constraints_are_kept():
                                       constraints=wanted)
     sharding = shardsim.torchrec.to_sharding_plan(shardsim.plan(made), MODEL, classes=rec)
     assert sharding.plan["sparse.users"]["country"].sharding_type == "column_wise"
+
+
+def test_constraints_beyond_types_are_kept_or_told():
+    wanted = {
+        "country": rec.ParameterConstraints(min_partition=32, cache_params=rec.CacheParams(load_factor=0.5), compute_kernels=["fused_uvm_caching"]),
+        "sparse.items.id": rec.ParameterConstraints(pooling_factors=[10.0, 2.5], num_poolings=[1.5, 1.0], batch_sizes=[8, 4]),
+    }
+    made = shardsim.torchrec.scenario(MODEL, cluster={"base": "dgx_a100_80gb", "nodes": 1}, batch_per_gpu=8, constraints=wanted)
+    said = json.loads(made.text)
+    assert said["constraints"]["country"] == {"compute_kernels": ["fused_uvm_caching"], "min_partition": 32,
+                                              "cache_load_factor": 0.5, "torchrec_only": True}
+    features = said["workload"]["tables"][2]["features"]
+    assert [(each["num_poolings"], each["batch"]) for each in features] == [(1.5, 8), (1.0, 4)]
+    assert shardsim.simulate(made).iteration_ms > 0
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        shardsim.torchrec.scenario(MODEL, cluster="dgx_h100", batch_per_gpu=8, constraints={"clicks": rec.ParameterConstraints(enforce_hbm=True)})
+    assert len(told) == 1 and told[0].category is shardsim.torchrec.NotSimulatedWarning, told
+    assert "enforce_hbm" in str(told[0].message) and "clicks" in str(told[0].message), told
 
 
 def options_of(plan):
@@ -239,9 +259,9 @@ def test_stats_print_and_never_fail():
 
 def test_refusals():
     assert "no EmbeddingBagCollection" in failure_of(lambda: shardsim.torchrec.workload(rec.Module(), batch_per_gpu=1))
-    for value in (None, 3):
+    for value, kind in ((None, "nothing (None)"), (3, "a value of the type int")):
         said = failure_of(lambda value=value: shardsim.torchrec.scenario(value, cluster="dgx_h100", batch_per_gpu=1))
-        assert said.startswith("model: a value of the type"), said
+        assert said.startswith(f"model: {kind}"), said
     wrong = {"absent": rec.ParameterConstraints()}
     assert "absent" in failure_of(lambda: shardsim.torchrec.workload(MODEL, batch_per_gpu=1, constraints=wrong))
     wrong = {"sparse.items.id": rec.ParameterConstraints(pooling_factors=[1.0, 2.0, 3.0])}
@@ -262,6 +282,23 @@ def test_refusals():
     clicks = next(module for module in plan["plan"].values() if "clicks" in module)["clicks"]
     clicks["sharding_type"] = "grid_shard"
     assert "grid_shard" in failure_of(lambda: shardsim.torchrec.to_sharding_plan(plan, MODEL, classes=rec))
+    clicks.update(sharding_type="row_wise", compute_kernel="fussed")
+    assert "no compute kernel 'fussed'" in failure_of(lambda: shardsim.torchrec.to_sharding_plan(plan, MODEL, classes=rec))
+    del clicks["ranks"]
+    assert "the key 'ranks' is missing" in failure_of(lambda: shardsim.torchrec.to_sharding_plan(plan, MODEL, classes=rec))
+    for wrong in ("{", 3, {}, {"plan": []}, {"plan": {"history": 3}}):
+        assert failure_of(lambda wrong=wrong: shardsim.torchrec.to_sharding_plan(wrong, MODEL, classes=rec)).startswith("plan")
+    assert "named_modules" in failure_of(lambda: shardsim.torchrec.tables_of(3))
+    assert "no attribute plan" in failure_of(lambda: shardsim.torchrec.from_sharding_plan(None, MODEL))
+    twice = rec.Module()
+    twice.named_modules = lambda: [("e", MODEL.sparse.users), ("e", MODEL.sparse.users)]
+    assert "two tables are 'id'" in failure_of(lambda: shardsim.torchrec.tables_of(twice))
+    for words, wrong in (("constraints", {"constraints": [1]}), ("tables['id']", {"tables": {"id": 3}}), ("more", {"more": 3})):
+        assert failure_of(lambda wrong=wrong: shardsim.torchrec.workload(MODEL, batch_per_gpu=1, **wrong)).startswith(words)
+    uneven = {"sparse.items.id": rec.ParameterConstraints(pooling_factors=[1.0, 2.0], num_poolings=[1.0])}
+    assert "1 numbers of poolings for 2 features" in failure_of(lambda: shardsim.torchrec.workload(MODEL, batch_per_gpu=1, constraints=uneven))
+    for key, value in (("wire_dtype", {"forward": "mx4"}), ("sharding_groups", {"size": -4}), ("sharding_groups", {"size": 3})):
+        assert key.split("_")[0] in failure_of(lambda key=key, value=value: shardsim.simulate(scenario(more={key: value})))
     if "torchrec" not in sys.modules:
         assert "TorchRec is not here" in failure_of(lambda: shardsim.torchrec.to_sharding_plan(shardsim.plan(scenario()), MODEL))
 

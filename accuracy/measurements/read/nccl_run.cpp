@@ -174,6 +174,16 @@ bool NcclRuns::have_never_met(const BusRatio& ratio) const {
   return has_rank_twice(devices_) || (ratio.is_zero() && has_rank_twice(all));
 }
 
+// The sum at the end of a log counts all that the rows do, and is missing where a job was killed.
+std::string NcclRuns::wrong_text() const {
+  if (!wrong_.empty()) return fmt::format("nccl-tests found {} wrong values", wrong_);
+  const auto is_wrong = [](const PrintedRow& row) { return row.wrong > 0; };
+  const auto first = std::ranges::find_if(rows_, is_wrong);
+  if (first == rows_.end()) return "";
+  return fmt::format("nccl-tests found wrong values in {} of {} (first: {})", std::ranges::count_if(rows_, is_wrong),
+                     counted(rows_.size(), "row"), first->place.text());
+}
+
 std::string NcclRuns::caveat() const {
   std::vector<std::string> reasons;
   const auto add = [&](const std::string& reason) {
@@ -185,7 +195,7 @@ std::string NcclRuns::caveat() const {
   if (std::ranges::any_of(devices_, is_slice)) add("a rank has a slice of a GPU (MIG), not a whole one");
   add(shared_gpu(devices_));
   add(mixed_models(devices_));
-  if (!wrong_.empty()) add(fmt::format("nccl-tests found {} wrong values", wrong_));
+  add(wrong_text());
   return join(reasons, "; ");
 }
 

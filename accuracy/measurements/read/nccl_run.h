@@ -17,6 +17,7 @@ struct PrintedRow {
   double time_us = 0;
   std::optional<double> algbw, busbw;  // GB/s
   std::string type, reduction;         // "float", "sum"; "" when the table does not say
+  double wrong = 0;                    // values that nccl-tests found wrong, out of place and in place
 };
 
 // Collects the rows of nccl-tests programs that ran one after the other, in whatever form they were printed. A run's
@@ -49,6 +50,7 @@ class NcclRuns {
   void finish_rows(CollectiveKind kind, const RankCounts& counts);
   void lose_rows(const Error& why);
   bool have_never_met(const BusRatio& ratio) const;
+  std::string wrong_text() const;
   std::string caveat() const;
   void note(const std::string& text);
 

@@ -116,6 +116,13 @@ void read_environment(const Tree& file, NcclRuns& runs) {
   }
 }
 
+// What nccl-tests found wrong out of place or in place; null where it did not check.
+double wrong_values(const Tree& entry, std::string_view place) {
+  const Tree* const figures = optional_field(&entry, place);
+  const Tree* const found = optional_field(figures, "nwrong");
+  return found != nullptr && found->kind == Tree::Kind::scalar ? number(*figures, "nwrong", parse_real) : 0;
+}
+
 // Returns nothing for a row of size 0 or without an out-of-place time.
 std::optional<PrintedRow> printed_row(const Tree& entry) {
   PrintedRow row;
@@ -126,6 +133,7 @@ std::optional<PrintedRow> printed_row(const Tree& entry) {
   row.time_us = number(*figures, "time", parse_real);
   if (optional_field(figures, "alg_bw") != nullptr) row.algbw = number(*figures, "alg_bw", parse_real);
   if (optional_field(figures, "bus_bw") != nullptr) row.busbw = number(*figures, "bus_bw", parse_real);
+  row.wrong = wrong_values(entry, "out_of_place") + wrong_values(entry, "in_place");
   row.type = text_of(entry, "type");
   row.reduction = text_of(entry, "redop");
   if (row.reduction == "none") row.reduction.clear();

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 #include <sstream>
+#include <utility>
 
 #include "accuracy/measurements/read/log_line.h"
 #include "accuracy/measurements/read/measurements.h"
@@ -39,6 +40,7 @@ bool is_number(const std::string& word) {
 struct Layout {
   Words leading;             // names of the columns before the first time
   std::size_t trailing = 0;  // words from the first time on
+  Words after;               // names of the columns from the first time on
   bool is_known() const { return trailing > 0; }
 };
 
@@ -52,7 +54,7 @@ std::optional<Layout> layout_of(const Words& words, const Place& place) {
   if (*time != "time") {
     throw input_error(place, "the column before algbw is " + excerpt(*time) + ", not time", kAsPrinted);
   }
-  Layout layout{{words.begin(), time}, static_cast<std::size_t>(words.end() - time)};
+  Layout layout{{words.begin(), time}, static_cast<std::size_t>(words.end() - time), {time, words.end()}};
   if (words.back() == "timestamp") ++layout.trailing;  // a date and a time
   return layout;
 }
@@ -132,7 +134,7 @@ class LogReader {
   LogReader(const std::string& source, const RunHints& hints) : source_(source), runs_(source, hints) {}
 
   void line(std::string_view whole) {
-    ++line_;
+    if (++line_ == 1) refuse_compressed(whole);
     std::string_view text = without_label(whole);
     read_settings(text);
     if (!may_be_ours(text)) return;
@@ -153,6 +155,18 @@ class LogReader {
 
  private:
   Place place() const { return {source_, line_}; }
+
+  void refuse_compressed(std::string_view first) const {
+    static constexpr std::array<std::pair<std::string_view, const char*>, 4> kMarks = {{{"\x1f\x8b", "gzip"},
+                                                                                        {"BZh", "bzip2"},
+                                                                                        {"\xfd"
+                                                                                         "7zXZ",
+                                                                                         "xz"},
+                                                                                        {"\x28\xb5\x2f\xfd", "zstd"}}};
+    for (const auto& [mark, program] : kMarks)
+      if (first.starts_with(mark))
+        throw input_error({source_}, fmt::format("the file is compressed by {}", program), "Unpack it first");
+  }
 
   void comment(std::string_view text, const Words& words) {
     constexpr std::string_view kStarting = "Collective test starting:";
@@ -197,10 +211,20 @@ class LogReader {
     }
   }
 
+  // The size and the count of a row that another line broke: so many elements of some bytes, on some ranks.
+  static bool is_beginning(const Words& words) {
+    if (words.size() != 2 || !is_digits(words[0]) || !is_digits(words[1])) return false;
+    constexpr std::size_t kMostDigits = 15;
+    if (words[0].size() > kMostDigits || words[1].size() > kMostDigits) return false;
+    const long long size = std::stoll(words[0]), count = std::stoll(words[1]);
+    return count > 0 && size % count == 0;
+  }
+
   // A row, what is left of one, or numbers of another program.
   void number_line(const Words& words) {
     if (!layout_.is_known()) return;
     const bool fits = words.size() >= layout_.trailing + 2 && words.size() <= layout_.trailing + layout_.leading.size();
+    if (is_beginning(words)) return runs_.lose(input_error(place(), "the end of a row is missing", kAsPrinted));
     const bool is_row = is_digits(words[0]) && words.size() > 2 && (is_digits(words[1]) || fits);
     if (!is_row) {
       const bool is_rest = words.size() > 3 && std::ranges::all_of(words, is_number);
@@ -234,6 +258,9 @@ class LogReader {
     if (time > 2) row.type = words[2];
     if (time > 3 && time == layout_.leading.size() && layout_.leading[3] == "redop") row.reduction = words[3];
     if (row.reduction == "none") row.reduction.clear();
+    for (std::size_t i = 0; i < layout_.after.size(); ++i)
+      if (layout_.after[i].ends_with("wrong") && words[time + i] != "N/A")
+        row.wrong += checked(layout_.after[i], words[time + i], parse_real);
     runs_.add(std::move(row));
   }
 

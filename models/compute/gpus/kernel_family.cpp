@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <map>
+#include <mutex>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -88,11 +90,23 @@ KernelFamily kernel_family_from_tree(const Tree& tree) {
   return family;
 }
 
+// A process reads each of them once: every case of a sweep asks for it.
 KernelFamily shipped_kernel_family(const std::string& name, const Place& place) {
   const std::vector<std::string> known = table_kernel_names();
   if (std::ranges::find(known, name) == known.end())
     throw input_error(place, "unknown kernels " + excerpt(name), known_names_hint(name, kernel_names()));
-  return kernel_family_from_tree(read_yaml_file((data_folder() / "scenarios" / "gpus" / (name + ".yaml")).string()));
+  static std::mutex mutex;
+  static std::map<std::string, KernelFamily> read;
+  const std::scoped_lock lock(mutex);
+  const auto [family, is_new] = read.try_emplace(name);
+  if (!is_new) return family->second;
+  try {
+    return family->second = kernel_family_from_tree(
+               read_yaml_file((data_folder() / "scenarios" / "gpus" / (name + ".yaml")).string()));
+  } catch (...) {
+    read.erase(family);
+    throw;
+  }
 }
 
 KernelFamily carried_to(KernelFamily family, const GpuConstants& gpu, const GpuConstants& reference) {

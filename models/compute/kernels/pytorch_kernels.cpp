@@ -13,12 +13,12 @@ namespace shardsim {
 namespace {
 
 constexpr const char* kPytorchSchema = "shardsim.pytorch/1";
-constexpr double kVectorBytes = 16;     // bytes
-constexpr double kTileVectors = 32;     // of a batched product
-constexpr double kAlignedVectors = 4;   // whole ones of these, and columns, are aligned in a batched product
-constexpr double kNarrowColumns = 256;  // of a sum of rows
-constexpr double kChunk = 65536;        // elements of a tensor that one block of an optimizer's kernel works on
-constexpr double kWideVector = 512;     // bytes
+constexpr double kVectorBytes = 16;    // bytes
+constexpr double kTileVectors = 32;    // of a batched product
+constexpr double kAlignedVectors = 4;  // whole ones of these, and columns, are aligned in a batched product
+constexpr double kChunk = 65536;       // elements of a tensor that one block of an optimizer's kernel works on
+constexpr double kWideVector = 512;    // bytes
+constexpr double kManyNormRows = 65536, kNormPart = 32, kNormColumns = 64;
 constexpr double kLeastSplitPart = 128;
 constexpr double kMostPerNs = 1e6, kMostPytorchGrowth = 4, kMostShareOf = 2;
 constexpr std::array kPytorchSplits = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
@@ -78,6 +78,12 @@ class PytorchTimes {
       }
       case DenseKernelKind::multi_tensor:
         return multi_tensor(kernel);
+      case DenseKernelKind::layer_norm:
+        return norm(kernel, numbers_.norm_row, numbers_.norm_column);
+      case DenseKernelKind::layer_norm_gradient:
+        return norm(kernel, numbers_.norm_gradient_row, numbers_.norm_gradient_column);
+      case DenseKernelKind::layer_norm_weights:
+        return norm_weights(kernel);
     }
     return 0;
   }
@@ -189,17 +195,52 @@ class PytorchTimes {
     return numbers_.start.value + std::max(kernel.elements / (per_ns * 1e9), kernel.bytes / memory_);
   }
 
-  double rows_sum(const DenseKernel& kernel) const {
-    const double growth = std::pow(std::max(1.0, kernel.n / kNarrowColumns), numbers_.rows_sum_growth);
-    const double per_second = numbers_.rows_sum_elements_per_ns * growth * scalar_ * 1e9;
-    const double elements = kernel.m * kernel.n;
-    return numbers_.rows_sum_start.value + std::max(elements / per_second, elements * element_of(precision_) / memory_);
+  double rows_sum(const DenseKernel& kernel) const { return rows_sum(kernel, element_of(precision_)); }
+  double rows_sum(const DenseKernel& kernel, double element) const {
+    const double bytes = kernel.m * kernel.n * element;
+    return numbers_.rows_sum_start.value + bytes / memory_ + rows_sum_turns(kernel) * numbers_.rows_sum_turn.value;
+  }
+
+  // Blocks of 128 threads take four columns a thread, and parts of the rows such that the GPU is full, or each has 16
+  // rows. The last block of each column then adds up what the others have left, in turns of as many as it has rows of
+  // threads (setReduceConfig in Reduce.cuh of PyTorch 2.11).
+  double rows_sum_turns(const DenseKernel& kernel) const {
+    constexpr double kThreads = 128, kColumnsAtOnce = 4, kWarp = 32, kBlocksOfAnSm = 16, kFewestRows = 16,
+                     kMostRows = 256;
+    const auto power_below = [](double number) { return std::exp2(std::floor(std::log2(std::max(1.0, number)))); };
+    const double columns = std::max(1.0, std::floor(kernel.n / kColumnsAtOnce));
+    const double width = std::min(power_below(columns), kWarp);
+    const double height = std::min(power_below(kernel.m), kThreads / width);
+    const double rows_of_thread = std::ceil(kernel.m / height);
+    if (rows_of_thread < kFewestRows) return 0;
+    const double filling = std::ceil(sms_ * kBlocksOfAnSm / std::ceil(columns / width));
+    const double blocks = std::min(filling, std::ceil(rows_of_thread / kFewestRows));
+    return std::max(blocks, std::ceil(rows_of_thread / kMostRows)) / height;
   }
 
   double multi_tensor(const DenseKernel& kernel) const {
     const double accesses = kernel.bytes / (4 * kernel.elements);
     const double chunk = std::min(1.0, kernel.m / kChunk);
     return numbers_.start.value + chunk * accesses * numbers_.chunk_access.value + kernel.bytes / memory_;
+  }
+
+  // A block of threads takes a row.
+  double norm(const DenseKernel& kernel, Seconds row, Seconds column) const {
+    const double rows = kernel.m * (row.value + kernel.n * column.value) / scalar_;
+    return numbers_.start.value + std::max(rows, kernel.bytes / memory_);
+  }
+
+  // Blocks walk over all rows of some columns. Of many rows and few columns every block takes a part of the rows, and
+  // two kernels sum the parts (layer_norm_kernel.cu of PyTorch 2.11).
+  double norm_weights(const DenseKernel& kernel) const {
+    if (kernel.m > kManyNormRows && kernel.n / kNormPart < sms_ / 2) {
+      DenseKernel parts = kernel;
+      parts.m = kernel.m / kNormPart;
+      const double sums = rows_sum(parts, element_of("fp32"));
+      return numbers_.start.value + kernel.bytes / memory_ + 2 * (sums + numbers_.gap.value);
+    }
+    const double growth = std::pow(kernel.n / kNormColumns, numbers_.norm_weights_growth);
+    return numbers_.start.value + std::max(kernel.m * numbers_.norm_weights_row.value * growth, kernel.bytes / memory_);
   }
 
   const std::string& precision_;
@@ -279,14 +320,19 @@ void read_passes(MapReader& reader, PytorchKernels& numbers) {
   numbers.widening = reader.real("widening", share);
   numbers.widening_start = reader.time("widening_start");
   numbers.rows_sum_start = reader.time("rows_sum_start");
-  numbers.rows_sum_elements_per_ns = reader.real("rows_sum_elements_per_ns", rate);
-  numbers.rows_sum_growth = reader.real("rows_sum_growth", Bounds::from(0).to(kMostPytorchGrowth));
+  numbers.rows_sum_turn = reader.time("rows_sum_turn");
   numbers.gather_start = reader.time("gather_start");
   numbers.gather_element = reader.time("gather_element");
   numbers.scatter_start = reader.time("scatter_start");
   numbers.scatter_element = reader.time("scatter_element");
   numbers.scatter_element_half = reader.time("scatter_element_half");
   numbers.chunk_access = reader.time("chunk_access");
+  numbers.norm_row = reader.time("norm_row");
+  numbers.norm_column = reader.time("norm_column");
+  numbers.norm_gradient_row = reader.time("norm_gradient_row");
+  numbers.norm_gradient_column = reader.time("norm_gradient_column");
+  numbers.norm_weights_row = reader.time("norm_weights_row");
+  numbers.norm_weights_growth = reader.real("norm_weights_growth", Bounds::from(0).to(kMostPytorchGrowth));
 }
 
 }  // namespace

@@ -62,13 +62,15 @@ struct PytorchKernels {
   double wide_elements_per_ns = 0;  // the same where a vector has 512 bytes and more
   double widening = 1;              // of `memory`
   Seconds widening_start;
-  Seconds rows_sum_start;
-  double rows_sum_elements_per_ns = 0;  // of up to 256 columns
-  double rows_sum_growth = 1;           // exponent of columns / 256 above
+  Seconds rows_sum_start, rows_sum_turn;
   Seconds gather_start, gather_element;
   Seconds scatter_start, scatter_element, scatter_element_half;
   Seconds
       chunk_access;  // of a full chunk of 65,536 elements, for each tensor that the optimizer's kernel reads or writes
+  Seconds norm_row, norm_column;                    // of a layer norm forward, for each row and each number of it
+  Seconds norm_gradient_row, norm_gradient_column;  // the same of its input's gradient
+  Seconds norm_weights_row;                         // of the gradients of its parameters, of 64 columns
+  double norm_weights_growth = 0;                   // exponent of columns / 64
   std::vector<Product> products;
   std::vector<Batched> batched;
   std::vector<Attention> attention;  // that is not causal; the rest is a share of the peak rate

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/container_hash/hash.hpp>
 #include <cmath>
 #include <memory>
+#include <unordered_map>
 #include <utility>
 
 #include "base/error.h"
@@ -19,33 +21,24 @@ namespace {
 
 constexpr const char* kOtherModel = "Take compute_model: {name: gpu_kernels}, or nets that were trained for this";
 
-// The figures of the rows that the rank holds, of those of all owners together: each has its even share of the lookups
-// and rows, and the whole of a cache.
-RowReuse own_reuse(const RowReuse& of_all, double share) {
-  if (share == 1) return of_all;
-  RowReuse own = of_all;
-  for (double* const sum : {&own.lookups, &own.distinct, &own.long_lookups, &own.long_rows, &own.long_pieces})
-    *sum *= share;
-  own.largest = std::min(own.largest, own.lookups);
-  double rows = 4;
-  for (double& missed : own.missed) {
-    missed = share > 0 ? share * of_all.missed_by(rows / share) : 0;
-    rows *= 4;
-  }
-  return own;
-}
+// What the net of tables is asked, whose answer takes a microsecond. Owners, placements and batches ask the same again.
+struct NetQuestion {
+  TableStatistics table;
+  std::int64_t columns = 0;
+  bool operator==(const NetQuestion&) const = default;
+};
 
-TableStatistics statistics_of(const TableWork& table) {
-  TableStatistics statistics;
-  statistics.rows = std::max(kFewestStatisticRows, table.rows);
-  statistics.pooling = table.bags > 0 ? table.lookups / table.bags : 0;
-  statistics.dtype_bytes = static_cast<int>(std::lround(table.row_bytes / table.columns));
-  statistics.batch = table.bags;
-  statistics.lookups = table.lookups;
-  statistics.reuse = own_reuse(table.reuse, table.share());
-  statistics.distinct = statistics.reuse.distinct;
-  return statistics;
-}
+struct NetQuestionHash {
+  std::size_t operator()(const NetQuestion& of) const {
+    const RowReuse& reuse = of.table.reuse;
+    std::size_t seed = boost::hash_range(reuse.missed.begin(), reuse.missed.end());
+    for (const double number : {of.table.rows, of.table.pooling, of.table.batch, of.table.lookups, of.table.distinct,
+                                reuse.long_lookups, reuse.long_pieces, reuse.largest})
+      boost::hash_combine(seed, number);
+    boost::hash_combine(seed, of.columns);
+    return seed;
+  }
+};
 
 class Learned final : public ComputeModel {
  public:
@@ -60,9 +53,8 @@ class Learned final : public ComputeModel {
   Seconds seconds(const ComputeWork& work, const GpuSpec& gpu) const override {
     if (!is_learnt(work)) return kernels_->seconds(work, gpu);
     check(work, gpu);
-    const ShardSeconds seconds = seconds_of(work.tables);
-    if (work.kind == ComputeWork::Kind::lookup) return {seconds.forward};
-    return {update_factor_ * std::max(seconds.backward - launch_in_update_.value, 0.0)};
+    const Seconds by_laws = kernels_->seconds(work, gpu), by_nets = seconds_of(work);
+    return strays(by_nets, by_laws) ? by_laws : by_nets;
   }
 
  private:
@@ -99,11 +91,21 @@ class Learned final : public ComputeModel {
                         "Take a dim that is a multiple of 4 for every table and column shard, as FBGEMM asks for");
   }
 
-  ShardSeconds seconds_of(const std::vector<TableWork>& tables) const {
+  Seconds seconds_of(const ComputeWork& work) const {
     CostVector sum;
-    for (const TableWork& table : tables)
-      LearnedCosts::add(sum, costs_->vector_of(statistics_of(table), std::llround(table.columns)));
-    return costs_->seconds_of(sum);
+    for (const TableWork& table : work.tables)
+      LearnedCosts::add(sum, vector_of({statistics_of(table), std::llround(table.columns)}));
+    const ShardSeconds seconds = costs_->seconds_of(sum);
+    if (work.kind == ComputeWork::Kind::lookup) return {seconds.forward};
+    return {update_factor_ * std::max(seconds.backward - launch_in_update_.value, 0.0)};
+  }
+
+  const CostVector& vector_of(NetQuestion question) const {
+    constexpr std::size_t kMostKept = 1 << 15;  // some 30 MB
+    if (kept_.size() >= kMostKept) kept_.clear();
+    const auto [at, is_new] = kept_.try_emplace(std::move(question));
+    if (is_new) at->second = costs_->vector_of(at->first.table, at->first.columns);
+    return at->second;
   }
 
   Place place_;  // of the options, for messages
@@ -112,15 +114,16 @@ class Learned final : public ComputeModel {
   double update_factor_;
   Seconds launch_in_update_;  // of an update, which the host simulated apart takes
   mutable std::string checked_gpu_;
+  mutable std::unordered_map<NetQuestion, CostVector, NetQuestionHash> kept_;
 };
 
 }  // namespace
 
 // Lookups and updates as nets have learned them from measured times, `costs`: a file of `shardsim cost-model train`, or
 // auto, the shipped ones (scenarios/costs/); rows on the host, sums of gradients and all other operations as
-// gpu_kernels has them, whose options are read, too. As the nets say: nothing makes them longer for more work.
-// Errors (Failure::input): as learned_costs_of() and make_gpu_kernels(); when it is asked, what check_learned()
-// refuses.
+// gpu_kernels has them, whose options are read, too. As the nets say: nothing makes them longer for more work. Calls
+// for which nets stray from the laws of gpu_kernels take these. Errors (Failure::input): as learned_costs_of() and
+// make_gpu_kernels(); when it is asked, what check_learned() refuses.
 std::unique_ptr<ComputeModel> make_learned(MapReader& options) {
   options.text("costs", std::string("auto"));
   std::shared_ptr<const LearnedCosts> costs = learned_costs_of(options.tree());

@@ -66,6 +66,13 @@ double cache_share(const ShardingOption& option, const TableSpec& spec) {
   return given > 0 ? given : kCacheLoadFactor;
 }
 
+// Of shards that hold unequal numbers of buckets; equal ones are even shares of rows.
+std::uint64_t bucket_rows_of(const ShardingOption& option, const TableSpec& spec) {
+  const bool buckets = option.type == ShardingType::row_wise && spec.num_buckets > 0 && !spec.managed_collision;
+  if (!buckets || spec.num_buckets % option.shards == 0) return 1;
+  return static_cast<std::uint64_t>(spec.rows / spec.num_buckets);
+}
+
 // The whole table: the ranks share its rows evenly (a block of TorchRec's differs by less than a block).
 Placement blank(const ShardingOption& option, const TableSpec& spec, std::size_t table) {
   Placement placement;
@@ -74,6 +81,7 @@ Placement blank(const ShardingOption& option, const TableSpec& spec, std::size_t
   placement.compute_kernel = name_of(option.kernel);
   if (has_cache(placement.compute_kernel)) placement.cache_load_factor = cache_share(option, spec);
   placement.holders = {{}};
+  placement.bucket_rows = bucket_rows_of(option, spec);
   placement.row_end = static_cast<std::uint64_t>(spec.rows);
   placement.column_end = spec.dim;
   return placement;

@@ -36,9 +36,11 @@ double comms(const Perf& perf) {
 
 Parts parts_of(const ShardRun& run, const ShardingOption& option, const TableSpec& table, const RunSettings& settings) {
   const BatchLoad load = batch_load(table, settings.estimate);
+  EstimateSettings estimate = settings.estimate;
+  if (estimate.hardware.states_bandwidths()) estimate.hardware.device_bandwidth = kFree;
+  estimate.hardware.kernel_bandwidths.clear();
   const auto on = [&](const Topology& topology) {
-    return comms(
-        shard_perf(table, load, option.type, option.kernel, topology, settings.estimate, table.rows, run.cols));
+    return comms(shard_perf(table, load, option.type, option.kernel, topology, estimate, run.rows, run.cols));
   };
   const Topology free_memory = with_free_memory(settings.topology);
   const double links = on(free_memory);

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/tree/long_time.h"
+#include "plan/torchrec/bridge/hardware_options.h"
 
 namespace shardsim::torchrec {
 namespace {
@@ -153,6 +154,15 @@ void read_key_value(MapReader& reader, ConstraintOptions& options) {
   if (reader.has("max_l1_cache_size")) options.max_l1_cache_size = reader.bytes("max_l1_cache_size");
 }
 
+// A managed-collision collection is told by its buckets alone.
+void read_buckets(MapReader& reader, ConstraintOptions& options, PlannerVersion version) {
+  if (reader.has("managed_collision"))
+    refuse_before_newest(reader.place_of("managed_collision"), version, "'managed_collision'");
+  options.managed_collision = reader.flag("managed_collision", false);
+  refuse_idle(reader, "managed_collision", reader.has("total_num_buckets"), "total_num_buckets");
+  if (reader.has("total_num_buckets")) options.num_buckets = reader.count("total_num_buckets");
+}
+
 ConstraintOptions read_constraint(MapReader reader, PlannerVersion version) {
   ConstraintOptions options;
   options.allowed.place = reader.tree().place;
@@ -165,6 +175,7 @@ ConstraintOptions read_constraint(MapReader reader, PlannerVersion version) {
   }
   read_key_value(reader, options);
   options.feature_processor = reader.flag("feature_processor", false);
+  read_buckets(reader, options, version);
   refuse_idle(reader, "cache_load_factor", kernels.empty() || std::ranges::any_of(kernels, cached),
               "kernels with a cache, such as fused_uvm_caching, and compute_kernels names none");
   if (reader.has("min_partition")) options.min_partition = reader.count("min_partition");
@@ -234,21 +245,25 @@ void set_stated_capacities(Topology& topology, const TopologyOptions& options) {
 
 Topology with_options(Topology topology, const TopologyOptions& options, const Cluster& cluster) {
   const bool cpu = topology.device == Device::cpu;
+  const auto of_cuda = [](const char* key) { return key == std::string_view("hbm_to_ddr_bandwidth"); };
+  if (!cpu) topology.device = options.device;
   const auto refuse_unless = [&](bool has_effect, const char* key) {
     if (has_effect) return;
     throw input_error(options.place, fmt::format("'{}' has no effect on device {}", key, name_of(topology.device)),
                       "Leave it out");
   };
   refuse_unless(!cpu || !options.hbm_cap, "hbm_cap");
+  refuse_unless(!cpu || !options.states_device, "device");
   for (const RateKey& rate : kRateKeys) {
     if (options.torchrec_rates) topology.*rate.rate = Topology{}.*rate.rate;
     const auto given = options.rates.find(rate.key);
     if (given == options.rates.end()) continue;
-    refuse_unless(cpu ? rate.on_cpu : rate.on_gpu, rate.key);
+    const bool links = topology.device == Device::cuda || !of_cuda(rate.key);
+    refuse_unless(cpu ? rate.on_cpu : rate.on_gpu && links, rate.key);
     topology.*rate.rate = given->second.bytes_per_second * 1e-3;
   }
   if (const auto ssd = options.rates.find("ssd_mem_bw"); ssd != options.rates.end()) {
-    refuse_unless(!cpu, "ssd_mem_bw");
+    refuse_unless(topology.device == Device::cuda, "ssd_mem_bw");
     topology.ssd_bandwidth = ssd->second.bytes_per_second * 1e-3;
   }
   if (options.bwd_compute_multiplier) topology.bwd_compute_multiplier = *options.bwd_compute_multiplier;
@@ -302,6 +317,8 @@ void constrain(ConstrainedTable& table, const PlannerOptions& options) {
   if (constraint.output_element_bytes) table.table.output_element_bytes = constraint.output_element_bytes;
   if (constraint.max_l1_cache_size)
     table.table.max_l1_cache_mb = static_cast<double>(constraint.max_l1_cache_size->count) / (1 << 20);
+  table.table.num_buckets = constraint.num_buckets;
+  table.table.managed_collision = constraint.managed_collision;
   table.table.kernels_constrained = !constraint.allowed.compute_kernels.empty();
   if (constraint.feature_processor) add_feature_processor(table, options);
 }
@@ -359,6 +376,9 @@ TopologyOptions read_topology_options(MapReader reader, PlannerVersion version) 
   for (const char* const key : {"pod_size", "ssd_cap", "ssd_mem_bw"}) {
     if (reader.has(key)) refuse_before_newest(reader.place_of(key), version, fmt::format("'{}'", key));
   }
+  options.device = parse_device(reader.choice("device", {"cuda", "mtia", "tpu"}, "cuda"), {});
+  options.states_device = reader.has("device");
+  if (options.device == Device::tpu) refuse_before_newest(reader.place_of("device"), version, "device 'tpu'");
   options.torchrec_rates = reader.choice("rates", {"cluster", "torchrec"}, "cluster") == "torchrec";
   options.hbm_cap = read_capacity(reader, "hbm_cap", version);
   options.ddr_cap = read_capacity(reader, "ddr_cap", version);
@@ -394,6 +414,9 @@ PlannerOptions read_planner_options(MapReader& reader) {
               "the proposer dynamic_programming");
   options.topology = read_topology_options(reader.map("topology"), version);
   options.constraints = read_constraints(reader, version);
+  if (reader.has("hardware")) refuse_before_newest(reader.place_of("hardware"), version, "'hardware'");
+  run.estimate.hardware = read_hardware(reader.map("hardware"));
+  run.sharders = read_sharder(reader.map("sharder"), version);
   options.simulated = reader.choice("objective", {"estimated", "simulated"}, "estimated") == "simulated";
   options.candidates = count_at_most(reader, "candidates", 20, 1000);
   refuse_idle(reader, "candidates", options.simulated, "objective simulated");

@@ -41,12 +41,16 @@ struct ConstraintOptions {
   std::optional<std::int64_t> min_partition;
   std::optional<double> cache_load_factor, output_element_bytes;
   std::optional<Bytes> max_l1_cache_size;  // of key-value kernels
+  std::int64_t num_buckets = 0;            // the table's total_num_buckets; 0: none
+  bool managed_collision = false;          // it belongs to a managed-collision collection
   bool feature_processor = false;          // the table's collection is a FeatureProcessedEmbeddingBagCollection
 };
 
 // The topology keys of a scenario; absent ones come from the cluster. Keys of another device than the cluster's are
 // refused when both meet.
 struct TopologyOptions {
+  Device device = Device::cuda;  // of ranks that are no CPUs
+  bool states_device = false;
   bool torchrec_rates = false;  // TorchRec's own constants instead of the cluster's rates
   std::optional<Bytes> hbm_cap, ddr_cap;
   std::vector<Bytes> ssd_cap;   // of every rank, or rank by rank; empty: TorchRec's default

@@ -69,7 +69,8 @@ double storage_load_factor(const TableSpec& table);  // 0.2 where none, or 0, is
 
 // Milliseconds of one shard with `rows` x `cols` elements (EmbeddingPerfEstimator, in shard_estimators.py or, in
 // 2026-08, planner/estimator/): bytes over bandwidths, added up; no latency, no overlap, no message size. Only
-// data_parallel looks at the rows. Errors: PlannerError (value_error) when the device has no such kernel.
+// data_parallel looks at the rows, and a hardware configuration with coefficients for them. Errors: PlannerError
+// (value_error) when the device has no such kernel, or the hardware configuration does not support the type.
 Perf shard_perf(const TableSpec& table, const BatchLoad& load, ShardingType type, ComputeKernel kernel,
                 const Topology& topology, const EstimateSettings& settings, std::int64_t rows, std::int64_t cols);
 

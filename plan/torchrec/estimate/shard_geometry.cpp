@@ -77,10 +77,11 @@ std::vector<std::int64_t> even_units(std::int64_t units, int n) {
 
 std::vector<ShardRun> row_wise(const TableSpec& table, const Topology& topology, const Rules& rules) {
   const int n = topology.world_size;
-  const std::int64_t unit_rows = table.num_buckets > 0 ? bucket_rows(table) : 1;
-  const std::int64_t units = table.num_buckets > 0 ? table.num_buckets : table.rows;
+  const bool buckets = table.num_buckets > 0 && !table.managed_collision;
+  const std::int64_t unit_rows = buckets ? bucket_rows(table) : 1;
+  const std::int64_t units = buckets ? table.num_buckets : table.rows;
   if (topology.uneven) return from_units(table, by_capacity(topology, units), unit_rows);
-  if (table.num_buckets > 0) return from_units(table, even_units(units, n), unit_rows);
+  if (buckets) return from_units(table, even_units(units, n), unit_rows);
   if (rules.rw_rows) return {rows_run(table.dim, n, table.rows / n, 0)};
   return even_rows(table.rows, table.dim, n);
 }

@@ -81,7 +81,7 @@ void estimate_shards(ShardingOption& option, const TableSpec& table, const Topol
                      const EstimateSettings& settings) {
   const BatchLoad load = batch_load(table, settings);
   for (ShardRun& run : option.runs) {
-    run.perf = shard_perf(table, load, option.type, option.kernel, topology, settings, table.rows, run.cols);
+    run.perf = shard_perf(table, load, option.type, option.kernel, topology, settings, run.rows, run.cols);
   }
   const TableStorage stored = table_storage(table, option.kernel, topology.device, settings.rules);
   for (ShardRun& run : option.runs) {
@@ -96,6 +96,13 @@ void estimate_shards(ShardingOption& option, const TableSpec& table, const Topol
 
 void require_buckets(const TableSpec& table, ShardingType type, const Topology& topology, PlannerVersion version) {
   if (version != PlannerVersion::v2026_08 || type != ShardingType::row_wise || table.num_buckets == 0) return;
+  if (table.managed_collision && table.num_buckets % topology.world_size != 0) {
+    throw PlannerError(
+        PlannerFailure::value_error,
+        fmt::format("table '{}': {} buckets of a managed-collision collection do not divide evenly by {} "
+                    "ranks",
+                    table.name, table.num_buckets, topology.world_size));
+  }
   if (table.num_buckets >= topology.world_size) return;
   throw PlannerError(PlannerFailure::value_error,
                      fmt::format("table '{}': {} buckets for {} ranks; each rank needs one", table.name,

@@ -32,7 +32,8 @@ struct ShardRun {
 std::vector<ShardRun> cut_table(const TableSpec& table, ShardingType type, const Topology& topology,
                                 const Rules& rules);
 
-// Version 2026-08 wants a bucket for every rank. Errors: PlannerError (value_error).
+// Version 2026-08 wants a bucket for every rank, and those of managed-collision collections in equal shares. Errors:
+// PlannerError (value_error).
 void require_buckets(const TableSpec& table, ShardingType type, const Topology& topology, PlannerVersion version);
 
 // Blocks of ceil(rows / count) rows over all `cols` columns until they are used up, then a shorter one, then empty

@@ -93,12 +93,26 @@ void require_one_dimension(const std::vector<ConstrainedTable>& tables) {
                                 table.table.pooled ? "pooled" : "sequence", join(types)));
 }
 
+// What the estimator refuses of a table that has constraints is told with their place.
+ShardingOption estimated(const ConstrainedTable& table, int index, ShardingType type, ComputeKernel kernel,
+                         const Offer& offer) {
+  try {
+    return estimate_option(table.table, index, type, kernel, offer.topology, offer.settings);
+  } catch (const PlannerError& error) {
+    const bool numbers =
+        error.failure() == PlannerFailure::value_error || error.failure() == PlannerFailure::assertion_error;
+    if (!numbers || table.constraints.place.source.empty()) throw;
+    throw input_error(table.constraints.place, error.what(),
+                      "Change these constraints, or what they are about: the hardware, the sharder, the table");
+  }
+}
+
 void add_options(SearchSpace& space, const ConstrainedTable& table, const Offer& offer) {
   const int index = static_cast<int>(space.tables.size());
   const std::size_t before = space.options.size();
   for (const ShardingType type : allowed_types(table, offer)) {
     for (const ComputeKernel kernel : allowed_kernels(table, type, offer)) {
-      space.options.push_back(estimate_option(table.table, index, type, kernel, offer.topology, offer.settings));
+      space.options.push_back(estimated(table, index, type, kernel, offer));
     }
   }
   if (space.options.size() == before) refuse_constraints(table, offer);

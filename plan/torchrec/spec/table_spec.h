@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/torchrec/spec/hardware.h"
 #include "plan/torchrec/spec/names.h"
 
 namespace shardsim::torchrec {
@@ -53,8 +54,9 @@ struct TableSpec {
   std::optional<double> output_element_bytes;  // of constraints.output_dtype
   std::optional<CacheStatistics> cache_statistics;
   std::optional<WireBytes> all_to_all, reduce_scatter, sequence_all_to_all;  // quantised communication
-  double max_l1_cache_mb = 0;    // of key-value kernels, in units of 2^20 bytes
-  std::int64_t num_buckets = 0;  // 0: no buckets
+  double max_l1_cache_mb = 0;      // of key-value kernels, in units of 2^20 bytes
+  std::int64_t num_buckets = 0;    // 0: no buckets
+  bool managed_collision = false;  // of a managed-collision collection, which shares buckets out evenly or not at all
   Optimizer optimizer = Optimizer::none;
   bool pooled = true;
   bool weighted = false;
@@ -92,6 +94,7 @@ struct EstimateSettings {
   // Switches of the estimator of 2026-08, for tables with statistics of accesses. No scenario has those.
   bool fetches_by_batch_inputs = false;  // misses of all ids (`use_batch_inputs_for_expected_cache_fetches`)
   std::optional<PrefetchLine> prefetch_line;
+  HardwareConfig hardware;  // of version 2026-08
   Rules rules;
 };
 

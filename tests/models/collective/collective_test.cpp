@@ -169,7 +169,7 @@ TEST_CASE("calls smaller than all that a calibration measured mix its constants 
   CHECK(overhead_of(beyond, cluster).start.ms() == 16);
   CHECK(taken_outside_fit(beyond, cluster) == "the constants before the calibration");
   const CallShape many{CollectiveKind::all_to_all, {128, 16, 8, 8}, 2'000'000'000};  // twice what those before hold for
-  CHECK(overhead_of(many, cluster).start.ms() == doctest::Approx(std::pow((std::sqrt(16.) + std::sqrt(.06)) / 2, 2)));
+  CHECK(overhead_of(many, cluster).start.ms() == 16);  // the default is shorter, and no larger group is faster
   const CallShape larger{CollectiveKind::all_to_all, {32, 4, 8, 8}, 4'000'000'000};  // nor do those before it hold
   CHECK(overhead_of(larger, cluster).start.us() == doctest::Approx(60));
   CHECK(taken_outside_fit(larger, cluster) == "the public defaults");

@@ -252,8 +252,27 @@ TEST_CASE("the fit to the open data states how many GPUs it holds for, and goes 
   // Without a step: one node more is little, and after one doubling both count alike, by the root of a time.
   CHECK(of(17).start.us() == doctest::Approx(55).epsilon(.01));
   CHECK(of(17).per_remote_peer.us() == doctest::Approx(1).epsilon(.2));
-  CHECK(of(32).nic_efficiency == doctest::Approx(std::sqrt(.848 * .9)));
+  CHECK(of(32).nic_efficiency == doctest::Approx(.848));  // the default is .9, and no larger group is faster
   CHECK(of(32).per_remote_peer.us() == doctest::Approx(std::pow((1 + std::sqrt(5)) / 2, 2)));
+}
+
+// Nor does a calibration to what the shipped constants predict change what is predicted far beyond either.
+TEST_CASE("a calibration goes over into the defaults beyond the ranks of the constants before it as they do") {
+  const ClusterSpec shipped = with_fits(spec_from(a100(64) + "fits: open_data\n"));
+  ClusterSpec calibrated = shipped;
+  OverheadSpec& stated = calibrated.overheads.at("all_to_all").across_nodes;
+  stated.before = stated;
+  stated.held_out = HeldOutCalls{20, .01, .01, .01, .01};
+  stated.holds_for->ranks_to = 16;
+  for (const int nodes : {2, 16, 17, 32, 64}) {
+    const CallShape call{CollectiveKind::all_to_all, {8 * nodes, nodes, 8, 8}, kMiB};
+    const OverheadConstants was = overhead_of(call, shipped), is = overhead_of(call, calibrated);
+    CAPTURE(nodes);
+    CHECK(is.per_remote_peer.us() == doctest::Approx(was.per_remote_peer.us()));
+    CHECK(is.start.us() == doctest::Approx(was.start.us()));
+    CHECK(is_guessed_beyond(call, calibrated) == (nodes > 16));
+    CHECK(taken_beyond_fit(call, calibrated).starts_with(nodes > 16 ? "a mix of them" : "what was fitted"));
+  }
 }
 
 TEST_CASE("a network that no accuracy is claimed for says so, with how far published times were off") {
@@ -320,11 +339,12 @@ TEST_CASE("fits for groups of another size than all nodes are said, with what is
   };
   CHECK(notes(2, "").empty());
   REQUIRE(notes(8, "").size() == 1);
-  CHECK(
-      notes(8, "")[0].ends_with(" are fitted for groups of 16 to 32 ranks, and all nodes together are 64: what was "
-                                "fitted for the nearest size is taken, extrapolated, with wider intervals."));
+  CHECK(notes(8, "")[0].ends_with(
+      " are fitted for groups of 16 to 32 ranks, and all nodes together are 64: such groups take a mix of them with "
+      "the "
+      "public defaults, half and half after each doubling of the ranks, with wider intervals."));
   CHECK(notes(8, "held_out: {rows: 9, from_1mib: 0.02}, ")[0].ends_with(
-      "what was fitted for the nearest size is taken, extrapolated, with wider intervals."));
+      "such groups take what was fitted for the nearest size, extrapolated, with wider intervals."));
   CHECK(notes(1, "").empty());
 }
 

@@ -290,4 +290,84 @@ TEST_CASE("tables with feature processors are cut by rows where constraints ask 
   CHECK(has(rows("2025-10"), "leave no sharding type"));
 }
 
+TEST_CASE("kernels that TorchRec's sharders do not offer are there where the sharder offers them") {
+  const std::string wanted = "constraints: {a: {sharding_types: [table_wise], compute_kernels: [fused_triton]}}}";
+  CHECK(has(fault_of("{name: torchrec, " + wanted), "leave no sharding type and kernel"));
+  const Plan plan = plan_by("{name: torchrec, sharder: {compute_kernels: [fused, fused_triton]}, " + wanted,
+                            small_model(), test_cluster(2, 4));
+  CHECK(plan.placements.front().compute_kernel == "fused_triton");
+  CHECK(has(fault_of("{name: torchrec, sharder: {compute_kernels: [quant]}}"), "for training"));
+  CHECK(has(fault_of("{name: torchrec, sharder: {compute_kernels: [fused_tryton]}}"), "fused_triton"));
+  CHECK(has(fault_of("{name: torchrec, version: \"2025-10\", sharder: {compute_kernels: [fused_triton]}}"),
+            "version 2025-10"));
+  const Plan rows =
+      plan_by("{name: torchrec, sharder: {sharding_types: [row_wise]}}", small_model(), test_cluster(2, 4));
+  for (const Placement& placement : rows.placements) CHECK(placement.strategy == Strategy::row_wise);
+}
+
+TEST_CASE("ranks that are TPUs, as the estimates see them") {
+  const std::string tpu = "{name: torchrec, topology: {device: tpu}, sharder: {compute_kernels: [unfused_tpu]}";
+  CHECK(has(fault_of(tpu + "}"), "kernel unfused_tpu has no bandwidth on tpu"));
+  const std::string rate = ", hardware: {kernel_device_bandwidths: {unfused_tpu: 1 TB/s}}}";
+  const Plan plan = plan_by(tpu + rate, small_model(), test_cluster(2, 4));
+  CHECK(plan.placements.front().compute_kernel == "unfused_tpu");
+  CHECK(has(fault_of("{name: torchrec, version: \"2025-10\", topology: {device: tpu}}"), "does not have it"));
+  CHECK(has(fault_of("{name: torchrec, topology: {device: tpu, hbm_to_ddr_bandwidth: 1 GB/s}}"), "no effect"));
+  CHECK(has(fault_of("{name: torchrec, topology: {device: tpu, ssd_mem_bw: 1 GB/s}}"), "no effect"));
+}
+
+TEST_CASE("tables of buckets: whole buckets on every rank, one at least") {
+  const Workload workload = workload_of({pooled_table("a", 1'000'000, 128, 30)}, 512);
+  const auto keys = [](const std::string& buckets) {
+    return "{name: torchrec, constraints: {a: {sharding_types: [row_wise], " + buckets + "}}}";
+  };
+  const Cluster cluster = test_cluster(2, 4);
+  const Plan plan = plan_by(keys("total_num_buckets: 10"), workload, cluster);
+  const std::string text = plan_to_json(plan, workload, cluster);
+  const auto shards = nlohmann::json::parse(text)["plan"]["ebc"]["a"]["shards"];
+  CHECK(shards[1]["shard_sizes"] == nlohmann::json({200'000, 128}));
+  CHECK(shards[2]["shard_sizes"] == nlohmann::json({100'000, 128}));
+  CHECK(plan_from_tree(parse_yaml(text, "plan.json"), workload, cluster) == plan);
+  CHECK(has(fault_of(keys("total_num_buckets: 4"), workload), "4 buckets for 8 ranks"));
+  CHECK(has(fault_of(keys("total_num_buckets: 12"), workload), "do not divide into 12 buckets"));
+  CHECK(has(fault_of(keys("total_num_buckets: 10, managed_collision: true"), workload), "do not divide evenly"));
+  const std::string even = keys("total_num_buckets: 16, managed_collision: true");
+  CHECK(plan_by(even, workload, cluster) == plan_by(keys("min_partition: 128"), workload, cluster));
+  CHECK(has(fault_of(keys("managed_collision: true"), workload), "belongs to total_num_buckets"));
+}
+
+TEST_CASE("a hardware configuration changes which plan is the best") {
+  const Workload workload = workload_of({pooled_table("a", 1'000'000, 128, 30)}, 512);
+  const auto type_by = [&](const std::string& hardware) {
+    const Plan plan = plan_by(
+        "{name: torchrec, constraints: {a: {sharding_types: [row_wise, table_wise]}}, hardware: {" + hardware + "}}",
+        workload, test_cluster(2, 4));
+    return plan.placements.front().strategy;
+  };
+  CHECK(type_by("coefficients: [{fwd: [1, 1, 1, 0]}]") == Strategy::row_wise);
+  CHECK(type_by("coefficients: [{sharding_type: row_wise, fwd: [900, 900, 900, 0]}]") == Strategy::table_wise);
+  CHECK(type_by("coefficients: [{sharding_type: row_wise, compute_kernel: fused, bwd: [900, 900, 900, 0]}], "
+                "kernel_device_bandwidths: {fused_uvm: 1 KB/s, fused_uvm_caching: 1 KB/s}") == Strategy::table_wise);
+}
+
+TEST_CASE("a hardware configuration that TorchRec would not look at is refused") {
+  const auto fault = [](const std::string& hardware) {
+    return fault_of("{name: torchrec, hardware: {" + hardware + "}}");
+  };
+  CHECK(has(fault("coefficients: [{fwd: [1, 1, 1]}]"), "fwd"));
+  CHECK(has(fault("coefficients: [{fwd: [1, 1, 1, -1]}]"), "-1"));
+  CHECK(has(fault("coefficients: [{fwd: [1, 1, 1, .nan]}]"), "nan"));
+  CHECK(has(fault("coefficients: [{sharding_type: row_wise}]"), "neither fwd nor bwd"));
+  CHECK(has(fault("coefficients: [{sharding_type: grid_shard, fwd: [1, 1, 1, 0]}]"), "those of table_row_wise"));
+  CHECK(has(fault("coefficients: [{compute_kernel: fused, fwd: [1, 1, 1, 0]}]"), "State sharding_type"));
+  CHECK(has(fault("coefficients: [{fwd: [1, 1, 1, 0]}, {bwd: [1, 1, 1, 0]}]"), "another entry"));
+  CHECK(has(fault("coefficients: [{sharding_type: rowwise, fwd: [1, 1, 1, 0]}]"), "Did you mean 'row_wise'?"));
+  CHECK(has(fault("coefficients: {row_wise: 1}"), "list"));
+  CHECK(has(fault("kernel_device_bandwidths: {fussed: 1 GB/s}"), "Did you mean 'fused'?"));
+  CHECK(has(fault("kernel_device_bandwidths: {fused: 0 GB/s}"), "GB/s"));
+  CHECK(has(fault("device_bandwidth: 1 TB/s"), "device_bandwidth"));
+  CHECK(has(fault("supported_sharding_types: [row_wise]"), "none of the supported_sharding_types"));
+  CHECK(has(fault_of("{name: torchrec, version: \"2025-10\", hardware: {device_bw: 1 TB/s}}"), "does not have it"));
+}
+
 }  // namespace shardsim::planners_torchrec_test

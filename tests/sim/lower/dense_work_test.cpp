@@ -4,6 +4,7 @@
 
 #include "base/tree/yaml.h"
 #include "sim/lower/dense_steps.h"
+#include "sim/lower/pytorch_dense.h"
 
 namespace shardsim::dense_work_test {
 namespace {
@@ -177,6 +178,75 @@ TEST_CASE("attention of a drawn batch costs what its items make likely") {
   CHECK(pairs(0) == 0);
   const RankItems even{3200, {3200}};
   CHECK(dense_forward_flops(attending("{family: fixed}", "false"), false, &even) == 4.0 * 64 * 32 * 10'000);
+}
+
+namespace {
+
+// A history of 50 items on average beside a pooled table, and what stands above it.
+Workload with_history(const std::string& layers) {
+  return read_workload(parse_yaml("schema: shardsim.workload/1\nname: w\nbatch_per_gpu: 32\ntables:\n"
+                                  "  - {name: history, rows: 1000, dim: 16, kind: sequence, average_length: 50}\n"
+                                  "  - {name: short, rows: 1000, dim: 16, kind: sequence, average_length: 2}\n"
+                                  "dense:\n  layers: [" +
+                                      layers + "]\n",
+                                  "w.yaml"),
+                       "");
+}
+
+const char* const kBlock = "{name: a, kind: multihead_attention, heads: 4, head_dim: 4, length: 50, causal: false";
+
+double kernels_of(const DenseWork& work, DenseKernelKind kind) {
+  double count = 0;
+  for (const DenseKernel& kernel : work.by_kernel) count += kernel.kind == kind ? kernel.count : 0;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("nn.MultiheadAttention is its attention between two products of the items that it attends to") {
+  const Workload workload = with_history(std::string(kBlock) + "}");
+  CHECK(workload.dense.layers.size() == 3);
+  CHECK(workload.dense.parameters.count == 4 * (17 * 48 + 17 * 16));
+  const double items = 32 * 50;
+  const DenseWork forward = forward_work(workload, false, {});
+  CHECK(flops_of(forward) == 2 * items * 16 * (48 + 16) + 4 * 16 * 32 * 50 * 50);
+  const RankItems drawn{32 * 53, {32 * 51, 32 * 2}};
+  CHECK(samples_of_layer(workload, workload.dense.layers.front(), &drawn) == 32 * 51);
+}
+
+TEST_CASE("nn.MultiheadAttention by PyTorch copies, as its traces show") {
+  const Workload workload = with_history(std::string(kBlock) + ", residual: true, norm: layer_norm, pool: mean}");
+  const DenseWork forward = pytorch_forward(workload, false, {});
+  CHECK(kernels_of(forward, DenseKernelKind::strided_pass) == 5);  // input, bias, queries to values, output, sum
+  CHECK(kernels_of(forward, DenseKernelKind::layer_norm) == 1);
+  std::vector<LayerRun> runs;
+  for (const DenseStep& step : dense_backward_steps(workload))
+    runs.insert(runs.end(), step.layers.begin(), step.layers.end());
+  const DenseWork backward = pytorch_backward(workload, runs, {});
+  CHECK(kernels_of(backward, DenseKernelKind::strided_pass) == 9);  // output, six of heads, all three, the sum
+  CHECK(kernels_of(backward, DenseKernelKind::layer_norm_gradient) == 1);
+  CHECK(kernels_of(backward, DenseKernelKind::layer_norm_weights) == 1);
+  CHECK(kernels_of(backward, DenseKernelKind::rows_sum) == 2);
+}
+
+TEST_CASE("a norm has two parameters a column, and takes the place of the activation") {
+  const Workload norm = with_history("{name: a, in: 16, out: 8, norm: layer_norm}");
+  const Workload plain = with_history("{name: a, in: 16, out: 8}");
+  CHECK(norm.dense.parameters.count == plain.dense.parameters.count + 4 * 2 * 8);
+  CHECK(parameter_tensors(norm.dense) == 4);
+  const Workload swish = with_history("{name: a, in: 16, out: 8, norm: swish_layer_norm}");
+  CHECK(forward_work(swish, false, {.fused = false}).bytes - forward_work(norm, false, {.fused = false}).bytes ==
+        5 * 32 * 8 * 4);
+  CHECK(forward_work(swish, false, {.fused = true}).bytes == forward_work(norm, false, {.fused = true}).bytes);
+}
+
+TEST_CASE("what cannot stand behind a layer is refused") {
+  CHECK_THROWS_WITH_AS(with_history("{name: a, in: 16, out: 8, residual: true}"),
+                       doctest::Contains("reads 16 columns and writes 8"), Error);
+  CHECK_THROWS_WITH_AS(with_history("{name: a, in: 16, out: 8, pool: mean}"), doctest::Contains("which have no items"),
+                       Error);
+  CHECK_THROWS_WITH_AS(with_history(std::string(kBlock) + ", per: sample}"), doctest::Contains("works on items"),
+                       Error);
 }
 
 }  // namespace shardsim::dense_work_test

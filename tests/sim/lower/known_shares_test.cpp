@@ -43,6 +43,25 @@ TEST_CASE("tables of one law share what is known of their lookups, and those of 
   }
 }
 
+TEST_CASE("shares of draws that are tried are kept where that is asked for, and are those that are found anew") {
+  constexpr std::uint64_t kTried = 512;
+  const Placement all = all_rows({0, 1, 2, 3});
+  const Table table = table_of("t", 1.1);
+  const auto of = [&](KnownShares& known, std::uint64_t draw, std::uint64_t most_head) {
+    return known.of(all, table, RowCut::hashed, {"t", draw, 0}, false, most_head);
+  };
+  KnownShares keeps(KnownShares::Tried::kept), drops;
+  for (const std::uint64_t draw : {1, 2}) {
+    CHECK(of(keeps, draw, kTried) == of(keeps, draw, kTried));
+    CHECK(of(drops, draw, kTried) != of(drops, draw, kTried));
+    CHECK(of(keeps, draw, kTried)->shares() == of(drops, draw, kTried)->shares());
+  }
+  CHECK(of(keeps, 1, kTried) != of(keeps, 2, kTried));
+  CHECK(of(keeps, 1, kTried)->head_rows() == kTried);
+  CHECK(of(keeps, 1, 2 * kTried)->head_rows() == 2 * kTried);
+  CHECK(of(keeps, 1, kMostHeadRows)->head_rows() > 2 * kTried);
+}
+
 TEST_CASE("what hot rows bring many owners is that of the draw that is asked for, whatever was asked before") {
   constexpr int kOwners = 300, kPlaced = 4096;
   std::vector<int> ranks;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "program/timeline/iteration_window.h"
 #include "tests/study/report/sample_study.h"
 
 namespace shardsim::chart_data_test {
@@ -305,6 +307,69 @@ TEST_CASE("spans far apart stay apart") {
   const DataSet spans = timeline_spans(sample::twelve_cases().cases[2], 1500)[0];
   // 12 operations of the three-tier plan on each of 8 ranks; nothing is short or near enough to be joined.
   CHECK(spans.rows.size() == 8 * 12);
+}
+
+// A world of 64 GPUs whose path goes over GPU 20 longest, and over GPU 3.
+CaseResult traced_case() {
+  CaseResult item = sample::one_case(64).cases[0];
+  TracedParts parts;
+  parts.path = {{"work", 1, 20, 0, 5000, ""}, {"transfer", 2, 3, 5000, 2000, "node2/nic1/in"}};
+  parts.links = {"node0/nic0/out", "node2/nic1/in"};
+  parts.uses = {{0, 2, 5000, 7000, 1e6, 1500}, {1, 2, 5000, 7000, 2e6, 500}};
+  item.traced = std::move(parts);
+  return item;
+}
+
+TEST_CASE("a timeline shows the node that the critical path goes through longest, and others on the path") {
+  const std::vector<DataSet> sets = timeline_spans(traced_case(), 1500);
+  std::set<double> ranks, marked;
+  for (std::size_t row = 0; row < sets[1].rows.size(); ++row) ranks.insert(number(sets[1], row, "rank"));
+  CHECK(ranks == std::set<double>{3, 16, 17, 18, 19, 20, 21, 22, 23});
+  CHECK(number(sets[1], 0, "node") == 0);
+  for (std::size_t row = 0; row < sets[0].rows.size(); ++row)
+    if (text(sets[0], row, "path") == "yes") marked.insert(number(sets[0], row, "rank"));
+  CHECK(marked == std::set<double>{3, 20});
+  REQUIRE(sets[2].rows.size() == 2);
+  CHECK(text(sets[2], 0, "class") == "lookup");
+  CHECK(text(sets[2], 1, "link") == "NIC 1 of node 2, receiving");
+  CHECK(number(sets[2], 1, "end_ms") == doctest::Approx(7));
+  REQUIRE(sets[3].rows.size() == 2);
+  CHECK(number(sets[3], 1, "moved_mb") == doctest::Approx(2));
+  CHECK(number(sets[3], 0, "busy_ms") == doctest::Approx(1.5));
+}
+
+TEST_CASE("what a path that repeats itself does before its iteration lies at the end, where it runs again") {
+  CaseResult item = traced_case();
+  const double end_us = iteration_windows(item.timeline).back().end_us;
+  item.traced->period_us = end_us;
+  item.traced->path = {{"work", 1, 20, -2000, 5000, ""}};
+  const DataSet path = timeline_spans(item, 1500)[2];
+  REQUIRE(path.rows.size() == 2);
+  CHECK(number(path, 0, "start_ms") == doctest::Approx(0));
+  CHECK(number(path, 0, "end_ms") == doctest::Approx(3));
+  CHECK(number(path, 1, "start_ms") == doctest::Approx(end_us / 1e3 - 2));
+  CHECK(number(path, 1, "end_ms") == doctest::Approx(end_us / 1e3));
+}
+
+TEST_CASE("the mean steps of a path over several iterations lie one behind the other") {
+  CaseResult item = traced_case();
+  item.traced->turns = 2;
+  item.traced->path[0].start_us = 9000;
+  const DataSet path = timeline_spans(item, 1500)[2];
+  CHECK(number(path, 0, "start_ms") == doctest::Approx(0));
+  CHECK(number(path, 1, "start_ms") == doctest::Approx(5));
+}
+
+TEST_CASE("a collective of a timeline begins when its last member has come") {
+  CaseResult item = sample::one_case(2).cases[0];
+  Timeline& timeline = item.timeline;
+  timeline.groups["pair"] = {{0, 1}};
+  timeline.ops[2].group = "pair";
+  timeline.spans = {sample::span(timeline, 2, 0, 0, 0, 10), sample::span(timeline, 2, 0, 1, 4, 10)};
+  const DataSet spans = timeline_spans(item, 1500)[0];
+  REQUIRE(spans.rows.size() == 2);
+  CHECK(number(spans, 0, "begin_ms") == doctest::Approx(4));
+  CHECK(number(spans, 1, "begin_ms") == doctest::Approx(4));
 }
 
 TEST_CASE("Figure 3 meets the values of the FlexShard cost model") {

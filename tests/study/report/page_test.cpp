@@ -127,8 +127,14 @@ TEST_CASE("an operation class has one colour in all charts") {
     CHECK_MESSAGE(scale == first, path.string());
     ++coloured;
   }
-  CHECK(coloured >= 3);  // comparison, breakdown, timeline
+  CHECK(coloured >= 3);  // comparison, breakdown, parts of the path
   CHECK(first["domain"].size() == first["range"].size());
+  const std::string own = page_asset("own_chart.js");  // the charts without Vega
+  for (std::size_t each = 0; each < first["domain"].size(); ++each) {
+    const std::string pair =
+        first["domain"][each].get<std::string>() + ": \"" + first["range"][each].get<std::string>() + "\"";
+    CHECK_MESSAGE(own.find(pair) != std::string::npos, pair);
+  }
 }
 
 TEST_CASE("shipped charts say what they show and give every axis of numbers a title") {

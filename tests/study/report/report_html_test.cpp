@@ -36,9 +36,11 @@ const std::string kSpecStart = "<script type=\"application/json\" data-chart=";
 TEST_CASE("the report holds every chart as a specification and as a table") {
   const std::string page = own_text(report_html(sample::twelve_cases()));
   if (!vega_script()) return;  // built without charts: the next test applies
-  CHECK(count_of(page, kSpecStart) == 13);
+  CHECK(count_of(page, kSpecStart) == 9);
+  CHECK(count_of(page, "data-own=\"timeline\"") == 4);
   CHECK(count_of(page, "<summary>The same as a table</summary>") == 13);
-  CHECK(count_of(page, "<div class=\"chart\"") == 13);
+  CHECK(count_of(page, "<div class=\"chart\"") == 9);
+  CHECK(count_of(page, "<div class=\"own-chart timeline\"") == 4);
 }
 
 TEST_CASE("every embedded specification is JSON with filled data") {
@@ -65,9 +67,11 @@ TEST_CASE("rows that an earlier chart has, too, are named and not repeated") {
   CHECK(values_of("memory").is_array());
 }
 
-TEST_CASE("without charts the report says so and keeps its tables") {
+TEST_CASE("without Vega the report says so, keeps all tables and draws what needs none") {
   const std::string page = own_text(report_html(sample::twelve_cases()));
-  CHECK(holds(page, "There are no charts here") == !vega_script().has_value());
+  CHECK(holds(page, "9 charts of this page are not drawn: vega.js is not beside the program") ==
+        !vega_script().has_value());
+  CHECK(count_of(page, "data-own=\"timeline\"") == 4);
   CHECK(count_of(page, "<table class=\"sheet") >= 13);
 }
 

@@ -110,11 +110,44 @@ TEST_CASE("plans that TorchRec cannot run are counted, with the fastest point th
   CHECK(text.find("Among the points that it can run, planner b, nodes 2, batch_per_gpu 16") != std::string::npos);
 }
 
+TEST_CASE("the page of a sweep says what the fastest point costs, and which one takes least memory") {
+  Sample sample;
+  for (PointResult& each : sample.result.results) {
+    each.peak_bytes = std::int64_t{1} << 30;
+    each.memory_capacity = std::int64_t{2} << 30;
+    each.cost_per_hour = 36;
+  }
+  sample.result.results[3].peak_bytes = std::int64_t{1} << 29;
+  const auto page = [&] { return document_text(sweep_document(sample.result, Medium::page), 1000, false); };
+  CAPTURE(page());
+  CHECK(
+      page().find("there, less than at any other point. Prices are in the currency of cost_per_gpu_hour. Least memory: "
+                  "0.50 GiB of the fullest GPU instead of 1.00, at planner a, nodes 2, batch_per_gpu 16, with") !=
+      std::string::npos);
+  sample.result.results[10].peak_bytes = std::int64_t{3} << 30;  // the fastest
+  CHECK(page().find("The fastest point that fits is planner b, nodes 2, batch_per_gpu 16, with ") != std::string::npos);
+}
+
+TEST_CASE("the points of a sweep are told with their figures, whether they fit, and their values") {
+  Sample sample;
+  sample.result.results[0].memory_capacity = sample.result.results[0].peak_bytes - 1;
+  const DataSet points = sweep_points(sample.result);
+  CHECK(points.rows.size() == 11);  // the last one has no result
+  REQUIRE(points.columns.size() == 14);
+  CHECK(points.columns[12] == "cluster.nodes");
+  CHECK(std::get<std::string>(points.rows[0][9]) == "over");
+  CHECK(std::get<std::string>(points.rows[2][12]) == "2");
+  CHECK(std::get<std::string>(points.rows[0][6]) == "-");  // no price
+  CHECK(std::get<double>(points.rows[10][4]) == doctest::Approx(sample.result.at(10).samples_per_s));
+}
+
 TEST_CASE("all charts of a sweep fill their specifications, and the page escapes what failed") {
   const Sample sample;
   const std::vector<Chart> charts = sweep_charts(sample.result);
   CHECK(charts.size() == 3);
+  CHECK(charts.front().plot == "sweep_points");  // which plots/sweep_points.js draws
   for (const Chart& chart : charts) {
+    if (chart.plot == "sweep_points") continue;
     const std::string name = "plots/" + chart.plot + ".vg.json";
     CHECK_NOTHROW(fill_chart(read_file(SHARDSIM_SOURCE_DIR "/" + name), name, chart.data));
   }

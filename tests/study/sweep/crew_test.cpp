@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <deque>
 #include <fstream>
 #include <map>
 
@@ -75,6 +76,49 @@ TEST_CASE("a point at which members die again and again says so, and the others 
   CHECK(results.at(5).message.find("Killed") != std::string::npos);
   for (const auto& [point, result] : results) {
     if (point != 5) CHECK(result == square(point));
+  }
+}
+
+namespace {
+
+// A crew that answers at once, in the order of what it was given, and writes down who was given what.
+class WritingCrew final : public Crew {
+ public:
+  explicit WritingCrew(int members) : given(static_cast<std::size_t>(members)) {}
+  int size() const override { return static_cast<int>(given.size()); }
+  void give(int member, std::uint32_t point) override {
+    given[static_cast<std::size_t>(member)].push_back(point);
+    open_.emplace_back(member, point);
+  }
+  std::optional<Answer> next() override {
+    const auto [member, point] = open_.front();
+    open_.pop_front();
+    return Answer{member, false, packed(square(point))};
+  }
+  bool replace(int) override { return false; }
+
+  std::vector<std::vector<std::uint32_t>> given;  // by member
+
+ private:
+  std::deque<std::pair<int, std::uint32_t>> open_;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "a member is given the points of one group before those of another, and no group twice while there are others") {
+  constexpr std::uint32_t kPoints = 24, kGroups = 6;
+  const auto group_of = [](std::uint32_t point) { return std::uint64_t{point % kGroups}; };
+  for (const int members : {1, 2, 3}) {
+    WritingCrew crew(members);
+    std::map<std::uint32_t, int> seen;
+    hand_out(crew, first_points(kPoints), {[&](const PointResult& result) { ++seen[result.point]; }}, group_of);
+    CHECK(seen.size() == kPoints);
+    for (const auto& given : crew.given) {
+      std::size_t changes = 0;
+      for (std::size_t i = 1; i < given.size(); ++i) changes += group_of(given[i]) != group_of(given[i - 1]) ? 1 : 0;
+      CHECK(changes == kGroups / static_cast<std::uint32_t>(members) - 1);
+    }
   }
 }
 

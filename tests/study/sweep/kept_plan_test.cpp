@@ -19,8 +19,11 @@ namespace shardsim::kept_plan_test {
 
 namespace {
 
-Case case_of(const std::string& file, const std::string& name) {
-  Scenario scenario = read_scenario(std::string(SHARDSIM_SOURCE_DIR) + "/scenarios/" + file, {});
+Case case_of(const std::string& file, const std::string& name,
+             const std::vector<std::pair<std::string, std::string>>& settings = {}) {
+  Overrides changes;
+  changes.set = settings;
+  Scenario scenario = read_scenario(std::string(SHARDSIM_SOURCE_DIR) + "/scenarios/" + file, changes);
   const auto found = std::ranges::find(scenario.cases, name, &Case::name);
   REQUIRE(found != scenario.cases.end());
   found->payload_both = false;
@@ -172,6 +175,26 @@ TEST_CASE("whatever changes from case to case, a kept plan says what a run says,
 
 TEST_CASE("so it does where hosts launch what runs") {
   check_walk(case_of("wide_deep.yaml", "hugectr2.2/v100/1x512/dim16/vocab2322444"), 40, 3);
+}
+
+TEST_CASE(
+    "draws of where hot rows lie are those of a run, whether there is room for all of them, for some or for none") {
+  Case item = case_of("toy.yaml", "row_wise", {{"workload", "dlrm_3"}, {"cluster.gpu.hbm", "40 GiB"}});
+  const Plan plan = plan_of(item);
+  constexpr std::size_t kSome = 300'000;
+  for (const std::size_t most_bytes : {KeptPlan::kMostProgramBytes, kSome, std::size_t{0}}) {
+    KeptPlan kept(plan, judge(), nullptr, most_bytes);
+    for (const std::int64_t batch : {256, 512, 256}) {
+      item.workload.batch_per_gpu = batch;
+      for (const double rate : {12.5e9, 50e9}) {
+        item.cluster.nics->rate = {rate};
+        CAPTURE(most_bytes);
+        const PointFigures figures = kept.figures(item);
+        CHECK(figures.interval.placements.size() == 32);
+        CHECK(figures == run_figures(item, plan));
+      }
+    }
+  }
 }
 
 TEST_CASE("a plan that does not suit a case is refused, and the next case is simulated") {

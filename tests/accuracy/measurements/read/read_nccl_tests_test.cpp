@@ -231,6 +231,34 @@ TEST_CASE("what a log tells against its own rows is told, and no prediction is j
   CHECK(has(log_fault(apart), "two processes that never met"));
 }
 
+TEST_CASE("a row that was broken in two is told, and a compressed log is called one") {
+  const Measurements found = log(replaced(kLog, "2097152        524288 ", "2097152        524288\n"));
+  CHECK(found.rows.size() == 1);
+  CHECK(told(found, "cluster7.log:17: the end of a row is missing"));
+  CHECK(log(replaced(kLog, "# Out of", "17 4\n# Out of")).notes == log(kLog).notes);  // of another program
+  CHECK(has(log_fault("\x1f\x8b\x08\x00 some bytes"), "cluster7.log: the file is compressed by gzip. Unpack it first"));
+  CHECK(has(log_fault("BZh91AY"), "compressed by bzip2"));
+}
+
+// A job that was killed has no sum of them at its end, and one whose sum was cut says 0.
+TEST_CASE("values that the rows say were wrong put the run out of the model, whatever the last lines say") {
+  const std::string wrong = replaced(kLog, "15.73       0", "15.73 1.2e+06");
+  const std::string head = "#wrong     time   algbw   busbw", row = "101.0   10.38   15.57";
+  const std::string in_place = replaced(replaced(kLog, head, head + " #wrong"), row, row + "     99");
+  for (const std::string& text : {wrong, replaced(wrong, "# Out of bounds values : 0 OK\n", ""),
+                                  replaced(in_place, "N/A     N/A     N/A\n", "N/A     N/A     N/A     N/A\n")}) {
+    const Measurements found = log(text);
+    CHECK(has(found.rows.at(0).caveat, "wrong values in 1 of 2 rows (first: cluster7.log:16)"));
+    CHECK(found.rows.at(1).caveat == found.rows.at(0).caveat);
+    CHECK(told(found, "wrong values in 1 of 2 rows"));
+  }
+  CHECK(json(kJson).rows.at(0).caveat.empty());
+  CHECK(has(json(replaced(kJson, "\"nwrong\": 0", "\"nwrong\": 5.000000")).rows.at(0).caveat,
+            "wrong values in 1 of 1 row"));
+  CHECK(
+      has(json(replaced(kJson, "\"nwrong\": null", "\"nwrong\": 5")).rows.at(0).caveat, "wrong values in 1 of 1 row"));
+}
+
 TEST_CASE("element types, operations and forced algorithms are read") {
   const Measurements found =
       log("NCCL_ALGO=Ring\n" + replaced(kLog, "float     sum      -1    100.0", "half     max      -1    100.0"));

@@ -81,6 +81,55 @@ TEST_CASE("attention on an H200, on which nothing was fitted, takes what was mea
   CHECK(errors.back() < 0.25);
 }
 
+namespace {
+
+// The kernels of `op` as PyTorch runs it on fp32 numbers: rows of so many columns.
+std::vector<DenseKernel> norm_kernels(const std::string& op, double rows, double columns) {
+  const auto of = [&](DenseKernelKind kind, double tensors) {
+    return DenseKernel{.kind = kind, .m = rows, .n = columns, .bytes = tensors * 4 * rows * columns};
+  };
+  if (op == "layer norm") return {of(DenseKernelKind::layer_norm, 2)};
+  return {of(DenseKernelKind::layer_norm_gradient, 3), of(DenseKernelKind::layer_norm_weights, 2)};
+}
+
+}  // namespace
+
+// Few rows and many take kernels of their own for the gradients of the parameters, and 1,344 columns are the widest.
+TEST_CASE("a layer norm on an H200, on which nothing was fitted, takes what was measured there") {
+  const std::string file = std::string(SHARDSIM_SOURCE_DIR) + "/scenarios/measurements/pytorch/h200/operators.csv";
+  const CsvTable rows = parse_csv(read_file(file), file);
+  int judged = 0;
+  for (const CsvTable::Row& row : rows.rows) {
+    const auto cell = [&](const char* name) { return row.cells[rows.column(name).value()]; };
+    if (!cell("op").starts_with("layer norm") || cell("precision") != "fp32") continue;
+    double predicted = 0;
+    for (const DenseKernel& kernel : norm_kernels(cell("op"), std::stod(cell("batch")), std::stod(cell("n"))))
+      predicted += seconds_on("H200-SXM5-141GB", kernel, "fp32") - 0.45e-6;  // the gap
+    INFO(cell("op"), " ", cell("batch"), " x ", cell("n"));
+    CHECK(std::abs(predicted / (std::stod(cell("kernel_us")) * 1e-6) - 1) < 0.2);
+    ++judged;
+  }
+  CHECK(judged == 12);
+}
+
+TEST_CASE("sums over rows on an H200, on which nothing was fitted, take what was measured there") {
+  const std::string file = std::string(SHARDSIM_SOURCE_DIR) + "/scenarios/measurements/pytorch/h200/operators.csv";
+  const CsvTable rows = parse_csv(read_file(file), file);
+  std::vector<double> errors;
+  for (const CsvTable::Row& row : rows.rows) {
+    const auto cell = [&](const char* name) { return row.cells[rows.column(name).value()]; };
+    if (cell("op") != "sum over rows" || cell("n") == "1") continue;
+    const DenseKernel kernel{
+        .kind = DenseKernelKind::rows_sum, .m = std::stod(cell("batch")), .n = std::stod(cell("n"))};
+    const double predicted = seconds_on("H200-SXM5-141GB", kernel, cell("precision")) - 0.45e-6;  // the gap
+    errors.push_back(std::abs(predicted / (std::stod(cell("kernel_us")) * 1e-6) - 1));
+  }
+  REQUIRE(errors.size() > 20);
+  std::ranges::sort(errors);
+  CHECK(errors[errors.size() / 2] < 0.07);
+  CHECK(errors.back() < 0.25);
+}
+
 TEST_CASE("an element-wise pass takes its bytes at the rate of the memory, and less where L2 holds them") {
   DenseKernel pass;
   pass.bytes = 201'326'592;  // two tensors of 16,384 x 1,536 numbers read, one written

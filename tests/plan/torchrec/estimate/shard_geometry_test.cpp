@@ -59,6 +59,24 @@ TEST_CASE("buckets go to ranks in whole, the first ranks get one more") {
   CHECK_THROWS_AS(cut_table(table, ShardingType::row_wise, ranks(4, 4), {}), PlannerError);
 }
 
+TEST_CASE("2026-08: a bucket for every rank; of managed-collision collections as many for each, which change nothing") {
+  TableSpec table = table_of(72, 8);
+  const auto required = [&](std::int64_t buckets, bool managed, PlannerVersion version = PlannerVersion::v2026_08) {
+    table.num_buckets = buckets;
+    table.managed_collision = managed;
+    require_buckets(table, ShardingType::row_wise, ranks(4, 4), version);
+  };
+  CHECK_NOTHROW(required(6, false));
+  CHECK_THROWS_AS(required(3, false), PlannerError);
+  CHECK_NOTHROW(required(3, false, PlannerVersion::v2025_10));
+  CHECK_THROWS_AS(required(6, true), PlannerError);
+  CHECK_NOTHROW(required(12, true));
+  CHECK(rows_of(cut_table(table, ShardingType::row_wise, ranks(4, 4), {})) == Rows{18, 18, 18, 18});
+  table.num_buckets = 6;
+  table.managed_collision = false;
+  CHECK(rows_of(cut_table(table, ShardingType::row_wise, ranks(4, 4), {})) == Rows{24, 24, 12, 12});
+}
+
 TEST_CASE("a grid is cut into rows inside every column block") {
   TableSpec table = table_of(10, 64);
   table.min_partition = 32;

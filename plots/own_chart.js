@@ -1,0 +1,102 @@
+// What the charts that need no Vega share: plan_matrix.js, timeline.js, sweep_points.js.
+window.ownChart = (function () {
+  "use strict";
+  // The classes as the scale `colour` of the other charts has them; one is too dark for a dark page.
+  var COLOURS = {
+    lookup: "#009e73", dense: "#56b4e9", update: "#f0e442", global_all_to_all: "#d55e00", intra_node_all_to_all: "#e69f00",
+    global_all_reduce: "#0072b2", cross_node_all_reduce: "#cc79a7", input_all_to_all: "#222222", other_collective: "#8c6d31",
+    waiting: "#a6a6d2", idle: "#e0e0e0", iteration: "#777777", host: "#b04070"
+  };
+  var NEAR = "300px";  // so near to the window a chart is drawn
+  var PAPER = { ink: "#222", paper: "#fff", faint: "#595959", line: "#ddd", answer: "#0072b2", path: "#b00020" };
+  var dark = window.matchMedia("(prefers-color-scheme: dark)");
+
+  function make(tag, properties, children) {
+    var element = document.createElement(tag);
+    Object.keys(properties || {}).forEach(function (key) {
+      if (key in element) element[key] = properties[key];
+      else element.setAttribute(key, properties[key]);
+    });
+    (children || []).forEach(function (child) { if (child) element.append(child); });
+    return element;
+  }
+
+  function spelt(value, digits) {
+    if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString("en");
+    return String(Number(value.toPrecision(digits || 3)));
+  }
+
+  // The names of operations and classes as one says them.
+  function spoken(name) {
+    return name.replace(/_/g, " ").replace(/all to all/g, "all-to-all").replace(/all reduce/g, "all-reduce")
+      .replace(/reduce scatter/g, "reduce-scatter").replace(/all gather/g, "all-gather");
+  }
+
+  // The colours of the page, or of white paper.
+  function theme(printing) {
+    if (printing) return PAPER;
+    var style = getComputedStyle(document.documentElement), found = {};
+    Object.keys(PAPER).forEach(function (key) { found[key] = style.getPropertyValue("--" + key).trim() || PAPER[key]; });
+    return found;
+  }
+  function colour_of(part, printing) {
+    if (part === "input_all_to_all" && dark.matches && !printing) return "#c8c8c8";
+    return COLOURS[part] || COLOURS.other_collective;
+  }
+
+  // A canvas of so many CSS pixels, and its pen.
+  function pen_of(canvas, width, height) {
+    var ratio = window.devicePixelRatio || 1, pen = canvas.getContext("2d");
+    canvas.width = Math.ceil(width * ratio);
+    canvas.height = Math.ceil(height * ratio);
+    canvas.style.width = width + "px";
+    canvas.style.height = height + "px";
+    pen.scale(ratio, ratio);
+    return pen;
+  }
+  function fitted(pen, text, width) {
+    if (pen.measureText(text).width <= width) return text;
+    while (text.length > 1 && pen.measureText(text + "\u2026").width > width) text = text.slice(0, -1);
+    return text + "\u2026";
+  }
+
+  // Steps of an axis: 1, 2 or 5 times a power of ten, at most so many.
+  function ticks(from, to, most) {
+    var rough = (to - from) / Math.max(1, most), power = Math.pow(10, Math.floor(Math.log10(rough)));
+    var step = [1, 2, 5, 10].map(function (each) { return each * power; }).find(function (each) { return each >= rough * 0.999; });
+    var found = [];
+    for (var at = Math.ceil(from / step - 1e-9); at * step <= to + step * 1e-9; ++at) found.push(at * step + 0);  // no minus zero
+    return found;
+  }
+
+  // Draws each chart of that name with its data when it is scrolled near, unfolded or printed, and again when its width
+  // changes; `Chart` gives what draws it anew.
+  function each(plot, Chart) {
+    Array.prototype.forEach.call(document.querySelectorAll("script[data-own=" + plot + "]"), function (script) {
+      var place = document.getElementById(script.dataset.of), chart = null, width = 0;
+      function fit() {
+        if (!place.clientWidth || place.clientWidth === width) return;
+        width = place.clientWidth;
+        if (!chart) {
+          chart = Chart(place, JSON.parse(script.textContent));
+          if (window.ResizeObserver) new ResizeObserver(fit).observe(place);
+          else window.addEventListener("resize", fit);
+        }
+        chart.draw();
+      }
+      if (window.IntersectionObserver) {
+        new IntersectionObserver(function (entries) {
+          if (entries.some(function (entry) { return entry.isIntersecting; })) fit();
+        }, { rootMargin: NEAR }).observe(place);
+      } else fit();
+      dark.addEventListener("change", function () { if (chart) chart.draw(); });
+      window.addEventListener("beforeprint", function () {
+        fit();
+        if (chart) chart.draw(true);
+      });
+      window.addEventListener("afterprint", function () { if (chart) chart.draw(); });
+    });
+  }
+
+  return { make: make, spelt: spelt, spoken: spoken, theme: theme, colour_of: colour_of, pen_of: pen_of, fitted: fitted, ticks: ticks, each: each };
+})();

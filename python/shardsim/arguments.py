@@ -1,0 +1,70 @@
+"""What callers give, looked at before the libraries see it: each fault is one sentence with the argument's name."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping, Sequence
+from typing import Any, Optional
+
+from shardsim.errors import InputError
+
+_MOST_SEED = 2**64 - 1
+
+
+def wrong(name: str, what: str, remedy: str) -> InputError:
+    return InputError(f"{name}: {what}. {remedy}.", name)
+
+
+def kind_of(value: Any) -> str:
+    return "nothing (None)" if value is None else f"a value of the type {type(value).__name__}"
+
+
+def mapping(value: Any, name: str, example: str) -> Mapping[Any, Any]:
+    if isinstance(value, Mapping):
+        return value
+    raise wrong(name, f"{kind_of(value)} is no dict", f"Write {example}")
+
+
+def whole(value: Any, name: str, least: int, most: int) -> int:
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool) and least <= int(value) <= most:
+        return int(value)
+    shown = repr(value) if isinstance(value, (numbers.Number, str)) else kind_of(value)
+    raise wrong(name, f"{shown} is no whole number from {least:,} to {most:,}", "Give such a number")
+
+
+def maybe_whole(value: Any, name: str, least: int, most: int) -> Optional[int]:
+    return None if value is None else whole(value, name, least, most)
+
+
+def seed(value: Any) -> int:
+    return whole(value, "seed", 0, _MOST_SEED)
+
+
+def jobs(value: Any) -> int:
+    return whole(value, "jobs", 0, 10_000)
+
+
+def text(value: Any, name: str) -> str:
+    if isinstance(value, str):
+        return value
+    raise wrong(name, f"{kind_of(value)} is no text", "Give a text")
+
+
+def case(value: Any) -> str:
+    """The name of a case; "" where none is given."""
+    return "" if value is None else text(value, "case")
+
+
+def texts(value: Any, name: str) -> list[str]:
+    """One text, or several."""
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, Sequence) and not hasattr(value, "tolist"):
+        raise wrong(name, f"{kind_of(value)} is no list of texts", "Give a text, or a list of texts")
+    return [text(each, name) for each in value]
+
+
+def callable_or_none(value: Any, name: str) -> Any:
+    if value is None or callable(value):
+        return value
+    raise wrong(name, f"{kind_of(value)} cannot be called", "Give a function, or leave it out")

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Makes pages of sweep, drift, compared planners and run, and looks at them: the answer stands on the first screen, nothing
+is wider than its window or covers something else at four widths in both themes, points and days are chosen by mouse and
+keys and told in words, and axes and the points that fit are a reader's choice.
+Exit 77 (skipped) without Chromium. Usage: pages_check.py SHARDSIM SOURCE_DIR"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from devtools import Browser, find_browser
+
+failures = []
+WIDTHS = (360, 768, 1440, 3840)
+# Boxes of one level that cover each other: blocks of the page, and the parts of a chart.
+COVERED = """(function () {
+  var found = [];
+  document.querySelectorAll('body > *, main > *, section > *, .own-chart > *, .own-tools > *').forEach(function (element) {
+    var next = element.nextElementSibling, a = element.getBoundingClientRect();
+    if (!next || !a.height || !a.width) return;
+    var b = next.getBoundingClientRect();
+    if (b.height && b.width && a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1)
+      found.push(element.tagName + '.' + element.className + ' and ' + next.tagName + '.' + next.className);
+  });
+  return found;
+})()"""
+
+
+def check(what, holds):
+    if not holds:
+        failures.append(what)
+        print("pages_check:", what, file=sys.stderr)
+
+
+def opened(browser, path, chart=None):
+    page = browser.page("file://" + path, 1440, 900)
+    page.wait_for("document.readyState === 'complete'")
+    if chart:
+        page.evaluate(f"document.querySelector('section.{chart}').scrollIntoView()")
+        page.wait_for(f"document.querySelector('.own-chart.{chart}').dataset.drawn")
+    return page
+
+
+def fits_windows(page, name):
+    for width in WIDTHS:
+        for dark in (False, True):
+            page.size(width, 900, dark)
+            page.evaluate("window.scrollTo(0, 0); new Promise(function (done) { requestAnimationFrame(function () { requestAnimationFrame(done); }); })")
+            at = f"{name} at {width} px, {'dark' if dark else 'light'}"
+            wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            check(f"{at}: {wide} px wider than its window", wide == 0)
+            covered = page.evaluate(COVERED)
+            check(f"{at}: these cover each other: {covered}", not covered)
+            answer = page.evaluate("document.querySelector('.summary').getBoundingClientRect().top")
+            check(f"{at}: the answer is not on the first screen", answer < 450)
+    page.size(1440, 900)
+
+
+def text(page, part):
+    return page.evaluate(f"document.querySelector('.own-{part}').textContent")
+
+
+def set_field(page, number, value):
+    page.evaluate(f"""(function () {{ var field = document.querySelectorAll('.own-tools select')[{number}]; field.value = '{value}';
+        field.dispatchEvent(new Event('change')); }})()""")
+
+
+def drawn(page):
+    return [int(float(number)) for number in page.evaluate("document.querySelector('.own-chart').dataset.drawn").split()]
+
+
+def press(page, *keys):
+    page.evaluate("document.querySelector('.own-chart canvas').focus()")
+    for key in keys:
+        page.press(key)
+
+
+def hovered(page):
+    """What is told of some place of the picture where something is."""
+    x, y, width, height = page.evaluate("(function () { var b = document.querySelector('.own-chart canvas').getBoundingClientRect(); return [b.x, b.y, b.width, b.height]; })()")
+    seen = set()
+    for step in range(600):
+        page.move_mouse(x + width * (step % 30 + 0.5) / 30, y + height * (step // 30 + 0.5) / 20)
+        seen.add(text(page, "told"))
+    return seen
+
+
+def look_at_sweep(browser, path):
+    page = opened(browser, path, "sweep_points")
+    points, front = drawn(page)
+    check(f"{points} points, not the 15 of the sweep", points == 15)
+    check(f"{front} points on the front", 1 <= front < points)
+    check("the answer does not say what it costs", "A million samples cost" in page.evaluate("document.querySelectorAll('.summary')[1].textContent"))
+    check(f"the front is not told: {text(page, 'range')}", re.search(r"\d+ on the front: no other one has less .* and (more|less) ", text(page, "range")))
+    press(page, "f")
+    told = text(page, "told")
+    check(f"F does not go to the front: {told}", told.endswith("On the front.") and "samples per second" in told)
+    press(page, "ArrowRight")
+    check("an arrow goes nowhere", text(page, "told") != told)
+    check("no point can be pointed at", len(hovered(page)) > 1)
+    for number, value in ((0, "memory_gib"), (1, "iteration_ms")):
+        set_field(page, number, value)
+    check(f"memory and time have no front: {text(page, 'range')}", "less memory of the fullest GPU and less time of an iteration" in text(page, "range"))
+    set_field(page, 0, "workload.batch_per_gpu")
+    check("an axis of the sweep has a front, although neither end is better", drawn(page)[1] == 0)
+    check("points cannot be sorted", page.evaluate("document.querySelectorAll('.sort').length") > 5)
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    check("paper has another picture", drawn(page)[0] == points)
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    fits_windows(page, "the sweep")
+
+
+def look_at_full_sweep(browser, path):
+    page = opened(browser, path, "sweep_points")
+    hidden = "Array.from(document.querySelectorAll('tr.unfit')).length"
+    some, over = drawn(page)[0], page.evaluate(hidden)
+    check("no point is too large for a GPU, so this tests nothing", over > 0)
+    page.evaluate("(function () { var box = document.querySelector('.own-tools input'); box.checked = false; box.dispatchEvent(new Event('change')); })()")
+    check("points that do not fit are not drawn when one asks for them", drawn(page)[0] > some)
+    check("points that do not fit stay hidden in the table", page.evaluate(hidden) == 0)
+
+
+def look_at_drift(browser, path):
+    page = opened(browser, path, "drift_days")
+    check(f"{drawn(page)[0]} days", drawn(page)[0] == 31)
+    press(page, "ArrowRight", "ArrowRight")
+    check(f"the arrows do not go to the next day: {text(page, 'told')}", text(page, "told").startswith("Day 1: the kept plan takes "))
+    check("a day cannot be pointed at", any(each.startswith("Day 1") for each in hovered(page)))
+    set_field(page, 0, "memory")
+    check("the figure is not told", page.evaluate("document.querySelector('.own-chart canvas').getAttribute('aria-label')").startswith("memory"))
+    fits_windows(page, "drift")
+
+
+def look_at_planners(browser, path):
+    page = opened(browser, path)
+    rows = page.evaluate("""(function () { var at = Array.from(document.querySelectorAll('section > h2')).find(function (e) {
+        return e.textContent === 'Each planner on each case'; }); return at ? Array.from(at.parentNode.querySelectorAll('tbody tr')).map(function (row) {
+        return Array.from(row.cells).map(function (cell) { return cell.textContent.trim(); }); }) : []; })()""")
+    check(f"{len(rows)} rows of cases in the matrix of planners", len(rows) == 2)
+    for row in rows:
+        check(f"nobody is best in {row}", "1.000" in row[2:])
+    fits_windows(page, "planners")
+
+
+def main(words):
+    if not find_browser():
+        print("skipped: no Chromium (install the package chromium)")
+        return 77
+    shardsim = os.path.realpath(words[0])
+    os.chdir(words[1])
+    os.environ["SHARDSIM_DATA"] = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder, Browser() as browser:
+        def made(command, scenario, *more, to):
+            subprocess.run([shardsim, command, scenario, *more, "-q", "-o", f"{folder}/{to}"], check=True, stdout=subprocess.DEVNULL)
+
+        made("sweep", "scenarios/sweep_planners.yaml", to="sweep")
+        look_at_sweep(browser, f"{folder}/sweep/report.html")
+        made("sweep", "scenarios/sweep_planners.yaml", "--set", "cluster.gpu.hbm=10 GiB", "--set", "cluster.gpu.reserved=0 GiB", to="full")
+        look_at_full_sweep(browser, f"{folder}/full/report.html")
+        made("drift", "scenarios/sixty_tables.yaml", "--case", "plans/torchrec", to="drift")
+        look_at_drift(browser, f"{folder}/drift/drift.html")
+        made("run", "scenarios/flexshard.yaml", "--case", "rm3/*", "--case", "rm4/*", "--planners", "row_wise,flexshard_3tier", to="planners")
+        look_at_planners(browser, f"{folder}/planners/report.html")
+        made("run", "scenarios/toy.yaml", to="run")
+        fits_windows(opened(browser, f"{folder}/run/report.html"), "run")
+    print(f"{len(failures)} of the pages' rules are broken")
+    return int(bool(failures))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

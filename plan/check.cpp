@@ -47,7 +47,8 @@ void check_group_shapes(const Checked& of) {
   const std::vector<std::vector<int>>& groups = of.placement.holders;
   if (groups.empty() || groups.front().empty()) of.refuse_holders("no rank holds it", "Name the ranks");
   if (strategy != Strategy::flex && groups.size() != 1) {
-    of.refuse_holders("several lists of ranks", "Only flex has replica groups");
+    of.refuse_holders("several lists of ranks",
+                      "Only flex has replica groups, and a plan of sharding groups holds for these alone");
   }
   if (!in_rows(strategy) && !replicated(strategy) && groups.front().size() != 1) {
     of.refuse_holders(fmt::format("{} ranks", groups.front().size()), "It lies on one rank");
@@ -167,8 +168,9 @@ void check_plan(const Plan& plan, const Workload& workload, const Cluster& clust
   if (const auto groups = GroupedWorld::of(workload, cluster)) {
     if (groups->has(plan))
       return check_plan(groups->of_group(plan), workload, groups->cluster(), place, nodes_known, tables);
-    throw input_error(place, fmt::format("the plan is not one of {} sharding groups", groups->groups()),
-                      "Make it anew with the 'sharding_groups' of the workload");
+    throw input_error(
+        place, fmt::format("the plan is not one of {} sharding groups of {} ranks", groups->groups(), groups->size()),
+        "A plan holds for the sharding groups that it was made for: make one for these");
   }
   if (cluster.nodes() > 1 && !cluster.spec().nics) {
     throw input_error(place, fmt::format("the cluster has {} nodes and no NICs", cluster.nodes()),

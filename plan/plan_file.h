@@ -44,8 +44,10 @@ struct StandalonePlan {
   bool fits_hosts_of(int gpus) const { return host_multiple > 0 && gpus > highest_device && host_multiple % gpus == 0; }
 };
 
-// Checks a plan file on its own: tables and world are taken from the file (extents of its shards, highest rank named).
+// Checks a plan file on its own: tables and world are taken from the file (extents of its shards, highest rank named;
+// or `world_size`, where it is not 0). Tables of one name in several modules are called MODULE.NAME, as in a workload.
 // Errors: Failure::input with the line, as plan_from_tree and check_plan find them.
 StandalonePlan standalone_plan(const Tree& tree);
+StandalonePlan standalone_plan(const Tree& tree, int world_size);
 
 }  // namespace shardsim

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <numeric>
 
 #include "base/tree/yaml.h"
@@ -55,13 +56,17 @@ void extend(Table& table, const Tree& shard) {
 // The world that a file speaks of: its tables at the size it gives them, and as many ranks as it names.
 class World {
  public:
-  explicit World(const Tree& tree) {
+  World(const Tree& tree, int world_size) : world_size_(world_size) {
     workload_.batch_per_gpu = 1;
     const Tree* modules = tree.find("plan");
     if (modules == nullptr)
       throw input_error(tree.place, "the key 'plan' is missing", "A plan file maps module paths to tables there");
+    std::map<std::string, int> count;
     for (const auto& [path, tables] : modules->fields) {
-      for (const auto& [name, entry] : tables.fields) add(name, entry);
+      for (const auto& [name, entry] : tables.fields) ++count[name];
+    }
+    for (const auto& [path, tables] : modules->fields) {
+      for (const auto& [name, entry] : tables.fields) add(count[name] > 1 ? path + "." + name : name, entry);
     }
   }
 
@@ -70,7 +75,7 @@ class World {
   }
   const Workload& workload() const { return workload_; }
   const std::vector<int>& unsized() const { return unsized_; }
-  int ranks() const { return highest_rank_ + 1; }
+  int ranks() const { return world_size_ > 0 ? world_size_ : highest_rank_ + 1; }
   bool cpus() const {
     return cpu_shards_ > 0 && cpu_shards_ == shards_;
   }  // of a cluster of CPUs, which has nothing else
@@ -135,6 +140,7 @@ class World {
   }
 
   Workload workload_;
+  int world_size_;  // 0: as many ranks as are named
   int highest_rank_ = 0;
   int highest_device_ = 0;
   int host_multiple_ = 0;
@@ -145,7 +151,11 @@ class World {
 }  // namespace
 
 StandalonePlan standalone_plan(const Tree& tree) {
-  const World world(tree);
+  return standalone_plan(tree, 0);
+}
+
+StandalonePlan standalone_plan(const Tree& tree, int world_size) {
+  const World world(tree, world_size);
   const Cluster cluster = world.cluster();
   return {.tables = static_cast<int>(world.workload().tables.size()),
           .ranks = world.ranks(),

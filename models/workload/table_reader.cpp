@@ -81,7 +81,9 @@ void features_key(Fields& map, Table& table, const OfTable& usual) {
   map.usual("[the table's name]")
       .custom("features", features_shape(),
               "labels, or maps. A feature that several tables name is one input, as in TorchRec: its ids are copied to "
-              "the GPU once, and exchanged for each of the tables");
+              "the GPU once, and exchanged for each of the tables. So it has the same number of ids in all of them "
+              "(`pooling_factor` x `num_poolings`, or the `average_length` of a sequence over its features); other "
+              "numbers are refused");
   if (map.reading()) read_features(map.reader(), table, usual);
 }
 

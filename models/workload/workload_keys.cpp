@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <set>
@@ -66,7 +67,8 @@ void wire_keys(Fields& map, Workload& workload) {
   map.usual("no scales")
       .take("quantize_dim", codec.forward_rows, count_leaf(Bounds::from(0).to(kMostQuantized)),
             "elements of fp8 and int8 vectors that share a scale and an offset, 8 bytes for all of "
-            "them (`fp8_quantize_dim`); a divisor of the columns of every shard");
+            "them (`fp8_quantize_dim`); a divisor of the columns of every shard whose vectors are fp8 or int8 on the "
+            "wire");
   map.usual("no scales")
       .take("quantize_dim_backward", codec.backward_rows, count_leaf(Bounds::from(0).to(kMostQuantized)),
             "the same of gradients (`fp8_quantize_dim_bwd`)");
@@ -219,6 +221,12 @@ void check_stash(const Workload& workload) {
     if (std::ranges::none_of(workload.tables, [&](const Table& table) { return table.name == name; }))
       throw input_error(stash.place, fmt::format("'keep' names '{}', which is no table", name),
                         "Name tables of this workload");
+  const auto is_kept = [&](const Table& table) {
+    return std::ranges::find(stash.keep, table.name) != stash.keep.end();
+  };
+  if (std::ranges::all_of(workload.tables, is_kept))
+    throw input_error(stash.place, "'keep' names every table, so that nothing is stashed",
+                      "Leave a table out of 'keep', or leave 'stash' out");
   if (workload.embedding_kernels != "fused")
     throw input_error(stash.place, fmt::format("embedding_kernels {} stash no rows", workload.embedding_kernels),
                       "Choose embedding_kernels: fused, or leave 'stash' out");
@@ -255,6 +263,32 @@ void check_batches(const Workload& workload) {
         fmt::format("features of table '{}' state no batch, and those of table '{}' do", other.name, table->name),
         "In TorchRec every feature of a module has a batch of its own, or none: state 'batch' there too");
   }
+}
+
+// Ids of a sample that a feature has. Sequences have those of the table in equal parts.
+double ids_of(const Feature& feature) {
+  return feature.pooling_factor * feature.num_poolings;
+}
+
+// A feature that several tables look up is one input, a key of one KeyedJaggedTensor, so it has one number of ids.
+void check_shared_features(const Workload& workload) {
+  struct Known {
+    const Table* table;
+    const Feature* feature;
+  };
+  std::map<std::string, Known> known;
+  for (const Table& table : workload.tables)
+    for (const Feature& feature : table.features) {
+      const Known& first = known.try_emplace(feature.name, Known{&table, &feature}).first->second;
+      const double ids = ids_of(*first.feature);
+      constexpr double kSame = 1e-9;  // relative: sums of parts
+      if (std::abs(ids_of(feature) - ids) <= kSame * ids) continue;
+      throw input_error(table.place,
+                        fmt::format("feature '{}' has {} ids a sample in table '{}' and {} in table '{}'", feature.name,
+                                    shortest(ids_of(feature)), table.name, shortest(ids), first.table->name),
+                        "A feature that several tables name is one input: give it the same pooling_factor (or "
+                        "average_length) in all of them, or name two features");
+    }
 }
 
 // What a batch of a feature's own needs of the rest.
@@ -398,12 +432,11 @@ void stash_keys(Fields& map, Stash& stash) {
   map.need("restore_at", stash.restore_at, label_leaf(),
            "the layer of `dense` whose backward pass starts their way back, or `gradients`, the exchange of gradients, "
            "behind all layers above it");
-  map.usual("[]").custom("keep", list_shape(leaf_shape(label_leaf()), Bounds::from(1)),
-                         "tables whose rows stay on the device");
+  map.usual("[]").custom("keep", list_shape(leaf_shape(label_leaf())), "tables whose rows stay on the device, not all");
   if (!map.reading()) return;
   stash.place = map.reader().tree().place;
   if (!map.reader().has("keep")) return;
-  for (const Tree& item : map.reader().list("keep", Bounds::from(1))) stash.keep.push_back(label_leaf()(item));
+  for (const Tree& item : map.reader().list("keep", Bounds::from(0))) stash.keep.push_back(label_leaf()(item));
 }
 
 void group_keys(Fields& map, ShardingGroups& groups) {
@@ -524,6 +557,7 @@ Workload read_workload(const Tree& tree, const std::string& folder) {
   check_groups(workload);
   check_codec(reader, workload);
   check_batches(workload);
+  check_shared_features(workload);
   check_strides(reader, workload);
   if (workload.dense.measured) {
     const Tree& measured = *tree.find("dense")->find("measured");

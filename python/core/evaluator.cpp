@@ -1,6 +1,5 @@
 #include "python/core/evaluator.h"
 
-#include "base/tree/json.h"
 #include "plan/plan_file.h"
 #include "plan/torchrec_types.h"
 #include "python/core/watch.h"
@@ -34,7 +33,7 @@ Evaluator Evaluator::planned(const Request& request, const std::string& case_nam
 Evaluator Evaluator::given(const Request& request, const std::string& case_name, const std::string& plan_json) {
   const ChosenCase chosen = chosen_case(request, case_name);
   const Cluster cluster = cluster_of(chosen.item());
-  return {chosen, checked_plan(parse_json(plan_json, "plan"), chosen.item().workload, cluster), {}};
+  return {chosen, given_plan(plan_json, chosen.item(), cluster), {}};
 }
 
 Evaluator::Figures Evaluator::figures(const Request& request, const std::string& case_name) {

@@ -13,7 +13,7 @@ class Evaluator {
  public:
   // The plan of a case, made by its planner or read from its file. Errors: those of make_plan().
   static Evaluator planned(const Request& request, const std::string& case_name);
-  // A plan in TorchRec's JSON form (docs/formats/plan.md) for a case. Errors: those of checked_plan().
+  // A plan in TorchRec's JSON form (docs/formats/plan.md) for a case. Errors: those of given_plan().
   static Evaluator given(const Request& request, const std::string& case_name, const std::string& plan_json);
 
   struct Figures {

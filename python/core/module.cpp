@@ -379,6 +379,17 @@ void add_questions(py::module_& module) {
   module.def(
       "check", [](const Request& request) { return checked_dict(without_gil([&] { return check_answer(request); })); },
       py::arg("request"));
+  module.def(
+      "check_loaded_plan",
+      [](const std::string& plan,
+         const std::vector<std::tuple<std::string, std::string, std::string, std::uint64_t, std::int64_t, bool>>& model,
+         int world_size) {
+        std::vector<ModelTable> tables;
+        for (const auto& [path, name, full_name, rows, dim, pooled] : model)
+          tables.push_back({path, name, full_name, rows, dim, pooled ? TableKind::pooled : TableKind::sequence});
+        return without_gil([&] { return check_loaded_plan(plan, tables, world_size); });
+      },
+      py::arg("plan"), py::arg("model"), py::arg("world_size"));
   module.def("confidence", [] { return confidence_dict(without_gil([] { return confidence_answer(); })); });
 }
 

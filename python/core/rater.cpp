@@ -1,8 +1,7 @@
 #include "python/core/rater.h"
 
-#include "base/tree/json.h"
 #include "plan/check.h"
-#include "plan/plan_file.h"
+#include "plan/constraints.h"
 
 namespace shardsim::python {
 
@@ -14,8 +13,8 @@ Rater::Rater(const Request& request, const std::string& case_name)
 double Rater::iteration_ms(const std::string& plan_json) {
   const Case& item = chosen_->item();
   return done_in_case(item, [&] {
-    Plan plan = checked_plan(parse_json(plan_json, "plan"), item.workload, *cluster_);
-    check_made_plan(plan, item, *cluster_);
+    Plan plan = given_plan(plan_json, item, *cluster_);
+    check_constraints(plan, item.workload, item.constraints, "the proposal");
     check_memory(plan, item.workload, *cluster_, *memory_);
     if (prepared_) {
       PreparedCase next = prepared_->with_plan(std::move(plan));

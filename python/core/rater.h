@@ -16,9 +16,10 @@ class Rater {
   Rater(const Request& request, const std::string& case_name);
 
   // Milliseconds of an iteration with this plan, in TorchRec's JSON form; those of `shardsim run` for expected batches.
-  // Errors: those of checked_plan() and of a simulation; Failure::infeasible for a plan that does not fit in memory.
+  // Errors: those of given_plan() and of a simulation; Failure::infeasible for a plan that does not fit in memory.
   double iteration_ms(const std::string& plan_json);
-  int ranks_per_node() const { return cluster_->ranks_per_node(); }
+  // Ranks of each node that a plan is made for: of 2D parallelism those of one group.
+  int ranks_per_node() const { return cluster_of_plan(chosen_->item()).ranks_per_node(); }
 
  private:
   std::unique_ptr<const ChosenCase> chosen_;  // which prepared_ points into

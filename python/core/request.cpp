@@ -1,8 +1,12 @@
 #include "python/core/request.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/text.h"
+#include "base/tree/json.h"
+#include "plan/plan_file.h"
+#include "plan/sharding_groups.h"
 
 namespace shardsim::python {
 namespace {
@@ -26,6 +30,12 @@ ChosenCase chosen_case(const Request& request, const std::string& name) {
     throw input_error({"case"}, "the scenario has no case " + excerpt(name), "Known: " + first_names(names, kShown));
   chosen.index = static_cast<std::size_t>(found - cases.begin());
   return chosen;
+}
+
+Plan given_plan(const std::string& plan_json, const Case& item, const Cluster& cluster) {
+  const std::optional<GroupedWorld> groups = GroupedWorld::of(item.workload, cluster);
+  Plan plan = checked_plan(parse_json(plan_json, "plan"), item.workload, groups ? groups->cluster() : cluster);
+  return groups ? groups->of_world(plan) : plan;
 }
 
 }  // namespace shardsim::python

@@ -28,4 +28,8 @@ struct ChosenCase {
 // `name`: "" where the scenario has one case alone. Errors (Failure::input): no such case, or none is named of several.
 ChosenCase chosen_case(const Request& request, const std::string& name);
 
+// A plan in TorchRec's JSON form (docs/formats/plan.md) for a case on this cluster, with the holders of all sharding
+// groups: of 2D parallelism its text is of one group, as plan_to_json() writes it. Errors: those of checked_plan().
+Plan given_plan(const std::string& plan_json, const Case& item, const Cluster& cluster);
+
 }  // namespace shardsim::python

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import numbers
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from shardsim.errors import InputError
@@ -65,7 +66,7 @@ def _key(key: Any, path: str) -> str:
 
 
 class DictText:
-    """The text of a dict, with one value on each line, and the path of what each line holds."""
+    """The text of a dict, with one value on each line, and the path of what each line holds, beginning with `root`."""
 
     def __init__(self, source: Mapping[str, Any], root: str = ROOT) -> None:
         self.root = root
@@ -79,13 +80,17 @@ class DictText:
         """Of a line from 1; of the whole dict where there is no such line."""
         return self._paths[line - 1] if 0 < line <= len(self._paths) else self.root
 
-    def told(self, error: InputError, source: str) -> InputError:
-        """The same failure with the path of what is wrong, where it is told with a line of this text."""
-        if error.source != source or error.line < 1:
-            return error
-        path = self.path_of(error.line)
-        where = f"{error.source}:{error.line}" + (f":{error.column}" if error.column > 0 else "")
-        return InputError(str(error).replace(where, path, 1), path)
+    @contextlib.contextmanager
+    def told_by_path(self, source: str) -> Iterator[None]:
+        """Inside, failures at a line of this text, which they call `source`, are told with the path into the dict."""
+        try:
+            yield
+        except InputError as error:
+            if error.source != source or error.line < 1:
+                raise
+            path = self.path_of(error.line)
+            where = f"{error.source}:{error.line}" + (f":{error.column}" if error.column > 0 else "")
+            raise InputError(str(error).replace(where, path, 1), path) from None
 
     def _add(self, text: str, path: str) -> None:
         self._lines.append(text)

@@ -105,12 +105,8 @@ class Scenario:
     @contextlib.contextmanager
     def told_by_path(self) -> Iterator[None]:
         """Inside, failures at a line of a dict's text are told with the path into the dict instead."""
-        try:
+        with self._dict.told_by_path(self.path) if self._dict is not None else contextlib.nullcontext():
             yield
-        except InputError as error:
-            if self._dict is None:
-                raise
-            raise self._dict.told(error, self.path) from None
 
     def __repr__(self) -> str:
         changes = f" with {self._changes}" if self._changes else ""

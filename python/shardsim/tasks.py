@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shardsim import _core, arguments
-from shardsim.dict_text import DictText
 from shardsim.errors import InputError
+from shardsim.plan_text import PlanSource, PlanText
 from shardsim.results import (
     Check,
     Confidence,
@@ -35,18 +35,6 @@ def _scenario(source: Scenario | Source) -> Scenario:
     return source if isinstance(source, Scenario) else Scenario(source)
 
 
-_PLAN = "plan"  # what the libraries call a given plan in their messages
-
-
-def _given(request: _core.Request, case: str, plan: Plan | str | Mapping[str, Any]) -> _core.Evaluator:
-    """An evaluator of a plan that the caller has. Faults of a dict are told with the path into it."""
-    if isinstance(plan, (Plan, str)):
-        return _core.Evaluator.given(request, case, plan.text if isinstance(plan, Plan) else plan)
-    text = DictText(arguments.mapping(plan, _PLAN, 'a Plan, its JSON as a text, or {"plan": {...}}'), _PLAN)
-    try:
-        return _core.Evaluator.given(request, case, text.text)
-    except InputError as error:
-        raise text.told(error, _PLAN) from None
 
 
 class Evaluator:
@@ -59,16 +47,18 @@ class Evaluator:
         self,
         scenario: Scenario | Source,
         case: str | None = None,
-        plan: Plan | str | Mapping[str, Any] | None = None,
+        plan: PlanSource | None = None,
     ) -> None:
         of = _scenario(scenario)
         self._scenario = of
         self._case = arguments.case(case)
-        with of.told_by_path():
-            if plan is None:
+        if plan is None:
+            with of.told_by_path():
                 self._of = _core.Evaluator.planned(of.request(), self._case)
-            else:
-                self._of = _given(of.request(), self._case, plan)
+        else:
+            text = PlanText(plan)
+            with of.told_by_path(), text.told_by_path():
+                self._of = _core.Evaluator.given(of.request(), self._case, text.text)
 
     @property
     def plan(self) -> Plan:
@@ -85,7 +75,7 @@ class Evaluator:
 def simulate(
     scenario: Scenario | Source,
     case: str | None = None,
-    plan: Plan | str | Mapping[str, Any] | None = None,
+    plan: PlanSource | None = None,
 ) -> Simulation:
     """One iteration of one case, in this process; `case` may be left out where there is one alone.
 

@@ -17,24 +17,25 @@ import re
 import sys
 import types
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from shardsim import _core, arguments
 from shardsim.errors import Error, InfeasibleError, InputError
+from shardsim.plan_text import PlanSource, PlanText
 from shardsim.results import Plan
 from shardsim.scenario import Scenario
 from shardsim.tasks import Evaluator
 
-# The sharding types that TorchRec's modules execute; of an EmbeddingCollection the first four.
-POOLED_TYPES = ("data_parallel", "table_wise", "column_wise", "row_wise", "table_row_wise", "table_column_wise",
-                "grid_shard")
-SEQUENCE_TYPES = POOLED_TYPES[:4]
-# TorchRec's EmbeddingComputeKernel (distributed/embedding_types.py, August 2026).
-COMPUTE_KERNELS = ("dense", "fused", "fused_uvm", "fused_uvm_caching", "key_value", "ssd_virtual_table",
-                   "dram_virtual_table", "dram_ssd_virtual_table", "fused_triton", "unfused_tpu", "quant", "quant_uvm",
-                   "quant_uvm_caching", "customized_kernel")
+# What of ParameterConstraints a scenario or its tables have, or the tables say themselves.
+TAKEN = ("sharding_types", "compute_kernels", "min_partition", "device_group", "pooling_factors", "num_poolings",
+         "feature_names", "is_weighted")
+CACHED_KERNELS = ("fused_uvm_caching", "quant_uvm_caching")
+
+
+class NotSimulatedWarning(UserWarning):
+    """Something that the constraints of a model say has no part in its simulation."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def _wrong(what: str, remedy: str, source: str = "") -> InputError:
 
 
 def tables_of(model: Any) -> list[_Table]:
-    """The tables of every EmbeddingBagCollection and EmbeddingCollection of a model, with the paths of their modules."""
+    """The tables of every EmbeddingBagCollection and EmbeddingCollection of a model, with their modules' paths."""
     if not hasattr(model, "named_modules"):
         raise _wrong(f"{arguments.kind_of(model)} has no named_modules()", "Give the model before it is sharded", "model")
     found: list[_Table] = []
@@ -100,27 +101,24 @@ def _names(tables: Sequence[_Table]) -> list[str]:
     return [table.name if count[table.name] == 1 else f"{table.path}.{table.name}" for table in tables]
 
 
-def _factors(constraint: Any, features: Sequence[str], source: str) -> list[float]:
+def _check_one_each(values: Sequence[Any], features: Sequence[str], what: str, table: str) -> None:
+    if len(values) != len(features):
+        raise _wrong(f"{len(values)} {what} for {len(features)} features", "Give one for each feature",
+                     f"constraints[{table!r}]")
+
+
+def _factors(constraint: Any, features: Sequence[str], table: str) -> list[float]:
     factors = list(getattr(constraint, "pooling_factors", None) or [1.0])
     if len(factors) == 1:
         factors *= len(features)
-    if len(factors) != len(features):
-        raise _wrong(f"{len(factors)} pooling factors for {len(features)} features", "Give one for each feature", source)
+    _check_one_each(factors, features, "pooling factors", table)
     return [float(factor) for factor in factors]
 
 
-def _each_feature(constraint: Any, field: str, features: Sequence[str]) -> list[Any]:
-    """A list of a ParameterConstraints that has a value for each feature; [] where it has none."""
-    values = list(getattr(constraint, field, None) or [])
-    if values and len(values) != len(features):
-        raise _wrong(f"{len(values)} {field} for {len(features)} features", "Give one for each feature", "constraints")
-    return values
-
-
-def _table_map(name: str, table: _Table, constraint: Any, more: Mapping[str, Any]) -> dict[str, Any]:
+def _table_map(name: str, table: _Table, constraint: Any) -> dict[str, Any]:
     config = table.config
     features = [str(each) for each in config.feature_names]
-    factors = _factors(constraint, features, f"constraints[{table.name!r}]")
+    factors = _factors(constraint, features, name)
     made: dict[str, Any] = {
         "name": name,
         "rows": int(config.num_embeddings),
@@ -131,19 +129,56 @@ def _table_map(name: str, table: _Table, constraint: Any, more: Mapping[str, Any
     if _is_label(table.path):
         made["module"] = table.path
     if table.pooled:
-        poolings = _each_feature(constraint, "num_poolings", features) or [1.0] * len(features)
+        poolings = list(getattr(constraint, "num_poolings", None) or [1.0] * len(features))
+        _check_one_each(poolings, features, "numbers of poolings", name)
         made["pooling"] = _word(getattr(config, "pooling", "sum"))
         made["features"] = [
             {"name": feature, "pooling_factor": factor, "num_poolings": float(count), "weighted": table.weighted}
             for feature, factor, count in zip(features, factors, poolings)
         ]
-        for feature, batch in zip(made["features"], _each_feature(constraint, "batch_sizes", features)):
-            feature["batch"] = int(batch)
+        sizes = [int(each) for each in getattr(constraint, "batch_sizes", None) or []]
+        if sizes:
+            _check_one_each(sizes, features, "batch sizes", name)
+            for feature, size in zip(made["features"], sizes):
+                feature["batch"] = size
     else:
         made["features"] = features
         made["average_length"] = sum(factors)
-    made.update(more)
     return made
+
+
+def _share_features(made: Sequence[dict[str, Any]], stated: Sequence[bool]) -> None:
+    """Features of pooled tables without constraints are those that another table's constraints tell of."""
+    told = {feature["name"]: feature for each, is_stated in zip(made, stated) if is_stated and each["kind"] == "pooled"
+            for feature in each["features"]}
+    for each, is_stated in zip(made, stated):
+        for feature in each["features"] if each["kind"] == "pooled" and not is_stated else []:
+            of = told.get(feature["name"], {})
+            feature.update({key: of[key] for key in ("pooling_factor", "num_poolings", "batch") if key in of})
+
+
+def _complete_batches(made: Sequence[dict[str, Any]], batch_per_gpu: int) -> None:
+    """In a module where a feature has a batch of its own, every feature has one."""
+    pooled = [each for each in made if each["kind"] == "pooled"]
+    modules = {each.get("module") for each in pooled if any("batch" in feature for feature in each["features"])}
+    for each in pooled:
+        for feature in each["features"] if each.get("module") in modules else []:
+            feature.setdefault("batch", batch_per_gpu)
+
+
+def _constraint_of(known: Mapping[str, Any], name: str, table: _Table) -> Any:
+    """By the name in the workload, or as TorchRec has it, by the table's own name in whatever module."""
+    return known.get(name, known.get(table.name))
+
+
+def _load_factor(of: Any) -> float | None:
+    """Of constraints, or of the sharding of a table."""
+    factor = getattr(getattr(of, "cache_params", None), "load_factor", None)
+    return None if factor is None else float(factor)
+
+
+def _allows_cache(constraint: Any) -> bool:
+    return any(_word(each) in CACHED_KERNELS for each in getattr(constraint, "compute_kernels", None) or [])
 
 
 def _constraint_map(constraint: Any) -> dict[str, Any]:
@@ -153,23 +188,60 @@ def _constraint_map(constraint: Any) -> dict[str, Any]:
         allowed = getattr(constraint, key, None)
         if allowed:
             made[key] = [_word(each) for each in allowed]
-    if getattr(constraint, "min_partition", None) is not None:
-        made["min_partition"] = int(constraint.min_partition)
-    load_factor = getattr(getattr(constraint, "cache_params", None), "load_factor", None)
-    if load_factor is not None:
-        made["cache_load_factor"] = float(load_factor)
+    least = getattr(constraint, "min_partition", None)
+    if least is not None:
+        made["min_partition"] = int(least)
+    factor = _load_factor(constraint)
+    if factor is not None and _allows_cache(constraint):
+        made["cache_load_factor"] = factor
+    group = getattr(constraint, "device_group", None)
+    if group is not None:
+        made["device_group"] = _word(group)
     return made
 
 
-# Fields of a ParameterConstraints that change what TorchRec does, and nothing here.
-_LEFT_OUT = ("enforce_hbm", "stochastic_rounding", "output_dtype", "device_group", "key_value_params")
+def _says(value: Any) -> bool:
+    """False for the values by which a dataclass says nothing."""
+    return value is not None and value is not False and not (isinstance(value, (Mapping, Sequence)) and not value)
 
 
-def _warn_of_left_out(constraints: Mapping[str, Any]) -> None:
-    for name, constraint in constraints.items():
-        fields = [field for field in _LEFT_OUT if getattr(constraint, field, None) is not None]
-        if fields:
-            warnings.warn(f"constraints[{name!r}]: {', '.join(fields)} change nothing here", stacklevel=3)
+def _left_out_of_cache(constraint: Any) -> Iterator[str]:
+    for key, value in sorted(vars(constraint.cache_params).items()):
+        if key == "load_factor":
+            if value is not None and not _allows_cache(constraint):
+                yield "cache_params.load_factor: compute_kernels allow no kernel with a cache"
+        elif key == "prefetch_pipeline" and value:
+            yield "cache_params.prefetch_pipeline: say \"pipeline\": \"prefetch_sparse_dist\" in `more`"
+        elif _says(value):
+            yield f"cache_params.{key}"
+
+
+def _left_out(table: _Table, constraint: Any) -> Iterator[str]:
+    """What is not simulated of a table's constraints."""
+    for key, value in sorted(vars(constraint).items()) if constraint is not None else []:
+        if key in TAKEN or not _says(value):
+            continue
+        if key == "batch_sizes":
+            if not table.pooled:
+                yield "batch_sizes: only features of pooled tables have a batch of their own"
+        elif key == "output_dtype":
+            yield "output_dtype: say what is exchanged as \"wire_dtype\", in `tables` or in `more`"
+        elif key == "cache_params":
+            yield from _left_out_of_cache(constraint)
+        else:
+            yield key
+
+
+def _warn_of_left_out(constrained: Iterable[tuple[str, _Table, Any]]) -> None:
+    tables: dict[str, list[str]] = {}
+    for name, table, constraint in constrained:
+        for key in _left_out(table, constraint):
+            tables.setdefault(key, []).append(name)
+    for key, names in tables.items():
+        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        what, _, why = key.partition(": ")
+        warnings.warn(f"{what} of the constraints is not simulated (tables {shown})" + (f": {why}" if why else ""),
+                      NotSimulatedWarning, stacklevel=4)  # of who calls workload() or scenario()
 
 
 def workload(
@@ -184,22 +256,41 @@ def workload(
 
     batch_per_gpu: samples of each rank in an iteration.
     constraints: TorchRec's ParameterConstraints by table; their pooling factors say how many ids a sample has of each
-        feature. Without them it is one, which is seldom true: say it there, or by `tables`.
+        feature. Without them it is one, which is seldom true: say it there, or by `tables`. Their batch_sizes are the
+        `batch` of features. A NotSimulatedWarning names what else they say that has no part in a simulation.
     tables: further keys of tables, by name, such as {"t1": {"access": {"family": "zipf", "exponent": 1.05}}}.
     more: further keys of the workload, such as `dense`, `optimizer`, `pipeline`, `wire_dtype`.
     """
-    known = arguments.mapping(constraints or {}, "constraints", '{"TABLE": ParameterConstraints(...)}')
+    return _workload(model, batch_per_gpu, constraints, tables, more)
+
+
+def _constraints(given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    return arguments.mapping({} if given is None else given, "constraints", '{"TABLE": ParameterConstraints(...)}')
+
+
+def _workload(
+    model: Any,
+    batch_per_gpu: int,
+    constraints: Mapping[str, Any] | None,
+    tables: Mapping[str, Mapping[str, Any]] | None,
+    more: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    known = _constraints(constraints)
     found = tables_of(model)
     names = _names(found)
     extra = {table: arguments.mapping(keys, f"tables[{table!r}]", '{"access": {...}}')
              for table, keys in arguments.mapping(tables or {}, "tables", '{"TABLE": {...}}').items()}
-    absent = [name for name in [*known, *extra] if name not in names and name not in {each.name for each in found}]
+    here = {*names, *(each.name for each in found)}
+    absent = [name for name in [*known, *extra] if name not in here]
     if absent:
         raise _wrong(f"the model has no table {absent[0]!r}", f"Known: {', '.join(names[:12])}", "constraints or tables")
-    made = [
-        _table_map(name, table, known.get(name, known.get(table.name)), extra.get(name, extra.get(table.name, {})))
-        for name, table in zip(names, found)
-    ]
+    constrained = [(name, table, _constraint_of(known, name, table)) for name, table in zip(names, found)]
+    _warn_of_left_out(constrained)
+    made = [_table_map(name, table, constraint) for name, table, constraint in constrained]
+    _share_features(made, [constraint is not None for _, _, constraint in constrained])
+    _complete_batches(made, batch_per_gpu)
+    for each, name, table in zip(made, names, found):
+        each.update(extra.get(name, extra.get(table.name, {})))
     name = re.sub(r"[^a-z0-9_]", "_", type(model).__name__.lower())[:64]
     return {"schema": "shardsim.workload/1", "name": name, "batch_per_gpu": batch_per_gpu,
             "tables": made, **arguments.mapping(more or {}, "more", '{"optimizer": {...}}')}
@@ -220,9 +311,10 @@ def scenario(
 
     Plans keep to what TorchRec executes: load them by to_sharding_plan().
     """
-    limits = arguments.mapping(constraints or {}, "constraints", '{"TABLE": ParameterConstraints(...)}')
-    _warn_of_left_out(limits)
-    allowed = {name: _constraint_map(each) for name, each in limits.items()}
+    known = _constraints(constraints)
+    found = tables_of(model)
+    allowed = {name: _constraint_map(_constraint_of(known, name, table))
+               for name, table in zip(_names(found), found)}
     allowed = {name: each for name, each in allowed.items() if each}
     allowed.setdefault("*", {})["torchrec_only"] = True
     for name, each in allowed.items():
@@ -231,7 +323,7 @@ def scenario(
         "schema": "shardsim.scenario/1",
         "title": f"{type(model).__name__} in TorchRec",
         "cluster": cluster if isinstance(cluster, str) else dict(arguments.mapping(cluster, "cluster", '"dgx_h100", or {"base": ...}')),
-        "workload": workload(model, batch_per_gpu=batch_per_gpu, constraints=constraints, tables=tables, more=more),
+        "workload": _workload(model, batch_per_gpu, known, tables, more),
         "constraints": allowed,
         "cases": [{"name": "model", "planner": {"name": planner} if isinstance(planner, str) else dict(planner)}],
     }
@@ -244,93 +336,83 @@ def _torchrec_types() -> Any:
     """TorchRec's and PyTorch's classes of plans."""
     try:
         from torch.distributed._shard.sharding_spec import EnumerableShardingSpec, ShardMetadata
-        from torchrec.distributed.types import EmbeddingModuleShardingPlan, ParameterSharding, ShardingPlan
+        from torchrec.distributed.types import (
+            CacheParams,
+            EmbeddingModuleShardingPlan,
+            ParameterSharding,
+            ShardingPlan,
+        )
     except ImportError as missing:
         raise _wrong(f"TorchRec is not here ({missing})", "Install it, or give its classes as `classes`") from missing
     return types.SimpleNamespace(
-        EnumerableShardingSpec=EnumerableShardingSpec, ShardMetadata=ShardMetadata, ParameterSharding=ParameterSharding,
-        EmbeddingModuleShardingPlan=EmbeddingModuleShardingPlan, ShardingPlan=ShardingPlan)
+        EnumerableShardingSpec=EnumerableShardingSpec, ShardMetadata=ShardMetadata, CacheParams=CacheParams,
+        ParameterSharding=ParameterSharding, EmbeddingModuleShardingPlan=EmbeddingModuleShardingPlan,
+        ShardingPlan=ShardingPlan)
 
 
-def _plan_dict(plan: Plan | str | Mapping[str, Any]) -> Mapping[str, Any]:
-    if isinstance(plan, Plan):
-        return plan.to_dict()
-    if not isinstance(plan, str):
-        return arguments.mapping(plan, "plan", 'a Plan, its JSON as a text, or {"plan": {...}}')
-    try:
-        made = json.loads(plan)
-    except json.JSONDecodeError as error:
-        raise _wrong(f"no JSON ({error})", "Give a plan as Plan.text has it", "plan") from None
-    return arguments.mapping(made, "plan", '{"plan": {...}}')
-
-
-def _entries(plan: Plan | str | Mapping[str, Any], names: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+def _entries(text: str, names: Sequence[str]) -> dict[str, Mapping[str, Any]]:
     """The entry of each table by its name in the workload, which is PATH.NAME where several modules have that name."""
     known = set(names)
     entries: dict[str, Mapping[str, Any]] = {}
-    modules = _plan_dict(plan).get("plan")
-    for path, tables in arguments.mapping(modules, "plan['plan']", '{"plan": {"MODULE": {"TABLE": {...}}}}').items():
-        for table, entry in arguments.mapping(tables, f"plan['plan'][{path!r}]", '{"TABLE": {...}}').items():
-            _require_keys(entry, f"plan['plan'][{path!r}][{table!r}]")
+    for path, tables in json.loads(text)["plan"].items():
+        for table, entry in tables.items():
             qualified = f"{path}.{table}"
-            entries[qualified if table not in known and qualified in known else table] = entry
+            entries[table if table in known else qualified] = entry
     return entries
 
 
-def _require_keys(entry: Any, place: str) -> None:
-    arguments.mapping(entry, place, '{"sharding_type": ..., "compute_kernel": ..., "ranks": [...]}')
-    absent = [key for key in ("sharding_type", "compute_kernel", "ranks") if entry.get(key) is None]
-    if absent:
-        raise _wrong(f"the key {absent[0]!r} is missing", "Give a plan as Plan.to_dict() has it", place)
+def _world_size() -> int:
+    """Ranks of the process group of this process; 0 where there is none."""
+    distributed = getattr(sys.modules.get("torch"), "distributed", None)
+    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
+        return 0
+    return int(distributed.get_world_size())
 
 
-def _refuse_unexecutable(table: _Table, name: str, entry: Mapping[str, Any]) -> None:
-    kind = entry["sharding_type"]
-    allowed = POOLED_TYPES if table.pooled else SEQUENCE_TYPES
-    if kind not in allowed:
-        module = "EmbeddingBagCollection" if table.pooled else "EmbeddingCollection"
-        raise _wrong(f"TorchRec cannot execute {kind} in an {module}",
-                     "Plan with torchrec_only (the scenarios of this module do)", f"table {name!r}")
-    kernel = entry["compute_kernel"]
-    if kernel not in COMPUTE_KERNELS:
-        raise _wrong(f"TorchRec has no compute kernel {kernel!r}", f"Known: {', '.join(COMPUTE_KERNELS)}", f"table {name!r}")
+def _model_tables(tables: Sequence[_Table], names: Sequence[str]) -> list[tuple[str, str, str, int, int, bool]]:
+    """As the libraries take them. A module whose path is no label has another one in plans of ours."""
+    return [(table.path if _is_label(table.path) else "", table.name, name,
+             int(table.config.num_embeddings), int(table.config.embedding_dim), table.pooled)
+            for name, table in zip(names, tables)]
 
 
-def _spec(entry: Mapping[str, Any], classes: Any) -> Any:
-    shards = entry.get("shards")
-    if not shards:
-        return None
-    return classes.EnumerableShardingSpec([
-        classes.ShardMetadata(shard_offsets=list(each["shard_offsets"]), shard_sizes=list(each["shard_sizes"]),
-                              placement=each["placement"])
-        for each in shards
-    ])
+def _sharding(entry: Mapping[str, Any], ranks: int, classes: Any) -> Any:
+    """The ParameterSharding of an entry that was checked; a table that is data_parallel is on all ranks."""
+    shards = [
+        classes.ShardMetadata(shard_offsets=[int(each) for each in shard["shard_offsets"]],
+                              shard_sizes=[int(each) for each in shard["shard_sizes"]], placement=shard["placement"])
+        for shard in entry.get("shards") or []
+    ]
+    on = [int(re.split("[:/]", shard.placement)[1]) for shard in shards]
+    factor = (entry.get("cache_params") or {}).get("load_factor")
+    cache = {} if factor is None else {"cache_params": classes.CacheParams(load_factor=float(factor))}
+    return classes.ParameterSharding(
+        sharding_type=entry["sharding_type"],
+        compute_kernel=entry.get("compute_kernel", "fused" if shards else "dense"), ranks=on or list(range(ranks)),
+        sharding_spec=classes.EnumerableShardingSpec(shards) if shards else None, **cache)
 
 
-def to_sharding_plan(plan: Plan | str | Mapping[str, Any], model: Any, *, classes: Any = None) -> Any:
+def to_sharding_plan(plan: PlanSource, model: Any, *, world_size: int | None = None, classes: Any = None) -> Any:
     """A plan as TorchRec's ShardingPlan, by the module paths of the model: what DistributedModelParallel takes.
 
-    classes: an object with ShardingPlan, EmbeddingModuleShardingPlan, ParameterSharding, EnumerableShardingSpec and
-        ShardMetadata; those of the installed TorchRec where it is not given.
-    Errors: InputError for a table that the plan or the model lacks, and for what TorchRec cannot execute.
+    world_size: ranks of the job; those of the process group where one is there, else as many as the plan names.
+    classes: an object with ShardingPlan, EmbeddingModuleShardingPlan, ParameterSharding, CacheParams,
+        EnumerableShardingSpec and ShardMetadata; those of the installed TorchRec where it is not given.
+    Errors: InputError for a table or a module that the plan or the model lacks, for a table of another size, for shards
+        that leave something out or hold it twice, for ranks outside the world, and for what TorchRec cannot execute.
     """
-    use = classes if classes is not None else _torchrec_types()
     tables = tables_of(model)
-    modules: dict[str, Any] = {}
     names = _names(tables)
-    entries = _entries(plan, names)
-    for name in entries:
-        if name not in names:
-            raise _wrong(f"the model has no table {name!r}", f"Known: {', '.join(names[:12])}", "plan")
+    given = PlanText(plan)
+    with given.told_by_path():
+        ranks = _core.check_loaded_plan(given.text, _model_tables(tables, names),
+                                        _world_size() if world_size is None else world_size)
+    use = classes if classes is not None else _torchrec_types()
+    modules: dict[str, Any] = {}
+    entries = _entries(given.text, names)
     for name, table in zip(names, tables):
-        if name not in entries:
-            raise _wrong("the plan does not place it", "Make the plan for this model", f"table {name!r}")
-        entry = entries[name]
-        _refuse_unexecutable(table, name, entry)
         module = modules.setdefault(table.path, use.EmbeddingModuleShardingPlan())
-        module[table.name] = use.ParameterSharding(
-            sharding_type=entry["sharding_type"], compute_kernel=entry["compute_kernel"], ranks=list(entry["ranks"]),
-            sharding_spec=_spec(entry, use))
+        module[table.name] = _sharding(entries[name], ranks, use)
     return use.ShardingPlan(plan=modules)
 
 
@@ -345,6 +427,11 @@ def _shard_maps(sharding: Any) -> list[dict[str, Any]]:
          "shard_sizes": [int(each) for each in shard.shard_sizes], "placement": _placement_text(shard.placement)}
         for shard in (spec.shards if spec is not None else [])
     ]
+
+
+def _cache_map(of: Any) -> dict[str, Any]:
+    factor = _load_factor(of)
+    return {} if factor is None else {"cache_params": {"load_factor": factor}}
 
 
 def from_sharding_plan(sharding_plan: Any, model: Any) -> Plan:
@@ -362,7 +449,7 @@ def from_sharding_plan(sharding_plan: Any, model: Any) -> Plan:
                              "Give the model that the plan was made for", "sharding_plan")
             entry: dict[str, Any] = {"sharding_type": _word(sharding.sharding_type),
                                      "compute_kernel": _word(sharding.compute_kernel),
-                                     "ranks": [int(rank) for rank in sharding.ranks or []]}
+                                     "ranks": [int(rank) for rank in sharding.ranks or []], **_cache_map(sharding)}
             shards = _shard_maps(sharding)
             if shards:
                 entry["shards"] = shards
@@ -373,7 +460,7 @@ def from_sharding_plan(sharding_plan: Any, model: Any) -> Plan:
 def _option_entry(option: Any, placement: Callable[[int], str]) -> dict[str, Any]:
     ranks = [int(shard.rank) for shard in option.shards]
     entry: dict[str, Any] = {"sharding_type": _word(option.sharding_type),
-                             "compute_kernel": _word(option.compute_kernel), "ranks": ranks}
+                             "compute_kernel": _word(option.compute_kernel), "ranks": ranks, **_cache_map(option)}
     if entry["sharding_type"] != "data_parallel":
         entry["shards"] = [
             {"shard_offsets": list(shard.offset), "shard_sizes": list(shard.size), "placement": placement(rank)}
@@ -471,4 +558,5 @@ def _critical_path_ms(best_plan: Any) -> float | None:
     return max(ranks.values(), default=None)
 
 
-__all__ = ["Error", "PerfModel", "Stats", "from_sharding_plan", "scenario", "tables_of", "to_sharding_plan", "workload"]
+__all__ = ["Error", "NotSimulatedWarning", "PerfModel", "Stats", "from_sharding_plan", "scenario", "tables_of",
+           "to_sharding_plan", "workload"]

@@ -159,8 +159,11 @@ void put_wire(GroupMember& member, const Workload& workload, const Program& prog
   const bool cross = sums_cross(member, program);
   member.cross_forward_type = cross ? forward_wire(workload, table) : member.forward_type;
   member.cross_backward_type = cross ? backward_wire(workload, table) : member.backward_type;
+  const Strategy strategy = member.placement->strategy;
+  const bool sent = !replicated(strategy) || strategy == Strategy::flex;
   const auto carried = [&](Dtype type, std::int64_t row) {
-    return GroupMember::Carried{vectors, wire_bytes(table, columns, type, row)};
+    // A vector that stays on its rank has no scales.
+    return GroupMember::Carried{vectors, wire_bytes(table, columns, type, sent ? row : 0)};
   };
   member.forward = carried(member.forward_type, codec.forward_rows);
   member.backward = carried(member.backward_type, codec.backward_rows);

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "sim/lower/lowering.h"
 
@@ -40,18 +42,20 @@ std::vector<double> Lowering::stashed_bytes() const {
   return bytes;
 }
 
-// Behind all lookups, in one copy.
+// Behind all lookups, in one copy. Where all rows stay on the device, there is none.
 void Lowering::stash_rows() {
   if (!workload_.stash) return;
+  std::vector<double> bytes = stashed_bytes();
+  if (std::ranges::all_of(bytes, [](double each) { return each == 0; })) return;
   std::vector<int> lookups;
   for (const GroupOps& ops : ops_) lookups.insert(lookups.end(), ops.lookups.begin(), ops.lookups.end());
   stash_ = add("stash_rows", {OpRole::stash_rows}, Stream::stash, lookups);
-  op_at(stash_).host_bytes.values = stashed_bytes();
+  op_at(stash_).host_bytes.values = std::move(bytes);
 }
 
 // The copy back waits for what the host has launched on the compute stream, and for the rows to be away.
 void Lowering::restore_rows() {
-  if (!workload_.stash || restore_ >= 0) return;
+  if (stash_ < 0 || restore_ >= 0) return;
   const int compute = stream_number(Stream::compute);
   const auto last =
       std::find_if(program_.ops.rbegin(), program_.ops.rend(), [&](const Op& op) { return op.stream == compute; });

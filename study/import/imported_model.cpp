@@ -127,19 +127,19 @@ void name_module(ImportedTable& table, const std::string& module) {
 // Adds the tables that the plan alone knows. Errors (Failure::input): a replicated table, whose size it does not say.
 void add_tables_of_plan(ImportedModel& model) {
   const StandalonePlan alone = standalone_plan(*model.plan);
-  std::map<std::string, const ImportedTable*> known;
-  std::map<std::string, std::string> module_of;
+  std::vector<const ImportedTable*> known;  // in the order of the plan, as the tables of `alone` are
+  std::vector<std::string> module_of;
   for (const auto& [module, tables] : model.plan->find("plan")->fields) {
     for (const auto& [name, entry] : tables.fields) {
-      known[name] = table_of_entry(model, module, name);
-      module_of[name] = module;
+      known.push_back(table_of_entry(model, module, name));
+      module_of.push_back(module);
     }
   }
   std::vector<ImportedTable> more;
   for (std::size_t i = 0; i < alone.workload.tables.size(); ++i) {
     ImportedTable made;
     made.table = alone.workload.tables[i];
-    if (known[made.table.name] != nullptr) continue;
+    if (known[i] != nullptr) continue;
     if (std::ranges::find(alone.unsized, static_cast<int>(i)) != alone.unsized.end()) {
       throw input_error(
           made.table.place,
@@ -148,7 +148,7 @@ void add_tables_of_plan(ImportedModel& model) {
     }
     const std::string name = made.table.name;
     made.table.name = imported_label(name, made.table.place, &made.known_as);
-    name_module(made, module_of[name]);
+    name_module(made, module_of[i]);
     made.table.features = {{made.table.name, 1, 1, false}};
     made.assumed = {"kind", "pooling_factor", "dtype", "access"};
     more.push_back(std::move(made));

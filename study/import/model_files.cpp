@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -30,7 +31,7 @@ bool shares_factor(const Table& table) {
   constexpr std::size_t kMany = 1000;
   const double factor = table.features.front().pooling_factor;
   return table.features.size() > kMany && std::ranges::all_of(table.features, [&](const Feature& feature) {
-           return feature.pooling_factor == factor && feature.num_poolings == 1 && !feature.weighted;
+           return feature.pooling_factor == factor && feature.num_poolings == 1 && !feature.weighted && !feature.batch;
          });
 }
 
@@ -42,6 +43,7 @@ std::string imported_features(const Table& table) {
     if (pooled) text += ", pooling_factor: " + shortest(feature.pooling_factor);
     if (feature.num_poolings != 1) text += ", num_poolings: " + shortest(feature.num_poolings);
     if (feature.weighted) text += ", weighted: true";
+    if (feature.batch) text += fmt::format(", batch: {}", *feature.batch);
     texts.push_back(pooled ? "{" + text + "}" : in_yaml_quotes(feature.name));
   }
   return join(texts);
@@ -49,7 +51,8 @@ std::string imported_features(const Table& table) {
 
 bool is_plain_feature(const Table& table) {
   const Feature& first = table.features.front();
-  return table.features.size() == 1 && first.name == table.name && !first.weighted && first.num_poolings == 1;
+  return table.features.size() == 1 && first.name == table.name && !first.weighted && first.num_poolings == 1 &&
+         !first.batch;
 }
 
 std::string imported_map(const Table& table) {
@@ -105,6 +108,27 @@ std::string assumed_of(const ImportedModel& model, const char* what, const std::
   return fmt::format("{} ({}: {}).", sentence, counted(names.size(), "table"), first_names(names, kShown));
 }
 
+// In a module where a feature has a batch of its own, every feature has one. Errors: one has more than a rank.
+ImportedModel with_batches(ImportedModel model, const ImportSetting& setting) {
+  std::set<std::string> modules;
+  for (const ImportedTable& each : model.tables)
+    for (const Feature& feature : each.table.features) {
+      if (!feature.batch) continue;
+      modules.insert(each.table.module);
+      if (*feature.batch > setting.batch_per_gpu)
+        throw input_error(each.table.place,
+                          fmt::format("feature '{}' of table '{}' has a batch of {}, and a rank has {} samples",
+                                      feature.name, each.table.name, *feature.batch, setting.batch_per_gpu),
+                          "Give the samples of a rank with --batch, or smaller batch_sizes");
+    }
+  for (ImportedTable& each : model.tables) {
+    if (each.table.kind != TableKind::pooled || !modules.contains(each.table.module)) continue;
+    for (Feature& feature : each.table.features)
+      if (!feature.batch) feature.batch = setting.batch_per_gpu;
+  }
+  return model;
+}
+
 std::string workload_body(const ImportedModel& model, const ImportSetting& setting) {
   std::string text = fmt::format("name: imported\nbatch_per_gpu: {}\n", setting.batch_per_gpu);
   text += "# optimizer: {name: rowwise_adagrad}   # the default; sgd, adagrad, adam, lamb\n";
@@ -114,7 +138,7 @@ std::string workload_body(const ImportedModel& model, const ImportSetting& setti
   text += !setting.dense.empty()
               ? setting.dense
               : "# dense: {layers: [{name: bottom_0, in: 13, out: 512}, {name: top_0, in: 4096, out: 1024}]}\n";
-  return text + "tables:\n" + imported_lines(model);
+  return text + "tables:\n" + imported_lines(with_batches(model, setting));
 }
 
 std::string assumed_head(const ImportedModel& model, const ImportSetting& setting) {
@@ -214,7 +238,9 @@ std::string single_gpu(const ImportSetting& setting) {
     for (const char* const key :
          {"model", "count", "compute_capability", "hbm", "hbm_bandwidth", "copy_bandwidth", "l2", "sm_count", "flops"})
       if (const Tree* const value = gpu->find(key)) parts.push_back(std::string(key) + ": " + in_one_line(*value));
-    return fmt::format("{{base: \"a100_80gb_single\", nodes: 1, gpu: {{{}}}}}   # one GPU of {}", join(parts),
+    const Tree* const name = tree.find("name");
+    return fmt::format("{{base: \"a100_80gb_single\", name: {}, nodes: 1, gpu: {{{}}}}}   # one GPU of {}",
+                       in_yaml_quotes("one_gpu_of_" + (name == nullptr ? "a_cluster" : name->scalar)), join(parts),
                        printable(setting.cluster));
   }
 }

@@ -25,6 +25,14 @@ bool is_of_module(const Tree& tree) {
   return !tree.fields.empty() && tree.fields.front().second.find("sharding_type") != nullptr;
 }
 
+// A plan without the key around it. Of one module alone it is that of the model.
+Tree whole_plan(Tree plan) {
+  if (const Tree* const inner = plan.find("plan"); inner != nullptr && plan.fields.size() == 1) plan = Tree(*inner);
+  if (!is_of_module(plan)) return plan;
+  const Place place = plan.place;
+  return map_of({{"", std::move(plan)}}, place);
+}
+
 // {MODULE: {TABLE: ParameterSharding(...)}}, perhaps behind other words of the line, as print(model.plan) and repr
 // write it.
 Tree plan_of_objects(std::string_view text, const std::string& source) {
@@ -34,11 +42,7 @@ Tree plan_of_objects(std::string_view text, const std::string& source) {
   if (begin > entry) begin = std::min(text.find('{', line), entry);
   if (begin == entry)
     throw input_error({source, 1}, "a ParameterSharding without its table", "Print the whole plan: print(model.plan)");
-  Tree plan = parse_python_value(text, source, begin);
-  if (const Tree* const inner = plan.find("plan"); inner != nullptr && plan.fields.size() == 1) plan = Tree(*inner);
-  if (!is_of_module(plan)) return plan;
-  const Place place = plan.place;
-  return map_of({{"", std::move(plan)}}, place);
+  return whole_plan(parse_python_value(text, source, begin));
 }
 
 // The tables of print(plan): for each module one of entries, and one of their shards.
@@ -113,6 +117,8 @@ class PlanTables {
 
 std::optional<Tree> printed_plan(std::string_view text, const std::string& source) {
   if (text.find(kEntry) != text.npos) return plan_of_objects(text, source);
+  if (text.find("'sharding_type'") != text.npos && first_character_is_dict(text))
+    return whole_plan(parse_python_value(text, source, text.find('{')));
   if (text.find("shard_offsets") != text.npos && first_character_is_dict(text) && text.find("'rank:") != text.npos)
     throw input_error({source, 1}, "shards by rank, as Python prints them, without the tables that they are of",
                       "Write the plan of the model: json.dump(plan._serialize(), file), as docs/import.md shows");

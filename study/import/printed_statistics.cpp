@@ -31,6 +31,7 @@ std::vector<std::string> statistics_columns() {
 // A table of the statistics.
 struct StatisticsRow {
   std::string module, table, type;
+  std::string feature;  // how its features are called: as the table, which another module may have too
   std::uint64_t rows = 0;
   std::int64_t dim = 0, slice = 0;  // columns, and of a slice
   std::int64_t features = 0;
@@ -113,7 +114,7 @@ Tree configuration_of(const StatisticsRow& of) {
   Tree made = map_at(place);
   std::vector<std::string> features;
   for (std::int64_t i = 0; i < of.features; ++i)
-    features.push_back(of.features == 1 ? of.table : fmt::format("{}_{}", of.table, i));
+    features.push_back(of.features == 1 ? of.feature : fmt::format("{}_{}", of.feature, i));
   made.fields.emplace_back("name", text_tree(of.table, place));
   made.fields.emplace_back("num_embeddings", text_tree(std::to_string(of.rows), place));
   made.fields.emplace_back("embedding_dim", text_tree(std::to_string(of.dim), place));
@@ -126,22 +127,33 @@ Tree configuration_of(const StatisticsRow& of) {
   return made;
 }
 
-// The sum of a column, in equal parts for the features. A sum of 0.0 stays one: it is rounded.
-std::vector<std::string> parts_of(const StatisticsRow& of, std::string_view column) {
+// A column; nothing where it is not there.
+std::optional<double> number_in(const StatisticsRow& of, std::string_view column) {
   std::string text = of.row->cell(column).scalar;
   std::erase(text, ',');
-  if (text.empty()) return {};
-  const double sum = parse_real(text, of.row->place());
-  const std::string part = sum == 0 ? "0.0" : shortest(sum / static_cast<double>(of.features));
-  return std::vector<std::string>(static_cast<std::size_t>(of.features), part);
+  if (text.empty()) return std::nullopt;
+  return parse_real(text, of.row->place());
 }
 
+// The same of every feature. A sum of 0.0 stays one: it is rounded.
+Tree parts_of(const StatisticsRow& of, double sum, double parts) {
+  const std::string part = sum == 0 ? "0.0" : shortest(sum / parts);
+  return list_at(of.row->place(), std::vector<std::string>(static_cast<std::size_t>(of.features), part));
+}
+
+// Sums over the features of a table, in equal parts. Num Indices, the sum of ids, is not the product of the other two
+// where features differ: ids and bags are then what decides, and not the sum of factors.
 Tree lookups_of(const StatisticsRow& of) {
   Tree made = map_at(of.row->place());
-  for (const auto& [key, column] :
-       {std::pair{"pooling_factors", "sum pooling factor"}, {"num_poolings", "sum num poolings"}})
-    if (const std::vector<std::string> parts = parts_of(of, column); !parts.empty())
-      made.fields.emplace_back(key, list_at(of.row->place(), parts));
+  const auto features = static_cast<double>(of.features);
+  const std::optional<double> factors = number_in(of, "sum pooling factor"), bags = number_in(of, "sum num poolings"),
+                              ids = number_in(of, "num indices");
+  if (ids && bags && *ids > 0 && *bags > 0) {
+    made.fields.emplace_back("pooling_factors", parts_of(of, *ids, *bags));
+  } else if (factors) {
+    made.fields.emplace_back("pooling_factors", parts_of(of, *factors, features));
+  }
+  if (bags) made.fields.emplace_back("num_poolings", parts_of(of, *bags, features));
   return made;
 }
 
@@ -206,13 +218,13 @@ Tree& field_at(Tree& map, const std::string& key, const Tree& fallback) {
   return map.fields.emplace_back(key, fallback).second;
 }
 
-// Constraints are by the names of tables, which several modules may have.
+// Of a table once for each module: the same one twice is no statistics of a plan.
 void refuse_names_twice(const std::vector<StatisticsRow>& rows) {
-  std::set<std::string> seen;
+  std::set<std::pair<std::string, std::string>> seen;
   for (const StatisticsRow& each : rows)
-    if (!seen.insert(each.table).second)
-      throw input_error(each.row->place(), fmt::format("table {} is in two modules", excerpt(each.table)),
-                        "Write the configurations and the plan, as docs/import.md shows: constraints are by name");
+    if (!seen.insert({each.module, each.table}).second)
+      throw input_error(each.row->place(), fmt::format("table {} is there twice", excerpt(each.table)),
+                        "Give the statistics of one plan");
 }
 
 Tree model_of_statistics(const std::vector<TextRow>& printed, const std::string& source) {
@@ -223,11 +235,16 @@ Tree model_of_statistics(const std::vector<TextRow>& printed, const std::string&
     for (const int rank : rows.back().ranks) world = std::max(world, rank + 1);
   }
   refuse_names_twice(rows);
+  std::map<std::string, int> count;
+  for (const StatisticsRow& each : rows) ++count[each.table];
+  for (StatisticsRow& each : rows)
+    each.feature = count[each.table] > 1 && !each.module.empty() ? each.module + "." + each.table : each.table;
   const Place top{source, 1};
   Tree tables = map_at(top), constraints = map_at(top), plan = map_at(top), whole = map_at(top);
   for (const StatisticsRow& each : rows) {
     field_at(tables, each.module, list_at(each.row->place(), {})).items.push_back(configuration_of(each));
-    constraints.fields.emplace_back(each.table, lookups_of(each));
+    constraints.fields.emplace_back(each.module.empty() ? each.table : each.module + "." + each.table,
+                                    lookups_of(each));
     field_at(plan, each.module, map_at(each.row->place()))
         .fields.emplace_back(each.table, entry_of_row(each, world, std::min(world, kUsualGpus)));
   }

@@ -12,8 +12,8 @@ namespace shardsim {
 namespace {
 
 // Keys of ParameterConstraints that have no part in a simulation, nor in a scenario's constraints.
-constexpr const char* kLeftOut[] = {"bounds_check_mode", "device_group",        "enforce_hbm",      "key_value_params",
-                                    "output_dtype",      "stochastic_rounding", "use_virtual_table"};
+constexpr const char* kLeftOut[] = {"bounds_check_mode", "device_group",        "enforce_hbm",
+                                    "key_value_params",  "stochastic_rounding", "use_virtual_table"};
 
 // Lists what constraints say that is not taken, by sentence.
 class LeftOut {
@@ -107,12 +107,24 @@ bool says_more(const Tree& stated, const char* key) {
   return word != "false" && word != "cuda";
 }
 
-void add_left_out(const Tree& stated, const std::string& table, LeftOut& left_out) {
-  if (is_given(stated.find("batch_sizes")))
+// True for the constraints of this table: by its name there, or in full, MODULE.NAME.
+bool is_of(const ImportedTable& each, const std::string& table) {
+  return each.name_there() == table || each.table.name == table ||
+         (!each.table.module.empty() && each.table.module + "." + each.name_there() == table);
+}
+
+void add_left_out(const ImportedModel& model, const Tree& stated, const std::string& table, LeftOut& left_out) {
+  const auto is_sequence = [&](const ImportedTable& each) {
+    return is_of(each, table) && each.table.kind == TableKind::sequence;
+  };
+  if (is_given(stated.find("batch_sizes")) && std::ranges::any_of(model.tables, is_sequence))
     left_out.add(
-        "batch_sizes of the constraints (VBE: a batch of its own for each feature) are not simulated: every feature "
-        "has "
-        "the whole batch",
+        "batch_sizes of the constraints of sequences are not simulated: only features of pooled tables have a 'batch'",
+        table);
+  if (says_more(stated, "output_dtype"))
+    left_out.add(
+        "output_dtype of the constraints is not taken: what is exchanged is the 'wire_dtype' of the workload or of a "
+        "table",
         table);
   for (const char* const key : kLeftOut)
     if (says_more(stated, key)) left_out.add(fmt::format("{} of the constraints is not simulated", key), table);
@@ -125,12 +137,12 @@ void take_constraints(ImportedModel& model, const Tree& constraints) {
   CacheParameters caches;
   for (const auto& [table, stated] : required_map(constraints, "'constraints'").fields) {
     if (!is_given(&stated)) continue;
-    add_left_out(stated, table, left_out);
+    add_left_out(model, stated, table, left_out);
     if (model.plan) continue;  // where everything lies is said already
     const std::string text = constraint_text(stated, table, left_out);
     caches.add(stated.find("cache_params"), table);
     for (const ImportedTable& each : model.tables)
-      if (!text.empty() && each.name_there() == table) model.constraints[each.table.name] = text;
+      if (!text.empty() && is_of(each, table)) model.constraints[each.table.name] = text;
   }
   caches.tell(model.told, model.pipeline);
   left_out.tell(model.told);

@@ -58,7 +58,8 @@ std::vector<double> numbers_of(const Tree& map, const char* key, const std::stri
 struct Lookups {
   const Tree* stated = nullptr;  // null: nothing
   std::vector<double> factors, poolings;
-  bool rounded = false;  // a number was 0.0
+  std::vector<std::int64_t> batches;  // of its own
+  bool rounded = false;               // a number was 0.0
 };
 
 // ParameterConstraints by table.
@@ -72,28 +73,47 @@ StatedConstraints stated_constraints(const Tree& root) {
   return stated;
 }
 
-Lookups stated_lookups(const StatedConstraints& constraints, const std::string& table, std::size_t features) {
-  const auto found = constraints.find(table);
-  if (found == constraints.end() || !is_given(found->second)) return {};
-  const Tree* const stated = found->second;
+// By the path of its module and its name, or as TorchRec has it, by its name alone.
+const Tree* constraint_of(const StatedConstraints& constraints, const std::string& module, const std::string& table) {
+  auto found = constraints.find(module.empty() ? table : module + "." + table);
+  if (found == constraints.end()) found = constraints.find(table);
+  return found == constraints.end() || !is_given(found->second) ? nullptr : found->second;
+}
+
+std::vector<std::int64_t> batches_of(const Tree& stated) {
+  std::vector<std::int64_t> batches;
+  if (!is_given(stated.find("batch_sizes"))) return batches;
+  for (const Tree& item : required_list(*stated.find("batch_sizes"), "batch_sizes")) {
+    batches.push_back(read_whole_number(item));
+    if (batches.back() < 1) throw input_error(item.place, "a batch of 0 samples", "Give batch sizes of at least 1");
+  }
+  return batches;
+}
+
+Lookups stated_lookups(const Tree* stated, const std::string& table, std::size_t features) {
+  if (stated == nullptr) return {};
   required_map(*stated, "the constraints of table " + excerpt(table));
-  Lookups lookups{stated, {}, {}, false};
+  Lookups lookups{stated, {}, {}, batches_of(*stated), false};
   lookups.factors = numbers_of(*stated, "pooling_factors", table, lookups.rounded);
   lookups.poolings = numbers_of(*stated, "num_poolings", table, lookups.rounded);
-  for (std::vector<double>* const numbers : {&lookups.factors, &lookups.poolings}) {
-    if (numbers->empty() || numbers->size() == features) continue;
+  for (const std::size_t numbers : {lookups.factors.size(), lookups.poolings.size(), lookups.batches.size()}) {
+    if (numbers == 0 || numbers == features) continue;
     throw input_error(stated->place,
                       fmt::format("table {} has {} and {} of its constraints", excerpt(table),
-                                  counted(features, "feature"), counted(numbers->size(), "number")),
-                      "Give one pooling factor, and one of num_poolings, for each feature");
+                                  counted(features, "feature"), counted(numbers, "number")),
+                      "Give one pooling factor, and one of num_poolings and batch_sizes, for each feature");
   }
   return lookups;
 }
 
 // Adds the names of configurations that were read already.
-void add_config_names(const Tree& tables, std::vector<std::string>& names) {
-  for (const auto& [module, list] : tables.fields) add_config_names(list, names);
-  for (const Tree& config : tables.items) names.push_back(config.find("name")->scalar);
+void add_config_names(const Tree& tables, const std::string& module, std::vector<std::string>& names,
+                      std::vector<std::string>& full_names) {
+  for (const auto& [path, list] : tables.fields) add_config_names(list, path, names, full_names);
+  for (const Tree& config : tables.items) {
+    names.push_back(config.find("name")->scalar);
+    if (!module.empty()) full_names.push_back(module + "." + names.back());
+  }
 }
 
 // The keys of ParameterConstraints that are read.
@@ -114,9 +134,10 @@ void refuse_misspelt(const Tree& constraints) {
 void check_constraints_used(const Tree& root) {
   const Tree* const all = root.find("constraints");
   if (!is_given(all)) return;
-  std::vector<std::string> names;
-  if (is_given(root.find("tables"))) add_config_names(*root.find("tables"), names);
-  const std::unordered_set<std::string> listed(names.begin(), names.end());
+  std::vector<std::string> names, full_names;
+  if (is_given(root.find("tables"))) add_config_names(*root.find("tables"), "", names, full_names);
+  std::unordered_set<std::string> listed(names.begin(), names.end());
+  listed.insert(full_names.begin(), full_names.end());
   for (const auto& [table, stated] : required_map(*all, "'constraints'").fields) {
     if (!listed.contains(table))
       throw input_error(stated.place,
@@ -157,11 +178,10 @@ std::vector<StatedFeature> stated_features(const Tree& config, const Table& tabl
   return names;
 }
 
-void torchrec_features(const StatedConstraints& constraints, const Tree& config, const std::string& name,
-                       ImportedTable& made) {
+void torchrec_features(const Tree* stated, const Tree& config, const std::string& name, ImportedTable& made) {
   Table& table = made.table;
   const std::vector<StatedFeature> names = stated_features(config, table);
-  const Lookups lookups = stated_lookups(constraints, name, names.size());
+  const Lookups lookups = stated_lookups(stated, name, names.size());
   if (lookups.factors.empty()) made.assumed.emplace_back("pooling_factor");
   if (lookups.rounded) made.assumed.emplace_back("rounded");
   const bool sequence = table.kind == TableKind::sequence;
@@ -174,12 +194,14 @@ void torchrec_features(const StatedConstraints& constraints, const Tree& config,
     const double factor = lookups.factors.empty() ? 1 : lookups.factors[i];
     const double poolings = lookups.poolings.empty() ? 1 : lookups.poolings[i];
     table.average_length += factor * poolings;
-    features.push_back({{names[i].name, factor, sequence ? 1 : poolings, weighted}, names[i].place});
+    Feature feature{names[i].name, factor, sequence ? 1 : poolings, weighted};
+    if (!sequence && !lookups.batches.empty()) feature.batch = lookups.batches[i];
+    features.push_back({std::move(feature), names[i].place});
   }
   set_features(table, std::move(features));
 }
 
-ImportedTable read_config(const StatedConstraints& constraints, const Tree& config) {
+ImportedTable read_config(const StatedConstraints& constraints, const std::string& module, const Tree& config) {
   required_map(config, "a table's configuration");
   ImportedTable made;
   Table& table = made.table;
@@ -199,7 +221,7 @@ ImportedTable read_config(const StatedConstraints& constraints, const Tree& conf
     made.assumed.emplace_back("dtype");
   }
   table.kind = torchrec_kind(config, table);
-  torchrec_features(constraints, config, known_as, made);
+  torchrec_features(constraint_of(constraints, module, known_as), config, known_as, made);
   made.assumed.emplace_back("access");
   return made;
 }
@@ -221,8 +243,37 @@ void read_configs(const StatedConstraints& constraints, const Tree& tables, cons
     return;
   }
   for (const Tree& config : required_list(tables, "'tables'")) {
-    model.tables.push_back(read_config(constraints, config));
+    model.tables.push_back(read_config(constraints, module, config));
     if (!module.empty() && is_label(module)) model.tables.back().table.module = module;
+  }
+}
+
+// A feature is one input, however many tables look it up: where constraints of one table say how many ids it has,
+// others that say nothing have as many.
+void share_features(std::vector<ImportedTable>& tables) {
+  const auto is_silent = [](const ImportedTable& each) {
+    return std::ranges::find(each.assumed, "pooling_factor") != each.assumed.end();
+  };
+  std::map<std::string, Feature> told;
+  for (const ImportedTable& each : tables)
+    for (const Feature& feature : each.table.features)
+      if (each.table.kind == TableKind::pooled && !is_silent(each)) told.try_emplace(feature.name, feature);
+  for (ImportedTable& each : tables) {
+    Table& table = each.table;
+    if (table.kind != TableKind::pooled || !is_silent(each)) continue;
+    bool all = true;
+    table.average_length = 0;
+    for (Feature& feature : table.features) {
+      const auto found = told.find(feature.name);
+      all = all && found != told.end();
+      if (found != told.end()) {
+        feature.pooling_factor = found->second.pooling_factor;
+        feature.num_poolings = found->second.num_poolings;
+        feature.batch = found->second.batch;
+      }
+      table.average_length += feature.pooling_factor * feature.num_poolings;
+    }
+    if (all) std::erase(each.assumed, "pooling_factor");
   }
 }
 
@@ -263,6 +314,7 @@ ImportedModel model_from_torchrec(const Tree& tree, const std::string& source) {
   const bool a_plan = tree.find("tables") == nullptr && tree.find("constraints") == nullptr;
   if (!a_plan) refuse_other_keys(tree);
   if (is_given(tree.find("tables"))) read_configs(stated_constraints(tree), *tree.find("tables"), "", model);
+  share_features(model.tables);
   tell_modules_apart(model.tables);
   check_constraints_used(tree);
   const Tree* const plan = a_plan ? &tree : tree.find("plan");

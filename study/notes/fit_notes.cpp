@@ -169,6 +169,13 @@ std::string like_another_note(const Case& item) {
       gpu.model, like->name);
 }
 
+// Those of docs/accuracy.md, "Measured kernels": a reader sees whether a GPU is among them.
+constexpr const char* kGpusOfMeasuredKernels = "V100, A100, H100, H200 and B200";
+
+bool is_guessed(const SourcedValue& constant) {
+  return constant.source.starts_with("guess");
+}
+
 // The same model for every GPU, which does not know what the kernels of this one do; another one does.
 Notes compute_model_note(const Known& known) {
   const Case& item = known.item;
@@ -176,12 +183,14 @@ Notes compute_model_note(const Known& known) {
   if (known.result != nullptr && !has_telling_lookups(*known.result)) return {};
   if (item.workload.dense.measured || !is_roofline(item.compute_model)) return {};
   static const GpuTable gpus = shipped_gpu_table();
-  if (gpus.find(item.cluster.gpu.model) == nullptr) return {};
+  const GpuConstants* const known_gpu = gpus.find(item.cluster.gpu.model);
+  if (known_gpu == nullptr) return {};
+  const auto guesses = std::ranges::count_if(known_gpu->sources, is_guessed);
   return {fmt::format(
       "Lookups and updates are timed by the compute model 'roofline', which knows of no caches, no popular rows and "
-      "no widths of tables. 'compute_model: {{name: gpu_kernels}}' has constants of the {} and was compared with "
-      "measured kernels.",
-      item.cluster.gpu.model)};
+      "no widths of tables. 'compute_model: {{name: gpu_kernels}}' has constants of the {} ({} of {} are guesses) and "
+      "was compared with measured kernels of {}.",
+      item.cluster.gpu.model, guesses, known_gpu->sources.size(), kGpusOfMeasuredKernels)};
 }
 
 }  // namespace shardsim

@@ -39,6 +39,9 @@ imported printed_tables.txt
 check "print(plan) is the plan" [ "$(jq -c '.plan["sparse.ebc"] | [.users.ranks, .users.shards[1].shard_offsets, .items.shards[0].shard_sizes]' printed_tables/plan.json)" \
   = '[[0,1],[5000,0],[20000,128]]' ]
 refuse 2 'plan_printed_dict.txt:1: shards by rank, as Python prints them.*plan._serialize' import plans/plan_printed_dict.txt -o none
+python3 -c 'import json; print(json.load(open("plans/cw_ranks_twice.json"))["plan"])' >plans/dict.txt
+imported dict.txt
+check "a dict as Python prints it is the plan of the same JSON" cmp dict/plan.json cw_ranks_twice/plan.json
 head -c 300 plans/printed_plan.txt >cut.txt
 refuse 2 'cut.txt:1:301: a plan as Python prints it: the text ends before its value does' import cut.txt -o none
 
@@ -50,6 +53,14 @@ says statistics 'Numbers that are 0.0 are rounded ones, below 0.05: they count a
 check "the plan is the one that was printed" [ "$(jq -c '[.plan["sparse.ebc"].rows.ranks, .plan["sparse.ebc"].wide.shards[3].placement, .plan["sparse.ebc"].wide.cache_params.load_factor, .plan["sparse.ec"].history.ranks]' statistics/plan.json)" \
   = '[[0,1,2,3],"rank:3/cuda:3",0.3,[2]]' ]
 runs statistics
+sed -e 's/30\.0\( *\)2\.0\( *\)30\.0/ 9.0\13.0\216.0/' -e 's/ sparse\.ec\.history/    sparse.ec.rows/' plans/statistics.txt >plans/unlike_features.txt
+imported unlike_features.txt
+check "ids and bags are those that were printed: 16 and 3" \
+  grep -q '"sparse.ebc.rows".*{name: "sparse.ebc.rows_0", pooling_factor: 5.333333333333333, num_poolings: 1.5}, {name: "sparse.ebc.rows_1", pooling_factor: 5.333333333333333, num_poolings: 1.5}' unlike_features/workload.yaml
+check "one name in two modules are two tables" grep -q '"sparse.ec.rows".*kind: sequence, average_length: 100' unlike_features/workload.yaml
+runs unlike_features
+sed -e '/sparse\.ebc\.rows/p' plans/statistics.txt >twice.txt
+refuse 2 'twice.txt:[0-9:]+: table "rows" is there twice' import twice.txt -o none
 
 echo "-- row blocks of whole buckets, as total_num_buckets cuts them"
 imported rw_buckets_uneven.json
@@ -98,7 +109,20 @@ check "constraints become the scenario's" grep -q '"large_table": {sharding_type
 run plan emo_constraints_only/scenario.yaml -o emo.json
 check "which the planner follows: $(cat streams/err)" [ "$(jq -c '.plan[].large_table | [.sharding_type, .compute_kernel]' emo.json)" = '["row_wise","fused_uvm_caching"]' ]
 imported vbe.json
-says vbe 'batch_sizes of the constraints (VBE: a batch of its own for each feature) are not simulated.*(tables t)'
+check "batches of features' own" grep -q '{name: "a", pooling_factor: 10, batch: 512}, {name: "b", pooling_factor: 20, batch: 4096}' vbe/workload.yaml
+runs vbe
+refuse 2 'vbe.json:[0-9]+:[0-9]+: feature .b. of table .t. has a batch of 4096, and a rank has 2048 samples.*--batch' import plans/vbe.json --batch 2048 -o none
+jq '.tables["m.ebc"] += [.tables["m.ebc"][0] + {name: "u", feature_names: ["c"]}]' plans/vbe.json >more.json
+run import more.json -o more
+check "the rest of the module has the whole batch: $(cat streams/err)" grep -q 'name: "u".*{name: "c", pooling_factor: 1, batch: 4096}' more/workload.yaml
+runs more
+jq '.tables["m.ebc"] += [.tables["m.ebc"][0] + {name: "u"}]' plans/vbe.json >more.json
+run import more.json -o more
+check "a feature has as many ids in a table without constraints: $(cat streams/err)" grep -q 'name: "u".*{name: "b", pooling_factor: 20, batch: 4096}' more/workload.yaml
+runs more
+jq '.constraints.t += {output_dtype: "DataType.FP16"}' plans/vbe.json >more.json
+run import more.json -o more
+check "output_dtype has a key here: $(cat streams/err)" grep -q "output_dtype of the constraints is not taken.*'wire_dtype'.*(tables t)" streams/err
 jq '.constraints.t += {compute_kernels: ["EmbeddingComputeKernel.KEY_VALUE", "batched_fused"], enforce_hbm: true}' plans/vbe.json >more.json
 run import more.json -o more
 check "other kernels are said: $(cat streams/err)" grep -q 'The kernel key_value of the constraints is not simulated, so it is not allowed here (tables t)' streams/err

@@ -52,6 +52,19 @@ TEST_CASE("all rows leave and come back, but those of tables that stay") {
   CHECK(only_in(stashed("restore_at: over, keep: [a]"), OpRole::stash_rows).host_bytes.at(0) == 0);
 }
 
+TEST_CASE("where no row leaves, nothing is copied") {
+  const Cluster cluster = toy_cluster();
+  const auto copies = [&](Strategy strategy, const std::string& stash) {
+    const Program program = lowered_plan(plan_of(strategy), stashing(stash), cluster);
+    return std::ranges::count(program.ops, OpRole::stash_rows, &Op::role) +
+           std::ranges::count(program.ops, OpRole::restore_rows, &Op::role);
+  };
+  CHECK(copies(Strategy::table_wise, "restore_at: over") == 2);
+  CHECK(copies(Strategy::data_parallel, "restore_at: over") == 0);
+  CHECK(copies(Strategy::data_parallel, "restore_at: gradients") == 0);
+  CHECK(stashed("restore_at: over, keep: []").ops.size() == stashed("restore_at: over").ops.size());
+}
+
 TEST_CASE("rows leave behind their lookups and are back before their update") {
   const Program program = stashed("restore_at: gradients");
   const Op &stash = only_in(program, OpRole::stash_rows), &restore = only_in(program, OpRole::restore_rows);
@@ -106,6 +119,7 @@ TEST_CASE("a place that is none, and tables that are none, are refused") {
   };
   CHECK(refused("restore_at: nowhere").find("no layer of dense has this name") != std::string::npos);
   CHECK(refused("restore_at: over, keep: [z]").find("is no table") != std::string::npos);
+  CHECK(refused("restore_at: over, keep: [b, a]").find("nothing is stashed") != std::string::npos);
   CHECK(refused("keep: [a]").find("restore_at") != std::string::npos);
 }
 

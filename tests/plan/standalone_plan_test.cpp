@@ -33,6 +33,24 @@ TEST_CASE("a plan file does not say how large its data_parallel tables are") {
   CHECK(plan.unsized == std::vector<int>{1});
 }
 
+TEST_CASE("tables of one name in several modules have the names that a workload gives them") {
+  const std::string entry = R"({"sharding_type": "table_wise", "ranks": [1], "shards": [
+{"shard_offsets": [0, 0], "shard_sizes": [5, 8], "placement": "rank:1/cuda:1"}]})";
+  const StandalonePlan plan =
+      read(R"({"plan": {"m.one": {"t": )" + entry + R"(}, "m.two": {"t": )" + entry + R"(, "u": )" + entry + "}}}");
+  CHECK(plan.workload.tables[0].name == "m.one.t");
+  CHECK(plan.workload.tables[1].name == "m.two.t");
+  CHECK(plan.workload.tables[2].name == "u");
+}
+
+TEST_CASE("the world of a plan is what it names, or what is known") {
+  const Tree tree = parse_json(two_tables("cuda:0", "cuda:1"), "plan.json");
+  CHECK(standalone_plan(tree).ranks == 2);
+  CHECK(standalone_plan(tree, 2).ranks == 2);
+  CHECK(has(error_of([&] { standalone_plan(tree, 4); }), "on 2 of 4 ranks"));
+  CHECK(has(error_of([&] { standalone_plan(tree, 1); }), "outside the world"));
+}
+
 TEST_CASE("tables lie on GPUs, or all on CPUs") {
   CHECK_FALSE(read(two_tables("cuda:0", "cuda:1")).cpus);
   CHECK(read(two_tables("cpu", "cpu")).cpus);

@@ -110,6 +110,38 @@ def test_plan_is_the_command():
     assert list(frame.columns) == ["module", "table", "sharding_type", "compute_kernel", "ranks"] and len(frame) > 0
 
 
+def test_plans_of_sharding_groups():
+    """The plan of a group, as `plan` and the command write it, is taken for the scenario that it was made for."""
+    for groups in ({"size": 4}, {"size": 2}, {"size": 4, "members": "consecutive"}, {"size": 8, "members": "consecutive"}):
+        scenario = shardsim.Scenario(TOY).with_({"cluster.nodes": 2, "workload.sharding_groups": groups})
+        for case in scenario.cases:
+            plan = shardsim.plan(scenario, case)
+            for given in (plan, plan.text, plan.to_dict()):
+                assert shardsim.simulate(scenario, case, plan=given) == shardsim.simulate(scenario, case), (groups, case)
+            evaluator = shardsim.Evaluator(scenario, case, plan)
+            assert evaluator.plan.text == plan.text, groups
+            larger = scenario.with_({"workload.batch_per_gpu": 128})
+            assert evaluator.simulate(larger).iteration_ms == shardsim.simulate(larger, case, plan=plan).iteration_ms
+    other = scenario.with_({"workload.sharding_groups": {"size": 4}})
+    error = failure_of(lambda: evaluator.simulate(other))
+    assert "4 sharding groups of 4 ranks" in str(error) and "that it was made for" in str(error), error
+    error = failure_of(lambda: evaluator.simulate(scenario.with_({"workload.sharding_groups": {"size": 16}})))
+    assert "plan of sharding groups" in str(error), error
+
+
+def test_faults_of_plans_have_paths():
+    plan = shardsim.plan(TOY, "rows").to_dict()
+    module = next(iter(plan["plan"]))
+    plan["plan"][module]["t2"]["shards"][1]["shard_sizes"][0] = numpy.int64(7)
+    error = failure_of(lambda: shardsim.simulate(TOY, "rows", plan=plan))
+    assert str(error).startswith(f"plan['plan']['{module}']['t2']['shards'][1]: table 't2'"), error
+    assert error.source == f"plan['plan']['{module}']['t2']['shards'][1]", error.source
+    for value, kind in ((3, "int"), ([], "list"), (object(), "object")):
+        assert f"plan: a value of the type {kind}. Give a Plan" in str(
+            failure_of(lambda value=value: shardsim.simulate(TOY, "rows", plan=value)))
+    assert str(failure_of(lambda: shardsim.simulate(TOY, "rows", plan="no plan"))).startswith("plan:1:")
+
+
 def test_sweep_is_the_command():
     name = shipped("sweep_nics_batch.yaml")
     folder = tempfile.mkdtemp()
@@ -279,7 +311,9 @@ def test_documents():
             names = {}
             exec(blocks[0], names)
             exec(blocks[1], names)
+            exec(blocks[1].replace('"rows": -5', '"rows": 5'), names)  # the fault that it shows is its only one
         os.chdir(here)
+    assert said.getvalue().count("scenario['") == 1, said.getvalue()
     assert "scenario['workload']['tables'][1]['rows']" in said.getvalue(), said.getvalue()
 
 
@@ -299,6 +333,10 @@ def test_failures_have_places():
     assert "holds itself" in str(failure_of(lambda: shardsim.Scenario(loop)))
     failure_of(lambda: shardsim.simulate(TOY))  # two cases, none named
     failure_of(lambda: shardsim.simulate(TOY, "absent"))
+    for work in (lambda: shardsim.simulate(TOY, 3), lambda: shardsim.why(TOY, 3), lambda: shardsim.run(TOY, [3]),
+                 lambda: shardsim.sweep(shipped("sweep_nics_batch.yaml"), 3)):
+        assert "case: a value of the type int" in str(failure_of(work))
+    assert "the key 3 is no text" in str(failure_of(lambda: shardsim.Scenario(TOY).with_({3: 1})))
     failure_of(lambda: shardsim.run(TOY, ["absent*"]))
     failure_of(lambda: shardsim.load("absent.yaml"))
     failure_of(lambda: shardsim.sweep(TOY))

@@ -3,8 +3,12 @@
 of a planner. Usage: check_torchrec_package.py, with the package on PYTHONPATH. Exit: 0, or 1 with what is not right.
 """
 
+import copy
 import json
+import os
+import re
 import sys
+import types
 import warnings
 
 import shardsim
@@ -94,7 +98,7 @@ def test_constraints_are_kept():
 
 def test_constraints_beyond_types_are_kept_or_told():
     wanted = {
-        "country": rec.ParameterConstraints(min_partition=32, cache_params=rec.CacheParams(0.5), compute_kernels=["fused_uvm_caching"]),
+        "country": rec.ParameterConstraints(min_partition=32, cache_params=rec.CacheParams(load_factor=0.5), compute_kernels=["fused_uvm_caching"]),
         "sparse.items.id": rec.ParameterConstraints(pooling_factors=[10.0, 2.5], num_poolings=[1.5, 1.0], batch_sizes=[8, 4]),
     }
     made = shardsim.torchrec.scenario(MODEL, cluster={"base": "dgx_a100_80gb", "nodes": 1}, batch_per_gpu=8, constraints=wanted)
@@ -107,7 +111,8 @@ def test_constraints_beyond_types_are_kept_or_told():
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         shardsim.torchrec.scenario(MODEL, cluster="dgx_h100", batch_per_gpu=8, constraints={"clicks": rec.ParameterConstraints(enforce_hbm=True)})
-    assert len(told) == 1 and "constraints['clicks']: enforce_hbm" in str(told[0].message), told
+    assert len(told) == 1 and told[0].category is shardsim.torchrec.NotSimulatedWarning, told
+    assert "enforce_hbm" in str(told[0].message) and "clicks" in str(told[0].message), told
 
 
 def options_of(plan):
@@ -120,7 +125,8 @@ def options_of(plan):
                 rec.ShardMetadata([0, 0], [0, 0]) for _ in table.ranks]
             shards = [rec.Shard(part.shard_sizes, part.shard_offsets, rank, rec.Perf(0.25))
                       for part, rank in zip(parts, table.ranks)]
-            options.append(rec.ShardingOption(name, path, table.sharding_type, table.compute_kernel, shards))
+            options.append(rec.ShardingOption(name, path, table.sharding_type, table.compute_kernel, shards,
+                                              table.cache_params))
     return options
 
 
@@ -138,6 +144,108 @@ def test_ratings_are_simulations():
     assert shardsim.torchrec.PerfModel(small, huge).rate([whole, *others]) == float("inf")
 
 
+def test_plans_of_sharding_groups():
+    """Under 2D parallelism a plan is that of one group of ranks, on its part of each node."""
+    for groups in ({"size": 4}, {"size": 4, "members": "consecutive"}, {"size": 8, "members": "consecutive"}):
+        for planner in ("torchrec", "row_wise"):
+            grouped = scenario(planner=planner).with_({"cluster.nodes": 2, "workload.sharding_groups": groups})
+            plan = shardsim.plan(grouped)
+            wanted = shardsim.simulate(grouped)
+            sharding = shardsim.torchrec.to_sharding_plan(plan, MODEL, world_size=groups["size"], classes=rec)
+            back = shardsim.torchrec.from_sharding_plan(sharding, MODEL)
+            assert shardsim.simulate(grouped, plan=back) == wanted, (groups, planner)
+            rated = shardsim.torchrec.PerfModel(grouped, MODEL).rate(options_of(plan))
+            assert rated == wanted.iteration_ms, (groups, planner)
+            said = []
+            shardsim.torchrec.Stats(grouped, MODEL, out=said.append).log(sharding)
+            assert f"{wanted.iteration_ms:.3f} ms" in said[-1], said
+
+
+def test_caches_come_along():
+    cached = {"sparse.items.id": rec.ParameterConstraints(
+        compute_kernels=["fused_uvm_caching"], pooling_factors=[10.0, 2.5], cache_params=rec.CacheParams(load_factor=0.3))}
+    made = shardsim.torchrec.scenario(MODEL, cluster={"base": "dgx_a100_80gb", "nodes": 1}, batch_per_gpu=512,
+                                      constraints=cached)
+    plan = shardsim.plan(made)
+    sharding = shardsim.torchrec.to_sharding_plan(plan, MODEL, classes=rec)
+    assert sharding.plan["sparse.items"]["id"].cache_params.load_factor == 0.3
+    assert sharding.plan["sparse.users"]["id"].cache_params is None
+    wanted = shardsim.simulate(made, plan=plan)
+    assert shardsim.simulate(made, plan=shardsim.torchrec.from_sharding_plan(sharding, MODEL)) == wanted
+    assert shardsim.torchrec.PerfModel(made, MODEL).rate(options_of(plan)) == wanted.iteration_ms
+    sharding.plan["sparse.items"]["id"].cache_params = None
+    assert "has a cache for 0.2 of its rows" in failure_of(
+        lambda: shardsim.simulate(made, plan=shardsim.torchrec.from_sharding_plan(sharding, MODEL)))
+
+
+def test_nothing_of_constraints_is_dropped_in_silence():
+    """What ParameterConstraints say is in the scenario, or a warning names it with its tables."""
+    def made(**said):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            of = shardsim.torchrec.scenario(MODEL, cluster={"base": "dgx_a100_80gb", "nodes": 1}, batch_per_gpu=512,
+                                            constraints={"country": rec.ParameterConstraints(**said),
+                                                         "clicks": rec.ParameterConstraints(pooling_factors=[30.0])})
+        assert all(issubclass(each.category, shardsim.torchrec.NotSimulatedWarning) for each in caught), caught
+        assert all(each.filename == __file__ for each in caught), caught
+        assert shardsim.check(of).ok, said
+        return of, [str(each.message) for each in caught]
+
+    cached = {"compute_kernels": ["fused_uvm_caching"], "cache_params": rec.CacheParams(load_factor=0.3)}
+    assert made()[1] == [] and made(device_group="cuda")[1] == [] and made(is_weighted=False)[1] == []
+    for said, text in (({"min_partition": 64}, '"min_partition": 64'), (cached, '"cache_load_factor": 0.3'),
+                       ({"batch_sizes": [256]}, '"batch": 256'), ({"num_poolings": [1.5]}, '"num_poolings": 1.5')):
+        of, warned = made(**said)
+        assert warned == [] and text in of.text, (said, warned)
+    of, _ = made(sharding_types=["column_wise"], min_partition=32)
+    assert len(shardsim.plan(of).to_dict()["plan"]["sparse.users"]["country"]["shards"]) == 2  # of 64 columns
+    whole, smaller = (shardsim.simulate(made(**said)[0]).iteration_ms for said in ({}, {"batch_sizes": [8]}))
+    assert smaller < whole, (smaller, whole)
+    for said, words in (({"output_dtype": rec.DataType.FP16}, ("output_dtype", "wire_dtype")),
+                        ({"enforce_hbm": True}, ("enforce_hbm",)), ({"bounds_check_mode": "WARNING"}, ("bounds_check",)),
+                        ({"cache_params": rec.CacheParams(load_factor=0.3)}, ("load_factor", "compute_kernels")),
+                        ({**cached, "cache_params": rec.CacheParams(reserved_memory=1.0)}, ("reserved_memory",)),
+                        ({**cached, "cache_params": rec.CacheParams(prefetch_pipeline=True)}, ("prefetch_sparse_dist",)),
+                        ({"use_virtual_table": True}, ("use_virtual_table",))):
+        _, warned = made(**said)
+        assert len(warned) == 1 and all(word in warned[0] for word in (*words, "country")), (said, warned)
+    both = {"id": rec.ParameterConstraints(sharding_types=["column_wise"], pooling_factors=[2.0])}
+    two = Model()
+    two.sparse.items.embedding_bag_configs()[0].feature_names = ["item"]
+    of = shardsim.torchrec.scenario(two, cluster="dgx_a100_80gb", batch_per_gpu=512, constraints=both)
+    plan = shardsim.plan(of).to_dict()["plan"]
+    assert {plan[path]["id"]["sharding_type"] for path in ("sparse.users", "sparse.items")} == {"column_wise"}
+
+
+def test_documents():
+    """The Python of docs/python.md for TorchRec runs as it stands, where TorchRec is a stand-in."""
+    page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "python.md")
+    with open(page, encoding="utf-8") as file:
+        block = re.findall(r"```python\n(.*?)```", file.read(), re.DOTALL)[2]
+    names = ("torch", "torch.distributed", "torch.distributed._shard", "torch.distributed._shard.sharding_spec",
+             "torchrec", "torchrec.distributed", "torchrec.distributed.types")
+    before = {name: sys.modules.get(name) for name in names}
+    loaded = []
+    here = {"shardsim": shardsim, "model": MODEL, "constraints": CONSTRAINTS, "sharders": [],
+            "DistributedModelParallel": lambda model, plan, sharders: loaded.append(plan)}
+    try:
+        sys.modules.update({name: types.ModuleType(name) for name in names})
+        for name in names[3:]:
+            vars(sys.modules[name]).update({key: value for key, value in vars(rec).items() if not key.startswith("_")})
+        exec(block, here)
+        group = types.SimpleNamespace(is_available=lambda: True, is_initialized=lambda: True, get_world_size=lambda: 4)
+        sys.modules["torch"].distributed = group  # of a job with half as many ranks
+        plan = shardsim.plan(here["scenario"], planner="row_wise")
+        assert "outside the world" in failure_of(lambda: shardsim.torchrec.to_sharding_plan(plan, MODEL))
+    finally:
+        for name, module in before.items():
+            if module is None:
+                del sys.modules[name]
+            else:
+                sys.modules[name] = module
+    assert set(loaded[0].plan) == {"sparse.users", "sparse.items", "history"}, loaded
+
+
 def test_stats_print_and_never_fail():
     said = []
     stats = shardsim.torchrec.Stats(scenario(), MODEL, out=said.append)
@@ -151,6 +259,9 @@ def test_stats_print_and_never_fail():
 
 def test_refusals():
     assert "no EmbeddingBagCollection" in failure_of(lambda: shardsim.torchrec.workload(rec.Module(), batch_per_gpu=1))
+    for value, kind in ((None, "nothing (None)"), (3, "a value of the type int")):
+        said = failure_of(lambda value=value: shardsim.torchrec.scenario(value, cluster="dgx_h100", batch_per_gpu=1))
+        assert said.startswith(f"model: {kind}"), said
     wrong = {"absent": rec.ParameterConstraints()}
     assert "absent" in failure_of(lambda: shardsim.torchrec.workload(MODEL, batch_per_gpu=1, constraints=wrong))
     wrong = {"sparse.items.id": rec.ParameterConstraints(pooling_factors=[1.0, 2.0, 3.0])}
@@ -165,6 +276,9 @@ def test_refusals():
     module["stranger"] = module[first]
     assert "stranger" in failure_of(lambda: shardsim.torchrec.to_sharding_plan(plan, MODEL, classes=rec))
     del module["stranger"]
+    assert "no table" in failure_of(lambda: shardsim.torchrec.to_sharding_plan(
+        {"plan": {**{path: tables for path, tables in plan["plan"].items() if path != "history"},
+                  "elsewhere": plan["plan"]["history"]}}, MODEL, classes=rec))
     clicks = next(module for module in plan["plan"].values() if "clicks" in module)["clicks"]
     clicks["sharding_type"] = "grid_shard"
     assert "grid_shard" in failure_of(lambda: shardsim.torchrec.to_sharding_plan(plan, MODEL, classes=rec))
@@ -182,11 +296,53 @@ def test_refusals():
     for words, wrong in (("constraints", {"constraints": [1]}), ("tables['id']", {"tables": {"id": 3}}), ("more", {"more": 3})):
         assert failure_of(lambda wrong=wrong: shardsim.torchrec.workload(MODEL, batch_per_gpu=1, **wrong)).startswith(words)
     uneven = {"sparse.items.id": rec.ParameterConstraints(pooling_factors=[1.0, 2.0], num_poolings=[1.0])}
-    assert "1 num_poolings for 2 features" in failure_of(lambda: shardsim.torchrec.workload(MODEL, batch_per_gpu=1, constraints=uneven))
+    assert "1 numbers of poolings for 2 features" in failure_of(lambda: shardsim.torchrec.workload(MODEL, batch_per_gpu=1, constraints=uneven))
     for key, value in (("wire_dtype", {"forward": "mx4"}), ("sharding_groups", {"size": -4}), ("sharding_groups", {"size": 3})):
         assert key.split("_")[0] in failure_of(lambda key=key, value=value: shardsim.simulate(scenario(more={key: value})))
     if "torchrec" not in sys.modules:
         assert "TorchRec is not here" in failure_of(lambda: shardsim.torchrec.to_sharding_plan(shardsim.plan(scenario()), MODEL))
+
+
+def test_plans_that_torchrec_cannot_execute_are_refused():
+    """With the table, and the path to what is wrong."""
+    good = shardsim.plan(scenario(planner="row_wise")).to_dict()
+    where = ("plan", "sparse.users", "country")
+
+    def refused(change, *words, model=MODEL, **more):
+        bad = copy.deepcopy(good)
+        change(bad["plan"]["sparse.users"]["country"])
+        said = failure_of(lambda: shardsim.torchrec.to_sharding_plan(bad, model, classes=rec, **more))
+        assert all(word in said for word in ("country", *words)), said
+        return said
+
+    def shorter(entry):
+        entry["shards"][-1]["shard_sizes"][0] -= 1
+
+    path = "".join(f"[{each!r}]" for each in where)
+    said = refused(lambda entry: entry.update(compute_kernel="bogus"), "bogus")
+    assert said.startswith("plan" + path), said
+    refused(shorter, "4999 rows", "the model has 5000")
+    refused(lambda entry: entry["shards"].append(entry["shards"][0]), "9 shards for 8 ranks")
+    refused(lambda entry: (entry["shards"].append(entry["shards"][0]), entry["ranks"].append(0)), "")
+    refused(lambda entry: entry["shards"][2].update(shard_offsets=[0, 0]), "even blocks")
+    refused(lambda entry: entry["shards"][0].update(shard_sizes=[5000, 64]), "")
+    refused(lambda entry: entry.update(ranks=[99] * 8), "")
+    said = failure_of(lambda: shardsim.torchrec.to_sharding_plan(good, MODEL, world_size=4, classes=rec))
+    assert said.startswith("plan['plan']['sparse.users']['id']['ranks'][4]: rank 4 is outside the world"), said
+    refused(lambda entry: entry.update(sharding_type="table_wise"), "no slice of it")
+    refused(lambda entry: entry.update(sharding_type="bogus"), "bogus")
+    refused(lambda entry: entry.pop("shards"), "shards")
+    other = Model()
+    other.sparse.users.embedding_bag_configs()[1].embedding_dim = 128
+    refused(lambda entry: None, "64 columns", "128", model=other)
+    for value in (None, 3, "no plan", "{", {}, {"plan": 3}, {"plan": {"sparse.users": 3}}):
+        failure_of(lambda value=value: shardsim.torchrec.to_sharding_plan(value, MODEL, classes=rec))
+    text = shardsim.plan(scenario(planner="row_wise")).text
+    sharding = shardsim.torchrec.to_sharding_plan(text, MODEL, world_size=8, classes=rec)
+    assert sharding.plan["sparse.users"]["country"].ranks == list(range(8))
+    good["plan"]["sparse.users"]["country"]["ranks"] = "0-7"  # a set, as plans of ours may have
+    sharding = shardsim.torchrec.to_sharding_plan(good, MODEL, classes=rec)
+    assert sharding.plan["sparse.users"]["country"].ranks == list(range(8))
 
 
 for name, test in list(globals().items()):

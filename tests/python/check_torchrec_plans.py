@@ -29,9 +29,10 @@ def table(item, constraints):
     factors = constraints.get(item["name"], {}).get("pooling_factors", [1.0])
     text = "name: %s, rows: %d, dim: %d, dtype: %s" % (item["name"], item["rows"], item["dim"], item["dtype"])
     if item["pooled"]:
-        features = ", ".join("{name: f%d, pooling_factor: %r}" % pair for pair in enumerate(factors))
+        pairs = enumerate(factors)
+        features = ", ".join("{name: %s_f%d, pooling_factor: %r}" % (item["name"], *pair) for pair in pairs)
         return "{%s, kind: pooled, features: [%s]}" % (text, features)
-    features = ", ".join("f%d" % i for i in range(len(factors)))
+    features = ", ".join("%s_f%d" % (item["name"], i) for i in range(len(factors)))
     return "{%s, kind: sequence, average_length: %r, features: [%s]}" % (text, sum(factors), features)
 
 

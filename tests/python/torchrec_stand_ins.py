@@ -68,20 +68,33 @@ class EmbeddingCollection(Module):
 
 
 @dataclass
-class ParameterConstraints:
-    sharding_types: Optional[list] = None
-    compute_kernels: Optional[list] = None
-    pooling_factors: list = field(default_factory=lambda: [1.0])
-    num_poolings: Optional[list] = None
-    min_partition: Optional[int] = None
-    batch_sizes: Optional[list] = None
-    cache_params: Any = None
-    enforce_hbm: Optional[bool] = None
+class CacheParams:
+    algorithm: Optional[Any] = None
+    load_factor: Optional[float] = None
+    reserved_memory: Optional[float] = None
+    precision: Optional[Any] = None
+    prefetch_pipeline: Optional[bool] = None
+    stats: Optional[Any] = None
 
 
 @dataclass
-class CacheParams:
-    load_factor: Optional[float] = None
+class ParameterConstraints:
+    sharding_types: Optional[list] = None
+    compute_kernels: Optional[list] = None
+    min_partition: Optional[int] = None
+    pooling_factors: list = field(default_factory=lambda: [1.0])
+    num_poolings: Optional[list] = None
+    batch_sizes: Optional[list] = None
+    is_weighted: bool = False
+    cache_params: Optional[CacheParams] = None
+    enforce_hbm: Optional[bool] = None
+    stochastic_rounding: Optional[bool] = None
+    bounds_check_mode: Optional[Any] = None
+    feature_names: Optional[list] = None
+    output_dtype: Optional[DataType] = None
+    device_group: Optional[str] = None
+    key_value_params: Optional[Any] = None
+    use_virtual_table: bool = False
 
 
 @dataclass
@@ -102,6 +115,7 @@ class ParameterSharding:
     compute_kernel: str
     ranks: Optional[list] = None
     sharding_spec: Optional[EnumerableShardingSpec] = None
+    cache_params: Optional[CacheParams] = None
 
 
 class EmbeddingModuleShardingPlan(dict):
@@ -133,3 +147,4 @@ class ShardingOption:
     sharding_type: str
     compute_kernel: str
     shards: list
+    cache_params: Optional[CacheParams] = None

@@ -69,7 +69,8 @@ struct TableSpec {
   bool feature_processed = false;
   bool kernels_constrained = false;  // a constraint lists compute kernels; statistics count such tables
 
-  std::string fqn() const { return module + "." + name; }
+  // A table that several modules have is called MODULE.NAME in a workload.
+  std::string fqn() const { return name.starts_with(module + ".") ? name : module + "." + name; }
   std::optional<double> load_factor() const {
     return cache_load_factor ? cache_load_factor : sharder_cache_load_factor;
   }

@@ -202,6 +202,23 @@ TEST_CASE("broken workloads are refused with place") {
   refused("dense: {interaction: {kind: dot, rank: 3}}", "unknown key \"rank\"");
 }
 
+TEST_CASE("a feature of several tables has one number of ids") {
+  const auto of = [](const std::string& a, const std::string& b) {
+    return "schema: shardsim.workload/1\nname: w\nbatch_per_gpu: 2\ntables:\n  - {name: a, rows: 9, dim: 4, " + a +
+           "}\n  - {name: b, rows: 9, dim: 4, " + b + "}\n";
+  };
+  const char* const ten = "kind: pooled, features: [{name: f, pooling_factor: 5, num_poolings: 2}]";
+  for (const char* const same :
+       {ten, "kind: pooled, features: [{name: f, pooling_factor: 10}, g], pooling_factor: 3",
+        "kind: sequence, average_length: 10, features: [f]", "kind: sequence, average_length: 20, features: [f, g]"})
+    CHECK(read_workload(parse_yaml(of(ten, same), "w.yaml"), "").tables.size() == 2);
+  for (const char* const other : {"kind: pooled, features: [f], pooling_factor: 5", "kind: pooled, features: [f]",
+                                  "kind: sequence, average_length: 10, features: [f, g]"}) {
+    check_refused(of(ten, other), "w.yaml:6:", "feature 'f' has");
+    check_refused(of(other, ten), "w.yaml:6:", "feature 'f' has 10 ids a sample in table 'b'");
+  }
+}
+
 TEST_CASE("broken heads are refused") {
   check_refused("schema: shardsim.cluster/1\nname: w\n", "w.yaml:1:", "shardsim.workload/1");
   check_refused("schema: shardsim.workload/1\nname: W 1\n", "w.yaml:2:", "name");

@@ -137,7 +137,7 @@ def test_faults_of_plans_have_paths():
     assert str(error).startswith(f"plan['plan']['{module}']['t2']['shards'][1]: table 't2'"), error
     assert error.source == f"plan['plan']['{module}']['t2']['shards'][1]", error.source
     for value, kind in ((3, "int"), ([], "list"), (object(), "object")):
-        assert f"plan: a value of the type {kind}. Give a Plan" in str(
+        assert f"plan: a value of the type {kind} is no dict. Write a Plan" in str(
             failure_of(lambda value=value: shardsim.simulate(TOY, "rows", plan=value)))
     assert str(failure_of(lambda: shardsim.simulate(TOY, "rows", plan="no plan"))).startswith("plan:1:")
 
@@ -333,10 +333,11 @@ def test_failures_have_places():
     assert "holds itself" in str(failure_of(lambda: shardsim.Scenario(loop)))
     failure_of(lambda: shardsim.simulate(TOY))  # two cases, none named
     failure_of(lambda: shardsim.simulate(TOY, "absent"))
-    for work in (lambda: shardsim.simulate(TOY, 3), lambda: shardsim.why(TOY, 3), lambda: shardsim.run(TOY, [3]),
-                 lambda: shardsim.sweep(shipped("sweep_nics_batch.yaml"), 3)):
-        assert "case: a value of the type int" in str(failure_of(work))
-    assert "the key 3 is no text" in str(failure_of(lambda: shardsim.Scenario(TOY).with_({3: 1})))
+    for name, work in (("case", lambda: shardsim.simulate(TOY, 3)), ("case", lambda: shardsim.why(TOY, 3)),
+                       ("cases", lambda: shardsim.run(TOY, [3])),
+                       ("case", lambda: shardsim.sweep(shipped("sweep_nics_batch.yaml"), 3))):
+        assert str(failure_of(work)).startswith(f"{name}: a value of the type int is no text")
+    assert "changes: a value of the type int is no text" in str(failure_of(lambda: shardsim.Scenario(TOY).with_({3: 1})))
     failure_of(lambda: shardsim.run(TOY, ["absent*"]))
     failure_of(lambda: shardsim.load("absent.yaml"))
     failure_of(lambda: shardsim.sweep(TOY))

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 
+#include "program/shard_rows.h"
 #include "sim/lower/known_shares.h"
 
 namespace shardsim {

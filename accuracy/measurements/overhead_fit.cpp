@@ -16,7 +16,7 @@ constexpr double kMovedFrom = 1e-3;  // least logarithm of a factor that counts 
 constexpr double kSlopeStep = 1e-4;
 constexpr double kGain = 0.999;  // of the cost: what is worth going elsewhere
 constexpr int kDigits = 4;       // of a fitted number
-constexpr double kProven = 0.5;  // gain of the cost by a parameter that is one standard error away from nothing
+constexpr double kProven = 2;    // gain of the cost by a parameter that is two standard errors away from nothing
 
 using Parameters = std::vector<CalibratedParameter>;
 using Logarithms = std::vector<double>;

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <ranges>
 
 #include "base/text.h"
 #include "study/scenario/key_editor.h"
@@ -92,7 +91,7 @@ PointCases::PointCases(const Sweep& sweep) : sweep_(sweep), rest_(sweep.base) {
   std::vector<std::pair<Reach, std::size_t>> reaching;
   for (std::size_t d = 0; d < sweep.dimensions.size(); ++d) {
     const auto of_axis = [](const Axis& axis) { return reach_of(axis.path); };
-    const Reach reach = std::ranges::min(sweep.dimensions[d].axes | std::views::transform(of_axis));
+    const Reach reach = of_axis(std::ranges::min(sweep.dimensions[d].axes, {}, of_axis));
     if (reach != Reach::links) reaching.emplace_back(reach, d);
   }
   std::ranges::sort(reaching);

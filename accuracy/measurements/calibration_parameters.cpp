@@ -13,12 +13,12 @@ namespace {
 constexpr double kMicro = 1e-6, kGiga = 1e9;
 constexpr double kMostLatencyShare = 100;                     // as the reader of cluster files
 constexpr double kMostEfficiency = 1;                         // no fit gives a node more than it has
-constexpr double kStartOfNone = 1e-6, kFillOfNone = 0.25e-6;  // what counts as little where a file says 0
+constexpr double kStartOfNone = 1e-6, kFillOfNone = 0.25e-6;  // priors of what a file says is 0
 
 // Costs may be off by a factor of e or more, efficiencies by some percent, the rate of a channel by a third.
 constexpr double kCostSpread = 1, kEfficiencySpread = 0.15, kChannelSpread = 0.3;
 
-// The name of a key, its unit, the scale of what is added where the file says 0, and the most that it may be.
+// The name of a key, its unit, the prior where the file says 0, and the most that it may be.
 struct KeyEntry {
   const char* name;
   const char* unit;
@@ -61,13 +61,6 @@ double& number_of(ClusterSpec& spec, const CalibratedNumber& number) {
     default:
       return of.efficiency;
   }
-}
-
-// What a logarithm makes of a value of the prior. A cost of 0 is the likeliest one where the file says 0, and large
-// ones are as likely as they would be from the scale of little ones on; no logarithm makes it negative.
-double moved(double value, double logarithm, const KeyEntry& entry) {
-  const double next = value > 0 ? value * std::exp(logarithm) : entry.of_none * std::max(0., std::expm1(logarithm));
-  return std::min(next, entry.most);
 }
 
 // Adds the parameters that the rows of one kind can tell.
@@ -144,7 +137,7 @@ ClusterSpec scaled(const ClusterSpec& prior, const std::vector<CalibratedParamet
     for (const CalibratedNumber& number : parameters[i].numbers) {
       const KeyEntry& entry = entry_of(number.key);
       double& value = number_of(spec, number);
-      value = moved(value, logarithms[i], entry);
+      value = std::min((value > 0 ? value : entry.of_none) * std::exp(logarithms[i]), entry.most);
     }
   }
   return spec;

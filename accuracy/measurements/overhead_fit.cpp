@@ -16,7 +16,6 @@ constexpr double kMovedFrom = 1e-3;  // least logarithm of a factor that counts 
 constexpr double kSlopeStep = 1e-4;
 constexpr double kGain = 0.999;  // of the cost: what is worth going elsewhere
 constexpr int kDigits = 4;       // of a fitted number
-constexpr double kProven = 2;    // gain of the cost by a parameter that is two standard errors away from nothing
 
 using Parameters = std::vector<CalibratedParameter>;
 using Logarithms = std::vector<double>;
@@ -29,9 +28,9 @@ class OverheadFitting {
     drop_unseen();
   }
 
-  OverheadFit best() {
+  OverheadFit best() const {
     OverheadFit fit{prior_, {}};
-    const Logarithms found = proven(likeliest());
+    const Logarithms found = likeliest();
     const ClusterSpec best = scaled(prior_, parameters_, found);
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       for (const CalibratedNumber& number : parameters_[i].numbers) {
@@ -116,34 +115,6 @@ class OverheadFitting {
     bool found = false;
     for (const Logarithms& at : places_around(best, is_hidden))
       if (misses(at) != base) found = take_better(best, near(at)) || found;
-    return found;
-  }
-
-  bool is_nothing_before(const CalibratedParameter& parameter) const {
-    return std::ranges::all_of(parameter.numbers,
-                               [&](const CalibratedNumber& number) { return number_in(prior_, number) == 0; });
-  }
-
-  // A cost that was 0 stays 0 where the rows do not prove it: with many more peers than were measured, what scatter
-  // makes of a cost per peer would be most of the time.
-  Logarithms proven(Logarithms found) {
-    for (std::size_t i = 0; i < parameters_.size();) {
-      const double with = cost(found);
-      Parameters others = parameters_;
-      Logarithms rest = found;
-      if (is_nothing_before(parameters_[i])) {
-        others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-        rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
-        std::swap(parameters_, others);
-        rest = near(rest);
-        if (cost(rest) < with + kProven) {
-          found = std::move(rest);
-          continue;
-        }
-        std::swap(parameters_, others);
-      }
-      ++i;
-    }
     return found;
   }
 

@@ -53,7 +53,7 @@ std::string number_text(const CalibratedNumber& number, double value, int digits
 void set_number(ClusterSpec& spec, const CalibratedNumber& number, const std::string& text);
 
 // The spec with each parameter's numbers times exp(logarithm), within what a file may say. A number that is 0 in the
-// prior (a fill or start that nobody stated) has exp(logarithm) - 1 times a small value added, and stays 0 below 0.
+// prior (a fill or start that nobody stated) starts from a small value instead.
 ClusterSpec scaled(const ClusterSpec& prior, const std::vector<CalibratedParameter>& parameters,
                    const std::vector<double>& logarithms);
 
@@ -80,7 +80,7 @@ struct OverheadFit {
 
 // The most likely values of the parameters of parameters_of(): those that minimise the sum of (ln(predicted / measured)
 // / 5 %)^2 over the rows and of (ln(value / prior's value) / spread)^2 over the values. `prior` has its launch overhead
-// in its starts. Of a value that is 0 in `prior` it is the logarithm that scaled() has.
+// in its starts.
 OverheadFit fit_overheads(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows,
                           FitScope scope = FitScope::all);
 

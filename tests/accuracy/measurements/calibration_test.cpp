@@ -216,26 +216,6 @@ TEST_CASE("a collective without rows keeps its predictions, though the launch ov
   }
 }
 
-// A cost per peer that scatter alone made would be most of the time on many more nodes than were measured.
-TEST_CASE("a cost that the cluster does not have stays none on rows of several numbers of nodes") {
-  const ClusterSpec prior = with_launch_in_starts(box());
-  std::vector<MeasuredRow> rows;
-  for (const int nodes : {2, 4}) append(rows, rows_of(CollectiveKind::all_reduce, nodes, 2));
-  std::erase_if(rows, [](const MeasuredRow& row) { return *row.bytes > 16 * kMiB; });
-  rows = timed(rows, prior);
-  CHECK(fit_overheads(prior, rows).changed.empty());
-
-  for (MeasuredRow& row : rows) row.time = *row.time + Seconds{10e-6};
-  const auto fitted = [](const OverheadFit& fit) { return fit.spec.overheads.at("all_reduce").across_nodes; };
-  const OverheadSpec before = prior.overheads.at("all_reduce").across_nodes, later = fitted(fit_overheads(prior, rows));
-  CHECK(later.per_remote_peer.us() == 0);
-  CHECK(later.start.us() == doctest::Approx(before.start.us() + 10).epsilon(.02));
-
-  ClusterSpec by_peers = prior;
-  by_peers.overheads.at("all_reduce").across_nodes.per_remote_peer = Seconds{5e-6};
-  CHECK(fitted(fit_overheads(prior, timed(rows, by_peers))).per_remote_peer.us() == doctest::Approx(5).epsilon(.1));
-}
-
 TEST_CASE("a kind that loads time is calibrated by its start and its NIC efficiency") {
   const std::string stated = "overheads: {{all_reduce: {{across_nodes: {{start: {}, nic_efficiency: {}}}}}}}\n";
   const ClusterSpec truth =

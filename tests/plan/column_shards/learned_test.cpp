@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "models/compute/gpus/gpu_constants.h"
 #include "models/learned/cost_model.h"
 #include "plan/check.h"
 #include "plan/column_shards/cost_source.h"
@@ -111,7 +112,11 @@ TEST_CASE("costs: auto takes the shipped nets on the GPU that they were learned 
   struct Shipped : Asked {
     explicit Shipped(const char* gpu) : Asked(1, 4, 16'384) {
       ClusterSpec spec = cluster.spec();
-      spec.gpu.model = gpu;
+      GpuSpec made = spec_of(*shipped_gpu_table().find(gpu));  // whose laws are near the nets
+      made.count = spec.gpu.count;
+      made.hbm = spec.gpu.hbm;
+      made.model = gpu;
+      spec.gpu = made;
       cluster = Cluster(spec);
       workload.optimizer = "rowwise_adagrad";
       context.family = "fbgemm";

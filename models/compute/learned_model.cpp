@@ -90,13 +90,6 @@ ComputeWork alone(const TableWork& table, ComputeWork::Kind kind, const std::str
   return work;
 }
 
-// "updates of table 'a' take 0.03 ms by the nets and 0.2 ms by the laws of the same kernels"; "" where both agree.
-std::string stray_text(const char* what, const Table& table, Seconds by_nets, Seconds by_laws) {
-  if (!strays(by_nets, by_laws)) return "";
-  return fmt::format("{} of table '{}' take {:.3g} ms by the nets and {:.3g} ms by the laws of the same kernels", what,
-                     table.name, by_nets.ms(), by_laws.ms());
-}
-
 // Adds the tables whose lookup or update by themselves is like none that the nets have seen.
 void add_strays(std::vector<std::string>& texts, const LearnedCosts& costs, const Workload& workload,
                 std::int64_t batch, const GpuSpec& gpu) {
@@ -105,12 +98,14 @@ void add_strays(std::vector<std::string>& texts, const LearnedCosts& costs, cons
   for (const Table& table : workload.tables) {
     if (table.kind != TableKind::pooled || !(table.average_length > 0)) continue;
     const TableWork whole = whole_table(table, batch);
-    const ShardSeconds nets = costs.seconds_of(costs.vector_of(statistics_of(whole), table.dim));
+    const ShardSeconds nets = seconds_by_nets(costs, {whole});
     const auto by_laws = [&](ComputeWork::Kind kind) {
       return laws->seconds(alone(whole, kind, costs.setting().optimizer), gpu);
     };
-    for (const std::string& text : {stray_text("lookups", table, {nets.forward}, by_laws(ComputeWork::Kind::lookup)),
-                                    stray_text("updates", table, {nets.backward}, by_laws(ComputeWork::Kind::update))})
+    const std::string of_table = fmt::format("of table '{}' take", table.name);
+    for (const std::string& text :
+         {stray_text("lookups " + of_table, {nets.forward}, by_laws(ComputeWork::Kind::lookup)),
+          stray_text("updates " + of_table, {nets.backward}, by_laws(ComputeWork::Kind::update))})
       if (!text.empty()) texts.push_back(text);
   }
 }
@@ -129,6 +124,13 @@ TableStatistics statistics_of(const TableWork& table) {
   return statistics;
 }
 
+ShardSeconds seconds_by_nets(const LearnedCosts& costs, const std::vector<TableWork>& tables) {
+  CostVector sum;
+  for (const TableWork& table : tables)
+    LearnedCosts::add(sum, costs.vector_of(statistics_of(table), std::llround(table.columns)));
+  return costs.seconds_of(sum);
+}
+
 std::unique_ptr<ComputeModel> laws_beside(const LearnedCosts& costs) {
   const std::string kernels = kernels_of(costs.setting());
   if (kernels.empty() || !has_factors(costs.layout())) return nullptr;
@@ -139,6 +141,12 @@ bool strays(Seconds by_nets, Seconds by_laws) {
   constexpr double kMostApart = 2, kLeastDifference = 10e-6;
   const auto [less, more] = std::minmax(by_nets.value, by_laws.value);
   return more > kMostApart * less && more - less > kLeastDifference;
+}
+
+std::string stray_text(const std::string& what, Seconds by_nets, Seconds by_laws) {
+  if (!strays(by_nets, by_laws)) return "";
+  return fmt::format("{} {:.3g} ms by the nets and {:.3g} ms by the laws of the same kernels", what, by_nets.ms(),
+                     by_laws.ms());
 }
 
 bool is_learned(const Tree& compute_model) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "base/text.h"
@@ -99,24 +98,17 @@ class Strays {
       work.tables = facts_.of(op).tables_at(position);
       const bool is_summed = !is_lookup && (work.optimizer.empty() || work.optimizer == "none");
       if (work.tables.empty() || work.host_link.value > 0 || is_summed) continue;
-      const Seconds by_laws = laws_->seconds(work, spec.gpu), by_nets = seconds_by_nets(work, is_lookup);
-      if (!strays(by_nets, by_laws)) continue;
-      found.insert(fmt::format("{} takes {:.3g} ms by the nets and {:.3g} ms by the laws of the same kernels", op.name,
-                               by_nets.ms(), by_laws.ms()));
+      const ShardSeconds nets = seconds_by_nets(costs_, work.tables);
+      const std::string text =
+          stray_text(op.name + " takes", {is_lookup ? nets.forward : nets.backward}, laws_->seconds(work, spec.gpu));
+      if (text.empty()) continue;
+      found.insert(text);
       return;
     }
   }
 
  private:
   static constexpr std::size_t kJudgedRanks = 64;
-
-  Seconds seconds_by_nets(const ComputeWork& work, bool is_lookup) const {
-    CostVector sum;
-    for (const TableWork& table : work.tables)
-      LearnedCosts::add(sum, costs_.vector_of(statistics_of(table), std::llround(table.columns)));
-    const ShardSeconds seconds = costs_.seconds_of(sum);
-    return {is_lookup ? seconds.forward : seconds.backward};
-  }
 
   const LearnedCosts& costs_;
   const PreparedCase& prepared_;

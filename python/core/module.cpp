@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "python/core/evaluator.h"
+#include "python/core/machine.h"
 #include "python/core/questions.h"
 #include "python/core/rater.h"
 #include "python/core/study_run.h"
@@ -259,6 +260,37 @@ void add_rater(py::module_& module) {
           py::arg("plan"));
 }
 
+py::dict topology_dict(const torchrec::Topology& of) {
+  py::dict dict;
+  dict["world_size"] = of.world_size;
+  dict["local_world_size"] = of.local_world_size;
+  dict["compute_device"] = std::string(torchrec::name_of(of.device));
+  dict["hbm_cap"] = of.devices.front().hbm;
+  dict["ddr_cap"] = of.devices.front().ddr;
+  dict["hbm_mem_bw"] = of.hbm_bandwidth;
+  dict["ddr_mem_bw"] = of.ddr_bandwidth;
+  dict["hbm_to_ddr_mem_bw"] = of.hbm_to_ddr_bandwidth;
+  dict["intra_host_bw"] = of.intra_host_bandwidth;
+  dict["inter_host_bw"] = of.inter_host_bandwidth;
+  return dict;
+}
+
+void add_machine(py::module_& module) {
+  py::class_<Machine>(module, "Machine")
+      .def(py::init([](const Request& request, const std::string& name) {
+             return without_gil([&] { return std::make_unique<Machine>(request, name); });
+           }),
+           py::arg("request"), py::arg("case"))
+      .def("topology", [](const Machine& machine) { return topology_dict(machine.topology()); })
+      .def("exchange_bytes", &Machine::exchange_bytes)
+      .def(
+          "collective_ms",
+          [](const Machine& machine, const std::string& kind, int per_host, int ranks, std::int64_t bytes) {
+            return without_gil([&] { return machine.collective_ms(kind, per_host, ranks, bytes); });
+          },
+          py::arg("kind"), py::arg("per_host"), py::arg("ranks"), py::arg("bytes"));
+}
+
 void add_sweep(py::module_& module) {
   py::class_<SweepPoints>(module, "SweepPoints")
       .def(py::init([](const Request& request, const std::string& name, int jobs) {
@@ -413,6 +445,7 @@ PYBIND11_MODULE(_core, module) {
   add_study(module);
   add_evaluator(module);
   add_rater(module);
+  add_machine(module);
   add_sweep(module);
   add_questions(module);
 }

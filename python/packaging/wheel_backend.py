@@ -60,9 +60,9 @@ def _finished(folder: str) -> Path:
 def _files(built: Path) -> Iterator[tuple[str, Path]]:
     """What is in the wheel, and where it is from."""
     package = built / "python" / "shardsim"
-    for source in sorted((ROOT / "python" / "shardsim").iterdir()):
+    for source in sorted((ROOT / "python").glob("shardsim/**/*")):
         if source.suffix in (".py", ".pyi", ".typed"):
-            yield f"shardsim/{source.name}", source
+            yield str(source.relative_to(ROOT / "python")), source
     yield f"shardsim/{_module_name()}", package / _module_name()
     yield "shardsim/shardsim_simgrid.so", built / "shardsim_simgrid.so"
     if (built / "share" / "vega.js").is_file():

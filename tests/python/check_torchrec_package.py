@@ -293,6 +293,11 @@ def test_refusals():
     twice = rec.Module()
     twice.named_modules = lambda: [("e", MODEL.sparse.users), ("e", MODEL.sparse.users)]
     assert "two tables are 'id'" in failure_of(lambda: shardsim.torchrec.tables_of(twice))
+    twice.named_modules = lambda: [("e", MODEL.sparse.users), ("e", MODEL.history)]
+    assert "two modules have the path 'e'" in failure_of(lambda: shardsim.torchrec.tables_of(twice))
+    empty = rec.Module()
+    empty.sparse = rec.EmbeddingBagCollection([])
+    assert "no table" in failure_of(lambda: shardsim.torchrec.tables_of(empty))
     for words, wrong in (("constraints", {"constraints": [1]}), ("tables['id']", {"tables": {"id": 3}}), ("more", {"more": 3})):
         assert failure_of(lambda wrong=wrong: shardsim.torchrec.workload(MODEL, batch_per_gpu=1, **wrong)).startswith(words)
     uneven = {"sparse.items.id": rec.ParameterConstraints(pooling_factors=[1.0, 2.0], num_poolings=[1.0])}

@@ -138,6 +138,7 @@ class Shard:
     offset: list
     rank: Optional[int] = None
     perf: Optional[Perf] = None
+    storage: Optional[Any] = None
 
 
 @dataclass

@@ -1,0 +1,246 @@
+"""A model with its constraints as a workload, and as a scenario of one case."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from shardsim import arguments
+from shardsim.scenario import Scenario
+from shardsim.torchrec.model import ModelTable, is_label, load_factor, names_of, tables_of, word, wrong
+
+# What of ParameterConstraints a scenario or its tables have, or the tables say themselves.
+TAKEN = ("sharding_types", "compute_kernels", "min_partition", "device_group", "pooling_factors", "num_poolings",
+         "feature_names", "is_weighted")
+CACHED_KERNELS = ("fused_uvm_caching", "quant_uvm_caching")
+
+
+class NotSimulatedWarning(UserWarning):
+    """Something that the constraints of a model say has no part in its simulation."""
+
+
+def _check_one_each(values: Sequence[Any], features: Sequence[str], what: str, table: str) -> None:
+    if len(values) != len(features):
+        raise wrong(f"{len(values)} {what} for {len(features)} features", "Give one for each feature",
+                     f"constraints[{table!r}]")
+
+
+def _factors(constraint: Any, features: Sequence[str], table: str) -> list[float]:
+    factors = list(getattr(constraint, "pooling_factors", None) or [1.0])
+    if len(factors) == 1:
+        factors *= len(features)
+    _check_one_each(factors, features, "pooling factors", table)
+    return [float(factor) for factor in factors]
+
+
+def _table_map(name: str, table: ModelTable, constraint: Any) -> dict[str, Any]:
+    config = table.config
+    features = [str(each) for each in config.feature_names]
+    factors = _factors(constraint, features, name)
+    made: dict[str, Any] = {
+        "name": name,
+        "rows": int(config.num_embeddings),
+        "dim": int(config.embedding_dim),
+        "dtype": word(getattr(config, "data_type", "fp32")),
+        "kind": "pooled" if table.pooled else "sequence",
+    }
+    if is_label(table.path):
+        made["module"] = table.path
+    if table.pooled:
+        poolings = list(getattr(constraint, "num_poolings", None) or [1.0] * len(features))
+        _check_one_each(poolings, features, "numbers of poolings", name)
+        made["pooling"] = word(getattr(config, "pooling", "sum"))
+        made["features"] = [
+            {"name": feature, "pooling_factor": factor, "num_poolings": float(count), "weighted": table.weighted}
+            for feature, factor, count in zip(features, factors, poolings)
+        ]
+        sizes = [int(each) for each in getattr(constraint, "batch_sizes", None) or []]
+        if sizes:
+            _check_one_each(sizes, features, "batch sizes", name)
+            for feature, size in zip(made["features"], sizes):
+                feature["batch"] = size
+    else:
+        made["features"] = features
+        made["average_length"] = sum(factors)
+    return made
+
+
+def _share_features(made: Sequence[dict[str, Any]], stated: Sequence[bool]) -> None:
+    """Features of pooled tables without constraints are those that another table's constraints tell of."""
+    told = {feature["name"]: feature for each, is_stated in zip(made, stated) if is_stated and each["kind"] == "pooled"
+            for feature in each["features"]}
+    for each, is_stated in zip(made, stated):
+        for feature in each["features"] if each["kind"] == "pooled" and not is_stated else []:
+            of = told.get(feature["name"], {})
+            feature.update({key: of[key] for key in ("pooling_factor", "num_poolings", "batch") if key in of})
+
+
+def _complete_batches(made: Sequence[dict[str, Any]], batch_per_gpu: int) -> None:
+    """In a module where a feature has a batch of its own, every feature has one."""
+    pooled = [each for each in made if each["kind"] == "pooled"]
+    modules = {each.get("module") for each in pooled if any("batch" in feature for feature in each["features"])}
+    for each in pooled:
+        for feature in each["features"] if each.get("module") in modules else []:
+            feature.setdefault("batch", batch_per_gpu)
+
+
+def _constraint_of(known: Mapping[str, Any], name: str, table: ModelTable) -> Any:
+    """By the name in the workload, or as TorchRec has it, by the table's own name in whatever module."""
+    return known.get(name, known.get(table.name))
+
+
+def _allows_cache(constraint: Any) -> bool:
+    return any(word(each) in CACHED_KERNELS for each in getattr(constraint, "compute_kernels", None) or [])
+
+
+def _constraint_map(constraint: Any) -> dict[str, Any]:
+    """A ParameterConstraints as a scenario has it: the ways of sharding that it allows."""
+    made: dict[str, Any] = {}
+    for key in ("sharding_types", "compute_kernels"):
+        allowed = getattr(constraint, key, None)
+        if allowed:
+            made[key] = [word(each) for each in allowed]
+    least = getattr(constraint, "min_partition", None)
+    if least is not None:
+        made["min_partition"] = int(least)
+    factor = load_factor(constraint)
+    if factor is not None and _allows_cache(constraint):
+        made["cache_load_factor"] = factor
+    group = getattr(constraint, "device_group", None)
+    if group is not None:
+        made["device_group"] = word(group)
+    return made
+
+
+def _says(value: Any) -> bool:
+    """False for the values by which a dataclass says nothing."""
+    return value is not None and value is not False and not (isinstance(value, (Mapping, Sequence)) and not value)
+
+
+def _left_out_of_cache(constraint: Any) -> Iterator[str]:
+    for key, value in sorted(vars(constraint.cache_params).items()):
+        if key == "load_factor":
+            if value is not None and not _allows_cache(constraint):
+                yield "cache_params.load_factor: compute_kernels allow no kernel with a cache"
+        elif key == "prefetch_pipeline" and value:
+            yield "cache_params.prefetch_pipeline: say \"pipeline\": \"prefetch_sparse_dist\" in `more`"
+        elif _says(value):
+            yield f"cache_params.{key}"
+
+
+def _left_out(table: ModelTable, constraint: Any) -> Iterator[str]:
+    """What is not simulated of a table's constraints."""
+    for key, value in sorted(vars(constraint).items()) if constraint is not None else []:
+        if key in TAKEN or not _says(value):
+            continue
+        if key == "batch_sizes":
+            if not table.pooled:
+                yield "batch_sizes: only features of pooled tables have a batch of their own"
+        elif key == "output_dtype":
+            yield "output_dtype: say what is exchanged as \"wire_dtype\", in `tables` or in `more`"
+        elif key == "cache_params":
+            yield from _left_out_of_cache(constraint)
+        else:
+            yield key
+
+
+def _warn_of_left_out(constrained: Iterable[tuple[str, ModelTable, Any]]) -> None:
+    tables: dict[str, list[str]] = {}
+    for name, table, constraint in constrained:
+        for key in _left_out(table, constraint):
+            tables.setdefault(key, []).append(name)
+    for key, names in tables.items():
+        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        what, _, why = key.partition(": ")
+        warnings.warn(f"{what} of the constraints is not simulated (tables {shown})" + (f": {why}" if why else ""),
+                      NotSimulatedWarning, stacklevel=4)  # of who calls workload() or scenario()
+
+
+def workload(
+    model: Any,
+    *,
+    batch_per_gpu: int,
+    constraints: Mapping[str, Any] | None = None,
+    tables: Mapping[str, Mapping[str, Any]] | None = None,
+    more: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The workload of a model, as docs/formats/workload.md has it.
+
+    batch_per_gpu: samples of each rank in an iteration.
+    constraints: TorchRec's ParameterConstraints by table; their pooling factors say how many ids a sample has of each
+        feature. Without them it is one, which is seldom true: say it there, or by `tables`. Their batch_sizes are the
+        `batch` of features. A NotSimulatedWarning names what else they say that has no part in a simulation.
+    tables: further keys of tables, by name, such as {"t1": {"access": {"family": "zipf", "exponent": 1.05}}}.
+    more: further keys of the workload, such as `dense`, `optimizer`, `pipeline`, `wire_dtype`.
+    """
+    return _workload(model, batch_per_gpu, constraints, tables, more)
+
+
+def _constraints(given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    return arguments.mapping({} if given is None else given, "constraints", '{"TABLE": ParameterConstraints(...)}')
+
+
+def _workload(
+    model: Any,
+    batch_per_gpu: int,
+    constraints: Mapping[str, Any] | None,
+    tables: Mapping[str, Mapping[str, Any]] | None,
+    more: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    known = _constraints(constraints)
+    found = tables_of(model)
+    names = names_of(found)
+    extra = {table: arguments.mapping(keys, f"tables[{table!r}]", '{"access": {...}}')
+             for table, keys in arguments.mapping(tables or {}, "tables", '{"TABLE": {...}}').items()}
+    here = {*names, *(each.name for each in found)}
+    absent = [name for name in [*known, *extra] if name not in here]
+    if absent:
+        raise wrong(f"the model has no table {absent[0]!r}", f"Known: {', '.join(names[:12])}", "constraints or tables")
+    constrained = [(name, table, _constraint_of(known, name, table)) for name, table in zip(names, found)]
+    _warn_of_left_out(constrained)
+    made = [_table_map(name, table, constraint) for name, table, constraint in constrained]
+    _share_features(made, [constraint is not None for _, _, constraint in constrained])
+    _complete_batches(made, batch_per_gpu)
+    for each, name, table in zip(made, names, found):
+        each.update(extra.get(name, extra.get(table.name, {})))
+    name = re.sub(r"[^a-z0-9_]", "_", type(model).__name__.lower())[:64]
+    return {"schema": "shardsim.workload/1", "name": name, "batch_per_gpu": batch_per_gpu,
+            "tables": made, **arguments.mapping(more or {}, "more", '{"optimizer": {...}}')}
+
+
+def scenario(
+    model: Any,
+    *,
+    cluster: str | Mapping[str, Any],
+    batch_per_gpu: int,
+    planner: str | Mapping[str, Any] = "torchrec",
+    constraints: Mapping[str, Any] | None = None,
+    tables: Mapping[str, Mapping[str, Any]] | None = None,
+    more: Mapping[str, Any] | None = None,
+    software: str | None = "torchrec_eager",
+) -> Scenario:
+    """One case, "model", of a model on a cluster: a shipped one by its name, a file, or a dict. The rest: workload().
+
+    Plans keep to what TorchRec executes: load them by to_sharding_plan().
+    """
+    known = _constraints(constraints)
+    found = tables_of(model)
+    allowed = {name: _constraint_map(_constraint_of(known, name, table))
+               for name, table in zip(names_of(found), found)}
+    allowed = {name: each for name, each in allowed.items() if each}
+    allowed.setdefault("*", {})["torchrec_only"] = True
+    for name, each in allowed.items():
+        each["torchrec_only"] = True
+    source: dict[str, Any] = {
+        "schema": "shardsim.scenario/1",
+        "title": f"{type(model).__name__} in TorchRec",
+        "cluster": cluster if isinstance(cluster, str) else dict(arguments.mapping(cluster, "cluster", '"dgx_h100", or {"base": ...}')),
+        "workload": _workload(model, batch_per_gpu, known, tables, more),
+        "constraints": allowed,
+        "cases": [{"name": "model", "planner": {"name": planner} if isinstance(planner, str) else dict(planner)}],
+    }
+    if software is not None:
+        source["software"] = software
+    return Scenario(source)

@@ -17,28 +17,28 @@ std::shared_ptr<const IterationJudge> judge() {
 
 }  // namespace
 
-Evaluator::Evaluator(const ChosenCase& of, Plan plan, std::vector<std::string> notes)
-    : plan_json_(plan_to_json(plan, of.item().workload, cluster_of(of.item()))), notes_(std::move(notes)) {
+Evaluator::Evaluator(ChosenCase of, Plan plan, std::vector<std::string> notes)
+    : own_(std::move(of)),
+      plan_json_(plan_to_json(plan, own_.item().workload, cluster_of(own_.item()))),
+      notes_(std::move(notes)) {
   kept_ = std::make_unique<KeptPlan>(std::move(plan), judge());
 }
 
 Evaluator Evaluator::planned(const Request& request, const std::string& case_name) {
-  const ChosenCase chosen = chosen_case(request, case_name);
+  ChosenCase chosen = chosen_case(request, case_name);
   std::vector<std::string> notes;
   const PlanWatch watch{interrupted_in_python(), [&](const std::string& note) { notes.push_back(note); }};
   Plan plan = make_plan(chosen.item(), cluster_of(chosen.item()), chosen.scenario.seed, watch);
-  return {chosen, std::move(plan), std::move(notes)};
+  return {std::move(chosen), std::move(plan), std::move(notes)};
 }
 
 Evaluator Evaluator::given(const Request& request, const std::string& case_name, const std::string& plan_json) {
-  const ChosenCase chosen = chosen_case(request, case_name);
-  const Cluster cluster = cluster_of(chosen.item());
-  return {chosen, given_plan(plan_json, chosen.item(), cluster), {}};
+  ChosenCase chosen = chosen_case(request, case_name);
+  Plan plan = given_plan(plan_json, chosen.item(), cluster_of(chosen.item()));
+  return {std::move(chosen), std::move(plan), {}};
 }
 
-Evaluator::Figures Evaluator::figures(const Request& request, const std::string& case_name) {
-  const ChosenCase chosen = chosen_case(request, case_name);
-  const Case& item = chosen.item();
+Evaluator::Figures Evaluator::figures_of(const Case& item) {
   Figures result;
   result.name = item.name;
   result.world_size = item.cluster.nodes * item.cluster.gpu.count;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "python/core/request.h"
@@ -24,14 +25,20 @@ class Evaluator {
     PointFigures figures;
   };
   // Returns what the plan takes in this case. Errors: those of KeptPlan::figures().
-  Figures figures(const Request& request, const std::string& case_name);
+  Figures figures(const Request& request, const std::string& case_name) {
+    return figures_of(chosen_case(request, case_name).item());
+  }
+  // The same in the case that the plan was made for, as it was read then.
+  Figures figures() { return figures_of(own_.item()); }
 
   std::string plan_json() const { return plan_json_; }
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  Evaluator(const ChosenCase& of, Plan plan, std::vector<std::string> notes);
+  Evaluator(ChosenCase of, Plan plan, std::vector<std::string> notes);
+  Figures figures_of(const Case& item);
 
+  ChosenCase own_;
   std::unique_ptr<KeptPlan> kept_;
   std::string plan_json_;
   std::vector<std::string> notes_;  // of the planner

@@ -167,9 +167,9 @@ py::list column_list(const SweepPoints& sweep) {
   return columns;
 }
 
-Request request_of(std::string text, std::string path, std::vector<std::pair<std::string, std::string>> set,
+Request request_of(std::shared_ptr<ScenarioText> source, std::vector<std::pair<std::string, std::string>> set,
                    std::optional<std::uint64_t> seed, bool torchrec_only, std::vector<std::string> planners) {
-  Request request{std::move(text), std::move(path), {}};
+  Request request{std::move(source), {}};
   request.changes.set = std::move(set);
   request.changes.seed = seed;
   request.changes.torchrec_only = torchrec_only;
@@ -243,6 +243,8 @@ void add_evaluator(py::module_& module) {
             return figures_dict(without_gil([&] { return evaluator.figures(request, name); }));
           },
           py::arg("request"), py::arg("case"))
+      .def("own_figures",
+           [](Evaluator& evaluator) { return figures_dict(without_gil([&] { return evaluator.figures(); })); })
       .def("plan_json", &Evaluator::plan_json)
       .def("notes", &Evaluator::notes);
 }
@@ -435,9 +437,11 @@ PYBIND11_MODULE(_core, module) {
       raise_in_python(error);
     }
   });
+  py::class_<ScenarioText, std::shared_ptr<ScenarioText>>(module, "ScenarioText")
+      .def(py::init<std::string, std::string>(), py::arg("text"), py::arg("path"));
   py::class_<Request>(module, "Request")
-      .def(py::init(&request_of), py::arg("text"), py::arg("path"), py::arg("set"), py::arg("seed"),
-           py::arg("torchrec_only"), py::arg("planners"))
+      .def(py::init(&request_of), py::arg("source"), py::arg("set"), py::arg("seed"), py::arg("torchrec_only"),
+           py::arg("planners"))
       .def("cases", [](const Request& request) { return without_gil([&] { return case_names(request); }); });
   module.def(
       "read_file", [](const std::string& path) { return read_file(path); }, py::arg("path"));

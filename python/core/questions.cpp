@@ -106,7 +106,7 @@ Answer why_answer(const Request& request, const std::string& case_name, bool pat
 
 Answer drift_answer(const Request& request, const std::string& case_name, int jobs) {
   const ChosenCase chosen = chosen_case(request, case_name);
-  const DriftOptions options = drift_options(request.text, request.path, request.changes);
+  const DriftOptions options = drift_options(request.text(), request.path(), request.changes);
   WorkerOptions workers;
   if (jobs > 0) workers.jobs = jobs;
   workers.interrupted = interrupted_in_python();
@@ -117,7 +117,7 @@ Answer drift_answer(const Request& request, const std::string& case_name, int jo
 }
 
 Checked check_answer(const Request& request) {
-  return checked_scenario(request.text, request.path, request.changes, watched_by_python());
+  return checked_scenario(request.text(), request.path(), request.changes, watched_by_python());
 }
 
 Coverage confidence_answer() {

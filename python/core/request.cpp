@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "base/tree/json.h"
+#include "base/tree/yaml.h"
 #include "plan/plan_file.h"
 #include "plan/sharding_groups.h"
 
@@ -15,6 +16,11 @@ constexpr std::size_t kShown = 12;
 
 }  // namespace
 
+const Tree& ScenarioText::tree() const {
+  std::call_once(parsed_, [this] { tree_ = parse_yaml(text, path); });
+  return tree_;
+}
+
 ChosenCase chosen_case(const Request& request, const std::string& name) {
   ChosenCase chosen{request.scenario(), 0};
   const std::vector<Case>& cases = chosen.scenario.cases;
@@ -22,7 +28,7 @@ ChosenCase chosen_case(const Request& request, const std::string& name) {
   for (const Case& item : cases) names.push_back(item.name);
   if (name.empty()) {
     if (cases.size() == 1) return chosen;
-    throw input_error({request.path}, "the scenario has several cases",
+    throw input_error({request.path()}, "the scenario has several cases",
                       "Name one as case=...: " + first_names(names, kShown));
   }
   const auto found = std::ranges::find(cases, name, &Case::name);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,13 +10,31 @@
 
 namespace shardsim::python {
 
-// A scenario as Python holds it: a text, where it is said to lie, and the changes on top of it.
+// The text of a scenario and where it is said to lie. It is parsed once, when it is first asked for, by whatever
+// thread.
+class ScenarioText {
+ public:
+  ScenarioText(std::string of, std::string at) : text(std::move(of)), path(std::move(at)) {}
+
+  const std::string text;
+  const std::string path;  // files that the text names are looked for beside it; messages name it
+
+  // Errors: those of parse_yaml(), each time.
+  const Tree& tree() const;
+
+ private:
+  mutable std::once_flag parsed_;
+  mutable Tree tree_;
+};
+
+// A scenario as Python holds it: a text, and the changes on top of it.
 struct Request {
-  std::string text;
-  std::string path;  // files that the text names are looked for beside it; messages name it
+  std::shared_ptr<const ScenarioText> source;
   Overrides changes;
 
-  Scenario scenario() const { return scenario_from_text(text, path, changes); }
+  const std::string& text() const { return source->text; }
+  const std::string& path() const { return source->path; }
+  Scenario scenario() const { return scenario_from_tree(source->tree(), text(), path(), changes); }
 };
 
 // A scenario whose cases are read, and one of them by name.

@@ -5,11 +5,13 @@ from typing import Any
 
 version: str
 
+class ScenarioText:
+    def __init__(self, text: str, path: str) -> None: ...
+
 class Request:
     def __init__(
         self,
-        text: str,
-        path: str,
+        source: ScenarioText,
         set: list[tuple[str, str]],
         seed: int | None,
         torchrec_only: bool,
@@ -30,6 +32,7 @@ class Evaluator:
     @staticmethod
     def given(request: Request, case: str, plan: str) -> Evaluator: ...
     def figures(self, request: Request, case: str) -> dict[str, Any]: ...
+    def own_figures(self) -> dict[str, Any]: ...
     def plan_json(self) -> str: ...
     def notes(self) -> list[str]: ...
 

@@ -53,6 +53,7 @@ class Scenario:
             self._dict = None
             self.path = _file_of(os.fspath(source))
             self._text = _core.read_file(self.path)
+        self._parsed = _core.ScenarioText(self._text, self.path)
         self._changes: dict[str, str] = {}
         self._seed: int | None = None
         self._torchrec_only = False
@@ -99,7 +100,7 @@ class Scenario:
 
     def request(self) -> _core.Request:
         """The form in which the libraries take it."""
-        return _core.Request(self._text, self.path, list(self._changes.items()), self._seed, self._torchrec_only,
+        return _core.Request(self._parsed, list(self._changes.items()), self._seed, self._torchrec_only,
                              self._planners)
 
     @contextlib.contextmanager

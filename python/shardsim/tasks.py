@@ -65,7 +65,10 @@ class Evaluator:
         return Plan(self._of.plan_json(), self._of.notes())
 
     def simulate(self, scenario: Scenario | Source | None = None, case: str | None = None) -> Simulation:
-        """The plan in this scenario's case; in the one that it was made for where none is given."""
+        """The plan in this scenario's case; in the one that it was made for, as it was read then, where none is given."""
+        if scenario is None and case is None:
+            with self._scenario.told_by_path():
+                return with_interval(Simulation, self._of.own_figures())
         of = self._scenario if scenario is None else _scenario(scenario)
         with of.told_by_path():
             figures = self._of.figures(of.request(), self._case if case is None else arguments.case(case))

@@ -258,8 +258,13 @@ void add_rater(py::module_& module) {
       .def("ranks_per_node", &Rater::ranks_per_node)
       .def(
           "iteration_ms",
-          [](Rater& rater, const std::string& plan) { return without_gil([&] { return rater.iteration_ms(plan); }); },
-          py::arg("plan"));
+          [](Rater& rater, std::vector<std::tuple<std::string, std::string, std::string>> entries) {
+            std::vector<Rater::Entry> plan;
+            for (auto& [path, table, json] : entries)
+              plan.push_back({std::move(path), std::move(table), std::move(json)});
+            return without_gil([&] { return rater.iteration_ms(plan); });
+          },
+          py::arg("entries"));
 }
 
 py::dict topology_dict(const torchrec::Topology& of) {

@@ -1,19 +1,74 @@
 #include "python/core/rater.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/tree/json.h"
 #include "plan/check.h"
 #include "plan/constraints.h"
+#include "plan/plan_file.h"
 
 namespace shardsim::python {
+namespace {
+
+constexpr std::size_t kMostParts = 200'000;  // some 100 MB
+
+std::string quoted(const std::string& text) {
+  return nlohmann::json(text).dump();
+}
+
+std::string json_of(const std::vector<Rater::Entry>& entries) {
+  std::map<std::string, std::vector<std::string>> modules;
+  for (const Rater::Entry& entry : entries) modules[entry.module].push_back(quoted(entry.table) + ": " + entry.json);
+  std::vector<std::string> parts;
+  for (const auto& [module, tables] : modules)
+    parts.push_back(fmt::format("{}: {{{}}}", quoted(module), fmt::join(tables, ", ")));
+  return fmt::format("{{\"plan\": {{{}}}}}", fmt::join(parts, ", "));
+}
+
+}  // namespace
 
 Rater::Rater(const Request& request, const std::string& case_name)
     : chosen_(std::make_unique<const ChosenCase>(chosen_case(request, case_name))),
       cluster_(std::make_shared<const Cluster>(cluster_of(chosen_->item()))),
-      memory_(make_memory_model(chosen_->item().memory_model)) {}
+      memory_(make_memory_model(chosen_->item().memory_model)),
+      groups_(GroupedWorld::of(chosen_->item().workload, *cluster_)) {}
 
-double Rater::iteration_ms(const std::string& plan_json) {
+const Plan& Rater::part_of(const Entry& entry) {
+  std::string key = entry.module + '\n' + entry.table + '\n' + entry.json;
+  const auto known = parts_.find(key);
+  if (known != parts_.end()) return known->second;
+  if (parts_.size() >= kMostParts) parts_.clear();
+  Plan part = plan_from_tree(parse_json(json_of({entry}), "plan"), chosen_->item().workload, cluster_of_entries());
+  return parts_.emplace(std::move(key), std::move(part)).first->second;
+}
+
+// What is wrong with an entry is told as of the whole plan.
+Plan Rater::plan_of(const std::vector<Entry>& entries) {
+  const Case& item = chosen_->item();
+  try {
+    Plan plan;
+    for (const Entry& entry : entries) {
+      const Plan& part = part_of(entry);
+      plan.placements.insert(plan.placements.end(), part.placements.begin(), part.placements.end());
+      plan.modules.insert(part.modules.begin(), part.modules.end());
+      plan.idle_caches.insert(plan.idle_caches.end(), part.idle_caches.begin(), part.idle_caches.end());
+    }
+    std::ranges::stable_sort(plan.placements, {}, &Placement::table);
+    check_plan(plan, item.workload, cluster_of_entries(), {"plan"});
+    return groups_ ? groups_->of_world(plan) : plan;
+  } catch (const Error&) {
+    return given_plan(json_of(entries), item, *cluster_);
+  }
+}
+
+double Rater::iteration_ms(const std::vector<Entry>& entries) {
   const Case& item = chosen_->item();
   return done_in_case(item, [&] {
-    Plan plan = given_plan(plan_json, item, *cluster_);
+    Plan plan = plan_of(entries);
     check_constraints(plan, item.workload, item.constraints, "the proposal");
     check_memory(plan, item.workload, *cluster_, *memory_);
     if (prepared_) {

@@ -127,6 +127,8 @@ change '.traceEvents |= map(if ((.name // "") == "ProfilerStep#3") then .ts -= 3
 refused "a clock that jumps" "overlap" clock_jump.json
 change '.traceEvents |= map(select(((.name // "") | test("autograd::engine|backward|index_add_|Backward")) | not))' inference.json
 refused "inference" "inference" inference.json
+run run "$source/scenarios/toy.yaml" --case row_wise --trace row_wise -q -o predicted
+refused "a prediction of ours" "written of a timeline of shardsim.*no measurement" predicted/trace/row_wise/rank0.json
 change '.deviceProperties[0].name = "AMD Instinct MI250X"' rocm.json
 refused "ROCm" "ROCm" rocm.json
 change '.deviceProperties[0].name = "Some GPU"' unknown_gpu.json

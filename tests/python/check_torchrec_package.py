@@ -217,11 +217,15 @@ def test_nothing_of_constraints_is_dropped_in_silence():
     assert {plan[path]["id"]["sharding_type"] for path in ("sparse.users", "sparse.items")} == {"column_wise"}
 
 
+def example(page, number):
+    """One of the blocks of Python in a page."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", page)
+    with open(path, encoding="utf-8") as file:
+        return re.findall(r"```python\n(.*?)```", file.read(), re.DOTALL)[number]
+
+
 def test_documents():
-    """The Python of docs/python.md for TorchRec runs as it stands, where TorchRec is a stand-in."""
-    page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "python.md")
-    with open(page, encoding="utf-8") as file:
-        block = re.findall(r"```python\n(.*?)```", file.read(), re.DOTALL)[2]
+    """The Python of docs/python.md and of README.md for TorchRec runs as it stands, where TorchRec is a stand-in."""
     names = ("torch", "torch.distributed", "torch.distributed._shard", "torch.distributed._shard.sharding_spec",
              "torchrec", "torchrec.distributed", "torchrec.distributed.types")
     before = {name: sys.modules.get(name) for name in names}
@@ -232,7 +236,9 @@ def test_documents():
         sys.modules.update({name: types.ModuleType(name) for name in names})
         for name in names[3:]:
             vars(sys.modules[name]).update({key: value for key, value in vars(rec).items() if not key.startswith("_")})
-        exec(block, here)
+        for page, number in (("docs/python.md", 2), ("README.md", 0)):
+            here["model"] = MODEL
+            exec(example(page, number), here)
         group = types.SimpleNamespace(is_available=lambda: True, is_initialized=lambda: True, get_world_size=lambda: 4)
         sys.modules["torch"].distributed = group  # of a job with half as many ranks
         plan = shardsim.plan(here["scenario"], planner="row_wise")
@@ -243,7 +249,9 @@ def test_documents():
                 del sys.modules[name]
             else:
                 sys.modules[name] = module
-    assert set(loaded[0].plan) == {"sparse.users", "sparse.items", "history"}, loaded
+    assert len(loaded) == 2
+    for plan in loaded:
+        assert set(plan.plan) == {"sparse.users", "sparse.items", "history"}, loaded
 
 
 def test_stats_print_and_never_fail():

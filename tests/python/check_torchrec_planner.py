@@ -222,6 +222,33 @@ def test_proposers_refuse_other_models_and_constraints():
     assert nothing.propose() is None and nothing.proposed == []
 
 
+def test_ratings_of_proposal_after_proposal():
+    """An entry that came before is not read again: ratings are those of the plan all the same, and faults are told."""
+    of = scenario()
+    model, space = sim.PerfModel(of, MODEL), planner.EmbeddingEnumerator(topology_of(of), BATCH).enumerate(MODEL, [])
+    whole = [option for option in space if option.sharding_type == "table_wise"]
+
+    def placed(first):
+        for at, option in enumerate(whole):
+            option.shards[0].rank = (first + at) % 8
+        return whole
+
+    ratings = [model.rate(placed(first)) for first in (0, 3, 0, 5, 3)]
+    assert ratings[0] == ratings[2] and ratings[1] == ratings[4], ratings
+    for first, rating in zip((0, 3, 0, 5), ratings):
+        assert rating == shardsim.simulate(of, plan=model.plan_of(placed(first))).iteration_ms, first
+    half = whole[:-1]
+    assert whole[-1].name in failure_of(lambda: model.rate(half))
+    assert "t0" in failure_of(lambda: model.rate([*whole, whole[0]]))
+    whole[1].shards[0].rank = 8
+    assert "rank 8" in failure_of(lambda: model.rate(whole))
+    placed(0)
+    whole[2].compute_kernel = 'no "kernel"'
+    assert "unknown compute kernel" in failure_of(lambda: model.rate(whole))
+    stranger = rec.ShardingOption("t0", "elsewhere", "table_wise", "fused", whole[0].shards)
+    assert "no table 't0' in a module 'elsewhere'" in failure_of(lambda: model.rate([stranger]))
+
+
 def requested(**more):
     return planner.ShardingPlanRequest(**{"model": MODEL, "sharders": [], "world_size": 16, "local_world_size": 8,
                                           "batch_size": BATCH, "constraints": CONSTRAINTS, **more})

@@ -90,8 +90,18 @@ class StepReader {
     if (static_cast<double>(unlaunched) > kMostUnlaunched * static_cast<double>(trace_.kernels.size()))
       refuse(fmt::format("of {} kernels, {} have no launch with their correlation", trace_.kernels.size(), unlaunched),
              "Profile with ProfilerActivity.CPU, too");
+    if (backward == 0 && of_graphs == 0 && is_of_timeline())
+      refuse(
+          "it was written of a timeline of shardsim, which has no ranges of a backward pass; what was predicted is no "
+          "measurement to import",
+          "Run the scenario of that timeline again, or profile training steps");
     if (backward == 0 && of_graphs == 0)
       refuse("no kernel of a backward pass is in the trace: it is one of inference", "Profile training steps");
+  }
+
+  // True of traces that `run --trace` and its like write.
+  bool is_of_timeline() const {
+    return std::ranges::any_of(trace_.kernels, [](const Kernel& kernel) { return !kernel.operation_class.empty(); });
   }
 
   bool is_backward(const Kernel& kernel) const {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from collections.abc import Callable, Iterable
@@ -15,16 +16,28 @@ from shardsim.torchrec.model import module_path, names_of, tables_of, word, wron
 from shardsim.torchrec.plans import cache_map, from_sharding_plan
 
 
-def option_entry(option: Any, placement: Callable[[int], str]) -> dict[str, Any]:
-    ranks = [int(shard.rank) for shard in option.shards]
-    entry: dict[str, Any] = {"sharding_type": word(option.sharding_type),
-                             "compute_kernel": word(option.compute_kernel), "ranks": ranks, **cache_map(option)}
-    if entry["sharding_type"] != "data_parallel":
-        entry["shards"] = [
-            {"shard_offsets": list(shard.offset), "shard_sizes": list(shard.size), "placement": placement(rank)}
-            for shard, rank in zip(option.shards, ranks)
-        ]
-    return entry
+@functools.lru_cache(maxsize=64)
+def _quoted(value: Any) -> str:
+    return json.dumps(word(value))
+
+
+def _shard_text(shard: Any, ranks_per_node: int) -> str:
+    (row, column), (rows, columns), rank = shard.offset, shard.size, int(shard.rank)
+    return (f'{{"shard_offsets": [{row:d}, {column:d}], "shard_sizes": [{rows:d}, {columns:d}], '
+            f'"placement": "rank:{rank}/cuda:{rank % ranks_per_node}"}}')
+
+
+def _entry_text(option: Any, ranks_per_node: int) -> str:
+    """The entry of a ShardingOption in a plan. Written here and not by json: a planner asks for 10,000 plans."""
+    kind = _quoted(option.sharding_type)
+    cache = cache_map(option)
+    parts = [f'"sharding_type": {kind}, "compute_kernel": {_quoted(option.compute_kernel)}',
+             f'"ranks": {[int(shard.rank) for shard in option.shards]}']
+    if cache:
+        parts.append(json.dumps(cache)[1:-1])
+    if kind != '"data_parallel"':
+        parts.append('"shards": [' + ", ".join([_shard_text(shard, ranks_per_node) for shard in option.shards]) + "]")
+    return "{" + ", ".join(parts) + "}"
 
 
 class PerfModel:
@@ -37,31 +50,33 @@ class PerfModel:
 
     def __init__(self, scenario: Scenario, model: Any, case: str = "model") -> None:
         tables = tables_of(model)
-        self._names = {(table.path, table.name): name for name, table in zip(names_of(tables), tables)}
-        self._pooled = {(table.path, table.name): table.pooled for table in tables}
+        self._tables = {(table.path, table.name): (module_path(table.path, table.pooled), name)
+                        for name, table in zip(names_of(tables), tables)}
         with scenario.told_by_path():
             self._rater = _core.Rater(scenario.request(), case)
             self._ranks_per_node = self._rater.ranks_per_node()
 
-    def _placement(self, rank: int) -> str:
-        return f"rank:{rank}/cuda:{rank % self._ranks_per_node}"
+    def _entries(self, options: Iterable[Any]) -> list[tuple[str, str, str]]:
+        made = []
+        for option in options:
+            known = self._tables.get((option.path, option.name))
+            if known is None:
+                raise wrong(f"the model has no table {option.name!r} in a module {option.path!r}",
+                            "Give the model that the planner plans for", "proposal")
+            made.append((*known, _entry_text(option, self._ranks_per_node)))
+        return made
 
     def plan_of(self, options: Iterable[Any]) -> dict[str, Any]:
         """The plan that these ShardingOptions, with a rank in each shard, stand for."""
         modules: dict[str, dict[str, Any]] = {}
-        for option in options:
-            key = (option.path, option.name)
-            if key not in self._names:
-                raise wrong(f"the model has no table {option.name!r} in a module {option.path!r}",
-                             "Give the model that the planner plans for", "proposal")
-            modules.setdefault(module_path(option.path, self._pooled[key]), {})[self._names[key]] = option_entry(
-                option, self._placement)
+        for module, table, entry in self._entries(options):
+            modules.setdefault(module, {})[table] = json.loads(entry)
         return {"plan": modules}
 
     def rate(self, plan: list[Any]) -> float:
         """Milliseconds of the iteration; infinite where the plan does not fit in memory."""
         try:
-            return self._rater.iteration_ms(json.dumps(self.plan_of(plan)))
+            return self._rater.iteration_ms(self._entries(plan))
         except InfeasibleError:
             return float("inf")
 

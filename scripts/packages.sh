@@ -8,7 +8,7 @@ build=(ca-certificates cmake g++ git libboost-dev libcpp-httplib-dev libeigen3-d
 test=(clang clang-format clang-tidy doctest-dev iproute2 jq libbenchmark-dev libclang-rt-14-dev lld dpkg-dev file pybind11-dev python3-dev python3-h5netcdf python3-h5py
   python3-ipykernel python3-mypy python3-nbconvert python3-pip
   python3-jsonschema
-  python3-pandas python3-xarray python3-yaml chromium libopenmpi-dev openmpi-bin munge slurm-client slurmctld slurmd time)
+  python3-pandas python3-xarray python3-yaml chromium valgrind libopenmpi-dev openmpi-bin munge slurm-client slurmctld slurmd time)
 
 case "${1:-}" in
   build) wanted=("${build[@]}") ;;

@@ -8,6 +8,11 @@
 namespace shardsim {
 namespace {
 
+// As the law of class_errors.cpp.
+using RegretLaw = boost::math::students_t_distribution<
+    double,
+    boost::math::policies::policy<boost::math::policies::overflow_error<boost::math::policies::errno_on_error>>>;
+
 // True when nothing that we know tells them apart: two names of one plan.
 bool same_figures(double first_ms, const Interval& first, double second_ms, const Interval& second) {
   return first_ms == second_ms && first.parts == second.parts && first.setting.cluster == second.setting.cluster &&
@@ -141,7 +146,7 @@ double Difference::first_is_faster() const {
 // degrees of freedom, the mean of max(0, X - z) is (n + z^2) / (n - 1) f(z) - z (1 - F(z)).
 double Difference::expected_regret() const {
   if (scale <= 0) return std::max(0.0, -log_ratio);
-  const boost::math::students_t law(kErrorFreedom);
+  const RegretLaw law(kErrorFreedom);
   const double z = log_ratio / scale;
   const double beyond = boost::math::cdf(boost::math::complement(law, z));
   return scale * ((kErrorFreedom + z * z) / (kErrorFreedom - 1) * boost::math::pdf(law, z) - z * beyond);

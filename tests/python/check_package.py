@@ -301,7 +301,7 @@ def test_documents():
     """The Python of docs/python.md that needs no TorchRec runs as it stands."""
     with open(os.path.join(SCENARIOS, "..", "docs", "python.md"), encoding="utf-8") as file:
         blocks = re.findall(r"```python\n(.*?)```", file.read(), re.DOTALL)
-    assert len(blocks) == 3, len(blocks)
+    assert len(blocks) == 4, len(blocks)
     here = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(SCENARIOS, os.path.join(folder, "scenarios"))

@@ -37,9 +37,21 @@ bool is_unsized(const StandalonePlan& plan, std::size_t table) {
   return std::find(plan.unsized.begin(), plan.unsized.end(), static_cast<int>(table)) != plan.unsized.end();
 }
 
+// The name of each table with the path of its module in the plan, with which the names of some begin already.
+std::vector<std::string> fqns_of(const StandalonePlan& given) {
+  const std::vector<std::string> modules = module_paths(given.workload, given.plan);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < modules.size(); ++i) {
+    torchrec::TableSpec table = torchrec::table_spec(given.workload.tables[i], given.workload);
+    table.module = modules[i];
+    names.push_back(table.fqn());
+  }
+  return names;
+}
+
 // Takes the tables of unknown size out of `plan`: of one row and one column they would be, in every total.
 Json take_unsized(StandalonePlan& given) {
-  const std::vector<std::string> modules = module_paths(given.workload, given.plan);
+  const std::vector<std::string> names = fqns_of(given);
   Json unsized = Json::array();
   std::vector<Placement> rest;
   for (Placement& placement : given.plan.placements) {
@@ -48,7 +60,7 @@ Json take_unsized(StandalonePlan& given) {
       rest.push_back(std::move(placement));
       continue;
     }
-    unsized.push_back({{"fqn", modules[index] + "." + given.workload.tables[index].name},
+    unsized.push_back({{"fqn", names[index]},
                        {"sharding_type", strategy_name(placement.strategy)},
                        {"compute_kernel", placement.compute_kernel},
                        {"ranks", placement.holders.front()}});

@@ -29,6 +29,14 @@ assert [t["fqn"] == "model.sparse.ebc.copies" for t in plan["tables_of_unknown_s
 assert plan["tables"][0]["fqn"] == "model.sparse.ebc.rows"
 assert len(plan["tables"]) == len(plan["statistics"]["tables"]) == 1
 assert plan["statistics"]["ranks"][0]["shards"] == {"RW": 1}'
+cat >twice.json <<'END'
+{"plan": {
+"model.users": {"id": {"sharding_type": "data_parallel", "ranks": [0, 1]}},
+"model.items": {"id": {"sharding_type": "data_parallel", "ranks": [0, 1]}, "seller": {"sharding_type": "table_wise", "ranks": [1],
+"shards": [{"shard_offsets": [0, 0], "shard_sizes": [5, 8], "placement": "rank:1/cuda:1"}]}}}}
+END
+run explain twice.json
+check "tables of one name have their modules before it, once" said 'Not counted: 2 data_parallel tables .model.users.id, model.items.id.'
 refuse 2 'argument --case: this option needs a scenario' explain plan.json --case x
 refuse 2 'argument --seed: this option needs a scenario' explain plan.json --seed 3
 refuse 2 'argument --set: this option needs a scenario' explain plan.json --set cluster.nodes=2

@@ -5,7 +5,7 @@ Usage: papers.py SHARDSIM [--update | --check] [SECTION...]
 
 SECTION: flexshard, flexshard_gain, autoshard, neuroshard, dreamshard; all without. Prints the rows; --update writes them into docs/papers.md, between
 <!-- rows: SECTION --> and <!-- end -->; --check compares them with what stands there. Rows of commands that take longer than two
-minutes come from docs/papers/*.csv, which the scripts that the page names have written. Takes half a minute of a CPU.
+minutes come from docs/papers/*.csv, which the scripts that the page names have written; of some of them --update draws charts. Takes half a minute of a CPU.
 Exit: 0 done, or the page is as it should be; 1 it is not; 2 wrong usage.
 """
 
@@ -19,6 +19,7 @@ import sys
 import tempfile
 
 import flexshard_gain
+import paper_charts
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 PAGE = SOURCE / "docs" / "papers.md"
@@ -245,6 +246,10 @@ def read_csv(name):
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
+def shipped_rows(name, command):
+    return [row(entry["what"], entry["published"], entry["ours"], command, entry["why"]) for entry in read_csv(name)]
+
+
 def mean(values):
     values = list(values)
     return sum(values) / len(values)
@@ -289,6 +294,7 @@ def autoshard(runs):
                 "exchanges count here, so that columns matter as well as lookups")]
     rows.append(row("Figure 11, more tables and GPUs: 80, 160, 320, 640 tables on 8, 16, 32, 64 H100, iteration over that of greedy by cost",
                     "a curve without numbers", over_greedy(runs, "autoshard"), "G", "the policy learned 80 tables on 8 RTX 2080 Ti; greedy is told the costs of the H100"))
+    rows += shipped_rows("autoshard_figures.csv", "J")
     for entry in read_csv("autoshard_ablations.csv"):
         rows.append(row(f"Ablation, {entry['variant']}: balance %, speed-up over random", entry["published"], entry["ours"], "E", entry["why"]))
     return rows
@@ -342,7 +348,7 @@ def neuroshard(runs):
         if found:
             rows.append(row(f"Best of the four heuristics over NeuroShard, {'; '.join(found)}{where}, %", "23, -, 24, -", numbers(found.values(), 0),
                             command, "over the tasks that both solve"))
-    return rows
+    return rows + shipped_rows("neuroshard_figures.csv", "K")
 
 
 def dreamshard(runs):
@@ -362,6 +368,14 @@ def dreamshard(runs):
 
 
 SECTIONS = {"flexshard": flexshard, "flexshard_gain": gain_rows, "autoshard": autoshard, "neuroshard": neuroshard, "dreamshard": dreamshard}
+
+
+def charts():
+    """{file: SVG} of the figures that are curves."""
+    found = {}
+    for name, draw in (("autoshard_figures.csv", paper_charts.autoshard_charts), ("neuroshard_figures.csv", paper_charts.neuroshard_charts)):
+        found.update({PAGE.parent / "papers" / file: svg for file, svg in draw(read_csv(name))})
+    return found
 
 
 def with_rows(text, section, rows):
@@ -387,6 +401,13 @@ def main(arguments):
             new = with_rows(new, section, rows)
     if "--update" in flags:
         PAGE.write_text(new)
+        for path, svg in charts().items():
+            path.write_text(svg)
+    if "--check" in flags:
+        for path, svg in charts().items():
+            if not path.is_file() or path.read_text() != svg:
+                print(f"{path} is not what scripts/paper_charts.py draws")
+                return 1
     if "--check" in flags and new != text:
         print("\n".join(difflib.unified_diff(text.split("\n"), new.split("\n"), "docs/papers.md", "as the commands give it", lineterm="")))
         return 1

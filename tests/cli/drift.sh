@@ -77,6 +77,10 @@ watched "rotation: 10 %/day" "50 %" still
 law "rotation changes no table that a policy knows" '[.days[].cost_error_pct] | max == min' still
 law "below the threshold there is no day" '.train_again_day == null' still
 check "which is said: $(cat streams/out)" grep -q 'The policy need not be trained again' streams/out
+mkdir deep && mv watched.yaml autoshard_tasks.h5 deep
+run drift deep/watched.yaml -q -o elsewhere
+check "a policy is relative to the scenario that names it: $(cat streams/err)" cmp -s still/drift.json <(sed 's|deep/watched.yaml|watched.yaml|' elsewhere/drift.json)
+mv deep/autoshard_tasks.h5 .
 watched "rotation: 10 %/day" "0.01 %" first
 check "a model that is off on day 0 is to be trained at once" grep -q 'Train the policy at once' streams/out
 law "without a monitor nothing of it stands in the file" 'has("train_again_day") | not' a

@@ -3,9 +3,9 @@
 
 Usage: papers.py SHARDSIM [--update | --check] [SECTION...]
 
-SECTION: flexshard, autoshard, neuroshard, dreamshard; all without. Prints the rows; --update writes them into docs/papers.md, between
+SECTION: flexshard, flexshard_gain, autoshard, neuroshard, dreamshard; all without. Prints the rows; --update writes them into docs/papers.md, between
 <!-- rows: SECTION --> and <!-- end -->; --check compares them with what stands there. Rows of commands that take longer than two
-minutes come from docs/papers/*.csv, which the scripts that the page names have written. Takes half a minute of a CPU.
+minutes come from docs/papers/*.csv, which the scripts that the page names have written; of some of them --update draws charts. Takes half a minute of a CPU.
 Exit: 0 done, or the page is as it should be; 1 it is not; 2 wrong usage.
 """
 
@@ -17,6 +17,9 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+
+import flexshard_gain
+import paper_charts
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 PAGE = SOURCE / "docs" / "papers.md"
@@ -125,6 +128,31 @@ def flexshard_latencies(cases):
     return rows
 
 
+def at_observed_payload(case, name):
+    """ms of the calls of a collective with the sizes that the paper observed; as planned where it prints no size, 0 where there is no call."""
+    return sum(entry.get("predicted_at_observed_payload", entry["predicted"]) for entry in case["published"] if entry["quantity"] == name)
+
+
+def flexshard_observed_latencies(cases):
+    rows = []
+    for number, plan in enumerate(PLANS):
+        theirs = [latency_gain(TIMES[model][0], TIMES[model][number + 1]) for model in MODELS]
+        ours = [latency_gain((at_observed_payload(cases[f"{model}/row_wise"], "global_all_to_all"), 0),
+                             [at_observed_payload(cases[f"{model}/{plan}"], name) for name in ("global_all_to_all", "global_all_reduce")]) for model in MODELS]
+        worst = max((100 * (a / b - 1) for a, b in zip(ours, theirs)), key=abs)
+        rows.append(row(f"Figure 7 with the sizes of Table 6 instead of the planned ones, {number + 2} tiers, RM-1 to RM-4", numbers(theirs, 2), numbers(ours, 2),
+                        "A", f"within {abs(worst):.1f} %: what is left of the differences is the times of exchanges, printed in whole ms"))
+    return rows
+
+
+def gain_rows(runs):
+    """What RM-1's gain in three tiers depends on."""
+    rows = []
+    for kind, name, planned, other in flexshard_gain.variants(runs.program):
+        rows.append(row(("order: " if kind == "order" else "") + name, numbers(planned, 2), *((numbers(other, 2), "-") if kind == "simulated" else ("-", numbers(other, 2)))))
+    return rows
+
+
 def flexshard_times(cases):
     rows = []
     for name, label in (("global_all_to_all", "all-to-all over all GPUs"), ("intra_node_all_to_all", "all-to-all in a node"),
@@ -164,7 +192,7 @@ def flexshard_plans(cases):
 def flexshard_whole(cases):
     rows = []
     for plan, note in zip(PLANS, ("fitted: the rest of the iteration (102 ms) follows from it",
-                                  "half of what can overlap is hidden in the paper, nearly all of it here")):
+                                  "half of what can overlap is hidden in the paper, nearly all of it here ([what it depends on](#what-rm-1s-gain-depends-on))")):
         case = cases[f"rm1/{plan}"]
         gain, saved = published(case, "throughput_gain"), published(case, "memory_saved")
         rows.append(row(f"RM-1 end to end, throughput, {plan[10]} tiers", f"+{gain['value']:.0f} %", f"+{gain['predicted']:.1f} %", "A", note))
@@ -206,7 +234,7 @@ def flexshard_bands(band):
 def flexshard(runs):
     cases = runs.cases("scenarios/flexshard.yaml")
     rows = flexshard_figure1(runs) + flexshard_plans(cases) + flexshard_times(cases) + flexshard_reductions(cases)
-    rows += flexshard_latencies(cases) + flexshard_whole(cases)
+    rows += flexshard_latencies(cases) + flexshard_observed_latencies(cases) + flexshard_whole(cases)
     return rows + flexshard_bands(read_csv("flexshard_band.csv"))
 
 
@@ -216,6 +244,10 @@ def read_csv(name):
         return []
     with path.open() as file:
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+def shipped_rows(name, command):
+    return [row(entry["what"], entry["published"], entry["ours"], command, entry["why"]) for entry in read_csv(name)]
 
 
 def mean(values):
@@ -262,6 +294,7 @@ def autoshard(runs):
                 "exchanges count here, so that columns matter as well as lookups")]
     rows.append(row("Figure 11, more tables and GPUs: 80, 160, 320, 640 tables on 8, 16, 32, 64 H100, iteration over that of greedy by cost",
                     "a curve without numbers", over_greedy(runs, "autoshard"), "G", "the policy learned 80 tables on 8 RTX 2080 Ti; greedy is told the costs of the H100"))
+    rows += shipped_rows("autoshard_figures.csv", "J")
     for entry in read_csv("autoshard_ablations.csv"):
         rows.append(row(f"Ablation, {entry['variant']}: balance %, speed-up over random", entry["published"], entry["ours"], "E", entry["why"]))
     return rows
@@ -315,7 +348,7 @@ def neuroshard(runs):
         if found:
             rows.append(row(f"Best of the four heuristics over NeuroShard, {'; '.join(found)}{where}, %", "23, -, 24, -", numbers(found.values(), 0),
                             command, "over the tasks that both solve"))
-    return rows
+    return rows + shipped_rows("neuroshard_figures.csv", "K")
 
 
 def dreamshard(runs):
@@ -334,7 +367,15 @@ def dreamshard(runs):
     return rows
 
 
-SECTIONS = {"flexshard": flexshard, "autoshard": autoshard, "neuroshard": neuroshard, "dreamshard": dreamshard}
+SECTIONS = {"flexshard": flexshard, "flexshard_gain": gain_rows, "autoshard": autoshard, "neuroshard": neuroshard, "dreamshard": dreamshard}
+
+
+def charts():
+    """{file: SVG} of the figures that are curves."""
+    found = {}
+    for name, draw in (("autoshard_figures.csv", paper_charts.autoshard_charts), ("neuroshard_figures.csv", paper_charts.neuroshard_charts)):
+        found.update({PAGE.parent / "papers" / file: svg for file, svg in draw(read_csv(name))})
+    return found
 
 
 def with_rows(text, section, rows):
@@ -360,6 +401,13 @@ def main(arguments):
             new = with_rows(new, section, rows)
     if "--update" in flags:
         PAGE.write_text(new)
+        for path, svg in charts().items():
+            path.write_text(svg)
+    if "--check" in flags:
+        for path, svg in charts().items():
+            if not path.is_file() or path.read_text() != svg:
+                print(f"{path} is not what scripts/paper_charts.py draws")
+                return 1
     if "--check" in flags and new != text:
         print("\n".join(difflib.unified_diff(text.split("\n"), new.split("\n"), "docs/papers.md", "as the commands give it", lineterm="")))
         return 1

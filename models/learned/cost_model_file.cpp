@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "models/learned/exchange_inputs.h"
 #include "models/learned/learned_file.h"
 
 namespace shardsim {
@@ -63,7 +64,7 @@ void save_evidence(Hdf5Writer& file, const LearnedEvidence& evidence) {
 void save_exchange(Hdf5Writer& file, const ExchangeModel& exchange) {
   const std::string group = group_of(exchange.ranks);
   file.scale<std::int64_t>(group + "/input", exchange.inputs.means.size(),
-                           {"1", "columns of each rank, then starts of each rank in ms"});
+                           {"1", "columns, then starts in ms: models/learned/exchange_inputs.h"});
   save_inputs(file, group, exchange.inputs, group + "/input");
   file.attribute<std::int64_t>(group, "batch", exchange.batch);
   file.text_attribute(group, "topology", exchange.topology);
@@ -92,7 +93,7 @@ class ModelReader {
     const std::size_t parameters = shard_parameters(model.layout);
     model.forward = net("/forward", parameters);
     model.backward = net("/backward", parameters);
-    for (const int ranks : {4, 8})
+    for (int ranks = kLeastExchangeRanks; ranks <= kMostExchangeRanks; ++ranks)
       if (file_.hdf5.has(group_of(ranks))) model.exchanges.push_back(exchange(ranks));
     return model;
   }
@@ -150,15 +151,14 @@ class ModelReader {
 
   ExchangeModel exchange(int ranks) {
     const std::string group = group_of(ranks);
-    const auto parameters = [&](int inputs) {
-      return DenseStack<float>(exchange_layers(inputs, ranks)).parameter_count();
-    };
+    const ExchangeInputs form(ranks);
+    const auto parameters = [&](bool forward) { return DenseStack<float>(form.layers(forward)).parameter_count(); };
     return {ranks,
             file_.count("batch", group),
             file_.hdf5.text_attribute(group, "topology"),
-            file_.inputs(group, 2 * static_cast<std::size_t>(ranks)),
-            net(group + "/forward", parameters(2 * ranks)),
-            net(group + "/backward", parameters(ranks))};
+            file_.inputs(group, form.width(true)),
+            net(group + "/forward", parameters(true)),
+            net(group + "/backward", parameters(false))};
   }
 
   LearnedFile file_;

@@ -7,6 +7,7 @@
 #include "base/rng.h"
 #include "base/units.h"
 #include "models/access/row_hash.h"
+#include "models/learned/exchange_inputs.h"
 #include "models/learned/label_sets.h"
 
 namespace shardsim {
@@ -77,7 +78,8 @@ class ShardDraw {
 
 // The widest first, each to a rank drawn with a probability that is drawn itself, else to the one with fewest columns.
 std::vector<double> drawn_columns(const ExchangeLaw& law, const std::vector<std::int64_t>& dims, Rng& rng) {
-  const std::uint64_t least = law.ranks == 4 ? 10 : 20, end = law.ranks == 4 ? 60 : 120;
+  const auto ranks = static_cast<std::uint64_t>(law.ranks);
+  const std::uint64_t least = (5 * ranks + 1) / 2, end = 15 * ranks;  // theirs of 4 and 8 ranks, and so for others
   std::vector<std::int64_t> tables(least + rng.below(end - least));
   for (std::int64_t& dim : tables) dim = dims[rng.below(dims.size())];
   std::ranges::sort(tables, std::greater<>());
@@ -116,9 +118,11 @@ ShardSet draw_shards(const Workload& workload, std::int64_t batch, const ShardLa
 }
 
 ExchangeSet draw_exchanges(std::int64_t batch, const ExchangeLaw& law) {
-  if (law.ranks != 4 && law.ranks != 8)
-    throw input_error({"ranks"}, fmt::format("learned exchanges are of 4 or 8 ranks of one node, not of {}", law.ranks),
-                      "Take 4 or 8: the nets are too small for more ranks");
+  if (law.ranks < kLeastExchangeRanks || law.ranks > kMostExchangeRanks)
+    throw input_error({"ranks"},
+                      fmt::format("exchanges are learned of {} to {} ranks, not of {}", kLeastExchangeRanks,
+                                  kMostExchangeRanks, law.ranks),
+                      "Take a number of ranks within these, or costs: closed_form");
   const std::vector<std::int64_t> dims = dims_down_from(law.max_dim);
   ExchangeSet set{batch, law, {}, "", "", ""};
   Rng rng(law.seed);

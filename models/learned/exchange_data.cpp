@@ -11,14 +11,19 @@ constexpr FitSteps kExchangeSteps{32'000, 128};
 
 class FitsExchanges final : public Trainable {
  public:
-  FitsExchanges(const std::vector<float>& inputs, const std::vector<float>& targets, int width, int ranks)
-      : inputs_(inputs), targets_(targets), width_(width), ranks_(ranks), stack_(exchange_layers(width, ranks)) {}
+  FitsExchanges(const std::vector<float>& inputs, const std::vector<float>& targets, const ExchangeInputs& form,
+                bool forward)
+      : inputs_(inputs),
+        targets_(targets),
+        width_(static_cast<int>(form.width(forward))),
+        outputs_of_row_(static_cast<int>(form.outputs())),
+        stack_(form.layers(forward)) {}
 
   std::size_t parameter_count() const override { return stack_.parameter_count(); }
   void initialise(std::span<float> parameters, Rng& rng) const override { stack_.initialise(parameters, rng); }
 
   double loss(std::span<const float> parameters, std::span<const int> samples, std::span<float> gradient) override {
-    const std::vector<float> in = rows(inputs_, width_, samples), wanted = rows(targets_, ranks_, samples);
+    const std::vector<float> in = rows(inputs_, width_, samples), wanted = rows(targets_, outputs_of_row_, samples);
     stack_.forward(parameters, in, outputs_);
     std::vector<float> of_outputs;
     const double loss = square_error(outputs_.back(), wanted, {}, gradient.empty() ? nullptr : &of_outputs);
@@ -39,30 +44,30 @@ class FitsExchanges final : public Trainable {
 
   const std::vector<float>& inputs_;
   const std::vector<float>& targets_;
-  int width_, ranks_;
+  int width_, outputs_of_row_;
   DenseStack<float> stack_;
   DenseStack<float>::Outputs outputs_;
 };
 
 }  // namespace
 
-ExchangeData::ExchangeData(const ExchangeSet& set) : set_(set) {
+ExchangeData::ExchangeData(const ExchangeSet& set) : set_(set), form_(set.law.ranks) {
   for (std::size_t i = 0; i < set.exchanges.size(); ++i)
     if (set.labels[i] && !held_back(shape_of(set.exchanges[i]))) add(set.exchanges[i], *set.labels[i]);
   check_label_count(static_cast<std::size_t>(count_), "exchanges", set.file);
 }
 
 ExchangeModel ExchangeData::fit(const TrainingOptions& options, const FitWatch& watch) const {
-  const auto ranks = static_cast<std::size_t>(set_.law.ranks);
-  ExchangeModel model{set_.law.ranks, set_.batch, set_.topology, scale_of(inputs_, 2 * ranks), {}, {}};
+  const std::size_t width = form_.width(true), of_columns = form_.width(false);
+  ExchangeModel model{set_.law.ranks, set_.batch, set_.topology, scale_of(inputs_, width), {}, {}};
   std::vector<float> inputs = inputs_;
   model.inputs.apply(inputs);
-  model.forward = fit(inputs, forward_, 2 * set_.law.ranks, options, told("forward", watch));
+  model.forward = fit(inputs, forward_, true, options, told("forward", watch));
   std::vector<float> columns;
-  for (std::size_t at = 0; at < inputs.size(); at += 2 * ranks)
+  for (std::size_t at = 0; at < inputs.size(); at += width)
     columns.insert(columns.end(), inputs.begin() + static_cast<std::ptrdiff_t>(at),
-                   inputs.begin() + static_cast<std::ptrdiff_t>(at + ranks));
-  model.backward = fit(columns, backward_, set_.law.ranks, options, told("backward", watch));
+                   inputs.begin() + static_cast<std::ptrdiff_t>(at + of_columns));
+  model.backward = fit(columns, backward_, false, options, told("backward", watch));
   return model;
 }
 
@@ -76,19 +81,18 @@ void ExchangeData::add(const Exchange& exchange, const ExchangeSeconds& label) {
   const std::string where = "labels of exchange " + shape_of(exchange);
   for (const double seconds : label.forward) check_label(seconds, where);
   for (const double seconds : label.backward) check_label(seconds, where);
-  for (const double columns : exchange.columns) inputs_.push_back(static_cast<float>(columns));
-  for (const double start : exchange.starts_ms) inputs_.push_back(static_cast<float>(start));
+  form_.add(exchange.columns, exchange.starts_ms, inputs_);
   forward_.insert(forward_.end(), label.forward.begin(), label.forward.end());
   backward_.insert(backward_.end(), label.backward.begin(), label.backward.end());
   ++count_;
 }
 
-FittedNet ExchangeData::fit(const std::vector<float>& inputs, const std::vector<double>& seconds, int width,
+FittedNet ExchangeData::fit(const std::vector<float>& inputs, const std::vector<double>& seconds, bool forward,
                             const TrainingOptions& options, const TrainingWatch& watch) const {
   const OutputScale scale = output_scale_of(seconds);
   const std::vector<float> targets = scaled(seconds, scale);
-  FitsExchanges net(inputs, targets, width, set_.law.ranks);
-  return fitted(net, count_, scale, options, kExchangeSteps, watch);
+  FitsExchanges net(inputs, targets, form_, forward);
+  return fitted(net, static_cast<int>(seconds.size() / form_.outputs()), scale, options, kExchangeSteps, watch);
 }
 
 TrainingWatch ExchangeData::told(const char* direction, const FitWatch& watch) const {

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "models/learned/exchange_inputs.h"
 #include "models/learned/fit.h"
 
 namespace shardsim {
@@ -17,11 +18,12 @@ class ExchangeData {
 
  private:
   void add(const Exchange& exchange, const ExchangeSeconds& label);
-  FittedNet fit(const std::vector<float>& inputs, const std::vector<double>& seconds, int width,
+  FittedNet fit(const std::vector<float>& inputs, const std::vector<double>& seconds, bool forward,
                 const TrainingOptions& options, const TrainingWatch& watch) const;
   TrainingWatch told(const char* direction, const FitWatch& watch) const;
 
   const ExchangeSet& set_;
+  ExchangeInputs form_;
   std::vector<float> inputs_;
   std::vector<double> forward_, backward_;
   int count_ = 0;

@@ -12,6 +12,7 @@
 #include "base/tree/json.h"
 #include "base/tree/map_reader.h"
 #include "base/units.h"
+#include "models/learned/exchange_inputs.h"
 #include "models/workload/table_fields.h"
 
 namespace shardsim {
@@ -260,7 +261,7 @@ void read_labels(MapReader& reader, ExchangeSet& set) {
 ExchangeSet read_exchanges(MapReader& reader) {
   ExchangeSet set;
   set.batch = reader.count("batch");
-  set.law.ranks = reader.choice("ranks", {"4", "8"}) == "4" ? 4 : 8;
+  set.law.ranks = static_cast<int>(reader.count("ranks", Bounds::from(kLeastExchangeRanks).to(kMostExchangeRanks)));
   set.law.seed = static_cast<std::uint64_t>(reader.count("seed", Bounds::from(0)));
   set.law.max_dim = reader.count("max_dim");
   for (const Tree& item : reader.list("columns")) set.exchanges.push_back({read_numbers(item, set.law.ranks), {}});

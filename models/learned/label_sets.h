@@ -54,7 +54,7 @@ ShardSet draw_shards(const Workload& workload, std::int64_t batch, const ShardLa
 std::string shape_of(const Shard& shard);
 bool held_back(const std::string& shape);  // of the third that no fit looks at: hash mod 3 = 0
 
-// The exchanges of one node's ranks (gen_comm_data of NeuroShard at ec7ca74, learned_costs.h says what is labelled).
+// The exchanges of all ranks (gen_comm_data of NeuroShard at ec7ca74, learned_costs.h says what is labelled).
 struct Exchange {
   std::vector<double> columns;    // [ranks] that the rank holds, of all its tables
   std::vector<double> starts_ms;  // [ranks] when the forward exchange begins there; the least is 0
@@ -67,7 +67,7 @@ struct ExchangeSeconds {
 
 struct ExchangeLaw {
   std::int64_t count = 0;
-  int ranks = 4;  // 4: 10 to 59 tables on them; 8: 20 to 119
+  int ranks = 4;  // 2 to 128; 4: 10 to 59 tables on them; 8: 20 to 119; others likewise, 5/2 to 15 times their number
   std::int64_t max_dim = 128;
   std::uint64_t seed = 1;
   bool operator==(const ExchangeLaw&) const = default;
@@ -77,12 +77,12 @@ struct ExchangeSet {
   std::int64_t batch = 0;  // samples of all ranks together
   ExchangeLaw law;
   std::vector<Exchange> exchanges;
-  std::string provider, device, topology;  // of the labels; the cluster's name
+  std::string provider, device, topology;  // of the labels; the cluster (exchange_topology())
   std::vector<std::optional<ExchangeSeconds>> labels = {};
   std::string file = {};  // as above
 };
 
-// Errors (Failure::input): ranks other than 4 and 8, a max_dim as above.
+// Errors (Failure::input): ranks below 2 or above 128, a max_dim as above.
 ExchangeSet draw_exchanges(std::int64_t batch, const ExchangeLaw& law);
 std::string shape_of(const Exchange& exchange);
 

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "models/learned/cost_model.h"
+#include "models/learned/exchange_inputs.h"
 #include "models/learned/factor_net.h"
 #include "models/learned/shard_net.h"
 
@@ -134,8 +135,8 @@ EitherCosts costs_of(const CostModel& model) {
 
 class ExchangeCost {
  public:
-  ExchangeCost(const FittedNet& fitted, int inputs, int ranks)
-      : stack_(exchange_layers(inputs, ranks)), fitted_(fitted) {}
+  ExchangeCost(const FittedNet& fitted, const ExchangeInputs& form, bool forward)
+      : stack_(form.layers(forward)), fitted_(fitted) {}
 
   void seconds(std::span<const float> inputs, std::span<double> result) const {
     DenseStack<float>::Outputs outputs;
@@ -152,27 +153,29 @@ class ExchangeCost {
 struct NodeExchange {
   explicit NodeExchange(const ExchangeModel& model)
       : ranks(model.ranks),
+        form(model.ranks),
         inputs(model.inputs),
-        forward(model.forward, 2 * model.ranks, model.ranks),
-        backward(model.backward, model.ranks, model.ranks) {}
+        forward(model.forward, form, true),
+        backward(model.backward, form, false) {}
 
-  // Columns, and where there are any starts in ms behind them, plan by plan and scaled.
+  // The rows of plan after plan, scaled; `starts` in seconds, none for the backward net.
   std::vector<float> scaled(std::span<const double> dims, std::span<const double> starts) const {
-    std::vector<float> result;
-    const auto width = static_cast<std::size_t>(ranks);
-    for (std::size_t at = 0; at < dims.size(); at += width) {
-      for (std::size_t r = 0; r < width; ++r) result.push_back(at_scale(dims[at + r], r));
-      for (std::size_t r = 0; r < width && !starts.empty(); ++r)
-        result.push_back(at_scale(1e3 * starts[at + r], width + r));
+    std::vector<float> rows;
+    const auto count = static_cast<std::size_t>(ranks);
+    std::vector<double> starts_ms;
+    for (std::size_t at = 0; at < dims.size(); at += count) {
+      starts_ms.clear();
+      for (std::size_t r = 0; r < count && !starts.empty(); ++r) starts_ms.push_back(1e3 * starts[at + r]);
+      form.add(dims.subspan(at, count), starts_ms, rows);
     }
-    return result;
-  }
-
-  float at_scale(double value, std::size_t k) const {
-    return (static_cast<float>(value) - inputs.means[k]) / inputs.deviations[k];
+    const std::size_t width = form.width(!starts.empty());
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      rows[i] = (rows[i] - inputs.means[i % width]) / inputs.deviations[i % width];
+    return rows;
   }
 
   int ranks;
+  ExchangeInputs form;
   InputScale inputs;
   ExchangeCost forward, backward;
 };

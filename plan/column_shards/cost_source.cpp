@@ -6,6 +6,8 @@
 #include <stdexcept>
 
 #include "models/compute/learned_model.h"
+#include "models/learned/cost_model.h"
+#include "models/learned/exchange_inputs.h"
 
 namespace shardsim {
 namespace {
@@ -28,8 +30,8 @@ std::string range_text(const LearnedRange& range) {
                      range.columns_to);
 }
 
-LearnedCosts read_costs(MapReader costs) {
-  const std::string file = costs.text("file", kFileNameRule);
+LearnedCosts read_costs(MapReader costs, std::string& file) {
+  file = costs.text("file", kFileNameRule);
   ExpectedSetting expected;
   expected.provider = costs.text("provider", "");
   expected.device = costs.text("device", "");
@@ -44,7 +46,10 @@ CostSource::CostSource(MapReader& options) : place_(options.place_of("costs")) {
   if (!costs) return;
   auto_ = false;
   if (costs->kind == Tree::Kind::map) {
-    learned_ = read_costs(options.map("costs"));
+    std::string file;
+    learned_ = read_costs(options.map("costs"), file);
+    for (const ExchangeModel& exchange : read_cost_model(file).exchanges)
+      topology_of_nets_[exchange.ranks] = exchange.topology;
   } else {
     auto_ = options.choice("costs", {"auto", "closed_form"}) == "auto";
   }
@@ -113,10 +118,11 @@ void CostSource::check_setting(const Workload& workload, const Cluster& cluster,
   }
 }
 
+// Over several nodes a number of ranks says little: then the labels must be of this very cluster.
 bool CostSource::nets_serve(const Cluster& cluster) const {
-  if (!learned_ || cluster.nodes() > 1) return false;
-  const std::vector<int> ranks = learned_->exchange_ranks();
-  return std::ranges::find(ranks, cluster.world_size()) != ranks.end();
+  const auto found = topology_of_nets_.find(cluster.world_size());
+  if (found == topology_of_nets_.end()) return false;
+  return cluster.nodes() == 1 || found->second == exchange_topology(cluster);
 }
 
 std::unique_ptr<ShardCosts> CostSource::shard_costs(const Workload& workload, const Cluster& cluster,

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "base/tree/map_reader.h"
 #include "plan/column_shards/shard_costs.h"
@@ -34,6 +36,7 @@ class CostSource {
   bool nets_serve(const Cluster& cluster) const;
 
   std::optional<LearnedCosts> learned_;
+  std::map<int, std::string> topology_of_nets_;  // of its exchanges, by ranks
   bool auto_ = true;
   Place place_;
 };

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "models/collective/collective.h"
 #include "models/workload/workload_limits.h"
+#include "plan/autoshard/cost_error.h"
 #include "plan/check.h"
 #include "plan/memory_model.h"
 #include "plan/memory_need.h"
@@ -21,6 +22,7 @@
 #include "sim/memory/memory_profile.h"
 #include "study/confidence/faster.h"
 #include "study/confidence/iteration_judge.h"
+#include "study/planning/policy_study.h"
 #include "study/planning/prepared_case.h"
 
 namespace shardsim {
@@ -151,6 +153,21 @@ double moving_seconds(const MovedBytes& moved, const Cluster& cluster) {
   return expand_collective({CollectiveKind::all_to_all, all, &matrix, 0}, cluster, "auto").alone(cluster).value;
 }
 
+double monitored_error(const Case& item, const DriftMonitor& monitor, std::uint64_t seed) {
+  const PolicyCase asked(item, seed);
+  const ShardingTask* const task = &asked.task();
+  return cost_error(monitor.policy, {&task, 1}).share;
+}
+
+// The policy holds for the tables of day 0; what they become is what the monitor is there for.
+void refuse_other_policy(const Case& item, const DriftMonitor& monitor, std::uint64_t seed) {
+  const PolicyCase asked(item, seed);
+  check_fits(monitor.policy, asked.task(), monitor.place);
+  if (asked.task().ranks < 2)
+    throw input_error(monitor.place, "a monitor in a case of one GPU: its tables make one shard",
+                      "Leave 'monitor' out, or take more GPUs");
+}
+
 // Plans of one day and what becomes of them.
 class DayRun {
  public:
@@ -187,6 +204,7 @@ class DayRun {
       const bool is_same = stays_ == 1 && !frozen.workload.has_runtime();  // no row has another popularity yet
       offer("kept cuts", kept_, is_same ? kept : simulated(kept_cuts, kept_, false));
     }
+    if (options_.monitor) result_.cost_error = monitored_error(item_, *options_.monitor, scenario_.seed);
     try_planners();
     const bool is_best = !result_.best_fits || kept.ms * (1 - kLeastGain) <= best_.ms;
     if (result_.frozen_fits && is_best) choose(kKeptPlan, kept_, kept);
@@ -331,6 +349,8 @@ void refuse_days_beyond_limits(const Workload& workload, const DriftOptions& opt
 void add_up(DriftResult& result, const DriftOptions& options) {
   double saved = 0;
   for (DriftDay& day : result.days) {
+    if (options.monitor && !result.train_again_day && day.cost_error > options.monitor->threshold)
+      result.train_again_day = day.day;
     day.saved_s = saved;
     if (!day.is_choice()) continue;
     const double iterations = options.iterations_per_day ? static_cast<double>(*options.iterations_per_day)
@@ -398,6 +418,7 @@ DriftResult drift_study(const Scenario& scenario, const Case& item, const DriftO
                         const WorkerOptions& workers) {
   refuse_undriftable(item, options);
   refuse_days_beyond_limits(item.workload, options);
+  if (options.monitor) refuse_other_policy(item, *options.monitor, scenario.seed);
   const Plan first = make_plan(item, cluster_of(item), scenario.seed, {});
   KeptShares shares(KeptShares::Tried::kept);  // days of the same tables begin with what is known of their rows
   const auto cluster = std::make_shared<const Cluster>(cluster_of(item));

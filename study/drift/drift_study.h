@@ -32,6 +32,7 @@ struct DriftDay {
   double moved_bytes = 0;  // that change their holder, over all ranks
   double moving_s = 0;     // of an all-to-all of them
   double saved_s = 0;      // by the best plans of this day and all before it on which both fit
+  double cost_error = 0;   // of the monitored policy's cost model on the day's tables, as a share; 0 without a monitor
 
   bool is_choice() const { return frozen_fits && best_fits; }
   bool has_better() const { return is_choice() && best != kKeptPlan; }
@@ -57,13 +58,16 @@ void fields(auto& visit, MaybeConst<DriftDay> auto& day) {
   visit.field("moved_bytes", day.moved_bytes);
   visit.field("moving_s", day.moving_s);
   visit.field("saved_s", day.saved_s);
+  visit.field("cost_error", day.cost_error);
 }
 
 struct DriftResult {
   std::string name;  // of the case
   std::vector<DriftDay> days;
   std::optional<int> break_even_day;  // none: within these days it never pays
-  double kept_s = 0;                  // what the kept plan spends on the iterations of all days on which it fits
+  std::optional<int>
+      train_again_day;  // the first on which the error of the monitored cost model is above the threshold
+  double kept_s = 0;    // what the kept plan spends on the iterations of all days on which it fits
 };
 
 // The case as it is on a day, except for rotation, which changes no distribution but only which rows are popular.
@@ -85,7 +89,7 @@ struct MovedBytes {
 MovedBytes moved_bytes(const Plan& from, const Plan& to, const Workload& workload, double stays, int ranks);
 
 // Errors: those of planning on day 0, and of workload_on() for the first day that has some; a case of jobs, of drawn
-// batches or with a `runtime` (Failure::input).
+// batches or with a `runtime`; a monitored policy of another workload, tables that no policy places (Failure::input).
 DriftResult drift_study(const Scenario& scenario, const Case& item, const DriftOptions& options,
                         const WorkerOptions& workers);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/rng.h"
+#include "base/text.h"
 #include "base/tree/tree_editor.h"
 #include "models/compute/compute_model.h"
 #include "plan/planner.h"
@@ -25,6 +26,9 @@ std::vector<int> random_ranks(const ShardingTask& task, Rng& rng) {
 }
 
 constexpr int kRandomDraws = 20;  // per task: one may be anything
+
+// AutoShard's random search (KDD 2022, section 5.3) takes the most even of so many random plans.
+constexpr int kSearched[] = {10, 100, 1000};
 
 double largest_ms(const std::vector<double>& seconds) {
   return *std::ranges::max_element(seconds) * 1e3;
@@ -70,6 +74,26 @@ class WayJudge {
 
   BalanceResult result_;
 };
+
+// The places that random search has found after each number of draws of kSearched; none where no draw fits in memory.
+std::vector<std::vector<int>> searched_at_random(const ShardingTask& task, Rng& rng) {
+  std::vector<std::vector<int>> found;
+  std::vector<int> best;
+  double even = -1;
+  int draws = 0;
+  for (const int wanted : kSearched) {
+    for (; draws < wanted; ++draws) {
+      std::vector<int> rank_of = random_ranks(task, rng);
+      if (bytes_over(task, rank_of) > 0) continue;
+      const double balanced = balance(task.label(rank_of));
+      if (balanced <= even) continue;
+      even = balanced;
+      best = std::move(rank_of);
+    }
+    found.push_back(best);
+  }
+  return found;
+}
 
 const std::vector<std::string>& greedy_scores() {
   static const std::vector<std::string> scores{"cost", "lookup", "size_lookup", "dim", "size"};
@@ -175,8 +199,10 @@ std::vector<BalanceResult> judge_policy(const ShardingPolicy& policy, const std:
   const std::vector<std::string>& scores = greedy_scores();
   std::vector<WayJudge> judges{WayJudge("policy"), WayJudge("greedy, costs of the policy")};
   for (const std::string& score : scores) judges.emplace_back("greedy, score " + score);
+  const std::size_t of_search = judges.size();
+  for (const int draws : kSearched) judges.emplace_back("random, best of " + with_thousands(draws));
   WayJudge random("random");
-  Rng rng(1);  // the same random places for every policy
+  Rng rng(1), search_rng(2);  // the same random places for every policy
   for (const PolicyCase& item : cases) {
     const ShardingTask& task = item.task();
     const double random_ms = random.add_random(task, rng);
@@ -188,6 +214,8 @@ std::vector<BalanceResult> judge_policy(const ShardingPolicy& policy, const std:
     judges[1].add(task, within(dealt_by_costs(policy, task)), random_ms);
     for (std::size_t i = 0; i < scores.size(); ++i)
       judges[2 + i].add(task, item.placed_by(greedy_by(scores[i])), random_ms);
+    const std::vector<std::vector<int>> searched = searched_at_random(task, search_rng);
+    for (std::size_t i = 0; i < searched.size(); ++i) judges[of_search + i].add(task, searched[i], random_ms);
   }
   std::vector<BalanceResult> results;
   for (const WayJudge& judge : judges) results.push_back(judge.result());

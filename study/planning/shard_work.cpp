@@ -100,11 +100,11 @@ const PlacementLoad& ShardWorks::load_of(const ShardPiece& piece) {
 
 ExchangeSeconds closed_form_exchange(const Exchange& exchange, std::int64_t batch, const Cluster& cluster) {
   const int ranks = static_cast<int>(exchange.columns.size());
-  if (cluster.ranks_per_node() < ranks)
+  if (cluster.world_size() < ranks)
     throw input_error(
         {"cluster"},
-        fmt::format("a node has {} GPUs, but the exchanges are between {}", cluster.ranks_per_node(), ranks),
-        "Take a cluster with at least as many GPUs per node");
+        fmt::format("the cluster has {} GPUs, but the exchanges are between {}", cluster.world_size(), ranks),
+        "Take more nodes (--nodes), or a cluster with more GPUs");
   ByteMatrix matrix{ByteMatrix::Kind::by_source, kVectorElement * share_of(batch, ranks), {}, {}, false};
   for (const double columns : exchange.columns) matrix.units.push_back(ranks * static_cast<std::int64_t>(columns));
   const double forward = time_of(matrix, ranks, cluster).value;

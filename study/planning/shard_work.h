@@ -41,9 +41,9 @@ class ShardWorks {
   std::map<ShardPiece, PlacementLoad> loads_;
 };
 
-// Seconds of each rank of the exchange by the collective model, alone on ranks 0, 1, ... of the first node: the forward
+// Seconds of each rank of the exchange by the collective model, alone on ranks 0, 1, ... of the cluster: the forward
 // one begins when the last rank does, so a rank's seconds hold its waiting. Vectors are fp32.
-// Errors (Failure::input): a node with fewer GPUs, a batch that the ranks cannot share evenly.
+// Errors (Failure::input): a cluster with fewer GPUs, a batch that the ranks cannot share evenly.
 ExchangeSeconds closed_form_exchange(const Exchange& exchange, std::int64_t batch, const Cluster& cluster);
 
 }  // namespace shardsim

@@ -66,7 +66,11 @@ std::string drift_json(const DriftResult& result, const DriftOptions& options, c
   json["out_of_memory_day"] = optional(found.out_of_memory_day);
   json["no_plan_day"] = optional(found.no_plan_day);
   json["break_even_day"] = optional(result.break_even_day);
-  for (const DriftDay& day : result.days) json["days"].push_back(day_json(day));
+  if (options.monitor) json["train_again_day"] = optional(result.train_again_day);
+  for (const DriftDay& day : result.days) {
+    json["days"].push_back(day_json(day));
+    if (options.monitor) json["days"].back()["cost_error_pct"] = 100 * day.cost_error;
+  }
   return text_of(json, "drift.json");
 }
 

@@ -25,7 +25,7 @@ void leave_out_columns(Sheet& sheet, std::span<const char* const> headers) {
   }
 }
 
-Sheet drift_sheet(const DriftResult& result, Medium medium) {
+Sheet drift_sheet(const DriftResult& result, bool is_monitored, Medium medium) {
   Sheet sheet;
   sheet.in_time = true;
   sheet.columns = {{"day"},      {"kept ms"},  {"best ms"},     {"best plan", false}, {"chance %"}, {"regret %"},
@@ -42,6 +42,10 @@ Sheet drift_sheet(const DriftResult& result, Medium medium) {
                            best ? fixed(day.moving_s * 1e3, 2) : none, both ? fixed(day.saved_s, 1) : none}});
   }
   if (medium == Medium::terminal) leave_out_columns(sheet, kOnPageAlone);
+  if (!is_monitored) return sheet;
+  sheet.columns.push_back({"cost error %"});
+  for (std::size_t day = 0; day < result.days.size(); ++day)
+    sheet.rows[day].cells.push_back(fixed(100 * result.days[day].cost_error, 1));
   return sheet;
 }
 
@@ -96,15 +100,20 @@ Document drift_document(const DriftResult& result, const DriftOptions& options, 
   document.blocks.emplace_back(Paragraph{resharding_text(result, options), Paragraph::Role::summary});
   Section days = table_section(
       "Days",
-      "kept: the plan of day 0. best: the fastest of the day's own plans that fit in memory, the kept cuts with rows "
-      "of the day among them, or the kept plan where none gains a ten-thousandth. chance: the probability that the "
-      "best plan is really faster than the kept one, leaving "
-      "out errors that "
-      "affect both. regret: expected; how much time going to the best plan loses, on average over all outcomes, of "
-      "which those count 0 in "
-      "which it is the faster one. over: more memory than a GPU has, so that plan is none to keep. to move: bytes "
-      "that change their holder. saved: by the best plans since day 0.",
-      drift_sheet(result, medium));
+      std::string(
+          "kept: the plan of day 0. best: the fastest of the day's own plans that fit in memory, the kept cuts with "
+          "rows "
+          "of the day among them, or the kept plan where none gains a ten-thousandth. chance: the probability that the "
+          "best plan is really faster than the kept one, leaving "
+          "out errors that "
+          "affect both. regret: expected; how much time going to the best plan loses, on average over all outcomes, of "
+          "which those count 0 in "
+          "which it is the faster one. over: more memory than a GPU has, so that plan is none to keep. to move: bytes "
+          "that change their holder. saved: by the best plans since day 0.") +
+          (options.monitor ? " cost error: mean error of the policy's cost model on random shards of the day's tables, "
+                             "in % of their mean time."
+                           : ""),
+      drift_sheet(result, options.monitor.has_value(), medium));
   if (!result.days.empty()) document.blocks.emplace_back(drift_chart(result, options));
   document.add(std::move(days));
   return document;

@@ -97,6 +97,28 @@ std::string chance_text(const DriftResult& result) {
   return "";
 }
 
+// Returns what the monitor says of the policy's cost model.
+std::string monitor_text(const DriftResult& result, const DriftOptions& options) {
+  if (!options.monitor || result.days.empty()) return "";
+  const auto error_on = [&](std::size_t day) { return fmt::format("{:.1f}", 100 * result.days[day].cost_error); };
+  const std::string threshold = fmt::format("{:g} %", 100 * options.monitor->threshold);
+  if (!result.train_again_day)
+    return fmt::format(
+        " The policy need not be trained again: its cost model is off by {} % of a shard on day 0 and by {} % on day "
+        "{}, "
+        "not more than {} on any day.",
+        error_on(0), error_on(result.days.size() - 1), result.days.back().day, threshold);
+  const int again = *result.train_again_day;
+  if (again == 0)
+    return fmt::format(
+        " Train the policy at once: its cost model is off by {} % of a shard on day 0 already, more than {}.",
+        error_on(0), threshold);
+  return fmt::format(
+      " Train the policy again on day {}: its cost model is off by {} % of a shard then, more than {} (on day 0: {} "
+      "%).",
+      again, error_on(static_cast<std::size_t>(again)), threshold, error_on(0));
+}
+
 }  // namespace
 
 std::string resharding_text(const DriftResult& result, const DriftOptions& options) {
@@ -109,7 +131,7 @@ std::string resharding_text(const DriftResult& result, const DriftOptions& optio
   if (found.no_plan_day && found.no_plan_day != found.out_of_memory_day)
     text += fmt::format(" From day {} on no plan fits in memory.", *found.no_plan_day);
   if (found.every_days) text += keeping_text(result, move, result.days[static_cast<std::size_t>(found.last_day)]);
-  return text + chance_text(result);
+  return text + chance_text(result) + monitor_text(result, options);
 }
 
 }  // namespace shardsim

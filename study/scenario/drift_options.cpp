@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/tree/long_time.h"
 #include "base/tree/map_reader.h"
+#include "plan/autoshard/cost_error.h"
 #include "plan/planner.h"
 
 namespace shardsim {
@@ -37,6 +38,19 @@ double daily_exponent(MapReader& reader) {
       0.0);
 }
 
+DriftMonitor read_monitor(MapReader map) {
+  DriftMonitor monitor;
+  monitor.place = map.place_of("policy");
+  const StatedPolicy stated = stated_policy(map);
+  monitor.threshold = map.get<double>("threshold", share_leaf());
+  map.finish();
+  monitor.policy = read_policy(stated.file, stated.provider);
+  if (!predicts_costs(monitor.policy))
+    throw input_error(monitor.place, "the policy was trained without a cost model, so it has none to watch",
+                      "Train one with it: shardsim autoshard train SCENARIO -o policy.h5");
+  return monitor;
+}
+
 }  // namespace
 
 DriftOptions read_drift(const Tree& map) {
@@ -64,6 +78,7 @@ DriftOptions read_drift(const Tree& map) {
     }
   }
   if (reader.has("iterations_per_day")) options.iterations_per_day = reader.count("iterations_per_day");
+  if (reader.has("monitor")) options.monitor = read_monitor(reader.map("monitor"));
   options.pause = reader.get("pause", long_time_leaf(), std::optional(Seconds{}));
   reader.finish();
   if (options.rotation == 0 && options.growth == 0 && options.batch == 0 && options.exponent == 0) {

@@ -7,9 +7,17 @@
 
 #include "base/tree/tree.h"
 #include "base/units.h"
+#include "plan/autoshard/policy.h"
 #include "study/scenario/scenario.h"
 
 namespace shardsim {
+
+// A trained policy whose cost model is watched while tables change (AutoShard, KDD 2022, section 5).
+struct DriftMonitor {
+  Place place;            // of its policy
+  ShardingPolicy policy;  // with a cost model
+  double threshold = 0;   // mean error of the cost model, as a share, above which the policy is to be trained again
+};
 
 // The scenario's key `drift`: a plan is kept and the world under it changes, day by day (docs/drift.md).
 struct DriftOptions {
@@ -23,6 +31,7 @@ struct DriftOptions {
   std::vector<Tree> planners;                      // asked every day; empty: that of the case
   std::optional<std::int64_t> iterations_per_day;  // absent: as many as the kept plan makes in 24 hours
   Seconds pause;                                   // of the training, besides the moving of bytes
+  std::optional<DriftMonitor> monitor;
 };
 
 // Errors (Failure::input, with place): unknown keys, no day, nothing that changes, shares outside their range.

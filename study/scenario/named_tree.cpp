@@ -336,6 +336,16 @@ Tree located(const std::string& key, Tree value, const std::string& folder, Load
   return value;
 }
 
+Tree located_drift(Tree drift, const std::string& file) {
+  for (Tree& item : drift.items) item = located_drift(std::move(item), file);
+  for (auto& [key, value] : drift.fields) {
+    const bool named = names_planner_file(key) && value.place.source == file;
+    value = named ? located_file(std::move(value), std::filesystem::path(file).parent_path().string()) : value;
+    value = located_drift(std::move(value), file);
+  }
+  return drift;
+}
+
 Tree located_leaf(std::string_view path, Tree value, const std::string& folder) {
   const std::string_view last = path.substr(path.rfind('.') + 1);
   const bool file = path.ends_with(".file") || path.ends_with("dense.trace") ||

@@ -66,4 +66,8 @@ Tree located(const std::string& key, Tree value, const std::string& folder, Load
 // The value of a leaf at `path` within a case or a job, located where the path names a file.
 Tree located_leaf(std::string_view path, Tree value, const std::string& folder);
 
+// The value of the key `drift`, with the files that its planners and its monitor name located where `file` states them;
+// those of other places, as of --set, stay relative to where the command runs.
+Tree located_drift(Tree drift, const std::string& file);
+
 }  // namespace shardsim

@@ -30,6 +30,11 @@ void refuse_empty(const Tree& tree) {
   }
 }
 
+// The key `drift`. Files that it names in this scenario are relative to it, as those of planners are.
+Tree stated_drift(const Tree& top, const std::string& path, const Overrides& overrides) {
+  return located_drift(top_value(top, "drift", overrides), path);
+}
+
 // Estimates are compared over cases of one workload on one cluster.
 void require_comparable(const std::vector<Case>& cases, const CrossCheckOptions& options) {
   std::map<std::pair<std::string, std::string>, std::size_t> count;
@@ -315,13 +320,13 @@ Scenario scenario_from_tree(const Tree& tree, const std::string& text, const std
     require_comparable(scenario.cases, *scenario.cross_check);
     refuse_drawn(scenario.cases, *scenario.cross_check);
   }
-  const Tree drift = top_value(tree, "drift", overrides);
+  const Tree drift = stated_drift(tree, path, overrides);
   if (drift.kind != Tree::Kind::null) read_drift(drift);  // what `shardsim drift` reads is refused everywhere
   return scenario;
 }
 
 DriftOptions drift_options(const std::string& text, const std::string& path, const Overrides& overrides) {
-  const Tree drift = top_value(parse_yaml(text, path), "drift", overrides);
+  const Tree drift = stated_drift(parse_yaml(text, path), path, overrides);
   if (drift.kind == Tree::Kind::null)
     throw input_error({path}, "the scenario has no 'drift'", "Write 'drift: {days: 14, rotation: 2 %/day}'");
   return read_drift(drift);

@@ -14,6 +14,10 @@ check "what judges it taught it: the table says so" grep -qi 'in-model' streams/
 for way in policy 'greedy, score cost' 'greedy, score lookup' random; do
   check "$way stands in the table" grep -q "^ *$way  " streams/out
 done
+for draws in 10 100 1,000; do check "random search of $draws plans stands there" grep -q "^ *random, best of $draws  " streams/out; done
+best() { awk -v way="$1" 'index($0, "random, best of " way "  ") { print $6 }' streams/out; }
+check "a longer search is no less even: $(cat streams/out)" awk -v a="$(best 10)" -v b="$(best 100)" -v c="$(best 1,000)" 'BEGIN { exit !(a <= b && b <= c && a < c) }'
+check "so do the errors of its costs" [ "$(grep -cE '^ *tasks (trained on|held back) +[0-9.]+ +[0-9.]+ +[0-9.]+' streams/out)" -eq 2 ]
 check "two cases are held back" grep -q '^2 tasks were held back' streams/out
 check "the file is said" grep -q 'wrote deep/policy.h5: 4 tasks, 20 episodes, seed 1' streams/err
 run autoshard train tasks.yaml --updates 2 -o again.h5

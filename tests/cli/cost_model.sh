@@ -35,6 +35,16 @@ ok cost-model evaluate both.h5 exchange_labels.json
 check "two rows are printed" [ "$(grep -cE '^ +(forward|backward) +learned' streams/out)" -eq 2 ]
 refuse 2 'no nets for exchanges of 4 ranks' cost-model evaluate costs.h5 exchange_labels.json
 
+# More ranks than a node has: labelled over the nodes that they need.
+ok cost-model sample nv_tiny -n 300 --batch 65536 --exchanges 32 -o wide.json
+ok cost-model label wide.json --cluster dgx_a100_40gb --nodes 4 -o wide_labels.json
+check "the labels say of which nodes" [ "$(jq -r .topology wide_labels.json)" = "dgx_a100_40gb of 4 nodes" ]
+refuse 2 'the cluster has 16 GPUs, but the exchanges are between 32' cost-model label wide.json --cluster dgx_a100_40gb --nodes 2 -o x.json
+ok cost-model train labels.json --with wide_labels.json --epochs 10 -o wide.h5
+ok cost-model evaluate wide.h5 wide_labels.json
+check "each rank's time is learned: $(cat streams/out)" below "$(figure 'forward +learned' 3)" 10
+for ranks in 1 129; do refuse 2 '^error: argument --exchanges' cost-model sample nv_tiny --exchanges $ranks -o x.json; done
+
 echo "-- labelling goes on where it was"
 # The second half of the labels is taken away, as if the run had been killed.
 jq '.forward_us[1500:] |= map(null) | .backward_us[1500:] |= map(null)' labels.json >part.json

@@ -60,6 +60,46 @@ grown "table_wise" full
 law "a day without any plan that fits has none" '.no_plan_day == 8 and .days[8].best == null and .days[8].best_ms == null' full
 check "which is said: $(cat streams/out)" grep -q 'From day 8 on neither the plan of day 0 nor a new one' streams/out
 
+echo "-- the cost model of a policy is watched"
+"$shardsim" workload sample tasks metasyn_856 --tasks 1 --gpus 8 --min-tables 20 --max-tables 20 --min-dim 16 --max-dim 32 --dtype fp16 \
+  --memory "7 GiB" -o task.yaml >/dev/null
+cp "$source/scenarios/policies/autoshard_tasks.h5" .
+watched() {  # watched CHANGES THRESHOLD OUT
+  { cat task.yaml; echo "drift: {days: 4, $1, monitor: {policy: autoshard_tasks.h5, threshold: $2}}"; } >watched.yaml
+  run drift watched.yaml -q -o "$3"
+}
+watched "batch: 30 %/day" "20 %" batch
+check "it runs: $(cat streams/err)" [ "$code" -eq 0 ]
+law "a batch that the policy never saw moves its costs away day by day" '[.days[].cost_error_pct] as $e | $e[4] > $e[1] and $e[1] > $e[0]' batch
+law "the day is the first above the threshold" '.train_again_day == ([.days[] | select(.cost_error_pct > 20) | .day] | first) and .train_again_day > 0' batch
+check "and the answer says it: $(cat streams/out)" grep -q "Train the policy again on day $(jq .train_again_day batch/drift.json):" streams/out
+watched "rotation: 10 %/day" "50 %" still
+law "rotation changes no table that a policy knows" '[.days[].cost_error_pct] | max == min' still
+law "below the threshold there is no day" '.train_again_day == null' still
+check "which is said: $(cat streams/out)" grep -q 'The policy need not be trained again' streams/out
+mkdir deep && mv watched.yaml autoshard_tasks.h5 deep
+run drift deep/watched.yaml -q -o elsewhere
+check "a policy is relative to the scenario that names it: $(cat streams/err)" cmp -s still/drift.json <(sed 's|deep/watched.yaml|watched.yaml|' elsewhere/drift.json)
+mv deep/autoshard_tasks.h5 .
+watched "rotation: 10 %/day" "0.01 %" first
+check "a model that is off on day 0 is to be trained at once" grep -q 'Train the policy at once' streams/out
+law "without a monitor nothing of it stands in the file" 'has("train_again_day") | not' a
+watched "rotation: 10 %/day" "200 %" none
+refuse 2 '^error: watched.yaml:[0-9]+:[0-9]+: drift.monitor.threshold: .*from 0 to 1' drift watched.yaml -o none
+sed '/^drift: /s/threshold: [^}]*/treshold: 1/' watched.yaml >bad.yaml
+refuse 2 'treshold.*threshold' run bad.yaml -o none
+sed '/^drift: /s/autoshard_tasks.h5/no.h5/; s/200 %/20 %/' watched.yaml >bad.yaml
+refuse 2 'no.h5' drift bad.yaml -o none
+sed '/^drift: /s/200 %/20 %/; s/batch_per_gpu: [0-9]*/batch_per_gpu: 64/' watched.yaml >bad.yaml
+refuse 2 '^error: bad.yaml:[0-9]+:[0-9]+: .*the policy was trained on lookups of 65536 samples' drift bad.yaml -o none
+"$shardsim" workload sample tasks metasyn_856 --tasks 2 --gpus 8 --min-tables 9 --max-tables 9 --min-dim 16 --max-dim 32 --dtype fp16 \
+  --memory "7 GiB" -o tasks.yaml >/dev/null
+run autoshard train tasks.yaml --updates 1 --without cost_model -o blind.h5
+check "a policy is trained without a cost model: $(cat streams/err)" [ "$code" -eq 0 ]
+sed '/^drift: /s/autoshard_tasks.h5/blind.h5/; s/200 %/20 %/' watched.yaml >bad.yaml
+refuse 2 'trained without a cost model' drift bad.yaml -o none
+refuse 2 'is a sequence' drift s.yaml --set drift.monitor="{policy: autoshard_tasks.h5, threshold: 0.1}" -o none
+
 refuse 2 "rotation is \"200\".*share per day" drift s.yaml --set drift.rotation=200 -o none
 refuse 2 'unknown key "rotaton".*rotation' drift s.yaml --set drift.rotaton=1 -o none
 refuse 2 'states no change' drift s.yaml --set drift='{days: 3}' -o none

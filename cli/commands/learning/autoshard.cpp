@@ -11,6 +11,7 @@
 #include "cli/commands/learning/learned_output.h"
 #include "cli/commands/learning/task_split.h"
 #include "cli/commands/shared.h"
+#include "plan/autoshard/cost_error.h"
 #include "plan/autoshard/trainer.h"
 
 namespace shardsim {
@@ -18,7 +19,28 @@ namespace {
 
 constexpr std::int64_t kMostUpdates = 100'000;
 
-Document balance_document(const std::vector<BalanceResult>& results, const ShardingPolicy& policy, std::size_t tasks) {
+// AutoShard's Table 3: the cost model on tables that it was trained on, and on those of other tasks.
+Section cost_section(const ShardingPolicy& policy, const TaskSplit& split) {
+  Sheet sheet{{{"shards of", false}, {"mean error ms"}, {"mean square ms2"}, {"error %"}}, {}};
+  const auto add = [&](const std::string& whose, const std::vector<PolicyCase>& cases) {
+    std::vector<const ShardingTask*> tasks;
+    for (const PolicyCase& item : cases) tasks.push_back(&item.task());
+    const CostError error = cost_error(policy, tasks);
+    sheet.rows.push_back({{whose, fmt::format("{:.4f}", error.absolute_ms), fmt::format("{:.5f}", error.square_ms2),
+                           fmt::format("{:.1f}", 100 * error.share)},
+                          false});
+  };
+  add("tasks trained on", split.train);
+  add("tasks held back", split.test);
+  return table_section("Costs that the policy predicts",
+                       fmt::format("Over {} random shards of {} tables. error %: the mean error divided by the mean "
+                                   "time of these shards.",
+                                   kJudgedShards, kTablesOfJudgedShard),
+                       std::move(sheet));
+}
+
+Document balance_document(const std::vector<BalanceResult>& results, const ShardingPolicy& policy,
+                          const TaskSplit& split) {
   Sheet sheet{{{"placed by", false}, {"tasks"}, {"balance %"}, {"least %"}, {"slowest ms"}, {"over random"}}, {}};
   for (const BalanceResult& result : results) {
     sheet.rows.push_back({{result.way, fmt::format("{}", result.solved), fmt::format("{:.1f}", 100 * result.balance),
@@ -29,12 +51,14 @@ Document balance_document(const std::vector<BalanceResult>& results, const Shard
   Document document;
   document.add(table_section(
       "In-model",
-      fmt::format("{} tasks were held back and are judged with the costs of {} for {}, which also labelled the "
-                  "training data. balance: time of the fastest shard of a task divided by that of the slowest; mean "
-                  "over the tasks that fit in memory (random: 20 placements each). over random: time of the slowest "
-                  "shard of random placements divided by that of this placement.",
-                  tasks, policy.setting.provider, policy.setting.device),
+      fmt::format(
+          "{} tasks were held back and are judged with the costs of {} for {}, which also labelled the "
+          "training data. balance: time of the fastest shard of a task divided by that of the slowest; mean "
+          "over the tasks that fit in memory (random: 20 placements each; best of N: the most even one of N that "
+          "fit). over random: time of the slowest shard of random placements divided by that of this placement.",
+          split.test.size(), policy.setting.provider, policy.setting.device),
       std::move(sheet)));
+  if (predicts_costs(policy)) document.add(cost_section(policy, split));
   return document;
 }
 
@@ -69,9 +93,8 @@ int train_autoshard(const Arguments& given, const Terminal& terminal) {
   write_result(given.text("output"), result_writer(given),
                [&](const std::filesystem::path& hidden) { save_policy(policy, hidden); });
   if (!results.empty())
-    std::fputs(
-        document_text(balance_document(results, policy, split.test.size()), terminal.width, terminal.colour).c_str(),
-        stdout);
+    std::fputs(document_text(balance_document(results, policy, split), terminal.width, terminal.colour).c_str(),
+               stdout);
   say(fmt::format("wrote {}: {} tasks, {} episodes, seed {}", given.text("output"), policy.tasks, policy.episodes,
                   policy.seed));
   return 0;

@@ -17,6 +17,7 @@
 #include "cli/commands/cluster.h"
 #include "cli/commands/shared.h"
 #include "models/compute/compute_model.h"
+#include "models/learned/exchange_inputs.h"
 #include "models/learned/label_file.h"
 #include "study/planning/shard_work.h"
 #include "study/scenario/scenario.h"
@@ -40,7 +41,9 @@ LabelFile drawn(const Arguments& given) {
   const auto seed = static_cast<std::uint64_t>(parse_count(given.text("seed"), Arguments::place("seed")));
   const std::int64_t count = *given.count("count", 1, kMostShards), max_dim = *given.count("max-dim", 4, 4096);
   if (given.has("exchanges"))
-    return draw_exchanges(batch, {count, given.text("exchanges") == "4" ? 4 : 8, max_dim, seed});
+    return draw_exchanges(
+        batch,
+        {count, static_cast<int>(*given.count("exchanges", kLeastExchangeRanks, kMostExchangeRanks)), max_dim, seed});
   const int most = static_cast<int>(*given.count("max-tables", 1, kMostPieces));
   const std::int64_t bytes = parse_bytes(given.text("max-bytes"), Arguments::place("max-bytes")).count;
   return draw_shards(workload, batch, {count, most, max_dim, bytes, seed});
@@ -131,7 +134,7 @@ void label_set(ExchangeSet& set, const Cluster& cluster, const Arguments& given,
   set.labels.assign(set.exchanges.size(), {});
   set.provider = given.text("provider");
   set.device = cluster.spec().gpu.model;
-  set.topology = cluster.spec().name;
+  set.topology = exchange_topology(cluster);
   const bool resumed = resume(set, given, &ExchangeSet::exchanges);
   label_all(set, given, terminal, resumed,
             [&](std::size_t i) { return closed_form_exchange(set.exchanges[i], set.batch, cluster); });
@@ -150,7 +153,7 @@ Command cost_model_sample_command() {
   return {
       .name = "shardsim cost-model sample",
       .summary =
-          "draw random shards of a workload's tables, or random exchanges inside a node, whose times are to be learned",
+          "draw random shards of a workload's tables, or random exchanges between GPUs, whose times are to be learned",
       .positionals = {{"WORKLOAD",
                        "The workload whose tables are drawn: the name of a shipped one (see `shardsim list "
                        "workloads`), or a file."}},
@@ -162,13 +165,8 @@ Command cost_model_sample_command() {
                   {"max-tables", 0, "T", "A shard has from 1 to T tables.", "15"},
                   {"max-dim", 0, "D", "A table of a shard has 4, 8, 16 ... or D columns.", "128"},
                   {"max-bytes", 0, "BYTES", "The most bytes that the rows of one shard take.", "4 GiB"},
-                  {"exchanges",
-                   0,
-                   "RANKS",
-                   "Draw exchanges of vectors between this number of GPUs of one node, instead of shards.",
-                   "",
-                   Option::Times::at_most_once,
-                   {"4", "8"}},
+                  {"exchanges", 0, "RANKS",
+                   "Draw exchanges of vectors between this number of GPUs, 2 to 128, instead of shards."},
                   output_file_option(),
                   force_option()},
       .examples = {"shardsim cost-model sample nv_tiny -n 1000 --batch 65536 -o out/shards.json",

@@ -259,7 +259,7 @@ Command cost_model_train_command() {
       .options =
           {{"workload", 0, "NAME",
             "The workload whose tables a CSV table of measured calls names, such as metasyn_856."},
-           {"with", 0, "FILE", "A further file of labels, of shards or of exchanges between 4 or 8 GPUs.", "",
+           {"with", 0, "FILE", "A further file of labels, of shards or of exchanges between GPUs.", "",
             Option::Times::any},
            {"output", 'o', "COSTS.h5", "Write this file.", "", Option::Times::once},
            {"seed", 0, "S", "The random seed. The same labels and the same seed give the same file.", "1"},

@@ -85,7 +85,23 @@ TEST_CASE("exchanges: starts are whole ms from 0 to 18, columns are those of 10 
   CHECK(least >= 40);   // 10 tables of 4 columns
   CHECK(most <= 7552);  // 59 of 128
   CHECK(most > 2500);   // 59 tables have 42 on average
-  CHECK(has(error_of([] { draw_exchanges(65536, {1, 16, 128, 1}); }), "4 or 8 ranks of one node, not of 16"));
+  CHECK(has(error_of([] { draw_exchanges(65536, {1, 129, 128, 1}); }), "of 2 to 128 ranks, not of 129"));
+  CHECK(has(error_of([] { draw_exchanges(65536, {1, 1, 128, 1}); }), "of 2 to 128 ranks, not of 1"));
+}
+
+TEST_CASE("exchanges: tables by ranks as published of 4 and 8") {
+  for (const int ranks : {2, 8, 64}) {
+    double least = 1e9, most = 0;
+    for (const Exchange& exchange : draw_exchanges(65536, {2000, ranks, 4, 1}).exchanges) {
+      REQUIRE(exchange.columns.size() == static_cast<std::size_t>(ranks));
+      const double tables = std::accumulate(exchange.columns.begin(), exchange.columns.end(), 0.0) / 4;
+      least = std::min(least, tables);
+      most = std::max(most, tables);
+    }
+    CHECK(least >= 2.5 * ranks);
+    CHECK(most <= 15 * ranks - 1);
+    CHECK(most > 14 * ranks);
+  }
 }
 
 TEST_CASE("shapes: the order of a shard's tables does not matter, a third is held back") {

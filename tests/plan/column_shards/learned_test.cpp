@@ -4,6 +4,7 @@
 
 #include "models/compute/gpus/gpu_constants.h"
 #include "models/learned/cost_model.h"
+#include "models/learned/exchange_inputs.h"
 #include "plan/check.h"
 #include "plan/column_shards/cost_source.h"
 #include "tests/models/learned/small_pool.h"
@@ -106,6 +107,23 @@ TEST_CASE("neuroshard plans by a model file, on clusters without nets of their e
     CHECK(asked.figures.at("cost_ms") > 0);
     CHECK(asked.trained_on == "made_up");
   }
+}
+
+TEST_CASE("nets of exchanges over several nodes serve only the cluster that they were labelled for") {
+  Asked asked(2, 4);
+  asked.plan();
+  const double closed_form = asked.figures.at("cost_ms");  // the file has nets of 4 GPUs alone
+  const auto cost_with = [&](const std::string& topology) {
+    ExchangeSet exchanges = labelled_exchanges(300, 8);
+    exchanges.topology = topology;
+    TrainingOptions options;
+    options.epochs = 3;
+    save_cost_model(fit_cost_model({labelled_shards(300)}, {exchanges}, options), asked.folder / "costs.h5");
+    asked.plan();
+    return asked.figures.at("cost_ms");
+  };
+  CHECK(cost_with(exchange_topology(asked.cluster)) != doctest::Approx(closed_form));
+  CHECK(cost_with("another of 2 nodes") == doctest::Approx(closed_form));
 }
 
 TEST_CASE("costs: auto takes the shipped nets on the GPU that they were learned on, and says what they do not cover") {

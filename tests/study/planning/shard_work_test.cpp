@@ -108,9 +108,14 @@ TEST_CASE("closed-form exchange: worked by hand, all wait for the last start") {
   CHECK(seconds.forward[2] == doctest::Approx(1e-3 + transfer).epsilon(1e-6));
   CHECK(seconds.backward == std::vector<double>(4, seconds.forward[1]));
   CHECK(has(error_of([&] {
-              closed_form_exchange({std::vector<double>(8, 1), std::vector<double>(8, 0)}, 4096, cluster);
+              closed_form_exchange({std::vector<double>(16, 1), std::vector<double>(16, 0)}, 4096, cluster);
             }),
-            "a node has 4 GPUs, but the exchanges are between 8"));
+            "the cluster has 8 GPUs, but the exchanges are between 16"));
+  // Over two nodes the network cards carry half of it: longer than in a node.
+  const ExchangeSeconds wide =
+      closed_form_exchange({std::vector<double>(8, 100), std::vector<double>(8, 0)}, 4096, cluster);
+  CHECK(wide.backward.front() >
+        closed_form_exchange({std::vector<double>(4, 100), std::vector<double>(4, 0)}, 4096, cluster).backward.front());
 }
 
 }  // namespace shardsim::shard_work_test

@@ -14,19 +14,40 @@ constexpr double kRowSpread = 0.05;  // of ln(predicted / measured): rows of one
 constexpr double kSeenFrom = 1e-3;   // least change of ln(predicted) by which a row sees a parameter
 constexpr double kMovedFrom = 1e-3;  // least logarithm of a factor that counts as a change
 constexpr double kSlopeStep = 1e-4;
-constexpr double kGain = 0.999;  // of the cost: what is worth going elsewhere
-constexpr int kDigits = 4;       // of a fitted number
+constexpr double kGain = 0.999;   // of the cost: what is worth going elsewhere
+constexpr int kDigits = 4;        // of a fitted number
+constexpr double kProven = 2;     // gain of the cost by a parameter that is two standard errors away from nothing
+constexpr double kTelling = 0.9;  // of what a fit without a new cost per peer misses rows of other peers by
 
 using Parameters = std::vector<CalibratedParameter>;
 using Logarithms = std::vector<double>;
+using Rows = std::vector<MeasuredRow>;
+
+// A cost per peer that the file does not have. On many more peers than were measured it can be most of the time, so
+// scatter must not make one.
+bool is_new_peer_cost(const CalibratedParameter& parameter, const ClusterSpec& prior) {
+  const CalibratedNumber& number = parameter.numbers.front();
+  return number.key == CalibratedKey::per_remote_peer && number_in(prior, number) == 0;
+}
+
+int remote_peers(const MeasuredRow& row) {
+  return (row.nodes - 1) * row.gpus_per_node;
+}
 
 class OverheadFitting {
  public:
-  OverheadFitting(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows, FitScope scope)
+  OverheadFitting(const ClusterSpec& prior, const Rows& rows, FitScope scope, bool new_peer_costs)
       : prior_(prior), rows_(rows), parameters_(parameters_of(rows, prior)) {
     if (scope == FitScope::rates) std::erase_if(parameters_, is_cost);
+    if (!new_peer_costs) std::erase_if(parameters_, [&](const auto& one) { return is_new_peer_cost(one, prior); });
     drop_unseen();
   }
+
+  bool has_new_peer_costs() const {
+    return std::ranges::any_of(parameters_, [&](const auto& one) { return is_new_peer_cost(one, prior_); });
+  }
+
+  double least_cost() const { return cost(likeliest()); }
 
   OverheadFit best() const {
     OverheadFit fit{prior_, {}};
@@ -138,14 +159,45 @@ class OverheadFitting {
   }
 
   const ClusterSpec& prior_;
-  const std::vector<MeasuredRow>& rows_;
+  const Rows& rows_;
   Parameters parameters_;
 };
+
+// The sum of the sizes of ln(predicted / measured) of rows with `peers` by a fit to the others.
+double missed_without(int peers, const ClusterSpec& prior, const Rows& rows, FitScope scope, bool new_peer_costs) {
+  Rows seen, unseen;
+  for (const MeasuredRow& row : rows) (row.nodes > 1 && remote_peers(row) == peers ? unseen : seen).push_back(row);
+  const OverheadFit fit = OverheadFitting(prior, seen, scope, new_peer_costs).best();
+  double sum = 0;
+  for (const JudgedRow& row : judged_on(fit.spec, unseen))
+    sum += std::abs(std::log(row.predicted().value / row.measured.time->value));
+  return sum;
+}
+
+// Whether the rows prove a cost per peer: of three numbers of peers and more, by the rows of each number in turn, which
+// a fit to the others predicts better with such a cost; of two, which leave nothing to predict, by two standard errors.
+bool proves_peer_costs(const ClusterSpec& prior, const Rows& rows, FitScope scope, double with, double without) {
+  std::set<int> numbers;
+  for (const MeasuredRow& row : rows)
+    if (row.nodes > 1) numbers.insert(remote_peers(row));
+  if (without < with + kProven) return false;
+  double missed_with = 0, missed = 0;
+  for (const int peers : numbers) {
+    if (numbers.size() < 3) continue;
+    missed_with += missed_without(peers, prior, rows, scope, true);
+    missed += missed_without(peers, prior, rows, scope, false);
+  }
+  return numbers.size() < 3 || missed_with < kTelling * missed;
+}
 
 }  // namespace
 
 OverheadFit fit_overheads(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows, FitScope scope) {
-  return OverheadFitting(prior, rows, scope).best();
+  const OverheadFitting with(prior, rows, scope, true);
+  if (!with.has_new_peer_costs()) return with.best();
+  const OverheadFitting without(prior, rows, scope, false);
+  const bool proven = proves_peer_costs(prior, rows, scope, with.least_cost(), without.least_cost());
+  return proven ? with.best() : without.best();
 }
 
 namespace {

@@ -80,7 +80,8 @@ struct OverheadFit {
 
 // The most likely values of the parameters of parameters_of(): those that minimise the sum of (ln(predicted / measured)
 // / 5 %)^2 over the rows and of (ln(value / prior's value) / spread)^2 over the values. `prior` has its launch overhead
-// in its starts.
+// in its starts. A cost per peer that `prior` does not have stays at none unless the rows prove it: fits to the rows of
+// all numbers of peers but one, each in turn, must predict those of that one better with such a cost than without.
 OverheadFit fit_overheads(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows,
                           FitScope scope = FitScope::all);
 

@@ -1,9 +1,11 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
 #include "tests/topology/cluster_files.h"
+#include "topology/spec/gpu_models.h"
 
 namespace shardsim::shipped_clusters_test {
 
@@ -28,6 +30,36 @@ TEST_CASE("every shipped cluster reads, builds, scales and bears its file's name
     CAPTURE(name);
     CHECK(names.contains(name));
   }
+}
+
+TEST_CASE("shipped clusters have the memory that the catalogue has of their GPUs") {
+  int known = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(cluster_file(""))) {
+    if (entry.path().extension() != ".yaml") continue;
+    CAPTURE(entry.path().filename().string());
+    const ClusterSpec spec = read_cluster(shipped_tree(entry.path().filename().string()));
+    const auto model = std::ranges::find(gpu_models(), std::string_view(spec.gpu.model), &GpuModel::name);
+    if (model == gpu_models().end()) continue;
+    ++known;
+    CHECK(spec.gpu.hbm == parse_bytes(std::string(model->hbm), {"catalogue"}));
+  }
+  CHECK(known > 30);
+}
+
+TEST_CASE("the names that nvidia-smi prints are understood") {
+  const auto name = [](const char* printed) { return std::string(find_gpu_model(printed).name); };
+  CHECK(name("NVIDIA H100 NVL") == "H100-NVL-94GB");
+  CHECK(name("NVIDIA H100 80GB HBM3") == "H100-SXM5-80GB");
+  CHECK(name("NVIDIA H100 PCIe") == "H100-PCIE-80GB");
+  CHECK(name("NVIDIA GB200") == "GB200-186GB");
+  CHECK(name("NVIDIA GH200 480GB") == "GH200-96GB");
+  CHECK(name("NVIDIA A100-SXM4-80GB") == "A100-SXM4-80GB");
+  CHECK(name("NVIDIA A100 80GB PCIe") == "A100-PCIE-80GB");
+  CHECK(name("Tesla V100-SXM2-32GB") == "V100-SXM2-32GB");
+  CHECK(name("NVIDIA GeForce RTX 4090") == "RTX-4090");
+  CHECK(name("nvidia l40s") == "L40S");
+  CHECK(error_of([] { find_gpu_model("NVIDIA L40X"); }).find("Did you mean 'L40S'?") != std::string::npos);
+  CHECK_FALSE(error_of([] { find_gpu_model("NVIDIA GH200 144G HBM3e"); }).empty());
 }
 
 TEST_CASE("clusters known from public specifications alone say what is open and hold nothing fitted") {

@@ -177,12 +177,18 @@ class Importer {
     }
   }
 
+  // A card whose slot is that of the GPUs is bounded by it in every prediction, whatever its rate.
+  bool has_slot_of_gpus(int generation, int lanes) const {
+    return generation == node_.pcie_generation && lanes == node_.pcie_lanes;
+  }
+
   // The ports of a card share the lanes of its slot.
   void bound_nics_by_slots() {
     for (const auto& [card, slot] : slots_) {
       const auto generation = link_generation(*slot.pci), lanes = link_lanes(*slot.pci);
       // A virtual machine states the generation of its own bridges, but lanes only where it knows them.
       if (!generation || *generation < 3 || !lanes || *lanes >= kWholeSlot) continue;
+      if (slot.nics.size() == 1 && has_slot_of_gpus(*generation, *lanes)) continue;
       PcieSpec pcie;
       pcie.generation = *generation;
       pcie.lanes = *lanes;

@@ -104,6 +104,12 @@ class Sockets {
   const std::vector<int>& of_device() const { return group_; }
   int count() const { return static_cast<int>(std::max<std::size_t>(1, sockets_.size())); }
   bool dealt_any() const { return dealt_ > 0; }
+  // The NUMA node of each socket as the matrix numbers them, "" where it does not say.
+  std::vector<std::string> numa_nodes() const {
+    std::vector<std::string> nodes;
+    for (const Members& socket : sockets_) nodes.push_back(numa_of(socket));
+    return nodes;
+  }
 
  private:
   using Members = std::vector<std::size_t>;
@@ -172,6 +178,15 @@ void add_device(const SmiTable& table, std::size_t device, PcieSpec::Switch& ent
   }
 }
 
+// A cluster file counts sockets from 0, whatever the machine calls them.
+void note_numbers(const std::vector<std::string>& numa_nodes, NodeInventory& node) {
+  std::vector<std::string> parts;
+  for (std::size_t socket = 0; socket < numa_nodes.size(); ++socket)
+    if (!numa_nodes[socket].empty() && numa_nodes[socket] != fmt::format("{}", socket))
+      parts.push_back(fmt::format("{} is socket {}", numa_nodes[socket], socket));
+  if (!parts.empty()) node.notes.push_back("NUMA nodes have other numbers in the model: " + join(parts));
+}
+
 // One switch for each PIX group; where PXB joins several, one more above them.
 void build_tree(const SmiTable& table, const Cells& cells, NodeInventory& node) {
   const std::vector<int> near = groups_within(cells, Way::pix), bridged = groups_within(cells, Way::pxb);
@@ -180,6 +195,7 @@ void build_tree(const SmiTable& table, const Cells& cells, NodeInventory& node) 
   check_tree(table, cells, near, Way::pix);
   check_tree(table, cells, bridged, Way::pxb);
   node.sockets = sockets.count();
+  note_numbers(sockets.numa_nodes(), node);
   if (sockets.dealt_any())
     node.notes.emplace_back(
         "the matrix does not say at which socket the NICs are that no GPU is near; they are dealt out");

@@ -1,6 +1,7 @@
 #include "topology/spec/gpu_models.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 #include "base/error.h"
@@ -51,6 +52,24 @@ constexpr std::string_view kT4 = R"({fp32: "8.1 TFLOP/s", fp16: "65 TFLOP/s"})";
 constexpr std::string_view kGb10 = R"({fp32: "31 TFLOP/s"})";
 constexpr std::string_view k6000d = R"({fp32: "104 TFLOP/s"})";
 
+// Names that nvidia-smi prints and that are not the catalogue's even without the vendor, in the form of plain_name().
+struct PrintedName {
+  std::string_view printed, model;
+};
+constexpr std::array<PrintedName, 13> kPrintedNames = {{{"A100-80GB-PCIE", "A100-PCIE-80GB"},
+                                                        {"B200", "B200-SXM-180GB"},
+                                                        {"B300-SXM6-AC", "B300-SXM-288GB"},
+                                                        {"GB200", "GB200-186GB"},
+                                                        {"GB300", "GB300-288GB"},
+                                                        {"GH200-120GB", "GH200-96GB"},
+                                                        {"GH200-480GB", "GH200-96GB"},
+                                                        {"H100-80GB-HBM3", "H100-SXM5-80GB"},
+                                                        {"H100-NVL", "H100-NVL-94GB"},
+                                                        {"H100-PCIE", "H100-PCIE-80GB"},
+                                                        {"H200", "H200-SXM5-141GB"},
+                                                        {"H200-NVL", "H200-NVL-141GB"},
+                                                        {"V100-SXM3-32GB-H", "V100-SXM3-32GB"}}};
+
 std::string upper(std::string_view text) {
   std::string result(text);
   std::transform(result.begin(), result.end(), result.begin(),
@@ -58,11 +77,28 @@ std::string upper(std::string_view text) {
   return result;
 }
 
+// "NVIDIA GeForce RTX 4090" as the catalogue writes it: RTX-4090.
+std::string plain_name(std::string_view name) {
+  std::string plain = upper(name);
+  std::ranges::replace(plain, ' ', '-');
+  for (const std::string_view vendor : {"NVIDIA-", "TESLA-", "GEFORCE-"})
+    if (plain.starts_with(vendor)) plain.erase(0, vendor.size());
+  return plain;
+}
+
+// The catalogue's name of what nvidia-smi prints.
+std::string model_name(std::string_view printed) {
+  const std::string plain = plain_name(printed);
+  const auto found = std::ranges::find(kPrintedNames, plain, &PrintedName::printed);
+  return found == kPrintedNames.end() ? plain : upper(found->model);
+}
+
 }  // namespace
 
-// NVIDIA's data sheets of each product; the memory of H100, H200 and B200 as nvidia-smi shows it, for their names are
-// no size in GB nor in GiB (modal-labs/modal-client#2797, NVIDIA/TensorRT-LLM#10278); device ids of the public PCI ID
-// repository (pci-ids.ucw.cz).
+// NVIDIA's data sheets of each product; memory as nvidia-smi shows it, with ECC on where it takes a part: what a job
+// gets is no round size in GB nor in GiB (modal-labs/modal-client#2797 for A10G, L40S and older ones,
+// akash-network/provider-configs#99 for L40S, NVIDIA/TensorRT-LLM#10278; A40, L40, GH200, GB200, B300 and GB300 as the
+// outputs agree that are found in public repositories); device ids of the public PCI ID repository (pci-ids.ucw.cz).
 std::span<const GpuModel> gpu_models() {
   static const std::vector<GpuModel> kModels = {
       {"V100-SXM2-16GB", 70, "16 GiB", "900 GB/s", "6 MiB", 80, 6, 3, kV100, {"0x1db1"}},
@@ -74,20 +110,20 @@ std::span<const GpuModel> gpu_models() {
       {"A100-PCIE-80GB", 80, "80 GiB", "1935 GB/s", "40 MiB", 108, 12, 4, kA100, {"0x20b5"}},
       {"A30", 80, "24 GiB", "933 GB/s", "24 MiB", 56, 4, 4, kA30, {"0x20b7"}},
       {"RTX-3090", 86, "24 GiB", "936 GB/s", "6 MiB", 82, 4, 4, k3090, {"0x2204"}},
-      {"A10G", 86, "24 GiB", "600 GB/s", "6 MiB", 80, 0, 4, kA10g, {"0x2237"}},
-      {"A40", 86, "48 GiB", "696 GB/s", "6 MiB", 84, 4, 4, kA40, {"0x2235"}},
-      {"L40S", 89, "48 GiB", "864 GB/s", "96 MiB", 142, 0, 4, kL40s, {"0x26b9"}},
-      {"L40", 89, "48 GiB", "864 GB/s", "96 MiB", 142, 0, 4, kL40, {"0x26b5"}},
+      {"A10G", 86, "23028 MiB", "600 GB/s", "6 MiB", 80, 0, 4, kA10g, {"0x2237"}},
+      {"A40", 86, "46068 MiB", "696 GB/s", "6 MiB", 84, 4, 4, kA40, {"0x2235"}},
+      {"L40S", 89, "46068 MiB", "864 GB/s", "96 MiB", 142, 0, 4, kL40s, {"0x26b9"}},
+      {"L40", 89, "46068 MiB", "864 GB/s", "96 MiB", 142, 0, 4, kL40, {"0x26b5"}},
       {"RTX-6000D", 120, "84 GB", "1568 GB/s", "0 B", 156, 0, 5, k6000d},
       {"H100-SXM5-80GB", 90, "81559 MiB", "3350 GB/s", "50 MiB", 132, 18, 5, kHopper, {"0x2330"}},
       {"H200-SXM5-141GB", 90, "143771 MiB", "4800 GB/s", "50 MiB", 132, 18, 5, kHopper, {"0x2335"}},
       {"H100-PCIE-80GB", 90, "81559 MiB", "2039 GB/s", "50 MiB", 114, 12, 5, kHopperPcie, {"0x2331"}},
       {"H200-NVL-141GB", 90, "143771 MiB", "4800 GB/s", "50 MiB", 132, 18, 5, kHopperNvl, {"0x233b"}},
-      {"GH200-96GB", 90, "96 GB", "4000 GB/s", "50 MiB", 132, 18, 5, kHopper, {"0x2342"}},
+      {"GH200-96GB", 90, "97871 MiB", "4000 GB/s", "50 MiB", 132, 18, 5, kHopper, {"0x2342"}},
       {"B200-SXM-180GB", 100, "183359 MiB", "8000 GB/s", "126 MiB", 148, 18, 5, kBlackwell, {"0x2901"}},
-      {"B300-SXM-288GB", 103, "288 GB", "8000 GB/s", "126 MiB", 148, 18, 6, kUltra, {"0x3182"}},
-      {"GB200-186GB", 100, "186 GB", "8000 GB/s", "126 MiB", 148, 18, 5, kGraceBlackwell, {"0x2941"}},
-      {"GB300-288GB", 103, "288 GB", "8000 GB/s", "126 MiB", 160, 18, 6, kGraceUltra, {"0x31c2"}},
+      {"B300-SXM-288GB", 103, "275040 MiB", "8000 GB/s", "126 MiB", 148, 18, 6, kUltra, {"0x3182"}},
+      {"GB200-186GB", 100, "189471 MiB", "8000 GB/s", "126 MiB", 148, 18, 5, kGraceBlackwell, {"0x2941"}},
+      {"GB300-288GB", 103, "284208 MiB", "8000 GB/s", "126 MiB", 160, 18, 6, kGraceUltra, {"0x31c2"}},
       // Behind the usual model of their compute capability, which a file that names none is taken to have.
       {"A800-SXM4-80GB", 80, "80 GiB", "2039 GB/s", "40 MiB", 108, 8, 4, kA100, {"0x20f3"}},
       {"H100-NVL-94GB", 90, "95830 MiB", "3938 GB/s", "50 MiB", 132, 12, 5, kHopperNvl, {"0x2321"}},
@@ -105,14 +141,15 @@ std::span<const GpuModel> gpu_models() {
 
 const GpuModel& find_gpu_model(const std::string& name) {
   std::vector<std::string> known;
+  const std::string wanted = model_name(name);
   for (const GpuModel& model : gpu_models()) {
-    if (upper(model.name) == upper(name)) return model;
+    if (upper(model.name) == wanted) return model;
     known.emplace_back(model.name);
   }
   if (upper(name).starts_with("MI") && name.find_first_of("0123456789") != std::string::npos)
     throw input_error({"argument --gpu"}, excerpt(name) + " is a GPU of AMD", "Only GPUs of NVIDIA are modelled");
   throw input_error({"argument --gpu"}, "unknown GPU model " + excerpt(name),
-                    known_names_hint(upper(name), known) + " For another one, add --gpu-like with the nearest of them");
+                    known_names_hint(wanted, known) + " For another one, add --gpu-like with the nearest of them");
 }
 
 const GpuModel* gpu_model_of_pci_id(std::string_view device) {

@@ -29,7 +29,8 @@ struct GpuModel {
 
 std::span<const GpuModel> gpu_models();
 
-// By name, upper and lower case alike. Errors (Failure::input, place "argument --gpu"): unknown, lists the known ones.
+// By name, or by what nvidia-smi prints ("NVIDIA H100 NVL"); upper and lower case are alike. Errors (Failure::input,
+// place "argument --gpu"): unknown, lists the known ones.
 const GpuModel& find_gpu_model(const std::string& name);
 
 // By PCI device id ("0x20b0"); null when unknown.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 
 #include "accuracy/measurements/judgement.h"
@@ -214,6 +215,33 @@ TEST_CASE("a collective without rows keeps its predictions, though the launch ov
     for (std::size_t i = 0; i < rows.size(); ++i)
       CHECK(after[i].predicted().value == doctest::Approx(before[i].predicted().value).epsilon(1e-4));
   }
+}
+
+// A cost per peer that scatter alone made would be most of the time on many more nodes than were measured.
+TEST_CASE("rings and trees get a cost per peer only from rows that prove it") {
+  const ClusterSpec prior = with_launch_in_starts(box());
+  std::vector<MeasuredRow> rows;
+  for (const int nodes : {2, 4, 8}) append(rows, rows_of(CollectiveKind::all_reduce, nodes, 2));
+  std::erase_if(rows, [](const MeasuredRow& row) { return *row.bytes > 16 * kMiB; });
+  const auto per_peer = [&](const std::vector<MeasuredRow>& of) {
+    return fit_overheads(prior, of).spec.overheads.at("all_reduce").across_nodes.per_remote_peer.us();
+  };
+  // Rows of one run are off together by some percent, from run to run by others, and each a little more.
+  const std::vector<MeasuredRow> exact = timed(rows, prior);
+  std::vector<MeasuredRow> scattered = exact;
+  std::map<int, double> of_run = {{2, .98}, {4, 1.03}, {8, 1.02}};
+  for (std::size_t i = 0; i < scattered.size(); ++i)
+    scattered[i].time = of_run.at(scattered[i].nodes) * (i % 2 == 0 ? 1.02 : .98) * *scattered[i].time;
+  CHECK(per_peer(exact) == 0);
+  CHECK(per_peer(scattered) == 0);
+
+  std::vector<MeasuredRow> two_counts = scattered;
+  std::erase_if(two_counts, [](const MeasuredRow& row) { return row.nodes == 8; });
+  CHECK(per_peer(two_counts) == 0);
+
+  ClusterSpec by_peers = prior;
+  by_peers.overheads.at("all_reduce").across_nodes.per_remote_peer = Seconds{5e-6};
+  CHECK(per_peer(timed(rows, by_peers)) == doctest::Approx(5).epsilon(.1));
 }
 
 TEST_CASE("a kind that loads time is calibrated by its start and its NIC efficiency") {

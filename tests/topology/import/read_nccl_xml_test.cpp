@@ -311,4 +311,24 @@ TEST_CASE("impossible attributes and contradictions are refused at their line") 
   CHECK(refuses(idle, "7", "--pcie"));
 }
 
+// Gen4 x8 carries what Gen3 x16 does, so the same NIC behind either has the same times: where its slot is like those of
+// the GPUs the slot bounds it, and its own rate stays.
+TEST_CASE("a NIC in a slot like those of the GPUs keeps its rate, whatever the lanes") {
+  const auto slots = [](std::string text, const std::string& speed, const std::string& width) {
+    for (std::size_t at = 0; (at = text.find("16.0 GT/s PCIe", at)) != std::string::npos; at += speed.size())
+      text.replace(at, std::string("16.0 GT/s PCIe").size(), speed);
+    for (const char* other : {"link_width=\"16\"", "link_width=\"0\""})
+      for (std::size_t at = 0; (at = text.find(other, at)) != std::string::npos; at += 10)
+        text.replace(at, std::string(other).size(), "link_width=\"" + width + "\"");
+    return text;
+  };
+  const ClusterSpec wide = imported(slots(kSmall, "8.0 GT/s PCIe", "16"));
+  const ClusterSpec narrow = imported(slots(kSmall, "16.0 GT/s PCIe", "8"));
+  CHECK(narrow.pcie.lanes == 8);
+  CHECK(pcie_line_rate(narrow.pcie) == pcie_line_rate(wide.pcie));
+  CHECK(narrow.nics->rate == wide.nics->rate);
+  CHECK(narrow.nics->rate_basis == wide.nics->rate_basis);
+  CHECK_FALSE(notes(narrow, "less than its"));
+}
+
 }  // namespace shardsim::read_nccl_xml_test

@@ -236,4 +236,16 @@ TEST_CASE("the printed matrix of every shipped cluster reads back to the same cl
   }
 }
 
+TEST_CASE("NUMA nodes that the machine numbers otherwise are said with the sockets that they became") {
+  std::string text = replaced(kMesh, "16-31         1  ", "16-31         3  ");
+  text = replaced(text, "16-31         1  ", "16-31         3  ");
+  const auto notes = [](const ClusterSpec& spec) {
+    return std::ranges::any_of(spec.open, [](const std::string& note) {
+      return note.find("NUMA nodes have other numbers in the model: 3 is socket 1") != std::string::npos;
+    });
+  };
+  CHECK(notes(imported(text)));
+  CHECK_FALSE(notes(imported(kMesh)));
+}
+
 }  // namespace shardsim::read_smi_matrix_test

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -108,6 +109,10 @@ class Crew {
     }
   }
 
+  static bool codecs_round(const Program& program) {
+    return std::ranges::any_of(program.ops, [](const Op& op) { return op.role == OpRole::encode_output; });
+  }
+
   void check(Rendezvous& rendezvous) const {
     const int iterations = request_.check_iterations;
     const std::string difference = check_data(source_.program, rendezvous, request_.options, iterations);
@@ -116,7 +121,8 @@ class Crew {
       throw run_error("the data of the ranks differs from that of a single process: " + difference,
                       "The executor or its kernels are wrong");
     if (rendezvous.rank() == 0)
-      fmt::print("data equals a single process bit for bit after {} iterations\n", iterations);
+      fmt::print("data equals a single process {} after {} iterations\n",
+                 codecs_round(source_.program) ? "within the rounding of its codecs" : "bit for bit", iterations);
   }
 
   void measure(Rendezvous& rendezvous) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "program/shard_rows.h"
 #include "sim/lower/group_copies.h"
 #include "sim/lower/lowering.h"
 
@@ -23,8 +24,8 @@ std::vector<std::int64_t> Lowering::held_bytes(
     if (replicated(shard.strategy)) continue;
     const std::vector<int>& holders = shard.holders.front();
     for (std::size_t position = 0; position < holders.size(); ++position) {
-      const std::uint64_t rows = shard.shard_rows(shard.shards() > 1 ? static_cast<int>(position) : 0);
-      bytes[static_cast<std::size_t>(holders[position])] += static_cast<std::int64_t>(rows) * row_bytes(shard);
+      const std::int64_t rows = rows_of_piece(shard, shard.shards() > 1 ? static_cast<int>(position) : 0);
+      bytes[static_cast<std::size_t>(holders[position])] += rows * row_bytes(shard);
     }
   }
   return bytes;

@@ -85,6 +85,17 @@ jq '(.ops[] | select(.class == "update") | .optimizer) = "adagrad"' pooled.json 
 run adagrad.json --warmup 0 --iterations 2 -o adagrad.timeline.json
 check "element-wise Adagrad, as DLRM-DCNv2 has it: $(cat streams/err)" [ "$code" -eq 0 ]
 
+echo "-- codecs, sharding groups, lookups ahead"
+"$simulator" lower pooled.yaml --case table_wise --set 'workload.wire_dtype={forward: fp8, backward: bf16, kernels: true}' -o coded.json >/dev/null
+run coded.json --check-data --iterations 3
+check "behind codecs the data is right: $(cat streams/err)" [ "$code" -eq 0 ]
+check "... within their rounding, and it says so" grep -q '^data equals a single process within the rounding of its codecs after 3 iterations$' streams/out
+"$simulator" lower pooled.yaml --case table_wise --set 'workload.sharding_groups={size: 4}' --set workload.pipeline=semi_sync --set 'workload.dense={layers: [{name: top, in: 64, out: 8}]}' -o groups.json >/dev/null
+run groups.json --check-data --iterations 3
+check "two groups of four, looked up ahead, equal a single process bit for bit: $(cat streams/err)" [ "$code" -eq 0 ]
+"$simulator" lower pooled.yaml --case table_wise --set 'workload.wire_dtype={forward: fp8, quantize_dim: 32, kernels: true}' -o scales.json >/dev/null
+refuse 2 'scales.json: operation .*all_to_all.*: it sends scales beside its vectors.*quantize_dim' scales.json -o x.h5
+
 echo "-- bad input"
 refuse 2 'arguments: an argument is missing' -o x.h5
 refuse 2 'nothing.json' nothing.json -o x.h5

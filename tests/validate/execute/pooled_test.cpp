@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "study/run/study.h"
+#include "tests/validate/execute/checked_run.h"
 #include "tests/validate/execute/ranks.h"
 #include "tests/validate/execute/sample_programs.h"
 #include "validate/execute/buffers/data_check.h"
@@ -15,18 +16,24 @@
 
 namespace shardsim::pooled_test {
 
+using test::checked;
+
 namespace {
+
+// It looks rows up beside layers that take vectors of another batch.
+constexpr const char* kSemiSync = "semi_sync\ndense: {layers: [{name: top, in: 64, out: 8}]}";
 
 Program pooled_program(Strategy strategy, const std::string& pipeline = "none") {
   return sample::lowered(std::vector<Strategy>{strategy}, sample::workload(sample::kPooledTables, pipeline));
 }
 
 // Table a alone: 16 samples of 3 ids.
-Program one_table(Strategy strategy) {
+Program one_table(Strategy strategy, const std::string& pipeline = "none") {
   return sample::lowered(
       std::vector<Strategy>{strategy},
       sample::workload("  - {name: a, rows: 1000, dim: 64, kind: pooled, pooling_factor: 3, access: {family: zipf, s: "
-                       "1}}\n"));
+                       "1}}\n",
+                       pipeline));
 }
 
 #if defined(__has_feature)
@@ -40,21 +47,8 @@ std::vector<const char*> pipelines() {
 #ifdef SHARDSIM_SANITIZED
   return {"prefetch_sparse_dist"};
 #else
-  return {"none", "sparse_dist", "prefetch_sparse_dist"};
+  return {"none", "sparse_dist", "prefetch_sparse_dist", kSemiSync};
 #endif
-}
-
-// The differences and errors of the ranks of a run; "" when their data equals that of the single process.
-std::string checked(const Program& program, int iterations, std::int64_t bytes = std::int64_t{1} << 29) {
-  std::string all;
-  ExecuteOptions options;
-  options.check_bytes = bytes;
-  const std::vector<std::string> errors = test::in_world(program.world_size, [&](Rendezvous& rendezvous) {
-    const std::string difference = check_data(program, rendezvous, options, iterations);
-    if (rendezvous.rank() == 0) all += difference;
-  });
-  for (const std::string& error : errors) all += error;
-  return all;
 }
 
 // The error of fusions_of for a program after `spoil`.
@@ -307,6 +301,41 @@ TEST_CASE("every sharding type equals a single process bit for bit, under every 
       CAPTURE(strategy_name(strategy));
       CAPTURE(pipeline);
       CHECK(checked(pooled_program(strategy, pipeline), 3) == "");
+    }
+  }
+}
+
+TEST_CASE("semi_sync looks the next batch up in rows that lack the update of this one") {
+  const Program program = one_table(Strategy::table_wise, kSemiSync);
+  const Fusion fusion = sample::fusions(program).front();
+  Reference reference(program);
+  reference.iterate(1);
+  // By hand: the second batch, bags of three ids, in the rows of the start.
+  const std::vector<std::int64_t> ids = draw_ids(program, fusion, 3, 1).ids;
+  std::vector<float> expected(ids.size() / 3 * 64, 0);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    for (std::size_t c = 0; c < 64; ++c) {
+      expected[i / 3 * 64 + c] +=
+          first_value(piece_key(program, 0, 0), static_cast<std::uint64_t>(ids[i]), static_cast<std::int64_t>(c));
+    }
+  }
+  CHECK(reference.gathered(3, fusion.lookup) == expected);
+}
+
+TEST_CASE("features with batches of their own, of every sharding type") {
+  const std::string tables =
+      "  - {name: a, rows: 1000, dim: 64, kind: pooled, features: [{name: a1, pooling_factor: 3, batch: 5}], access: "
+      "{family: zipf, s: 1}}\n"
+      "  - {name: b, rows: 600, dim: 32, kind: pooled, features: [{name: b1, pooling_factor: 2, batch: 16}, {name: b2, "
+      "pooling_factor: 1.5, batch: 3}], access: {family: zipf, s: 0.8}}\n";
+  for (const Strategy strategy : sample::strategies()) {
+    for (const char* const pipeline : {"none", kSemiSync}) {
+      CAPTURE(strategy_name(strategy));
+      CAPTURE(pipeline);
+      const Program program = sample::lowered(std::vector<Strategy>{strategy}, sample::workload(tables, pipeline));
+      CHECK(bags_per_rank(program, program.tables[0]) == 5);
+      CHECK(bags_per_rank(program, program.tables[1]) == 19);
+      CHECK(checked(program, 3) == "");
     }
   }
 }

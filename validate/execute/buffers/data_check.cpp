@@ -26,11 +26,22 @@ constexpr double kLargestGradient = 2;    // of gradient_value
 constexpr std::int64_t kBytesOfRow = 40;  // beside its elements: its number, its reads, and room while rows are chosen
 constexpr std::int64_t kUntouched = 64;   // rows of each piece that are looked at though nobody may ask for them
 
+// Copies that are trained apart.
+int copies_of(const Program::Shard& shard) {
+  return averaged(shard) ? static_cast<int>(shard.holders.size()) : 1;
+}
+
+// The place of a piece among those of its shard, copy after copy.
+std::size_t place_of(const Program::Shard& shard, int copy, int position) {
+  return static_cast<std::size_t>((averaged(shard) ? copy : 0) * row_shards(shard) + position);
+}
+
 std::vector<ReferencePiece> pieces_of(const Program& program, int index) {
   const Program::Shard& shard = program.shard(index);
-  std::vector<ReferencePiece> pieces(static_cast<std::size_t>(row_shards(shard)));
-  for (int position = 0; position < row_shards(shard); ++position) {
-    ReferencePiece& piece = pieces[static_cast<std::size_t>(position)];
+  std::vector<ReferencePiece> pieces(static_cast<std::size_t>(copies_of(shard) * row_shards(shard)));
+  for (std::size_t at = 0; at < pieces.size(); ++at) {
+    const int position = static_cast<int>(at) % row_shards(shard);
+    ReferencePiece& piece = pieces[at];
     piece.dim = shard.columns();
     piece.held = row_shard_rows(shard, position);
     piece.key = piece_key(program, index, position);
@@ -90,15 +101,43 @@ struct Reference::State {
     const double share = bytes / 2 / static_cast<double>(std::max<std::size_t>(fusions.size(), 1));
     for (const Fusion& fusion : fusions) {
       turn = all.turn(iterations - 1);
-      choose_vectors(fusion, (iterations - 1) % all.batches(), share);
+      choose_vectors(fusion, (iterations - 1 + ahead_of(fusion)) % all.batches(), share);
       turn = all.turn(0);
       choose_touched(fusion, share);
       choose_untouched(fusion);
     }
     for (auto& [shard, of_shard] : pieces) {
+      join_copies(program().shard(shard), of_shard);
       for (ReferencePiece& piece : of_shard) make_unique(piece.chosen.numbers);
     }
     turn = 0;
+  }
+
+  // A mean takes the row of every copy.
+  static void join_copies(const Program::Shard& shard, std::vector<ReferencePiece>& of_shard) {
+    if (copies_of(shard) == 1) return;
+    for (int position = 0; position < row_shards(shard); ++position) {
+      std::vector<std::int64_t> all;
+      for (int copy = 0; copy < copies_of(shard); ++copy) {
+        const std::vector<std::int64_t>& some = of_shard[place_of(shard, copy, position)].chosen.numbers;
+        all.insert(all.end(), some.begin(), some.end());
+      }
+      for (int copy = 0; copy < copies_of(shard); ++copy)
+        of_shard[place_of(shard, copy, position)].chosen.numbers = all;
+    }
+  }
+
+  ReferencePiece& piece_of(const RankRows::Part& part) {
+    return pieces.at(part.shard)[place_of(program().shard(part.shard), part.copy, part.position)];
+  }
+
+  // The piece of the shard that the rank holds; null: none.
+  const ReferencePiece* piece_at(int rank, int index) const {
+    const auto found = pieces.find(index);
+    const Program::Shard& shard = program().shard(index);
+    const int position = row_shard_of(shard, rank);
+    if (position < 0 || found == pieces.end()) return nullptr;
+    return &found->second[place_of(shard, holders_of(shard, rank), position)];
   }
 
   // Returns the bytes that a look at one more row costs.
@@ -117,7 +156,7 @@ struct Reference::State {
     visit_ids(fusion, only_rank, batch, [&](const RankRows::Part& part, std::int64_t local, std::int64_t vector) {
       if (vector % stride != 0) return;
       vectors.numbers.push_back(vector);
-      pieces.at(part.shard)[static_cast<std::size_t>(part.position)].chosen.numbers.push_back(local);
+      piece_of(part).chosen.numbers.push_back(local);
     });
     make_unique(vectors.numbers);
   }
@@ -131,17 +170,17 @@ struct Reference::State {
       visit_ids(fusion, rank, 0, [&](const RankRows::Part& part, std::int64_t local, std::int64_t) {
         if (row_shard_of(program().shard(part.shard), only_rank) != part.position) return;
         if (mix(static_cast<std::uint64_t>(local), kGolden) % static_cast<std::uint64_t>(stride) != 0) return;
-        pieces.at(part.shard)[static_cast<std::size_t>(part.position)].chosen.numbers.push_back(local);
+        piece_of(part).chosen.numbers.push_back(local);
       });
       for (const RankRows::Part& part : rank_rows(program(), fusion, only_rank).parts) {
-        make_unique(pieces.at(part.shard)[static_cast<std::size_t>(part.position)].chosen.numbers);
+        make_unique(piece_of(part).chosen.numbers);
       }
     }
   }
 
   void choose_untouched(const Fusion& fusion) {
     for (const RankRows::Part& part : rank_rows(program(), fusion, only_rank).parts) {
-      std::vector<std::int64_t>& rows = pieces.at(part.shard)[static_cast<std::size_t>(part.position)].chosen.numbers;
+      std::vector<std::int64_t>& rows = piece_of(part).chosen.numbers;
       const std::int64_t step = std::max<std::int64_t>(1, part.rows / kUntouched);
       for (std::int64_t row = 0; row < part.rows; row += step) rows.push_back(row);
     }
@@ -152,14 +191,42 @@ struct Reference::State {
     const int batch = static_cast<int>(iteration % all.batches());
     turn = all.turn(static_cast<int>(iteration));
     for (const Fusion& fusion : fusions) {
+      const int next = (batch + ahead_of(fusion)) % all.batches();
       for (const int rank : program().ranks_of(program().op(fusion.lookup))) {
-        read(fusion, rank, batch);
+        read(fusion, rank, next);
+        add_gradients(fusion, rank, batch);
       }
     }
     for (auto& [shard, of_shard] : pieces) {
       for (ReferencePiece& piece : of_shard) update(piece);
     }
+    average();
     ++iteration;
+  }
+
+  // Copies of sharding groups become their mean, exact in fp32 as long as there is room for the fraction.
+  void average() {
+    const auto found = std::ranges::find(program().ops, OpRole::average_replicas, &Op::role);
+    if (found == program().ops.end() || iteration % std::max(found->every, 1) != 0) return;
+    int most = 1;
+    for (auto& [index, of_shard] : pieces) {
+      const Program::Shard& shard = program().shard(index);
+      most = std::max(most, copies_of(shard));
+      for (int position = 0; position < row_shards(shard) && copies_of(shard) > 1; ++position) {
+        average(shard, position, of_shard);
+      }
+    }
+    exact /= most;
+  }
+
+  static void average(const Program::Shard& shard, int position, std::vector<ReferencePiece>& of_shard) {
+    std::vector<float>& mean = of_shard[place_of(shard, 0, position)].rows;
+    const int copies = copies_of(shard);
+    for (std::size_t at = 0; at < mean.size(); ++at) {
+      for (int copy = 1; copy < copies; ++copy) mean[at] += of_shard[place_of(shard, copy, position)].rows[at];
+      mean[at] /= static_cast<float>(copies);
+    }
+    for (int copy = 1; copy < copies; ++copy) of_shard[place_of(shard, copy, position)].rows = mean;
   }
 
   // `visit(part, local row, vector)` for every id of the rank's batch, in their order; a vector as gathered() numbers
@@ -218,21 +285,35 @@ struct Reference::State {
     return firsts;
   }
 
-  // Sums the rows of the rank's vectors, and adds their gradients to what the owners of the rows will subtract.
+  // How many batches a pipeline looks up ahead of that which it trains.
+  int ahead_of(const Fusion& fusion) const { return program().op(fusion.lookup).batches_ahead; }
+
+  // Sums the rows of the rank's vectors.
   void read(const Fusion& fusion, int rank, int batch) {
-    const bool looked_at = only_rank < 0 || rank == only_rank;
-    std::map<int, Vectors> vectors = looked_at ? empty_vectors(fusion, rank, batch) : std::map<int, Vectors>{};
+    if (only_rank >= 0 && rank != only_rank) return;
+    std::map<int, Vectors> vectors = empty_vectors(fusion, rank, batch);
     visit_ids(fusion, rank, batch, [&](const RankRows::Part& part, std::int64_t local, std::int64_t vector) {
-      ReferencePiece& piece = pieces.at(part.shard)[static_cast<std::size_t>(part.position)];
+      const ReferencePiece& piece = piece_of(part);
       const std::int64_t place = piece.place(local);
-      if (place < 0) return;
-      if (looked_at) take(piece, place, vectors.at(fusion.pooled ? part.shard : fusion.shards.front()), vector);
-      add_gradient(piece, place, rank, fusion.lookup, vector);
+      if (place >= 0) take(piece, place, vectors.at(fusion.pooled ? part.shard : fusion.shards.front()), vector);
     });
-    if (!looked_at) return;
     std::vector<float>& all = gathered[{rank, fusion.lookup}];
+    std::vector<double>& largest = sizes[{rank, fusion.lookup}];
     all.clear();
-    for (const auto& [shard, of_shard] : in_order(fusion, vectors)) append(*of_shard, all);
+    largest.clear();
+    for (const auto& [shard, of_shard] : in_order(fusion, vectors)) {
+      append(*of_shard, all);
+      if (fusion.codec.any()) largest.insert(largest.end(), of_shard->sizes.begin(), of_shard->sizes.end());
+    }
+  }
+
+  // Adds the gradients of the rank's vectors to what the owners of the rows will subtract.
+  void add_gradients(const Fusion& fusion, int rank, int batch) {
+    visit_ids(fusion, rank, batch, [&](const RankRows::Part& part, std::int64_t local, std::int64_t vector) {
+      ReferencePiece& piece = piece_of(part);
+      const std::int64_t place = piece.place(local);
+      if (place >= 0) add_gradient(piece, place, rank, fusion.lookup, vector);
+    });
   }
 
   // Room for the chosen vectors of a shard, or of a sequence.
@@ -292,20 +373,20 @@ struct Reference::State {
     ++piece.reads[static_cast<std::size_t>(place)];
   }
 
-  static void append(const Vectors& vectors, std::vector<float>& all) {
-    if (std::ranges::any_of(vectors.sizes, [](double size) { return size >= kExact; })) {
+  void append(const Vectors& vectors, std::vector<float>& all) const {
+    if (std::ranges::any_of(vectors.sizes, [this](double size) { return size >= exact; })) {
       throw run_error("a bag holds so much that fp32 no longer sums its rows exactly",
                       "Check fewer iterations, or a smaller batch.");
     }
     all.insert(all.end(), vectors.sums.begin(), vectors.sums.end());
   }
 
-  static void update(ReferencePiece& piece) {
+  void update(ReferencePiece& piece) const {
     for (std::size_t row = 0; row < piece.reads.size(); ++row) {
       const double largest = kLargestGradient * static_cast<double>(piece.reads[row]);
       for (std::int64_t c = 0; c < piece.dim; ++c) {
         const std::size_t at = row * static_cast<std::size_t>(piece.dim) + static_cast<std::size_t>(c);
-        if (std::abs(static_cast<double>(piece.rows[at])) + largest >= kExact) {
+        if (std::abs(static_cast<double>(piece.rows[at])) + largest >= exact) {
           throw run_error("a row was read so often that fp32 no longer holds the sum of its gradients exactly",
                           "Check fewer iterations, or a smaller batch.");
         }
@@ -319,7 +400,8 @@ struct Reference::State {
   const Program& program() const { return programs.front(); }
   const Program& now() const { return programs[turn]; }
 
-  int only_rank = -1;  // whose data are judged; -1: all ranks'
+  double exact = kExact;  // what fp32 holds of numbers with the fractions that there are
+  int only_rank = -1;     // whose data are judged; -1: all ranks'
   std::vector<Program> programs;
   std::size_t turn = 0;
   std::vector<Fusion> fusions;
@@ -327,6 +409,7 @@ struct Reference::State {
   std::map<int, std::vector<ReferencePiece>> pieces;           // by shard
   std::map<int, Chosen> chosen;                                // by (first) lookup, of only_rank; all where it is not
   std::map<std::pair<int, int>, std::vector<float>> gathered;  // by rank and (first) lookup
+  std::map<std::pair<int, int>, std::vector<double>> sizes;    // the same: of what was summed, behind codecs
 };
 
 Reference::Reference(const IterationPrograms& programs) : state_(std::make_shared<State>(programs, -1)) {
@@ -345,10 +428,8 @@ const Reference::Chosen& Reference::chosen_vectors(int rank, int lookup_op) cons
 
 const Reference::Chosen& Reference::chosen_rows(int rank, int shard) const {
   static const Chosen none;
-  const int position = row_shard_of(state_->program().shard(shard), rank);
-  const auto found = state_->pieces.find(shard);
-  return position < 0 || found == state_->pieces.end() ? none
-                                                       : found->second[static_cast<std::size_t>(position)].chosen;
+  const ReferencePiece* const piece = state_->piece_at(rank, shard);
+  return piece == nullptr ? none : piece->chosen;
 }
 
 void Reference::iterate(int iterations) {
@@ -360,11 +441,14 @@ std::vector<float> Reference::gathered(int rank, int lookup_op) const {
   return found == state_->gathered.end() ? std::vector<float>{} : found->second;
 }
 
+std::vector<double> Reference::sizes(int rank, int lookup_op) const {
+  const auto found = state_->sizes.find({rank, lookup_op});
+  return found == state_->sizes.end() ? std::vector<double>{} : found->second;
+}
+
 std::vector<float> Reference::shard_rows(int rank, int shard) const {
-  const auto found = state_->pieces.find(shard);
-  if (found == state_->pieces.end()) return {};
-  const int position = row_shard_of(state_->program().shard(shard), rank);
-  return position < 0 ? std::vector<float>{} : found->second[static_cast<std::size_t>(position)].rows;
+  const ReferencePiece* const piece = state_->piece_at(rank, shard);
+  return piece == nullptr ? std::vector<float>{} : piece->rows;
 }
 
 }  // namespace shardsim

@@ -76,8 +76,18 @@ class BufferPlan {
     const std::int64_t served = fusion.pooled ? add_pooled_calls() : add_sequence_call();
     // Pooled vectors are fp32, and so are gradients, whatever the wire carries.
     const std::int64_t element = fusion.pooled ? kFloat : element_bytes(plan_.type);
-    plan_.vectors = sizes(fusion.scatter, fusion.output, served, element, false);
-    plan_.gradients = sizes(fusion.gather, fusion.gradient_exchange, served, kFloat, true);
+    if (fusion.codec.any()) {
+      plan_.coded = coded(fusion.scatter, fusion.output, served);
+      plan_.vectors = sizes(plan_.coded, element, fusion.output >= 0);
+    } else {
+      plan_.vectors = sizes(fusion.scatter, fusion.output, served, element, false);
+    }
+    if (fusion.gradient_codec.any()) {
+      plan_.coded_gradients = coded(fusion.gather, fusion.gradient_exchange, served);
+      plan_.gradients = sizes(plan_.coded_gradients, kFloat, fusion.gradient_exchange >= 0);
+    } else {
+      plan_.gradients = sizes(fusion.gather, fusion.gradient_exchange, served, kFloat, true);
+    }
     set_reduced();
     return plan_;
   }
@@ -176,6 +186,26 @@ class BufferPlan {
     bytes.served = std::max(bytes.served, bytes.own + (back ? moved.out : moved.in));
     bytes.returned = std::max(elements_of(plan_.returned) * element, back ? moved.in : moved.out);
     return bytes;
+  }
+
+  LookupBuffers::Coded coded(int sum, int exchange, std::int64_t served) const {
+    LookupBuffers::Coded coded;
+    const Dtype stored = program_.table_of(plan_.fusion.shards.front()).dtype;
+    if (sum >= 0) coded.sum = wire_type(program_.op(sum), stored);
+    if (exchange >= 0) coded.exchange = wire_type(program_.op(exchange), stored);
+    coded.served = coded.own = served;
+    coded.returned = elements_of(plan_.returned);
+    if (sum < 0) return coded;
+    const Seat seat = seat_of(program_, program_.op(sum), rank_);
+    if (seat.ranks.empty()) return coded;
+    coded.own = served / static_cast<std::int64_t>(seat.ranks.size());
+    coded.own_first = coded.own * seat.position;
+    return coded;
+  }
+
+  // Of the kernels' memory alone.
+  static LookupBuffers::Sizes sizes(const LookupBuffers::Coded& coded, std::int64_t element, bool returns) {
+    return {coded.served * element, coded.own_first * element, returns ? coded.returned * element : 0};
   }
 
   void set_reduced() {

@@ -64,6 +64,16 @@ struct LookupBuffers {
   };
   Sizes vectors, gradients;  // the latter fp32
 
+  // Where codecs convert vectors, on the way out or back, what they convert: the kernels' memory and the wire's are
+  // two.
+  struct Coded {
+    Dtype sum = Dtype::fp32, exchange = Dtype::fp32;  // on the wire, of each step that there is
+    std::int64_t served = 0;                          // elements of all chunks
+    std::int64_t own_first = 0, own = 0;              // where sums end, those of the own chunk; else all
+    std::int64_t returned = 0;                        // of who asked
+  };
+  Coded coded, coded_gradients;
+
   // The elements of the dense gradient that each of fusion.reduces sums: buckets fill from the end of the rows, and a
   // single one may be longer than the rows.
   struct Reduced {

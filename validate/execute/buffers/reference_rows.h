@@ -10,7 +10,7 @@
 namespace shardsim {
 
 // One piece of a shard: the chosen of its rows, and what the iteration adds up for them. Copies on several ranks are
-// one piece here.
+// one piece here, but for those of sharding groups, which differ between two averages.
 struct ReferencePiece {
   std::int64_t dim = 0, held = 0;  // columns; rows, chosen or not
   std::uint64_t key = 0;

@@ -29,6 +29,22 @@ float gradient_value(int rank, int lookup_op, std::int64_t i, std::int64_t colum
 // Refuses what has no such sums. Errors (Failure::input naming the operation): as Reference's.
 void check_whole_numbers(const Program& program, const Fusion& fusion, const ProgramPlaces& places);
 
+// What codecs take from the vectors of a fusion. Where they alone round, each number once, it is the number that comes
+// back from the wire (`last`). Where ranks add up what was rounded, in an order of their own, it is within of_sums x
+// the sum of the sizes of the rows in it.
+struct WireRounding {
+  Dtype last = Dtype::fp32;  // of the exchange behind sums, or of the only one
+  double of_sums = 0;
+  bool exact() const { return of_sums == 0; }
+  void round(std::vector<float>& values) const;  // as the wire does, where that is known
+};
+WireRounding rounding_of(const Program& program, const Fusion& fusion);
+
+// "" where they are within the rounding; else as first_difference. `sizes`: those of Reference.
+std::string first_beyond(const std::vector<float>& got, const std::vector<float>& expected,
+                         const std::vector<double>& sizes, const WireRounding& rounding, std::int64_t columns,
+                         const std::string& what);
+
 // "" when equal bit for bit; else where they differ first: "rank 3, lookup_row_wise, request 17, column 4: 5, not 6",
 // where `what` is "rank 3, lookup_row_wise, request" and `got` has the 5.
 std::string first_difference(const std::vector<float>& got, const std::vector<float>& expected, std::int64_t columns,

@@ -59,7 +59,7 @@ class CpuMachine : public Machine {
 
   void prepare() override {
     ops_ = std::make_unique<RankOps>(programs_, rank_, check_data_, *device_);
-    for (const int op : ops_->first_ids()) ops_->run(program_.ops[op], -1);
+    for (const RankOps::Early& early : ops_->early()) ops_->run(program_.op(early.op), early.iteration);
   }
 
   void run(int first, int count, int first_kept, double start) override {

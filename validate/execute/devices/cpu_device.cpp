@@ -59,7 +59,14 @@ class CpuCall : public DeviceCall {
 struct CpuRoute {
   GroupSeat seat;
   ByteMatrix matrix;  // of an all_to_all
+  ElementType type = ElementType::fp32;
 };
+
+// Of what a collective adds up; what is not added up may be of any type.
+ElementType summed_type(const std::string& dtype) {
+  if (dtype == "fp16") return ElementType::fp16;
+  return dtype == "bf16" ? ElementType::bf16 : ElementType::fp32;
+}
 
 class CpuDevice : public DevicePort {
  public:
@@ -136,27 +143,39 @@ class CpuDevice : public DevicePort {
     std::copy_n(from, count, to);
   }
 
+  void encode(ElementType type, const void* from, std::int64_t count, Dtype wire, void* to, int) override {
+    check_stop();
+    encode_elements(type, from, count, wire, to, threads_);
+  }
+
+  void decode(Dtype wire, const void* from, std::int64_t count, ElementType type, void* to, int) override {
+    check_stop();
+    decode_elements(wire, from, count, type, to, threads_);
+  }
+
   void update_dense(ElementType type, std::int64_t rows, std::int64_t dim, void* arena, float* state,
                     const float* gradients, const OptimizerSettings& settings, int) override {
     shardsim::update_dense(type, rows, dim, arena, state, gradients, settings, threads_);
   }
 
   void collective(const Op& op, const void* in, void* out, std::int64_t bytes) override {
-    const auto& [seat, matrix] = routes_.at(&op);
+    const auto& [seat, matrix, type] = routes_.at(&op);
     std::vector<float>& scratch = scratch_[op.stream];
     const auto* const from = static_cast<const std::byte*>(in);
     auto* const to = static_cast<std::byte*>(out);
-    auto* const values = static_cast<float*>(out);
-    const auto size = static_cast<std::size_t>(bytes), count = size / sizeof(float);
+    const auto size = static_cast<std::size_t>(bytes);
+    const ElementVector values{out, size / static_cast<std::size_t>(element_bytes(type)), type};
     switch (*collective_kind(op.op_class)) {
       case CollectiveKind::all_to_all:
         return all_to_all(wire_, seat, matrix, from, to);
       case CollectiveKind::all_reduce:
-        return all_reduce(wire_, seat, values, count, scratch);
+        all_reduce(wire_, seat, values, scratch);
+        if (op.role == OpRole::average_replicas) divide(values, seat.ranks.size());
+        return;
       case CollectiveKind::reduce_scatter:
-        return reduce_scatter(wire_, seat, values, count, scratch);
+        return reduce_scatter(wire_, seat, values, scratch);
       case CollectiveKind::all_gather:
-        return all_gather(wire_, seat, values, count);
+        return all_gather(wire_, seat, values);
       case CollectiveKind::broadcast:
         return broadcast(wire_, seat, to, size);
       case CollectiveKind::send_recv:
@@ -200,6 +219,7 @@ class CpuDevice : public DevicePort {
     Seat seat = seat_of(program, op, rank);
     CpuRoute& route = routes_[&op];
     if (op.op_class == OpClass::all_to_all) route.matrix = resolve_matrix(program, op.matrix, seat.set);
+    route.type = summed_type(op.dtype);
     route.seat = {std::move(seat.ranks), seat.position, program.ranks_per_node, op.stream};
   }
 

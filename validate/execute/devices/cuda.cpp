@@ -44,12 +44,26 @@ class NvtxRange {
   NvtxRange& operator=(const NvtxRange&) = delete;
 };
 
+// Refuses what has no kernels for GPUs yet: codecs, means over sharding groups, and lookups that a
+// pipeline makes ahead.
+const Program& for_gpus(const Program& program) {
+  const auto found = std::ranges::find_if(program.ops, [](const Op& op) {
+    const bool looks_ahead = op.role == OpRole::lookup && op.batches_ahead > 0;
+    return looks_ahead || op.role == OpRole::encode_output || op.role == OpRole::encode_gradient ||
+           op.role == OpRole::average_replicas;
+  });
+  if (found == program.ops.end()) return program;
+  throw input_error(
+      {program.scenario}, "operation '" + found->name + "' is executed on CPU ranks and not on GPUs",
+      "Use --device cpu, or lower the case again without 'sharding_groups', wire_dtype.kernels and semi_sync");
+}
+
 // One rank as streams of one GPU. Launches come from the thread that calls run(); a second one watches NCCL. After a
 // failure the kernels that wait for a lost peer spin on until this machine goes: what was measured is saved first.
 class CudaMachine : public Machine {
  public:
   CudaMachine(const Program& program, Rendezvous& rendezvous, const MachineOptions& options)
-      : program_(program),
+      : program_(for_gpus(program)),
         rank_(rendezvous.rank()),
         check_data_(options.check_data),
         device_(seated_device(program.ranks_per_node, rendezvous)),
@@ -121,10 +135,10 @@ class CudaMachine : public Machine {
   }
 
   void exchange_first_ids() {
-    for (const int id : ops_->first_ids()) {
-      const Op& op = program_.ops[id];
+    for (const RankOps::Early& early : ops_->early()) {
+      const Op& op = program_.op(early.op);
       queue_.open(op, 0, false);
-      ops_->run(op, -1);
+      ops_->run(op, early.iteration);
       queue_.close(op);
     }
     wait_until_under_way(0);

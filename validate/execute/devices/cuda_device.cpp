@@ -174,6 +174,10 @@ class CudaDevice : public DevicePort {
     cuda::widen_ids(from, count, to, stream(on));
   }
 
+  // CudaMachine refuses Programs that have codecs.
+  void encode(ElementType, const void*, std::int64_t, Dtype, void*, int) override { throw run_error("no codec", ""); }
+  void decode(Dtype, const void*, std::int64_t, ElementType, void*, int) override { throw run_error("no codec", ""); }
+
   void update_dense(ElementType type, std::int64_t rows, std::int64_t dim, void* arena, float* state,
                     const float* gradients, const OptimizerSettings& settings, int on) override {
     cuda::update_dense(type, rows, dim, arena, state, gradients, settings, stream(on));

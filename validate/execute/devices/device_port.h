@@ -78,6 +78,9 @@ class DevicePort {
                             int stream) = 0;  // to[i] = from[order[i]]
   virtual void narrow_ids(const std::int64_t* from, std::int64_t count, std::int32_t* to, int stream) = 0;
   virtual void widen_ids(const std::int32_t* from, std::int64_t count, std::int64_t* to, int stream) = 0;
+  // Codecs of wires: numbers from a type of the memory into one of the wire, rounded to the nearest, and back.
+  virtual void encode(ElementType type, const void* from, std::int64_t count, Dtype wire, void* to, int stream) = 0;
+  virtual void decode(Dtype wire, const void* from, std::int64_t count, ElementType type, void* to, int stream) = 0;
   // Every row takes a step with its dense gradient.
   virtual void update_dense(ElementType type, std::int64_t rows, std::int64_t dim, void* arena, float* state,
                             const float* gradients, const OptimizerSettings& settings, int stream) = 0;
@@ -85,6 +88,8 @@ class DevicePort {
   // `op` is one of the Programs' own. On its stream, over this rank's set of its group. An all_to_all moves the chunks
   // of its matrix, a send_recv `bytes` bytes, both from `in` to `out`; the other kinds work in place (`in` is `out`) on
   // a vector of `bytes` bytes: reduce_scatter leaves the own chunk with the sum, all_gather fills the others' chunks.
+  // Sums are made in the type that the operation names (fp32, fp16 or bf16). An all_reduce in the role average_replicas
+  // leaves the mean.
   virtual void collective(const Op& op, const void* in, void* out, std::int64_t bytes) = 0;
 
   // Dense work: c[m][n] = a[m][k] b[k][n], all three in the type of the precision; or, with pass(), work that keeps the

@@ -124,6 +124,7 @@ void FusedLookup::draw(int rank) {
 void FusedLookup::reserve_ids() {
   if (!first().exchanges()) return;
   const auto served = [](const LookupBuffers& buffers) { return buffers.served * kId; };
+  served_.resize(static_cast<std::size_t>(kTurns + ahead(fusion().lookup)));
   for (DeviceMemory& ids : served_) ids = reserve_most(served, "ids served");
   for (const LookupBuffers& buffers : turns_) order_.push_back(uploaded(buffers.order, "the order of the ids"));
   if (std::ranges::any_of(turns_, [](const LookupBuffers& buffers) { return !buffers.order.empty(); })) {
@@ -145,13 +146,20 @@ void FusedLookup::reserve_vectors() {
     block_ = reserve_most([](Buffers of) { return of.largest_call() * kValue; }, "vectors of one call");
   }
   dense_gradient_ = reserve_most([](Buffers of) { return of.dense_elements * kValue; }, "the summed gradient");
+  const Fusion& flow = fusion();
+  const ElementType type = flow.pooled ? ElementType::fp32 : first().type;
+  if (flow.codec.any()) coded_.emplace(device_, first().coded, type, flow.scatter >= 0, flow.output >= 0, bytes_);
+  if (flow.gradient_codec.any()) {
+    coded_back_.emplace(device_, first().coded_gradients, ElementType::fp32, flow.gather >= 0,
+                        flow.gradient_exchange >= 0, bytes_);
+  }
 }
 
 template <typename Act>
 void FusedLookup::set(std::vector<Action>& actions, int id, Act act) {
   if (id < 0 || !takes_part(programs_.first(), programs_.first().op(id), rank_)) return;
-  actions[static_cast<std::size_t>(id)] = [this, id, act](int iteration) {
-    act(programs_[programs_.turn(iteration)].op(id), iteration);
+  actions[static_cast<std::size_t>(id)] = [this, id, act, later = ahead(id)](int iteration) {
+    act(programs_[programs_.turn(iteration + later)].op(id), iteration + later);
   };
 }
 
@@ -170,16 +178,9 @@ void FusedLookup::add_actions(std::vector<Action>& actions) {
     set(actions, of.gradient, [this, part](const Op& op, int iteration) { update(part, iteration, op.stream); });
     set(actions, of.apply, [this, part](const Op& op, int iteration) { apply(part, iteration, op.stream); });
   }
-  const int ahead = flow.ids_came_before ? 1 : 0;
-  set(actions, flow.ids, [this, ahead](const Op& op, int iteration) { exchange_ids(op, iteration + ahead); });
-  set(actions, flow.output, [this](const Op& op, int iteration) {
-    device_.collective(op, vectors_.at(of(iteration).vectors.own), returned_.as<void>(), 0);
-  });
-  set(actions, flow.gradient_exchange, [this](const Op& op, int iteration) {
-    device_.collective(op, gradients_asked_.as<void>(), gradients_.at(of(iteration).gradients.own), 0);
-  });
-  set_in_place(actions, flow.scatter, vectors_);
-  set_in_place(actions, flow.gather, gradients_);
+  set(actions, flow.ids, [this](const Op& op, int iteration) { exchange_ids(op, iteration); });
+  coded_ ? set_coded_way(actions) : set_plain_way(actions);
+  coded_back_ ? set_coded_way_back(actions) : set_plain_way_back(actions);
   for (std::size_t which = 0; which < flow.reduces.size(); ++which) {
     set(actions, flow.reduces[which], [this, which](const Op& op, int iteration) {
       const LookupBuffers::Reduced& reduced = of(iteration).reduced[which];
@@ -189,20 +190,84 @@ void FusedLookup::add_actions(std::vector<Action>& actions) {
   }
 }
 
+void FusedLookup::set_plain_way(std::vector<Action>& actions) {
+  set(actions, fusion().output, [this](const Op& op, int iteration) {
+    device_.collective(op, vectors_.at(of(iteration).vectors.own), returned_.as<void>(), 0);
+  });
+  set_in_place(actions, fusion().scatter, vectors_);
+}
+
+void FusedLookup::set_plain_way_back(std::vector<Action>& actions) {
+  set(actions, fusion().gradient_exchange, [this](const Op& op, int iteration) {
+    device_.collective(op, gradients_asked_.as<void>(), gradients_.at(of(iteration).gradients.own), 0);
+  });
+  set_in_place(actions, fusion().gather, gradients_);
+}
+
+std::int64_t FusedLookup::summed_bytes(const Op& op, int iteration) const {
+  return collective_bytes(programs_[programs_.turn(iteration)], op, rank_).in;
+}
+
+void FusedLookup::set_coded_way(std::vector<Action>& actions) {
+  const Fusion& flow = fusion();
+  const CodedWay::Ends ends{vectors_, returned_};
+  set(actions, flow.codec.encode,
+      [this, ends](const Op& op, int iteration) { coded_->encode_served(of(iteration).coded, ends, op.stream); });
+  set(actions, flow.scatter, [this](const Op& op, int iteration) { coded_->sum(op, summed_bytes(op, iteration)); });
+  set(actions, flow.codec.recode,
+      [this, ends](const Op& op, int iteration) { coded_->recode_sums(of(iteration).coded, ends, op.stream); });
+  set(actions, flow.output, [this](const Op& op, int) { coded_->send(op); });
+  set(actions, flow.codec.decode,
+      [this, ends](const Op& op, int iteration) { coded_->decode_asked(of(iteration).coded, ends, op.stream); });
+}
+
+void FusedLookup::set_coded_way_back(std::vector<Action>& actions) {
+  const Fusion& flow = fusion();
+  const CodedWay::Ends ends{gradients_, gradients_asked_};
+  set(actions, flow.gradient_codec.encode, [this, ends](const Op& op, int iteration) {
+    coded_back_->encode_asked(of(iteration).coded_gradients, ends, op.stream);
+  });
+  set(actions, flow.gradient_exchange, [this](const Op& op, int) { coded_back_->send_back(op); });
+  set(actions, flow.gradient_codec.recode, [this, ends](const Op& op, int iteration) {
+    coded_back_->recode_chunk(of(iteration).coded_gradients, ends, op.stream);
+  });
+  set(actions, flow.gather,
+      [this](const Op& op, int iteration) { coded_back_->gather(op, summed_bytes(op, iteration)); });
+  set(actions, flow.gradient_codec.decode, [this, ends](const Op& op, int iteration) {
+    coded_back_->decode_served(of(iteration).coded_gradients, ends, op.stream);
+  });
+}
+
+std::vector<DeviceMemory> FusedLookup::averaged_rows(ElementType type) const {
+  if (!averaged(programs_.first(), fusion()) || first().type != type) return {};
+  return {arena_.part(0, first().rows.elements * element_bytes(type))};
+}
+
+std::vector<DeviceMemory> FusedLookup::averaged_states() const {
+  if (!averaged(programs_.first(), fusion())) return {};
+  std::vector<DeviceMemory> states;
+  for (std::size_t call = 0; call < states_.size(); ++call) {
+    const RowOptimizer optimizer = settings_[first().calls[call].part].optimizer;
+    if (optimizer != RowOptimizer::rowwise_adagrad && optimizer != RowOptimizer::adagrad) continue;
+    states.push_back(
+        states_[call].part(0, states_of(first().calls[call], settings_[first().calls[call].part]) * kValue));
+  }
+  return states;
+}
+
 const std::int64_t* FusedLookup::asked(int iteration) const {
   return asked_.as<std::int64_t>() + first_asked_[static_cast<std::size_t>(iteration % programs_.batches())];
 }
 
 const std::int64_t* FusedLookup::ids_of(const LookupCall& call, int iteration) const {
-  const std::int64_t* const all =
-      first().exchanges() ? served_[iteration % kTurns].as<std::int64_t>() : asked(iteration);
+  const std::int64_t* const all = first().exchanges() ? served(iteration).as<std::int64_t>() : asked(iteration);
   return all + call.first_id;
 }
 
 // Ids come source after source; the kernels of pooled lookups want them table after table.
 void FusedLookup::exchange_ids(const Op& op, int iteration) {
   const LookupBuffers& buffers = of(iteration);
-  std::int64_t* const served = served_[iteration % kTurns].as<std::int64_t>();
+  std::int64_t* const served = this->served(iteration).as<std::int64_t>();
   const bool in_order = buffers.order.empty();
   std::int64_t* const came = in_order ? served : ids_came_.as<std::int64_t>();
   if (buffers.id_bytes == kId) {

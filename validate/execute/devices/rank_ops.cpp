@@ -34,7 +34,12 @@ RankOps::RankOps(const IterationPrograms& programs, int rank, bool check_data, D
   for (const Op& op : first.ops) {
     if (has(op.id) || !takes_part(first, op, rank)) continue;
     naming(rank, op, [&] {
-      actions_[static_cast<std::size_t>(op.id)] = op.is_collective() ? moving(op.id, rank) : working(op.id, rank);
+      Action& action = actions_[static_cast<std::size_t>(op.id)];
+      if (op.role == OpRole::average_replicas) {
+        action = averaging(op, rank);
+      } else {
+        action = op.is_collective() ? moving(op.id, rank) : working(op.id, rank);
+      }
     });
   }
 }
@@ -56,6 +61,53 @@ Action RankOps::moving(int id, int rank) {
   return [this, id, in, out, sent](int iteration) {
     const std::size_t turn = programs_.turn(iteration);
     device_.collective(programs_[turn].op(id), in.as<void>(), out.as<void>(), sent[turn]);
+  };
+}
+
+namespace {
+
+// Rows come first, type after type, then states, which are fp32.
+bool averages_states(const Program& program, const Op& op) {
+  if (op.dtype != "fp32") return false;
+  const auto of_fp32 = [&](const Program::Shard& shard) {
+    return averaged(shard) && program.tables[static_cast<std::size_t>(shard.table)].dtype == Dtype::fp32;
+  };
+  const bool rows = std::ranges::any_of(program.shards, of_fp32);
+  const auto same = [&](const Op& other) { return other.role == op.role && other.dtype == op.dtype; };
+  return !rows || std::ranges::find_if(program.ops, same)->id != op.id;
+}
+
+ElementType element_named(const std::string& dtype) {
+  if (dtype == "fp16") return ElementType::fp16;
+  return dtype == "bf16" ? ElementType::bf16 : ElementType::fp32;
+}
+
+}  // namespace
+
+// A check of the data trains without states, and moves their bytes all the same.
+Action RankOps::averaging(const Op& op, int rank) {
+  const Program& program = programs_.first();
+  const bool states = averages_states(program, op);
+  std::vector<DeviceMemory> memory;
+  std::int64_t bytes = 0;
+  for (const auto& lookup : lookups_) {
+    for (DeviceMemory& part : states ? lookup->averaged_states() : lookup->averaged_rows(element_named(op.dtype))) {
+      bytes += part.bytes();
+      memory.push_back(std::move(part));
+    }
+  }
+  const std::int64_t stated = collective_bytes(program, op, rank).in;
+  if (states && bytes == 0) return moving(op.id, rank);
+  if (bytes != stated) {
+    throw input_error({program.scenario},
+                      op.name + " has " + std::to_string(stated) + " bytes for rank " + std::to_string(rank) +
+                          ", and what it averages has " + std::to_string(bytes),
+                      "Lower the case again");
+  }
+  return [this, memory, id = op.id, every = std::max(op.every, 1)](int iteration) {
+    if (iteration % every != 0) return;
+    const Op& now = programs_[programs_.turn(iteration)].op(id);
+    for (const DeviceMemory& part : memory) device_.collective(now, part.as<void>(), part.as<void>(), part.bytes());
   };
 }
 
@@ -211,13 +263,20 @@ void RankOps::copy(const Dense& dense, std::int64_t bytes, int stream) {
   }
 }
 
-std::vector<int> RankOps::first_ids() const {
-  std::vector<int> ops;
-  for (const auto& lookup : lookups_) {
-    const Fusion& fusion = lookup->fusion();
-    if (fusion.ids_came_before && has(fusion.ids)) ops.push_back(fusion.ids);
+std::vector<RankOps::Early> RankOps::early() const {
+  const auto carries = [](const Op& op) {
+    return op.role == OpRole::exchange_ids || (op.role >= OpRole::lookup && op.role <= OpRole::decode_output);
+  };
+  const Program& program = programs_.first();
+  int most = 0;
+  for (const Op& op : program.ops) most = std::max(most, carries(op) && has(op.id) ? op.batches_ahead : 0);
+  std::vector<Early> all;
+  for (int iteration = -most; iteration < 0; ++iteration) {
+    for (const Op& op : program.ops) {
+      if (carries(op) && has(op.id) && op.batches_ahead + iteration >= 0) all.push_back({op.id, iteration});
+    }
   }
-  return ops;
+  return all;
 }
 
 std::int64_t RankOps::bytes() const {

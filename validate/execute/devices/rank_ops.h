@@ -17,8 +17,12 @@ class RankOps {
 
   bool has(int op) const { return actions_[static_cast<std::size_t>(op)] != nullptr; }  // the rank takes part
   void run(const Op& op, int iteration) const { actions_[static_cast<std::size_t>(op.id)](iteration); }
-  // Exchanges of ids that a pipeline starts with, in iteration -1: the ids of its first batch are there before it.
-  std::vector<int> first_ids() const;
+  // What a pipeline has done for its first batches before it starts, in this order: exchanges of their ids, and where
+  // it looks up ahead, lookups and exchanges of vectors. Iterations before 0.
+  struct Early {
+    int op = 0, iteration = 0;
+  };
+  std::vector<Early> early() const;
 
   std::int64_t bytes() const;
 
@@ -49,6 +53,8 @@ class RankOps {
   FusedLookup& with(int lookup_op) const;
   // An operation without a lookup's rows, in all Programs.
   Action moving(int op, int rank);
+  // Copies of rows, or of their optimizer states, made equal in one of op.every iterations.
+  Action averaging(const Op& op, int rank);
   Action working(int op, int rank);
   Action working(const Op& op, const Products& products, double bytes);
   // A passage between host memory and the device: a copy of inputs, rows that a cache misses, or the word of the GPU

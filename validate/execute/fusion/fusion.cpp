@@ -91,6 +91,9 @@ class FusionReader {
     fusion.scatter = only(lookup.fusion, OpRole::sum_output);
     fusion.gather = only(lookup.fusion, OpRole::gather_gradient);
     fusion.reduces = ops_in_role(program_, lookup.fusion, OpRole::reduce_gradient);
+    fusion.codec = codec_of(lookup, OpRole::encode_output, OpRole::decode_output, fusion.scatter, fusion.output);
+    fusion.gradient_codec =
+        codec_of(lookup, OpRole::encode_gradient, OpRole::decode_gradient, fusion.gather, fusion.gradient_exchange);
     if (fusion.ids >= 0) fusion.ids_came_before = ids_come_before(at(fusion.ids), lookup);
     return fusion;
   }
@@ -100,6 +103,17 @@ class FusionReader {
     if (ids.size() < 2) return ids.empty() ? -1 : ids.front();
     fail(at(ids[1]), fmt::format("it is the second {} of its fusion group", op_role_name(role)),
          "One call carries what all lookups of a fusion group need");
+  }
+
+  // The pass in front of what is sent, that between sums and their exchange where there are both, and that behind.
+  Fusion::Codec codec_of(const Op& lookup, OpRole encodes, OpRole decodes, int sum, int exchange) const {
+    const std::vector<int> into = ops_in_role(program_, lookup.fusion, encodes);
+    const int out = only(lookup.fusion, decodes);
+    if (into.empty() && out < 0) return {};
+    const std::size_t steps = sum >= 0 && exchange >= 0 ? 2 : 1;
+    if (into.size() == steps && out >= 0) return {into.front(), steps == 2 ? into[1] : -1, out};
+    fail(out >= 0 ? at(out) : at(into.front()), "it is a part of a codec whose other passes are not there",
+         "Have a pass in front of each exchange of vectors and one behind the last, or none");
   }
 
   bool ids_come_before(const Op& ids, const Op& lookup) const {
@@ -148,6 +162,7 @@ class FusionReader {
     const int out = fusion.scatter >= 0 ? fusion.scatter : fusion.output;
     const int in = fusion.gather >= 0 ? fusion.gather : fusion.gradient_exchange;
     follows(part.lookup, out);
+    check_codec_order(fusion, part);
     if (fusion.scatter >= 0) follows(fusion.scatter, fusion.output);
     if (fusion.gather >= 0) follows(fusion.gradient_exchange, fusion.gather);
     follows(in, part.gradient);
@@ -156,6 +171,24 @@ class FusionReader {
     if (fusion.reduces.empty()) follows(part.gradient, part.apply);
     if (fusion.ids < 0) return;
     check_groups(fusion, lookup, part.gradient);
+  }
+
+  void check_codec_order(const Fusion& fusion, const Fusion::Part& part) const {
+    if (const Fusion::Codec& codec = fusion.codec; codec.any()) {
+      chain({part.lookup, codec.encode, fusion.scatter, codec.recode, fusion.output, codec.decode});
+    }
+    if (const Fusion::Codec& codec = fusion.gradient_codec; codec.any()) {
+      chain({codec.encode, fusion.gradient_exchange, codec.recode, fusion.gather, codec.decode, part.gradient});
+    }
+  }
+
+  // Each waits for the one before it; those that are not there (-1) are left out.
+  void chain(const std::vector<int>& ops) const {
+    int before = -1;
+    for (const int op : ops) {
+      follows(before, op);
+      if (op >= 0) before = op;
+    }
   }
 
   void check_groups(const Fusion& fusion, const Op& lookup, int gradient) const {
@@ -177,9 +210,11 @@ class FusionReader {
   bool way_back(int there, int back) const { return there < 0 ? back < 0 : back >= 0 && sets(there) == sets(back); }
 
   void follows(int first, int then) const {
-    if (first < 0 || then < 0 || comes_before(first, then)) return;
+    if (first < 0 || then < 0) return;
+    const bool earlier = at(first).batches_ahead > at(then).batches_ahead;
+    if (earlier ? contains(at(then).after_previous, first) : comes_before(first, then)) return;
     fail(at(then), fmt::format("it does not wait for {}, of the same fusion group", op_text(at(first))),
-         "Name that operation in 'after'");
+         earlier ? "Name that operation in 'after_previous'" : "Name that operation in 'after'");
   }
 
   // `then` waits for `first`, or for something that stands behind it on its stream.

@@ -34,6 +34,15 @@ struct Fusion {
   int scatter = -1;  // reduce_scatter
   int gather = -1;   // all_gather
 
+  // The passes of codecs (wire_dtype.kernels): into the type of the wire; between the sums of ranks and the exchange of
+  // these sums; and out of it.
+  struct Codec {
+    int encode = -1, recode = -1, decode = -1;
+    bool any() const { return encode >= 0; }
+    bool operator==(const Codec&) const = default;
+  };
+  Codec codec{}, gradient_codec{};
+
   bool operator==(const Fusion&) const = default;
 };
 
@@ -60,8 +69,12 @@ void check_fusion(const Program& program, const ProgramPlaces& places, const Fus
 // are not those of the batch, tables without bags.
 void check_pooled(const Program& program, const ProgramPlaces& places, const Fusion& fusion);
 
-// Bytes of an element on the wire of an exchange: of the type that it names, else of its tables.
+// The type of an element on the wire of an exchange: that which it names, else that of its tables. And its bytes.
+Dtype wire_type(const Op& exchange, Dtype otherwise);
 int wire_bytes(const Op& exchange, Dtype otherwise);
+
+// Of vectors that have other sizes than their elements take. Errors: Failure::input, always.
+[[noreturn]] void refuse_scales(const ProgramPlaces& places, const Op& exchange);
 
 // "operation 3 "lookup_flex"", and the place of an operation.
 std::string op_text(const Op& op);

@@ -30,6 +30,8 @@ class FusionCheck {
       if (!fusion_.pooled && fusion_.gradient_exchange >= 0) check_exchange(fusion_.gradient_exchange, false);
     }
     check_replicas();
+    check_codec(fusion_.codec, fusion_.scatter, fusion_.output);
+    check_codec(fusion_.gradient_codec, fusion_.gather, fusion_.gradient_exchange);
     if (fusion_.pooled) check_pooled(program_, places_, fusion_);
   }
 
@@ -148,10 +150,24 @@ class FusionCheck {
   }
 
   [[noreturn]] void misfit(const Op& exchange, int source) const {
+    if (exchange.dtype == "fp8" && fusion_.codec.any()) refuse_scales(places_, exchange);
     fail(fmt::format("{} does not move one row for each id that member {} of its group asked for", op_text(exchange),
                      source),
          fmt::format("Make the counts of matrix {} those of matrix {}, from owner to source or the other way round",
                      matrix_name(exchange), matrix_name(program_.op(fusion_.ids))));
+  }
+
+  // The kernels have no codec of int8, which needs a scale for every few elements. Sums have none of fp8.
+  void check_codec(const Fusion::Codec& codec, int sum, int exchange) const {
+    if (!codec.any()) return;
+    for (const int id : {sum, exchange}) {
+      if (id < 0) continue;
+      const Dtype type = wire_type(program_.op(id), Dtype::int8);
+      if (type != Dtype::int8 && (type != Dtype::fp8 || id == exchange)) continue;
+      refuse(places_, program_.op(id),
+             fmt::format("it sends {}, which the executor has no codec for", excerpt(program_.op(id).dtype)),
+             "Choose wire_dtype fp16, bf16 or fp8, or leave its 'kernels' out");
+    }
   }
 
   // Ranks that hold the same piece; sorted, and only where there are several.
@@ -172,13 +188,10 @@ class FusionCheck {
     if (fusion_.parts.front().gradient < 0) return;
     std::set<std::vector<int>> needed, summed;
     for (const int index : fusion_.shards) needed.merge(replicas(program_.shard(index)));
-    for (const int reduce : fusion_.reduces) {
-      for (std::vector<int> set : sets(reduce)) {
-        std::ranges::sort(set);
-        if (set.size() > 1) summed.insert(set);
-      }
-    }
+    for (const int reduce : fusion_.reduces) add_sets(reduce, summed);
     if (needed == summed) return;
+    check_averaged(needed);
+    if (averaged(program_, fusion_)) return;
     if (fusion_.reduces.empty() && joins_dense_part()) {
       fail("the gradients of its rows are summed in one all-reduce with those of the dense part, which is not executed",
            "Lower the workload with dense.all_reduce.calls: buckets");
@@ -186,6 +199,25 @@ class FusionCheck {
     fail(needed.empty() ? "its rows have one holder each, and their gradients are summed over several ranks"
                         : "the gradients of its rows are not summed over the ranks that hold the same ones",
          "Rows with copies need an all_reduce over their holders between two updates, other rows none");
+  }
+
+  void add_sets(int op, std::set<std::vector<int>>& all) const {
+    for (std::vector<int> set : sets(op)) {
+      std::ranges::sort(set);
+      if (set.size() > 1) all.insert(set);
+    }
+  }
+
+  // Copies in several sharding groups, which an all_reduce in the role average_replicas makes equal.
+  void check_averaged(const std::set<std::vector<int>>& needed) const {
+    if (!averaged(program_, fusion_)) return;
+    std::set<std::vector<int>> means;
+    for (const Op& op : program_.ops) {
+      if (op.role == OpRole::average_replicas) add_sets(op.id, means);
+    }
+    if (std::ranges::includes(means, needed)) return;
+    fail("nothing averages its rows over the sharding groups that hold copies of them",
+         "Let an all_reduce in the role average_replicas, over the ranks that hold the same rows, follow its update");
   }
 
   bool joins_dense_part() const {
@@ -206,15 +238,24 @@ class FusionCheck {
 
 }  // namespace
 
+void refuse_scales(const ProgramPlaces& places, const Op& exchange) {
+  refuse(places, exchange, "it sends scales beside its vectors, which the executor does not make",
+         "Lower the case again without 'quantize_dim'");
+}
+
 void check_fusion(const Program& program, const ProgramPlaces& places, const Fusion& fusion) {
   FusionCheck(program, places, fusion).run();
 }
 
-int wire_bytes(const Op& exchange, Dtype otherwise) {
+Dtype wire_type(const Op& exchange, Dtype otherwise) {
   for (const Dtype dtype : {Dtype::fp32, Dtype::fp16, Dtype::bf16, Dtype::int8, Dtype::fp8}) {
-    if (exchange.dtype == dtype_name(dtype)) return dtype_bytes(dtype);
+    if (exchange.dtype == dtype_name(dtype)) return dtype;
   }
-  return dtype_bytes(otherwise);
+  return otherwise;
+}
+
+int wire_bytes(const Op& exchange, Dtype otherwise) {
+  return dtype_bytes(wire_type(exchange, otherwise));
 }
 
 std::string op_text(const Op& op) {

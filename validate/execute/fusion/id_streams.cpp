@@ -13,6 +13,7 @@
 #include "models/access/position_search.h"
 #include "models/access/row_hash.h"
 #include "models/collective/byte_matrix.h"
+#include "program/shard_lookups.h"
 #include "program/shard_rows.h"
 #include "validate/execute/fusion/rank_rows.h"
 
@@ -112,9 +113,7 @@ class Draws {
 
 PartShares::PartShares(const Program& program, const Fusion& fusion) : program_(program), shards_(fusion.shards) {
   for (const int index : shards_) {
-    const Program::Shard& shard = program.shard(index);
-    const double per_sample = program.table_of(index).distribution().sum(shard.row_begin, shard.row_end);
-    items_.push_back(std::floor(static_cast<double>(program.batch_per_rank) * per_sample + 0.5));  // as lowering counts
+    items_.push_back(items_of(program, program.shard(index)));  // as lowering counts
   }
   const auto uneven = [&](int index) { return !program.shard(index).lookups.empty(); };
   if (fusion.ids < 0 || !std::ranges::any_of(shards_, uneven)) return;

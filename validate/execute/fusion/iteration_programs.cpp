@@ -41,40 +41,6 @@ void refuse_launches(const Program& program) {
 
 // Ranks draw ids to counts that the Program states. The number of different ones is known as a mean alone, which no
 // draw meets, and the exchanges have fixed sizes.
-// Ranks draw the ids of the whole batch for each feature.
-void refuse_own_batches(const Program& program) {
-  const auto found = std::ranges::find_if(
-      program.tables, [&](const Table& table) { return varies_batch(table, program.batch_per_rank); });
-  if (found == program.tables.end()) return;
-  throw input_error({program.scenario},
-                    fmt::format("features of table '{}' have a batch of their own, which is simulated and cannot be "
-                                "executed",
-                                found->name),
-                    "Lower the case again without 'batch' of features");
-}
-
-void refuse_conversions(const Program& program) {
-  const auto converts = [](const Op& op) {
-    return op.role == OpRole::encode_output || op.role == OpRole::encode_gradient;
-  };
-  if (std::ranges::none_of(program.ops, converts)) return;
-  throw input_error({program.scenario},
-                    "the kernels of codecs (wire_dtype.kernels) are simulated and cannot be executed",
-                    "Lower the case again without 'kernels'");
-}
-
-// Rows that several groups hold are drawn, checked and averaged as if they were one's.
-void refuse_sharding_groups(const Program& program) {
-  const auto of_groups = [](const Program::Shard& shard) {
-    return shard.strategy != Strategy::flex && shard.holders.size() > 1;
-  };
-  const bool averages =
-      std::ranges::any_of(program.ops, [](const Op& op) { return op.role == OpRole::average_replicas; });
-  if (!averages && std::ranges::none_of(program.shards, of_groups)) return;
-  throw input_error({program.scenario}, "sharding groups are simulated and cannot be executed",
-                    "Lower the case again without 'sharding_groups'");
-}
-
 void refuse_deduplication(const Program& program) {
   const auto found = std::ranges::find_if(program.tables, &Table::index_dedup);
   if (found == program.tables.end()) return;
@@ -88,9 +54,6 @@ void refuse_deduplication(const Program& program) {
 void check_iteration_programs(const IterationPrograms& programs) {
   refuse_launches(programs.first());
   refuse_deduplication(programs.first());
-  refuse_own_batches(programs.first());
-  refuse_conversions(programs.first());
-  refuse_sharding_groups(programs.first());
   if (programs.size() == 1) return;
   const Program& first = programs.first();
   for (std::size_t turn = 1; turn < programs.size(); ++turn) {

@@ -133,6 +133,7 @@ class PooledCheck {
           const std::int64_t moved =
               returns ? matrix.bytes_between(giver, source, members) : matrix.bytes_between(source, giver, members);
           if (moved == bytes) continue;
+          if (exchange.dtype == "fp8" && fusion_.codec.any()) refuse_scales(places_, exchange);
           fail(fmt::format("{} moves {} bytes between members {} and {} of its group, and the vectors have {}",
                            op_text(exchange), moved, giver, source, bytes),
                "A vector for each bag of the one who asked, of all columns of the other");

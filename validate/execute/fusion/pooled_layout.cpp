@@ -14,10 +14,15 @@ std::int64_t begin_of(std::int64_t j, std::int64_t ids, std::int64_t bags, int p
   return whole + (rest * pieces + piece * bags >= bags * pieces ? 1 : 0);
 }
 
+// Of a feature, which may have a batch of its own; not rounded.
+double bags_of(const Program& program, const Feature& feature) {
+  return feature.num_poolings * static_cast<double>(batch_of(feature, program.batch_per_rank));
+}
+
 // Bags of each feature.
 std::vector<std::int64_t> bags_of_features(const Program& program, const Table& table) {
   std::vector<double> weights;
-  for (const Feature& feature : table.features) weights.push_back(feature.num_poolings);
+  for (const Feature& feature : table.features) weights.push_back(bags_of(program, feature));
   return split_by_largest_remainder(bags_per_rank(program, table), weights);
 }
 
@@ -38,9 +43,9 @@ void add_shard(VectorChunk& chunk, std::size_t first_block, const Program& progr
 }  // namespace
 
 std::int64_t bags_per_rank(const Program& program, const Table& table) {
-  double per_sample = 0;
-  for (const Feature& feature : table.features) per_sample += feature.num_poolings;
-  return static_cast<std::int64_t>(std::floor(static_cast<double>(program.batch_per_rank) * per_sample + 0.5));
+  double bags = 0;
+  for (const Feature& feature : table.features) bags += bags_of(program, feature);
+  return static_cast<std::int64_t>(std::floor(bags + 0.5));
 }
 
 std::vector<std::int64_t> bag_lengths(const Program& program, const Table& table, std::int64_t ids, int piece,

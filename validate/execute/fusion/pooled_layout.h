@@ -8,8 +8,9 @@
 
 namespace shardsim {
 
-// Bags of one rank's batch in a pooled table: batch_per_rank x the sum of num_poolings over its features, rounded half
-// up, as the lowering counts vectors. Bags lie feature after feature.
+// Bags of one rank's batch in a pooled table: the sum of num_poolings x the batch over its features, rounded half
+// up, the batch being batch_per_rank or the feature's own, as the lowering counts vectors. Bags lie feature after
+// feature.
 std::int64_t bags_per_rank(const Program& program, const Table& table);
 
 // Returns how many ids each bag of one rank has among the `ids` that the rank asks of piece `piece` (of `pieces`) of

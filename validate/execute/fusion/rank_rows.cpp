@@ -15,10 +15,21 @@ int row_shard_of(const Program::Shard& shard, int rank) {
   return -1;
 }
 
+int holders_of(const Program::Shard& shard, int rank) {
+  const auto holds = [rank](const std::vector<int>& set) { return std::ranges::find(set, rank) != set.end(); };
+  return static_cast<int>(std::ranges::find_if(shard.holders, holds) - shard.holders.begin());
+}
+
+bool averaged(const Program::Shard& shard) {
+  return shard.holders.size() > 1 && shard.strategy != Strategy::flex && shard.strategy != Strategy::data_parallel;
+}
+
+bool averaged(const Program& program, const Fusion& fusion) {
+  return averaged(program.shard(fusion.shards.front()));
+}
+
 std::int64_t row_shard_rows(const Program::Shard& shard, int position) {
-  if (shard.cut == RowCut::hashed) return static_cast<std::int64_t>(shard.shard_rows(position));
-  const RowOwners owners(shard.rows(), row_shards(shard), RowOrder::popularity, shard.cut, {}, shard.bucket_rows);
-  return static_cast<std::int64_t>(owners.rows_of(position));
+  return rows_of_piece(shard, position);
 }
 
 int row_shards(const Program::Shard& shard) {
@@ -59,6 +70,7 @@ RankRows rank_rows(const Program& program, const Fusion& fusion, int rank) {
     RankRows::Part part;
     part.shard = index;
     part.position = position;
+    part.copy = holders_of(shard, rank);
     part.first_row = held.rows;
     part.rows = row_shard_rows(shard, position);
     part.dim = shard.columns();

@@ -15,6 +15,7 @@ struct RankRows {
   struct Part {
     int shard = 0;                   // of Program::shards
     int position = 0;                // which row shard of it
+    int copy = 0;                    // of Program::Shard::holders: which set has it
     std::int64_t first_row = 0;      // running number of its first row
     std::int64_t rows = 0;           // may be 0: more shards than rows
     std::int64_t dim = 0;            // columns of the shard
@@ -39,6 +40,13 @@ bool on_host(const Program& program, const Fusion::Part& part);
 int row_shards(const Program::Shard& shard);
 std::int64_t row_shard_rows(const Program::Shard& shard, int position);
 int row_shard_of(const Program::Shard& shard, int rank);  // the piece that the rank holds; -1: none
+// Which of Program::Shard::holders has the rank; their count where none does.
+int holders_of(const Program::Shard& shard, int rank);
+
+// True when several sharding groups hold the rows, each a copy that is trained with its own batch and averaged with the
+// others now and then. Copies of flex and replicated rows get the gradients of all ranks.
+bool averaged(const Program::Shard& shard);
+bool averaged(const Program& program, const Fusion& fusion);
 
 // Returns where the row at `position` of the popularity order lives (docs/formats/plan.md, hash "feistel_splitmix/1"):
 // its piece, and its row there. The position is in [row_begin, row_end). A shard in the order of row ids holds its

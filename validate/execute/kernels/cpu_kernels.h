@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 
+#include "models/workload/workload.h"
 #include "validate/execute/kernels/embedding.h"
 
 namespace shardsim {
@@ -33,6 +34,11 @@ void update_pooled(const TableBatch& tables, void* arena, float* state, std::spa
 // Every row updated with its dense gradient, as replicated rows are after their all-reduce.
 void update_dense(ElementType type, std::int64_t rows, std::int64_t dim, void* arena, float* state,
                   const float* gradients, const OptimizerSettings& settings, int threads);
+
+// Codecs of wires: `count` numbers from a type of the memory into one of the wire (fp32, fp16, bf16 or fp8), rounded to
+// the nearest, and back. Errors (Failure::run): another type of the wire.
+void encode_elements(ElementType type, const void* from, std::int64_t count, Dtype wire, void* to, int threads);
+void decode_elements(Dtype wire, const void* from, std::int64_t count, ElementType type, void* to, int threads);
 
 // c[m][n] = a[m][k] b[k][n], fp32, rows one after the other: what stands for dense layers on a CPU rank. Blocked for
 // the caches and for vector registers; every element is summed in the order of k, so threads and processors do not

@@ -37,30 +37,42 @@ std::string difference_of(const std::vector<float>& got, const std::vector<float
   return first_difference(got, expected, columns, chosen.all ? what : what + " (of those that were chosen)");
 }
 
+// The part of some numbers, of whichever kind, that there is.
+template <typename Number>
+std::vector<Number> part_of(const std::vector<Number>& all, std::size_t begin, std::size_t end) {
+  return {all.begin() + static_cast<std::ptrdiff_t>(std::min(begin, all.size())),
+          all.begin() + static_cast<std::ptrdiff_t>(std::min(end, all.size()))};
+}
+
 // Shard by shard: their vectors may have different widths.
 std::string compare_vectors(RankOps& ops, const Program& program, const Reference& reference,
                             const LookupBuffers& buffers, int rank) {
   const int lookup = buffers.fusion.lookup;
   const std::string name = program.ops[lookup].name, who = "rank " + std::to_string(rank);
   const Reference::Chosen& chosen = reference.chosen_vectors(rank, lookup);
-  const std::vector<float> got = ops.gathered(lookup, numbers_of(chosen)), expected = reference.gathered(rank, lookup);
+  const WireRounding rounding = rounding_of(program, buffers.fusion);
+  const std::vector<float> got = ops.gathered(lookup, numbers_of(chosen));
+  std::vector<float> expected = reference.gathered(rank, lookup);
+  rounding.round(expected);
+  const std::vector<double> sizes = reference.sizes(rank, lookup);
   std::size_t at = 0;
   std::int64_t first = 0;
   for (const ReturnedVectors& of : buffers.returned) {
     const auto number = [&](std::int64_t vector) { return std::ranges::lower_bound(chosen.numbers, vector); };
     const std::int64_t vectors = chosen.all ? of.bags : number(first + of.bags) - number(first);
     const std::size_t end = at + static_cast<std::size_t>(vectors * of.dim);
-    const auto part = [&](const std::vector<float>& all) {
-      return std::vector<float>(all.begin() + static_cast<std::ptrdiff_t>(std::min(at, all.size())),
-                                all.begin() + static_cast<std::ptrdiff_t>(std::min(end, all.size())));
-    };
     const std::string& table = program.tables[program.shards[of.shard].table].name;
-    const std::string what = buffers.fusion.pooled ? "bags of '" + table + "' by " + name : "rows gathered by " + name;
-    const std::string difference = difference_of(part(got), part(expected), of.dim, who + ", " + what, chosen);
+    const std::string what =
+        who + ", " + (buffers.fusion.pooled ? "bags of '" + table + "' by " + name : "rows gathered by " + name);
+    const std::vector<float> own = part_of(got, at, end), right = part_of(expected, at, end);
+    const std::string difference = rounding.exact()
+                                       ? difference_of(own, right, of.dim, what, chosen)
+                                       : first_beyond(own, right, part_of(sizes, at, end), rounding, of.dim, what);
     if (!difference.empty()) return difference;
     at = end;
     first += of.bags;
   }
+  if (got.size() == expected.size()) return {};
   return first_difference(got, expected, 1, who + ", vectors by " + name);
 }
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <type_traits>
+
+#include "validate/execute/kernels/element.h"
 
 namespace shardsim {
 namespace {
@@ -69,25 +72,43 @@ void copy_bytes(const std::byte* from, std::byte* to, std::size_t bytes) {
   if (bytes > 0) std::memcpy(to, from, bytes);
 }
 
-// A vector of `count` in one chunk per member, and the neighbours that they travel between.
+// A vector in one chunk per member, and the neighbours that they travel between.
 struct Ring {
   const GroupSeat& seat;
-  std::size_t count = 0;
+  ElementVector vector;
 
   int members() const { return static_cast<int>(seat.ranks.size()); }
   int next() const { return seat.ranks[(seat.position + 1) % members()]; }
   int previous() const { return seat.ranks[(seat.position + members() - 1) % members()]; }
   // The chunk `back` places before this rank's own.
   int chunk_before(int back) const { return ((seat.position - back) % members() + members()) % members(); }
-  std::size_t begin(int chunk) const { return static_cast<std::size_t>(chunk) * count / seat.ranks.size(); }
+  std::size_t begin(int chunk) const { return static_cast<std::size_t>(chunk) * vector.count / seat.ranks.size(); }
   std::size_t size(int chunk) const { return begin(chunk + 1) - begin(chunk); }
+  std::size_t element() const { return static_cast<std::size_t>(element_bytes(vector.type)); }
+  std::byte* at(int chunk) const { return static_cast<std::byte*>(vector.values) + begin(chunk) * element(); }
 };
 
 // One step: a chunk to the next rank while another comes from the one before.
-void pass_on(Wire& wire, const Ring& ring, const float* values, int sent, float* into, int received) {
-  const Sending sending{ring.next(), as_bytes(values + ring.begin(sent)), ring.size(sent) * sizeof(float)};
-  const Receiving receiving{ring.previous(), as_bytes(into), ring.size(received) * sizeof(float)};
+void pass_on(Wire& wire, const Ring& ring, int sent, std::byte* into, int received) {
+  const Sending sending{ring.next(), ring.at(sent), ring.size(sent) * ring.element()};
+  const Receiving receiving{ring.previous(), into, ring.size(received) * ring.element()};
   wire.exchange(ring.seat.channel, {&sending, 1}, {&receiving, 1});
+}
+
+// `visit` with the elements in their own type.
+template <typename Visit>
+void in_its_type(ElementType type, void* values, const Visit& visit) {
+  if (type == ElementType::fp32) return visit(static_cast<float*>(values));
+  if (type == ElementType::fp16) return visit(static_cast<Half*>(values));
+  visit(static_cast<Brain*>(values));
+}
+
+void add(ElementType type, void* sums, const void* more, std::size_t count) {
+  in_its_type(type, sums, [&](auto* to) {
+    using Element = std::remove_pointer_t<decltype(to)>;
+    const auto* const from = static_cast<const Element*>(more);
+    for (std::size_t i = 0; i < count; ++i) to[i] = narrowed<Element>(widened(to[i]) + widened(from[i]));
+  });
 }
 
 }  // namespace
@@ -107,34 +128,41 @@ void all_to_all(Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, con
   wire.exchange_when_met(seat.channel, sends, receives);
 }
 
-void all_reduce(Wire& wire, const GroupSeat& seat, float* values, std::size_t count, std::vector<float>& scratch) {
-  reduce_scatter(wire, seat, values, count, scratch);
-  all_gather(wire, seat, values, count);
+void all_reduce(Wire& wire, const GroupSeat& seat, const ElementVector& vector, std::vector<float>& scratch) {
+  reduce_scatter(wire, seat, vector, scratch);
+  all_gather(wire, seat, vector);
 }
 
 // A chunk starts at the position after its own, goes once around and gathers every rank's part on the way.
-void reduce_scatter(Wire& wire, const GroupSeat& seat, float* values, std::size_t count, std::vector<float>& scratch) {
-  const Ring ring{seat, count};
+void reduce_scatter(Wire& wire, const GroupSeat& seat, const ElementVector& vector, std::vector<float>& scratch) {
+  const Ring ring{seat, vector};
   for (int step = 0; step < ring.members() - 1; ++step) {
     const int sent = ring.chunk_before(step + 1), received = ring.chunk_before(step + 2);
     if (scratch.size() < ring.size(received)) scratch.resize(ring.size(received));
-    pass_on(wire, ring, values, sent, scratch.data(), received);
-    float* const sum = values + ring.begin(received);
-    for (std::size_t i = 0; i < ring.size(received); ++i) sum[i] += scratch[i];
+    pass_on(wire, ring, sent, as_bytes(scratch.data()), received);
+    add(vector.type, ring.at(received), scratch.data(), ring.size(received));
   }
 }
 
-void all_gather(Wire& wire, const GroupSeat& seat, float* values, std::size_t count) {
-  const Ring ring{seat, count};
+void all_gather(Wire& wire, const GroupSeat& seat, const ElementVector& vector) {
+  const Ring ring{seat, vector};
   for (int step = 0; step < ring.members() - 1; ++step) {
     const int sent = ring.chunk_before(step), received = ring.chunk_before(step + 1);
-    pass_on(wire, ring, values, sent, values + ring.begin(received), received);
+    pass_on(wire, ring, sent, ring.at(received), received);
   }
+}
+
+void divide(const ElementVector& vector, std::size_t ranks) {
+  const auto by = static_cast<float>(ranks);
+  in_its_type(vector.type, vector.values, [&](auto* values) {
+    using Element = std::remove_pointer_t<decltype(values)>;
+    for (std::size_t i = 0; i < vector.count; ++i) values[i] = narrowed<Element>(widened(values[i]) / by);
+  });
 }
 
 // In step k every rank but the last hands on chunk k - 1 while it takes chunk k; position 0 has all from the start.
 void broadcast(Wire& wire, const GroupSeat& seat, std::byte* data, std::size_t bytes, std::size_t chunk_bytes) {
-  const Ring ring{seat, 0};
+  const Ring ring{seat, {nullptr, 0}};
   const bool first = seat.position == 0, last = seat.position == ring.members() - 1;
   const std::size_t chunks = (bytes + chunk_bytes - 1) / chunk_bytes;
   const auto size = [&](std::size_t chunk) { return std::min(chunk_bytes, bytes - chunk * chunk_bytes); };
@@ -148,7 +176,7 @@ void broadcast(Wire& wire, const GroupSeat& seat, std::byte* data, std::size_t b
 }
 
 void send_recv(Wire& wire, const GroupSeat& seat, const std::byte* in, std::byte* out, std::size_t bytes) {
-  const Ring ring{seat, 0};
+  const Ring ring{seat, {nullptr, 0}};
   if (ring.members() == 1) return copy_bytes(in, out, bytes);
   const Sending sending{ring.next(), in, bytes};
   const Receiving receiving{ring.previous(), out, bytes};

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/collective/byte_matrix.h"
+#include "validate/execute/kernels/embedding.h"
 #include "validate/execute/wires/wire.h"
 
 namespace shardsim {
@@ -34,13 +35,27 @@ inline std::byte* as_bytes(float* values) {
 // once, peers in an order in which every step is a permutation inside one tier.
 void all_to_all(Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, const std::byte* in, std::byte* out);
 
-// Ring over the set in group order; sums of fp32. `values` is replaced by the sum over the ranks. `scratch` grows.
-void all_reduce(Wire& wire, const GroupSeat& seat, float* values, std::size_t count, std::vector<float>& scratch);
+// Numbers of one type, one after the other.
+struct ElementVector {
+  void* values = nullptr;
+  std::size_t count = 0;
+  ElementType type = ElementType::fp32;
+
+  ElementVector(void* of, std::size_t size, ElementType element) : values(of), count(size), type(element) {}
+  ElementVector(float* of, std::size_t size) : values(of), count(size) {}
+};
+
+// Ring over the set in group order; each sum of two is rounded to the type. `vector` is replaced by the sum over the
+// ranks. `scratch` grows.
+void all_reduce(Wire& wire, const GroupSeat& seat, const ElementVector& vector, std::vector<float>& scratch);
 
 // count: of the whole vector, a multiple of the set's size not needed; chunk p is [p * count / n, (p + 1) * count / n).
-// reduce_scatter leaves the sum in this position's chunk of `values`; all_gather fills the others' chunks.
-void reduce_scatter(Wire& wire, const GroupSeat& seat, float* values, std::size_t count, std::vector<float>& scratch);
-void all_gather(Wire& wire, const GroupSeat& seat, float* values, std::size_t count);
+// reduce_scatter leaves the sum in this position's chunk of the vector; all_gather fills the others' chunks.
+void reduce_scatter(Wire& wire, const GroupSeat& seat, const ElementVector& vector, std::vector<float>& scratch);
+void all_gather(Wire& wire, const GroupSeat& seat, const ElementVector& vector);
+
+// Each number by `ranks`: what makes a mean of a sum.
+void divide(const ElementVector& vector, std::size_t ranks);
 
 // From position 0, around the ring in chunks of `chunk_bytes`.
 void broadcast(Wire& wire, const GroupSeat& seat, std::byte* data, std::size_t bytes, std::size_t chunk_bytes = 65536);

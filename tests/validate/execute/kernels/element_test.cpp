@@ -73,4 +73,34 @@ TEST_CASE("narrowing keeps infinities and NaN, and makes numbers that are too la
   CHECK(widened(narrowed<Brain>(3.4e38F)) == INFINITY);
 }
 
+// OCP E4M3: sign, 4 bits of exponent with a bias of 7, 3 of mantissa; 0x7f is no number.
+TEST_CASE("fp8 of wires holds what its definition says, rounds to the nearest and clamps at 448") {
+  const auto value = [](int bits) {
+    const int exponent = bits >> 3 & 15, mantissa = bits & 7;
+    const double size = exponent == 0 ? std::ldexp(mantissa, -9) : std::ldexp(8 + mantissa, exponent - 10);
+    return bits & 0x80 ? -size : size;
+  };
+  for (int bits = 0; bits < 0x100; ++bits) {
+    if ((bits & 0x7f) == 0x7f) continue;
+    const float wide = widened(Eighth{static_cast<std::uint8_t>(bits)});
+    CHECK(same(wide, value(bits)));
+    CHECK(narrowed<Eighth>(wide).bits == bits);
+  }
+  CHECK(std::isnan(widened(narrowed<Eighth>(NAN))));
+  Rng rng(5);
+  for (int draw = 0; draw < 20000; ++draw) {
+    const float given =
+        std::ldexp(static_cast<float>(rng.below(1 << 20)) / (1 << 19) - 1, static_cast<int>(rng.below(24)) - 12);
+    int best = 0;
+    for (int bits = given < 0 ? 0x80 : 0; bits < (given < 0 ? 0xff : 0x7f); ++bits) {
+      const double distance = std::abs(value(bits) - given), least = std::abs(value(best) - given);
+      if (bits == 0x80 || distance < least || (distance == least && bits % 2 == 0)) best = bits;
+    }
+    CAPTURE(given);
+    CHECK(value(narrowed<Eighth>(given).bits) == value(best));
+  }
+  CHECK(widened(narrowed<Eighth>(1e9F)) == 448);
+  CHECK(widened(narrowed<Eighth>(-INFINITY)) == -448);
+}
+
 }  // namespace shardsim::element_test

@@ -115,31 +115,6 @@ TEST_CASE("a Program whose ranks remove duplicates is refused, with the table's 
                        doctest::Contains("' has index_dedup, which is simulated and cannot be executed"), Error);
 }
 
-TEST_CASE("sharding groups, batches of features and codecs are refused by name, for ranks do not execute them") {
-  const auto refused = [](Program program, const std::function<void(Program&)>& change) {
-    change(program);
-    try {
-      check_iteration_programs(program);
-    } catch (const Error& failure) {
-      return std::string(failure.what());
-    }
-    return std::string();
-  };
-  const Program program = sample::lowered("{name: row_wise}", sample::workload(sample::kTwoTables));
-  const std::string groups = refused(program, [](Program& changed) {
-    std::vector<std::vector<int>>& holders = changed.shards.front().holders;
-    holders.push_back(holders.front());
-  });
-  const std::string batches =
-      refused(program, [](Program& changed) { changed.tables.front().features.front().batch = 1; });
-  const std::string codecs =
-      refused(program, [](Program& changed) { changed.ops.front().role = OpRole::encode_output; });
-  CHECK(groups.find("sharding groups are simulated and cannot be executed") != std::string::npos);
-  CHECK(batches.find("a batch of their own") != std::string::npos);
-  CHECK(codecs.find("wire_dtype.kernels") != std::string::npos);
-  CHECK(refused(program, [](Program&) {}).empty());
-}
-
 TEST_CASE("with drawn sizes every drawn id is asked for, and the data equal a single process bit for bit") {
   const char* const one_table =
       "  - {name: a, rows: 1000, dim: 64, kind: sequence, average_length: 5, access: {family: zipf, s: 1.05}}\n";

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "tests/validate/execute/ranks.h"
+#include "validate/execute/kernels/element.h"
 
 namespace shardsim::cpu_collectives_test {
 
@@ -98,7 +99,7 @@ std::vector<float> sum_over(const std::vector<int>& ranks, std::size_t count) {
 
 void check_all_reduce(Wire& wire, const GroupSeat& seat, std::size_t count) {
   std::vector<float> values = values_of(seat.ranks[seat.position], count), scratch;
-  all_reduce(wire, seat, values.data(), count, scratch);
+  all_reduce(wire, seat, {values.data(), count}, scratch);
   CHECK(values == sum_over(seat.ranks, count));
 }
 
@@ -169,14 +170,39 @@ TEST_CASE("reduce-scatter leaves the sum in the own chunk, all-gather fills the 
       const GroupSeat seat = whole_world(rendezvous);
       for (const std::size_t count : kCounts) {
         std::vector<float> values = values_of(rendezvous.rank(), count), scratch;
-        reduce_scatter(wire, seat, values.data(), count, scratch);
+        reduce_scatter(wire, seat, {values.data(), count}, scratch);
         const std::vector<float> sums = sum_over(seat.ranks, count);
         const std::pair<std::size_t, std::size_t> own = chunk(seat, seat.position, count);
         for (std::size_t i = own.first; i < own.second; ++i) REQUIRE(values[i] == sums[i]);
         std::vector<float> gathered(count, -1);
         std::copy(sums.begin() + own.first, sums.begin() + own.second, gathered.begin() + own.first);
-        all_gather(wire, seat, gathered.data(), count);
+        all_gather(wire, seat, {gathered.data(), count});
         CHECK(gathered == sums);
+      }
+    });
+}
+
+// Small whole numbers, which two bytes hold, and so do their sums.
+TEST_CASE("sums and means in the types of two bytes") {
+  for (const int world : {2, 4})
+    with_wires(world, 1, [&](Rendezvous& rendezvous, Wire& wire) {
+      const GroupSeat seat = whole_world(rendezvous);
+      for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{1001}}) {
+        std::vector<Half> halves(count);
+        std::vector<Brain> brains(count);
+        std::vector<float> scratch;
+        for (std::size_t i = 0; i < count; ++i) {
+          halves[i] = narrowed<Half>(static_cast<float>(i % 50 + static_cast<std::size_t>(rendezvous.rank())));
+          brains[i] = narrowed<Brain>(static_cast<float>(i % 50));
+        }
+        all_reduce(wire, seat, {halves.data(), count, ElementType::fp16}, scratch);
+        all_reduce(wire, seat, {brains.data(), count, ElementType::bf16}, scratch);
+        divide({brains.data(), count, ElementType::bf16}, seat.ranks.size());
+        const auto ranks = static_cast<float>(world);
+        for (std::size_t i = 0; i < count; ++i) {
+          REQUIRE(widened(halves[i]) == ranks * static_cast<float>(i % 50) + ranks * (ranks - 1) / 2);
+          REQUIRE(widened(brains[i]) == static_cast<float>(i % 50));
+        }
       }
     });
 }

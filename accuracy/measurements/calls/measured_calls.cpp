@@ -15,6 +15,7 @@
 #include "base/statistics.h"
 #include "base/text.h"
 #include "base/tree/yaml.h"
+#include "models/compute/gpus/kernel_family.h"
 #include "models/learned/label_file.h"
 #include "study/planning/shard_work.h"
 #include "study/scenario/scenario.h"
@@ -412,6 +413,7 @@ std::vector<ShardSet> read_measured_shards(const std::string& path, const Worklo
       found->file = path;
       found->name = cells.text("set");
       found->workload.optimizer = optimizer;
+      found->row_alignment = shipped_kernel_family("fbgemm", row.place).row_alignment;
     }
     add_label(*found, cells, shard_of_row(table, cells, pool, lengths));
   }

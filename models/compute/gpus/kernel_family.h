@@ -57,6 +57,9 @@ struct KernelFamily {
   int least_lanes = 8;     // of a group
   bool own_lanes = false;  // a group has the lanes of its own table, else those of the widest one of the call
   int row_alignment = 4;   // bytes at whose multiples a table begins in the memory of all
+  // A dense operation whose products nobody names is run as products of equal sides, multiples of 64 and at most this;
+  // 0: it is work for the best product.
+  std::int64_t cube_side = 0;
   Lookup lookup;
   Update update;
   std::vector<SourcedValue> sources;  // paths are the keys

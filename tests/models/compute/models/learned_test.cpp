@@ -73,8 +73,12 @@ TEST_CASE("learned: a call takes what the nets that planners ask say of its tabl
   const Workload workload = workload_of();
   const std::shared_ptr<const LearnedCosts> costs = shipped_costs();
   CostVector sum;
-  for (const Table& table : workload.tables)
-    LearnedCosts::add(sum, costs->vector_of(table_statistics(table, static_cast<std::int64_t>(kSamples)), table.dim));
+  CallPlaces places(costs->row_alignment(), 4 * (64 + 8));
+  for (const Table& table : workload.tables) {
+    const TableStatistics statistics = table_statistics(table, static_cast<std::int64_t>(kSamples));
+    LearnedCosts::add(sum, costs->vector_of({statistics, table.dim, places.lines(4 * table.dim, 4 * table.dim)}));
+    places.pass(static_cast<double>(table.rows * table.row_bytes()), 4 * table.dim);
+  }
   const ShardSeconds seconds = costs->seconds_of(sum);
   CHECK(us(call_of(ComputeWork::Kind::lookup)) == doctest::Approx(1e6 * seconds.forward).epsilon(2e-3));
   CHECK(us(call_of(ComputeWork::Kind::update)) == doctest::Approx(1e6 * seconds.backward).epsilon(2e-3));

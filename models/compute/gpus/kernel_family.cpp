@@ -122,8 +122,8 @@ KernelFamily carried_to(KernelFamily family, const GpuConstants& gpu, const GpuC
   scale(family.lookup.written_back, ratio(static_cast<double>(gpu.l2.count), static_cast<double>(reference.l2.count)));
   spread({&family.lookup.row_issue, &family.lookup.vector_issue}, sms);
   KernelFamily::Update& update = family.update;
-  spread({&update.bag, &update.pass_pair, &update.pair, &update.row, &update.row_lanes, &update.gradient, &update.piece,
-          &update.piece_gradient},
+  spread({&update.bag, &update.pass_pair, &update.pair, &update.row, &update.row_lanes, &update.state, &update.gradient,
+          &update.piece, &update.piece_gradient},
          sms);
   return family;
 }

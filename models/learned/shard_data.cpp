@@ -12,6 +12,7 @@ namespace shardsim {
 namespace {
 
 constexpr FitSteps kShardSteps{16'000, 64}, kFactorSteps{4'000, 64}, kBatchSteps{30'000, 64};
+constexpr double kBatchDecay = 0.1;  // without it, nets are lost beyond what the labels hold (README.md)
 constexpr double kLeastShare = 0.1;  // of the mean: labels below it count as if they were that large
 
 // Values at some positions.
@@ -128,6 +129,7 @@ FittedNet ShardData::fit_factors(const std::vector<double>& seconds, const Train
   FitsFactors net(pieces_, targets, layout_);
   TrainingOptions all = options;
   all.validation_share = 0;  // a tenth of few labels chooses an epoch worse than the last one is
+  if (layout_ == FeatureLayout::batches) all.decay = kBatchDecay;
   return fitted(net, static_cast<int>(seconds.size()), scale, all,
                 layout_ == FeatureLayout::batches ? kBatchSteps : kFactorSteps, watch);
 }

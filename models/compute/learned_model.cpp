@@ -124,10 +124,25 @@ TableStatistics statistics_of(const TableWork& table) {
   return statistics;
 }
 
+std::vector<CallPiece> pieces_of(const std::vector<TableWork>& tables, int row_alignment) {
+  std::int64_t sample_bytes = 0;
+  for (const TableWork& table : tables) sample_bytes += std::llround(table.columns) * kVectorElementBytes;
+  CallPlaces places(row_alignment, sample_bytes);
+  std::vector<CallPiece> pieces;
+  for (const TableWork& table : tables) {
+    pieces.push_back({statistics_of(table), std::llround(table.columns)});
+    if (row_alignment == 0) continue;
+    const std::int64_t vector = pieces.back().columns * kVectorElementBytes;
+    pieces.back().lines = places.lines(static_cast<std::int64_t>(table.row_bytes), vector);
+    places.pass(table.rows * table.row_bytes, vector);
+  }
+  return pieces;
+}
+
 ShardSeconds seconds_by_nets(const LearnedCosts& costs, const std::vector<TableWork>& tables) {
   CostVector sum;
-  for (const TableWork& table : tables)
-    LearnedCosts::add(sum, costs.vector_of(statistics_of(table), std::llround(table.columns)));
+  for (const CallPiece& piece : pieces_of(tables, costs.row_alignment()))
+    LearnedCosts::add(sum, costs.vector_of(piece));
   return costs.seconds_of(sum);
 }
 

@@ -59,6 +59,7 @@ struct CostModel {
   LabelSetting setting;
   LearnedRange range;
   FeatureLayout layout = FeatureLayout::neuroshard;
+  int row_alignment = 0;        // of the labels with the layout `batches`, as in ShardSet
   std::uint64_t seed = 1;       // of the training
   std::uint64_t data_hash = 0;  // of shards, exchanges and their labels
   LearnedEvidence evidence;

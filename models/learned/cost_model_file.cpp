@@ -84,7 +84,10 @@ class ModelReader {
       if (file_.has_layout(factors)) model.layout = factors;
     file_.expect_layout(model.layout);
     model.setting = file_.setting();
-    if (model.layout == FeatureLayout::batches) model.range = range();
+    if (model.layout == FeatureLayout::batches) {
+      model.range = range();
+      model.row_alignment = row_alignment();
+    }
     model.seed = file_.seed();
     model.evidence = evidence();
     model.data_hash = file_.hash("data_hash");
@@ -99,6 +102,14 @@ class ModelReader {
   }
 
  private:
+  int row_alignment() const {
+    const std::int64_t bytes = file_.hdf5.integer_attribute("/", "row_alignment");
+    if (bytes < 0 || bytes > kFarthestAlignment || (bytes & (bytes - 1)) != 0)
+      file_.hdf5.refuse(
+          fmt::format("its row_alignment is {}, and must be 0 or a power of two up to {}", bytes, kFarthestAlignment));
+    return static_cast<int>(bytes);
+  }
+
   LearnedRange range() const {
     LearnedRange range{file_.count("batch_from"), file_.count("batch_to"), file_.count("columns_from"),
                        file_.count("columns_to")};
@@ -172,7 +183,10 @@ void save_cost_model(const CostModel& model, const std::filesystem::path& path) 
   write_hash(file, "data_hash", model.data_hash);
   file.attribute<std::int64_t>("/", "seed", static_cast<std::int64_t>(model.seed));
   file.attribute<std::int64_t>("/", "labels", model.evidence.fitted);
-  if (model.layout == FeatureLayout::batches) save_range(file, model.range);
+  if (model.layout == FeatureLayout::batches) {
+    save_range(file, model.range);
+    file.attribute<std::int64_t>("/", "row_alignment", model.row_alignment);
+  }
   file.scale<std::int64_t>("/feature", model.features.means.size(), {"1", "number of the feature"});
   file.texts("/feature_name", feature_names(model.layout), "/feature", {"", "name of the feature"});
   save_inputs(file, "", model.features, "/feature");

@@ -75,8 +75,8 @@ std::vector<ShardSeconds> predicted_seconds(const LearnedCosts& costs, const Sha
   std::vector<ShardSeconds> result;
   for (const std::size_t item : items) {
     CostVector sum;
-    for (const ShardPiece& piece : set.shards[item])
-      LearnedCosts::add(sum, costs.vector_of(tables[static_cast<std::size_t>(piece.table)], piece.columns));
+    for (const CallPiece& piece : pieces_of(set.shards[item], tables, set.workload, costs.row_alignment()))
+      LearnedCosts::add(sum, costs.vector_of(piece));
     result.push_back(costs.seconds_of(sum));
   }
   return result;

@@ -52,6 +52,13 @@ LabelSetting common_setting(const std::vector<ShardSet>& shards, const std::vect
   return setting;
 }
 
+// 0 where sets differ: then all tables count with the mean over all places.
+int common_alignment(const std::vector<ShardSet>& shards) {
+  const int first = shards.front().row_alignment;
+  const bool are_alike = std::ranges::all_of(shards, [&](const ShardSet& set) { return set.row_alignment == first; });
+  return are_alike ? first : 0;
+}
+
 LearnedRange range_of(const std::vector<ShardSet>& shards) {
   LearnedRange range;
   const auto widen = [](std::int64_t& from, std::int64_t& to, std::int64_t value) {
@@ -234,7 +241,8 @@ CostModel fit_cost_model(const std::vector<ShardSet>& shards, const std::vector<
   model.setting = common_setting(shards, exchanges, layout);
   if (layout == FeatureLayout::batches) model.range = range_of(shards);
   model.seed = options.seed;
-  const ShardData data(shards, model.layout);
+  if (layout == FeatureLayout::batches) model.row_alignment = common_alignment(shards);
+  const ShardData data(shards, model.layout, model.row_alignment);
   DataHash hash;
   hash.add(static_cast<double>(data.hash()));
   model.features = data.scale();

@@ -41,6 +41,7 @@ struct ShardSet {
   std::vector<std::optional<ShardSeconds>> labels = {};  // [shards]
   std::string file = {};                                 // that it was read from; "" drawn here
   std::string name = {};                                 // of the set in a file of several; "" where it is the only one
+  int row_alignment = 0;  // bytes at whose multiples the tables of a call began; 0: how they lay is not known
 
   LabelSetting setting() const;
 };
@@ -48,6 +49,11 @@ struct ShardSet {
 // Errors (Failure::input): tables that are sequences or of several types, a max_dim that is not 4, 8, 16 ...; a number
 // of pieces of which no draw fits in max_bytes.
 ShardSet draw_shards(const Workload& workload, std::int64_t batch, const ShardLaw& law);
+
+// The pieces of a shard as nets see them, in the order of the call. `tables`: of the set's workload. `row_alignment`:
+// as above.
+std::vector<CallPiece> pieces_of(const Shard& shard, const std::vector<TableStatistics>& tables,
+                                 const Workload& workload, int row_alignment);
 
 // A text that says of which pieces a shard consists, whatever their order. Shards with equal texts are either all
 // fitted or all held back.

@@ -109,7 +109,7 @@ class FactorCost {
 struct ShardCosts {
   ShardCosts(const CostModel& model, int features)
       : forward(model.forward, features), backward(model.backward, features) {}
-  void vector_of(const TableStatistics&, std::int64_t, std::span<const float> features, float* result) const {
+  void vector_of(const CallPiece&, std::span<const float> features, float* result) const {
     forward.vector_of(features, result);
     backward.vector_of(features, result + CostVector::kWidth);
   }
@@ -117,13 +117,13 @@ struct ShardCosts {
 };
 struct FactorCosts {
   explicit FactorCosts(const CostModel& model)
-      : forward(model.forward, model.layout), backward(model.backward, model.layout) {}
-  void vector_of(const TableStatistics& table, std::int64_t columns, std::span<const float> features,
-                 float* result) const {
-    const auto amounts = table_amounts(table, columns);
+      : layout(model.layout), forward(model.forward, model.layout), backward(model.backward, model.layout) {}
+  void vector_of(const CallPiece& piece, std::span<const float> features, float* result) const {
+    const auto amounts = table_amounts(piece, layout);
     forward.vector_of(features, amounts, result);
     backward.vector_of(features, amounts, result + CostVector::kWidth);
   }
+  FeatureLayout layout;
   FactorCost forward, backward;
 };
 using EitherCosts = std::variant<ShardCosts, FactorCosts>;
@@ -198,6 +198,7 @@ struct LearnedCosts::Nets {
         range(model.range),
         evidence(model.evidence),
         layout(model.layout),
+        row_alignment(model.row_alignment),
         features(model.features),
         shards(detail::costs_of(model)) {
     for (const ExchangeModel& exchange : model.exchanges) exchanges.emplace_back(exchange);
@@ -213,6 +214,7 @@ struct LearnedCosts::Nets {
   LearnedRange range;
   LearnedEvidence evidence;
   FeatureLayout layout;
+  int row_alignment;
   InputScale features;
   detail::EitherCosts shards;
   std::vector<detail::NodeExchange> exchanges;
@@ -250,12 +252,15 @@ FeatureLayout LearnedCosts::layout() const {
   return nets_->layout;
 }
 
-CostVector LearnedCosts::vector_of(const TableStatistics& table, std::int64_t columns) const {
-  std::vector<float> features = table_features(table, columns, nets_->layout);
+int LearnedCosts::row_alignment() const {
+  return nets_->row_alignment;
+}
+
+CostVector LearnedCosts::vector_of(const CallPiece& piece) const {
+  std::vector<float> features = table_features(piece, nets_->layout);
   nets_->features.apply(features);
   CostVector result;
-  std::visit([&](const auto& costs) { costs.vector_of(table, columns, features, result.values.data()); },
-             nets_->shards);
+  std::visit([&](const auto& costs) { costs.vector_of(piece, features, result.values.data()); }, nets_->shards);
   return result;
 }
 

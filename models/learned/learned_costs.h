@@ -92,9 +92,11 @@ class LearnedCosts {
   const LearnedRange& range() const;
   const LearnedEvidence& evidence() const;
   FeatureLayout layout() const;
+  // At whose multiples the tables of a labelled call began, bytes; 0: how they lay is not known.
+  int row_alignment() const;
 
   // Some microseconds: keep it per (table, columns).
-  CostVector vector_of(const TableStatistics& table, std::int64_t columns) const;
+  CostVector vector_of(const CallPiece& piece) const;
   // sum += vector, in a few nanoseconds; the order of additions decides the last bits.
   static void add(CostVector& sum, const CostVector& vector);
   // Seconds of the shard whose vectors add up to `sum`. A call takes some 30 ns, with the layout `measured` some 150.

@@ -12,6 +12,7 @@ namespace shardsim {
 namespace {
 
 constexpr FitSteps kShardSteps{16'000, 64}, kFactorSteps{4'000, 64}, kBatchSteps{30'000, 64};
+constexpr double kBatchDecay = 0.1;  // without it, nets are lost beyond what the labels hold (README.md)
 constexpr double kLeastShare = 0.1;  // of the mean: labels below it count as if they were that large
 
 // Values at some positions.
@@ -90,7 +91,8 @@ std::vector<float> weights_of(const std::vector<double>& seconds, double mean) {
 
 }  // namespace
 
-ShardData::ShardData(const std::vector<ShardSet>& sets, FeatureLayout layout) : layout_(layout) {
+ShardData::ShardData(const std::vector<ShardSet>& sets, FeatureLayout layout, int row_alignment)
+    : layout_(layout), row_alignment_(row_alignment) {
   pieces_.features = static_cast<int>(feature_names(layout).size());
   for (const ShardSet& set : sets) add(set);
   check_label_count(forward_.size(), "shards", sets.size() == 1 ? sets.front().file : "");
@@ -127,6 +129,7 @@ FittedNet ShardData::fit_factors(const std::vector<double>& seconds, const Train
   FitsFactors net(pieces_, targets, layout_);
   TrainingOptions all = options;
   all.validation_share = 0;  // a tenth of few labels chooses an epoch worse than the last one is
+  if (layout_ == FeatureLayout::batches) all.decay = kBatchDecay;
   return fitted(net, static_cast<int>(seconds.size()), scale, all,
                 layout_ == FeatureLayout::batches ? kBatchSteps : kFactorSteps, watch);
 }
@@ -137,15 +140,18 @@ void ShardData::add(const ShardSet& set) {
   places_.clear();
   for (std::size_t i = 0; i < set.shards.size(); ++i) {
     const std::string shape = shape_of(set.shards[i]);
-    if (set.labels[i] && !held_back(shape)) add(set.shards[i], shape, *set.labels[i]);
+    if (set.labels[i] && !held_back(shape)) add(set, i, shape);
   }
 }
 
-void ShardData::add(const Shard& shard, const std::string& shape, const ShardSeconds& label) {
+void ShardData::add(const ShardSet& set, std::size_t shard, const std::string& shape) {
+  const ShardSeconds& label = *set.labels[shard];
   check_label(label.forward, "labels of shard " + shape);
   check_label(label.backward, "labels of shard " + shape);
   std::vector<int> members;
-  for (const ShardPiece& piece : shard) members.push_back(place_of(piece));
+  for (std::size_t i = 0;
+       const CallPiece& piece : pieces_of(set.shards[shard], statistics_, set.workload, row_alignment_))
+    members.push_back(place_of(set.shards[shard][i++], piece));
   pieces_.add(members);
   forward_.push_back(label.forward);
   backward_.push_back(label.backward);
@@ -154,15 +160,15 @@ void ShardData::add(const Shard& shard, const std::string& shape, const ShardSec
   hash_.add(label.backward);
 }
 
-int ShardData::place_of(const ShardPiece& piece) {
-  const auto [found, is_new] = places_.try_emplace(piece, count_);
+int ShardData::place_of(const ShardPiece& piece, const CallPiece& as_seen) {
+  const RowLines& lines = as_seen.lines;
+  const auto [found, is_new] = places_.try_emplace({piece, {lines.memory, lines.cache, lines.vector}}, count_);
   if (!is_new) return found->second;
-  const TableStatistics& table = statistics_.at(static_cast<std::size_t>(piece.table));
-  const std::vector<float> features = table_features(table, piece.columns, layout_);
+  const std::vector<float> features = table_features(as_seen, layout_);
   pieces_.pieces.insert(pieces_.pieces.end(), features.begin(), features.end());
   for (const float feature : features) hash_.add(static_cast<double>(feature));
   if (has_factors(layout_))
-    for (const float amount : table_amounts(table, piece.columns)) pieces_.amounts.push_back(amount);
+    for (const float amount : table_amounts(as_seen, layout_)) pieces_.amounts.push_back(amount);
   return count_++;
 }
 

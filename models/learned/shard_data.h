@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/learned/fit.h"
@@ -13,7 +15,7 @@ namespace shardsim {
 class ShardData {
  public:
   // Errors (Failure::input): no label that may be fitted; a label that is no time.
-  ShardData(const std::vector<ShardSet>& sets, FeatureLayout layout);
+  ShardData(const std::vector<ShardSet>& sets, FeatureLayout layout, int row_alignment);
 
   FittedNet fit(bool forward, const TrainingOptions& options, const TrainingWatch& watch) const;
 
@@ -25,16 +27,20 @@ class ShardData {
   FittedNet fit_factors(const std::vector<double>& seconds, const TrainingOptions& options,
                         const TrainingWatch& watch) const;
   double usual_seconds_of_work(const std::vector<double>& seconds) const;
+  // A piece and its lines: shards share what is alike.
+  using Place = std::pair<ShardPiece, std::array<double, 3>>;
+
   void add(const ShardSet& set);
-  void add(const Shard& shard, const std::string& shape, const ShardSeconds& label);
-  int place_of(const ShardPiece& piece);
+  void add(const ShardSet& set, std::size_t shard, const std::string& shape);
+  int place_of(const ShardPiece& piece, const CallPiece& as_seen);
 
   FeatureLayout layout_;
+  int row_alignment_;
   PieceSets<float> pieces_;
   InputScale scale_;
   std::vector<double> forward_, backward_;
   std::vector<TableStatistics> statistics_;  // of the set that is being added
-  std::map<ShardPiece, int> places_;         // likewise
+  std::map<Place, int> places_;              // likewise
   int count_ = 0;
   DataHash hash_;
 };

@@ -12,7 +12,6 @@ namespace {
 
 constexpr double kLine = 64;  // bytes that memory hands over at a time
 constexpr double kLeastLookups = 1e-6;
-constexpr double kVectorElementBytes = 4;  // bytes: vectors are fp32
 constexpr double kLeastPart = 1e-3, kLeastLargest = 1e-3;
 constexpr std::array<double, 3> kCaches{0x1p20, 0x1p23, 0x1p25};  // bytes, of which lookups may miss rows
 
@@ -55,6 +54,16 @@ double row_bytes(const TableStatistics& table, double dim) {
   return std::max(kLine, dim * table.dtype_bytes);
 }
 
+// The lines that a layout counts: `measured` knows nothing of where tables lie, and takes whole lines.
+RowLines lines_of(const CallPiece& piece, FeatureLayout layout) {
+  const auto row = piece.columns * piece.table.dtype_bytes, vector = piece.columns * kVectorElementBytes;
+  if (layout != FeatureLayout::batches) {
+    const double whole = row_bytes(piece.table, static_cast<double>(piece.columns));
+    return {whole, whole, static_cast<double>(vector)};
+  }
+  return piece.lines == RowLines{} ? expected_lines(row, vector) : piece.lines;
+}
+
 // Tables that nothing is looked up in are as one that a lookup in a million batches finds.
 std::vector<float> measured_features(const TableStatistics& table, double dim) {
   const double lookups = std::max(table.lookups, kLeastLookups), distinct = std::max(table.distinct, kLeastLookups);
@@ -63,7 +72,7 @@ std::vector<float> measured_features(const TableStatistics& table, double dim) {
                     std::log(distinct * row_bytes(table, dim))});
 }
 
-std::vector<float> batch_features(const TableStatistics& table, double dim) {
+std::vector<float> batch_features(const TableStatistics& table, double dim, const RowLines& lines) {
   const double lookups = std::max(table.lookups, kLeastLookups), distinct = std::max(table.distinct, kLeastLookups);
   std::vector<double> features{std::log(dim),
                                std::log(lookups),
@@ -71,6 +80,9 @@ std::vector<float> batch_features(const TableStatistics& table, double dim) {
                                std::log(std::max(table.rows, kFewestStatisticRows) * dim * table.dtype_bytes),
                                std::log(distinct * row_bytes(table, dim)),
                                std::log(distinct / lookups),
+                               std::log(lines.memory / (dim * table.dtype_bytes)),
+                               std::log(lines.cache / (dim * table.dtype_bytes)),
+                               std::log(lines.vector / (dim * static_cast<double>(kVectorElementBytes))),
                                std::log(table.reuse.long_lookups / lookups + kLeastPart),
                                std::log(std::max(table.reuse.largest, kLeastLargest))};
   for (const double cache : kCaches)
@@ -110,6 +122,9 @@ const std::vector<std::string>& feature_names(FeatureLayout layout) {
                                                 "log_table_bytes",
                                                 "log_distinct_bytes",
                                                 "log_distinct_share",
+                                                "log_line_bytes_of_row_byte",
+                                                "log_cache_line_bytes_of_row_byte",
+                                                "log_cache_line_bytes_of_vector_byte",
                                                 "log_long_share",
                                                 "log_largest",
                                                 "log_missed_of_1_mib",
@@ -137,16 +152,19 @@ TableStatistics table_statistics(const Table& table, std::int64_t batch) {
   return result;
 }
 
-std::vector<float> table_features(const TableStatistics& table, std::int64_t columns, FeatureLayout layout) {
-  const auto dim = static_cast<double>(columns);
-  if (layout == FeatureLayout::batches) return batch_features(table, dim);
+std::vector<float> table_features(const CallPiece& piece, FeatureLayout layout) {
+  const TableStatistics& table = piece.table;
+  const auto dim = static_cast<double>(piece.columns);
+  if (layout == FeatureLayout::batches) return batch_features(table, dim, lines_of(piece, layout));
   if (layout == FeatureLayout::measured) return measured_features(table, dim);
   return layout == FeatureLayout::neuroshard ? neuroshard_features(table, dim) : autoshard_features(table, dim);
 }
 
-std::array<float, PieceAmounts::kCount> table_amounts(const TableStatistics& table, std::int64_t columns) {
-  const auto dim = static_cast<double>(columns);
-  const double bytes = row_bytes(table, dim), batch = std::max(table.batch, 1.0);
+std::array<float, PieceAmounts::kCount> table_amounts(const CallPiece& piece, FeatureLayout layout) {
+  const TableStatistics& table = piece.table;
+  const RowLines lines = lines_of(piece, layout);
+  const auto dim = static_cast<double>(piece.columns);
+  const double bytes = lines.memory, batch = std::max(table.batch, 1.0);
   const double lookups = std::max(table.lookups, kLeastLookups), distinct = std::max(table.distinct, kLeastLookups);
   const auto fourth = [](double of) { return static_cast<float>(std::pow(std::max(of, kLeastPart), 4)); };
   return {static_cast<float>(1e-6 * lookups * (1 + bytes / kLine)),
@@ -154,7 +172,7 @@ std::array<float, PieceAmounts::kCount> table_amounts(const TableStatistics& tab
           static_cast<float>(1e-5 * lookups),
           0.125F,
           static_cast<float>(1e-5 * batch),
-          static_cast<float>(batch * dim * kVectorElementBytes / 0x1p25),
+          static_cast<float>(batch * lines.vector / 0x1p25),
           static_cast<float>(std::pow(dim / 64, 8)),
           static_cast<float>(1e-6 * std::max(table.rows, kFewestStatisticRows)),
           fourth(table.reuse.largest / 32),

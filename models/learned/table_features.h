@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/access/row_lines.h"
 #include "models/access/row_reuse.h"
 #include "models/workload/workload.h"
 
@@ -37,6 +38,8 @@ struct TableStatistics {
 // factor; a table whose file does not state its access.
 TableStatistics table_statistics(const Table& table, std::int64_t batch);
 
+inline constexpr std::int64_t kVectorElementBytes = 4;  // vectors are fp32
+
 // Rows that a table has at least, as NeuroShard counts them (gen_dlrm_data.py: row = max(100, largest index + 1)).
 inline constexpr double kFewestStatisticRows = 100;
 
@@ -45,7 +48,8 @@ enum class FeatureLayout {
   neuroshard,  // 20: bin_0, bin_1, bin_10 ... bin_16, bin_2 ... bin_9, dim, pooling_factor, row: keys sorted as strings
   autoshard,   // 21: dim, row, pooling_factor (whole), size (GiB), bin_0 ... bin_16
   measured,    // 5, ours, for times of real machines: logarithms of what caches and address translation depend on
-  batches      // 11, ours, the batch and the reuse of rows among them, so that one model serves several batches
+  batches      // 14, ours: the batch, the reuse of rows and their lines among them, so that one model serves several
+               // batches
 };
 
 // True for the layouts whose net is a FactorNet.
@@ -56,9 +60,18 @@ inline bool has_factors(FeatureLayout layout) {
 std::vector<std::string> words_of(FeatureLayout layout);
 const std::vector<std::string>& feature_names(FeatureLayout layout);
 
-// The features of `columns` columns of a table, one per name. (daochenzha/neuroshard at ec7ca74 and
-// daochenzha/autoshard at e861ecb, gen_dlrm_data.py.)
-std::vector<float> table_features(const TableStatistics& table, std::int64_t columns, FeatureLayout layout);
+// Some columns of a table as a part of a call.
+struct CallPiece {
+  TableStatistics table;
+  std::int64_t columns = 0;
+  RowLines lines =
+      {};  // as it lies in the call; all 0: that is not known, and `batches` takes the mean over all places
+  bool operator==(const CallPiece&) const = default;
+};
+
+// The features of a piece, one per name. (daochenzha/neuroshard at ec7ca74 and daochenzha/autoshard at e861ecb,
+// gen_dlrm_data.py.)
+std::vector<float> table_features(const CallPiece& piece, FeatureLayout layout);
 
 // The amounts that a piece adds to its shard's sums, for the layouts `measured`, which takes the first
 // four, and `batches`. Features are logarithms and do not add
@@ -80,6 +93,6 @@ struct PieceAmounts {
   // The power of each sum that a net takes: such that it speaks of one piece where the sum is that of powers.
   static constexpr std::array<float, kCount> kPowers{1, 1, 1, 1, 1, 1, 0.125F, 1, 0.25F, 0.25F};
 };
-std::array<float, PieceAmounts::kCount> table_amounts(const TableStatistics& table, std::int64_t columns);
+std::array<float, PieceAmounts::kCount> table_amounts(const CallPiece& piece, FeatureLayout layout);
 
 }  // namespace shardsim

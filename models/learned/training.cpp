@@ -69,7 +69,10 @@ class Run {
   void step(std::span<const int> samples) {
     gradient_.assign(parameters_.size(), 0);
     net_.loss(parameters_, samples, gradient_);
-    adam_.step(parameters_, gradient_, rate_at(++steps_ / all_steps_, options_));
+    const double rate = rate_at(++steps_ / all_steps_, options_);
+    if (options_.decay > 0)
+      for (float& parameter : parameters_) parameter *= static_cast<float>(1 - rate * options_.decay);
+    adam_.step(parameters_, gradient_, rate);
   }
 
   Trainable& net_;

@@ -14,10 +14,11 @@ namespace shardsim {
 // takes an hour of CPU for the accuracy that these values reach in half a minute (models/learned/README.md).
 struct TrainingOptions {
   std::uint64_t seed = 1;
-  int epochs = 0;                 // 0: some 16,000 steps of shards, 32,000 of exchanges
-  int batch = 0;                  // 0: 16 of few labels, else 64 shards or 128 exchanges
-  double rate = 4e-3;             // of Adam at its highest: it rises over the first part and falls to 0 as a cosine
-  double rising = 0.1;            // part of the steps
+  int epochs = 0;       // 0: some 16,000 steps of shards, 32,000 of exchanges
+  int batch = 0;        // 0: 16 of few labels, else 64 shards or 128 exchanges
+  double rate = 4e-3;   // of Adam at its highest: it rises over the first part and falls to 0 as a cosine
+  double rising = 0.1;  // part of the steps
+  double decay = 0;     // of the parameters in a step, in units of the rate (AdamW; Loshchilov, Hutter, ICLR 2019)
   double validation_share = 0.1;  // of the samples given, drawn by the seed; 0: none, the last epoch is kept
 };
 
@@ -40,7 +41,7 @@ struct Trained {
   int epoch = 0;  // that they are of, from 1
 };
 
-// Fits by Adam (betas 0.9 and 0.999, eps 1e-8, no decay). Same samples, same seed, same bits. Errors (Failure::input):
+// Fits by Adam (betas 0.9 and 0.999, eps 1e-8). Same samples, same seed, same bits. Errors (Failure::input):
 // fewer than two samples. Errors (Failure::run): no epoch whose validation loss is finite.
 Trained train(Trainable& net, std::vector<int> samples, const TrainingOptions& options,
               const TrainingWatch& watch = {});

@@ -71,7 +71,7 @@ ShardingTask sharding_task(const Workload& workload, const Cluster& cluster, con
   for (std::size_t t = 0; t < workload.tables.size(); ++t) {
     const Table& table = workload.tables[t];
     const std::vector<float> features =
-        table_features(table_statistics(table, batch), table.dim, FeatureLayout::autoshard);
+        table_features({table_statistics(table, batch), table.dim}, FeatureLayout::autoshard);
     task.features.insert(task.features.end(), features.begin(), features.end());
     const int kind = kinds.whole_table(t);
     labels->add(kind);

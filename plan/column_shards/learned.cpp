@@ -20,7 +20,7 @@ class LearnedShards final : public ShardCosts {
     if (found == statistics_.end()) {
       found = statistics_.emplace(table, table_statistics(workload_.tables[table], batch_)).first;
     }
-    vectors_.push_back(costs_.vector_of(found->second, piece.columns()));
+    vectors_.push_back(costs_.vector_of({found->second, piece.columns()}));
   }
 
   void clear(int rank) override { sums_[static_cast<std::size_t>(rank)] = {}; }

@@ -172,7 +172,7 @@ constexpr const char* kFamilyHead =
     R"(# The kernels `{name}`: constants of gpu_kernels with `kernels: {name}` (docs/formats/measurements.md, kernels by table).
 # Written by `shardsim compute fit`: the numbers below `lookup` and `update` were fitted on the {rows} rows of {files} that
 # fit; the others judge (scenarios/measurements/README.md). A number of which no row speaks is that of the kernels that
-# the fit began with. least_lanes, lanes_by and row_alignment are the design of the kernels. l1 and l2_share were chosen from a few
+# the fit began with. least_lanes, lanes_by, row_alignment and cube_side are the design of the kernels. l1 and l2_share were chosen from a few
 # values with rows that fit in view.
 schema: shardsim.kernels/1
 name: {name}
@@ -182,6 +182,7 @@ l2_share: {{value: {l2_share}, source: "guess: what the lookups of one table fin
 least_lanes: {lanes}
 lanes_by: {lanes_by}
 row_alignment: {alignment}
+cube_side: {cube_side}
 )";
 
 }  // namespace
@@ -193,7 +194,7 @@ std::string family_text(const KernelFamily& family, const std::vector<MeasuredCa
       fmt::format(kFamilyHead, fmt::arg("name", family.name), fmt::arg("rows", rows), fmt::arg("files", names),
                   fmt::arg("gpu", family.gpu), fmt::arg("l1", family.l1.count), fmt::arg("l2_share", family.l2_share),
                   fmt::arg("lanes", family.least_lanes), fmt::arg("lanes_by", family.own_lanes ? "own" : "widest"),
-                  fmt::arg("alignment", family.row_alignment));
+                  fmt::arg("alignment", family.row_alignment), fmt::arg("cube_side", family.cube_side));
   std::string before;
   visit_numbers(family, [&](std::string_view part, const char* key, const auto& value) {
     if (part != before) text += fmt::format("{}:\n", part);

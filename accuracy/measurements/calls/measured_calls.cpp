@@ -15,6 +15,7 @@
 #include "base/statistics.h"
 #include "base/text.h"
 #include "base/tree/yaml.h"
+#include "models/compute/gpus/kernel_family.h"
 #include "models/learned/label_file.h"
 #include "study/planning/shard_work.h"
 #include "study/scenario/scenario.h"
@@ -24,9 +25,9 @@ namespace {
 
 constexpr double kLongestUs = 1e9, kMostSamples = 1e9, kMostTables = 1e4, kMostTableRows = 1e12, kMostDim = 1e5;
 constexpr double kMostPooling = 1e6, kMostZipf = 20;
-constexpr int kFittedOf = 3;                         // of so many rows of a set, the first one fits
-constexpr const char* kNeverFitted = "executor";     // sets whose name begins so
-constexpr const char* kOneGpu = "a100_80gb_single";  // a shipped cluster of one GPU, whatever it is
+constexpr int kFittedOf = 3;                               // of so many rows of a set, the first one fits
+constexpr const char* kNeverFitted = "executor300_b4096";  // a set that judges alone
+constexpr const char* kOneGpu = "a100_80gb_single";        // a shipped cluster of one GPU, whatever it is
 
 const std::vector<std::string> kShardColumns = {"gpu",
                                                 "set",
@@ -100,7 +101,7 @@ Cluster cluster_of_one(const GpuSpec& gpu) {
 // The places of rows within their sets say which of them fit.
 class SetPlaces {
  public:
-  bool next_fits(const std::string& set) { return count_[set]++ % kFittedOf == 0 && !set.starts_with(kNeverFitted); }
+  bool next_fits(const std::string& set) { return count_[set]++ % kFittedOf == 0 && set != kNeverFitted; }
 
  private:
   std::map<std::string, int> count_;
@@ -412,6 +413,7 @@ std::vector<ShardSet> read_measured_shards(const std::string& path, const Worklo
       found->file = path;
       found->name = cells.text("set");
       found->workload.optimizer = optimizer;
+      found->row_alignment = shipped_kernel_family("fbgemm", row.place).row_alignment;
     }
     add_label(*found, cells, shard_of_row(table, cells, pool, lengths));
   }

@@ -10,12 +10,13 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/tree/yaml.h"
+#include "models/access/row_lines.h"
 
 namespace shardsim {
 namespace {
 
 constexpr const char* kKernelsSchema = "shardsim.kernels/1";
-constexpr int kMostLanes = 32, kMostAlignment = 1024;
+constexpr int kMostLanes = 32, kMostCubeSide = 1 << 16;
 constexpr double kSteepestDrain = 16, kMostNumber = 1024;
 
 // Reads numbers of one part of the file by their types.
@@ -79,7 +80,8 @@ KernelFamily kernel_family_from_tree(const Tree& tree) {
   family.l2_share = reader.efficiency("l2_share", 1);
   family.least_lanes = power_of_two(reader, "least_lanes", 1, kMostLanes);
   family.own_lanes = reader.choice("lanes_by", {"widest", "own"}, "widest") == "own";
-  family.row_alignment = power_of_two(reader, "row_alignment", 1, kMostAlignment);
+  family.row_alignment = power_of_two(reader, "row_alignment", 1, static_cast<int>(kFarthestAlignment));
+  family.cube_side = reader.count("cube_side", Bounds::from(0).to(kMostCubeSide), 0);
   MapReader lookup = reader.map("lookup"), update = reader.map("update");
   visit_numbers(family, [&](std::string_view part, const char* key, auto& number) {
     NumberReader{part == "lookup" ? lookup : update}(key, number);
@@ -120,8 +122,8 @@ KernelFamily carried_to(KernelFamily family, const GpuConstants& gpu, const GpuC
   scale(family.lookup.written_back, ratio(static_cast<double>(gpu.l2.count), static_cast<double>(reference.l2.count)));
   spread({&family.lookup.row_issue, &family.lookup.vector_issue}, sms);
   KernelFamily::Update& update = family.update;
-  spread({&update.bag, &update.pass_pair, &update.pair, &update.row, &update.row_lanes, &update.gradient, &update.piece,
-          &update.piece_gradient},
+  spread({&update.bag, &update.pass_pair, &update.pair, &update.row, &update.row_lanes, &update.state, &update.gradient,
+          &update.piece, &update.piece_gradient},
          sms);
   return family;
 }

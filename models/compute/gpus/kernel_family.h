@@ -33,17 +33,18 @@ struct KernelFamily {
   };
   // Numbers of an update, exact and sorted.
   struct Update {
-    Seconds start;            // of all kernels
-    Seconds table;            // of each table
-    Seconds bag;              // numbered with its table
-    Seconds longest_bag;      // of the longest bag, for each 32 of its ids
-    Seconds sort_pass;        // of 8 bits, its kernels
-    Seconds pass_pair;        // a pair in a pass
-    Seconds pair;             // a pair in runs, sums and searches
-    Seconds row;              // a row of a short run
-    Seconds row_lanes;        // by 32 lanes
-    Seconds gradient;         // of a short run, by 32 lanes
-    Seconds piece;            // of a long run, by 32 lanes
+    Seconds start;        // of all kernels
+    Seconds table;        // of each table
+    Seconds bag;          // numbered with its table
+    Seconds longest_bag;  // of the longest bag, for each 32 of its ids
+    Seconds sort_pass;    // of 8 bits, its kernels
+    Seconds pass_pair;    // a pair in a pass
+    Seconds pair;         // a pair in runs, sums and searches
+    Seconds row;          // a row of a short run
+    Seconds row_lanes;    // by 32 lanes
+    Seconds state;        // of a row, where the optimizer keeps something of it: its mean of squares and what follows
+    Seconds gradient;     // of a short run, by 32 lanes
+    Seconds piece;        // of a long run, by 32 lanes
     Seconds piece_gradient;   // of it
     Seconds longest_piece;    // for each lookup of the longest one
     double more_columns = 0;  // as of lookups
@@ -57,6 +58,9 @@ struct KernelFamily {
   int least_lanes = 8;     // of a group
   bool own_lanes = false;  // a group has the lanes of its own table, else those of the widest one of the call
   int row_alignment = 4;   // bytes at whose multiples a table begins in the memory of all
+  // A dense operation whose products nobody names is run as products of equal sides, multiples of 64 and at most this;
+  // 0: it is work for the best product.
+  std::int64_t cube_side = 0;
   Lookup lookup;
   Update update;
   std::vector<SourcedValue> sources;  // paths are the keys
@@ -106,6 +110,7 @@ void visit_numbers(Family& family, Visit visit) {
   visit("update", "pair", update.pair);
   visit("update", "row", update.row);
   visit("update", "row_lanes", update.row_lanes);
+  visit("update", "state", update.state);
   visit("update", "gradient", update.gradient);
   visit("update", "piece", update.piece);
   visit("update", "piece_gradient", update.piece_gradient);

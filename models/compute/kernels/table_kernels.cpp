@@ -4,18 +4,16 @@
 #include <cmath>
 #include <cstdint>
 
+#include "models/access/row_lines.h"
+
 namespace shardsim {
 namespace {
 
-constexpr int kWarp = 32;                 // lanes of a whole warp
-constexpr double kLaneColumns = 4;        // that a lane moves at once
-constexpr double kGroupColumns = 128;     // that 32 lanes move at once
-constexpr std::int64_t kDramLine = 64;    // bytes that a read of memory moves at least
-constexpr std::int64_t kCacheLine = 128;  // bytes of L1 and L2
-constexpr double kIdBytes = 8;            // of an id, and of the place of a bag
-constexpr int kVectorElement = 4;         // bytes: vectors and their gradients are fp32
-constexpr int kPhases =
-    8;  // of rows behind each other, after which those of 16 bytes or more begin as the first one does
+constexpr int kWarp = 32;              // lanes of a whole warp
+constexpr double kLaneColumns = 4;     // that a lane moves at once
+constexpr double kGroupColumns = 128;  // that 32 lanes move at once
+constexpr double kIdBytes = 8;         // of an id, and of the place of a bag
+constexpr int kVectorElement = 4;      // bytes: vectors and their gradients are fp32
 
 double count_of(Bytes bytes) {
   return static_cast<double>(bytes.count);
@@ -45,9 +43,6 @@ struct Groups {
   }
 };
 
-// A multiple of all lines and alignments: where tables lie beyond it changes nothing.
-constexpr std::int64_t kFarthestAlignment = 1024;
-
 std::int64_t whole(double bytes) {
   return static_cast<std::int64_t>(bytes);
 }
@@ -56,36 +51,20 @@ std::int64_t bytes_of_vector(const TableWork& table) {
   return whole(table.columns) * kVectorElement;
 }
 
-// Walks over the tables of a call as they lie in memory and in the vectors of a sample.
-struct Offsets {
-  std::int64_t rows = 0, vector = 0;  // bytes before the table's; of rows what is left beyond kFarthestAlignment
-
-  void pass(const TableWork& table, int alignment) {
-    const std::int64_t bytes = whole(std::fmod(table.rows * table.row_bytes, kFarthestAlignment));
-    rows = (rows + (bytes + alignment - 1) / alignment * alignment) % kFarthestAlignment;
-    vector += bytes_of_vector(table);
-  }
-};
-
-std::int64_t vector_stride(const std::vector<TableWork>& tables) {
+std::int64_t sample_bytes(const std::vector<TableWork>& tables) {
   std::int64_t bytes = 0;
   for (const TableWork& table : tables) bytes += bytes_of_vector(table);
   return bytes;
 }
 
-// As touched_bytes(), where `stride` bytes lie from the beginning of one to that of the next; lines are powers of two.
-double touched_with_stride(std::int64_t bytes, std::int64_t offset, std::int64_t stride, std::int64_t line) {
-  std::int64_t lines = 0;
-  for (int phase = 0; phase < kPhases; ++phase, offset += stride)
-    lines += ((offset & (line - 1)) + bytes + line - 1) / line;
-  return static_cast<double>(lines * line) / kPhases;
+// Bytes of lines of a vector in the output; those of a sequence lie alone.
+double vector_bytes(const TableWork& table, const CallPlaces& places, std::int64_t line) {
+  const std::int64_t bytes = bytes_of_vector(table);
+  return table.pooled ? places.vector(bytes, line) : static_cast<double>(bytes);
 }
 
-// Bytes of a vector in the output, whose lines hold vectors of several tables; those of a sequence lie alone.
-double vector_bytes(const TableWork& table, std::int64_t offset, std::int64_t stride, std::int64_t line) {
-  const std::int64_t bytes = bytes_of_vector(table);
-  if (!table.pooled || stride == bytes) return static_cast<double>(bytes);
-  return touched_with_stride(bytes, offset, stride, line);
+void pass(CallPlaces& places, const TableWork& table) {
+  places.pass(table.rows * table.row_bytes, bytes_of_vector(table));
 }
 
 // Holds what one table adds to a lookup.
@@ -106,12 +85,11 @@ class LookupLaw {
         l2_(family.l2_share * count_of(gpu.l2)) {}
 
   double seconds() const {
-    const std::int64_t stride = vector_stride(tables_);
     std::vector<LookupPart> parts;
-    Offsets offsets;
+    CallPlaces places(family_.row_alignment, sample_bytes(tables_));
     for (const TableWork& table : tables_) {
-      parts.push_back(part_of(table, offsets, stride));
-      offsets.pass(table, family_.row_alignment);
+      parts.push_back(part_of(table, places));
+      pass(places, table);
     }
     return law_.start.value + together(parts);
   }
@@ -121,18 +99,17 @@ class LookupLaw {
     return {family_.own_lanes ? table.columns : widest_, family_.least_lanes, law_.more_columns};
   }
 
-  LookupPart part_of(const TableWork& table, const Offsets& offsets, std::int64_t stride) const {
+  LookupPart part_of(const TableWork& table, const CallPlaces& places) const {
     const Groups groups = groups_at(table);
     const double lookups = std::max(table.lookups, 1e-9), share = table.share();
-    const double line = touched_bytes(whole(table.row_bytes), offsets.rows, kCacheLine);
+    const double line = places.row(whole(table.row_bytes), kGpuCacheLine);
     const double from_dram = misses(table, l2_ / line), from_l2 = std::max(hot_misses(table, line), from_dram);
     const double dram = groups.some_waits(std::min(share * from_dram / lookups, 1.0));
     const double l2 = groups.some_waits(std::min(share * from_l2 / lookups, 1.0));
     LookupPart part;
     part.chain = chain(table, l2, dram, groups.lanes);
-    part.bytes = share * from_dram * touched_bytes(whole(table.row_bytes), offsets.rows, kDramLine) +
-                 table.vectors() * vector_bytes(table, offsets.vector, stride, kCacheLine) +
-                 kIdBytes * (table.lookups + table.bags);
+    part.bytes = share * from_dram * places.row(whole(table.row_bytes), kGpuMemoryLine) +
+                 table.vectors() * vector_bytes(table, places, kGpuCacheLine) + kIdBytes * (table.lookups + table.bags);
     part.seconds = table.bags * groups.warps * part.chain / groups_ +
                    table.lookups * groups.warps * law_.row_issue.value + table.vectors() * law_.vector_issue.value +
                    share * from_l2 * line / law_.cache.bytes_per_second;
@@ -191,10 +168,6 @@ int group_lanes(double columns, int least) {
   return std::max(wanted, least);
 }
 
-double touched_bytes(std::int64_t bytes, std::int64_t offset, std::int64_t line) {
-  return touched_with_stride(bytes, offset, bytes, line);
-}
-
 Seconds tables_lookup_time(const std::vector<TableWork>& tables, const KernelFamily& family, const GpuConstants& gpu) {
   return {LookupLaw(tables, family, gpu).seconds()};
 }
@@ -204,11 +177,15 @@ namespace {
 constexpr int kPassBits = 8;       // of a key that a pass of the sort looks at
 constexpr double kIdsOfStep = 32;  // of a bag that a warp numbers at once
 
+bool keeps_state(const std::string& optimizer) {
+  return optimizer != "sgd" && optimizer != "none" && !optimizer.empty();
+}
+
 // Bytes read and written of what the optimizer keeps of each different row.
 double state_traffic(const TableWork& table, const std::string& optimizer) {
-  if (optimizer == "rowwise_adagrad") return static_cast<double>(2 * kDramLine);
-  const std::int64_t lines = (bytes_of_vector(table) + kDramLine - 1) / kDramLine;
-  const auto row = static_cast<double>(2 * kDramLine * lines);
+  if (optimizer == "rowwise_adagrad") return static_cast<double>(2 * kGpuMemoryLine);
+  const std::int64_t lines = (bytes_of_vector(table) + kGpuMemoryLine - 1) / kGpuMemoryLine;
+  const auto row = static_cast<double>(2 * kGpuMemoryLine * lines);
   if (optimizer == "adagrad") return row;
   return optimizer == "adam" || optimizer == "lamb" ? 2 * row : 0;
 }
@@ -231,12 +208,11 @@ class UpdateLaw {
         l2_(family.l2_share * count_of(gpu.l2)) {}
 
   double seconds() const {
-    const std::int64_t stride = vector_stride(tables_);
     double rows = 0, lookups = 0, longest_bag = 0, longest_piece = 0;
-    Offsets offsets;
+    CallPlaces places(family_.row_alignment, sample_bytes(tables_));
     for (const TableWork& table : tables_) {
-      rows += table_seconds(table, offsets, stride);
-      offsets.pass(table, family_.row_alignment);
+      rows += table_seconds(table, places);
+      pass(places, table);
       lookups += table.lookups;
       if (table.bags > 0) longest_bag = std::max(longest_bag, std::ceil(table.lookups / table.bags / kIdsOfStep));
       longest_piece = std::max(longest_piece, std::min<double>(table.reuse.largest, kLongestPiece));
@@ -251,7 +227,7 @@ class UpdateLaw {
     return passes * (law_.sort_pass.value + pairs * law_.pass_pair.value) + pairs * law_.pair.value;
   }
 
-  double table_seconds(const TableWork& table, const Offsets& offsets, std::int64_t stride) const {
+  double table_seconds(const TableWork& table, const CallPlaces& places) const {
     const RowReuse& reuse = table.reuse;
     const double share = table.share(), distinct = share * reuse.distinct;
     const double short_rows = std::max(distinct - share * reuse.long_rows, 0.0);
@@ -260,18 +236,18 @@ class UpdateLaw {
         short_rows * law_.row_lanes.value + short_lookups * law_.gradient.value +
         share * (reuse.long_pieces * law_.piece.value + reuse.long_lookups * law_.piece_gradient.value);
     const Groups groups(family_.own_lanes ? table.columns : widest_, family_.least_lanes, law_.more_columns);
-    const double row =
-        2 * touched_bytes(whole(table.row_bytes), offsets.rows, kDramLine) + state_traffic(table, optimizer_);
-    const double bytes = gradient_bytes(table, offsets.vector, stride) + distinct * row;
+    const double row = 2 * places.row(whole(table.row_bytes), kGpuMemoryLine) + state_traffic(table, optimizer_);
+    const double bytes = gradient_bytes(table, places) + distinct * row;
+    const double state = keeps_state(optimizer_) ? distinct * law_.state.value : 0;
     return law_.table.value + table.bags * law_.bag.value + short_rows * law_.row.value + groups.warps * by_lanes +
-           bytes / law_.memory.bytes_per_second +
+           state + bytes / law_.memory.bytes_per_second +
            table.lookups * table.columns * kVectorElement / law_.cache.bytes_per_second;
   }
 
   // Each gradient of a vector comes from memory once, and again for further lookups as far as L2 does not hold them
   // all.
-  double gradient_bytes(const TableWork& table, std::int64_t offset, std::int64_t stride) const {
-    const double one = vector_bytes(table, offset, stride, kDramLine);
+  double gradient_bytes(const TableWork& table, const CallPlaces& places) const {
+    const double one = vector_bytes(table, places, kGpuMemoryLine);
     const double met = std::min(table.vectors(), table.lookups);
     const double kept = std::min(1.0, l2_ / std::max(met * one, 1.0));
     return met * one + (table.lookups - met) * one * (1 - kept);

@@ -26,8 +26,4 @@ Seconds tables_update_time(const std::vector<TableWork>& tables, const std::stri
 // Lanes of each group in a call whose widest table has so many columns: 8, 16 or 32, and no fewer than `least`.
 int group_lanes(double columns, int least);
 
-// Mean bytes that a read of one of many rows touches, in lines of `line` bytes (a power of two): rows of `bytes` bytes
-// lie one behind the other, and the first one begins `offset` bytes behind the beginning of a line.
-double touched_bytes(std::int64_t bytes, std::int64_t offset, std::int64_t line);
-
 }  // namespace shardsim

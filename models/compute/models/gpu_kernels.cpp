@@ -15,6 +15,7 @@ namespace shardsim {
 namespace {
 
 constexpr int kColumnsOfLane = 4;  // that a thread of the kernels by table moves at once
+constexpr double kCubeStep = 64;   // of the sides of products whose shapes nobody names
 
 class GpuKernels final : public ComputeModel {
  public:
@@ -113,6 +114,8 @@ class GpuKernels final : public ComputeModel {
     const bool all_rows = work.kind == ComputeWork::Kind::update;
     if (!work.by_kernel.empty()) return pytorch_time(work, gpu);
     if (!all_rows && (!work.products.empty() || work.kernels > 0)) return seconds_one_by_one(work, spec, gpu);
+    if (!all_rows && work.flops > 0 && family_ && family_->cube_side > 0)
+      return seconds_one_by_one(in_cubes(work, static_cast<double>(family_->cube_side)), spec, gpu);
     const double share = all_rows ? gpu.all_rows_share : 1;
     const Seconds traffic{work.hbm_bytes / (share * gpu.copy_bandwidth.bytes_per_second)};
     const Seconds moved = gpu.kernel_fixed + std::max(traffic, work.host_link);
@@ -124,6 +127,17 @@ class GpuKernels final : public ComputeModel {
     const PytorchKernels& numbers = shipped_pytorch_kernels();
     const GpuConstants* const reference = shipped_reference(numbers.gpu);
     return dense_kernels_time(work.by_kernel, work.precision, numbers, gpu, *reference);
+  }
+
+  // As many cubes as make up the FLOP of an operation, the last one with fewer rows (validate/execute/devices/
+  // rank_ops.cpp), and then a copy of its bytes.
+  static ComputeWork in_cubes(ComputeWork work, double most_side) {
+    const double side = std::clamp(std::floor(std::cbrt(work.flops / 2) / kCubeStep) * kCubeStep, kCubeStep, most_side);
+    const double rows = std::round(work.flops / (2 * side * side)), cubes = std::floor(rows / side);
+    if (cubes > 0) work.products.push_back({.product = {side, side, side}, .count = cubes});
+    if (rows > cubes * side) work.products.push_back({.product = {rows - cubes * side, side, side}, .count = 1});
+    if (work.hbm_bytes > 0) work.kernels = 1;
+    return work;
   }
 
   // Each product by its shape, then passes over what lies between them, each kernel with its own start and end.

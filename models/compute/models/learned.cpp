@@ -21,19 +21,14 @@ namespace {
 
 constexpr const char* kOtherModel = "Take compute_model: {name: gpu_kernels}, or nets that were trained for this";
 
-// What the net of tables is asked, whose answer takes a microsecond. Owners, placements and batches ask the same again.
-struct NetQuestion {
-  TableStatistics table;
-  std::int64_t columns = 0;
-  bool operator==(const NetQuestion&) const = default;
-};
-
-struct NetQuestionHash {
-  std::size_t operator()(const NetQuestion& of) const {
+// Of what the net of tables is asked, whose answer takes a microsecond. Owners, placements and batches ask the same
+// again.
+struct PieceHash {
+  std::size_t operator()(const CallPiece& of) const {
     const RowReuse& reuse = of.table.reuse;
     std::size_t seed = boost::hash_range(reuse.missed.begin(), reuse.missed.end());
     for (const double number : {of.table.rows, of.table.pooling, of.table.batch, of.table.lookups, of.table.distinct,
-                                reuse.long_lookups, reuse.long_pieces, reuse.largest})
+                                reuse.long_lookups, reuse.long_pieces, reuse.largest, of.lines.memory, of.lines.vector})
       boost::hash_combine(seed, number);
     boost::hash_combine(seed, of.columns);
     return seed;
@@ -93,18 +88,18 @@ class Learned final : public ComputeModel {
 
   Seconds seconds_of(const ComputeWork& work) const {
     CostVector sum;
-    for (const TableWork& table : work.tables)
-      LearnedCosts::add(sum, vector_of({statistics_of(table), std::llround(table.columns)}));
+    for (CallPiece& piece : pieces_of(work.tables, costs_->row_alignment()))
+      LearnedCosts::add(sum, vector_of(std::move(piece)));
     const ShardSeconds seconds = costs_->seconds_of(sum);
     if (work.kind == ComputeWork::Kind::lookup) return {seconds.forward};
     return {update_factor_ * std::max(seconds.backward - launch_in_update_.value, 0.0)};
   }
 
-  const CostVector& vector_of(NetQuestion question) const {
+  const CostVector& vector_of(CallPiece piece) const {
     constexpr std::size_t kMostKept = 1 << 15;  // some 30 MB
     if (kept_.size() >= kMostKept) kept_.clear();
-    const auto [at, is_new] = kept_.try_emplace(std::move(question));
-    if (is_new) at->second = costs_->vector_of(at->first.table, at->first.columns);
+    const auto [at, is_new] = kept_.try_emplace(std::move(piece));
+    if (is_new) at->second = costs_->vector_of(at->first);
     return at->second;
   }
 
@@ -114,7 +109,7 @@ class Learned final : public ComputeModel {
   double update_factor_;
   Seconds launch_in_update_;  // of an update, which the host simulated apart takes
   mutable std::string checked_gpu_;
-  mutable std::unordered_map<NetQuestion, CostVector, NetQuestionHash> kept_;
+  mutable std::unordered_map<CallPiece, CostVector, PieceHash> kept_;
 };
 
 }  // namespace

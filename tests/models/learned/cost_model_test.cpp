@@ -63,15 +63,15 @@ TEST_CASE("cost model: a shard's vector is the sum of its tables', whoever keeps
   const LearnedCosts costs(small_model());
   const Workload pool = small_pool();
   const TableStatistics a = table_statistics(pool.tables[1], 1024), b = table_statistics(pool.tables[2], 1024);
-  const CostVector kept = costs.vector_of(b, 64);
-  CostVector sum = costs.vector_of(a, 32);
+  const CostVector kept = costs.vector_of({b, 64});
+  CostVector sum = costs.vector_of({a, 32});
   LearnedCosts::add(sum, kept);
   CostVector anew;
-  LearnedCosts::add(anew, costs.vector_of(a, 32));
-  LearnedCosts::add(anew, costs.vector_of(b, 64));
+  LearnedCosts::add(anew, costs.vector_of({a, 32}));
+  LearnedCosts::add(anew, costs.vector_of({b, 64}));
   CHECK(sum == anew);
   CHECK(costs.seconds_of(sum).forward == costs.seconds_of(anew).forward);
-  CHECK(costs.vector_of(b, 32).values != kept.values);
+  CHECK(costs.vector_of({b, 32}).values != kept.values);
 }
 
 TEST_CASE("cost model: an empty shard costs what the head says of a vector of zeros, not 0") {
@@ -93,9 +93,9 @@ TEST_CASE("cost model: planners get what the whole net says") {
   PieceSets<float> one{20, {}, {}, {}, {0}};
   std::vector<int> members;
   for (const ShardPiece& piece : set.shards[5]) {
-    std::vector<float> features =
-        table_features(table_statistics(set.workload.tables[static_cast<std::size_t>(piece.table)], 1024),
-                       piece.columns, model.layout);
+    std::vector<float> features = table_features(
+        {table_statistics(set.workload.tables[static_cast<std::size_t>(piece.table)], 1024), piece.columns},
+        model.layout);
     model.features.apply(features);
     one.pieces.insert(one.pieces.end(), features.begin(), features.end());
     members.push_back(static_cast<int>(members.size()));
@@ -154,11 +154,11 @@ TEST_CASE("measured layout: a shard's vector is the sum of its tables', and plan
   CostVector sum;
   for (const ShardPiece& piece : set.shards[5]) {
     const TableStatistics table = table_statistics(set.workload.tables[static_cast<std::size_t>(piece.table)], 1024);
-    LearnedCosts::add(sum, costs.vector_of(table, piece.columns));
-    std::vector<float> features = table_features(table, piece.columns, model.layout);
+    LearnedCosts::add(sum, costs.vector_of({table, piece.columns}));
+    std::vector<float> features = table_features({table, piece.columns}, model.layout);
     model.features.apply(features);
     one.pieces.insert(one.pieces.end(), features.begin(), features.end());
-    for (const float amount : table_amounts(table, piece.columns)) one.amounts.push_back(amount);
+    for (const float amount : table_amounts({table, piece.columns}, model.layout)) one.amounts.push_back(amount);
     members.push_back(static_cast<int>(members.size()));
   }
   one.add(members);

@@ -209,4 +209,17 @@ TEST_CASE("training: finds the least loss, looks at each sample once an epoch, k
   CHECK(trained.validation_loss == losses[static_cast<std::size_t>(trained.epoch - 1)]);
 }
 
+TEST_CASE("training: decay pulls parameters towards 0, where Adam's steps of one rate no longer outweigh it") {
+  Bowl bowl;
+  TrainingOptions options;
+  options.epochs = 400;
+  options.batch = 8;
+  options.rate = 0.05;
+  options.validation_share = 0;  // the last epoch is kept
+  options.decay = 0.5;           // of 2 as much as a step
+  const Trained trained = train(bowl, {0, 1, 2, 3, 4, 5, 6, 7}, options);
+  CHECK(trained.parameters[0] < 2.5F);
+  CHECK(trained.parameters[0] > 1.5F);
+}
+
 }  // namespace shardsim::nets_test

@@ -95,7 +95,7 @@ TEST_CASE("features: NeuroShard's 20 in the order of keys sorted as strings") {
   CHECK(names == std::vector<std::string>{"bin_0",  "bin_1",  "bin_10", "bin_11", "bin_12",         "bin_13", "bin_14",
                                           "bin_15", "bin_16", "bin_2",  "bin_3",  "bin_4",          "bin_5",  "bin_6",
                                           "bin_7",  "bin_8",  "bin_9",  "dim",    "pooling_factor", "row"});
-  const std::vector<float> features = table_features(numbered_statistics(), 64, FeatureLayout::neuroshard);
+  const std::vector<float> features = table_features({numbered_statistics(), 64}, FeatureLayout::neuroshard);
   REQUIRE(features.size() == 20);
   CHECK(features[1] == 0.01F);
   CHECK(features[2] == 0.1F);   // bin_10
@@ -106,7 +106,7 @@ TEST_CASE("features: NeuroShard's 20 in the order of keys sorted as strings") {
 }
 
 TEST_CASE("features: AutoShard's 21, pooling truncated, size in GiB") {
-  const std::vector<float> features = table_features(numbered_statistics(), 64, FeatureLayout::autoshard);
+  const std::vector<float> features = table_features({numbered_statistics(), 64}, FeatureLayout::autoshard);
   REQUIRE(features.size() == 21);
   REQUIRE(feature_names(FeatureLayout::autoshard).size() == 21);
   CHECK(features[0] == 64);
@@ -144,12 +144,12 @@ TEST_CASE("measured features: worked by hand") {
   const TableStatistics table = table_statistics(workload.tables[0], 500);
   CHECK(table.lookups == 1000);
   CHECK(table.distinct == doctest::Approx(632.3).epsilon(1e-4));
-  const std::vector<float> features = table_features(table, 8, FeatureLayout::measured);
+  const std::vector<float> features = table_features({table, 8}, FeatureLayout::measured);
   REQUIRE(features.size() == feature_names(FeatureLayout::measured).size());
   const std::vector<double> expected{std::log(8), std::log(0.6323), std::log(1000), std::log(32'000),
                                      std::log(632.3 * 64)};
   for (std::size_t k = 0; k < expected.size(); ++k) CHECK(features[k] == doctest::Approx(expected[k]).epsilon(1e-4));
-  const auto amounts = table_amounts(table, 64);
+  const auto amounts = table_amounts({table, 64}, FeatureLayout::measured);
   CHECK(amounts[0] == doctest::Approx(1e-3 * 5));
   CHECK(amounts[1] == doctest::Approx(632.3 * 256 / 33'554'432).epsilon(1e-4));
   CHECK(amounts[2] == doctest::Approx(0.01));
@@ -161,11 +161,32 @@ TEST_CASE("measured features: worked by hand") {
   CHECK(amounts[PieceAmounts::longest_bag] == doctest::Approx(std::pow(0.125, 4)));
 }
 
+TEST_CASE("features of several batches: the lines that rows and vectors touch, as they lie or in the mean") {
+  const auto place_of = [](const std::string& name) {
+    return static_cast<std::size_t>(std::ranges::find(feature_names(FeatureLayout::batches), name) -
+                                    feature_names(FeatureLayout::batches).begin());
+  };
+  const std::size_t line = place_of("log_line_bytes_of_row_byte"),
+                    vector = place_of("log_cache_line_bytes_of_vector_byte");
+  CallPiece piece{numbered_statistics(), 32};  // rows of 2 bytes an element, vectors of 4
+  const double expected = std::log(expected_lines(64, 128).memory / 64);
+  CHECK(table_features(piece, FeatureLayout::batches)[line] == doctest::Approx(expected));
+  piece.lines = {64, 128, 256};
+  CHECK(table_features(piece, FeatureLayout::batches)[line] == 0);
+  CHECK(table_features(piece, FeatureLayout::batches)[vector] == doctest::Approx(std::log(2)));
+  const auto aligned = table_amounts(piece, FeatureLayout::batches);
+  piece.lines.memory = 128;
+  const auto across = table_amounts(piece, FeatureLayout::batches);
+  CHECK(across[PieceAmounts::touched] == doctest::Approx(2 * aligned[PieceAmounts::touched]));
+  CHECK(across[PieceAmounts::work] == doctest::Approx(1.5 * aligned[PieceAmounts::work]));
+  CHECK(across[PieceAmounts::vectors] == aligned[PieceAmounts::vectors]);
+}
+
 TEST_CASE("measured features: of a table that nothing is looked up in they are finite, and its work next to nothing") {
   const TableStatistics none;
-  for (const float feature : table_features(none, 4, FeatureLayout::measured)) CHECK(std::isfinite(feature));
-  CHECK(table_amounts(none, 4)[0] > 0);
-  CHECK(table_amounts(none, 4)[0] < 1e-9F);
+  for (const float feature : table_features({none, 4}, FeatureLayout::measured)) CHECK(std::isfinite(feature));
+  CHECK(table_amounts({none, 4}, FeatureLayout::measured)[0] > 0);
+  CHECK(table_amounts({none, 4}, FeatureLayout::measured)[0] < 1e-9F);
 }
 
 }  // namespace shardsim::table_features_test

@@ -65,7 +65,7 @@ TEST_CASE("learned costs of a shard are the nets' of the sum of its tables; with
   for (const auto& [table, columns] : {std::pair{3, 64}, {7, 16}, {7, 16}}) {
     costs->learn(piece_of(asked.workload, table, columns));
     const TableStatistics statistics = table_statistics(asked.workload.tables[static_cast<std::size_t>(table)], 1024);
-    LearnedCosts::add(sum, nets.vector_of(statistics, columns));
+    LearnedCosts::add(sum, nets.vector_of({statistics, columns}));
   }
   costs->clear(2);
   for (const int kind : {0, 1, 2}) costs->add(2, kind);

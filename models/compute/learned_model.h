@@ -65,7 +65,7 @@ std::unique_ptr<ComputeModel> laws_beside(const LearnedCosts& costs);
 
 // True where nets say less than half or more than twice what the laws of the same kernels say, by 10 us and more: they
 // have seen nothing like the call. Of the labels of the shipped nets 99.9 % of lookups lie within 1.3 times the laws,
-// and of updates within 1.7.
+// and of updates within 1.4.
 bool strays(Seconds by_nets, Seconds by_laws);
 
 // "updates of table 'a' take 0.03 ms by the nets and 0.2 ms by the laws of the same kernels", of what ends in "take";

@@ -35,8 +35,12 @@
     var heading = around && around.querySelector("h2, h3, h4, summary");
     return heading ? heading.textContent : place.id;
   }
-  // One picture with a name for whoever cannot see it: its numbers stand in a table beside it.
+  // One picture with a name for whoever cannot see it: its numbers stand in a table beside it. Vega gives a role to each
+  // group of marks, most of them without a name.
   function name(place) {
+    Array.prototype.forEach.call(place.querySelectorAll("svg [role], svg [aria-roledescription], svg [aria-label]"), function (part) {
+      ["role", "aria-roledescription", "aria-label"].forEach(function (each) { part.removeAttribute(each); });
+    });
     place.setAttribute("role", "img");
     place.setAttribute("aria-label", "Chart: " + heading_of(place) + ". The same numbers stand in the table below it.");
   }
@@ -65,10 +69,10 @@
       var view = new vega.View(vega.parse(specification(script)), {
         renderer: "svg", container: place, hover: true, logLevel: vega.Warn
       });
-      name(place);
       window.scrolledByKeys(place);
-      if (!at_once) return view.runAsync().then(function () { count(1); }, function (error) { count(failed(place, error)); });
+      if (!at_once) return view.runAsync().then(function () { name(place); count(1); }, function (error) { count(failed(place, error)); });
       view.run();
+      name(place);
       count(1);
     } catch (error) {
       count(failed(place, error));

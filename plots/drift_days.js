@@ -3,7 +3,7 @@
 (function () {
   "use strict";
   var own = window.ownChart, make = own.make, spelt = own.spelt;
-  var HEIGHT = 320, BELOW = 40, ABOVE = 26, LEFT = 58, PAPER_WIDTH = 900;
+  var HEIGHT = 320, BELOW = 40, ABOVE = 26, LEFT = 58;
   // What is drawn: the columns of the kept and of the best plan, and its unit.
   var FIGURES = {
     time: ["iteration", "ms", "kept_ms", "best_ms", ["kept_low_ms", "kept_high_ms"]],
@@ -59,7 +59,6 @@
 
     function draw_marks(pen, colours, x, room) {
       var taken = [];
-      pen.font = "11px system-ui, sans-serif";
       marks.slice().sort(function (a, b) { return (a.what === "re-shard") - (b.what === "re-shard"); }).forEach(function (mark) {
         pen.fillStyle = mark.what === "re-shard" ? colours.faint : colours.path;
         pen.fillRect(Math.round(x(mark.day)) - 0.5, ABOVE - 6, mark.what === "re-shard" ? 1 : 2, HEIGHT - ABOVE - BELOW + 6);
@@ -70,38 +69,28 @@
       });
     }
 
-    function draw_now() {
-      var room = printing ? PAPER_WIDTH : place.clientWidth;
-      if (!room || !days.length) return;
-      var colours = own.theme(printing), pen = own.pen_of(canvas, room, HEIGHT), wide = room - LEFT - 14, shape = figure();
-      if (printing) { canvas.style.width = "100%"; canvas.style.height = "auto"; pen.fillStyle = colours.paper; pen.fillRect(0, 0, room, HEIGHT); }
+    function draw_now(for_paper) {
+      printing = for_paper === true;
+      var easel = days.length ? own.easel(place, canvas, HEIGHT, printing) : null;
+      if (!easel) return;
+      var colours = easel.colours, pen = easel.pen, wide = easel.room - LEFT - 14, shape = figure();
       var last = Math.max(1, days[days.length - 1].day), values = [0];
       [shape[2], shape[3]].forEach(function (name) { known(name).forEach(function (day) { values.push(day[name]); }); });
       var most = Math.max.apply(null, values) * 1.08 || 1, least = Math.min.apply(null, values);
       var x = scale_x = function (day) { return LEFT + day / last * wide; };
       var y = function (value) { return HEIGHT - BELOW - (value - least) / (most - least) * (HEIGHT - ABOVE - BELOW); };
-      pen.textBaseline = "middle";
-      pen.font = "11px system-ui, sans-serif";
-      own.ticks(least, most, 6).forEach(function (value) {
-        pen.fillStyle = colours.line;
-        pen.fillRect(LEFT, Math.round(y(value)), wide, 1);
-        pen.fillStyle = colours.faint;
-        pen.textAlign = "right";
-        pen.fillText(spelt(value, 4), LEFT - 6, y(value));
+      own.upright_axis(pen, colours, {
+        ticks: own.ticks(least, most, 6), of: y, left: LEFT, width: wide, top: ABOVE, bottom: HEIGHT - BELOW,
+        spelt: function (value) { return spelt(value, 4); }, title: shape[0] + " (" + shape[1] + ")"
       });
-      pen.textAlign = "center";
+      pen.fillStyle = colours.faint;
       own.ticks(0, last, Math.max(2, Math.floor(wide / 60))).forEach(function (day) {
         if (day === Math.round(day)) pen.fillText(String(day), x(day), HEIGHT - BELOW + 12);
       });
       pen.fillStyle = colours.ink;
       pen.fillText("day", LEFT + wide / 2, HEIGHT - 9);
-      pen.save();
-      pen.translate(8, ABOVE + (HEIGHT - ABOVE - BELOW) / 2);
-      pen.rotate(-Math.PI / 2);
-      pen.fillText(own.fitted(pen, shape[0] + " (" + shape[1] + ")", HEIGHT - BELOW), 0, 0);
-      pen.restore();
       pen.textAlign = "left";
-      draw_marks(pen, colours, x, room);
+      draw_marks(pen, colours, x, easel.room);
       line(pen, shape[3], BEST, x, y);
       line(pen, shape[2], KEPT, x, y);
       if (chosen && !printing) {
@@ -158,12 +147,7 @@
     place.append(make("div", { className: "own-tools" }, [make("label", {}, ["figure ", what])]), range, canvas, told, legend, help);
     told.textContent = "Point at a day, or use the arrow keys.";
     anew();
-    return {
-      draw: function (for_paper) {
-        printing = Boolean(for_paper);
-        draw_now();
-      }
-    };
+    return { draw: draw_now };
   }
 
   own.each("drift_days", Days);

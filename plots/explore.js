@@ -7,6 +7,7 @@
   var SLOW_MS = 250;          // from which on the page says that it waits
   var ALIVE_MS = 2000;        // between two looks whether the server is there
 
+  var make = window.ownChart.make, spoken = window.ownChart.spoken;
   var start = JSON.parse(document.getElementById("start").textContent);
   var form = document.getElementById("knobs"), main = document.getElementById("answer");
   var root = document.documentElement, root_data = root.dataset;
@@ -18,16 +19,6 @@
 
   function copy(value) { return JSON.parse(JSON.stringify(value)); }
   function is_same(a, b) { return JSON.stringify(a) === JSON.stringify(b); }
-
-  function make(tag, properties, children) {
-    var element = document.createElement(tag);
-    Object.keys(properties || {}).forEach(function (key) {
-      if (key in element) element[key] = properties[key];
-      else element.setAttribute(key, properties[key]);
-    });
-    (children || []).forEach(function (child) { if (child) element.append(child); });
-    return element;
-  }
 
   // --- What was changed
 
@@ -299,13 +290,11 @@
       figure("Iteration", words.time + " ms", words.range ? words.range + " ms in four of five cases" : "", true),
       figure("Samples per second", words.samples, figures.gpus + " GPUs, batch " + figures.batch_per_gpu.toLocaleString("en") + " of a GPU"),
       memory_figure(outcome),
-      words.limit ? figure("What limits", words.limit) : null,
+      words.limit ? figure("What limits", words.limit.replace(" %", "\u00a0%")) : null,
       "cost_per_billion_samples" in figures
         ? figure("Cost of a billion samples", figures.cost_per_billion_samples.toPrecision(3) + " " + figures.currency) : null]);
     return list;
   }
-
-  function name_of(part_class) { return part_class.replace(/_/g, " "); }
 
   function by_class(outcome) {
     var sums = {};
@@ -318,7 +307,7 @@
     var parts = make("div", { className: "parts" });
     parts.style.width = (100 * whole / longest) + "%";
     outcome.parts.forEach(function (part) {
-      var piece = make("span", { title: name_of(part.name) + ": " + part.ms.toPrecision(3) + " ms" });
+      var piece = make("span", { title: spoken(part.name) + ": " + part.ms.toPrecision(3) + " ms" });
       piece.style.flex = part.ms + " 0 0";
       piece.style.background = "var(--" + part.class + ")";
       parts.append(piece);
@@ -360,7 +349,7 @@
       var dot = make("span", { className: "dot" });
       dot.style.background = "var(--" + name + ")";
       var ms = mine[name] || 0, before = other ? other[name] || 0 : 0, change = ms - before;
-      var first = make("td", {}, [dot, name_of(name)]);
+      var first = make("td", {}, [dot, spoken(name)]);
       return make("tr", {}, [first, cell(ms.toFixed(digits), true)].concat(other
         ? [cell(before.toFixed(digits), true), cell(changed(change, digits), true)] : []));
     });

@@ -1,4 +1,5 @@
-// What the charts that need no Vega share: plan_matrix.js, timeline.js, sweep_points.js.
+// What the charts that need no Vega share: plan_matrix.js, timeline.js, sweep_points.js, drift_days.js; explore.js makes its
+// elements with it, too.
 window.ownChart = (function () {
   "use strict";
   // The classes as the scale `colour` of the other charts has them; one is too dark for a dark page.
@@ -8,6 +9,7 @@ window.ownChart = (function () {
     waiting: "#a6a6d2", idle: "#e0e0e0", iteration: "#777777", host: "#b04070"
   };
   var NEAR = "300px";  // so near to the window a chart is drawn
+  var PAPER_WIDTH = 900, FONT = "11px system-ui, sans-serif";
   var PAPER = { ink: "#222", paper: "#fff", faint: "#595959", line: "#ddd", answer: "#0072b2", path: "#b00020" };
   var dark = window.matchMedia("(prefers-color-scheme: dark)");
 
@@ -60,6 +62,40 @@ window.ownChart = (function () {
     return text + "\u2026";
   }
 
+  // What one draws with, in the room of the page, or for paper, which has no window; null where there is no room.
+  function easel(place, canvas, height, printing) {
+    var room = printing ? PAPER_WIDTH : place.clientWidth;
+    if (!room) return null;
+    var colours = theme(printing), pen = pen_of(canvas, room, height);
+    pen.font = FONT;
+    pen.textBaseline = "middle";
+    if (printing) {
+      canvas.style.width = "100%";
+      canvas.style.height = "auto";
+      pen.fillStyle = colours.paper;
+      pen.fillRect(0, 0, room, height);
+    }
+    return { room: room, colours: colours, pen: pen };
+  }
+
+  // The lines and numbers of an upright axis, whose title stands left of it: between two heights, over so much width.
+  function upright_axis(pen, colours, axis) {
+    axis.ticks.forEach(function (value) {
+      pen.fillStyle = colours.line;
+      pen.fillRect(axis.left, Math.round(axis.of(value)), axis.width, 1);
+      pen.fillStyle = colours.faint;
+      pen.textAlign = "right";
+      pen.fillText(axis.spelt(value), axis.left - 6, axis.of(value));
+    });
+    pen.fillStyle = colours.ink;
+    pen.textAlign = "center";
+    pen.save();
+    pen.translate(8, (axis.top + axis.bottom) / 2);
+    pen.rotate(-Math.PI / 2);
+    pen.fillText(fitted(pen, axis.title, axis.bottom - axis.top + 30), 0, 0);
+    pen.restore();
+  }
+
   // Steps of an axis: 1, 2 or 5 times a power of ten, at most so many.
   function ticks(from, to, most) {
     var rough = (to - from) / Math.max(1, most), power = Math.pow(10, Math.floor(Math.log10(rough)));
@@ -98,5 +134,8 @@ window.ownChart = (function () {
     });
   }
 
-  return { make: make, spelt: spelt, spoken: spoken, theme: theme, colour_of: colour_of, pen_of: pen_of, fitted: fitted, ticks: ticks, each: each };
+  return {
+    make: make, spelt: spelt, spoken: spoken, theme: theme, colour_of: colour_of, pen_of: pen_of, easel: easel, upright_axis: upright_axis,
+    fitted: fitted, ticks: ticks, each: each
+  };
 })();

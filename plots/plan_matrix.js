@@ -2,7 +2,7 @@
 // there as tables. A cell is chosen by the mouse or the arrow keys, and the line below the matrix says what it holds.
 (function () {
   "use strict";
-  var ROW = 18, LEAST_COLUMN = 2, MOST_COLUMN = 28, FAINTEST = 0.14;
+  var ROW = 18, RULER = 16, LEAST_COLUMN = 2, MOST_COLUMN = 28, FAINTEST = 0.14;
   var FIGURES = [["weights_mb", "weights", "MB"], ["lookups", "lookups", ""], ["time_ms", "time", "ms"]];
 
   var own = window.ownChart, make = own.make, spelt = own.spelt;
@@ -71,7 +71,8 @@
   function Matrix(place, data) {
     var cases = cases_of(data), now = cases[0], figure = FIGURES[0], shown = [], at = null, left = 0, width = 0;
     var canvas = make("canvas", { tabIndex: 0, role: "img" });
-    var box = make("div", { className: "matrix-box" }, [canvas]);
+    var ruler = make("canvas", { className: "matrix-ruler", "aria-hidden": "true" });
+    var box = make("div", { className: "matrix-box" }, [canvas, ruler]);
     var about = make("p", { className: "matrix-cell", role: "status" });
     var search = make("input", { type: "search", className: "filter", placeholder: "find a table" });
     search.setAttribute("aria-label", "show only the tables with these letters");
@@ -87,6 +88,21 @@
       var longest = shown.reduce(function (most, table) { return Math.max(most, table.name.length); }, 4);
       left = Math.min(Math.round(room * 0.35), 14 + 7 * longest);
       width = Math.max(LEAST_COLUMN, Math.min(MOST_COLUMN, (room - left) / now.columns));
+    }
+
+    // Below the matrix, where it stays in sight: which column is which GPU.
+    function draw_ruler(colours) {
+      var pen = own.pen_of(ruler, Math.ceil(left + width * now.columns), RULER), taken = 0;
+      pen.font = "11px system-ui, sans-serif";
+      pen.textBaseline = "middle";
+      pen.fillStyle = colours.faint;
+      pen.fillText("GPU", 0, RULER / 2);
+      own.ticks(0, now.gpus - 1, Math.max(1, width * now.columns / 44)).forEach(function (gpu) {
+        var text = String(gpu), x = left + Math.floor(gpu / now.block) * width, wide = pen.measureText(text).width;
+        if (gpu !== Math.round(gpu) || x < taken || x + wide > left + width * now.columns) return;
+        pen.fillText(text, x, RULER / 2);
+        taken = x + wide + 8;
+      });
     }
 
     function draw(for_paper) {
@@ -122,6 +138,7 @@
         pen.lineWidth = 2;
         pen.strokeRect(left + at.column * width, at.row * ROW, Math.max(3, width), ROW - 1);
       }
+      draw_ruler(colours);
       scale.textContent = shown.length ? "darkest: " + spelt(most) + (figure[2] ? " " + figure[2] : " lookups") : "no table has such a name";
       canvas.setAttribute("aria-label", shown.length + " tables by " + now.columns + " columns, " + figure[1] +
         "; arrow keys go from cell to cell, and the same numbers stand in the tables below");

@@ -3,7 +3,7 @@
 (function () {
   "use strict";
   var own = window.ownChart, make = own.make, spelt = own.spelt;
-  var HEIGHT = 400, BELOW = 42, ABOVE = 14, WIDE = 20, NEAR = 14, PAPER_WIDTH = 900, LABEL = 11, RISE = 8;
+  var HEIGHT = 400, BELOW = 42, ABOVE = 14, WIDE = 20, NEAR = 14, LABEL = 11, RISE = 8;
   // By column: what it is called, its unit, and which end is better.
   var FIGURES = {
     samples_per_s: ["samples per second", "", 1], iteration_ms: ["iteration", "ms", -1], memory_gib: ["memory of the fullest GPU", "GiB", -1],
@@ -119,16 +119,10 @@
     function colour(seen, point) { return COLOURS[Math.min(seen.indexOf(point.words[hue.select.value]), COLOURS.length - 1)]; }
 
     function axes(pen, colours, x, y) {
-      pen.font = "11px system-ui, sans-serif";
-      pen.textBaseline = "middle";
-      ticks_of(y, 8).forEach(function (value) {
-        pen.fillStyle = colours.line;
-        pen.fillRect(left, Math.round(y.of(value)), width, 1);
-        pen.fillStyle = colours.faint;
-        pen.textAlign = "right";
-        pen.fillText(short(value), left - 6, y.of(value));
+      own.upright_axis(pen, colours, {
+        ticks: ticks_of(y, 8), of: y.of, left: left, width: width, top: ABOVE, bottom: HEIGHT - BELOW, spelt: short,
+        title: titled(up.select.value) + (y.log ? ", logarithmic" : "")
       });
-      pen.textAlign = "center";
       ticks_of(x, Math.max(2, Math.floor(width / 80))).forEach(function (value) {
         pen.fillStyle = colours.line;
         pen.fillRect(Math.round(x.of(value)), ABOVE, 1, HEIGHT - ABOVE - BELOW);
@@ -137,11 +131,6 @@
       });
       pen.fillStyle = colours.ink;
       pen.fillText(titled(across.select.value) + (x.log ? ", logarithmic" : ""), left + width / 2, HEIGHT - 10);
-      pen.save();
-      pen.translate(8, ABOVE + (HEIGHT - ABOVE - BELOW) / 2);
-      pen.rotate(-Math.PI / 2);
-      pen.fillText(titled(up.select.value) + (y.log ? ", logarithmic" : ""), 0, 0);
-      pen.restore();
       pen.textAlign = "left";
     }
 
@@ -162,27 +151,29 @@
     function names(pen, colours) {
       var taken = [];
       pen.fillStyle = colours.ink;
-      pen.font = LABEL + "px system-ui, sans-serif";
+      pen.strokeStyle = colours.paper;
+      pen.lineWidth = 4;  // of what surrounds the names, so that lines do not cross them
       front.forEach(function (point) {
         var spot = at.find(function (each) { return each.point === point; }), text = all.axes.map(function (axis) { return point.words[axis]; }).join(", ");
         var wide = pen.measureText(text).width, from = spot.x + 9 + wide > left + width ? spot.x - 9 - wide : spot.x + 9;
         var box = [from, spot.y - LABEL, from + wide, spot.y + LABEL];
         if (from < left || taken.some(function (other) { return box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3]; })) return;
         taken.push(box);
+        pen.strokeText(text, from, spot.y - RISE);
         pen.fillText(text, from, spot.y - RISE);
       });
     }
 
-    function draw_now() {
-      var room = printing ? PAPER_WIDTH : place.clientWidth;
-      if (!room) return;
-      var colours = own.theme(printing), pen = own.pen_of(canvas, room, HEIGHT), seen = hues();
-      if (printing) { canvas.style.width = "100%"; canvas.style.height = "auto"; pen.fillStyle = colours.paper; pen.fillRect(0, 0, room, HEIGHT); }
+    function draw_now(for_paper) {
+      printing = for_paper === true;
+      var easel = own.easel(place, canvas, HEIGHT, printing);
+      if (!easel) return;
+      var colours = easel.colours, pen = easel.pen, seen = hues();
       at = [];
       place.dataset.drawn = shown.length + " " + front.length;
       if (!shown.length) return;
       left = 62;
-      width = room - left - 12;
+      width = easel.room - left - 12;
       var x = scale(shown.map(x_value), left, left + width), y = scale(shown.map(y_value), HEIGHT - BELOW, ABOVE);
       axes(pen, colours, x, y);
       steps(pen, colours, x, y);
@@ -289,12 +280,7 @@
     all.currency = data.sets.money.length ? data.words[data.sets.money[0][0]] : "";
     place.append(tools, range, canvas, told, legend, help);
     anew();
-    return {
-      draw: function (for_paper) {
-        printing = Boolean(for_paper);
-        draw_now();
-      }
-    };
+    return { draw: draw_now };
   }
 
   own.each("sweep_points", Points);

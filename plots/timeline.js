@@ -3,7 +3,7 @@
 (function () {
   "use strict";
   var own = window.ownChart, make = own.make, spelt = own.spelt, spoken = own.spoken;
-  var LANE = 15, GAP = 9, AXIS = 24, LEAST_MS = 0.001, STEP = 1.5, MOVE = 0.2, PAPER_WIDTH = 1000, MOST_LABEL = 180;
+  var LANE = 15, GAP = 9, AXIS = 24, LEAST_MS = 0.001, STEP = 1.5, MOVE = 0.2, MOST_LABEL = 180;
   var KINDS = { work: "computes", start: "starts up", transfer: "moves its bytes", held: "waits for the iteration to end", rest: "differs from the iteration before" };
 
   function time_text(ms) { return ms < 1 ? spelt(ms * 1000, 4) + " \u00b5s" : spelt(ms, 4) + " ms"; }
@@ -204,11 +204,9 @@
 
     function draw_now() {
       waiting = false;
-      var room = printing ? PAPER_WIDTH : place.clientWidth;
-      if (!room) return;
-      var colours = own.theme(printing), pen = own.pen_of(canvas, room, height), groups = layout(pen, room);
-      if (printing) { canvas.style.width = "100%"; canvas.style.height = "auto"; }
-      if (printing) { pen.fillStyle = colours.paper; pen.fillRect(0, 0, room, height); }
+      var easel = own.easel(place, canvas, height, printing);
+      if (!easel) return;
+      var room = easel.room, colours = easel.colours, pen = easel.pen, groups = layout(pen, room);
       keys.forEach(function (each) { each.key.firstChild.style.background = own.colour_of(each.part, printing); });
       axis(pen, colours);
       lanes.forEach(function (lane, at) {

@@ -138,11 +138,11 @@ Document document_of(JudgementPage page, Medium medium) {
   page.overall.style = Section::Heading::as_it_is;
   Document document;
   if (medium == Medium::terminal) {
+    document.blocks = {summary};
     document.add(std::move(page.parts));
     document.add(std::move(page.overall));
     document.blocks.emplace_back(Section{"", {legend}});
     document.add(std::move(page.out_of_model));
-    document.blocks.emplace_back(Section{"", {summary}});
     return document;
   }
   document.title = std::move(page.title);

@@ -239,13 +239,15 @@ void add_sources(std::vector<Chart>& charts, const DataSet& points) {
 void add_published(std::vector<Chart>& charts, const StudyResult& study) {
   if (const DataSet points = iteration_points(study); !points.rows.empty()) return add_sources(charts, points);
   const DataSet points = comparison_points(study);
-  add_chart(charts, {"comparison",
-                     "predicted_vs_published",
-                     "Predicted beside published",
-                     "Each mark is one published time. On the diagonal the prediction is exact; the band is 10 % in "
-                     "both directions. Hollow marks were used to fit a constant, filled marks are predictions.",
-                     false,
-                     {points}});
+  add_chart(charts,
+            {"comparison",
+             "predicted_vs_published",
+             "Predicted beside published",
+             accuracy_text(study) +
+                 " Each mark is one published time. On the diagonal the prediction is exact; the band is 10 % in "
+                 "both directions. Hollow marks were used to fit a constant, filled marks are predictions.",
+             false,
+             {points}});
   add_chart(charts, {"error",
                      "prediction_error",
                      "How far off is each prediction?",

@@ -104,8 +104,12 @@ class OperationRows {
   Sheet sheet_;
 };
 
+int places_of(const ComparedTime& time) {
+  return decimals_for(std::max(time.predicted_ms, time.observed_ms.median));
+}
+
 std::string pair_text(const ComparedTime& time) {
-  const int places = decimals_for(std::max(time.predicted_ms, time.observed_ms.median));
+  const int places = places_of(time);
   return fixed(time.predicted_ms, places) + " / " + fixed(time.observed_ms.median, places);
 }
 
@@ -150,13 +154,25 @@ std::string traced_text(const TimelineComparison& comparison) {
       traced, comparison.world_size, traced == 1 ? "has" : "have");
 }
 
+// "the prediction is 3.1 % too long", or which of two timelines of the same kind is shorter.
+std::string difference_text(const TimelineComparison& comparison) {
+  const std::optional<double> error = comparison.iteration.error_pct();
+  if (!error) return "the second one has no time to compare with";
+  if (std::abs(*error) < 0.05) return "they are equal within 0.05 %";
+  const std::string percent = fixed(std::abs(*error), 1);
+  const bool longer = *error > 0;
+  return comparison.is_usual()
+             ? fmt::format("the prediction is {} % too {}", percent, longer ? "long" : "short")
+             : fmt::format("the {} is {} % {}", comparison.first, percent, longer ? "longer" : "shorter");
+}
+
 // In a few sentences: the iteration's error, of how many ranks, the three worst operations, memory.
 std::string comparison_summary(const TimelineComparison& comparison) {
   const ComparedTime& iteration = comparison.iteration;
-  const int places = decimals_for(std::max(iteration.predicted_ms, iteration.observed_ms.median));
-  std::string text = fmt::format("{} {} ms, {} {} ms per iteration: {} %.", capital(comparison.first),
+  const int places = places_of(iteration);
+  std::string text = fmt::format("{} {} ms, {} {} ms per iteration: {}.", capital(comparison.first),
                                  fixed(iteration.predicted_ms, places), comparison.second,
-                                 fixed(iteration.observed_ms.median, places), signed_percent(iteration.error_pct()));
+                                 fixed(iteration.observed_ms.median, places), difference_text(comparison));
   text += traced_text(comparison);
   if (const std::string worst = worst_text(comparison); !worst.empty())
     text += " Largest errors in time: " + worst + ".";
@@ -164,10 +180,20 @@ std::string comparison_summary(const TimelineComparison& comparison) {
     text +=
         fmt::format(" Memory that the fullest rank holds, without what passes: {} {} GiB, {} {} GiB.", comparison.first,
                     gib(comparison.predicted_bytes), comparison.second, gib(comparison.observed_bytes));
-  for (const ComparedWait& wait : comparison.waits)
-    text += fmt::format(" {}: {} {}; {} {}.", wait.predicted.name, comparison.first,
-                        waiting_text(wait.predicted, places), comparison.second, waiting_text(wait.observed, places));
   return text;
+}
+
+// For whom collectives wait, on both sides.
+Section waits_section(const TimelineComparison& comparison) {
+  NoteList list;
+  const int places = places_of(comparison.iteration);
+  for (const ComparedWait& wait : comparison.waits)
+    list.notes.push_back({fmt::format("{} {}; {} {}.", comparison.first, waiting_text(wait.predicted, places),
+                                      comparison.second, waiting_text(wait.observed, places)),
+                          wait.predicted.name});
+  Section section{"Who waits for whom", {}};
+  if (!list.notes.empty()) section.blocks.emplace_back(std::move(list));
+  return section;
 }
 
 // Returns the names of the sides, by the first case; as a rule where there is none.
@@ -223,24 +249,22 @@ std::vector<Section::Block> charts_of(const ComparedCase& item, const std::strin
   return blocks;
 }
 
-// A terminal has the summary at the end, where one looks first; a page at its top.
+// The answer first, charts next, then tables.
 Section case_section(const ComparedCase& item, const ComparisonReport& report, Medium medium, const std::string& id) {
   const TimelineComparison& comparison = item.comparison;
   const std::string whose = report.cases.size() == 1 ? "" : comparison.case_name + ": ";
   const Paragraph summary{whose + comparison_summary(comparison), Role::summary};
   const Paragraph origin{observed_on(comparison), Role::origin};
-  Section section{comparison.case_name, {origin}};
+  Section section{comparison.case_name, {summary, origin}};
   section.style = Section::Heading::as_it_is;
-  if (medium == Medium::page) {
-    section.blocks = charts_of(item, id);
-    section.blocks.insert(section.blocks.begin(), {summary, origin});
-  }
+  if (medium == Medium::page)
+    for (Section::Block& chart : charts_of(item, id)) section.blocks.emplace_back(std::move(chart));
   section.blocks.emplace_back(operations_section(item, report.tolerance_pct));
   section.blocks.emplace_back(ranks_section(comparison, medium));
+  if (Section waits = waits_section(comparison); !waits.blocks.empty()) section.blocks.emplace_back(std::move(waits));
   Section conditions = conditions_section(comparison);
   if (!conditions.blocks.empty()) section.blocks.emplace_back(std::move(conditions));
   Section last = notes_section(comparison.notes, "Note: ");
-  if (medium == Medium::terminal) last.blocks.insert(last.blocks.begin(), summary);
   if (!last.blocks.empty()) section.blocks.emplace_back(std::move(last));
   return section;
 }
@@ -294,6 +318,10 @@ Document comparison_document(const ComparisonReport& report, Medium medium) {
   for (std::size_t i = 0; i < report.cases.size(); ++i) {
     Section section = case_section(report.cases[i], report, medium, fmt::format("case{}", i));
     section.folded = i > 0;
+    if (page && one) {  // its name is in the title
+      for (Section::Block& block : section.blocks) document.blocks.emplace_back(std::move(block));
+      continue;
+    }
     document.add(std::move(section));
   }
   document.add({"", {Paragraph{legend_of_times(sides_of(report)), Role::caption}}});

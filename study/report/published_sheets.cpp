@@ -81,7 +81,7 @@ Section published_section(const StudyResult& study, Medium medium) {
                                   published_sheet(study, page, [](const Comparison&) { return true; }));
   if (section.blocks.empty()) return section;
   if (page) section.remark = "every number";
-  const std::string accuracy = page ? "" : accuracy_text(study);  // a page has it in its summary
+  const std::string accuracy = page ? "" : accuracy_text(study);  // a page has it above its chart
   if (!accuracy.empty()) section.blocks.emplace_back(Paragraph{accuracy});
   section.blocks.emplace_back(Paragraph{published_legend(study), Paragraph::Role::caption});
   return section;

@@ -120,10 +120,10 @@ void add_cross_check(Document& page, const StudyResult& study) {
 }
 
 // The small charts of one kind stand side by side under one heading.
-void add_charts(Document& page, const StudyResult& study) {
+void add_charts(Document& page, std::vector<Chart> charts) {
   Section small{"Memory against time when the most popular rows are replicated (FlexShard, Figure 5)", {}};
   small.side_by_side = true;
-  for (Chart& chart : charts_of(study)) {
+  for (Chart& chart : charts) {
     (chart.plot == "figure5" ? small.blocks : page.blocks).emplace_back(std::move(chart));
   }
   if (small.blocks.empty()) return;
@@ -182,6 +182,14 @@ Document terminal_document(const StudyResult& study, const std::string& title, M
   return document;
 }
 
+// The bar of parts stands beside the plans, before all other charts.
+void add_breakdown(Document& page, std::vector<Chart>& charts) {
+  const auto breakdown = std::ranges::find(charts, "breakdown", &Chart::id);
+  if (breakdown == charts.end()) return;
+  page.blocks.emplace_back(std::move(*breakdown));
+  charts.erase(breakdown);
+}
+
 // The answer, and the plans beside each other; planners have a table of their own.
 void add_first_screen(Document& page, const StudyResult& study) {
   page.blocks.emplace_back(Paragraph{summary_text(study), Role::summary});
@@ -199,12 +207,14 @@ void add_first_screen(Document& page, const StudyResult& study) {
 Document page_document(const StudyResult& study, const std::string& title) {
   Document document{title, fmt::format("{}, seed {}, shardsim {}", study.scenario, study.seed, study.version), {}};
   add_first_screen(document, study);
+  std::vector<Chart> charts = charts_of(study);
+  if (study.comparisons.empty()) add_breakdown(document, charts);
   for (const std::string& warning : {torchrec_warning(study), memory_warning(study)})
     if (!warning.empty()) document.blocks.emplace_back(Paragraph{warning, Role::notice});
   add_planners(document, study, Medium::page);
   add_cross_check(document, study);
   if (std::optional<Chart> matrix = plan_matrix_chart(study)) document.blocks.emplace_back(std::move(*matrix));
-  add_charts(document, study);
+  add_charts(document, std::move(charts));
   document.add(cases_section(study, Medium::page));
   document.add(how_sure_section(study, Medium::page));
   document.add(why_section(study));

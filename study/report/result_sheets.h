@@ -102,8 +102,8 @@ Section load_classes_section(const StudyResult& study);
 // Per case, what the fullest GPU holds at its high-water mark, part by part, beside the memory model's figures for it.
 Section memory_section(const StudyResult& study);
 
-// The answer in a few sentences: the fastest plan of each workload, by how much, what limits it, whether it fits, and
-// how far the predictions are from what was published.
+// The answer in a few sentences: the fastest plan of each workload, by how much, what limits it, and whether it fits;
+// of published iterations first how far off the predictions are.
 std::string summary_text(const StudyResult& study);
 
 // Says which cases hold more at their simulated peak than a GPU has, though the memory model lets them pass; "" when
@@ -117,7 +117,7 @@ std::string torchrec_warning(const StudyResult& study);
 // The same in a line or two, for a first screen.
 std::string short_torchrec_warning(const StudyResult& study);
 
-// The last sentence of the summary: median and worst error of the published times that nothing was fitted to; "" when
+// Median and worst error of the published times that nothing was fitted to; "" when
 // there is none.
 std::string accuracy_text(const StudyResult& study);
 

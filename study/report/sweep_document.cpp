@@ -220,21 +220,20 @@ std::string host_warning(const SweepResult& result, const std::vector<std::size_
 
 std::string sweep_summary(const SweepResult& result, const std::vector<std::size_t>& fastest, std::size_t first) {
   const std::size_t lost = result.without_result();
-  std::string text = fmt::format("{} point{}", with_thousands(static_cast<std::int64_t>(result.results.size())),
-                                 result.results.size() == 1 ? "" : "s");
-  if (result.sweep->dimensions.size() > 1) text += " (" + result.sweep->shape() + ")";
+  std::string points = fmt::format("{} point{}", with_thousands(static_cast<std::int64_t>(result.results.size())),
+                                   result.results.size() == 1 ? "" : "s");
+  if (result.sweep->dimensions.size() > 1) points += " (" + result.sweep->shape() + ")";
   if (result.results.size() < result.sweep->product)
-    text += fmt::format(", {} left out by conditions", result.sweep->product - result.results.size());
-  if (lost > 0) text += fmt::format(", {} without a result", lost);
-  text += ".";
-  if (fastest.empty()) return text;
+    points += fmt::format(", {} left out by conditions", result.sweep->product - result.results.size());
+  if (lost > 0) points += fmt::format(", {} without a result", lost);
+  points += ".";
+  if (fastest.empty()) return points;
   const PointResult& best = result.at(fastest.front());
   const std::string within = best.interval ? fmt::format(", 80 % within {}", interval_cell(*best.interval)) : "";
-  return text +
-         fmt::format(" Most samples per second: {} at {} ({} ms{}, busiest: {}).",
+  return fmt::format("Most samples per second: {} at {} ({} ms{}, busiest: {}). {}",
                      with_thousands(static_cast<std::int64_t>(std::llround(best.samples_per_s))),
                      named_values(result, fastest.front()), fixed(best.iteration_ms, decimals_for(best.iteration_ms)),
-                     within, unit_in_words(best.limited_by)) +
+                     within, unit_in_words(best.limited_by), points) +
          peak_warning(result, fastest) + host_warning(result, fastest, first);
 }
 

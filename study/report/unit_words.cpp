@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -56,6 +57,14 @@ std::string link_in_words(const std::vector<std::string>& parts) {
 std::string unit_in_words(const std::string& name) {
   const std::string words = link_in_words(split(name, '/'));
   return words.empty() ? name : words;
+}
+
+std::string kind_that_limits(const std::string& name) {
+  static constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
+      {"NIC ", "NICs limit"}, {"NVLink ", "NVLink limits"}, {"PCIe ", "PCIe limits"}, {"leaf ", "leaf switches limit"}};
+  const std::string words = link_in_words(split(name, '/'));
+  const auto found = std::ranges::find_if(kKinds, [&](const auto& kind) { return words.starts_with(kind.first); });
+  return found == std::end(kKinds) ? "" : std::string(found->second);
 }
 
 }  // namespace shardsim

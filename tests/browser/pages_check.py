@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes pages of sweep, drift, compared planners and run, and looks at them: the answer stands on the first screen, nothing
-is wider than its window or covers something else at four widths in both themes, points and days are chosen by mouse and
-keys and told in words, and axes and the points that fit are a reader's choice.
+"""Makes pages of sweep, drift, compared planners, run and compare, and looks at them: the answer stands on the first screen,
+nothing is wider than its window or covers something else at five widths in both themes, points and days are chosen by mouse
+and keys and told in words, axes and the points that fit are a reader's choice, and wide screens are used.
 Exit 77 (skipped) without Chromium. Usage: pages_check.py SHARDSIM SOURCE_DIR"""
 import os
 import re
@@ -12,7 +12,7 @@ import tempfile
 from devtools import Browser, find_browser
 
 failures = []
-WIDTHS = (360, 768, 1440, 3840)
+WIDTHS = (360, 768, 1440, 1920, 3840)
 # Boxes of one level that cover each other: blocks of the page, and the parts of a chart.
 COVERED = """(function () {
   var found = [];
@@ -24,6 +24,12 @@ COVERED = """(function () {
       found.push(element.tagName + '.' + element.className + ' and ' + next.tagName + '.' + next.className);
   });
   return found;
+})()"""
+
+
+LINES_OF_ANSWER = """(function () {
+  var answer = document.querySelector('.summary');
+  return Math.round(answer.getBoundingClientRect().height / parseFloat(getComputedStyle(answer).lineHeight));
 })()"""
 
 
@@ -54,6 +60,10 @@ def fits_windows(page, name):
             check(f"{at}: these cover each other: {covered}", not covered)
             answer = page.evaluate("document.querySelector('.summary').getBoundingClientRect().top")
             check(f"{at}: the answer is not on the first screen", answer < 450)
+            used = page.evaluate("document.querySelector('main').clientWidth")
+            check(f"{at}: no more than {used} px of the screen are used", used > 0.75 * width)
+            lines = page.evaluate(LINES_OF_ANSWER)
+            check(f"{at}: the answer takes {lines} lines", width < 1440 or lines <= 4)
     page.size(1440, 900)
 
 
@@ -143,6 +153,31 @@ def look_at_planners(browser, path):
     fits_windows(page, "planners")
 
 
+def look_at_run(browser, path):
+    page = opened(browser, path)
+    headings = page.evaluate("Array.from(document.querySelectorAll('main > section > h2')).map(function (each) { return each.textContent; })")
+    check(f"the plans and the bar of their parts come first: {headings[:2]}", headings[:2] == ["Plans", "What an iteration is made of"])
+    page.size(1920, 1080)
+    tops = page.evaluate("Array.from(document.querySelectorAll('main > section')).slice(0, 2).map(function (each) { return each.getBoundingClientRect().top; })")
+    check(f"they do not stand beside each other: {tops}", tops[0] == tops[1] < 500)
+    fits_windows(page, "run")
+
+
+def look_at_tables(browser, path, name):
+    """A page of tables and charts, each with its numbers."""
+    page = opened(browser, path)
+    page.wait_for("document.documentElement.dataset.charts", 240)
+    good, charts = page.evaluate("document.documentElement.dataset.charts").split("/")
+    check(f"{name}: {good} of {charts} charts are drawn", good == charts)
+    check(f"{name}: no table can be sorted", page.evaluate("document.querySelectorAll('.sort').length") > 0)
+    cells = "Array.from(document.querySelector('.sort').closest('table').querySelectorAll('tbody tr')).map(function (row) { return row.textContent; }).join()"
+    before = page.evaluate(cells)
+    for _ in "up", "down":
+        page.evaluate("(function () { var all = document.querySelector('.sort').closest('tr').querySelectorAll('.sort'); all[all.length - 1].click(); })()")
+    check(f"{name}: a sorted table stays as it was", page.evaluate(cells) != before)
+    fits_windows(page, name)
+
+
 def main(words):
     if not find_browser():
         print("skipped: no Chromium (install the package chromium)")
@@ -163,7 +198,11 @@ def main(words):
         made("run", "scenarios/flexshard.yaml", "--case", "rm3/*", "--case", "rm4/*", "--planners", "row_wise,flexshard_3tier", to="planners")
         look_at_planners(browser, f"{folder}/planners/report.html")
         made("run", "scenarios/toy.yaml", to="run")
-        fits_windows(opened(browser, f"{folder}/run/report.html"), "run")
+        look_at_run(browser, f"{folder}/run/report.html")
+        made("run", "scenarios/toy.yaml", "--set", "workload.batch_per_gpu=64", to="other")
+        subprocess.run([shardsim, "compare", f"{folder}/run/timeline.h5", f"{folder}/other/timeline.h5", "--case", "row_wise",
+                        "-o", f"{folder}/compare.html"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        look_at_tables(browser, f"{folder}/compare.html", "compare")
     print(f"{len(failures)} of the pages' rules are broken")
     return int(bool(failures))
 

@@ -90,5 +90,7 @@ fits 'compare' compare out/toy/timeline.h5 out/toy/timeline.h5
 fits 'confidence' confidence
 fits 'collectives' collective compare --measurements scenarios/measurements/open -o out/collectives
 fits 'kernels' compute compare --measurements scenarios/measurements/kernels -o out/kernels
+shows 'its answer first' '^[0-9]+ measured kernels predicted by'
+check 'the answer of kernels stands above their table' [ "$(grep -n 'measured kernels predicted' streams/shown | cut -d: -f1)" -lt "$(grep -n '^  kernel ' streams/shown | cut -d: -f1)" ]
 
-finish 55
+finish 57

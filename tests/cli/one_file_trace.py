@@ -101,10 +101,10 @@ def ranks_of_own(path):
     return sorted(rows), [e for e in events if e["ph"] == "X" and e["cat"] == "cpu_op"]
 
 
-def check_case(scenario, case, out):
-    code, said = run("run", scenario, "--case", case, "--trace", case, "-o", f"{out}_apart", "-q")
+def check_case(scenario, case, out, *more):
+    code, said = run("run", scenario, "--case", case, *more, "--trace", case, "-o", f"{out}_apart", "-q")
     check(f"{case}: traces of the ranks: {said}", code == 0)
-    code, said = run("run", scenario, "--case", case, "--trace", case, "--one-file", "-o", out, "-q")
+    code, said = run("run", scenario, "--case", case, *more, "--trace", case, "--one-file", "-o", out, "-q")
     check(f"{case}: one trace: {said}", code == 0)
     check(f"{case}: all other results are the same bytes", open(f"{out}/result.json", "rb").read() == open(f"{out}_apart/result.json", "rb").read())
     check(f"{case}: there is one file", os.listdir(f"{out}/trace/{case}") == ["merged.json"])
@@ -153,6 +153,15 @@ def check_others():
     # A pipeline, whose iterations overlap, with a host; a rank that is waited for.
     trace, hosts = check_case("scenarios/torchrec_pipelines.yaml", "t040", "pipeline")
     check("the host has tracks", hosts > 0 and any(name.startswith("host: ") for _, name in trace.tracks.values()))
+    # Two nodes of GPUs that wait for their hosts.
+    trace, hosts = check_case("scenarios/torchrec_dlrm.yaml", "dcnv2/16_h100", "hosts", "--set", "software=torchrec_eager")
+    lanes = {trace.processes[pid].split(":")[0] for pid, name in trace.tracks.values() if name == "host: launch"}
+    check(f"the host of every rank has a track: {sorted(lanes)}", hosts > 0 and lanes == {f"rank {rank}" for rank in range(16)})
+    nodes = {name.split("/")[0] for pid, name in trace.tracks.values() if pid == 2 and "/nic" in name}
+    check(f"NICs of both nodes have tracks: {nodes}", nodes == {"node0", "node1"})
+    path = next(slices for place, slices in trace.slices.items() if place[0] == 1)
+    launches = sum(ns(each, "dur") for each in path if each["name"] == "launch")
+    check("the path of eager software goes through a host", launches > 0.5 * sum(ns(each, "dur") for each in path))
     trace, _ = check_case("scenarios/flexshard.yaml", "rm1/flexshard_3tier", "study")
     check("who comes last is told", "arrives last" in {flow["s"]["cat"] for flow in trace.flows.values()})
 

@@ -151,13 +151,34 @@ TEST_CASE("the same study gives the same bytes") {
 
 TEST_CASE("the summary names the fastest plan, its gain, what limits it and the worst prediction") {
   const std::string text = summary_text(sample::twelve_cases());
-  // 409 / 226 = 1.81 (FlexShard paper: +81 % throughput).
-  CHECK(holds(
-      text,
-      "for rm1 it is flexshard_3tier with 226.0 ms, 1.81 times as fast as row_wise (NIC 3 of node 0, sending: busy"));
+  // 258 / 196 = 1.32 of rm3 is the least, and 410 / 178 = 2.30 of rm2 the most.
+  CHECK(holds(text,
+              "flexshard_3tier is the fastest plan of all 4 workloads, 1.32 to 2.30 times as fast as row_wise, and "
+              "NICs limit it: rm1 takes 226.0 ms per iteration, rm2 178.0 ms, rm3 196.0 ms, rm4 162.0 ms."));
+  CHECK(holds(text, ", is filled to 22 % by the memory model."));
   // Predictions of the sample are 14 % high for every global all-reduce and less elsewhere.
-  CHECK(holds(text, "the largest error is 14.0 % (global_all_reduce of "));
-  CHECK(holds(text, "it takes 22 % of the memory"));
+  CHECK(holds(accuracy_text(sample::twelve_cases()), "the largest error is 14.0 % (global_all_reduce of "));
+  const std::string page = report_html(sample::twelve_cases());
+  CHECK(holds(page, "the largest error is 14.0 % (global_all_reduce of "));  // beside the chart of published times
+}
+
+TEST_CASE("with one workload the summary has samples per second, too, and the gain of the fastest plan") {
+  StudyResult study = sample::twelve_cases();
+  study.cases.resize(3);
+  // 409 / 226 = 1.81 (FlexShard paper: +81 % throughput); 32 GPUs x 4,096 samples in 226 ms.
+  CHECK(holds(summary_text(study),
+              "flexshard_3tier is the fastest plan: 226.0 ms per iteration, 579,965 samples/s, 1.81 times as fast as "
+              "row_wise (NIC 3 of node 0, sending: busy"));
+}
+
+TEST_CASE("where the plans that win differ, the summary names each") {
+  StudyResult study = sample::twelve_cases();
+  study.cases.resize(6);
+  std::swap(study.cases[4].iteration_ms, study.cases[5].iteration_ms);
+  std::swap(study.cases[4].samples_per_s, study.cases[5].samples_per_s);
+  const std::string text = summary_text(study);
+  CHECK(holds(text, "The fastest plan is for rm1 flexshard_3tier with 226.0 ms, 1.81 times as fast as row_wise ("));
+  CHECK(holds(text, "; for rm2 flexshard_2tier with 178.0 ms, 2.30 times as fast as row_wise ("));
 }
 
 TEST_CASE("the summary holds the memory model's figure and the simulated peak side by side") {
@@ -166,8 +187,7 @@ TEST_CASE("the summary holds the memory model's figure and the simulated peak si
   study.cases[0].memory_profile.ranks.resize(2);
   study.cases[0].memory_profile.ranks[1].amounts[MemoryPart::tables] = 55LL << 30;
   CHECK(holds(summary_text(study),
-              "The plan that fills a GPU most is main: it takes 22 % of the memory by the memory model, 138 % at its "
-              "simulated peak."));
+              "The fullest GPU is filled to 138 % at its simulated peak, 22 % by the memory model."));
   const std::string warning =
       "WARNING: at its simulated peak a GPU would need more memory than it has, so the run would end with an "
       "out-of-memory error: main (55.00 GiB of 40.00, which is 137.5 %; by the memory model 21.9 %).";

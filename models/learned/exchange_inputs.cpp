@@ -10,13 +10,13 @@
 namespace shardsim {
 namespace {
 
-constexpr std::size_t kMostListed = 8;
+constexpr std::size_t kMostListedRanks = 8;
 constexpr std::size_t kOfColumns = 3, kOfStarts = 2;  // numbers of a rank's own row
 
 }  // namespace
 
 bool ExchangeInputs::lists_ranks() const {
-  return ranks_ <= kMostListed;
+  return ranks_ <= kMostListedRanks;
 }
 
 std::size_t ExchangeInputs::width(bool forward) const {

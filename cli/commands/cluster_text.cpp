@@ -59,7 +59,9 @@ std::string tiers(const Cluster& cluster) {
   std::string text = fmt::format("\n{:<5} {:>9} {:>15} {:>11}\n", "tier", "GPU pairs", "width GB/s", "latency us");
   for (const auto& [path, tier] : tiers_of(cluster)) {
     const bool alike = tier.narrowest == tier.widest;
-    text += tier_line(path_class_name(path), fmt::format("{}", tier.pairs),
+    // As the matrix below says it of GPUs: within a socket, which is one NUMA node of the model.
+    const std::string_view name = path == PathClass::phb ? "NODE" : path_class_name(path);
+    text += tier_line(name, fmt::format("{}", tier.pairs),
                       alike ? gbps(tier.widest) : gbps(tier.narrowest) + " to " + gbps(tier.widest), tier.latency);
   }
   const auto& nics = cluster.spec().nics;
@@ -92,6 +94,12 @@ std::string slots(const Cluster& cluster) {
       spec.pcie.generation, spec.pcie.lanes, gbps(pcie_line_rate(spec.pcie)), gbps(counted));
 }
 
+std::string sockets(const ClusterSpec& spec) {
+  if (spec.pcie.sockets < 2) return "";
+  return "NUMA Affinity is the socket in this file (pcie.cpu.sockets), counted from 0, and not the machine's own "
+         "number.\n";
+}
+
 std::string ports(const Cluster& cluster) {
   std::string text = fmt::format("\n{:<5} {:>12} {:>10} {:>5} {:>10} {:>12}\n", "GPU", "NVLink GB/s", "PCIe GB/s",
                                  "NIC", "NIC GB/s", "GPUs on it");
@@ -110,12 +118,16 @@ std::string ports(const Cluster& cluster) {
          slots(cluster);
 }
 
+std::string_view channels_from(const NcclGraphs& graphs) {
+  if (graphs.source == GraphSource::stated) return "stated by the file";
+  return graphs.ring.crosses ? "NCCL's search: rings that change NICs" : "NCCL's search";
+}
+
 std::string channel_line(std::string_view reach, const NcclGraphs& graphs) {
   const bool across = graphs.nics > 0;
   return fmt::format("{:<12} {:>9} {:>14} {:>13}   {}\n", reach, graphs.ring.count,
                      fmt::format("{:.4g}", graphs.ring.bw_intra),
-                     across ? fmt::format("{:.4g}", graphs.ring.bw_inter) : "-",
-                     graphs.source == GraphSource::stated ? "stated by the file" : "NCCL's search");
+                     across ? fmt::format("{:.4g}", graphs.ring.bw_inter) : "-", channels_from(graphs));
 }
 
 // NCCL's channels in one whole node and over all nodes; they set the times of the all-reduce and its kin.
@@ -199,8 +211,8 @@ std::string sourced_values(const ClusterSpec& spec) {
 
 std::string cluster_text(const Cluster& cluster) {
   const ClusterSpec& spec = cluster.spec();
-  return head(cluster) + tiers(cluster) + "\n" + write_smi_matrix(spec) + ports(cluster) + channels(cluster) +
-         open_points(spec) + sourced_values(spec) + notes(spec);
+  return head(cluster) + tiers(cluster) + "\n" + write_smi_matrix(spec) + sockets(spec) + ports(cluster) +
+         channels(cluster) + open_points(spec) + sourced_values(spec) + notes(spec);
 }
 
 }  // namespace shardsim

@@ -10,6 +10,7 @@
 #include "cli/commands/cluster.h"
 #include "cli/commands/collective.h"
 #include "cli/commands/shared.h"
+#include "models/collective/channel_layout.h"
 #include "models/collective/fitted_overheads.h"
 #include "models/collective/slower_links.h"
 #include "study/confidence/class_errors.h"
@@ -47,6 +48,7 @@ class CollectiveErrors {
         spec_(cluster.spec()),
         called_(request.kind),
         shape_(group_shape(request.groups.front(), cluster)),
+        guesses_copies_(guesses_host_copies(cluster.spec())),
         kind_(collective_kind_name(request.kind)),
         transport_(cluster.spec().nics ? cluster.spec().nics->transport : "") {
     const std::vector<int>& ranks = request.groups.front();
@@ -54,12 +56,12 @@ class CollectiveErrors {
   }
 
   double factor(std::int64_t size) const {
-    const std::string error_class = collective_error_class(kind_, across_, transport_, size);
     const CallShape call{called_, shape_, size};
-    const double published = errors_.scale(error_class);
+    const double published = errors_.scale(error_class(size));
     if (const auto own = held_out_scale(spec_, call))
       return std::exp(coverage_quantile() * own->beside(published, guessed_constant_scale()));
-    const bool extrapolated = nearest_fitted(call, spec_).group.members != shape_.members;
+    const bool extrapolated =
+        (across_ && guesses_copies_) || nearest_fitted(call, spec_).group.members != shape_.members;
     return std::exp(coverage_quantile() * (extrapolated ? std::hypot(published, guessed_constant_scale()) : published));
   }
 
@@ -73,15 +75,26 @@ class CollectiveErrors {
     const bool own = std::ranges::all_of(sizes, [&](std::int64_t size) {
       return held_out_scale(spec_, {called_, shape_, size}).has_value();
     });
+    if (!own && !across_ && guesses_copies_)
+      return fmt::format(
+          "nothing was published of copies through host memory at their full rate; it is guessed that 80 "
+          "% of times are within this factor of ours: {} (docs/confidence.md)",
+          join(parts));
     return fmt::format("80 % of {} times are within this factor of ours: {} (docs/confidence.md)",
                        own ? "the calibration's left-out" : "published", join(parts));
   }
 
  private:
+  std::string error_class(std::int64_t size) const {
+    if (!across_ && guesses_copies_) return std::string(kHostCopies);
+    return collective_error_class(kind_, across_, transport_, size);
+  }
+
   ClassErrors errors_;
   const ClusterSpec& spec_;
   CollectiveKind called_;
   GroupShape shape_;
+  bool guesses_copies_;
   std::string kind_, transport_;
   bool across_ = false;
 };
@@ -177,11 +190,29 @@ std::string above_nics_note(const CollectiveRequest& request, const std::vector<
   return "";
 }
 
+// Where NCCL's channels between two GPUs of different nodes carry less than a NIC: the more ranks a communicator has,
+// the fewer channels it gives a pair, though a shift needs one pair alone.
+std::string pair_channels_note(const CollectiveRequest& request, const Cluster& cluster) {
+  const ClusterSpec& spec = cluster.spec();
+  const GroupShape shape = group_shape(request.groups.front(), cluster);
+  if (request.kind != CollectiveKind::send_recv || !spec.nics || !shape.across_nodes()) return "";
+  const Bandwidth pair = remote_pair_rate(shape, cluster), port = cluster.links()[cluster.nic_out(0, 0)].rate;
+  if (pair >= nic_efficiency({request.kind, shape, kGiB}, cluster) * port) return "";
+  const int channels = channels_per_remote_peer(shape, cluster);
+  const GroupShape two{2, 2, 1, 1};
+  return fmt::format(
+      "A communicator of {} ranks has {} of {} between two GPUs of different nodes, so they exchange {}, and not the "
+      "{} of a NIC; one of two ranks has {}. p2p.channels_per_peer states another number.",
+      shape.members, counted(static_cast<std::size_t>(channels), "channel"), to_text(spec.p2p.channel_rate),
+      to_text(pair), to_text(port), channels_per_remote_peer(two, cluster));
+}
+
 std::vector<std::string> notes_of(const CollectiveRequest& request,
                                   const std::vector<CollectivePrediction>& predictions, const Cluster& cluster) {
   std::vector<std::string> notes = cluster_notes(cluster.spec());
   note_slower_links(request, cluster, notes);
   if (std::string why = above_nics_note(request, predictions, cluster); !why.empty()) notes.push_back(std::move(why));
+  if (std::string pairs = pair_channels_note(request, cluster); !pairs.empty()) notes.push_back(std::move(pairs));
   if (std::string choice = unforced_note(request, predictions, cluster); !choice.empty()) notes.push_back(choice);
   const auto add = [&](std::string CollectivePrediction::*why, std::string_view fit, std::string_view taken) {
     const auto outside = [&](const CollectivePrediction& prediction) { return !(prediction.*why).empty(); };
@@ -273,6 +304,8 @@ ClusterSpec forced(ClusterSpec spec, const Arguments& given) {
   }
   if (const auto channels = given.count("channels", 1, kMostChannels))
     spec.forced.channels = static_cast<int>(*channels);
+  if (const auto cross_nic = given.count("cross-nic", kNeverCrossNic, kCrossNicIfFaster))
+    spec.forced.cross_nic = static_cast<int>(*cross_nic);
   return spec;
 }
 
@@ -307,6 +340,10 @@ Command predict_command() {
               Option{"protocol", 0, "LIST", "Force its protocol, as NCCL_PROTO does: LL, LL128 or Simple."},
               Option{"channels", 0, "N",
                      "Force the number of its channels (CTAs), as NCCL_MIN_CTAS and NCCL_MAX_CTAS do."},
+              Option{
+                  "cross-nic", 0, "0|1|2",
+                  "Whether rings may leave a node by another NIC, as NCCL_CROSS_NIC says: 0 never, 1 always, 2 where "
+                  "more bandwidth is found so (NCCL's default)."},
               Option{"json", 0, "", "Print one JSON document instead of a table in the layout of nccl-tests."}},
       .examples = {"shardsim collective predict --cluster dgx_a100_80gb --nodes 2 --kind all_reduce --sizes "
                    "1KiB:1GiB:x4"},

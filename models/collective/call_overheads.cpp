@@ -79,11 +79,9 @@ OverheadConstants usual_constants(const CallShape& call) {
 }
 
 // True when constants are taken for a call that they hold for but for its number of ranks, or for the bytes that a
-// calibration measured. Of networks that no accuracy is claimed for, those that no calibration made are not: the only
-// systems measured on more ranks (Slingshot, 512 to 2,160) are nearer to the public defaults.
+// calibration measured.
 bool reach(const OverheadSpec& stated, const CallShape& call, const ClusterSpec& spec) {
-  const bool by_ranks = is_measured(stated) || (spec.nics && is_calibrated(spec.nics->transport));
-  return by_ranks && holds(stated, of_fitted_size(stated, call), spec);
+  return holds(stated, of_fitted_size(stated, call), spec);
 }
 
 // Constants for a call of more or fewer ranks than they hold for: mixed with the public defaults, half and half after
@@ -94,7 +92,9 @@ OverheadConstants mixed_with_usual(const OverheadConstants& constants, const Cal
   const double doublings = std::abs(std::log2(static_cast<double>(call.group.members) / ranks));
   OverheadConstants mix = constant_between(usual_constants(call), constants, std::pow(.5, doublings));
   if (call.group.members <= ranks) return mix;
-  return no_faster(constants, mix, is_peer_to_peer(call.kind) ? Seconds{} : spec.launch_overhead);
+  // A start holds the launch where loads time the call; NCCL's own model adds it whatever the start.
+  const bool holds_launch = !is_peer_to_peer(call.kind) && constants.nic_efficiency;
+  return no_faster(constants, mix, holds_launch ? spec.launch_overhead : Seconds{});
 }
 
 // Constants that no calibration made.

@@ -122,6 +122,16 @@ void note_slots(const ClusterSpec& spec, std::vector<std::string>& notes) {
                   carried < used ? "raises neither limit" : "makes the latter alone faster"));
 }
 
+// A rate that no published system reaches, and no measurement of this one stands for.
+void note_host_copies(const ClusterSpec& spec, std::vector<std::string>& notes) {
+  if (!guesses_host_copies(spec)) return;
+  notes.push_back(
+      fmt::format("GPUs of '{}' that are not near each other copy through host memory, and nothing says at which share "
+                  "of the links' rate: all of it is taken, where {} systems reach {:.2f}. Write fits: open_data, or "
+                  "pcie.host_copy_efficiency as measured; until then such times are guesses.",
+                  spec.name, open_data_fits().host_copies_fitted_on.size(), open_data_fits().host_copies.value_or(1)));
+}
+
 // Fits written before ranges were stated are taken as they always were.
 void note_ranges(const ClusterSpec& spec, std::vector<std::string>& notes) {
   std::vector<std::string> reaches;
@@ -297,8 +307,7 @@ std::vector<std::string> fit_reach_notes(const ClusterSpec& spec) {
     const OverheadSpec& across = reaches.across_nodes;
     if (spec.nodes < 2 || !across.holds_for || !is_beyond(*across.holds_for, ranks)) continue;
     const CallShape all{*collective_kind_named(kind), {ranks, spec.nodes, spec.gpu.count, spec.gpu.count}, 0};
-    const bool reach = across.held_out || across.before || is_calibrated(spec.nics->transport);
-    kinds[{reach ? taken_beyond_fit(all, spec) : "the public defaults", ranks_text(*across.holds_for)}].push_back(kind);
+    kinds[{taken_beyond_fit(all, spec), ranks_text(*across.holds_for)}].push_back(kind);
   }
   std::vector<std::string> notes;
   for (const auto& [fit, names] : kinds)
@@ -327,6 +336,7 @@ std::vector<std::string> cluster_notes(const ClusterSpec& spec) {
     note_nic_hardware(spec, notes);
     note_slots(spec, notes);
   }
+  note_host_copies(spec, notes);
   note_ranges(spec, notes);
   note_unfitted(spec, notes);
   for (std::string& note : idle_key_notes(spec)) notes.push_back(std::move(note));

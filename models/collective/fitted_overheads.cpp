@@ -241,6 +241,10 @@ void fill_host_copies(ClusterSpec& spec, const FitTable& table) {
 
 }  // namespace
 
+bool guesses_host_copies(const ClusterSpec& spec) {
+  return spec.device != "cpu" && !spec.pcie.host_copy_efficiency && copies_through_host(spec);
+}
+
 const FitTable& open_data_fits() {
   static const FitTable table = made_open_data();
   return table;

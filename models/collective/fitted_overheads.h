@@ -90,4 +90,8 @@ std::string ranks_text(const FitRange& range);
 // Those of the cluster_notes() that name keys which the file states and which change nothing.
 std::vector<std::string> idle_key_notes(const ClusterSpec& spec);
 
+// True where GPUs of a node copy through host memory at a share of the links' rate that neither the file nor a fit
+// states: all of it is then taken, and published systems reach less.
+bool guesses_host_copies(const ClusterSpec& spec);
+
 }  // namespace shardsim

@@ -21,7 +21,8 @@ std::string instead(std::string_view links, Bandwidth slower, Bandwidth own) {
 // "1 channel of 12 GB/s".
 std::string channels_text(const CollectiveCall& call, const Cluster& cluster) {
   const NcclChannels rings = nccl_setup(call.ranks, cluster).graphs.ring;
-  return fmt::format("{} channel{} of {:.3g} GB/s", rings.count, rings.count == 1 ? "" : "s", rings.bw_inter);
+  return fmt::format("{} channel{} of {:.3g} GB/s{}", rings.count, rings.count == 1 ? "" : "s", rings.bw_inter,
+                     rings.crosses ? " whose rings change NICs" : "");
 }
 
 std::string choice_text(const CollectiveLoads& loads) {

@@ -108,6 +108,7 @@ Guesses guesses_of(const Case& item, const GpuTable& gpus) {
   }
   for (const SourcedValue& constant : item.cluster.sources)
     if (is_guess(constant) && constant.path.starts_with("nics")) guesses.classes.insert("across_nodes");
+  if (guesses_host_copies(item.cluster)) guesses.classes.insert({std::string(kHostCopies), "across_nodes"});
   const bool pcie_alone = item.cluster.nvlink.kind == NvlinkKind::none;
   for (const std::string& open : item.cluster.open)
     if (pcie_alone && open.find("guess") != std::string::npos) guesses.classes.insert("in_node");
@@ -191,6 +192,7 @@ IterationPart collective_part(const PathTime& on_path, const Case& item, const T
   // So does what was fitted for other numbers of ranks.
   const bool extrapolated = kind && nearest_fitted(call, item.cluster).group.members != group.members;
   part.guessed = extrapolated || guesses.has(group.across_nodes() ? "across_nodes" : "in_node");
+  if (!group.across_nodes() && guesses.has(kHostCopies)) part.error_class = kHostCopies;
   return part;
 }
 

@@ -15,6 +15,10 @@
 
 namespace shardsim {
 
+// The class of errors of calls in a node whose copies through host memory run at a share that nobody stated
+// (guesses_host_copies()): nothing is known of it, so its scale is that of a guess.
+inline constexpr std::string_view kHostCopies = "host_copies";
+
 // The class of errors of a call of a collective. `across`: between nodes, over `transport`; `bytes` as nccl-tests
 // counts.
 std::string collective_error_class(std::string_view kind, bool across, std::string_view transport, std::int64_t bytes);

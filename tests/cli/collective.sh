@@ -46,6 +46,39 @@ done
 run "${a100[@]}" --kind all_reduce --sizes 1MiB --group cross_node
 check "a group per local GPU" grep -q '2 ranks, 8 such groups at once' streams/out
 
+echo "-- NCCL_CROSS_NIC"
+# NVIDIA/nccl#1411: two nodes of H800 (NVLinks of 165 GB/s) with four NICs of 400 Gbit/s. With four GPUs a node, rings that
+# change NICs exceed the NVLinks, and others do not (159 GB/s at 256 MiB); with eight GPUs neither do.
+# h800 GPUS NICS: a cluster file on standard output.
+h800() {
+  cat <<END
+schema: shardsim.cluster/1
+name: h800
+nodes: 2
+gpu: {model: H800, count: $1, compute_capability: "9.0", hbm: 81559 MiB, hbm_bandwidth: 3350 GB/s, l2: 50 MiB, sm_count: 132, flops: {fp32: 67 TFLOP/s}}
+nvlink: {kind: switch, links_per_gpu: 8}
+pcie: {generation: 5, cpu: {vendor: intel, model: Sapphire Rapids}}
+nics: {$2, rate: 400 Gbit/s}
+fits: open_data
+END
+}
+h800 4 "per_gpu: 1" >h800_4.yaml
+h800 8 "shared_by: 2" >h800_8.yaml
+# busbw_of FILE CROSS_NIC: of an all_reduce of 8 GiB by rings.
+busbw_of() {
+  run collective predict --cluster "$1" --kind all_reduce --algorithm Ring --sizes 8GiB --cross-nic "$2"
+  grep -v '^#' streams/out | awk '{ print int($8) }'
+}
+check "rings that keep their NIC are bounded by the NVLinks" [ "$(busbw_of h800_4.yaml 0)" -lt 165 ]
+check "rings that change it are not" [ "$(busbw_of h800_4.yaml 1)" -gt 180 ]
+check "NCCL takes those" [ "$(busbw_of h800_4.yaml 2)" = "$(busbw_of h800_4.yaml 1)" ]
+busbw_of h800_4.yaml 0 >/dev/null
+check "a note says so" grep -q 'NCCL would choose by itself: Ring Simple at 8 GiB' streams/out
+check "with GPUs that share NICs nothing is gained" [ "$(busbw_of h800_8.yaml 1)" -lt 165 ]
+run collective predict --cluster h800_4.yaml --kind all_reduce --sizes 1MiB --cross-nic 3
+check "another number is refused: $(cat streams/err)" [ "$code" -eq 2 ]
+rm h800_4.yaml h800_8.yaml
+
 echo "-- uneven bytes"
 check "an even skew is no skew" [ "$(time_of --kind all_to_all_v --skew even --sizes 16MiB)" = "$(time_of --kind all_to_all --sizes 16MiB)" ]
 run "${a100[@]}" --kind alltoallv --skew zipf --sizes 16MiB

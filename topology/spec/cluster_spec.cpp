@@ -60,7 +60,8 @@ void ClusterSpec::graph_keys(Fields& map) {
   bool crosses = false;
   if (!map.writing()) map.take("cross_nic", crosses, "`true` is refused, because a channel always keeps its NIC here");
   map.refuse_if(crosses, "cross_nic", "rings that change NICs from node to node (NCCL_CROSS_NIC) are not simulated",
-                "Leave cross_nic out: every channel keeps its NIC");
+                "Leave cross_nic out: a channel of this table keeps its NIC. Where the table is left to NCCL's search, "
+                "nccl_settings.cross_nic decides");
   const auto reach = [&](const char* key, std::optional<GraphSpec>& graph, bool across_nodes) {
     if (says_search(map, key)) return;
     map.map(key, graph, "the channels of groups inside a node, or across nodes; `search` finds them",

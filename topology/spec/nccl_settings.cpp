@@ -73,6 +73,11 @@ void NcclSettings::keys(Fields& map) {
       .take("channels", channels, up_to(kMostChannels),
             "the channels (CTAs) that a kernel of NCCL runs, as NCCL_MAX_CTAS and NCCL_MIN_CTAS set it. Each moves a "
             "bounded rate, so few of them limit a collective");
+  map.take(
+      "cross_nic", cross_nic, count_leaf(Bounds::from(kNeverCrossNic).to(kCrossNicIfFaster)),
+      "as NCCL_CROSS_NIC: whether a ring may leave a node by another NIC than the one that it came in by. 0: never; "
+      "1: always; 2: where NCCL's search finds more bandwidth so, as rings do then without their last hop inside "
+      "the node. For channels that NCCL's search finds: those that `graph.multi_node` states keep their NIC");
 }
 
 }  // namespace shardsim

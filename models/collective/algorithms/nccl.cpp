@@ -14,7 +14,8 @@ double wire_bytes(NcclProtocol protocol) {
   return protocol == NcclProtocol::ll128 ? 128.0 / 120 : 1;
 }
 
-void add_schedule(const CollectiveCall& call, const NcclTime& chosen, const Cluster& cluster, LoadBuilder& builder) {
+void add_schedule(const CollectiveCall& call, const NcclTime& chosen, bool crosses, const Cluster& cluster,
+                  LoadBuilder& builder) {
   const auto nodes = members_by_node(call.ranks, cluster);
   switch (chosen.algorithm) {
     case NcclAlgorithm::nvls:
@@ -29,7 +30,7 @@ void add_schedule(const CollectiveCall& call, const NcclTime& chosen, const Clus
     case NcclAlgorithm::tree:
       return add_double_tree(call, nodes, chosen.channels, cluster, builder);
     default:  // PAT sends in other steps what a ring over the nodes sends
-      return add_rings(call, nodes, chosen.channels, cluster, builder);
+      return add_rings(call, nodes, chosen.channels, crosses, cluster, builder);
   }
 }
 
@@ -110,7 +111,7 @@ CollectiveLoads expand_nccl(const CollectiveCall& call, const Cluster& cluster) 
   result.algorithm = nccl_algorithm_name(chosen.algorithm);
   result.protocol = nccl_protocol_name(chosen.protocol);
   LoadBuilder builder(call.ranks, cluster, fed_by_slot(spec, pcie_rate(spec.pcie), overhead.nic_rate), 1);
-  add_schedule(call, chosen, cluster, builder);
+  add_schedule(call, chosen, setup.graphs.ring.crosses, cluster, builder);
   result.loads = bounded(builder.loads(), call.bytes, chosen, overhead.efficiency, cluster);
   result.start = result.start + pipeline_fill(overhead, result, cluster);
   return result;

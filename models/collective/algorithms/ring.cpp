@@ -31,11 +31,14 @@ class Hops {
   }
 
   // The last rank of a node hands its bytes to the first one, which has the channel's NIC, over NVLink (PXN). Without
-  // PXN they go over PCIe to the NIC, which GPUDirect routes do not count.
-  void to_next_node(const std::vector<int>& order, const std::vector<int>& next, bool pxn, double share) {
+  // PXN they go over PCIe to the NIC, which GPUDirect routes do not count. A ring that changes NICs leaves by that of
+  // the last rank: of two such rings NCCL exchanges the nodes of odd number, so that both stay on their rails, and each
+  // NIC carries as much as without that.
+  void to_next_node(const std::vector<int>& order, const std::vector<int>& next, bool pxn, bool crosses, double share) {
     if (next.front() == root_) return;
-    if (pxn && order.size() > 1) builder_.add_local(order.back(), order.front(), bytes_ * share);
-    builder_.add_across(order.front(), next.front(), bytes_ * share);
+    const int sender = crosses ? order.back() : order.front();
+    if (pxn && sender != order.back()) builder_.add_local(order.back(), sender, bytes_ * share);
+    builder_.add_across(sender, next.front(), bytes_ * share);
   }
 
  private:
@@ -50,8 +53,8 @@ class Hops {
 
 }  // namespace
 
-void add_rings(const CollectiveCall& call, const std::vector<NodeMembers>& nodes, int channels, const Cluster& cluster,
-               LoadBuilder& builder) {
+void add_rings(const CollectiveCall& call, const std::vector<NodeMembers>& nodes, int channels, bool crosses,
+               const Cluster& cluster, LoadBuilder& builder) {
   Hops hops(call, builder);
   if (nodes.size() < 2) {
     const auto rings = rings_in_nodes(nodes, cluster);
@@ -65,7 +68,7 @@ void add_rings(const CollectiveCall& call, const std::vector<NodeMembers>& nodes
     for (std::size_t c = 0; c < laid[node].size(); ++c) {
       const NodeChannel& channel = laid[node][c];
       hops.around(channel.ranks, false, channel.share);
-      hops.to_next_node(channel.ranks, next[c].ranks, pxn, channel.share);
+      hops.to_next_node(channel.ranks, next[c].ranks, pxn, crosses, channel.share);
     }
   }
 }
@@ -77,7 +80,8 @@ CollectiveLoads expand_ring(const CollectiveCall& call, const Cluster& cluster) 
   if (cluster.spec().device == "cpu") {
     Hops(call, builder).in_order(call.ranks, cluster);
   } else {
-    add_rings(call, members_by_node(call.ranks, cluster), 0, cluster, builder);
+    add_rings(call, members_by_node(call.ranks, cluster), 0, cluster.spec().forced.cross_nic == kAlwaysCrossNic,
+              cluster, builder);
   }
   const Seconds latency = nccl_steps(call.kind, shape.group.members) * builder.largest_latency();
   return {start_time(shape, latency, cluster), builder.loads(), true, "ring", {}};

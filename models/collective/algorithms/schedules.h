@@ -11,9 +11,9 @@ namespace shardsim {
 // channels_across() finds them.
 
 // Rings through all ranks: every hop carries 2 (n-1)/n of an all_reduce, (n-1)/n of a gathered or scattered total, all
-// of a broadcast (but no hop leads to its root).
-void add_rings(const CollectiveCall& call, const std::vector<NodeMembers>& nodes, int channels, const Cluster& cluster,
-               LoadBuilder& builder);
+// of a broadcast (but no hop leads to its root). `crosses`: they leave a node by the NIC of its last GPU.
+void add_rings(const CollectiveCall& call, const std::vector<NodeMembers>& nodes, int channels, bool crosses,
+               const Cluster& cluster, LoadBuilder& builder);
 
 // all_reduce by NCCL's double binary tree over the nodes, chains inside them.
 void add_double_tree(const CollectiveCall& call, const std::vector<NodeMembers>& nodes, int channels,

@@ -24,11 +24,29 @@ int fitting(const std::vector<double>& widths, double speed, int most) {
   return static_cast<int>(std::min(sum, static_cast<double>(most)));
 }
 
-int channels_at(double speed, const RingLimits& limits, int most) {
+int channels_at(double speed, const std::vector<double>& orders, const RingLimits& limits, int most) {
   int count = most;
-  if (!limits.orders.empty()) count = fitting(limits.orders, speed, count);
+  if (!orders.empty()) count = fitting(orders, speed, count);
   if (!limits.nics.empty()) count = fitting(limits.nics, speed, count);
   return count;
+}
+
+// The channels of one speed, in the order in which NCCL tries them. Rings that change NICs come in pairs, of which each
+// leaves by the NIC of the other one, so that both stay on their rails.
+std::vector<NcclChannels> channels_of(double speed, const RingLimits& limits, int most) {
+  std::vector<NcclChannels> found;
+  if (!limits.only_crossing) found.push_back({channels_at(speed, limits.orders, limits, most), speed, speed});
+  if (limits.crossing.empty()) return found;
+  const int crossing = channels_at(speed, limits.crossing, limits, most);
+  found.push_back({crossing > 1 ? crossing / 2 * 2 : crossing, speed, speed, true});
+  return found;
+}
+
+// Rings that keep their NIC count 15 % more (ncclTopoCompareGraphs of 2.18 and 2.19; later ones drop it).
+bool is_better(const NcclChannels& found, const NcclChannels& best) {
+  constexpr double kKeepsItsNic = .15;
+  const int less_crossing = static_cast<int>(best.crosses) - static_cast<int>(found.crosses);
+  return found.total(false) > best.total(false) * (1 - less_crossing * kKeepsItsNic);
 }
 
 // Channels of 25 GB/s or more are split in two; above sm80, 2.30 leaves more than 4 slower than 50 as they are.
@@ -37,7 +55,7 @@ NcclChannels doubled(NcclChannels found, int capability, NcclEra era) {
   if (found.bw_intra < 25 || enough) return found;
   const int count = std::min(2 * found.count, most_channels(era));
   const int parts = (count + found.count - 1) / found.count;
-  return {count, found.bw_intra / parts, found.bw_inter / parts};
+  return {count, found.bw_intra / parts, found.bw_inter / parts, found.crosses};
 }
 
 double first_speed(std::span<const double> speeds, double width) {
@@ -53,8 +71,9 @@ NcclChannels search_channels(const RingLimits& limits, int capability, NcclEra e
   for (double speed : nccl_speeds(capability, era, !limits.nics.empty())) {
     if (speed > limits.widest * (1 + kRounding)) continue;
     if (best.count > 0 && speed / best.bw_inter <= .49) break;
-    const int count = channels_at(speed, limits, most_channels(era));
-    if (count * speed > best.total(false)) best = {count, speed, speed};
+    for (const NcclChannels& found : channels_of(speed, limits, most_channels(era))) {
+      if (best.total(false) < limits.gpu_total && is_better(found, best)) best = found;
+    }
     if (best.total(false) >= limits.gpu_total) break;
   }
   return best.count == 0 ? best : doubled(best, capability, era);

@@ -122,6 +122,19 @@ std::set<int> ports_of(const NcclGroup& group, const Cluster& cluster) {
   return ports;
 }
 
+// Rings may change NICs where there are two or more. Over a switch with a NIC for each GPU, each GPU is then the last
+// one of as many rings as any other, and sends that much less to other GPUs; where GPUs share NICs, some are the last
+// of none.
+void add_crossing(const NcclGroup& group, const ClusterSpec& spec, RingLimits& limits) {
+  const std::size_t gpus = group.gpus.size();
+  if (limits.nics.size() < 2 || limits.orders.empty() || spec.forced.cross_nic == kNeverCrossNic) return;
+  limits.only_crossing = spec.forced.cross_nic == kAlwaysCrossNic;
+  if (!limits.only_crossing && spec.nvlink.kind != NvlinkKind::nvswitch) return;
+  limits.crossing = limits.orders;
+  if (spec.nvlink.kind != NvlinkKind::nvswitch || limits.nics.size() < gpus) return;
+  for (double& width : limits.crossing) width *= static_cast<double>(gpus) / static_cast<double>(gpus - 1);
+}
+
 // Several NICs of one GPU act as one port of their sum, which the GPU's PCIe slot still bounds.
 void add_nics(const NcclGroup& group, const Cluster& cluster, Found& found) {
   const ClusterSpec& spec = cluster.spec();
@@ -130,6 +143,7 @@ void add_nics(const NcclGroup& group, const Cluster& cluster, Found& found) {
   found.limits.nics.assign(ports_of(group, cluster).size(), path);
   found.limits.widest = path;
   found.limits.gpu_total = std::max(found.limits.gpu_total, pcie);
+  add_crossing(group, spec, found.limits);
 }
 
 // `gpus`: those likely to be near first, because no path can be nearer than over one switch.
@@ -185,7 +199,7 @@ void take_stated(const GraphSpec& stated, NcclGraphs& graphs) {
 NcclChannels plain_rings(const RingLimits& limits) {
   const int count = std::max(1, static_cast<int>(limits.nics.size()));
   const double speed = limits.nics.empty() ? limits.orders.front() : limits.widest;
-  return {count, speed, speed};
+  return {count, speed, speed, limits.only_crossing};
 }
 
 RingLimits real_limits(const Found& found) {

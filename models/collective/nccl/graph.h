@@ -11,8 +11,9 @@ namespace shardsim {
 // NCCL's graph channels: parallel rings (or NVLS heads), each at one speed. GB/s.
 struct NcclChannels {
   int count = 0;
-  double bw_intra = 0;  // per channel, inside a node
-  double bw_inter = 0;  // per channel, through a NIC
+  double bw_intra = 0;   // per channel, inside a node
+  double bw_inter = 0;   // per channel, through a NIC
+  bool crosses = false;  // rings leave a node by another NIC than the one that they came in by
   double total(bool intra) const { return count * (intra ? bw_intra : bw_inter); }
   bool operator==(const NcclChannels&) const = default;
 };
@@ -23,11 +24,16 @@ struct RingLimits {
   double gpu_total = 0;        // of all NVLinks of a GPU, or its PCIe port if that is more
   std::vector<double> orders;  // of each ring order that shares no link with another; empty: one GPU, nothing binds
   std::vector<double> nics;    // GPU to NIC path of each NIC in use; empty on one node
+  // As `orders`, of rings that leave by the NIC of their last GPU, which then sends to no other one (NCCL_CROSS_NIC);
+  // empty where they keep their NIC. `only_crossing`: where nothing else is left to the search (NCCL_CROSS_NIC=1).
+  std::vector<double> crossing = {};
+  bool only_crossing = false;
 };
 
 // The channel search of NVIDIA/nccl src/graph/search.cc (ncclTopoCompute) in short: from the first speed of the list
 // that fits the widest path, count the channels that fit; go on while the next speed is above .49 of the best; the
-// first best channels x speed wins; stop at the GPU's total. Fast channels are then doubled at half speed.
+// first best channels x speed wins; stop at the GPU's total. Rings that change NICs are tried after the others at each
+// speed, in pairs, and taken where they carry 15 % more. Fast channels are then doubled at half speed.
 // `count` is 0 when not even the slowest speed fits.
 NcclChannels search_channels(const RingLimits& limits, int capability, NcclEra era);
 

@@ -120,6 +120,39 @@ TEST_CASE("the share of copies through host memory is filled in where there are 
   }
 }
 
+TEST_CASE("copies through host memory are a guess where neither the file nor a fit states their share") {
+  const std::string cards = header(1) + gpu_line(4), copies = "pcie: {cpu: {vendor: intel}}\n";
+  const auto noted = [](const ClusterSpec& spec) {
+    return std::ranges::any_of(cluster_notes(spec), [](const std::string& note) {
+      return note.find("copy through host memory") != std::string::npos && note.find("0.62") != std::string::npos;
+    });
+  };
+  const ClusterSpec guess = spec_from(cards + copies);
+  CHECK(guesses_host_copies(guess));
+  CHECK(noted(guess));
+  for (const std::string& known :
+       {copies + "fits: open_data\n", std::string("pcie: {host_copy_efficiency: 0.5, cpu: {vendor: intel}}\n"),
+        std::string("pcie: {p2p_level: sys}\n"), copies + "nvlink: {kind: switch, links_per_gpu: 12}\n"}) {
+    const ClusterSpec spec = with_fits(spec_from(cards + known));
+    CHECK_FALSE(guesses_host_copies(spec));
+    CHECK_FALSE(noted(spec));
+  }
+}
+
+// Whatever the network, constants of groups of up to 128 ranks are not dropped at the next one.
+TEST_CASE("no reduction over any network gets faster by a node beyond the ranks of its constants") {
+  for (const char* transport : {"infiniband", "roce", "tcpx", "tcp", "slingshot"}) {
+    CAPTURE(transport);
+    const auto us = [&](int nodes) {
+      const std::string nic = fmt::format("per_gpu: 1, rate: \"200 Gbit/s\", transport: {}", transport);
+      const Cluster cluster(with_fits(spec_from(a100(nodes, 8, nic) + "fits: open_data\n")));
+      return reduction(cluster, ranks_from(0, 8 * nodes), 64 << 20, "auto").alone(cluster).us();
+    };
+    CHECK(us(17) >= us(16) * (1 - 1e-9));
+    CHECK(us(18) >= us(17) * (1 - 1e-9));
+  }
+}
+
 TEST_CASE("over GPUDirect-TCPX reductions and gathers have constants of its own systems") {
   const ClusterSpec spec =
       with_fits(spec_from(a100(2, 8, "per_gpu: 1, rate: \"200 Gbit/s\", transport: tcpx") + "fits: open_data\n"));

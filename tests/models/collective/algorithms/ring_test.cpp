@@ -53,6 +53,25 @@ TEST_CASE("each rank sends 2(n-1)/n of the buffer in an all_reduce, (n-1)/n in i
   }
 }
 
+// With NCCL_CROSS_NIC=1 the last GPU of a node sends by its own NIC, and not by NVLink to the first one's.
+TEST_CASE("a ring that changes NICs leaves out the last hop of a node, and loads each NIC as much") {
+  const std::string node = header(2) + gpu_line(4, "9.0") + "nvlink: {kind: switch, links_per_gpu: 18}\n" +
+                           "nics: {per_gpu: 1, rate: \"400 Gbit/s\"}\n";
+  const Cluster keeps = cluster_from(node + "nccl_settings: {cross_nic: 0}\n");
+  const Cluster crosses = cluster_from(node + "nccl_settings: {cross_nic: 1}\n");
+  const auto ranks = ranks_from(0, 8);
+  const auto kept = reduction(keeps, ranks, 8'000'000), crossed = reduction(crosses, ranks, 8'000'000);
+  for (const LinkKind kind : {LinkKind::nic_out, LinkKind::nic_in}) {
+    CHECK(bytes_over(kept, kind, keeps) == doctest::Approx(bytes_over(crossed, kind, crosses)));
+    CHECK(bytes_over(crossed, kind, crosses) == doctest::Approx(2 * 14e6));
+  }
+  CHECK(bytes_over(kept, LinkKind::nvlink_out, keeps) == doctest::Approx(8 * 14e6));
+  CHECK(bytes_over(crossed, LinkKind::nvlink_out, crosses) == doctest::Approx(6 * 14e6));
+  for (const int rank : ranks)
+    for (LinkId link : crosses.links_of(rank))
+      if (crosses.links()[link].kind == LinkKind::nic_out) CHECK(bytes_on(crossed, link) == doctest::Approx(14e6 / 4));
+}
+
 // Row-wise pooled tables of the worked example: B = 131,072, so 114,688 leave each of 8 ranks.
 TEST_CASE("the reduce-scatter of 131,072 bytes sends 114,688 from each of 8 ranks") {
   const Cluster cluster = cluster_from(toy_2x4());

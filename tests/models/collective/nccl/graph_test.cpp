@@ -54,6 +54,34 @@ TEST_CASE("H100 nodes on NVSwitch: rings by the number of NICs, doubled below 50
   CHECK(is(graphs(h100(2, 8, shared(8, "400 Gbit/s"))).ring, 2, 24));
 }
 
+// A log of two nodes of eight with a NIC of 400 Gbit/s per GPU prints "Pattern 4, crossNic 2, nChannels 8, bw
+// 48.000000/48.000000"; without crossing, 8 x 48 do not fit over 18 NVLinks of 20.6 GB/s, and 8 x 45 do.
+TEST_CASE("rings change NICs where NVLinks alone would bound them, as NCCL_CROSS_NIC says") {
+  const auto cross = [](int value) { return fmt::format("nccl_settings: {{cross_nic: {}}}\n", value); };
+  CHECK_FALSE(graphs(h100(2)).ring.crosses);
+  CHECK(is(graphs(h100(2) + cross(0)).ring, 8, 45));
+  CHECK_FALSE(graphs(h100(2) + cross(0)).ring.crosses);
+  CHECK(is(graphs(h100(2) + cross(1)).ring, 8, 48));
+  CHECK(graphs(a100(2) + cross(1)).ring.crosses);
+  CHECK_FALSE(graphs(a100(2)).ring.crosses);
+  CHECK(is(graphs(a100(2) + cross(1)).ring, 8, 24));
+  // NVIDIA/nccl#1411: two nodes of H800 with four NICs of 400 Gbit/s. With four GPUs a node rings that change NICs are
+  // not bounded by the 8 NVLinks of a GPU; with eight GPUs, of which half have no NIC of their own, they are.
+  const auto h800 = [](int gpus, const char* nic) {
+    return switched(2, gpus, "9.0", 8) + "pcie: {generation: 5}\n" + nics(nic);
+  };
+  const std::string four = h800(4, "per_gpu: 1, rate: \"400 Gbit/s\""),
+                    eight = h800(8, "shared_by: 2, rate: \"400 Gbit/s\"");
+  CHECK(graphs(four + cross(0)).ring.total(false) == doctest::Approx(160));
+  CHECK(graphs(four + cross(1)).ring.total(false) == doctest::Approx(192));
+  CHECK(graphs(four).ring.crosses);
+  CHECK(graphs(eight + cross(0)).ring.total(false) == doctest::Approx(160));
+  CHECK(graphs(eight + cross(1)).ring.total(false) == doctest::Approx(160));
+  // One NIC, one node, and channels that the file states: nothing to change.
+  CHECK_FALSE(graphs(h100(2, 8, shared(8, "400 Gbit/s")) + cross(1)).ring.crosses);
+  CHECK_FALSE(graphs(h100(1) + cross(1)).ring.crosses);
+}
+
 TEST_CASE("NVLS has one head per GPU of a node, or per NIC; never a single one") {
   CHECK(is(graphs(h100(1)).nvls, 8, 40, 60));
   CHECK(is(graphs(h100(1, 4)).nvls, 4, 60, 60));

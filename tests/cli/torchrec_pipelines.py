@@ -18,6 +18,8 @@ SHARDSIM, SOURCE = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]
 SCENARIO = SOURCE / "scenarios/torchrec_pipelines.yaml"
 ROWS = SOURCE / "scenarios/measurements/torchrec/pipelines.csv"
 NOISE = 0.05  # times of one group that differ by less are not told apart
+# Measured again by a later commit (note of t072): what differs from the first time is noise of the machine.
+AGAIN = {"t071": 5789.23}
 
 faults = []
 
@@ -59,6 +61,15 @@ def pairs(rows, times):
                 yield second["value"] / first["value"], second["predicted"] / first["predicted"]
 
 
+def with_the_second_time(times):
+    return {name: {**of, "value": AGAIN.get(name, of["value"])} for name, of in times.items()}
+
+
+def wrong_order(ratios):
+    told_apart = [(there > 1) == (here > 1) for there, here in ratios if abs(there - 1) > NOISE]
+    return 1 - sum(told_apart) / len(told_apart)
+
+
 def main():
     with open(ROWS, newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -75,7 +86,7 @@ def main():
     of_peak = sorted(abs(error(each)) for each in peaks.values())
     ratios = [(abs(here / there - 1), there, here) for of in (runs, iterations) for there, here in pairs(rows, of)]
     # A run and an iteration that was read in a trace are not variants of each other.
-    told_apart = [(there > 1) == (here > 1) for _, there, here in ratios if abs(there - 1) > NOISE]
+    repeated = [pair for of in (with_the_second_time(runs), iterations) for pair in pairs(rows, of)]
     off = sorted(ratio for ratio, _, _ in ratios)
     figures = {
         "iterations, median error": statistics.median(of_time),
@@ -83,7 +94,8 @@ def main():
         "iterations where the GPU is stated, worst error": max(abs(each) for each in of_known.values()),
         "ratios, median error": statistics.median(off),
         "ratios, worst error": off[-1],
-        "ratios, share in the wrong order": 1 - sum(told_apart) / len(told_apart),
+        "ratios, share in the wrong order": wrong_order([(there, here) for _, there, here in ratios]),
+        "ratios, share in the wrong order, t071 as measured again": wrong_order(repeated),
         "peaks, median error": statistics.median(of_peak),
         "peaks, worst error": of_peak[-1],
     }
@@ -100,7 +112,8 @@ BOUNDS = {
     "iterations where the GPU is stated, worst error": 0.20,  # GB200, whose run of 10 batches begins slower than filling explains
     "ratios, median error": 0.08,
     "ratios, worst error": 0.46,  # the light model without a pipeline against others; the cache without room for two batches
-    "ratios, share in the wrong order": 0.23,  # sync_fwd, which is not simulated; UVM against that cache
+    "ratios, share in the wrong order": 0.23,  # four pairs with t071, 10 % longer than when it was measured again; UVM against that cache
+    "ratios, share in the wrong order, t071 as measured again": 0.10,
     "peaks, median error": 0.10,
     "peaks, worst error": 0.23,
 }

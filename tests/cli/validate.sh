@@ -94,6 +94,8 @@ check "... within their rounding, and it says so" grep -q '^data equals a single
 run groups.json --check-data --iterations 3
 check "two groups of four, looked up ahead, equal a single process bit for bit: $(cat streams/err)" [ "$code" -eq 0 ]
 "$simulator" lower pooled.yaml --case table_wise --set 'workload.wire_dtype={forward: fp8, quantize_dim: 32, kernels: true}' -o scales.json >/dev/null
+"$simulator" lower pooled.yaml --case table_wise --set 'workload.wire_dtype={forward: fp8, backward: bf16, kernels: true}' --set workload.pipeline=semi_sync --set 'workload.dense={layers: [{name: top, in: 64, out: 8}]}' -o late.json >/dev/null
+refuse 2 'late.json: operation .*lookup_.*come out of their codec an iteration later, and are not compared' late.json --check-data --iterations 3
 refuse 2 'scales.json: operation .*all_to_all.*: it sends scales beside its vectors.*quantize_dim' scales.json -o x.h5
 
 echo "-- bad input"

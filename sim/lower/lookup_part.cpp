@@ -373,8 +373,9 @@ class MemberAdder {
   void add_misses(RowTraffic& of, std::size_t shard) const {
     const double missed = amounts_.rows.missed[shard];
     if (member_.latest_cached) {
-      // A row that comes takes the place of another one, which was trained and goes back.
-      of.missed = 2 * (1 - uncached_) * missed;
+      // A row that comes takes the place of another one, which was trained and goes back. Those without room are among
+      // the missed: whatever was there had its place.
+      of.missed = 2 * std::max(missed - uncached_ * of.touched, 0.0);
       of.uncached = of.uncached_rows = uncached_;
       return;
     }

@@ -20,9 +20,14 @@ std::string interval_text(int days) {
   return days == 1 ? "every day" : fmt::format("every {} days", days);
 }
 
-std::string start_text(const DriftDay& first) {
-  return fmt::format("Begin with another plan: on day 0 that of {} takes {} ms, and that of the case {} ms. ",
-                     first.best, fixed(first.best_ms, 3), fixed(first.frozen_ms, 3));
+// Each second of training with the better plan does what the kept one would take longer for.
+std::string start_text(const DriftDay& first, Seconds pause) {
+  std::string text = fmt::format("Change to another plan once: on day 0 that of {} takes {} ms, and the kept one {} ms",
+                                 first.best, fixed(first.best_ms, 3), fixed(first.frozen_ms, 3));
+  const double lost = first.moving_s + pause.value;
+  if (lost > 0)
+    text += ", which makes up for the pause in " + duration_text(lost / (first.frozen_ms / first.best_ms - 1));
+  return text + ". ";
 }
 
 // Returns how often to re-shard, and when at the latest.
@@ -50,9 +55,10 @@ std::string when_text(const Resharding& found, const DriftOptions& options) {
                        interval_text(*every), *every == found.last_day ? " or less often" : "", options.days);
   }
   return fmt::format(
-      "Within {} days re-sharding does not pay off: making new plans costs more time than their age. Nor "
-      "does memory force it: the plan of day 0 fits on all these days.",
-      options.days);
+      "{} {} days re-sharding does not pay off: what a plan loses with its age is less than moving rows and pausing "
+      "take. "
+      "Nor does memory force it: the plan of day 0 fits on all these days.",
+      found.better_from_start ? "After that, within" : "Within", options.days);
 }
 
 // `every_days`: how often that is to be paid; none: once.
@@ -125,7 +131,7 @@ std::string resharding_text(const DriftResult& result, const DriftOptions& optio
   const Resharding found = resharding_of(result, options.pause);
   const int day = found.every_days.value_or(found.last_chance());
   const DriftDay& move = result.days[static_cast<std::size_t>(day)];
-  std::string text = found.better_from_start ? start_text(result.days.front()) : "";
+  std::string text = found.better_from_start ? start_text(result.days.front(), options.pause) : "";
   text += when_text(found, options);
   if (move.best_fits) text += cost_text(move, options, found.every_days);
   if (found.no_plan_day && found.no_plan_day != found.out_of_memory_day)

@@ -373,6 +373,21 @@ void try_writing(const fs::path& folder, const fs::path& shown) {
   });
 }
 
+// Does what `check` does, and once more where it refuses, with nobody else writing: a run that ended meanwhile may have
+// replaced a file whose record was read before.
+void check_in_peace(const fs::path& folder, const std::function<void()>& check) {
+  try {
+    return check();
+  } catch (const Error&) {
+  }
+  std::optional<WriterLock> lock;
+  try {
+    lock.emplace(folder, kShortWait);
+  } catch (const Vanished&) {  // with what was in the way
+  }
+  check();
+}
+
 }  // namespace
 
 void remove_abandoned_files(const fs::path& folder) {
@@ -407,10 +422,12 @@ void check_results(const fs::path& target, const ResultWriter& writer, const std
   const StopDelay whole;
   try_writing(target, target);
   refuse_odd_record(target);
-  const FolderRecord record(target);
-  const Permission permission(target, record, writer);
-  for (const std::string& name : names) permission.refuse_taken(name);
-  for (const std::string& name : record.names_of(writer.command)) permission.refuse_loss(name);
+  check_in_peace(target, [&] {
+    const FolderRecord record(target);
+    const Permission permission(target, record, writer);
+    for (const std::string& name : names) permission.refuse_taken(name);
+    for (const std::string& name : record.names_of(writer.command)) permission.refuse_loss(name);
+  });
 }
 
 void check_result(const fs::path& path, const ResultWriter& writer) {
@@ -420,8 +437,10 @@ void check_result(const fs::path& path, const ResultWriter& writer) {
   const fs::path target = named_target(path);
   try_writing(target.parent_path(), target);
   refuse_odd_record(target.parent_path());
-  const FolderRecord record(target.parent_path());
-  Permission(target.parent_path(), record, writer).refuse_taken(target.filename().string());
+  check_in_peace(target.parent_path(), [&] {
+    const FolderRecord record(target.parent_path());
+    Permission(target.parent_path(), record, writer).refuse_taken(target.filename().string());
+  });
 }
 
 }  // namespace shardsim

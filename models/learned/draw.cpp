@@ -7,7 +7,6 @@
 #include "base/rng.h"
 #include "base/units.h"
 #include "models/access/row_hash.h"
-#include "models/learned/exchange_inputs.h"
 #include "models/learned/label_sets.h"
 
 namespace shardsim {

@@ -5,11 +5,10 @@
 #include <vector>
 
 #include "models/learned/dense_stack.h"
+#include "models/learned/label_sets.h"
 #include "topology/graph/cluster.h"
 
 namespace shardsim {
-
-inline constexpr int kLeastExchangeRanks = 2, kMostExchangeRanks = 128;
 
 // What the two nets of the exchanges of so many ranks take and give. Up to 8 ranks they are NeuroShard's (models.py at
 // daochenzha/neuroshard ec7ca74): one row lists the columns of all ranks and, forward, their starts; one output per

@@ -12,7 +12,6 @@
 #include "base/tree/json.h"
 #include "base/tree/map_reader.h"
 #include "base/units.h"
-#include "models/learned/exchange_inputs.h"
 #include "models/workload/table_fields.h"
 
 namespace shardsim {

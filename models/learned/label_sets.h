@@ -71,6 +71,9 @@ struct ExchangeSeconds {
   std::vector<double> forward, backward;  // [ranks]
 };
 
+// Of how many ranks exchanges are learned.
+inline constexpr int kLeastExchangeRanks = 2, kMostExchangeRanks = 128;
+
 struct ExchangeLaw {
   std::int64_t count = 0;
   int ranks = 4;  // 2 to 128; 4: 10 to 59 tables on them; 8: 20 to 119; others likewise, 5/2 to 15 times their number

@@ -8,6 +8,7 @@
 #include "base/tree/map_reader.h"
 #include "base/tree/yaml.h"
 #include "models/compute/compute_model.h"
+#include "plan/planner.h"
 #include "study/scenario/key_editor.h"
 #include "study/scenario/named_tree.h"
 
@@ -36,6 +37,13 @@ void check_keys(const Tree& tree, const std::string& path, const Keys& known) {
   MapReader reader(tree, path);
   for (const std::string& key : known) reader.has(key);
   reader.finish();
+}
+
+// A planner that all cases replace is made by nobody, but no name is taken for one that is none.
+void refuse_unknown_planner(const Tree& planner) {
+  if (planner.kind != Tree::Kind::map) return;
+  const Tree* const name = planner.find("name");
+  if (name != nullptr && find_planner(name->scalar) == nullptr) make_planner(planner);  // says which there are
 }
 
 class CaseBuilder {
@@ -133,6 +141,7 @@ void CaseBuilder::prepare_top() {
   for (const auto& [key, value] : scenario_.fields) {
     if (contains(shared_keys(), key)) assign_key(top_, key, located(key, value, folder_, loaded_));
   }
+  if (const Tree* const planner = top_.find("planner")) refuse_unknown_planner(*planner);
 }
 
 // Without `cases` there is one, `main`; none where those of other files are taken.

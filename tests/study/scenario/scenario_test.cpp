@@ -236,6 +236,11 @@ TEST_CASE("what makes no scenario is refused with its place") {
   CHECK(says(scenario_error("schema: shardsim.scenario/1\ncluster: toy_2x4\n"), "has no workload"));
   CHECK(
       says(scenario_error("schema: shardsim.scenario/1\ncluster: toy_2x4\nworkload: toy_history\n"), "has no planner"));
+  // Nor is one of the top level taken for a planner because all cases have their own.
+  CHECK(says(
+      scenario_error("schema: shardsim.scenario/1\ncluster: toy_2x4\nworkload: toy_history\nplanner: {name: no_such}\n"
+                     "cases: [{name: a, planner: {name: row_wise}}]\n"),
+      "unknown planner 'no_such'"));
   CHECK(says(scenario_error(toy("plan: {file: p.json}\n")), "'plan' beside 'planner'"));
   CHECK(says(scenario_error(toy("cases: []\n")), "'cases' is empty"));
   CHECK(says(scenario_error(toy("cases: 3\n")), "'cases' is no list"));

@@ -48,17 +48,18 @@ law "memory grows" '.days[3].frozen_bytes > .days[0].frozen_bytes' e
 law "the best is never slower than the kept plan" '[.days[] | .best_ms <= .frozen_ms * (1 + 1e-9)] | all' e
 
 # A table that doubles every day, on one rank: from day 8 on it has more than the 16 GiB of a GPU.
+says() { tr '\n' ' ' <streams/out | grep -q "$1"; }  # wherever lines end
 grown() { run drift s.yaml --set planner='{name: table_wise}' --set drift="{days: 9, growth: 100 %/day, tables: history, planners: [$1]}" -o "$2"; }
 grown "row_wise, table_row_wise" over
 law "the day on which the kept plan no longer fits is an answer of its own" '.out_of_memory_day == 8 and .no_plan_day == null' over
-check "and stands in the first lines" grep -q 'when the plan of day 0 no longer\|because of memory' streams/out
+check "and stands in the first lines" says 'when the plan of day 0 no longer\|because of memory'
 law "days on which nobody can keep the plan add nothing to what others save" '.days[9].saved_s == .days[7].saved_s and .days[8].chance == null and .days[8].regret_pct == null' over
 law "the best plan has to fit, and then it counts" '.days[9] | .best_fits and (.frozen_fits | not) and .best_bytes <= 17179869184' over
 grown "table_row_wise, row_wise" reversed
 check "the order of the planners decides nothing" cmp -s over/drift.json reversed/drift.json
 grown "table_wise" full
 law "a day without any plan that fits has none" '.no_plan_day == 8 and .days[8].best == null and .days[8].best_ms == null' full
-check "which is said: $(cat streams/out)" grep -q 'From day 8 on neither the plan of day 0 nor a new one' streams/out
+check "which is said: $(cat streams/out)" says 'From day 8 on neither the plan of day 0 nor a new one'
 
 echo "-- the cost model of a policy is watched"
 "$shardsim" workload sample tasks metasyn_856 --tasks 1 --gpus 8 --min-tables 20 --max-tables 20 --min-dim 16 --max-dim 32 --dtype fp16 \
@@ -72,17 +73,17 @@ watched "batch: 30 %/day" "20 %" batch
 check "it runs: $(cat streams/err)" [ "$code" -eq 0 ]
 law "a batch that the policy never saw moves its costs away day by day" '[.days[].cost_error_pct] as $e | $e[4] > $e[1] and $e[1] > $e[0]' batch
 law "the day is the first above the threshold" '.train_again_day == ([.days[] | select(.cost_error_pct > 20) | .day] | first) and .train_again_day > 0' batch
-check "and the answer says it: $(cat streams/out)" grep -q "Train the policy again on day $(jq .train_again_day batch/drift.json):" streams/out
+check "and the answer says it: $(cat streams/out)" says "Train the policy again on day $(jq .train_again_day batch/drift.json):"
 watched "rotation: 10 %/day" "50 %" still
 law "rotation changes no table that a policy knows" '[.days[].cost_error_pct] | max == min' still
 law "below the threshold there is no day" '.train_again_day == null' still
-check "which is said: $(cat streams/out)" grep -q 'The policy need not be trained again' streams/out
+check "which is said: $(cat streams/out)" says 'The policy need not be trained again'
 mkdir deep && mv watched.yaml autoshard_tasks.h5 deep
 run drift deep/watched.yaml -q -o elsewhere
 check "a policy is relative to the scenario that names it: $(cat streams/err)" cmp -s still/drift.json <(sed 's|deep/watched.yaml|watched.yaml|' elsewhere/drift.json)
 mv deep/autoshard_tasks.h5 .
 watched "rotation: 10 %/day" "0.01 %" first
-check "a model that is off on day 0 is to be trained at once" grep -q 'Train the policy at once' streams/out
+check "a model that is off on day 0 is to be trained at once" says 'Train the policy at once'
 law "without a monitor nothing of it stands in the file" 'has("train_again_day") | not' a
 watched "rotation: 10 %/day" "200 %" none
 refuse 2 '^error: watched.yaml:[0-9]+:[0-9]+: drift.monitor.threshold: .*from 0 to 1' drift watched.yaml -o none

@@ -88,17 +88,17 @@ class Learned final : public ComputeModel {
 
   Seconds seconds_of(const ComputeWork& work) const {
     CostVector sum;
-    for (CallPiece& piece : pieces_of(work.tables, costs_->row_alignment()))
-      LearnedCosts::add(sum, vector_of(std::move(piece)));
+    for (const CallPiece& piece : pieces_of(work.tables, costs_->row_alignment()))
+      LearnedCosts::add(sum, vector_of(piece));
     const ShardSeconds seconds = costs_->seconds_of(sum);
     if (work.kind == ComputeWork::Kind::lookup) return {seconds.forward};
     return {update_factor_ * std::max(seconds.backward - launch_in_update_.value, 0.0)};
   }
 
-  const CostVector& vector_of(CallPiece piece) const {
+  const CostVector& vector_of(const CallPiece& piece) const {
     constexpr std::size_t kMostKept = 1 << 15;  // some 30 MB
     if (kept_.size() >= kMostKept) kept_.clear();
-    const auto [at, is_new] = kept_.try_emplace(std::move(piece));
+    const auto [at, is_new] = kept_.try_emplace(piece);
     if (is_new) at->second = costs_->vector_of(at->first);
     return at->second;
   }

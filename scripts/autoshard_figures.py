@@ -13,15 +13,14 @@ Everything is drawn and trained with fixed seeds. Takes ten minutes of a CPU; --
 import argparse
 import csv
 import json
-import os
 import pathlib
 import random
 import re
-import subprocess
 import sys
 import tempfile
 
-SOURCE = pathlib.Path(__file__).resolve().parent.parent
+from shardsim_command import SOURCE, execute
+
 TASKS = SOURCE / "scenarios" / "autoshard_tasks.yaml"
 POOL, TABLES = 856, 80
 STEPS = (1, 5, 15, 50, 250)  # of ten samples each
@@ -35,11 +34,7 @@ class Trainings:
         self.program, self.folder, self.most = pathlib.Path(program).resolve(), pathlib.Path(folder), updates
 
     def execute(self, *words):
-        done = subprocess.run([self.program, *map(str, words)], cwd=SOURCE, text=True, env={**os.environ, "SHARDSIM_DATA": str(SOURCE)},
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
-        if done.returncode:
-            sys.exit(f"autoshard_figures.py: shardsim {' '.join(map(str, words[:3]))} ended with {done.returncode}:\n{done.stderr}")
-        return done.stdout
+        return execute(self.program, *words)
 
     def train(self, scenario, policy, *options, updates=250):
         """What the training prints: {way or kind of shards: [numbers]}."""

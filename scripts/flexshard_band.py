@@ -14,14 +14,13 @@ import argparse
 import csv
 import json
 import math
-import os
 import pathlib
 import random
-import subprocess
 import sys
 import tempfile
 
-SOURCE = pathlib.Path(__file__).resolve().parent.parent
+from shardsim_command import SOURCE, execute
+
 BATCH, GPUS, PER_NODE, MULTIPLIER = 4096, 32, 8, 6
 REPLICATED = MULTIPLIER - 1 / GPUS  # row units that a data-parallel row takes more than a row-wise one, activations apart
 IN_NODE = MULTIPLIER / PER_NODE - 1 / GPUS
@@ -118,10 +117,7 @@ def scenario_of(all_laws, folder):
 
 def simulated(program, scenario, folder):
     out = pathlib.Path(folder) / scenario.stem
-    done = subprocess.run([program, "run", scenario, "-o", out, "-q"], env={**os.environ, "SHARDSIM_DATA": str(SOURCE)}, text=True,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    if done.returncode:
-        sys.exit(f"flexshard_band.py: {done.stdout}")
+    execute(program, "run", scenario, "-o", out, "-q")
     return {case["name"]: case for case in json.loads((out / "result.json").read_text())["cases"]}
 
 

@@ -11,13 +11,12 @@ Prints one line for each variant: the gains over row-wise in two and three tiers
 """
 
 import json
-import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
-SOURCE = pathlib.Path(__file__).resolve().parent.parent
+from shardsim_command import execute
+
 SCENARIO = "scenarios/flexshard.yaml"
 PLANS = ("row_wise", "flexshard_2tier", "flexshard_3tier")
 CROSS_NODES = ("global_all_to_all", "global_all_reduce", "cross_node_all_reduce")  # these share the network cards
@@ -53,14 +52,6 @@ SIMULATED = (
     ("exchanges fitted to RM-1 row-wise and three tiers: 3.615 ms + 19.46 GB/s", exchange_fit(3.615, 0.7784)),
     ("exchanges without a start, fitted to RM-1 row-wise: 19.01 GB/s", exchange_fit(0, 0.7602)),
 )
-
-
-def execute(program, *words):
-    done = subprocess.run([program, *words], cwd=SOURCE, text=True, env={**os.environ, "SHARDSIM_DATA": str(SOURCE)}, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
-    if done.returncode:
-        sys.exit(f"flexshard_gain.py: shardsim {' '.join(map(str, words[:3]))} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def simulated(program, settings):

@@ -14,14 +14,13 @@ import collections
 import csv
 import json
 import math
-import os
 import pathlib
 import statistics
-import subprocess
 import sys
 import tempfile
 
-SOURCE = pathlib.Path(__file__).resolve().parent.parent
+from shardsim_command import SOURCE, execute
+
 MEASURED = SOURCE / "scenarios" / "measurements" / "fbgemm" / "shards_h100.csv"
 SETTINGS = {4: ("--min-tables", "10", "--max-tables", "59", "--max-bytes", "15 GiB"), 8: ("--min-tables", "20", "--max-tables", "119", "--max-bytes", "31 GiB")}
 DIMS = (8, 16, 32, 64, 128)
@@ -38,11 +37,7 @@ class Runs:
         self.program, self.folder, self.tasks, self.steps = pathlib.Path(program).resolve(), pathlib.Path(folder), tasks, steps
 
     def execute(self, *words):
-        done = subprocess.run([self.program, *map(str, words)], cwd=SOURCE, text=True, env={**os.environ, "SHARDSIM_DATA": str(SOURCE)},
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
-        if done.returncode:
-            sys.exit(f"neuroshard_figures.py: shardsim {' '.join(map(str, words[:3]))} ended with {done.returncode}:\n{done.stderr}")
-        return done.stdout
+        return execute(self.program, *words)
 
     def labelled(self, name, shards=None, count=None, *options):
         """Labels in closed form on the paper's GPU, of these shards or of drawn ones; the file's content."""

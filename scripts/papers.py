@@ -12,16 +12,14 @@ Exit: 0 done, or the page is as it should be; 1 it is not; 2 wrong usage.
 import csv
 import difflib
 import json
-import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 import flexshard_gain
 import paper_charts
+from shardsim_command import SOURCE, execute
 
-SOURCE = pathlib.Path(__file__).resolve().parent.parent
 PAGE = SOURCE / "docs" / "papers.md"
 MODELS = ["rm1", "rm2", "rm3", "rm4"]
 PLANS = ["flexshard_2tier", "flexshard_3tier"]
@@ -43,10 +41,7 @@ class Runs:
         self.program, self.folder, self.known = pathlib.Path(program).resolve(), pathlib.Path(folder), {}
 
     def execute(self, *words):
-        done = subprocess.run([self.program, *words], cwd=SOURCE, text=True, env={**os.environ, "SHARDSIM_DATA": str(SOURCE)},
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
-        if done.returncode:
-            sys.exit(f"papers.py: shardsim {' '.join(map(str, words[:3]))} ended with {done.returncode}:\n{done.stdout}")
+        execute(self.program, *words)
 
     def result(self, scenario, *options):
         key = (scenario, *options)

@@ -48,7 +48,7 @@ law "memory grows" '.days[3].frozen_bytes > .days[0].frozen_bytes' e
 law "the best is never slower than the kept plan" '[.days[] | .best_ms <= .frozen_ms * (1 + 1e-9)] | all' e
 
 # A table that doubles every day, on one rank: from day 8 on it has more than the 16 GiB of a GPU.
-says() { tr '\n' ' ' <streams/out | grep -q "$1"; }  # wherever lines end
+says() { tr '\n' ' ' <streams/out | grep "$1" >/dev/null; }  # wherever lines end
 grown() { run drift s.yaml --set planner='{name: table_wise}' --set drift="{days: 9, growth: 100 %/day, tables: history, planners: [$1]}" -o "$2"; }
 grown "row_wise, table_row_wise" over
 law "the day on which the kept plan no longer fits is an answer of its own" '.out_of_memory_day == 8 and .no_plan_day == null' over

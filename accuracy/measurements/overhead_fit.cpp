@@ -47,11 +47,22 @@ class OverheadFitting {
     return std::ranges::any_of(parameters_, [&](const auto& one) { return is_new_peer_cost(one, prior_); });
   }
 
-  double least_cost() const { return cost(likeliest()); }
+  // From the prior, and from the best of the places one spread away from it.
+  Logarithms likeliest() const {
+    const Logarithms middle(parameters_.size(), 0.0);
+    Logarithms aside = middle;
+    for (const Logarithms& at : places_around(middle, [](std::size_t) { return true; }))
+      if (cost(at) < cost(aside)) aside = at;
+    Logarithms best = near(middle);
+    if (aside != middle) take_better(best, near(aside));
+    while (finds_hidden(best)) continue;
+    return best;
+  }
 
-  OverheadFit best() const {
+  double cost(const Logarithms& at) const { return half_square_sum(residuals(at)); }
+
+  OverheadFit fit_of(const Logarithms& found) const {
     OverheadFit fit{prior_, {}};
-    const Logarithms found = likeliest();
     const ClusterSpec best = scaled(prior_, parameters_, found);
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       for (const CalibratedNumber& number : parameters_[i].numbers) {
@@ -107,22 +118,8 @@ class OverheadFitting {
     parameters_ = std::move(seen);
   }
 
-  double cost(const Logarithms& at) const { return half_square_sum(residuals(at)); }
-
   Logarithms near(const Logarithms& start) const {
     return least_squares([this](const Logarithms& at) { return residuals(at); }, start);
-  }
-
-  // From the prior, and from the best of the places one spread away from it.
-  Logarithms likeliest() const {
-    const Logarithms middle(parameters_.size(), 0.0);
-    Logarithms aside = middle;
-    for (const Logarithms& at : places_around(middle, [](std::size_t) { return true; }))
-      if (cost(at) < cost(aside)) aside = at;
-    Logarithms best = near(middle);
-    if (aside != middle) take_better(best, near(aside));
-    while (finds_hidden(best)) continue;
-    return best;
   }
 
   // A bound that another one hides (the channels of a pair behind its NIC) has no slope: it is seen from aside only.
@@ -167,7 +164,8 @@ class OverheadFitting {
 double missed_without(int peers, const ClusterSpec& prior, const Rows& rows, FitScope scope, bool new_peer_costs) {
   Rows seen, unseen;
   for (const MeasuredRow& row : rows) (row.nodes > 1 && remote_peers(row) == peers ? unseen : seen).push_back(row);
-  const OverheadFit fit = OverheadFitting(prior, seen, scope, new_peer_costs).best();
+  const OverheadFitting fitting(prior, seen, scope, new_peer_costs);
+  const OverheadFit fit = fitting.fit_of(fitting.likeliest());
   double sum = 0;
   for (const JudgedRow& row : judged_on(fit.spec, unseen))
     sum += std::abs(std::log(row.predicted().value / row.measured.time->value));
@@ -181,23 +179,25 @@ bool proves_peer_costs(const ClusterSpec& prior, const Rows& rows, FitScope scop
   for (const MeasuredRow& row : rows)
     if (row.nodes > 1) numbers.insert(remote_peers(row));
   if (without < with + kProven) return false;
+  if (numbers.size() < 3) return true;
   double missed_with = 0, missed = 0;
   for (const int peers : numbers) {
-    if (numbers.size() < 3) continue;
     missed_with += missed_without(peers, prior, rows, scope, true);
     missed += missed_without(peers, prior, rows, scope, false);
   }
-  return numbers.size() < 3 || missed_with < kTelling * missed;
+  return missed_with < kTelling * missed;
 }
 
 }  // namespace
 
 OverheadFit fit_overheads(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows, FitScope scope) {
   const OverheadFitting with(prior, rows, scope, true);
-  if (!with.has_new_peer_costs()) return with.best();
+  const Logarithms found = with.likeliest();
+  if (!with.has_new_peer_costs()) return with.fit_of(found);
   const OverheadFitting without(prior, rows, scope, false);
-  const bool proven = proves_peer_costs(prior, rows, scope, with.least_cost(), without.least_cost());
-  return proven ? with.best() : without.best();
+  const Logarithms fewer = without.likeliest();
+  const bool proven = proves_peer_costs(prior, rows, scope, with.cost(found), without.cost(fewer));
+  return proven ? with.fit_of(found) : without.fit_of(fewer);
 }
 
 namespace {

@@ -125,17 +125,13 @@ TableStatistics statistics_of(const TableWork& table) {
 }
 
 std::vector<CallPiece> pieces_of(const std::vector<TableWork>& tables, int row_alignment) {
-  std::int64_t sample_bytes = 0;
-  for (const TableWork& table : tables) sample_bytes += std::llround(table.columns) * kVectorElementBytes;
-  CallPlaces places(row_alignment, sample_bytes);
   std::vector<CallPiece> pieces;
+  std::vector<double> rows;
   for (const TableWork& table : tables) {
     pieces.push_back({statistics_of(table), std::llround(table.columns)});
-    if (row_alignment == 0) continue;
-    const std::int64_t vector = pieces.back().columns * kVectorElementBytes;
-    pieces.back().lines = places.lines(static_cast<std::int64_t>(table.row_bytes), vector);
-    places.pass(table.rows * table.row_bytes, vector);
+    rows.push_back(table.rows);
   }
+  lay_out(pieces, rows, row_alignment);
   return pieces;
 }
 

@@ -135,18 +135,14 @@ ExchangeSet draw_exchanges(std::int64_t batch, const ExchangeLaw& law) {
 
 std::vector<CallPiece> pieces_of(const Shard& shard, const std::vector<TableStatistics>& tables,
                                  const Workload& workload, int row_alignment) {
-  std::int64_t sample_bytes = 0;
-  for (const ShardPiece& piece : shard) sample_bytes += piece.columns * kVectorElementBytes;
-  CallPlaces places(row_alignment, sample_bytes);
   std::vector<CallPiece> result;
+  std::vector<double> rows;
   for (const ShardPiece& piece : shard) {
     const auto index = static_cast<std::size_t>(piece.table);
     result.push_back({tables.at(index), piece.columns});
-    if (row_alignment == 0) continue;
-    const std::int64_t row = piece.columns * tables[index].dtype_bytes, vector = piece.columns * kVectorElementBytes;
-    result.back().lines = places.lines(row, vector);
-    places.pass(static_cast<double>(workload.tables[index].rows) * static_cast<double>(row), vector);
+    rows.push_back(static_cast<double>(workload.tables[index].rows));
   }
+  lay_out(result, rows, row_alignment);
   return result;
 }
 

@@ -239,9 +239,11 @@ CostModel fit_cost_model(const std::vector<ShardSet>& shards, const std::vector<
   CostModel model;
   model.layout = layout;
   model.setting = common_setting(shards, exchanges, layout);
-  if (layout == FeatureLayout::batches) model.range = range_of(shards);
+  if (layout == FeatureLayout::batches) {
+    model.range = range_of(shards);
+    model.row_alignment = common_alignment(shards);
+  }
   model.seed = options.seed;
-  if (layout == FeatureLayout::batches) model.row_alignment = common_alignment(shards);
   const ShardData data(shards, model.layout, model.row_alignment);
   DataHash hash;
   hash.add(static_cast<double>(data.hash()));

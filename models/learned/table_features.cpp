@@ -152,6 +152,19 @@ TableStatistics table_statistics(const Table& table, std::int64_t batch) {
   return result;
 }
 
+void lay_out(std::vector<CallPiece>& pieces, const std::vector<double>& rows, int row_alignment) {
+  if (row_alignment == 0) return;
+  std::int64_t sample_bytes = 0;
+  for (const CallPiece& piece : pieces) sample_bytes += piece.columns * kVectorElementBytes;
+  CallPlaces places(row_alignment, sample_bytes);
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const std::int64_t row = pieces[i].columns * pieces[i].table.dtype_bytes;
+    const std::int64_t vector = pieces[i].columns * kVectorElementBytes;
+    pieces[i].lines = places.lines(row, vector);
+    places.pass(rows[i] * static_cast<double>(row), vector);
+  }
+}
+
 std::vector<float> table_features(const CallPiece& piece, FeatureLayout layout) {
   const TableStatistics& table = piece.table;
   const auto dim = static_cast<double>(piece.columns);

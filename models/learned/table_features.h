@@ -69,6 +69,10 @@ struct CallPiece {
   bool operator==(const CallPiece&) const = default;
 };
 
+// Says of the pieces of a call, in its order, which lines they touch. `rows`: of the table of each. `row_alignment`: at
+// whose multiples of bytes tables begin; 0: that is not known, and nothing is said.
+void lay_out(std::vector<CallPiece>& pieces, const std::vector<double>& rows, int row_alignment);
+
 // The features of a piece, one per name. (daochenzha/neuroshard at ec7ca74 and daochenzha/autoshard at e861ecb,
 // gen_dlrm_data.py.)
 std::vector<float> table_features(const CallPiece& piece, FeatureLayout layout);

@@ -177,10 +177,6 @@ namespace {
 constexpr int kPassBits = 8;       // of a key that a pass of the sort looks at
 constexpr double kIdsOfStep = 32;  // of a bag that a warp numbers at once
 
-bool keeps_state(const std::string& optimizer) {
-  return optimizer != "sgd" && optimizer != "none" && !optimizer.empty();
-}
-
 // Bytes read and written of what the optimizer keeps of each different row.
 double state_traffic(const TableWork& table, const std::string& optimizer) {
   if (optimizer == "rowwise_adagrad") return static_cast<double>(2 * kGpuMemoryLine);
@@ -236,9 +232,10 @@ class UpdateLaw {
         short_rows * law_.row_lanes.value + short_lookups * law_.gradient.value +
         share * (reuse.long_pieces * law_.piece.value + reuse.long_lookups * law_.piece_gradient.value);
     const Groups groups(family_.own_lanes ? table.columns : widest_, family_.least_lanes, law_.more_columns);
-    const double row = 2 * places.row(whole(table.row_bytes), kGpuMemoryLine) + state_traffic(table, optimizer_);
+    const double state_bytes = state_traffic(table, optimizer_);
+    const double row = 2 * places.row(whole(table.row_bytes), kGpuMemoryLine) + state_bytes;
     const double bytes = gradient_bytes(table, places) + distinct * row;
-    const double state = keeps_state(optimizer_) ? distinct * law_.state.value : 0;
+    const double state = state_bytes > 0 ? distinct * law_.state.value : 0;
     return law_.table.value + table.bags * law_.bag.value + short_rows * law_.row.value + groups.warps * by_lanes +
            state + bytes / law_.memory.bytes_per_second +
            table.lookups * table.columns * kVectorElement / law_.cache.bytes_per_second;

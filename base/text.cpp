@@ -170,10 +170,38 @@ std::string nearest(std::string_view name, const std::vector<std::string>& known
   return best;
 }
 
+namespace {
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+bool is_word_end(char c) {
+  return c == '-' || c == '_' || c == '.' || c == '/' || c == ' ';
+}
+
+// The known names of which this is the first word, as "H100" is of "H100-SXM5-80GB": it is short, and not misspelt.
+std::vector<std::string> longer_names(std::string_view name, const std::vector<std::string>& known) {
+  constexpr std::size_t kMostLonger = 3;
+  std::vector<std::string> longer;
+  for (const std::string& candidate : known) {
+    if (name.empty() || candidate.size() <= name.size() || !is_word_end(candidate[name.size()])) continue;
+    if (!std::equal(name.begin(), name.end(), candidate.begin(), [](char a, char b) { return lower(a) == lower(b); }))
+      continue;
+    longer.push_back("'" + candidate + "'");
+    if (longer.size() == kMostLonger) break;
+  }
+  return longer;
+}
+
+}  // namespace
+
 std::string known_names_hint(std::string_view name, const std::vector<std::string>& known) {
   if (known.empty()) return "None is known here.";
-  const std::string near = nearest(name, known);
   const std::string list = "Known: " + some_of(known) + ".";
+  if (const std::vector<std::string> longer = longer_names(name, known); !longer.empty())
+    return fmt::format("Did you mean {}? {}", join(longer, " or "), list);
+  const std::string near = nearest(name, known);
   return near.empty() ? list : fmt::format("Did you mean '{}'? {}", near, list);
 }
 

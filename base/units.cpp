@@ -191,6 +191,10 @@ Decimal read(std::string_view text, const Quantity& quantity, const Place& place
     throw input_error(place, fmt::format("{} does not start with a finite decimal number", excerpt(text)),
                       fmt::format("Write for example \"25 {}\"", quantity.proposed));
   }
+  if (rest.size() > 1 && rest[0] == ',' && rest[1] >= '0' && rest[1] <= '9') {
+    throw input_error(place, fmt::format("{} has a comma", excerpt(text)),
+                      "Write a point before decimals, and no separators of thousands");
+  }
   const std::string_view digits = text.substr(0, text.size() - rest.size());
   if (rest.starts_with(' ')) rest.remove_prefix(1);
   if (rest.empty()) {

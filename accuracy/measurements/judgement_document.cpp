@@ -67,7 +67,9 @@ Section charts_of(const Judgement& judgement) {
 
 std::string judgement_summary(const Judgement& judgement) {
   const BandFigures& overall = judgement.overall;
-  std::string text = fmt::format("{} measured collectives of {} systems predicted", overall.rows, overall.groups);
+  std::string text =
+      fmt::format("{} of {} predicted", counted(static_cast<std::size_t>(overall.rows), "measured collective"),
+                  counted(static_cast<std::size_t>(overall.groups), "system"));
   if (overall.from_1mib().rows > 0) {
     text += fmt::format(
         ": from 1 MiB up, the median error is {} %, and 95 of 100 errors are at most {} %, with the same weight for "

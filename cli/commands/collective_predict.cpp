@@ -169,6 +169,15 @@ std::string unforced_note(const CollectiveRequest& request, const std::vector<Co
   return "NCCL would choose by itself: " + first_names(parts, 6) + ".";
 }
 
+// The GPUs of one node that communicate, in all groups.
+int ranks_beside(const CollectiveRequest& request, const Cluster& cluster) {
+  const int node = cluster.node_of(request.groups.front().front());
+  int ranks = 0;
+  for (const std::vector<int>& group : request.groups)
+    ranks += static_cast<int>(std::ranges::count(group, node, [&](int rank) { return cluster.node_of(rank); }));
+  return ranks;
+}
+
 // Why a bus bandwidth may be above what the NICs of a node carry; "" where none is.
 std::string above_nics_note(const CollectiveRequest& request, const std::vector<CollectivePrediction>& predictions,
                             const Cluster& cluster) {
@@ -186,6 +195,30 @@ std::string above_nics_note(const CollectiveRequest& request, const std::vector<
         "what a flat ring would send per GPU, {:.3g} of the size. What really leaves a node is less: bytes are "
         "reduced or gathered inside it first, and each GPU then uses the NIC of its own rail.",
         nics, to_text(Bytes{request.sizes[row]}), bus, predictions[row].algorithm, factor);
+  }
+  return "";
+}
+
+// Why an all-to-all has a bus bandwidth above the share that a GPU has of its node's NICs; "" where it has none.
+std::string within_node_note(const CollectiveRequest& request, const std::vector<CollectivePrediction>& predictions,
+                             const Cluster& cluster) {
+  const ClusterSpec& spec = cluster.spec();
+  const GroupShape shape = group_shape(request.groups.front(), cluster);
+  const bool even = !request.uneven() && shape.min_per_node == shape.max_per_node;
+  if (request.kind != CollectiveKind::all_to_all || !even || !spec.nics || !shape.across_nodes()) return "";
+  const int sharing = ranks_beside(request, cluster);
+  const double nics = nics_of_node(spec) * spec.nics->rate.bytes_per_second * 1e-9 / sharing;
+  const double factor = bus_factor(request.kind, shape.members);
+  const int others = shape.members - 1, leaving = shape.members - shape.max_per_node;
+  for (std::size_t row = 0; row < predictions.size(); ++row) {
+    const double bus = static_cast<double>(request.sizes[row]) / predictions[row].time.value * 1e-9 * factor;
+    if (bus <= nics) continue;
+    return fmt::format(
+        "busbw is above the {:.3g} GB/s that the NICs of a node carry for each of {} (first at {}: {:.0f} GB/s). It "
+        "counts all that a GPU sends to others: {} of {} parts leave its node, {:.3g} GB/s; the others do not cross a "
+        "NIC.",
+        nics, counted(static_cast<std::size_t>(sharing), "GPU"), to_text(Bytes{request.sizes[row]}), bus, leaving,
+        others, bus * leaving / others);
   }
   return "";
 }
@@ -212,6 +245,7 @@ std::vector<std::string> notes_of(const CollectiveRequest& request,
   std::vector<std::string> notes = cluster_notes(cluster.spec());
   note_slower_links(request, cluster, notes);
   if (std::string why = above_nics_note(request, predictions, cluster); !why.empty()) notes.push_back(std::move(why));
+  if (std::string why = within_node_note(request, predictions, cluster); !why.empty()) notes.push_back(std::move(why));
   if (std::string pairs = pair_channels_note(request, cluster); !pairs.empty()) notes.push_back(std::move(pairs));
   if (std::string choice = unforced_note(request, predictions, cluster); !choice.empty()) notes.push_back(choice);
   const auto add = [&](std::string CollectivePrediction::*why, std::string_view fit, std::string_view taken) {

@@ -13,13 +13,14 @@ struct JudgedIteration {
   DrawnSpread spread{};
 };
 
-// Gives simulated cases their intervals, by the shipped table of errors, which is read once.
+// Gives simulated cases their intervals, by the shipped table of errors, which is read once. A case whose iteration is
+// published is judged by the errors of other systems, whoever asks, so that its interval is no witness in its own
+// cause.
 class IterationJudge {
  public:
   IterationJudge();
 
-  // `left_out` as for ErrorModel::interval().
-  Interval interval(const Case& item, const JudgedIteration& iteration, const std::string& left_out = "") const;
+  Interval interval(const Case& item, const JudgedIteration& iteration) const;
   // Returns all that two cases are compared by, and no words: `basis` and `outside` are empty, and so are the words of
   // the setting for the model and the plan. It is for those who ask thousands of times.
   Interval wordless_interval(const Case& item, const JudgedIteration& iteration) const;

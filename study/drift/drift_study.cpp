@@ -323,7 +323,12 @@ void refuse_undriftable(const Case& item, const DriftOptions& options) {
   if (item.load.batches == LoadOptions::Batches::drawn) refuse("its batches are drawn");
   if (item.workload.has_runtime()) refuse("its tables state what was observed at run time");
   const auto drifts = [&](const Table& table) { return fits_pattern(table.name, options.tables); };
-  if (std::ranges::none_of(item.workload.tables, drifts)) refuse("no table fits " + excerpt(options.tables));
+  if (std::ranges::any_of(item.workload.tables, drifts)) return;
+  std::vector<std::string> names;
+  for (const Table& table : item.workload.tables) names.push_back(table.name);
+  throw input_error(options.place,
+                    fmt::format("drift of case {}: no table fits {}", excerpt(item.name), excerpt(options.tables)),
+                    "Change drift.tables. " + known_names_hint(options.tables, names));
 }
 
 // Growth has no turning point: where the last day is within all limits, all are. Else the first one that is not is

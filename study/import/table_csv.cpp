@@ -130,6 +130,20 @@ class RowReader {
     }
   }
 
+  // Thousands come in threes: another comma stands for a point, without which the number would be ten times as large.
+  static std::string separators_remedy(const std::string& cell) {
+    const std::size_t comma = cell.find(',');
+    const bool thousands =
+        comma == std::string::npos || cell.find(',', comma + 1) != std::string::npos || cell.size() - comma == 4;
+    std::string digits;
+    for (const char c : cell) {
+      if (c >= '0' && c <= '9') digits += c;
+      if (c == ',' && !thousands) digits += '.';
+    }
+    if (!thousands) return fmt::format("Write a point before decimals, {}", excerpt(digits));
+    return fmt::format("Write the digits alone, {}, and a point before decimals", excerpt(digits));
+  }
+
   // Spreadsheets write 1,000,000 and 12,5, and people 30M: each is refused with what to write.
   std::string plain_number(const std::string& column) const {
     const std::string cell = text(column);
@@ -140,10 +154,8 @@ class RowReader {
     }
     const std::size_t bad = cell.find_first_of(",'_ \xC2\xE2");
     if (bad != std::string::npos) {
-      std::string digits;
-      std::ranges::copy_if(cell, std::back_inserter(digits), [](char c) { return c >= '0' && c <= '9'; });
       throw input_error(place(column), fmt::format("{} {} has separators", column, excerpt(cell)),
-                        fmt::format("Write the digits alone, {}, and a point before decimals", excerpt(digits)));
+                        separators_remedy(cell));
     }
     return cell;
   }

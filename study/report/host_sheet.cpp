@@ -3,18 +3,14 @@
 #include <algorithm>
 
 #include "base/document/cells.h"
+#include "study/report/levers.h"
 #include "study/report/result_sheets.h"
 
 namespace shardsim {
 namespace {
 
 constexpr std::size_t kFewHosts = 20;     // all of them are told
-constexpr double kTellingLever = 10;      // % of the iteration: what is worth a sentence of advice
 constexpr double kTellingHostWait = 0.5;  // % of the iteration; what is less is shown as 0
-
-double waiting_percent(const CaseResult& item) {
-  return item.timeline.iteration_ms > 0 ? 100 * item.host->waits_for_host_ms / item.timeline.iteration_ms : 0;
-}
 
 std::vector<const CaseResult*> with_host(const StudyResult& study) {
   std::vector<const CaseResult*> cases = all_cases(study, study.cases.size());
@@ -49,8 +45,8 @@ std::string others_text(std::size_t hosts, std::size_t waiting, std::size_t show
 std::string software_lever(const std::vector<const CaseResult*>& cases) {
   const CaseResult* worst = nullptr;
   for (const CaseResult* const item : cases) {
-    const bool eager = !item->host->with_graph.empty() && waiting_percent(*item) >= kTellingLever;
-    if (eager && (worst == nullptr || waiting_percent(*item) > waiting_percent(*worst))) worst = item;
+    if (waits_for_eager_host(*item) && (worst == nullptr || waiting_percent(*item) > waiting_percent(*worst)))
+      worst = item;
   }
   if (worst == nullptr) return "";
   return fmt::format(

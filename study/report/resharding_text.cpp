@@ -73,6 +73,15 @@ std::string cost_text(const DriftDay& day, const DriftOptions& options, std::opt
   return text + fmt::format(": {:.2g} % of the time.", 100 * (day.moving_s + pause) / (*every_days * kSecondsOfDay));
 }
 
+// Returns what the plan of the day costs on which memory forces another one, where that is more than on other days:
+// cuts that are filled anew may no longer fit, and then whole tables move.
+std::string forced_text(const DriftDay& forced, const DriftDay& move) {
+  constexpr double kTellingMoves = 1.5;
+  if (!forced.best_fits || forced.day == move.day || forced.moved_bytes < kTellingMoves * move.moved_bytes) return "";
+  return fmt::format(" The plan of day {} moves {} GiB, in {}.", forced.day, fixed(forced.moved_bytes / 0x1p30, 2),
+                     duration_text(forced.moving_s));
+}
+
 // Returns the time that is lost by not doing it, and whether that is more than the model's errors.
 std::string keeping_text(const DriftResult& result, const DriftDay& move, const DriftDay& last) {
   if (!(last.saved_s > 0)) return "";
@@ -134,6 +143,8 @@ std::string resharding_text(const DriftResult& result, const DriftOptions& optio
   std::string text = found.better_from_start ? start_text(result.days.front(), options.pause) : "";
   text += when_text(found, options);
   if (move.best_fits) text += cost_text(move, options, found.every_days);
+  if (found.every_days && found.out_of_memory_day)
+    text += forced_text(result.days[static_cast<std::size_t>(*found.out_of_memory_day)], move);
   if (found.no_plan_day && found.no_plan_day != found.out_of_memory_day)
     text += fmt::format(" From day {} on no plan fits in memory.", *found.no_plan_day);
   if (found.every_days) text += keeping_text(result, move, result.days[static_cast<std::size_t>(found.last_day)]);

@@ -8,6 +8,7 @@
 #include "study/report/chart_data.h"
 #include "study/report/fitted_constants.h"
 #include "study/report/how_sure.h"
+#include "study/report/levers.h"
 #include "study/report/page.h"
 #include "study/report/published_iterations.h"
 #include "study/report/result_sheets.h"
@@ -155,6 +156,7 @@ std::vector<Paragraph> answers(const StudyResult& study, bool judged, Medium med
   if (judged) add(accuracy_text(study), Role::summary);
   add(why_sentence_of_fastest(study), Role::summary);
   if (!judged && study.comparisons.size() == 1) add(choice_sentence(study), Role::summary);  // no column tells it
+  if (medium == Medium::screen) add(levers_text(study), Role::summary);  // elsewhere they stand beside their case
   add(memory_warning(study), Role::notice);
   add(medium == Medium::screen ? short_torchrec_warning(study) : torchrec_warning(study), Role::notice);
   return paragraphs;
@@ -195,6 +197,8 @@ void add_first_screen(Document& page, const StudyResult& study) {
   page.blocks.emplace_back(Paragraph{summary_text(study), Role::summary});
   if (const std::string why = why_sentence_of_fastest(study); !why.empty())
     page.blocks.emplace_back(Paragraph{why, Role::summary});
+  if (const std::string levers = levers_text(study); !levers.empty())
+    page.blocks.emplace_back(Paragraph{levers, Role::summary});
   if (!study.comparisons.empty() || !published_iterations(study).empty()) return;
   page.add(table_section(
       "Plans",

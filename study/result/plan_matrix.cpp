@@ -14,9 +14,9 @@
 namespace shardsim {
 namespace {
 
-constexpr int kMostColumns = 512;                // more than most screens have pixels for
-constexpr std::size_t kMostNumbers = 4'000'000;  // of tables times columns that are held at a time
-constexpr std::size_t kMostCells = 6'000;        // of a matrix: what a page can hold of it
+constexpr int kMostColumns = 512;                      // more than most screens have pixels for
+constexpr std::size_t kMostMatrixNumbers = 4'000'000;  // of tables times columns that are held at a time
+constexpr std::size_t kMostCells = 6'000;              // of a matrix: what a page can hold of it
 constexpr std::size_t kMostRows = 400;
 
 // Rows of the matrix before columns that are alike are joined.
@@ -29,7 +29,7 @@ struct OfTable {
 // A whole number of nodes where a GPU by itself is too narrow.
 int block_of(const Program& program) {
   const std::size_t tables = std::max<std::size_t>(program.tables.size(), 1);
-  const int most = static_cast<int>(std::clamp<std::size_t>(kMostNumbers / tables, 8, kMostColumns));
+  const int most = static_cast<int>(std::clamp<std::size_t>(kMostMatrixNumbers / tables, 8, kMostColumns));
   if (program.world_size <= most) return 1;
   const int node = std::max(program.ranks_per_node, 1), nodes = (program.world_size + node - 1) / node;
   return node * ((nodes + most - 1) / most);

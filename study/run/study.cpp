@@ -266,8 +266,7 @@ class StudyTasks {
   std::vector<double> alone_ms_;  // of jobs, by case
 };
 
-// A case whose iteration is published is judged by the errors of other systems, so that its interval is no witness in
-// its own cause. Jobs side by side have no published like, and no interval.
+// Jobs side by side have no published like, and no interval.
 void add_intervals(StudyResult& study, const Scenario& scenario) {
   static const IterationJudge judge;  // the table of published errors is the same for all studies of a process
   std::map<std::string, const Case*> cases;
@@ -275,12 +274,9 @@ void add_intervals(StudyResult& study, const Scenario& scenario) {
   for (CaseResult& result : study.cases) {
     if (result.job) continue;
     const Case& item = *cases.at(result.name);
-    const bool judged = std::ranges::any_of(
-        item.published, [](const Published& published) { return published.quantity == "iteration"; });
     const double batches = result.drawn ? result.drawn->iteration_ms.standard_error / result.iteration_ms : 0;
     DrawnSpread spread{batches, result.placement_log_times};
-    result.interval = judge.interval(item, {result.iteration_ms, result.timeline, result.path, std::move(spread)},
-                                     judged ? setting_of(item, result.world_size).system() : "");
+    result.interval = judge.interval(item, {result.iteration_ms, result.timeline, result.path, std::move(spread)});
   }
 }
 

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -59,6 +61,23 @@ std::vector<Axis> axes_of(const Tree& map, const std::string& key,
   std::vector<Axis> axes;
   for (const auto& [path, values] : map.fields) axes.push_back(read(path, values));
   return axes;
+}
+
+// True when the value says itself what is at this path below it; a text says the `name` of what it names.
+bool states(const Tree& value, std::string_view path) {
+  const std::size_t dot = path.find('.');
+  if (value.kind == Tree::Kind::scalar) return path == "name";
+  const Tree* const field = value.find(path.substr(0, dot));
+  return field != nullptr && (dot == std::string_view::npos || states(*field, path.substr(dot + 1)));
+}
+
+// Of the path of a table's key: whether it names the table by number, and the path without it.
+std::optional<std::pair<bool, std::string>> table_of_path(const std::string& path) {
+  constexpr std::string_view kTables = "workload.tables.";
+  if (!path.starts_with(kTables)) return std::nullopt;
+  const std::size_t end = std::min(path.find('.', kTables.size()), path.size());
+  const std::string table = path.substr(kTables.size(), end - kTables.size());
+  return std::pair{table.find_first_not_of("0123456789") == std::string::npos, path.substr(end)};
 }
 
 class SweepReader {
@@ -122,13 +141,35 @@ class SweepReader {
     sweep_.dimensions.push_back(std::move(dimension));
   }
 
+  // Where two axes change one value, points have the names of both and the value of one.
   void refuse_double_axes() const {
-    std::set<std::string> paths;
+    std::map<std::string, const Axis*> axes;
+    std::map<std::string, bool> by_number;  // of axes over one key of tables, whether they name these by number
     for (const SweepDimension& dimension : sweep_.dimensions) {
       for (const Axis& axis : dimension.axes) {
-        if (paths.insert(axis.path).second) continue;
-        throw input_error(axis.place, fmt::format("two axes have the name {}", excerpt(axis.path)), "Keep one");
+        if (!axes.emplace(axis.path, &axis).second)
+          throw input_error(axis.place, fmt::format("two axes have the name {}", excerpt(axis.path)), "Keep one");
+        const auto table = table_of_path(axis.path);
+        if (!table || by_number.emplace(table->second, table->first).first->second == table->first) continue;
+        throw input_error(axis.place, fmt::format("axis {} and another one may be of one table", excerpt(axis.path)),
+                          "Name the tables of all axes by number, or all by name");
       }
+    }
+    for (const auto& [path, axis] : axes) refuse_overwritten(*axis, axes);
+  }
+
+  static void refuse_overwritten(const Axis& axis, const std::map<std::string, const Axis*>& axes) {
+    for (std::size_t dot = axis.path.find('.'); dot != std::string::npos; dot = axis.path.find('.', dot + 1)) {
+      const auto outer = axes.find(axis.path.substr(0, dot));
+      if (outer == axes.end()) continue;
+      const auto stated = std::ranges::find_if(outer->second->values, [&, dot](const AxisValue& value) {
+        return states(value.tree, std::string_view(axis.path).substr(dot + 1));
+      });
+      if (stated == outer->second->values.end()) continue;
+      throw input_error(axis.place,
+                        fmt::format("axis {} changes what the value {} of axis {} states", excerpt(axis.path),
+                                    excerpt(stated->text), excerpt(outer->first)),
+                        "Leave it out of the value, or drop the axis");
     }
   }
 

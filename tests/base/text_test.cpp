@@ -30,6 +30,12 @@ TEST_CASE("the hint names the nearest and lists the known names") {
   CHECK(known_names_hint("x", {}) == "None is known here.");
 }
 
+TEST_CASE("a name that is short, and not misspelt, is no other one") {
+  CHECK(known_names_hint("h100", {"H800", "H100-PCIE-80GB", "A30", "H100-SXM5-80GB"}) ==
+        "Did you mean 'H100-PCIE-80GB' or 'H100-SXM5-80GB'? Known: H800, H100-PCIE-80GB, A30, H100-SXM5-80GB.");
+  CHECK(known_names_hint("H100", {"H800", "H1000"}) == "Did you mean 'H800'? Known: H800, H1000.");
+}
+
 TEST_CASE("an excerpt is one short line of valid text") {
   CHECK(excerpt("25 GB/s") == "\"25 GB/s\"");
   CHECK(excerpt("a\nb\x01\x7f") == "\"a?b??\"");

@@ -122,6 +122,12 @@ run collective predict --cluster dgx_a100_80gb --nodes 2 --kind all_reduce --siz
 check "what is fitted changes the time" [ "$(grep -v '^#' streams/out | awk '{ print $6 }')" != "$unfitted" ]
 refuse 2 'fits.*open_data' collective predict --cluster dgx_a100_80gb --kind all_reduce --sizes 1GiB --fits opn_data
 
+echo "-- a bus bandwidth above a NIC's rate"
+run collective predict --cluster hgx_h100_8x400g --nodes 2 --kind all_to_all --sizes 256MiB
+check "what stays inside a node is no wonder of its NICs: $(cat streams/out)" grep -qE 'busbw is above the 50 GB/s that the NICs of a node carry for each of 8 GPUs .first at 256 MiB: [0-9]+ GB/s.\. .* 8 of 15 parts leave its node, 4[0-9.]* GB/s' streams/out
+run collective predict --cluster hgx_h100_8x400g --nodes 2 --kind all_to_all --sizes 256MiB --gpus-per-node 1
+check "and not where a node has one GPU" bash -c '! grep -q "busbw is above" streams/out'
+
 echo "-- json"
 run "${a100[@]}" --kind all_reduce --sizes 1GiB --json
 check "the document says what it is" grep -q '"schema": "shardsim.collective/1"' streams/out

@@ -117,5 +117,5 @@ refuse 2 '^error: batch.yaml:10:[0-9]+: drift.batch: on day 21 the batch of a GP
 sed 's|^drift: .*|drift: {days: 60, growth: 100 %/day}|' s.yaml >growth.yaml
 refuse 2 '^error: growth.yaml:10:[0-9]+: drift.growth: on day [0-9]+ ' drift growth.yaml -o none
 refuse 2 'drift.pause: "600" has no unit. Write for example "600 s"' drift s.yaml --set drift.pause=600 -o none
-refuse 2 'no table fits "nobody"' drift s.yaml --set drift.tables=nobody -o none
+refuse 2 'no table fits "nobody"\. Change drift.tables\. Known: ' drift s.yaml --set drift.tables=nobody -o none
 finish 20

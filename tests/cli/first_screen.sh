@@ -51,6 +51,12 @@ done
 check "-v prints the details, too" cmp -s whole verbose
 
 
+# What software and options would do stands where people look, not among the notes.
+fits 'a sequence with duplicates' run scenarios/toy.yaml --case row_wise -o out/duplicates
+says 'index_dedup' "With .index_dedup: true. in the workload, .* the iteration would take 0[.][0-9]+ ms, [0-9]+ % less"
+fits 'an eager host' run scenarios/toy.yaml --case row_wise --set software=torchrec_eager -o out/eager
+says 'other software' "For [0-9]+ % of the iteration a GPU waits for its host: .*--set software=torchrec_compiled"
+
 # next NAME ARGUMENTS...: what a run says to do next, runs.
 next() {
   fits "$@"
@@ -93,4 +99,4 @@ fits 'kernels' compute compare --measurements scenarios/measurements/kernels -o 
 shows 'its answer first' '^[0-9]+ measured kernels predicted by'
 check 'the answer of kernels stands above their table' [ "$(grep -n 'measured kernels predicted' streams/shown | cut -d: -f1)" -lt "$(grep -n '^  kernel ' streams/shown | cut -d: -f1)" ]
 
-finish 57
+finish 63

@@ -73,7 +73,7 @@ refuse 2 't.csv:2: the row has 5 cells.*thousands' import t.csv -o none
 csv 'name;rows;dim;pooling factor\na;30M;8;1\n'
 refuse 2 't.csv:2:3: rows "30M" has a unit' import t.csv -o none
 csv 'name;rows;dim;pooling factor\na;30;8;1,5\n'
-refuse 2 't.csv:2:8: pooling_factor "1,5" has separators' import t.csv -o none
+refuse 2 't.csv:2:8: pooling_factor "1,5" has separators. Write a point before decimals, "1.5"' import t.csv -o none
 csv 'name,rows,dims\na,1,8\n'
 refuse 2 't.csv:1:11: unknown column "dims".*dim' import t.csv -o none
 csv 'name,dim\na,8\n'

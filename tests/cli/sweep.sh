@@ -68,6 +68,21 @@ run sweep grid.yaml -o grid -q
 check "the table says so for each of the eight worlds: $(cat streams/out)" [ "$(sed -n '/^HOW SURE/,/^$/p' streams/out | grep -cE '^  [0-9]+ Gbit/s, (16|32) ')" -eq 8 ]
 check "and the page" grep -q 'expected regret' grid/report.html
 
+# A case whose iteration is published is judged without the errors of its own system, whoever asks.
+{
+  printf 'schema: shardsim.scenario/1\ncluster: {base: dgx_a100_80gb, nodes: 1}\nworkload: toy_history\nplanner: {name: row_wise}\n'
+  printf 'cases: [{name: a, published: [{quantity: iteration, value: 1 ms, role: predicted, source: none}]}]\n'
+  printf 'sweep: {axes: {workload.batch_per_gpu: [16, 32]}}\n'
+} >published.yaml
+sed 's/, published: .*source: none}\]//' published.yaml >unpublished.yaml
+for name in published unpublished; do
+  run run $name.yaml --set workload.batch_per_gpu=32 --json -o ran_$name
+  jq -r '.cases[0].interval | [.low_ms, .high_ms] | join(" ")' streams/out >$name.ran
+  run sweep $name.yaml -q -o swept_$name
+  check "$name: run and sweep state one range: $(cat streams/err)" [ "$(cat $name.ran)" = "$(cell swept_$name/sweep.csv 2 low_ms) $(cell swept_$name/sweep.csv 2 high_ms)" ]
+done
+check "which is another one where its own system counts" bash -c '! cmp -s published.ran unpublished.ran'
+
 echo "-- rows in host memory"
 scenario host.yaml 'axes: {planner: [row_wise, {label: spilt, name: torchrec, constraints: {history: {compute_kernels: [fused_uvm_caching]}}}]}'
 run sweep host.yaml -o host -q

@@ -65,6 +65,17 @@ TEST_CASE("memory is a last day, whether or not re-sharding pays before it") {
             "Keeping the plan until day 6 would"));
 }
 
+TEST_CASE("where the plan that memory forces moves more than others, its cost is told, too") {
+  DriftResult result = full_from(aging(30), 7, true);
+  result.days[7].moved_bytes = 40 * 0x1p30;
+  result.days[7].moving_s = 2.5;
+  CHECK(has(resharding_text(result, pause_of(8, 30)),
+            "0.0023 % of the time. The plan of day 7 moves 40.00 GiB, in "
+            "2.5 s. Keeping the plan until day 6 would"));
+  CHECK(has(resharding_text(result, pause_of(80, 30)), "Moving 40.00 GiB on day 7 takes 2.5 s"));
+  CHECK_FALSE(has(resharding_text(result, pause_of(80, 30)), "The plan of day 7"));
+}
+
 TEST_CASE("where no plan fits any more, no re-sharding is advised for that day") {
   const DriftResult result = full_from(aging(30), 7, false);
   CHECK(resharding_of(result, Seconds{50}).no_plan_day == 7);

@@ -177,6 +177,17 @@ TEST_CASE("so it does where hosts launch what runs") {
   check_walk(case_of("wide_deep.yaml", "hugectr2.2/v100/1x512/dim16/vocab2322444"), 40, 3);
 }
 
+TEST_CASE("a case whose iteration is published is judged by other systems, in a sweep and in a run") {
+  Case item = case_of("a100_iterations.yaml", "dlrm_dcn/16384");
+  const Plan plan = plan_of(item);
+  const PointFigures judged = KeptPlan(plan, judge()).figures(item);
+  CHECK(judged == run_figures(item, plan));
+  item.published.clear();
+  const PointFigures like_others = KeptPlan(plan, judge()).figures(item);
+  CHECK(judged.iteration_ms == like_others.iteration_ms);
+  CHECK(judged.interval.rest_scale != like_others.interval.rest_scale);
+}
+
 TEST_CASE(
     "draws of where hot rows lie are those of a run, whether there is room for all of them, for some or for none") {
   Case item = case_of("toy.yaml", "row_wise", {{"workload", "dlrm_3"}, {"cluster.gpu.hbm", "40 GiB"}});

@@ -132,6 +132,12 @@ TEST_CASE("what is no sweep is refused with its place and its count") {
   CHECK(says(error_of("  keep_plan: true\n"), "the sweep has no axes"));
   CHECK(says(error_of("  axis: {cluster.nodes: [2]}\n"), "axis"));
   CHECK(says(error_of("  axes: {cluster.nodes: [2]}\n  zip: {cluster.nodes: [1]}\n"), "two axes have the name"));
+  CHECK(says(error_of("  axes: {cluster: [{base: toy_2x4, nodes: 4}, toy_2x4], cluster.nodes: [1, 2]}\n"),
+             "axis \"cluster.nodes\" changes what the value"));
+  CHECK(says(error_of("  axes: {planner.name: [flex]}\n  zip: {planner: [row_wise]}\n"),
+             "axis \"planner.name\" changes what the value \"row_wise\" of axis \"planner\" states"));
+  CHECK(says(error_of("  axes: {workload.tables.0.rows: [100], workload.tables.history.rows: [200]}\n"),
+             "Name the tables of all axes by number, or all by name"));
   CHECK(says(error_of("  case: other\n  axes: {cluster.nodes: [2]}\n"), "unknown case"));
   CHECK(says(error_of("  axes: {cluster.nodes: [1, 2, 4], iterations: [2, 3, 4]}\n", {{}, 8}),
              "9 points (3 x 3), and 8 are"));

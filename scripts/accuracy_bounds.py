@@ -1,35 +1,50 @@
 #!/usr/bin/env python3
-"""Holds predictions to the bounds that docs/accuracy.md states. Usage: accuracy_bounds.py DOCUMENT RESULT.json
+"""Holds predictions to the bounds that docs/accuracy.md states.
+Usage: accuracy_bounds.py DOCUMENT PUBLISHED.json ONE_GPU.json COLLECTIVES.md CALIBRATED.md
 
-The table under "Bounds" has a row per set of published iterations: a pattern of case names, the largest median of the errors'
-sizes and the largest single one, in percent. Every published iteration that is not fitted as a whole must belong to exactly one
-set. Exits 1 with a line for each bound that is broken, and for each iteration without a set.
+The table under "Bounds" has a row per set of iterations: a pattern of case names, the largest median of the errors' sizes and the
+largest single one, in percent. Every published iteration and every one on single GPUs that is not fitted as a whole must belong to
+exactly one set. The table under "Bounds of collectives" has the largest median and the largest 95th percentile from 1 MiB up, over all
+systems, of each kind. That under "Systems that may miss theirs" names those whose own bounds, which `shardsim collective compare`
+(and its --calibrated) prints, may be missed, and by how many points. Exits 1 with a line for each bound that is broken, for each
+iteration without a set, and for each bound of nothing.
 """
 import json
 import re
 import statistics
 import sys
 
-ROW = re.compile(r"\| [^|]+ \| `(?P<cases>[^`]+)` \| (?P<median>[\d.]+) \| (?P<worst>[\d.]+) \|$")
+CELL = re.compile(r"(?<!\\)\|")  # an "or" of a pattern is written as in Markdown's tables
+MISSED = re.compile(r"missed by ([\d.]+)")
 
 
-def bounds(path):
+def rows(text, columns):
+    """The rows of all tables of so many columns, cell by cell, without their heads."""
+    cells = [[cell.strip() for cell in CELL.split(line.strip())[1:-1]] for line in text.splitlines() if line.startswith("|")]
+    return [row for row in cells if len(row) == columns and not set(row[0]) <= set("-: ")]
+
+
+def section(text, heading):
+    return text.split(f"\n{heading}\n", 1)[1].split("\n#", 1)[0]
+
+
+def read(path):
     with open(path, encoding="utf-8") as file:
-        text = file.read()
-    section = text.split("\n### Bounds\n", 1)[1].split("\n### ", 1)[0].split("\n## ", 1)[0]
-    rows = [ROW.match(line) for line in section.splitlines()]
-    # An "or" of the pattern is written as in Markdown's tables.
-    return [(re.compile(row["cases"].replace("\\|", "|")), float(row["median"]), float(row["worst"])) for row in rows if row]
+        return file.read()
 
 
-def errors(path):
-    with open(path, encoding="utf-8") as file:
-        cases = json.load(file)["cases"]
-    return {case["name"]: abs(row["error_pct"]) for case in cases for row in case["published"]
+def bounds(text, columns):
+    """The rows whose last two cells are numbers."""
+    return [(*row[:-2], float(row[-2]), float(row[-1])) for row in rows(text, columns) if row[-1].replace(".", "").isdigit()]
+
+
+def errors(path, prefix=""):
+    return {prefix + case["name"]: abs(row["error_pct"]) for case in json.loads(read(path))["cases"] for row in case["published"]
             if row["quantity"] == "iteration" and row["role"] != "fitted"}
 
 
-def complaints(sets, sizes):
+def of_iterations(stated, sizes):
+    sets = [(re.compile(cases.strip("`").replace("\\|", "|")), median, worst) for _, cases, median, worst in stated]
     for name in sizes:
         owners = sum(pattern.match(name) is not None for pattern, _, _ in sets)
         if owners != 1:
@@ -43,10 +58,39 @@ def complaints(sets, sizes):
                    f"worst {max(own):.2f} % (at most {worst})")
 
 
-if __name__ == "__main__":
-    stated = bounds(sys.argv[1])
-    broken = list(complaints(stated, errors(sys.argv[2])))
-    if len(stated) < 8:
-        broken.append(f"only {len(stated)} sets have bounds")
+def of_collectives(stated, compared):
+    figures = {row[0]: (float(row[3]), float(row[4])) for row in rows(section("\n" + compared, "### Over all systems, each weighing the same"), 9)
+               if row[3] != "median %"}
+    for kind, median, p95 in stated:
+        if kind not in figures:
+            yield f"no collectives are {kind}"
+        elif figures[kind][0] > median or figures[kind][1] > p95:
+            yield f"{kind}: median {figures[kind][0]} % (at most {median}), p95 {figures[kind][1]} % (at most {p95})"
+
+
+def of_systems(stated, tables):
+    """`tables`: (what, its text); the bounds of these systems are in their cells."""
+    allowed = {(what, system, kind): most for what, system, kind, _, most in stated}
+    for what, text, columns in tables:
+        for row in rows(text, columns):
+            missed = MISSED.search(row[6] if what == "calibrated" else row[-1])
+            if missed and float(missed[1]) > allowed.get((what, row[0], row[1]), -1):
+                yield f"{what}: {row[0]}, {row[1]}: its bound is missed by {missed[1]} points"
+
+
+def main():
+    document, published, one_gpu, compared, calibrated = (read(path) if path.endswith(".md") else path for path in sys.argv[1:])
+    iterations = bounds(section(document, "### Bounds"), 4)
+    collectives = bounds(section(document, "### Bounds of collectives"), 3)
+    systems = bounds(section(document, "### Systems that may miss theirs"), 5)
+    broken = [*of_iterations(iterations, {**errors(published), **errors(one_gpu, "one_gpu/")}),
+              *of_collectives(collectives, compared),
+              *of_systems(systems, [("compared", compared, 10), ("calibrated", calibrated, 10)])]
+    if min(len(iterations) - 8, len(collectives) - 6, len(systems) - 2) < 0:
+        broken.append(f"only {len(iterations)}, {len(collectives)} and {len(systems)} rows state bounds")
     print("\n".join(broken))
     sys.exit(1 if broken else 0)
+
+
+if __name__ == "__main__":
+    main()

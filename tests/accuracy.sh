@@ -23,7 +23,6 @@ grep . "$work/whole.txt" >>"$work/lines.txt"
 [ "$(wc -l <"$work/whole.txt")" -ge 26 ] || { echo "the iterations give only $(wc -l <"$work/whole.txt") lines"; exit 1; }
 /usr/bin/python3 scripts/accuracy_sources.py "$work/published/result.json" | grep . >"$work/sources.txt"
 cat "$work/sources.txt" >>"$work/lines.txt"
-/usr/bin/python3 scripts/accuracy_bounds.py docs/accuracy.md "$work/published/result.json"
 [ "$(wc -l <"$work/sources.txt")" -gt 40 ] || { echo "the published iterations give only $(wc -l <"$work/sources.txt") lines"; exit 1; }
 "$binary" collective compare --measurements scenarios/measurements/open -o "$work/collectives" >/dev/null 2>&1
 "$binary" collective compare --calibrated --measurements scenarios/measurements/open -o "$work/calibrated" >/dev/null 2>&1
@@ -54,6 +53,8 @@ for gpu in h100 h200; do
 done
 [ "$(wc -l <"$work/one.txt")" -gt 70 ] || { echo "single GPUs give only $(wc -l <"$work/one.txt") lines"; exit 1; }
 lacking docs/one_gpu.md "$work/one.txt"
+/usr/bin/python3 scripts/accuracy_bounds.py docs/accuracy.md "$work/published/result.json" "$work/one/result.json" \
+  "$work/collectives/accuracy.md" "$work/calibrated/accuracy.md"
 
 /usr/bin/python3 scripts/accuracy_summary.py "$work/study/result.json" "$work/published/result.json" "$work/one/result.json" \
   "$work/collectives/accuracy.md" >"$work/summary.txt"

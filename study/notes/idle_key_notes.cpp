@@ -90,6 +90,12 @@ std::string host_factor_note(const Case& item) {
       has_no_effect({"host.time_factor"}, item.cluster.name));
 }
 
+std::string currency_note(const Case& item) {
+  if (item.cluster.currency.empty() || item.cluster.cost_per_gpu_hour) return "";
+  return fmt::format("{}: it is that of a price, and there is none. Set cost_per_gpu_hour.",
+                     has_no_effect({"currency"}, item.cluster.name));
+}
+
 // Kernels of optimizers are known one by one in PyTorch alone.
 std::string dense_optimizer_note(const Case& item) {
   const std::string& stated = item.workload.dense.optimizer;
@@ -105,7 +111,8 @@ std::string dense_optimizer_note(const Case& item) {
 Notes idle_keys_note(const Known& known) {
   const Case& item = known.item;
   return {roofline_keys_note(item),    kernel_start_note(item), software_kernels_note(item),
-          host_memory_rate_note(item), host_factor_note(item),  dense_optimizer_note(item)};
+          host_memory_rate_note(item), host_factor_note(item),  dense_optimizer_note(item),
+          currency_note(item)};
 }
 
 }  // namespace shardsim

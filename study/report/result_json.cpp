@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/text.h"
 #include "base/tree/json_fields.h"
 #include "study/result/cross_check.h"
 #include "study/result/planner_fields.h"
@@ -153,6 +154,16 @@ void check_lists(const Tree& tree) {
   }
 }
 
+// Files are read to be believed.
+void check_times(const StudyResult& study, const Tree& cases) {
+  for (std::size_t i = 0; i < study.cases.size(); ++i) {
+    if (study.cases[i].iteration_ms >= 0) continue;
+    throw input_error(cases.items[i].find("iteration_ms")->place,
+                      fmt::format("iteration_ms of case {} is below 0", excerpt(study.cases[i].name)),
+                      "Is this a file as shardsim wrote it?");
+  }
+}
+
 }  // namespace
 
 std::string result_to_json(const StudyResult& study) {
@@ -169,6 +180,7 @@ StudyResult result_from_tree(const Tree& tree) {
   check_lists(tree);
   StudyResult study;
   fields(reader, study);
+  if (const Tree* const cases = tree.find("cases")) check_times(study, *cases);
   return study;
 }
 

@@ -91,6 +91,12 @@ TEST_CASE("ambiguous spellings are refused with the spellings to choose from") {
   CHECK(has(error_of([] { rate("240MBit"); }), "Mbit/s for bits"));
 }
 
+TEST_CASE("a comma in a number is told as what it is, and no unit is doubted") {
+  CHECK(error_of([] { rate("1,5 GB/s"); }) ==
+        "a.yaml:2:9: \"1,5 GB/s\" has a comma. Write a point before decimals, and no separators of thousands.");
+  CHECK(has(error_of([] { bytes("1,024 GiB"); }), "has a comma"));
+}
+
 TEST_CASE("units are case-sensitive, belong to their quantity, and stand after at most one blank") {
   for (const char* text : {"4 gib", "4 GiB/s", "4 us", "4  GiB", "4 GiB ", "4\tGiB", "4 %", "4 Gbit", "GiB", ""}) {
     CAPTURE(text);

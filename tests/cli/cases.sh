@@ -102,7 +102,7 @@ check "and else it is not" bash -c "! grep -q torchrec_compiled streams/out"
 echo "-- keys without effect, widths that do not follow from the others"
 cat >idle.yaml <<'YAML'
 schema: shardsim.scenario/1
-cluster: {base: toy_2x4, fabric: {kind: fat_tree, nodes_per_leaf: 2, oversubscription: 4}}
+cluster: {base: toy_2x4, currency: EUR, fabric: {kind: fat_tree, nodes_per_leaf: 2, oversubscription: 4}}
 workload:
   name: w
   batch_per_gpu: 64
@@ -113,6 +113,7 @@ YAML
 run check idle.yaml
 check "check says that nothing crosses the spine: $(cat streams/err)" \
   grep -q "^note: main: fabric.oversubscription of 'toy_2x4' has no effect here" streams/err
+check "that a currency without a price says nothing" grep -q "^note: main: currency of 'toy_2x4' has no effect" streams/err
 check "and that the first layer above reads a width of its own" grep -q "^note: main: Layer 'top_0' reads 99 columns" streams/err
 run run idle.yaml -o idle
 check "run says both, too" [ "$(grep -cE 'no effect here: all nodes are under one|reads 99 columns' idle/result.json)" -eq 2 ]

@@ -337,6 +337,7 @@ TEST_CASE("keys of later versions are passed over; what is missing, of another t
         std::string::npos);
   CHECK(refusal_of(changed(text, "\"flex\"", "\"bent\"")).find("bent") != std::string::npos);
   CHECK(!refusal_of(text.substr(0, text.size() / 2)).empty());
+  CHECK(refusal_of(changed(text, "\"iteration_ms\": ", "\"iteration_ms\": -")).find("is below 0") != std::string::npos);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace shardsim {
 namespace {
 
-constexpr double kTellingOption = 0.01;  // of an iteration
+constexpr double kTellingDedup = 0.01;  // of an iteration
 
 // Times of unlike batches or worlds say nothing of two plans.
 bool is_same_question(const CaseResult& one, const CaseResult& other) {
@@ -31,7 +31,7 @@ std::string milliseconds_of(double ms) {
 // True where index_dedup makes the case tellingly faster with its plan.
 bool gains_by_dedup(const CaseResult& item) {
   const auto& with = item.iteration_ms_without_duplicates;
-  return with && *with <= (1 - kTellingOption) * item.iteration_ms;
+  return with && *with <= (1 - kTellingDedup) * item.iteration_ms;
 }
 
 // " (with index_dedup 200.0, and flexshard_2tier 250.0)": a factor over TorchRec's plan is none where an option of

@@ -64,11 +64,11 @@ std::vector<Axis> axes_of(const Tree& map, const std::string& key,
 }
 
 // True when the value says itself what is at this path below it; a text says the `name` of what it names.
-bool states(const Tree& value, std::string_view path) {
+bool states_path(const Tree& value, std::string_view path) {
   const std::size_t dot = path.find('.');
   if (value.kind == Tree::Kind::scalar) return path == "name";
   const Tree* const field = value.find(path.substr(0, dot));
-  return field != nullptr && (dot == std::string_view::npos || states(*field, path.substr(dot + 1)));
+  return field != nullptr && (dot == std::string_view::npos || states_path(*field, path.substr(dot + 1)));
 }
 
 // Of the path of a table's key: whether it names the table by number, and the path without it.
@@ -163,7 +163,7 @@ class SweepReader {
       const auto outer = axes.find(axis.path.substr(0, dot));
       if (outer == axes.end()) continue;
       const auto stated = std::ranges::find_if(outer->second->values, [&, dot](const AxisValue& value) {
-        return states(value.tree, std::string_view(axis.path).substr(dot + 1));
+        return states_path(value.tree, std::string_view(axis.path).substr(dot + 1));
       });
       if (stated == outer->second->values.end()) continue;
       throw input_error(axis.place,

@@ -163,7 +163,7 @@ std::string nearest(std::string_view name, const std::vector<std::string>& known
   for (const std::string& candidate : known) {
     if (candidate.size() > kLongestName) continue;
     const std::size_t distance = edit_distance(name, candidate, least);
-    if (distance >= least) continue;
+    if (distance >= least || distance >= name.size()) continue;  // nothing of the name would be left
     least = distance;
     best = candidate;
   }

@@ -21,6 +21,7 @@ TEST_CASE("the nearest name is the likely misspelling, not any name") {
   CHECK(nearest("latencies", known) == "latency");
   CHECK(nearest("rat", known) == "rate");
   CHECK(nearest("colour", known) == "");
+  CHECK(nearest("9", {"3", "4"}) == "");
   CHECK(nearest(std::string(100'000, 'a'), known) == "");
 }
 

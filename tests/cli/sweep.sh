@@ -275,10 +275,12 @@ printf 'schema: shardsim.scenario/1\ninclude: [inner.yaml]\nsweep: {case: one, a
 run sweep whole.yaml -o whole_axis
 check "what an axis over a whole cluster drops is said: $(cat streams/err)" grep -q '^note: the axis cluster replaces the whole cluster of one; dropped with it: cost_per_gpu_hour, nodes\.' streams/err
 check "and it is dropped" [ "$(column whole_axis/sweep.csv world_size | tr '\n' ' ')" = "8 4 " ]
-printf 'schema: shardsim.scenario/1\ninclude: [inner.yaml]\nsweep: {case: one, axes: {cluster.nodes: [4], cluster.cost_per_gpu_hour: [3], cluster: [toy_2x4, {base: toy_2x4, nodes: 1}]}}\n' >parts.yaml
+printf 'schema: shardsim.scenario/1\ninclude: [inner.yaml]\nsweep: {case: one, axes: {cluster.nodes: [4], cluster.cost_per_gpu_hour: [3], cluster: [toy_2x4, {base: toy_2x4, label: other}]}}\n' >parts.yaml
 run sweep parts.yaml -o parts_axis
 check "axes over parts hold, whatever their order: $(cat streams/err)" [ "$(column parts_axis/sweep.csv world_size | tr '\n' ' ')" = "16 16 " ]
 check "and nothing is dropped" [ "$(grep -c 'dropped' streams/err)" -eq 0 ]
+sed 's/label: other/nodes: 1/' parts.yaml >both.yaml
+refuse 2 'both.yaml:3:[0-9]+: axis "cluster.nodes" changes what the value .* of axis "cluster" states' sweep both.yaml -o bad
 refuse 2 'argument --set cluster.nodes.*axis' sweep whole.yaml -o bad --set cluster.nodes=2
 
 echo "-- worlds and cost"

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "accuracy/measurements/read/system_map.h"
 #include "base/byte_order_mark.h"
@@ -89,12 +91,36 @@ Checked check_file(const std::string& path, const PlanWatch& watch) {
   throw input_error(tree.find("schema")->place, "unknown schema " + excerpt(schema), known);
 }
 
+// What a note says of whatever it names: its words without their numbers and the names in quotes.
+std::string kind_of_note(const std::string& note) {
+  std::string kind;
+  bool quoted = false;
+  for (const char c : note) {
+    if (c == '\'') quoted = !quoted;
+    if (!quoted && (c < '0' || c > '9')) kind += c;
+  }
+  return kind.substr(0, kind.find(". "));  // what follows the first sentence is advice, which not all of a kind have
+}
+
+// Says the first notes of each kind and how many there are beyond them: of fifty cases, fifty times the same is read by
+// nobody.
+void print_notes_of(const Checked& checked, bool all) {
+  constexpr std::size_t kShown = 3;
+  std::map<std::string, std::size_t> of_kind;
+  for (const auto& [note, cases] : checked.notes)
+    if (++of_kind[kind_of_note(note)] <= kShown || all) print_note(some_names(cases) + ": " + note);
+  std::size_t hidden = 0;
+  for (const auto& [kind, count] : of_kind) hidden += count - std::min(count, kShown);
+  if (!all && hidden > 0)
+    print_note(fmt::format("{} say the same of other cases; --details shows all", counted(hidden, "more note")));
+}
+
 int check(const Arguments& given, const Terminal& terminal) {
   const std::string& path = given.positional()[0];
   const Checked checked = check_file(path, {terminal.interrupted, {}});
   for (const std::string& finding : checked.findings) report_error(0, finding);
   if (!checked.findings.empty()) return checked.failure == Failure::infeasible ? 3 : 2;
-  for (const auto& [note, cases] : checked.notes) print_note(some_names(cases) + ": " + note);
+  print_notes_of(checked, given.has("details"));
   print_lines(fmt::format("{}: {}, {}: ok\n", path, checked.kind, checked.summary));
   return 0;
 }
@@ -106,6 +132,8 @@ Command check_command() {
       .name = "shardsim check",
       .summary = "find the errors in a scenario, cluster, workload, plan or program file, without simulating",
       .positionals = {{"FILE", "The file to check. Its key `schema` says of what kind it is."}},
+      .options = {{"details", 0, "",
+                   "Print every note; without it, three of those that say the same of several cases."}},
       .examples = {"shardsim check scenarios/flexshard.yaml", "shardsim check scenarios/clusters/a100_mesh_4x8.yaml"},
       .run = check};
 }

@@ -37,6 +37,13 @@ shows 'what to ask next' '^Next: shardsim why scenarios/flexshard.yaml --case rm
 for model in rm1 rm2 rm3 rm4; do shows "a heading of $model" "^$model on a100_mesh_4x8: 32 GPUs"; done
 for plan in 3tier 2tier; do check "$plan of every model" [ "$(grep -c "^  flexshard_$plan " streams/shown)" -eq 4 ]; done
 
+# Fifty cases of which the same is to be said.
+"$shardsim" check scenarios/torchrec_crosscheck.yaml >streams/shown 2>&1
+check "check of fifty cases prints $(wc -l <streams/shown) lines, not 24 at most" [ "$(wc -l <streams/shown)" -le 24 ]
+hidden=$(sed -n 's/^note: \([0-9]*\) more notes say the same of other cases; --details shows all$/\1/p' streams/shown)
+"$shardsim" check scenarios/torchrec_crosscheck.yaml --details >whole 2>&1
+check 'with --details it prints the notes that it had counted' [ "$(wc -l <whole)" -eq $(($(wc -l <streams/shown) - 1 + ${hidden:-0})) ]
+
 fits toy run scenarios/toy.yaml -o out/toy
 shows 'the chance of the first' '^  row_wise .* [0-9.]+$'
 next=$(sed -n 's/^Next: shardsim //p' streams/shown)

@@ -1,6 +1,9 @@
 #include "program/timeline/traffic.h"
 
 #include <algorithm>
+#include <optional>
+
+#include "program/resolved_matrix.h"
 
 namespace shardsim {
 namespace {
@@ -62,12 +65,12 @@ void add_traffic(Timeline& timeline, const Program& program) {
   for (const Op& op : program.ops) {
     if (!op.is_collective()) continue;
     const auto& sets = program.groups.at(op.group);
-    ByteMatrix matrix = op.matrix.empty() ? ByteMatrix{} : resolve_matrix(program, op.matrix);
+    std::optional<ResolvedMatrix> moved;  // by all sets alike, or by the one that is looked at
     for (std::size_t set = 0; set < sets.size(); ++set) {
       const std::vector<int>& group = sets[set];
-      if (op.matrix.per_set) matrix = resolve_matrix(program, op.matrix, set);
       if (op.op_class == OpClass::all_to_all) {
-        add_exchange(timeline, matrix, group);
+        if (set == 0 || op.matrix.per_set) moved.emplace(program, op.matrix, set);
+        add_exchange(timeline, **moved, group);
       } else {
         add_ring(timeline, op, op.bytes_of_set(set) / op.every, group);
       }

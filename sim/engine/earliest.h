@@ -8,16 +8,50 @@
 #include <functional>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace shardsim {
 
-// Sorts by the number that `time_of` says of each event, 0 or more, and leaves events of one time in their order: digit
-// by digit of its bits, which as a number rise with it. Other sorts compare a hundred thousand ends of transfers
-// seventeen times each, and in turns that no processor foresees.
+// Puts events in order by one digit of `bits_of` an event, `kBits` from bit `from` on; those of one digit stay in their
+// order. `sorted`: room for as many.
+template <int kBits, typename Event, typename BitsOf>
+void sort_by_digit(std::vector<Event>& events, std::vector<Event>& sorted, int from, const BitsOf& bits_of) {
+  constexpr std::uint64_t kMask = (std::uint64_t{1} << kBits) - 1;
+  std::array<std::uint32_t, kMask + 1> next{};  // [digit]
+  for (const Event& event : events) ++next[(bits_of(event) >> from) & kMask];
+  std::exclusive_scan(next.begin(), next.end(), next.begin(), 0U);
+  for (const Event& event : events) sorted[next[(bits_of(event) >> from) & kMask]++] = event;
+  events.swap(sorted);
+}
+
+// Moves the events to their places that are a few places away from them; false where that would take too many moves,
+// with events of one number still in their order.
+template <typename Event, typename BitsOf>
+bool sort_nearly_sorted(std::vector<Event>& events, const BitsOf& bits_of) {
+  std::size_t moves = 2 * events.size();
+  for (std::size_t i = 1; i < events.size(); ++i) {
+    const std::uint64_t own = bits_of(events[i]);
+    if (bits_of(events[i - 1]) <= own) continue;
+    const Event event = events[i];
+    std::size_t at = i;
+    for (; at > 0 && bits_of(events[at - 1]) > own; --at) events[at] = events[at - 1];
+    events[at] = event;
+    if (i - at > moves) return false;
+    moves -= i - at;
+  }
+  return true;
+}
+
+// Sorts by the number that `time_of` says of each event, 0 or more, and leaves events of one time in their order: by
+// digits of its bits, which as a number rise with it. Other sorts compare a hundred thousand ends of transfers
+// seventeen times each, and in turns that no processor foresees. Two digits, of the highest bits in which events
+// differ, mostly leave few out of order; where times lie too unevenly for that, all digits are taken. `sorted`: room
+// that is kept from one sort to the next.
 template <typename Event, typename TimeOf>
-void sort_by_time(std::vector<Event>& events, const TimeOf& time_of) {
-  constexpr int kBits = 8, kPlaces = 64 / kBits;
+void sort_by_time(std::vector<Event>& events, const TimeOf& time_of, std::vector<Event>& sorted) {
+  constexpr int kFewBits = 8, kManyBits = 11;
+  constexpr std::size_t kMany = 2048;  // events, from which on a larger table of digits is worth its making
   const auto bits = [&](const Event& event) { return std::bit_cast<std::uint64_t>(time_of(event)); };
   std::uint64_t unlike = 0, latest = 0;  // bits in which any two differ
   bool rising = true;
@@ -27,16 +61,26 @@ void sort_by_time(std::vector<Event>& events, const TimeOf& time_of) {
     latest = bits(event);
   }
   if (rising) return;
-  std::vector<Event> sorted(events.size());
-  for (int place = 0; place < kPlaces; ++place) {
-    const auto digit = [&](const Event& event) { return (bits(event) >> (place * kBits)) % (1 << kBits); };
-    if ((unlike >> (place * kBits)) % (1 << kBits) == 0) continue;
-    std::array<std::uint32_t, 1 << kBits> next{};  // [digit]
-    for (const Event& event : events) ++next[digit(event)];
-    std::exclusive_scan(next.begin(), next.end(), next.begin(), 0U);
-    for (const Event& event : events) sorted[next[digit(event)]++] = event;
-    events.swap(sorted);
+  sorted.resize(events.size());
+  const int width = static_cast<int>(std::bit_width(unlike));
+  const bool many = events.size() >= kMany;
+  const int digit = many ? kManyBits : kFewBits;
+  const auto sort_from = [&](int from) {
+    many ? sort_by_digit<kManyBits>(events, sorted, from, bits) : sort_by_digit<kFewBits>(events, sorted, from, bits);
+  };
+  const int second = std::max(width - 2 * digit, 0);
+  sort_from(second);
+  sort_from(second + digit);
+  if (sort_nearly_sorted(events, bits)) return;
+  for (int from = 0; from < width; from += digit) {
+    if (((unlike >> from) & ((std::uint64_t{1} << digit) - 1)) != 0) sort_from(from);
   }
+}
+
+template <typename Event, typename TimeOf>
+void sort_by_time(std::vector<Event>& events, const TimeOf& time_of) {
+  std::vector<Event> sorted;
+  sort_by_time(events, time_of, sorted);
 }
 
 template <typename Event>
@@ -71,6 +115,7 @@ class Earliest {
     }
     std::ranges::pop_heap(lists_, later);
     if (++lists_.back().next == lists_.back().events.size()) {
+      spare_ = std::move(lists_.back().events);
       lists_.pop_back();
     } else {
       std::ranges::push_heap(lists_, later);
@@ -99,8 +144,9 @@ class Earliest {
     if (fresh_.size() < kLeastInList) {
       for (const Event& event : fresh_) single_.push(event);
     } else {
-      sort_by_time(fresh_);
-      lists_.push_back({fresh_});
+      sort_by_time(
+          fresh_, [](const Event& event) { return event.when; }, sorted_);
+      lists_.push_back({std::exchange(fresh_, std::move(spare_))});
       std::ranges::push_heap(lists_, later);
     }
     fresh_.clear();
@@ -120,6 +166,8 @@ class Earliest {
   std::size_t first_fresh_ = 0;  // the earliest of these
   boost::heap::d_ary_heap<Event, boost::heap::arity<4>, boost::heap::compare<std::greater<Event>>> single_;
   std::vector<List> lists_;  // a heap, that of the earliest event in front
+  // Room that was used before: memory that is touched for the first time costs more than to sort the events.
+  std::vector<Event> sorted_, spare_;
 };
 
 }  // namespace shardsim

@@ -6,6 +6,8 @@
 #include "sim/engine/critical_path.h"
 #include "sim/engine/execution.h"
 #include "sim/engine/limit.h"
+#include "sim/engine/steady_timeline.h"
+#include "sim/engine/uncontended.h"
 
 namespace shardsim {
 namespace {
@@ -44,6 +46,16 @@ SimulationResult simulate_classes(const Program& program, const Cluster& cluster
   return result;
 }
 
+// The length of the steady iteration, and nothing else.
+Seconds time_of_classes(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
+                        NodeClasses classes, Network& network, const EngineOptions& options) {
+  if (network.is_uncontended()) {
+    if (const auto time = uncontended_time(program, cluster, works, classes, options)) return *time;
+  }
+  const SteadyRun run(program, cluster, works, std::move(classes), network, options, Execution::Keep::none);
+  return {run.outcome.kept.seconds};
+}
+
 }  // namespace
 
 SimulationResult simulate(const Program& program, const Cluster& cluster, const ComputeModel& compute, Network& network,
@@ -59,8 +71,7 @@ SimulationResult simulate_works(const Program& program, const Cluster& cluster, 
 ComparedSimulation simulate_on_both(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                                     Network& network, Network& other, const EngineOptions& options) {
   NodeClasses classes = classify_nodes(works, cluster);
-  const Seconds time{
-      SteadyRun(program, cluster, works, classes, other, options, Execution::Keep::none).outcome.kept.seconds};
+  const Seconds time = time_of_classes(program, cluster, works, classes, other, options);
   return {simulate_classes(program, cluster, works, std::move(classes), network, options), time};
 }
 
@@ -92,10 +103,15 @@ SteadyIteration steady_iteration(const Program& program, const Cluster& cluster,
           path_of(run, program, cluster, works, bare_critical_path)};
 }
 
+Timeline steady_timeline(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
+                         Network& network, const EngineOptions& options) {
+  const SteadyRun run(program, cluster, works, classify_nodes(works, cluster), network, options);
+  return timeline_without_traffic(run.outcome.kept, program, works, run.classes, cluster);
+}
+
 Seconds iteration_time(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                        Network& network, const EngineOptions& options) {
-  const SteadyRun run(program, cluster, works, classify_nodes(works, cluster), network, options, Execution::Keep::none);
-  return {run.outcome.kept.seconds};
+  return time_of_classes(program, cluster, works, classify_nodes(works, cluster), network, options);
 }
 
 }  // namespace shardsim

@@ -14,15 +14,14 @@ namespace {
 constexpr std::size_t kRecent = 16;     // iterations whose spans are at hand in the end
 constexpr std::size_t kFetchAhead = 8;  // transfers: who ends so soon is fetched from memory
 constexpr std::size_t kCacheLine = 64;
-constexpr double kMostSeconds = 1e6;  // of simulated time: what a Timeline may hold (program/timeline/timeline.cpp)
 
 // Rates, sizes and latencies are each in reason, and together they may not be. A time that is no number is above it,
 // too.
 void require_reasonable(double seconds, const Program& program) {
-  if (seconds <= kMostSeconds) return;
-  throw input_error(Place{},
-                    fmt::format("case {}: it would run for over {} s", excerpt(program.case_name), kMostSeconds),
-                    "Check rates, rate factors, latencies, batch and lengths: together they are absurd");
+  if (seconds <= kMostSimulatedSeconds) return;
+  throw input_error(
+      Place{}, fmt::format("case {}: it would run for over {} s", excerpt(program.case_name), kMostSimulatedSeconds),
+      "Check rates, rate factors, latencies, batch and lengths: together they are absurd");
 }
 
 }  // namespace

@@ -19,9 +19,14 @@
 
 namespace shardsim {
 
+inline constexpr double kMostSimulatedSeconds = 1e6;  // what a Timeline may hold (program/timeline/timeline.cpp)
+
 // One run of a Program on a network session: the event loop of the engine. Times are seconds of the session's clock.
 class Execution {
  public:
+  // Iterations that a rank which waits for nobody may run ahead of the others, where there is no last iteration.
+  static constexpr int kAhead = 4;
+
   // stopped: iterations follow each other until the owner stops them; all: as many as the options say, even if they
   // become steady before that.
   enum class Until { steady, stopped, all };
@@ -144,9 +149,6 @@ class Execution {
   void end_op(int index, int op, int iteration, double started, LinkId link = -1);
   std::vector<RawSpan>& spans_of(int iteration);
   void iteration_ended();
-  // Iterations that a rank which waits for nobody may run ahead of the others, where there is no last iteration.
-  static constexpr int kAhead = 4;
-
   Kept take_iteration(double seconds);
   void count_unfinished();
   void allow_one_more();

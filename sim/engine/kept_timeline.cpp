@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <numeric>
 #include <span>
 
-#include "base/counting_sort.h"
 #include "program/timeline/traffic.h"
 #include "sim/engine/earliest.h"
 #include "sim/engine/execution.h"
@@ -39,16 +41,35 @@ std::vector<std::vector<std::int64_t>> payloads_of(const std::vector<OpWork>& wo
 
 using RawSpan = Execution::RawSpan;
 
-// In microseconds since the iteration's start, in the order of a Timeline: by start, rank, stream and operation.
-std::vector<RawSpan> in_order(const Execution::Kept& kept) {
-  std::vector<RawSpan> spans = kept.spans;
-  for (RawSpan& span : spans) {
+// [op] its place among all operations, by stream and number.
+std::vector<std::size_t> places_of(const std::vector<Op>& ops) {
+  std::vector<std::size_t> order(ops.size()), places(ops.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t op) { return ops[op].stream; });
+  for (std::size_t place = 0; place < order.size(); ++place) places[order[place]] = place;
+  return places;
+}
+
+// In microseconds since the iteration's start, in the order of a Timeline: by start, rank, stream and operation. An
+// iteration has each operation once on a rank, so that rank and operation say where a span belongs.
+std::vector<RawSpan> in_order(const Execution::Kept& kept, const Program& program) {
+  constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+  const std::size_t ops = program.ops.size();
+  const std::vector<std::size_t> places = places_of(program.ops);
+  std::vector<std::uint32_t> found(static_cast<std::size_t>(program.world_size) * ops, kNone);  // [rank][place]
+  for (std::size_t at = 0; at < kept.spans.size(); ++at) {
+    const RawSpan& span = kept.spans[at];
+    found[static_cast<std::size_t>(span.rank) * ops + places[static_cast<std::size_t>(span.op)]] =
+        static_cast<std::uint32_t>(at);
+  }
+  std::vector<RawSpan> spans;
+  spans.reserve(kept.spans.size());
+  for (const std::uint32_t at : found) {
+    if (at == kNone) continue;
+    RawSpan& span = spans.emplace_back(kept.spans[at]);
     span.start = (span.start - kept.origin) * 1e6;
     span.end = (span.end - kept.origin) * 1e6;
   }
-  put_in_order(spans, &RawSpan::op);
-  put_in_order(spans, &RawSpan::stream);
-  put_in_order(spans, &RawSpan::rank);
   sort_by_time(spans, [](const RawSpan& span) { return span.start; });
   return spans;
 }
@@ -119,7 +140,7 @@ Timeline timeline_without_traffic(const Execution::Kept& kept, const Program& pr
   timeline.streams = program.streams;
   timeline.groups = program.groups;
   for (const Op& op : program.ops) timeline.ops.push_back(op_info(op, works[op.id]));
-  timeline.spans = Spread(works, classes, cluster).of(in_order(kept));
+  timeline.spans = Spread(works, classes, cluster).of(in_order(kept, program));
   timeline.iteration_ms = kept.seconds * 1e3;
   timeline.iterations_run = kept.iterations_run;
   timeline.steady = kept.steady;

@@ -44,6 +44,8 @@ class Network {
   // Runs `body` with a session over these links and routes. At most once per process where the engine allows only one.
   virtual void run(const std::vector<Link>& links, const std::vector<TransferRoute>& routes,
                    const std::function<void(NetworkSession&)>& body) = 0;
+  // True where no transfer ever waits for another one, so that whoever asks for times alone need not run it.
+  virtual bool is_uncontended() const { return false; }
 };
 
 using NetworkMaker = std::unique_ptr<Network>(MapReader& options);

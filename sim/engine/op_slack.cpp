@@ -98,14 +98,17 @@ class Slack {
 
   // A stream that works all the time bounds the iteration by itself.
   void hold_streams() {
-    const std::size_t streams = run_.program.streams.size();
-    for (int rank = 0; rank < static_cast<int>(spans_.ranks()); ++rank) {
-      std::vector<double> idle(streams, period_);
-      for (const Op& op : run_.program.ops) idle[static_cast<std::size_t>(op.stream)] -= busy(rank, op.id);
-      for (const Op& op : run_.program.ops) {
-        double& end = ends_[slot(rank, op.id)];
-        end = std::min(end, std::max(idle[static_cast<std::size_t>(op.stream)], 0.0));
-      }
+    const auto ranks = static_cast<int>(spans_.ranks());
+    std::vector<double> idle(run_.program.streams.size() * spans_.ranks(), period_);  // [stream][rank]
+    const auto on_stream = [&](const Op& op) { return &idle[static_cast<std::size_t>(op.stream) * spans_.ranks()]; };
+    for (const Op& op : run_.program.ops) {
+      double* const of = on_stream(op);
+      for (int rank = 0; rank < ranks; ++rank) of[rank] -= busy(rank, op.id);
+    }
+    for (const Op& op : run_.program.ops) {
+      const double* const of = on_stream(op);
+      double* const ends = &ends_[slot(0, op.id)];
+      for (int rank = 0; rank < ranks; ++rank) ends[rank] = std::min(ends[rank], std::max(of[rank], 0.0));
     }
   }
 

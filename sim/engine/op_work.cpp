@@ -1,8 +1,12 @@
 #include "sim/engine/op_work.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
+#include "program/resolved_matrix.h"
 #include "program/timeline/traffic.h"
+#include "sim/engine/known_reductions.h"
 #include "sim/engine/like_sets.h"
 #include "sim/engine/row_facts.h"
 
@@ -67,12 +71,14 @@ void charge_part(OpWork::Call& call, int every) {
 
 OpWork collective_work(const Op& op, const Program& program, const Cluster& cluster, const std::string& algorithm) {
   OpWork work;
-  ByteMatrix matrix = op.matrix.empty() ? ByteMatrix{} : resolve_matrix(program, op.matrix);
+  const ByteMatrix none;
+  std::optional<ResolvedMatrix> moved;  // by all sets alike, or by the one that is looked at
   LikeSets sets(cluster, algorithm);
   for (const std::vector<int>& ranks : program.groups.at(op.group)) {
     const std::size_t set = work.calls.size();
     const std::int64_t of_set = op.bytes_of_set(set);
-    if (op.matrix.per_set) matrix = resolve_matrix(program, op.matrix, set);
+    if (!op.matrix.empty() && (set == 0 || op.matrix.per_set)) moved.emplace(program, op.matrix, set);
+    const ByteMatrix& matrix = moved ? **moved : none;
     const CollectiveCall call{*collective_kind(op.op_class), ranks, &matrix, of_set};
     OpWork::Call expanded{
         ranks, op.matrix.per_set ? expand_collective(call, cluster, algorithm) : sets.expand(call), {}};
@@ -130,6 +136,12 @@ OpWork expand_collective_op(const Op& op, const Program& program, const Cluster&
 
 std::vector<OpWork> expand_ops(const Program& program, const Cluster& cluster, const ComputeModel& compute,
                                const std::map<std::string, std::string>& algorithms) {
+  KnownReductions none;
+  return expand_ops(program, cluster, compute, algorithms, none);
+}
+
+std::vector<OpWork> expand_ops(const Program& program, const Cluster& cluster, const ComputeModel& compute,
+                               const std::map<std::string, std::string>& algorithms, KnownReductions& known) {
   std::vector<OpWork> works = expand_compute(program, cluster, compute);
   std::vector<std::size_t> unlike;  // collectives
   for (std::size_t at = 0; at < works.size(); ++at) {
@@ -140,7 +152,8 @@ std::vector<OpWork> expand_ops(const Program& program, const Cluster& cluster, c
     if (like != unlike.end()) {
       works[at] = works[*like];
     } else {
-      works[at] = expand_collective_op(op, program, cluster, algorithms);
+      std::optional<OpWork> work = known.take(op, program);
+      works[at] = work ? std::move(*work) : expand_collective_op(op, program, cluster, algorithms);
       unlike.push_back(at);
     }
   }

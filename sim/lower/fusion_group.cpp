@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "program/resolved_matrix.h"
 #include "program/shard_rows.h"
 #include "sim/lower/group_member.h"
 #include "sim/lower/known_shares.h"
@@ -282,7 +283,7 @@ class GroupMaker {
   // the wire differ.
   MatrixUse add_rows(const std::string& suffix, MatrixUse gradients, Matrices rows_by_source) {
     const bool drawn = drawn_counts(members_.front(), &GroupMember::forward) != nullptr;
-    const bool alike = drawn ? same_wire_bytes() : resolve_matrix(program_, gradients) == rows_by_source.front();
+    const bool alike = drawn ? same_wire_bytes() : *ResolvedMatrix(program_, gradients) == rows_by_source.front();
     MatrixUse rows = alike ? gradients : add(suffix + "_rows_by_source", std::move(rows_by_source));
     rows.transposed = true;
     return rows;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "program/resolved_matrix.h"
 #include "sim/lower/group_copies.h"
 #include "sim/lower/lowering.h"
 
@@ -59,7 +60,7 @@ std::size_t Lowering::members_of(const std::string& group, OpRole role) const {
 
 int Lowering::add_exchange(const std::string& name, Purpose purpose, const std::string& group, MatrixUse matrix,
                            const std::string& dtype, std::vector<int> after) {
-  if (members_of(group, purpose.role) < 2 || moves_nothing(resolve_matrix(program_, matrix))) return -1;
+  if (members_of(group, purpose.role) < 2 || moves_nothing(*ResolvedMatrix(program_, matrix))) return -1;
   const int id = add(name, purpose, stream_of(group, purpose.role), std::move(after));
   // HugeCTR exchanges the hybrid embedding's vectors by itself, beside the communicator of the all-reduce.
   if (hybrid() && purpose.role >= OpRole::lookup) op_at(id).stream = stream_number(Stream::cross);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "program/resolved_matrix.h"
 #include "program/shard_lookups.h"
 #include "program/shard_rows.h"
 #include "sim/memory/buffers.h"
@@ -83,8 +84,8 @@ BytesByRank moved_by(const Program& program, const Op& exchange, bool given) {
     const int size = static_cast<int>(program.groups.at(exchange.group).front().size());  // of every set
     std::vector<BytesByRank> of_sets;
     for (std::size_t set = 0; set < (exchange.matrix.per_set ? program.groups.at(exchange.group).size() : 1); ++set) {
-      const ByteMatrix matrix = resolve_matrix(program, exchange.matrix, set);
-      of_sets.push_back(given ? matrix.all_sent(size) : matrix.all_received(size));
+      const ResolvedMatrix matrix(program, exchange.matrix, set);
+      of_sets.push_back(given ? (*matrix).all_sent(size) : (*matrix).all_received(size));
     }
     return by_member(program, exchange, [&](std::size_t set, int member, int) {
       return of_sets[std::min(set, of_sets.size() - 1)][member];

@@ -126,16 +126,39 @@ std::int64_t rounded_up(double bytes) {
   return static_cast<std::int64_t>(std::ceil(bytes));
 }
 
-void add_shard(MemoryAmounts& rank, const Placement& placement, std::uint64_t shard_rows, const Workload& workload) {
-  const Table& table = workload.tables[static_cast<std::size_t>(placement.table)];
-  const auto rows = static_cast<double>(shard_rows);
-  const auto row_bytes = static_cast<double>(placement.columns() * dtype_bytes(table.dtype));
-  const auto state = static_cast<double>(optimizer_row_bytes(workload.optimizer, placement.columns()));
-  rank[MemoryPart::tables] += rounded_up(hbm_share(placement) * rows * row_bytes);
-  rank[MemoryPart::optimizer] += rounded_up(hbm_share(placement) * rows * state);
-  if (placement.compute_kernel != "fused_uvm_caching") return;
-  rank[MemoryPart::cache] += rounded_up(rows * (4 + 16 * kCacheLoadFactor));
-}
+// Bytes of one shard of a placement, which are as many for all shards of as many rows.
+class ResidentShard {
+ public:
+  ResidentShard(const Placement& placement, const Workload& workload)
+      : share_(hbm_share(placement)),
+        row_bytes_(static_cast<double>(placement.columns() *
+                                       dtype_bytes(workload.tables[static_cast<std::size_t>(placement.table)].dtype))),
+        state_(static_cast<double>(optimizer_row_bytes(workload.optimizer, placement.columns()))),
+        cached_(placement.compute_kernel == "fused_uvm_caching") {
+    count(0);
+  }
+
+  void add_to(MemoryAmounts& rank, std::uint64_t shard_rows) {
+    if (shard_rows != rows_) count(shard_rows);
+    rank[MemoryPart::tables] += tables_;
+    rank[MemoryPart::optimizer] += optimizer_;
+    if (cached_) rank[MemoryPart::cache] += cache_;
+  }
+
+ private:
+  void count(std::uint64_t shard_rows) {
+    const auto rows = static_cast<double>(shard_rows);
+    rows_ = shard_rows;
+    tables_ = rounded_up(share_ * rows * row_bytes_);
+    optimizer_ = rounded_up(share_ * rows * state_);
+    cache_ = rounded_up(rows * (4 + 16 * kCacheLoadFactor));
+  }
+
+  double share_, row_bytes_, state_;
+  bool cached_;
+  std::uint64_t rows_ = 0;  // of these
+  std::int64_t tables_ = 0, optimizer_ = 0, cache_ = 0;
+};
 
 // An element has the state that a row of one element has: row-wise Adagrad is Adagrad there.
 std::int64_t dense_bytes(const Workload& workload) {
@@ -160,10 +183,10 @@ std::vector<MemoryAmounts> resident_memory(const Plan& plan, const Workload& wor
   std::vector<MemoryAmounts> ranks(static_cast<std::size_t>(world_size), everywhere);
   for (const Placement& placement : plan.placements) {
     const bool cut = placement.shards() > 1;
+    ResidentShard shard(placement, workload);
     for (const std::vector<int>& group : placement.holders) {
       for (std::size_t i = 0; i < group.size(); ++i) {
-        MemoryAmounts& rank = ranks.at(static_cast<std::size_t>(group[i]));
-        add_shard(rank, placement, placement.shard_rows(cut ? static_cast<int>(i) : 0), workload);
+        shard.add_to(ranks.at(static_cast<std::size_t>(group[i])), placement.shard_rows(cut ? static_cast<int>(i) : 0));
       }
     }
   }

@@ -10,7 +10,9 @@
 #include "plan/torchrec_types.h"
 #include "program/timeline/host_waits.h"
 #include "program/timeline/timeline.h"
+#include "sim/engine/known_reductions.h"
 #include "sim/engine/op_work.h"
+#include "sim/engine/steady_timeline.h"
 #include "study/notes/notes.h"
 #include "study/result/result_fields.h"
 #include "study/run/drawn_batches.h"
@@ -130,23 +132,28 @@ bool draws_batches(const Case& item) {
   return item.load.batches == LoadOptions::Batches::drawn;
 }
 
-AtPayload observed_run(const PreparedCase& prepared) {
+// `known`: takes the reductions, which are mostly those at the planned payload, too.
+AtPayload observed_run(const PreparedCase& prepared, KnownReductions& known) {
   const Case& item = prepared.item;
   if (draws_batches(item)) {
     const DrawnSimulation drawn = simulate_drawn(prepared, true);
     return {drawn.figures.iteration_ms.mean, named_times_alone(drawn.nearest.timeline)};
   }
   return done_in_case(item, [&]() -> AtPayload {
-    const SteadyIteration steady = prepared.steady(prepared.observed_program());
-    return {steady.timeline.iteration_ms, named_times_alone(steady.timeline)};
+    const Program program = prepared.observed_program();
+    std::vector<OpWork> works = prepared.works(program);
+    const Timeline timeline =
+        steady_timeline(program, prepared.cluster, works, *prepared.network(), engine_options(item));
+    known.keep(program, std::move(works));
+    return {timeline.iteration_ms, named_times_alone(timeline)};
   });
 }
 
 // A network that runs once runs here in a process of its own, before this process has had it.
-std::optional<AtPayload> at_observed_payload(const PreparedCase& prepared) {
+std::optional<AtPayload> at_observed_payload(const PreparedCase& prepared, KnownReductions& known) {
   if (!prepared.item.payload_both || !prepared.item.workload.has_runtime()) return std::nullopt;
-  if (!runs_once(prepared.item.network)) return observed_run(prepared);
-  const auto simulated = [&] { return packed(observed_run(prepared)); };
+  if (!runs_once(prepared.item.network)) return observed_run(prepared, known);
+  const auto simulated = [&] { return packed(observed_run(prepared, known)); };
   return unpacked<AtPayload>(run_in_workers({{prepared.item.name, simulated}}, {}).front());
 }
 
@@ -316,7 +323,7 @@ CaseResult described_case(const PreparedCase& prepared, SimulationResult simulat
 
 namespace {
 
-CaseResult at_planned_payload(const PreparedCase& prepared, bool pareto) {
+CaseResult at_planned_payload(const PreparedCase& prepared, KnownReductions& known, bool pareto) {
   const Case& item = prepared.item;
   if (draws_batches(item)) {
     DrawnSimulation drawn = simulate_drawn(prepared, false);
@@ -327,14 +334,18 @@ CaseResult at_planned_payload(const PreparedCase& prepared, bool pareto) {
     if (result.why) result.why->left_out.push_back(kept_iteration_text(*result.drawn, result.why->iteration_ms));
     return result;
   }
-  ComparedSimulation simulated = prepared.simulated_beside_uncontended(prepared.program());
+  const std::vector<OpWork> works =
+      expand_ops(prepared.program(), prepared.cluster, prepared.compute(), item.algorithms, known);
+  ComparedSimulation simulated = simulate_on_both(prepared.program(), prepared.cluster, works, *prepared.network(),
+                                                  *ResolvedCase::uncontended(), engine_options(item));
   return described_case(prepared, std::move(simulated.result), simulated.other.ms(), pareto);
 }
 
 CaseResult whole_case(const PreparedCase& prepared, bool pareto) {
   const Case& item = prepared.item;
-  std::optional<AtPayload> observed = at_observed_payload(prepared);
-  CaseResult result = at_planned_payload(prepared, pareto);
+  KnownReductions known;
+  std::optional<AtPayload> observed = at_observed_payload(prepared, known);
+  CaseResult result = at_planned_payload(prepared, known, pareto);
   if (observed) {
     result.iteration_ms_at_observed_payload = observed->iteration_ms;
     result.at_observed_payload = std::move(observed);

@@ -134,6 +134,22 @@ TEST_CASE("the steps of a path add up to its iteration, on every network") {
   }
 }
 
+TEST_CASE("without contention an iteration is as long operation by operation as event by event, to the last bit") {
+  const Cluster& cluster = shaped_cluster(2, 2);
+  for (int seed = 1; seed <= kPrograms; ++seed) {
+    const RandomRun run = random_run(static_cast<std::uint64_t>(seed), cluster);
+    for (const EngineOptions& options : {EngineOptions{200, 0, 1e-13, {}}, {2, 0, 1e-6, {}}, {1, 12, 1e-9, {}}}) {
+      const SimulationResult events =
+          simulate_works(run.program, cluster, run.works, *make_network(named("closed_form")), options);
+      const Seconds time =
+          iteration_time(run.program, cluster, run.works, *make_network(named("closed_form")), options);
+      CAPTURE(seed);
+      CAPTURE(options.iterations);
+      CHECK(time.ms() == events.timeline.iteration_ms);
+    }
+  }
+}
+
 TEST_CASE("what is on a path has no slack, and one that repeats is found for almost every program") {
   const Cluster& cluster = shaped_cluster(2, 2);
   int repeats = 0;

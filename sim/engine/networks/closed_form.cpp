@@ -85,6 +85,7 @@ class ClosedForm : public Network {
     ClosedFormSession session(links, routes);
     body(session);
   }
+  bool is_uncontended() const override { return true; }
 };
 
 }  // namespace

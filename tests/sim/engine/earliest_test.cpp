@@ -61,4 +61,17 @@ TEST_CASE("sorting by time leaves events of one time in their order, whatever th
   CHECK(std::ranges::equal(events, expected, {}, &Event::number, &Event::number));
 }
 
+TEST_CASE("sorting by time is right where almost all times differ in their lowest bits alone") {
+  Rng random(11);
+  for (const int count : {100, 5000}) {
+    std::vector<Event> events{{1e6, 0}};  // far behind all others, so that the highest bits tell nothing of these
+    for (int number = 1; number < count; ++number)
+      events.push_back({1 + static_cast<double>(random.below(1000)) * 0x1p-52, number});
+    std::vector<Event> expected = events;
+    std::ranges::stable_sort(expected, {}, &Event::when);
+    sort_by_time(events);
+    CHECK(std::ranges::equal(events, expected, {}, &Event::number, &Event::number));
+  }
+}
+
 }  // namespace shardsim::earliest_test

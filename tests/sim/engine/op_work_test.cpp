@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "base/tree/yaml.h"
+#include "sim/engine/known_reductions.h"
 
 namespace shardsim::op_work_test {
 
@@ -81,6 +82,27 @@ TEST_CASE("collectives of one list have the work that each has alone") {
       CHECK(work.calls[set].loads.loads.size() == alone.calls[set].loads.loads.size());
     }
   }
+}
+
+// Its work is marked, so that one that is expanded anew is told from one that was kept.
+TEST_CASE("a reduction that an earlier Program has expanded is taken from it, and only by one that moves the same") {
+  Program program = cross_node_all_reduce({{0, 2}, {1, 3}});
+  const Cluster cluster(read_cluster(parse_yaml(kSharedNic, "cluster")));
+  const auto compute = make_compute_model(parse_yaml("name: roofline", "compute"));
+  constexpr Seconds kMark{77};
+  const auto taken = [&](const Program& later) {
+    std::vector<OpWork> works = expand_ops(program, cluster, *compute, {});
+    works.front().alone = kMark;
+    KnownReductions known;
+    known.keep(program, std::move(works));
+    return expand_ops(later, cluster, *compute, {}, known).front().alone == kMark;
+  };
+  CHECK(taken(program));
+  Program more_bytes = program, other_sets = program, later_start = program;
+  more_bytes.ops.front().bytes *= 2;
+  other_sets.groups["cross_node"] = {{0, 3}, {1, 2}};
+  later_start.ops.front().launch_ns = 1000;
+  for (const Program& unlike : {more_bytes, other_sets, later_start}) CHECK_FALSE(taken(unlike));
 }
 
 }  // namespace shardsim::op_work_test

@@ -63,8 +63,4 @@ SimulationResult ResolvedCase::simulated(const Program& program, Network& networ
   return simulate_works(program, cluster, works(program), network, engine_options(item));
 }
 
-ComparedSimulation ResolvedCase::simulated_beside_uncontended(const Program& program) const {
-  return simulate_on_both(program, cluster, works(program), *network(), *uncontended(), engine_options(item));
-}
-
 }  // namespace shardsim

@@ -48,9 +48,8 @@ class ResolvedCase {
   Seconds time(const Program& program, const std::vector<OpWork>& works, Network& network) const;
   Seconds time(const Program& program, Network& network) const;
   SteadyIteration steady(const Program& program, const std::vector<OpWork>& works, Network& network) const;
-  SteadyIteration steady(const Program& program) const;                           // on the case's own network
-  SimulationResult simulated(const Program& program, Network& network) const;     // with every figure
-  ComparedSimulation simulated_beside_uncontended(const Program& program) const;  // on its own network
+  SteadyIteration steady(const Program& program) const;                        // on the case's own network
+  SimulationResult simulated(const Program& program, Network& network) const;  // with every figure
 
  private:
   // Copies share what was made.

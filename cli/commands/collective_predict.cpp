@@ -151,6 +151,12 @@ void note_slower_links(const CollectiveRequest& request, const Cluster& cluster,
   }
 }
 
+// Times that differ by less than anybody can measure: where two choices tie, neither is the better one.
+bool tie(Seconds a, Seconds b) {
+  constexpr double kTelling = 1e-3;
+  return std::abs(a.value - b.value) <= kTelling * std::max(a.value, b.value);
+}
+
 // Returns what NCCL would have chosen for the sizes at which it is forced to something else.
 std::string unforced_note(const CollectiveRequest& request, const std::vector<CollectivePrediction>& predictions,
                           const Cluster& cluster) {
@@ -159,13 +165,15 @@ std::string unforced_note(const CollectiveRequest& request, const std::vector<Co
   free.forced = {};
   const std::vector<CollectivePrediction> by_choice = predictions_of(request, Cluster(std::move(free)));
   std::vector<std::string> parts;
+  bool same = true;
   for (std::size_t row = 0; row < by_choice.size(); ++row) {
     const CollectivePrediction& choice = by_choice[row];
     const std::string name = choice.algorithm + (choice.protocol.empty() ? "" : " " + choice.protocol);
-    if (choice.time == predictions[row].time) continue;
+    same = same && choice.algorithm == predictions[row].algorithm && choice.protocol == predictions[row].protocol;
+    if (tie(choice.time, predictions[row].time)) continue;
     parts.push_back(fmt::format("{} at {} ({:.1f} us)", name, to_text(Bytes{request.sizes[row]}), choice.time.us()));
   }
-  if (parts.empty()) return "NCCL would choose the same by itself.";
+  if (parts.empty()) return same ? "NCCL would choose the same by itself." : "";
   return "NCCL would choose by itself: " + first_names(parts, 6) + ".";
 }
 

@@ -270,6 +270,18 @@ void note_idle_spine(const ClusterSpec& spec, std::vector<std::string>& notes) {
       spec.name));
 }
 
+// Channels that the file states keep their NIC, whatever the environment asks for.
+void note_idle_cross_nic(const ClusterSpec& spec, std::vector<std::string>& notes) {
+  const auto& stated = spec.graph_multi_node;
+  if (spec.device == "cpu" || spec.forced.cross_nic == kCrossNicIfFaster || spec.nodes < 2) return;
+  if (!stated || stated->channels == 0) return;
+  notes.push_back(
+      fmt::format("nccl_settings.cross_nic of '{}' has no effect on groups of whole nodes: the channels that "
+                  "graph.multi_node states "
+                  "keep their NIC. Write graph.multi_node: search to leave them to NCCL's search.",
+                  spec.name));
+}
+
 void note_idle_gpu_keys(const ClusterSpec& spec, std::vector<std::string>& notes) {
   std::vector<std::string> idle = keys_without_effect(spec.gpu);
   if (std::erase(idle, "gpu.launch_overhead") > 0)
@@ -290,6 +302,7 @@ std::vector<std::string> idle_key_notes(const ClusterSpec& spec) {
   note_without_nccl(spec, notes);
   note_idle_gpu_keys(spec, notes);
   note_idle_spine(spec, notes);
+  note_idle_cross_nic(spec, notes);
   note_idle_hardware_rate(spec, notes);
   return notes;
 }

@@ -18,7 +18,8 @@ namespace {
 
 // Networks other than InfiniBand and RoCE, each fitted to the two public systems that have it, on up to 8 nodes (on
 // more, Polaris loses most of its all-to-all in its fabric). The rule of the fit and its errors are in
-// docs/accuracy.md.
+// docs/accuracy.md. Over Slingshot the share of NCCL's latency in an all_reduce is shrunk towards NCCL's own, which
+// counts like one more system: two nodes say little of the latency over hundreds.
 void add_other_networks(FitTable& table) {
   using Names = std::vector<std::string>;
   const Names reductions = {"all_reduce"}, gathers = {"all_gather", "reduce_scatter"};
@@ -34,7 +35,7 @@ void add_other_networks(FitTable& table) {
   };
   FittedOverhead& reduction = row(reductions, "slingshot", slingshot);
   reduction.efficiency = .8;
-  ring(reduction, .7, Seconds{16e-6});
+  ring(reduction, .8, Seconds{16e-6});
   FittedOverhead& gather = row(gathers, "slingshot", {"Polaris"});
   gather.efficiency = 1;
   ring(gather, 2, Seconds{128e-6});

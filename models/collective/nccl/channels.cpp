@@ -42,11 +42,12 @@ std::vector<NcclChannels> channels_of(double speed, const RingLimits& limits, in
   return found;
 }
 
-// Rings that keep their NIC count 15 % more (ncclTopoCompareGraphs of 2.18 and 2.19; later ones drop it).
-bool is_better(const NcclChannels& found, const NcclChannels& best) {
-  constexpr double kKeepsItsNic = .15;
+// Up to 2.19 rings that keep their NIC count 15 % more (ncclTopoCompareGraphs of 2.19.3); from 2.20.3 on the faster
+// ones win.
+bool is_better(const NcclChannels& found, const NcclChannels& best, NcclEra era) {
+  const double keeps_its_nic = era == NcclEra::v2_14 ? .15 : 0;
   const int less_crossing = static_cast<int>(best.crosses) - static_cast<int>(found.crosses);
-  return found.total(false) > best.total(false) * (1 - less_crossing * kKeepsItsNic);
+  return found.total(false) > best.total(false) * (1 - less_crossing * keeps_its_nic);
 }
 
 // Channels of 25 GB/s or more are split in two; above sm80, 2.30 leaves more than 4 slower than 50 as they are.
@@ -72,7 +73,7 @@ NcclChannels search_channels(const RingLimits& limits, int capability, NcclEra e
     if (speed > limits.widest * (1 + kRounding)) continue;
     if (best.count > 0 && speed / best.bw_inter <= .49) break;
     for (const NcclChannels& found : channels_of(speed, limits, most_channels(era))) {
-      if (best.total(false) < limits.gpu_total && is_better(found, best)) best = found;
+      if (best.total(false) < limits.gpu_total && is_better(found, best, era)) best = found;
     }
     if (best.total(false) >= limits.gpu_total) break;
   }

@@ -33,7 +33,7 @@ struct RingLimits {
 // The channel search of NVIDIA/nccl src/graph/search.cc (ncclTopoCompute) in short: from the first speed of the list
 // that fits the widest path, count the channels that fit; go on while the next speed is above .49 of the best; the
 // first best channels x speed wins; stop at the GPU's total. Rings that change NICs are tried after the others at each
-// speed, in pairs, and taken where they carry 15 % more. Fast channels are then doubled at half speed.
+// speed, in pairs, and taken where they carry more (2.14: 15 % more). Fast channels are then doubled at half speed.
 // `count` is 0 when not even the slowest speed fits.
 NcclChannels search_channels(const RingLimits& limits, int capability, NcclEra era);
 

@@ -248,6 +248,16 @@ TEST_CASE("an oversubscription that no traffic meets is said") {
   CHECK(notes(4, 4, 1).empty());
 }
 
+TEST_CASE("a choice to change NICs that stated channels do not follow is said") {
+  const std::string stated = "graph: {multi_node: {channels: 8, bw_intra: 24 GB/s, bw_inter: 24 GB/s}}\n";
+  const auto notes = [](const std::string& more) { return idle_key_notes(spec_from(a100(2) + more)); };
+  REQUIRE(notes(stated + "nccl_settings: {cross_nic: 1}\n").size() == 1);
+  CHECK(notes(stated + "nccl_settings: {cross_nic: 1}\n")[0].starts_with(
+      "nccl_settings.cross_nic of 'test' has no effect on groups of whole nodes"));
+  CHECK(notes("nccl_settings: {cross_nic: 1}\n").empty());
+  CHECK(notes(stated).empty());
+}
+
 TEST_CASE("keys about NCCL where no NCCL times the collectives are said") {
   const std::string cpus =
       "schema: shardsim.cluster/1\nname: cpus\ndevice: cpu\ngpu: {model: x, count: 2, compute_capability: \"0.0\", "

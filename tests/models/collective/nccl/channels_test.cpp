@@ -40,6 +40,16 @@ TEST_CASE("the first of equally good speeds wins, and a width equal to a speed f
   CHECK(now(inside({24}, 24, 1000), 90) == NcclChannels{1, 24, 24});
 }
 
+// ncclTopoCompareGraphs of 2.19.3 and of 2.20.3: eight rings of 48 that change their NIC against seven that keep it.
+TEST_CASE("rings that change NICs win where they carry more, before 2.20 only where they carry 15 % more") {
+  RingLimits limits{50, 370.8, {370.8}, std::vector<double>(8, 50)};
+  limits.crossing = {370.8 * 8 / 7};
+  CHECK(now(limits, 90) == NcclChannels{8, 48, 48, true});
+  CHECK_FALSE(search_channels(limits, 90, NcclEra::v2_14).crosses);
+  limits.orders = {300};
+  CHECK(search_channels(limits, 90, NcclEra::v2_14).crosses);
+}
+
 TEST_CASE("nothing fits below the slowest speed") {
   CHECK(now(inside({2.9}, 2.9, 2.9), 80).count == 0);
   CHECK(now({0.1, 0.1, {}, {0.1}}, 80).count == 0);

@@ -50,6 +50,7 @@ class Cluster {
 
   // NIC ports: NICs, or where each GPU has several of its own, all of them as one port of their summed rate.
   int nics_per_node() const { return static_cast<int>(ports_.nics.size()); }
+  const NicPorts& nic_ports() const { return ports_; }
   int nic_of(int gpu) const;  // local port index, nearest by path class; -1 without NICs
   LinkId nic_out(int node, int nic) const;
   LinkId nic_in(int node, int nic) const;

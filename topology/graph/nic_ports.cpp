@@ -16,6 +16,7 @@ int nearest_nic(const NodeGraph& graph, int gpu, const std::vector<int>& room) {
     if (!path || path->path >= best_class) continue;
     best = nic;
     best_class = path->path;
+    if (best_class <= PathClass::pix) break;  // no path over PCIe is nearer
   }
   return best;
 }

@@ -8,7 +8,6 @@
 
 #include "models/collective/channel_layout.h"
 #include "topology/graph/graph.h"
-#include "topology/graph/node_links.h"
 
 namespace shardsim {
 namespace {
@@ -162,7 +161,7 @@ PathClass nearest_gpu(const NodeGraph& graph, const std::vector<int>& gpus, int 
 PathClass nic_path(const NcclGroup& group, const Cluster& cluster) {
   if (!cluster.spec().nics->gpudirect) return PathClass::phb;
   const NodeGraph graph = build_node_graph(cluster.spec());
-  const NicPorts ports = deal_nics(cluster.spec(), graph);
+  const NicPorts& ports = cluster.nic_ports();
   PathClass farthest = PathClass::loc;
   for (int port : ports_of(group, cluster)) {
     std::vector<int> gpus = group.gpus;

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "tests/base/error_text.h"
 
 namespace shardsim::why_document_test {
@@ -12,6 +14,12 @@ std::string not_on_path(std::vector<SlackPart> slack) {
   why.iteration_ms = 50;
   why.slack = std::move(slack);
   return document_text(why_document(why, nullptr, "main", Medium::terminal), 100, false);
+}
+
+// The text with one space in place of several.
+std::string words(std::string text) {
+  text.erase(std::unique(text.begin(), text.end(), [](char a, char b) { return a == ' ' && b == ' '; }), text.end());
+  return text;
 }
 
 }  // namespace
@@ -31,16 +39,16 @@ TEST_CASE("a lever within rounding of nothing is said as nothing, of either sign
   why.iteration_ms = 12.35;
   Help help;
   help.iteration_ms = 12.35;
-  help.elasticities = {{.lever = "nics", .name = "NIC rate", .percent = 0.4},
-                       {.lever = "host", .name = "host time", .percent = -0.01}};
+  help.elasticities = {{.lever = "nics", .name = "NIC rate", .percent = 0.4, .better_pct = -3.6, .worse_pct = 4.4},
+                       {.lever = "host", .name = "host time", .percent = -0.01, .better_pct = 0.1, .worse_pct = 0.0}};
   help.supposed = {{"free_nics", "if the NICs were free", 9, 27.1},
                    {"index_dedup", "with index_dedup of sequences", 10, 19},
                    {"fp16_vectors", "if vectors travelled as fp16", 11, 11},
                    {"free_host", "if the host were free", 12.38, -0.24}};
   const std::string text = document_text(why_document(why, &help, "main", Medium::terminal), 120, false);
   CAPTURE(text);
-  CHECK(has(text, "host time  nothing"));
-  CHECK(has(text, "NIC rate      0.40"));
+  CHECK(has(words(text), "host time -0.10 0.00 nothing"));
+  CHECK(has(words(text), "NIC rate 3.60 4.40 0.40"));
   CHECK(has(text, "if the host were free                 12.38    nothing"));
   CHECK_FALSE(has(text, "-0.2"));
   CHECK(

@@ -24,8 +24,8 @@ run_tests() {
 
 echo "== release build, its tests"
 scripts/build.sh ci
-# Tests that wait (for a rank that died, a time limit, a port) leave the processors idle for a third of their time. The build with
-# sanitizers takes that third and no more: a task of this class gives way at once to any other.
+# Tests that wait (for a rank that died, a time limit, a port) leave some fifth of the processors' time idle. The build with
+# sanitizers, a third of which it is enough for, takes that and no more: a task of this class gives way at once to any other.
 idle=(chrt --idle 0)
 "${idle[@]}" true 2>/dev/null || idle=(nice -n 19)
 set -m  # in a process group of its own, which ends with this script

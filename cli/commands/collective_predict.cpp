@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/text.h"
 #include "cli/commands/all.h"
@@ -186,6 +187,27 @@ int ranks_beside(const CollectiveRequest& request, const Cluster& cluster) {
   return ranks;
 }
 
+// The sum of a node's NICs, GB/s.
+double nics_gbps(const ClusterSpec& spec) {
+  return nics_of_node(spec) * spec.nics->rate.bytes_per_second * 1e-9;
+}
+
+// The bus bandwidth of one size, GB/s.
+struct BusRate {
+  double gbps = 0;
+  std::string size, algorithm;
+};
+
+// The first bus bandwidth above so many GB/s; nothing where none is.
+std::optional<BusRate> first_above(double gbps, double bus_factor, const CollectiveRequest& request,
+                                   const std::vector<CollectivePrediction>& predictions) {
+  for (std::size_t row = 0; row < predictions.size(); ++row) {
+    const double bus = static_cast<double>(request.sizes[row]) / predictions[row].time.value * 1e-9 * bus_factor;
+    if (bus > gbps) return BusRate{bus, to_text(Bytes{request.sizes[row]}), predictions[row].algorithm};
+  }
+  return std::nullopt;
+}
+
 // Why a bus bandwidth may be above what the NICs of a node carry; "" where none is.
 std::string above_nics_note(const CollectiveRequest& request, const std::vector<CollectivePrediction>& predictions,
                             const Cluster& cluster) {
@@ -193,18 +215,14 @@ std::string above_nics_note(const CollectiveRequest& request, const std::vector<
   const std::vector<int>& ranks = request.groups.front();
   const GroupShape shape = group_shape(ranks, cluster);
   if (!spec.nics || !shape.across_nodes() || request.uneven()) return "";
-  const double nics = nics_of_node(spec) * spec.nics->rate.bytes_per_second * 1e-9;
-  const double factor = bus_factor(request.kind, shape.members);
-  for (std::size_t row = 0; row < predictions.size(); ++row) {
-    const double bus = static_cast<double>(request.sizes[row]) / predictions[row].time.value * 1e-9 * factor;
-    if (bus <= nics) continue;
-    return fmt::format(
-        "busbw is above the {:.0f} GB/s that the NICs of a node carry (first at {}: {:.0f} GB/s, {}). It counts "
-        "what a flat ring would send per GPU, {:.3g} of the size. What really leaves a node is less: bytes are "
-        "reduced or gathered inside it first, and each GPU then uses the NIC of its own rail.",
-        nics, to_text(Bytes{request.sizes[row]}), bus, predictions[row].algorithm, factor);
-  }
-  return "";
+  const double nics = nics_gbps(spec), factor = bus_factor(request.kind, shape.members);
+  const std::optional<BusRate> bus = first_above(nics, factor, request, predictions);
+  if (!bus) return "";
+  return fmt::format(
+      "busbw is above the {:.0f} GB/s that the NICs of a node carry (first at {}: {:.0f} GB/s, {}). It counts "
+      "what a flat ring would send per GPU, {:.3g} of the size. What really leaves a node is less: bytes are "
+      "reduced or gathered inside it first, and each GPU then uses the NIC of its own rail.",
+      nics, bus->size, bus->gbps, bus->algorithm, factor);
 }
 
 // Why an all-to-all has a bus bandwidth above the share that a GPU has of its node's NICs; "" where it has none.
@@ -215,20 +233,16 @@ std::string within_node_note(const CollectiveRequest& request, const std::vector
   const bool even = !request.uneven() && shape.min_per_node == shape.max_per_node;
   if (request.kind != CollectiveKind::all_to_all || !even || !spec.nics || !shape.across_nodes()) return "";
   const int sharing = ranks_beside(request, cluster);
-  const double nics = nics_of_node(spec) * spec.nics->rate.bytes_per_second * 1e-9 / sharing;
-  const double factor = bus_factor(request.kind, shape.members);
+  const double nics = nics_gbps(spec) / sharing;
+  const std::optional<BusRate> bus = first_above(nics, bus_factor(request.kind, shape.members), request, predictions);
+  if (!bus) return "";
   const int others = shape.members - 1, leaving = shape.members - shape.max_per_node;
-  for (std::size_t row = 0; row < predictions.size(); ++row) {
-    const double bus = static_cast<double>(request.sizes[row]) / predictions[row].time.value * 1e-9 * factor;
-    if (bus <= nics) continue;
-    return fmt::format(
-        "busbw is above the {:.3g} GB/s that the NICs of a node carry for each of {} (first at {}: {:.0f} GB/s). It "
-        "counts all that a GPU sends to others: {} of {} parts leave its node, {:.3g} GB/s; the others do not cross a "
-        "NIC.",
-        nics, counted(static_cast<std::size_t>(sharing), "GPU"), to_text(Bytes{request.sizes[row]}), bus, leaving,
-        others, bus * leaving / others);
-  }
-  return "";
+  return fmt::format(
+      "busbw is above the {:.3g} GB/s that the NICs of a node carry for each of {} (first at {}: {:.0f} GB/s). It "
+      "counts all that a GPU sends to others: {} of {} parts leave its node, {:.3g} GB/s; the others do not cross a "
+      "NIC.",
+      nics, counted(static_cast<std::size_t>(sharing), "GPU"), bus->size, bus->gbps, leaving, others,
+      bus->gbps * leaving / others);
 }
 
 // Where NCCL's channels between two GPUs of different nodes carry less than a NIC: the more ranks a communicator has,

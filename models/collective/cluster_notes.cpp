@@ -275,11 +275,10 @@ void note_idle_cross_nic(const ClusterSpec& spec, std::vector<std::string>& note
   const auto& stated = spec.graph_multi_node;
   if (spec.device == "cpu" || spec.forced.cross_nic == kCrossNicIfFaster || spec.nodes < 2) return;
   if (!stated || stated->channels == 0) return;
-  notes.push_back(
-      fmt::format("nccl_settings.cross_nic of '{}' has no effect on groups of whole nodes: the channels that "
-                  "graph.multi_node states "
-                  "keep their NIC. Write graph.multi_node: search to leave them to NCCL's search.",
-                  spec.name));
+  notes.push_back(fmt::format(
+      "nccl_settings.cross_nic of '{}' has no effect on groups of whole nodes: the channels that "
+      "graph.multi_node states keep their NIC. Write graph.multi_node: search to leave them to NCCL's search.",
+      spec.name));
 }
 
 void note_idle_gpu_keys(const ClusterSpec& spec, std::vector<std::string>& notes) {

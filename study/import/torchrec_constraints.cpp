@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/text.h"
 #include "plan/plan.h"
@@ -107,17 +108,34 @@ bool says_more(const Tree& stated, const char* key) {
   return word != "false" && word != "cuda";
 }
 
-// True for the constraints of this table: by its name there, or in full, MODULE.NAME.
-bool is_of(const ImportedTable& each, const std::string& table) {
-  return each.name_there() == table || each.table.name == table ||
-         (!each.table.module.empty() && each.table.module + "." + each.name_there() == table);
-}
+// The tables that constraints mean by a name: theirs in the file, the model's own, or in full, MODULE.NAME.
+class ConstrainedTables {
+ public:
+  explicit ConstrainedTables(const ImportedModel& model) {
+    for (const ImportedTable& each : model.tables) {
+      add(each.name_there(), each);
+      add(each.table.name, each);
+      if (!each.table.module.empty()) add(each.table.module + "." + each.name_there(), each);
+    }
+  }
+  const std::vector<const ImportedTable*>& of(const std::string& name) const {
+    static const std::vector<const ImportedTable*> kNone;
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? kNone : found->second;
+  }
 
-void add_left_out(const ImportedModel& model, const Tree& stated, const std::string& table, LeftOut& left_out) {
-  const auto is_sequence = [&](const ImportedTable& each) {
-    return is_of(each, table) && each.table.kind == TableKind::sequence;
-  };
-  if (is_given(stated.find("batch_sizes")) && std::ranges::any_of(model.tables, is_sequence))
+ private:
+  void add(const std::string& name, const ImportedTable& table) {
+    std::vector<const ImportedTable*>& tables = by_name_[name];
+    if (tables.empty() || tables.back() != &table) tables.push_back(&table);
+  }
+  std::unordered_map<std::string, std::vector<const ImportedTable*>> by_name_;
+};
+
+void add_left_out(const std::vector<const ImportedTable*>& tables, const Tree& stated, const std::string& table,
+                  LeftOut& left_out) {
+  const auto is_sequence = [](const ImportedTable* each) { return each->table.kind == TableKind::sequence; };
+  if (is_given(stated.find("batch_sizes")) && std::ranges::any_of(tables, is_sequence))
     left_out.add(
         "batch_sizes of the constraints of sequences are not simulated: only features of pooled tables have a 'batch'",
         table);
@@ -135,14 +153,15 @@ void add_left_out(const ImportedModel& model, const Tree& stated, const std::str
 void take_constraints(ImportedModel& model, const Tree& constraints) {
   LeftOut left_out;
   CacheParameters caches;
+  const ConstrainedTables tables(model);
   for (const auto& [table, stated] : required_map(constraints, "'constraints'").fields) {
     if (!is_given(&stated)) continue;
-    add_left_out(model, stated, table, left_out);
+    add_left_out(tables.of(table), stated, table, left_out);
     if (model.plan) continue;  // where everything lies is said already
     const std::string text = constraint_text(stated, table, left_out);
     caches.add(stated.find("cache_params"), table);
-    for (const ImportedTable& each : model.tables)
-      if (!text.empty() && is_of(each, table)) model.constraints[each.table.name] = text;
+    if (text.empty()) continue;
+    for (const ImportedTable* const each : tables.of(table)) model.constraints[each->table.name] = text;
   }
   caches.tell(model.told, model.pipeline);
   left_out.tell(model.told);

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Inputs with thousands of axes, tables, features, patterns or edits: read in a time that grows with their size, or refused at
-# once with what is too many. Each takes well below a second; ten seconds of CPU are what the square of these sizes took, or a
-# part of it. Usage: large_inputs.sh SHARDSIM SOURCE_DIR
+# once with what is too many. Each takes one to six seconds of CPU, by the machine and by what runs beside it; the limit is far
+# from that, so that a slow machine keeps it and the square of these sizes does not. Usage: large_inputs.sh SHARDSIM SOURCE_DIR
 set -euo pipefail
 shardsim=$(realpath "$1") source=$(realpath "$2")
 . "$source/tests/cli/lib.sh"
-ulimit -t 10
+ulimit -t 60
 
 cat >large.py <<'P'
 import json, sys

@@ -14,12 +14,33 @@
 namespace shardsim {
 namespace {
 
+constexpr const char* kPage = "why.html";
+constexpr const char* kJson = "why.json";
+
+void check_answer(const Arguments& given) {
+  if (given.has("output")) check_results(output_folder(given, "why", {}), result_writer(given), {kPage, kJson});
+}
+
+// Writes and prints an answer; `document` is as a page has it, `shown` as a terminal does.
+void give_answer(const Arguments& given, const Terminal& terminal, const std::string& json, const Document& document,
+                 const Document& shown) {
+  if (given.has("output")) {
+    write_folder(output_folder(given, "why", {}), result_writer(given), [&](const std::filesystem::path& hidden) {
+      write_file(hidden / kJson, json);
+      write_file(hidden / kPage, page_html(document));
+    });
+  }
+  print_result(given.has("json") ? json : shown_text(shown, given, terminal, 2));
+}
+
 int explain_trace(const Arguments& given, const Terminal& terminal) {
   if (!given.positional().empty())
     throw input_error(Arguments::place("trace"), "there is a scenario, too", "Name one of the two");
+  given.refuse_beside("trace", {"case", "path-only", "set", "seed", "torchrec-only", "memory-model"});
+  check_answer(given);
   const TracedModel traced = traced_model(read_kineto_trace(std::filesystem::path(given.text("trace"))));
-  print_result(given.has("json") ? traced_step_json(traced)
-                                 : shown_text(traced_step_document(traced), given, terminal, 2));
+  const Document document = traced_step_document(traced);
+  give_answer(given, terminal, traced_step_json(traced), document, document);
   return 0;
 }
 
@@ -30,24 +51,16 @@ int explain_time(const Arguments& given, const Terminal& terminal) {
                       "Name a scenario file, or a profiler's trace with --trace");
   const Scenario scenario = asked_scenario(given);
   const Case& item = chosen_case(scenario, given);
-  if (given.has("output"))
-    check_results(output_folder(given, "why", {}), result_writer(given), {"why.html", "why.json"});
+  check_answer(given);
   for (const std::string& note : notes_for(Asker::why, {item})) print_note(note);
   const ExplainedCase explained = explained_case(scenario, item, !given.has("path-only"), {terminal.interrupted, {}});
   for (const std::string& note : explained.notes) print_note(note);
-  const std::string json = why_json(explained, scenario, item);
   const auto document = [&](Medium medium) {
     Document of = why_document(explained.why, explained.help ? &*explained.help : nullptr, item.name, medium);
     of.origin = scenario.path;
     return of;
   };
-  if (given.has("output")) {
-    write_folder(output_folder(given, "why", {}), result_writer(given), [&](const std::filesystem::path& hidden) {
-      write_file(hidden / "why.json", json);
-      write_file(hidden / "why.html", page_html(document(Medium::page)));
-    });
-  }
-  print_result(given.has("json") ? json : shown_text(document(Medium::terminal), given, terminal, 2));
+  give_answer(given, terminal, why_json(explained, scenario, item), document(Medium::page), document(Medium::terminal));
   return 0;
 }
 

@@ -3,6 +3,7 @@
 landmarks, headings, names of fields, buttons, links and pictures, contrast of text in both themes, header cells of
 tables, charts with a table, focus that is seen, and the order of the keyboard. A page that breaks nothing prints how
 much was looked at. Exit 77 (skipped) without Chromium.
+Where AXE_CORE names a file axe.min.js (npm's package axe-core), axe-core itself looks at each page too, in both themes.
     accessibility_check.py PAGE.html|URL...
     accessibility_check.py SHARDSIM SOURCE_DIR     (makes a page of each kind first)"""
 import os
@@ -186,6 +187,27 @@ def broken_focus(page, most=60):
     return broken[:5], stops
 
 
+PAINTED = "new Promise(function (done) { requestAnimationFrame(function () { requestAnimationFrame(done); }); })"
+AXE = """axe.run(document, {resultTypes: ['violations']}).then(function (all) { return all.violations.map(function (each) {
+  return each.id + ' (' + each.impact + '): ' + each.nodes.length + ' times, first ' + each.nodes[0].html.slice(0, 100) + ' ' + each.nodes[0].failureSummary; }); })"""
+
+
+def broken_for_axe(page):
+    """What axe-core itself finds, where its file is there."""
+    file = os.environ.get("AXE_CORE")
+    if not file:
+        return []
+    with open(file, encoding="utf-8") as script:
+        page.evaluate(script.read() + "; null")
+    found = []
+    for dark in (False, True):
+        page.size(1366, 900, dark)
+        page.evaluate(PAINTED)  # axe-core reads colours, which change with the next picture
+        found += [f"axe-core, {'dark' if dark else 'light'}: {what}" for what in page.evaluate(AXE)]
+    page.size(1366, 900)
+    return found
+
+
 def check(browser, url):
     page = browser.page(url)
     page.wait_for("document.readyState === 'complete'")
@@ -201,6 +223,7 @@ def check(browser, url):
     page.evaluate("document.querySelectorAll('details').forEach(function (e) { e.open = true; })")
     page.wait_for("!document.querySelector('.chart.waiting')")
     broken += broken_rules(page)
+    broken += broken_for_axe(page)
     seen = in_page(page, CONTRAST)
     broken += [f"color-contrast (all open): {what}" for what in seen["found"] if not any(what in known for known in broken)]
     page.size(360, 640)
@@ -233,8 +256,14 @@ def made_pages(shardsim, folder):
     made("drift", "scenarios/sixty_tables.yaml", "--case", "plans/torchrec", "-o", f"{folder}/drift")
     subprocess.run([shardsim, "compare", f"{folder}/toy/timeline.h5", f"{folder}/other/timeline.h5", "--case", "row_wise",
                     "-o", f"{folder}/compare.html"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    trace = "scenarios/measurements/traces/sampled_rank0.json.gz"
+    for words in (["why", toy, "--case", "row_wise", "-o", f"{folder}/why"], ["why", "--trace", trace, "-o", f"{folder}/step"],
+                  ["collective", "compare", "--measurements", "scenarios/measurements/open", "-o", f"{folder}/collectives"],
+                  ["compute", "compare", "--measurements", "scenarios/measurements/kernels", "-o", f"{folder}/kernels"]):
+        subprocess.run([shardsim, *words], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return [f"{folder}/study/report.html", f"{folder}/toy/report.html", f"{folder}/planners/report.html",
-            f"{folder}/sweep/report.html", f"{folder}/drift/drift.html", f"{folder}/compare.html"]
+            f"{folder}/sweep/report.html", f"{folder}/drift/drift.html", f"{folder}/compare.html",
+            f"{folder}/why/why.html", f"{folder}/step/why.html", f"{folder}/collectives/report.html", f"{folder}/kernels/report.html"]
 
 
 def main(words):

@@ -93,6 +93,13 @@ check "explains the step: $(cat streams/err)" jq -e '(.step_ms - ([.parts[] | .k
 run why --trace "$traces/dot128_tf32_b4096.json.gz"
 check "and says what would help: $(cat streams/err)" grep -q "the host is never late" streams/out
 check "and what kinds of kernels the dense part has" grep -q "products" streams/out
+for idle in "--set cluster=toy_2x4" "--case toy" --path-only "--seed 3"; do
+  refuse 2 "argument --${idle:2:3}.*: the option has no effect together with --trace" \
+    why --trace "$traces/dot128_tf32_b4096.json.gz" $idle
+done
+run why --trace "$traces/dot128_tf32_b4096.json.gz" -o step
+check "the step is written as JSON: $(cat streams/err)" [ "$(jq -r .schema step/why.json)" = shardsim.why_trace/1 ]
+check "... and as a page" grep -q "the host is never late" step/why.html
 refuse 2 "there is a scenario, too" why --trace "$traces/dot128_tf32_b4096.json.gz" traced.yaml
 refuse 2 "nothing is named" why
 

@@ -14,11 +14,11 @@
 namespace shardsim {
 namespace {
 
-constexpr const char* kPage = "why.html";
-constexpr const char* kJson = "why.json";
+constexpr const char* kWhyPage = "why.html";
+constexpr const char* kWhyJson = "why.json";
 
 void check_answer(const Arguments& given) {
-  if (given.has("output")) check_results(output_folder(given, "why", {}), result_writer(given), {kPage, kJson});
+  if (given.has("output")) check_results(output_folder(given, "why", {}), result_writer(given), {kWhyPage, kWhyJson});
 }
 
 // Writes and prints an answer; `document` is as a page has it, `shown` as a terminal does.
@@ -26,8 +26,8 @@ void give_answer(const Arguments& given, const Terminal& terminal, const std::st
                  const Document& shown) {
   if (given.has("output")) {
     write_folder(output_folder(given, "why", {}), result_writer(given), [&](const std::filesystem::path& hidden) {
-      write_file(hidden / kJson, json);
-      write_file(hidden / kPage, page_html(document));
+      write_file(hidden / kWhyJson, json);
+      write_file(hidden / kWhyPage, page_html(document));
     });
   }
   print_result(given.has("json") ? json : shown_text(shown, given, terminal, 2));

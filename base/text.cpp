@@ -170,11 +170,12 @@ std::string nearest(std::string_view name, const std::vector<std::string>& known
   return best;
 }
 
-namespace {
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+bool same_but_case(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::ranges::equal(a, b, [&](char x, char y) { return lower(x) == lower(y); });
 }
+
+namespace {
 
 bool is_word_end(char c) {
   return c == '-' || c == '_' || c == '.' || c == '/' || c == ' ';
@@ -186,8 +187,7 @@ std::vector<std::string> longer_names(std::string_view name, const std::vector<s
   std::vector<std::string> longer;
   for (const std::string& candidate : known) {
     if (name.empty() || candidate.size() <= name.size() || !is_word_end(candidate[name.size()])) continue;
-    if (!std::equal(name.begin(), name.end(), candidate.begin(), [](char a, char b) { return lower(a) == lower(b); }))
-      continue;
+    if (!same_but_case(name, std::string_view(candidate).substr(0, name.size()))) continue;
     longer.push_back("'" + candidate + "'");
     if (longer.size() == kMostLonger) break;
   }

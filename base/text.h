@@ -31,6 +31,9 @@ std::optional<Number> whole_number(std::string_view text) {
   return failure == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
+// True when they are the same but for upper and lower case of A to Z.
+bool same_but_case(std::string_view a, std::string_view b);
+
 // The known name with the smallest edit distance, or "" when none is near enough to be a likely misspelling.
 std::string nearest(std::string_view name, const std::vector<std::string>& known);
 

@@ -158,6 +158,21 @@ bool tie(Seconds a, Seconds b) {
   return std::abs(a.value - b.value) <= kTelling * std::max(a.value, b.value);
 }
 
+// Returns why a forced algorithm or protocol is not what runs; "" where it is.
+std::string untaken_note(const CollectiveRequest& request, const std::vector<CollectivePrediction>& predictions,
+                         const NcclSettings& forced) {
+  if (forced.algorithm.empty() && forced.protocol.empty()) return "";
+  if (std::ranges::all_of(predictions, [](const auto& one) { return one.protocol.empty(); }))
+    return fmt::format(
+        "{} has neither an algorithm nor a protocol to choose here, so what is forced of them has no effect.",
+        request.label);
+  const auto untaken =
+      std::ranges::find_if(predictions, [&](const auto& one) { return !leaves(forced.algorithm, one.algorithm); });
+  if (untaken == predictions.end()) return "";
+  return fmt::format("The forced algorithm, {}, is none that NCCL has for {} on this group: it runs {}.",
+                     forced.algorithm, request.label, untaken->algorithm);
+}
+
 // Returns what NCCL would have chosen for the sizes at which it is forced to something else.
 std::string unforced_note(const CollectiveRequest& request, const std::vector<CollectivePrediction>& predictions,
                           const Cluster& cluster) {
@@ -174,8 +189,9 @@ std::string unforced_note(const CollectiveRequest& request, const std::vector<Co
     if (tie(choice.time, predictions[row].time)) continue;
     parts.push_back(fmt::format("{} at {} ({:.1f} us)", name, to_text(Bytes{request.sizes[row]}), choice.time.us()));
   }
-  if (parts.empty()) return same ? "NCCL would choose the same by itself." : "";
-  return "NCCL would choose by itself: " + first_names(parts, 6) + ".";
+  const std::string untaken = untaken_note(request, predictions, cluster.spec().forced);
+  if (parts.empty()) return same && untaken.empty() ? "NCCL would choose the same by itself." : untaken;
+  return untaken + (untaken.empty() ? "" : " ") + "NCCL would choose by itself: " + first_names(parts, 6) + ".";
 }
 
 // The GPUs of one node that communicate, in all groups.

@@ -74,6 +74,7 @@ class CaseBuilder {
       }
     }
     for (const CaseTree& tree : replanned_) name_joined(trees_.cases, tree);
+    if (!only && !items.empty()) keep_replaced(items);
     return std::move(trees_);
   }
 
@@ -90,6 +91,7 @@ class CaseBuilder {
   void apply_memory_model(Tree& keys) const;
   void apply_torchrec_only(Tree& keys) const;
   void count(const CaseTree& result);
+  void keep_replaced(const std::vector<Tree>& items);
 
   const Tree& scenario_;
   std::string folder_;
@@ -269,6 +271,18 @@ void CaseBuilder::count(const CaseTree& result) {
   if (trees_.values > kMostValues) {
     throw input_error(result.place, fmt::format("the cases hold more than {} values together", kMostValues),
                       "Split the scenario, or use smaller workloads");
+  }
+}
+
+// What the command line replaces besides is none of the file's business any more.
+void CaseBuilder::keep_replaced(const std::vector<Tree>& items) {
+  trees_.replaced.kind = Tree::Kind::map;
+  for (const auto& [key, value] : scenario_.fields) {
+    const auto is_set = [&](const Setting& setting) { return split_head(setting.path).first == key; };
+    const auto has_own = [&](const Tree& item) { return item.find(key) != nullptr; };
+    const Tree* const at_top = top_.find(key);
+    if (at_top == nullptr || !contains(shared_keys(), key) || std::ranges::any_of(settings_, is_set)) continue;
+    if (std::ranges::all_of(items, has_own)) trees_.replaced.fields.emplace_back(key, *at_top);
   }
 }
 

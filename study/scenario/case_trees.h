@@ -38,6 +38,7 @@ struct CaseTrees {
   std::vector<CaseTree> cases;
   std::vector<Fabric> fabrics;  // of those with a `job`
   std::size_t values = 0;       // that the cases hold together
+  Tree replaced;                // a map: the keys of the top level that every case replaces
 };
 
 // `folder` is that of the scenario file, `seed` the scenario's. Errors: Failure::input for unknown keys, a path of

@@ -337,6 +337,31 @@ Case read_case(const CaseTree& tree, std::uint64_t seed, ClusterSpec cluster, Wo
   return item;
 }
 
+void check_replaced(const Tree& keys) {
+  CaseTree tree;
+  tree.keys = keys;
+  if (keys.find("cluster") != nullptr) read_case_cluster(tree);
+  if (keys.find("workload") != nullptr) read_case_workload(tree);
+  MapReader reader(tree.keys, "");
+  const auto named = [&](const char* key, auto make) {
+    if (!reader.has(key)) return;
+    if (const Tree model = model_map(reader, key); model.find("name") != nullptr) make(model);
+  };
+  named("compute_model", [](const Tree& model) { make_compute_model(model); });
+  named("memory_model", [](const Tree& model) { make_memory_model(model); });
+  named("network", [](const Tree& model) { make_network(model); });
+  if (const Tree* const software = reader.value("software"); software != nullptr && software->kind == Tree::Kind::map)
+    software_from_tree(*software, shipped_software());
+  if (reader.has("collectives")) read_algorithms(reader.map("collectives"));
+  if (reader.has("load")) read_load(reader, 0);
+  if (const Tree* const constraints = reader.value("constraints")) read_constraints(*constraints);
+  if (reader.has("plan")) read_plan_file_name(reader);
+  reader.flag("overlap", true);
+  read_iterations(reader, false);
+  read_steady(reader);
+  reader.choice("payload", {"both", "planned"}, "both");
+}
+
 Case with_software(Case item, const Software& preset) {
   Software software = preset;
   if (item.software) {

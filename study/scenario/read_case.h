@@ -12,6 +12,9 @@ Case read_case(const CaseTree& tree, std::uint64_t seed);
 ClusterSpec read_case_cluster(const CaseTree& tree);
 Workload read_case_workload(const CaseTree& tree);
 Case read_case(const CaseTree& tree, std::uint64_t seed, ClusterSpec cluster, Workload workload);
+// Reads keys of the top level that every case replaces as a case would, each by itself, so that what nobody uses is not
+// nonsense. Errors: those of read_case() and validate_names() that concern one key.
+void check_replaced(const Tree& keys);
 // One that is as `before` but for its name and planner (CaseTree::again).
 Case read_again(const CaseTree& tree, Case before);
 

@@ -286,6 +286,7 @@ void add_cases_of(const Tree& tree, const std::string& path, const Overrides& ov
                       "Include fewer files");
   }
   for (Case& item : read_cases(trees.cases, scenario.seed)) scenario.cases.push_back(std::move(item));
+  check_replaced(trees.replaced);
   for (Fabric& fabric : trees.fabrics) {
     for (std::size_t& job : fabric.jobs) job += before;
     scenario.fabrics.push_back(std::move(fabric));

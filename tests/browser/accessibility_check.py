@@ -126,7 +126,7 @@ for (var node; (node = walker.nextNode());) {
   var style = getComputedStyle(at), picture = at.closest('svg');
   var ink = channels(picture ? (style.fill === 'none' ? 'rgba(0, 0, 0, 0)' : style.fill) : style.color);
   var below = paper(picture ? picture.parentElement : at);
-  if (ink[3] === 0) continue;
+  if (ink[3] === 0 || opacity(at) === 0) continue;  // Vega hides labels that would overlap so
   if (picture) below = below_in_picture(at, picture, below);
   var shade = over([ink[0], ink[1], ink[2], ink[3] * opacity(at)], below);
   var a = luminance(shade), b = luminance(below), ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);

@@ -74,6 +74,12 @@ check "rings that change it are not" [ "$(busbw_of h800_4.yaml 1)" -gt 180 ]
 check "NCCL takes those" [ "$(busbw_of h800_4.yaml 2)" = "$(busbw_of h800_4.yaml 1)" ]
 busbw_of h800_4.yaml 0 >/dev/null
 check "a note says so" grep -q 'NCCL would choose by itself: Ring Simple at 8 GiB' streams/out
+run collective predict --cluster dgx_h100 --kind all_to_all --sizes 64MiB --algorithm tree
+check "a forced algorithm of a collective that has none is said to do nothing: $(cat streams/out)" \
+  grep -q 'all_to_all has neither an algorithm nor a protocol to choose here' streams/out
+run collective predict --cluster dgx_h100 --kind broadcast --sizes 64MiB --algorithm tree
+check "... and one that this collective does not have: $(cat streams/out)" \
+  grep -q 'The forced algorithm, tree, is none that NCCL has for broadcast on this group: it runs Ring' streams/out
 check "with GPUs that share NICs nothing is gained" [ "$(busbw_of h800_8.yaml 1)" -lt 165 ]
 run collective predict --cluster h800_4.yaml --kind all_reduce --sizes 1MiB --cross-nic 3
 check "another number is refused: $(cat streams/err)" [ "$code" -eq 2 ]

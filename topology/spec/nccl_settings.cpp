@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <span>
 #include <vector>
 
@@ -15,10 +14,6 @@ constexpr std::array<std::string_view, 7> kAlgorithms = {"Tree",     "Ring", "Co
                                                          "NVLSTree", "PAT"};
 constexpr std::array<std::string_view, 3> kProtocols = {"LL", "LL128", "Simple"};
 
-bool alike(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
-
 bool excludes(std::string_view list) {
   return list.starts_with('^');
 }
@@ -29,12 +24,12 @@ std::vector<std::string> words(std::string_view list) {
 }
 
 bool has(std::string_view list, std::string_view name) {
-  return std::ranges::any_of(words(list), [&](const std::string& word) { return alike(word, name); });
+  return std::ranges::any_of(words(list), [&](const std::string& word) { return same_but_case(word, name); });
 }
 
 std::string unknown_in(std::string_view list, std::span<const std::string_view> known) {
   for (const std::string& word : words(list))
-    if (std::ranges::none_of(known, [&](std::string_view name) { return alike(word, name); })) return word;
+    if (std::ranges::none_of(known, [&](std::string_view name) { return same_but_case(word, name); })) return word;
   return "";
 }
 

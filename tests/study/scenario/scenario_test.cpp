@@ -229,6 +229,31 @@ TEST_CASE("unknown names are refused with the known ones") {
   CHECK(says(scenario_error(toy("cases:\n  - {name: a, set: {clutser.nodes: 1}}\n")), "Did you mean 'cluster'"));
 }
 
+TEST_CASE("a key of the top level that every case replaces is read all the same") {
+  const auto error_of = [](const std::string& key, const std::string& replaced) {
+    const std::string top = key.starts_with("cluster") ? "" : "cluster: toy_2x4\n";
+    const std::string model = key.starts_with("workload") ? "" : "workload: toy_history\n";
+    return scenario_error("schema: shardsim.scenario/1\n" + key + "\n" + top + model + "cases: [{name: a, " + replaced +
+                          ", planner: {name: row_wise}, cluster: toy_2x4, workload: toy_history}]\n");
+  };
+  CHECK(says(error_of("cluster: {base: toy_2x4, nodes: -3}", "seed_of_test: 0"), "unknown key"));  // its own first
+  CHECK(says(error_of("cluster: {base: toy_2x4, nodes: -3}", "iterations: 4"), "test.yaml:2:34"));
+  CHECK(says(error_of("workload: {base: toy_history, batch_per_gpu: -1}", "iterations: 4"), "batch_per_gpu"));
+  CHECK(says(error_of("software: nope", "software: ideal"), "unknown software"));
+  CHECK(says(error_of("memory_model: {name: nope}", "memory_model: {name: torchrec}"), "unknown memory model"));
+  CHECK(says(error_of("compute_model: {name: nope}", "compute_model: {name: roofline}"), "unknown compute model"));
+  CHECK(says(error_of("network: {name: nope}", "network: {name: closed_form}"), "unknown network"));
+  CHECK(says(error_of("load: {placement: x}", "load: {placement: 3}"), "placement"));
+  CHECK(says(error_of("collectives: {all_reduce: nope}", "collectives: {all_reduce: ring}"), "all_reduce"));
+  CHECK(says(error_of("iterations: -3", "iterations: 4"), "from 1 to 10000"));
+  CHECK(says(error_of("payload: nope", "payload: planned"), "payload"));
+  // What the command line replaces is not looked at.
+  CHECK_NOTHROW(
+      read("schema: shardsim.scenario/1\nsoftware: nope\ncluster: toy_2x4\nworkload: toy_history\n"
+           "planner: {name: row_wise}\ncases: [{name: a, software: ideal}]\n",
+           {.set = {{"software", "ideal"}}}));
+}
+
 TEST_CASE("what makes no scenario is refused with its place") {
   CHECK(says(scenario_error("cluster: toy_2x4\n"), "'schema' is missing"));
   CHECK(says(scenario_error("schema: shardsim.cluster/1\n"), "test.yaml:1:9"));

@@ -26,7 +26,7 @@ std::string coverage_fault(const std::vector<const Placement*>& placements, cons
 // "a (39.4 GiB), b (1.2 GiB)": the three that take most, of tables with their bytes; equal ones in the order given.
 std::string largest_tables_text(std::vector<std::pair<std::string, double>> tables);
 
-// Bytes of rows that a plan keeps in the host memory of each node, by the memory model.
+// Bytes of rows and their optimizer states that a plan keeps in the host memory of each node, by the memory model.
 std::vector<double> host_memory_of_nodes(const Plan& plan, const Workload& workload, const Cluster& cluster,
                                          const MemoryModel& model);
 

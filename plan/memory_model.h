@@ -17,7 +17,7 @@ namespace shardsim {
 struct PlacementMemory {
   double static_bytes = 0;   // weights, with what the model adds per replicated row
   double dynamic_bytes = 0;  // activations held at the peak
-  double host_bytes = 0;     // rows kept in the memory of the rank's node, not in the GPU's
+  double host_bytes = 0;     // rows with their optimizer states in the memory of the rank's node, not in the GPU's
   // Parts of static_bytes, where the model tells them apart (torchrec does).
   double optimizer_bytes = 0, cache_bytes = 0;
 

@@ -224,7 +224,7 @@ std::string next_question(const StudyResult& study, const Arguments& given) {
   if (!study.comparisons.empty()) {
     const PlannerComparison& comparison = study.comparisons.front();
     const std::string& name = comparison.also.empty() ? comparison.name : comparison.also.front();
-    const ComparedPlan& best = *fastest_first(comparison).front();
+    const ComparedPlan& best = *fastest_first(comparison, study).front();
     const bool of_file = !given.has("planners");  // then each planner is a case, which has its options, too
     const std::string which =
         of_file ? shell_word(best.name) : fmt::format("{} --planner {}", shell_word(name), best.planner);

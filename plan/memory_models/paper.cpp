@@ -68,8 +68,10 @@ PlacementMemory PaperMemory::of_holder(const Placement& placement, const Workloa
   const double weights = rows / shards * placement_row_bytes(placement, table);
   const double copies = replicated(placement.strategy) ? static_multiplier_ : 1.0;
   if (placement.strategy == Strategy::data_parallel) return {copies * weights, dp_copies_ * batch_bytes};
-  const double on_node =
-      on_host(placement) ? static_cast<double>(placement.rows()) / shards * placement_row_bytes(placement, table) : 0;
+  // States lie where the rows do; those on the GPU are counted with the simulated peak.
+  const double row_with_state = placement_row_bytes(placement, table) +
+                                static_cast<double>(optimizer_row_bytes(workload.optimizer, placement.columns()));
+  const double on_node = on_host(placement) ? static_cast<double>(placement.rows()) / shards * row_with_state : 0;
   const double served = cluster.world_size() / static_cast<double>(placement.holders.size());
   const double senders = table.kind == TableKind::pooled ? 1.0 : shards;
   return {copies * weights, mp_copies_ / 2 * batch_bytes * served / senders, on_node};

@@ -65,13 +65,13 @@ void Candidates::judge() {
   simulate_near_ties();
 }
 
-// Only plans of its own: a start is a near tie where it is nearly the fastest, and then has been simulated.
+// Plans of its own that are nearly as fast; of the starts, which bound what is chosen, those that are as fast.
 void Candidates::simulate_near_ties() {
   const Candidate* const best = fastest();
   if (best == nullptr) return;
-  const double limit = *best->simulated * (1 + kNearTie);
+  const double near = *best->simulated * (1 + kNearTie), same = *best->simulated * (1 + kSame);
   for (Candidate& each : candidates_) {
-    if (each.name == "search" && each.estimate < limit) simulate(each);
+    if (each.estimate < (each.name == "search" ? near : same)) simulate(each);
   }
 }
 

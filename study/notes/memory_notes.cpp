@@ -84,9 +84,10 @@ Notes host_rows_note(const Known& known) {
     const std::string& name = prepared.item.workload.tables[static_cast<std::size_t>(placement.table)].name;
     if (on_host(placement) && std::ranges::find(tables, name) == tables.end()) tables.push_back(name);
   }
-  const std::string taken = fmt::format("Rows of {} {} take {:.1f} GiB of the host memory of node {}",
-                                        tables.size() == 1 ? "table" : "tables", first_names(tables, kTablesNamed),
-                                        *fullest / kGiB, fullest - nodes.begin());
+  const std::string taken =
+      fmt::format("Rows and optimizer states of {} {} take {:.1f} GiB of the host memory of node {}",
+                  tables.size() == 1 ? "table" : "tables", first_names(tables, kTablesNamed), *fullest / kGiB,
+                  fullest - nodes.begin());
   if (const auto& memory = prepared.cluster.spec().host.memory)
     return {fmt::format("{}, which has {:.4g} GiB.", taken, gib(memory->count))};
   return {taken +

@@ -8,7 +8,7 @@ namespace shardsim {
 
 std::vector<FairTime> fair_times(const PlannerComparison& comparison, const StudyResult& study) {
   std::vector<FairTime> times;
-  for (const ComparedPlan* plan : fastest_first(comparison)) {
+  for (const ComparedPlan* plan : fastest_first(comparison, study)) {
     const auto of = std::ranges::find(study.cases, plan->name, &CaseResult::name);
     if (!plan->fitting_ms() || of == study.cases.end() || !of->iteration_ms_without_duplicates) continue;
     const double with = *of->iteration_ms_without_duplicates;

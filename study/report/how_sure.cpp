@@ -44,7 +44,7 @@ Sheet choices_sheet(const StudyResult& study, bool few) {
     const std::size_t others = few ? std::min(kFewOthers, choice.others.size()) : choice.others.size();
     for (std::size_t j = 0; j < others; ++j) {
       const Choice::Other& other = choice.others[j];
-      sheet.rows.push_back({{other.name, chance_cell(other.chance), regret_cell(other.regret_pct)}, false});
+      sheet.rows.push_back({{other.name, other_cell(study, choice, other), regret_cell(other.regret_pct)}, false});
     }
   }
   return sheet;
@@ -238,6 +238,23 @@ NoteList alike_notes(const StudyResult& study) {
   return list;
 }
 
+const CaseResult& case_of(const StudyResult& study, const std::string& name) {
+  return *std::ranges::find(study.cases, name, &CaseResult::name);
+}
+
+bool take_as_long(const StudyResult& study, const std::string& one, const std::string& other) {
+  return is_equal({std::log(expected_ms(case_of(study, other)) / expected_ms(case_of(study, one))), 0, 0});
+}
+
+// Returns why the first of two that take as long is the one to choose, as order_key() sees it.
+std::string why_first(const StudyResult& study, const std::string& one, const std::string& other) {
+  const CaseResult &first = case_of(study, one), &second = case_of(study, other);
+  if (first.interval->high_ms < second.interval->high_ms)
+    return fmt::format("; the range of {} ends lower", first.name);
+  return memory_need(first).judged() < memory_need(second).judged() ? fmt::format("; {} needs less memory", first.name)
+                                                                    : "";
+}
+
 }  // namespace
 
 std::string interval_cell(const Interval& interval) {
@@ -294,10 +311,17 @@ Section how_sure_section(const StudyResult& study, Medium medium) {
   return section;
 }
 
+std::string other_cell(const StudyResult& study, const Choice& choice, const Choice::Other& other) {
+  return take_as_long(study, choice.chosen, other.name) ? kEqual : chance_cell(other.chance);
+}
+
 std::string choice_sentence(const StudyResult& study) {
   if (study.choices.size() != 1) return "";
   const Choice& choice = study.choices.front();
   const Choice::Other& next = choice.others.front();
+  if (take_as_long(study, choice.chosen, next.name))
+    return fmt::format("{} and {} take as long{}.", choice.chosen, next.name,
+                       why_first(study, choice.chosen, next.name));
   return fmt::format(
       "{} is faster than {} with a probability of {} %; choosing it costs {} % on average compared with always "
       "choosing the faster one.",

@@ -11,6 +11,8 @@ std::string interval_cell(const Interval& interval);
 std::string chance_cell(double chance);
 // In place of a chance, where two figures differ by less than a ten-thousandth.
 inline constexpr const char* kEqual = "equal";
+// The chance that the chosen case is faster than another one; "equal" where they take as long.
+std::string other_cell(const StudyResult& study, const Choice& choice, const Choice::Other& other);
 // A cell of per cent, "0.56", "< 0.05".
 std::string regret_cell(double percent);
 // To follow the header of its column.

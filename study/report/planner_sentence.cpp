@@ -29,7 +29,7 @@ std::string fair_text(const PlannerComparison& comparison, const StudyResult& st
 
 // The answer for one case.
 std::string best_of_case(const PlannerComparison& comparison, const StudyResult& study) {
-  const std::vector<const ComparedPlan*> plans = fastest_first(comparison);
+  const std::vector<const ComparedPlan*> plans = fastest_first(comparison, study);
   const auto solved = static_cast<std::size_t>(
       std::ranges::count_if(plans, [](const ComparedPlan* plan) { return plan->fitting_ms().has_value(); }));
   const std::string rest = not_compared_text(comparison.without_options());

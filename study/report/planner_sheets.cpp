@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "study/report/fair_times.h"
 #include "study/report/result_sheets.h"
+#include "study/result/result_fields.h"
 
 namespace shardsim {
 namespace {
@@ -91,7 +92,7 @@ Sheet planners_sheet(const StudyResult& study) {
   if (told.cost) sheet.columns.insert(sheet.columns.end(), {{"own cost ms"}, {"error %"}});
   for (const PlannerComparison& comparison : study.comparisons) {
     sheet.rows.push_back({{comparison_heading(comparison, decimals_for(longest_iteration_ms(study)))}, false});
-    for (const ComparedPlan* plan : fastest_first(comparison)) {
+    for (const ComparedPlan* plan : fastest_first(comparison, study)) {
       sheet.rows.push_back(planner_row(*plan, comparison, study, told));
     }
   }
@@ -278,15 +279,17 @@ std::string deduplicated_text(const PlannerComparison& comparison, const StudyRe
 
 }  // namespace
 
-std::vector<const ComparedPlan*> fastest_first(const PlannerComparison& comparison) {
+std::vector<const ComparedPlan*> fastest_first(const PlannerComparison& comparison, const StudyResult& study) {
+  const CaseResult unknown;
+  std::map<std::string_view, const CaseResult*> results;
+  for (const CaseResult& item : study.cases) results[item.name] = &item;
   std::vector<const ComparedPlan*> plans;
   for (const ComparedPlan& plan : comparison.planners)
     if (!plan.needs_options) plans.push_back(&plan);
-  std::ranges::stable_sort(plans, [](const ComparedPlan* a, const ComparedPlan* b) {
-    const auto key = [](const ComparedPlan& plan) {
-      return std::tuple(!plan.iteration_ms, plan.iteration_ms && plan.bytes_over, plan.iteration_ms.value_or(0));
-    };
-    return key(*a) < key(*b);
+  std::ranges::stable_sort(plans, {}, [&](const ComparedPlan* plan) {
+    const auto of = results.find(plan->name);
+    return std::tuple(!plan->iteration_ms, plan->iteration_ms && plan->bytes_over,
+                      order_key(plan->iteration_ms.value_or(0), of == results.end() ? unknown : *of->second));
   });
   return plans;
 }

@@ -30,7 +30,8 @@ DataSet planner_bars(const StudyResult& study) {
       "planners", {"case", "planner", "iteration_ms", "times_best", "lower_bound_ms", "memory", "in_model"}, {}};
   const std::size_t drawn = std::min(study.comparisons.size(), kCasesDrawn);
   for (std::size_t i = 0; i < drawn; ++i) {
-    for (const ComparedPlan* plan : fastest_first(study.comparisons[i])) add_planner(set, study.comparisons[i], *plan);
+    for (const ComparedPlan* plan : fastest_first(study.comparisons[i], study))
+      add_planner(set, study.comparisons[i], *plan);
   }
   return set;
 }

@@ -87,7 +87,12 @@ std::string keeping_text(const DriftResult& result, const DriftDay& move, const 
   if (!(last.saved_s > 0)) return "";
   std::string text = fmt::format(" Keeping the plan until day {} would lose {} % of the time in all", last.day,
                                  regret_cell(100 * last.saved_s / result.kept_s));
-  if (!last.has_better()) return text + ".";
+  if (!last.has_better())
+    return text + (move.has_better()
+                       ? fmt::format("; that the best plan of day {} is really faster than the kept one has "
+                                     "a chance of {} %.",
+                                     move.day, chance_cell(move.chance))
+                       : ".");
   text +=
       fmt::format("; that the best plan of that day is really faster has a chance of {} %", chance_cell(last.chance));
   if (!move.has_better() || move.day == last.day) return text + ".";

@@ -75,7 +75,7 @@ std::string first_is_faster_cell(const CaseResult& item, const StudyResult& stud
   for (const Choice& choice : study.choices) {
     if (choice.chosen == item.name) return "";
     const auto found = std::ranges::find(choice.others, item.name, &Choice::Other::name);
-    if (found != choice.others.end()) return chance_cell(found->chance);
+    if (found != choice.others.end()) return other_cell(study, choice, *found);
   }
   return "-";
 }
@@ -183,8 +183,8 @@ std::vector<WorkloadCases> by_workload(const StudyResult& study) {
     group->cases.push_back(&item);
   }
   for (WorkloadCases& group : groups) {
-    std::stable_sort(group.cases.begin(), group.cases.end(), [](const CaseResult* a, const CaseResult* b) {
-      return std::pair(is_without_limit(*a), -a->samples_per_s) < std::pair(is_without_limit(*b), -b->samples_per_s);
+    std::ranges::stable_sort(group.cases, {}, [](const CaseResult* each) {
+      return std::pair(is_without_limit(*each), order_key(1 / each->samples_per_s, *each));
     });
   }
   return groups;

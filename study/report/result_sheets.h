@@ -62,9 +62,8 @@ std::string cases_legend(const StudyResult& study, Medium medium);
 Section planners_section(const StudyResult& study, Medium medium);
 Section planner_totals_section(const StudyResult& study);  // over several such cases
 Section planner_matrix_section(const StudyResult& study);  // a row for each of several, a column for each planner
-// Fastest first, then those without a plan.
-// Without those that need options.
-std::vector<const ComparedPlan*> fastest_first(const PlannerComparison& comparison);
+// As order_key() puts them, then those without a plan; without those that need options.
+std::vector<const ComparedPlan*> fastest_first(const PlannerComparison& comparison, const StudyResult& study);
 // " 3.5 GiB of each GPU are reserved ..."; "" where nothing is.
 std::string reserve_text(const StudyResult& study);
 // "fits", "2.10 GiB over" or "no plan".

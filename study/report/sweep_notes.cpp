@@ -208,7 +208,9 @@ MachinePairs machine_pairs(const SweepResult& result, const std::vector<std::siz
       ++pairs.without_interval;
       continue;
     }
-    if (figure == ComparedBy::cost && !result.at(next).cost_per_hour) {
+    // Nothing is a share of what costs nothing.
+    const auto has_price = [&](std::size_t point) { return result.at(point).cost_per_hour.value_or(0) > 0; };
+    if (figure == ComparedBy::cost && !(has_price(first) && has_price(next))) {
       ++pairs.without_price;
       continue;
     }

@@ -19,10 +19,12 @@ bool is_same_alternative(const CaseResult& one, const CaseResult& other) {
   return one.iteration_ms == other.iteration_ms && one.placements == other.placements;
 }
 
-// The fastest first, on average over where their hot rows may lie, each alternative once; what was excluded comes last.
+// The one to choose first, by its time on average over where hot rows may lie, each alternative once; what was excluded
+// comes last.
 std::vector<const CaseResult*> alternatives(std::vector<const CaseResult*> cases) {
-  std::ranges::stable_sort(
-      cases, {}, [](const CaseResult* each) { return std::pair(is_without_limit(*each), expected_ms(*each)); });
+  std::ranges::stable_sort(cases, {}, [](const CaseResult* each) {
+    return std::pair(is_without_limit(*each), order_key(expected_ms(*each), *each));
+  });
   std::vector<const CaseResult*> different;
   for (const CaseResult* each : cases) {
     const auto is_same = [&](const CaseResult* known) { return is_same_alternative(*known, *each); };

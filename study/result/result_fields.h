@@ -336,6 +336,13 @@ std::vector<double> row_placements_ms(const CaseResult& result);
 // `iteration_ms` where nothing depends on where rows lie.
 double expected_ms(const CaseResult& result);
 
+// The order of cases, the first the one to choose: by time to a billionth of it, then by how far its range reaches
+// above the time, then by the memory that the fullest GPU needs. Times that differ by rounding are no reason for a
+// choice, and of two plans that both wait for the host the one with more slack behind it is.
+using OrderKey = std::tuple<std::int64_t, double, std::int64_t>;
+// `time` is what the cases are ordered by: an iteration, or a sample where they differ in batch or GPUs.
+OrderKey order_key(double time, const CaseResult& result);
+
 // Ranks that are alike, as a form with names tells them.
 template <typename Visitor>
 RankClasses class_fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {

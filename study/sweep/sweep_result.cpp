@@ -255,7 +255,7 @@ std::vector<SweepColumn> sweep_columns(const SweepResult& result) {
               [&](std::size_t p) { return static_cast<double>(of(p).memory_bytes) / kGiBytes; });
   add.numbers("peak_gib", "GiB", "of the fullest GPU, at its simulated peak",
               [&](std::size_t p) { return static_cast<double>(of(p).peak_bytes) / kGiBytes; });
-  add.numbers("host_gib", "GiB", "rows in host memory, of the node that has most of them",
+  add.numbers("host_gib", "GiB", "rows in host memory with their optimizer states, of the node that has most of them",
               [&](std::size_t p) { return static_cast<double>(of(p).host_bytes) / kGiBytes; });
   add.numbers("memory_capacity_gib", "GiB", "of a GPU, less what is reserved",
               [&](std::size_t p) { return static_cast<double>(of(p).memory_capacity) / kGiBytes; });

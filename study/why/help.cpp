@@ -37,7 +37,9 @@ class Helper {
       try_table(why_.tables[i].table);
     }
     for (const WhatIf& what_if : what_ifs(item_, why_)) suppose(what_if);
-    std::ranges::stable_sort(help_.elasticities, std::greater{}, &Elasticity::percent);
+    std::ranges::stable_sort(help_.elasticities, std::greater{}, [](const Elasticity& each) {
+      return std::pair(!each.is_longer_when_better(), each.percent);
+    });
     std::ranges::stable_sort(help_.supposed, {}, &Supposed::iteration_ms);
     const std::vector<std::string> pinned = pinned_values(item_);
     help_.remarks.insert(help_.remarks.end(), pinned.begin(), pinned.end());
@@ -56,6 +58,7 @@ class Helper {
     try {
       help_.elasticities.push_back(elasticity(change, name));
       if (change.lever == Lever::batch) remark_on_batch(help_.elasticities.back());
+      if (help_.elasticities.back().is_longer_when_better()) remark_on_order(help_.elasticities.back());
     } catch (const Error& error) {
       help_.remarks.push_back(fmt::format("Not simulated: another {} ({}).", name, error.what()));
     }
@@ -100,6 +103,14 @@ class Helper {
         fmt::format("A batch that is {:.3g} % smaller makes iterations shorter, but {:.2g} % {} "
                     "samples are trained per second.",
                     100 * (1 - share), 100 * std::abs(more), more < 0 ? "fewer" : "more"));
+  }
+
+  void remark_on_order(const Elasticity& lever) {
+    help_.remarks.push_back(
+        fmt::format("With the {} 10 % better the iteration is {:.2g} % longer: operations that share streams and links "
+                    "then come in "
+                    "another order. How much it helps by itself is not to be read off these figures.",
+                    lever.name, *lever.better_pct));
   }
 
   void suppose(const WhatIf& what_if) {

@@ -24,6 +24,9 @@ struct Elasticity {
   std::optional<double> better_pct{}, worse_pct{};     // change of the iteration, simulated: 10 % better, 10 % worse
   std::vector<std::string> better_set{}, worse_set{};  // ChangedCase::settings of both
   bool switches = false;  // within 10 % the path becomes another one, so `percent` is of the simulations
+
+  // By more than half a per cent; less is as good as nothing.
+  bool is_longer_when_better() const { return better_pct && *better_pct > 0.5; }
 };
 
 struct Supposed {

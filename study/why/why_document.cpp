@@ -130,10 +130,12 @@ Sheet elasticities_sheet(const Help& help) {
   for (const Elasticity& each : help.elasticities) {
     const auto cell = [](const std::optional<double>& value) { return value ? hundredths(*value) : ""; };
     const bool nothing = is_nothing(each.percent, 0.005, kNothingPerCent);
-    sheet.rows.push_back(
-        {{each.name, cell(shorter(each.better_pct)), cell(each.worse_pct),
-          nothing ? kNothing : hundredths(each.percent), cell(each.on_path), each.switches ? "another path" : ""},
-         false});
+    sheet.rows.push_back({{each.name, cell(shorter(each.better_pct)), cell(each.worse_pct),
+                           nothing ? kNothing : hundredths(each.percent), cell(each.on_path),
+                           each.is_longer_when_better() ? "another order"
+                           : each.switches              ? "another path"
+                                                        : ""},
+                          false});
   }
   return sheet;
 }
@@ -172,7 +174,11 @@ void add_help(Document& document, const Help& help) {
                     "much iterations get shorter per per cent, computed from both; path alone: the same, "
                     "computed from the critical path as it is. nothing: no more than the order of "
                     "operations alone may make. another path: within these 10 % something else becomes "
-                    "critical.",
+                    "critical." +
+                        std::string(std::ranges::any_of(help.elasticities, &Elasticity::is_longer_when_better)
+                                        ? " another order: 10 % better makes the iteration longer here; a sentence "
+                                          "below says why."
+                                        : ""),
                     elasticities_sheet(help));
   for (const std::string& remark : help.remarks) section.blocks.emplace_back(Paragraph{remark});
   document.add(std::move(section));

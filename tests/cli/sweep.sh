@@ -94,7 +94,7 @@ check "the point is marked: $(cat streams/out)" grep -qE '^  spilt .* \+host ' s
 check "the note says how much" grep -q '^1 of 2 points: Rows stand in host memory, up to' streams/out
 check "the page, too" grep -q 'Rows stand in host memory' host/report.html
 run plan host.yaml --set 'planner={name: torchrec, constraints: {history: {compute_kernels: [fused_uvm_caching]}}}' -o spilt.json
-check "plan says it beside the memory of the GPUs: $(cat streams/err)" grep -q '^note: Rows of table history take .* GiB of the host memory of node 0' streams/err
+check "plan says it beside the memory of the GPUs: $(cat streams/err)" grep -q '^note: Rows and optimizer states of table history take .* GiB of the host memory of node 0' streams/err
 
 echo "-- between machines"
 scenario machines.yaml 'axes: {cluster: [{base: hgx_h100_8x400g, label: ib, nodes: 2}, {base: hgx_h100_8x400g_roce, label: roce, nodes: 2}, {base: hgx_b200_8x400g, label: b200, nodes: 2}, {base: hgx_b200_8x400g, label: b200_4, nodes: 4}]}'
@@ -106,6 +106,10 @@ check "and no chance is stated between them: $said" grep -qE '(ib +roce|roce +ib
 check "scaling is within one machine" [ "$(column machines/sweep.csv scaling_efficiency | sed -n 1,3p | tr '\n' ' ')" = "  1 " ]
 check "and has a value at its other size" [ -n "$(cell machines/sweep.csv 4 scaling_efficiency)" ]
 check "a line of the chart for it alone: the page has no other" grep -q 'Each line is one machine' machines/report.html
+
+sed 's/nodes: /cost_per_gpu_hour: 0, nodes: /g' machines.yaml >free.yaml
+run sweep free.yaml -o free -q --sort cost
+check "machines that cost nothing can be sorted by cost ($code): $(cat streams/err)" [ "$code" -eq 0 ]
 
 echo "-- the simulated peak of memory"
 run sweep "$source/scenarios/sweep_nics_batch.yaml" -o peak -q --set cluster.gpu.hbm='8.5 GiB'

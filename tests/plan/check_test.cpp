@@ -179,12 +179,12 @@ TEST_CASE("a table without bytes in the memory that is short is not among the la
 }
 
 TEST_CASE("rows in host memory are held against that of the node, where the cluster says it") {
-  const Workload workload =
-      workload_of({sequence_table("small", 1'000, 64), sequence_table("large", 2'000'000, 64)}, 1);
+  Workload workload = workload_of({sequence_table("small", 1'000, 64), sequence_table("large", 2'000'000, 64)}, 1);
+  workload.optimizer = "adam";
   Cluster cluster = test_cluster(1, 2, "1 GB");
   Plan plan = plan_by("{name: row_wise}", workload, cluster);
   for (Placement& placement : plan.placements) placement.compute_kernel = "fused_uvm";
-  const std::int64_t needed = 256LL * (2'000'000 + 1'000);
+  const std::int64_t needed = (256LL + 2 * 256) * (2'000'000 + 1'000);  // a row, and its two states
   for (const std::int64_t over : {0, 1}) {
     ClusterSpec spec = cluster.spec();
     spec.host.memory = Bytes{needed - over};

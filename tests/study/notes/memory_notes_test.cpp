@@ -79,7 +79,7 @@ TEST_CASE("rows in host memory whose size the cluster does not state are told wi
   Held held("fused_uvm");
   CHECK(has(held.notes(1), "GiB of the host memory of node 0, and the cluster does not state how much a node has"));
   held.item.cluster.host.memory = Bytes{1LL << 40};
-  CHECK(has(held.notes(1), "Rows of table t take"));
+  CHECK(has(held.notes(1), "Rows and optimizer states of table t take"));
   CHECK(has(held.notes(1), "which has 1024 GiB."));
   const Notes rows = held.host_rows();
   REQUIRE(rows.size() == 1);

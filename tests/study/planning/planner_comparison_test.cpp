@@ -278,7 +278,7 @@ TEST_CASE("a plan that needs more at its peak than a GPU has is neither the best
   const PlannerTotals totals = totals_of({comparison});
   CHECK(totals.best == "b");
   CHECK(totals.planners.at(0).solved == 0);
-  const std::vector<const ComparedPlan*> plans = fastest_first(comparison);
+  const std::vector<const ComparedPlan*> plans = fastest_first(comparison, {});
   CHECK(plans.at(0)->planner == "b");
   CHECK(plans.at(2)->planner == "a");
   CHECK(memory_outcome(*plans.at(2)).ends_with(" over"));

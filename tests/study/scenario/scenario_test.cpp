@@ -237,7 +237,7 @@ TEST_CASE("a key of the top level that every case replaces is read all the same"
                           ", planner: {name: row_wise}, cluster: toy_2x4, workload: toy_history}]\n");
   };
   CHECK(says(error_of("cluster: {base: toy_2x4, nodes: -3}", "seed_of_test: 0"), "unknown key"));  // its own first
-  CHECK(says(error_of("cluster: {base: toy_2x4, nodes: -3}", "iterations: 4"), "test.yaml:2:34"));
+  CHECK(says(error_of("cluster: {base: toy_2x4, nodes: -3}", "iterations: 4"), "test.yaml:2:33"));
   CHECK(says(error_of("workload: {base: toy_history, batch_per_gpu: -1}", "iterations: 4"), "batch_per_gpu"));
   CHECK(says(error_of("software: nope", "software: ideal"), "unknown software"));
   CHECK(says(error_of("memory_model: {name: nope}", "memory_model: {name: torchrec}"), "unknown memory model"));
@@ -245,13 +245,15 @@ TEST_CASE("a key of the top level that every case replaces is read all the same"
   CHECK(says(error_of("network: {name: nope}", "network: {name: closed_form}"), "unknown network"));
   CHECK(says(error_of("load: {placement: x}", "load: {placement: 3}"), "placement"));
   CHECK(says(error_of("collectives: {all_reduce: nope}", "collectives: {all_reduce: ring}"), "all_reduce"));
-  CHECK(says(error_of("iterations: -3", "iterations: 4"), "from 1 to 10000"));
+  CHECK(says(error_of("iterations: 99999", "iterations: 4"), "from 1 to 10000"));
   CHECK(says(error_of("payload: nope", "payload: planned"), "payload"));
   // What the command line replaces is not looked at.
+  Overrides overrides;
+  overrides.set = {{"software", "ideal"}};
   CHECK_NOTHROW(
       read("schema: shardsim.scenario/1\nsoftware: nope\ncluster: toy_2x4\nworkload: toy_history\n"
            "planner: {name: row_wise}\ncases: [{name: a, software: ideal}]\n",
-           {.set = {{"software", "ideal"}}}));
+           overrides));
 }
 
 TEST_CASE("what makes no scenario is refused with its place") {

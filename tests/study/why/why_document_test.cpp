@@ -53,6 +53,10 @@ TEST_CASE("a lever within rounding of nothing is said as nothing, of either sign
   CHECK_FALSE(has(text, "-0.2"));
   CHECK(
       has(text, "On the same machine, an iteration would take 10.00 ms with index_dedup of sequences (19.0 % shorter"));
+  CHECK_FALSE(has(text, "another order"));
+  help.elasticities[1].better_pct = 1.63;
+  const std::string longer = document_text(why_document(why, &help, "main", Medium::terminal), 160, false);
+  CHECK(has(words(longer), "another order:"));
   help.supposed.erase(help.supposed.begin() + 1, help.supposed.begin() + 3);  // nobody can free a NIC
   CHECK_FALSE(
       has(document_text(why_document(why, &help, "main", Medium::terminal), 120, false), "On the same machine"));

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "study/report/how_sure.h"
 #include "study/result/result.h"
 
 namespace shardsim::choices_test {
@@ -48,6 +49,26 @@ TEST_CASE("different plans that take as long are two alternatives") {
       choices_of(study_of({planned("a", 10, Strategy::row_wise), planned("b", 10, Strategy::table_wise)}));
   REQUIRE(choices.size() == 1);
   CHECK(choices[0].others.size() == 1);
+}
+
+TEST_CASE(
+    "of plans that take as long but for rounding, the one whose range ends lower is chosen, then the smaller one") {
+  CaseResult tight = planned("tight", 10.131100000000007, Strategy::row_wise),
+             slack = planned("slack", 10.13110000000001, Strategy::table_wise);
+  tight.interval->high_ms = 17;
+  slack.interval->high_ms = 16;
+  const StudyResult study = study_of({tight, slack});
+  CHECK(choices_of(study).at(0).chosen == "slack");
+  StudyResult told = study;
+  told.choices = choices_of(study);
+  CHECK(choice_sentence(told) == "slack and tight take as long; the range of slack ends lower.");
+  slack.interval->high_ms = 17 * slack.iteration_ms / tight.iteration_ms;
+  tight.memory_per_rank = {2};
+  slack.memory_per_rank = {1};
+  tight.memory_capacity = slack.memory_capacity = 4;
+  CHECK(choices_of(study_of({tight, slack})).at(0).chosen == "slack");
+  slack.iteration_ms = 10.2;  // longer by more than rounding
+  CHECK(choices_of(study_of({tight, slack})).at(0).chosen == "tight");
 }
 
 }  // namespace shardsim::choices_test

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <tuple>
 
 #include "program/timeline/iteration_window.h"
@@ -48,10 +47,8 @@ struct MemoryEvent {
 class Peaks {
  public:
   // `begin`, `period`: of the steady iteration, us.
-  // `at_issue`: what collectives write to is there from when they are issued.
-  Peaks(const Program& program, bool at_issue, const std::vector<Buffer>& buffers, const Times& times, double begin,
-        double period)
-      : program_(program), at_issue_(at_issue), buffers_(buffers), times_(times), begin_(begin), period_(period) {}
+  Peaks(const std::vector<Buffer>& buffers, const Times& times, double begin, double period)
+      : buffers_(buffers), times_(times), begin_(begin), period_(period) {}
 
   MemoryPeak of(int rank, const MemoryAmounts& resident) {
     events_.clear();
@@ -75,23 +72,8 @@ class Peaks {
     return since < 0 ? since + period_ : since;
   }
 
-  // PyTorch takes the memory that a collective writes to when the collective is issued, which is once what it works on
-  // is there, and not when its turn on the stream of its group has come.
-  double issued(int rank, int id) const {
-    const Op& op = program_.op(id);
-    double at = times_.of(rank, id).start;
-    if (op.role != OpRole::exchange_gradient || op.after.empty()) return at;
-    double ready = std::numeric_limits<double>::lowest();
-    for (const int before : op.after) {
-      const Lifetime& ran = times_.of(rank, before);
-      if (ran.start <= ran.end) ready = std::max(ready, ran.end);
-    }
-    return ready > std::numeric_limits<double>::lowest() ? std::min(at, ready) : at;
-  }
-
   Lifetime life(const Buffer& buffer, int rank) const {
     Lifetime life = times_.of(rank, buffer.writer);
-    if (at_issue_) life.start = issued(rank, buffer.writer);
     for (const Buffer::Reader& reader : buffer.readers) {
       const Lifetime& read = times_.of(rank, reader.op);
       if (read.start <= read.end) life.end = std::max(life.end, read.end + reader.later * period_);
@@ -134,8 +116,6 @@ class Peaks {
     return peak;
   }
 
-  const Program& program_;
-  bool at_issue_;
   const std::vector<Buffer>& buffers_;
   const Times& times_;
   double begin_, period_;
@@ -229,9 +209,7 @@ MemoryProfile memory_profile(const Program& program, const std::vector<Buffer>& 
   take_off_stashed(resident, program);
   const Times times(timeline, program.ops.size());
   const std::vector<IterationWindow> windows = iteration_windows(timeline);
-  const bool at_issue = workload.dense.concatenations > 0;  // the model's own copies are followed
-  Peaks peaks(program, at_issue, buffers, times, windows.empty() ? 0 : windows.front().begin_us,
-              timeline.iteration_ms * 1e3);
+  Peaks peaks(buffers, times, windows.empty() ? 0 : windows.front().begin_us, timeline.iteration_ms * 1e3);
   MemoryProfile profile;
   for (int rank = 0; rank < program.world_size; ++rank) {
     profile.ranks.push_back(peaks.of(rank, resident[static_cast<std::size_t>(rank)]));

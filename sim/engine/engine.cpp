@@ -106,13 +106,13 @@ SteadyIteration steady_iteration(const Program& program, const Cluster& cluster,
 
 Timeline steady_timeline(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                          Network& network, const EngineOptions& options) {
-  const SteadyRun run(program, cluster, works, classify_nodes(works, cluster), network, options);
+  const SteadyRun run(program, cluster, works, classify_nodes(works, cluster), network, options, Execution::Keep::last);
   return timeline_without_traffic(run.outcome.kept, program, works, run.classes, cluster);
 }
 
 SteadyTimes steady_times(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                          Network& network, const EngineOptions& options) {
-  const SteadyRun run(program, cluster, works, classify_nodes(works, cluster), network, options);
+  const SteadyRun run(program, cluster, works, classify_nodes(works, cluster), network, options, Execution::Keep::last);
   const Execution::Kept& kept = run.outcome.kept;
   if (auto alone = alone_times(kept, program, works, run.classes, cluster)) return {{kept.seconds}, std::move(*alone)};
   return {{kept.seconds}, named_times_alone(timeline_without_traffic(kept, program, works, run.classes, cluster))};

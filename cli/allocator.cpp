@@ -16,10 +16,10 @@ namespace shardsim {
 namespace {
 
 // From this size on that arena gives a freed block back to the kernel at once, which has to zero it when it is asked
-// for again. Below 16 MB that took more time than the blocks are worth; above it a run of a large world needs more
+// for again. Below 12 MB that took more time than the blocks are worth; above it a run of a large world needs more
 // memory.
 bool keep_larger_blocks() {
-  std::size_t from = std::size_t{16} << 20;
+  std::size_t from = std::size_t{12} << 20;
   return mallctl("arena.0.oversize_threshold", nullptr, nullptr, &from, sizeof from) == 0;
 }
 

@@ -44,7 +44,7 @@ TEST_CASE("so they are where one node stands for many") {
   ClusterSpec spec = cluster_spec("a100_mesh_4x8.yaml", 12);
   const Workload workload = shipped_workload("rm1.yaml");
   const Cluster cluster(spec);
-  check_same(lowered("{name: flexshard}", workload, cluster), cluster);
+  check_same(lowered("{name: flexshard_3tier}", workload, cluster), cluster);
   check_same(lowered("{name: row_wise}", workload, cluster, even_rows()), cluster);
 }
 

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "base/counting_sort.h"
 #include "program/timeline/timeline_figures.h"
@@ -82,8 +85,8 @@ class SingleCalls {
   }
 
   // As of Arrivals, [span].
-  void tell(const Timeline& timeline, const MeetingSets& sets, std::vector<std::size_t>& last,
-            std::vector<double>& first_us) const {
+  void tell(const Timeline& timeline, const MeetingSets& sets, std::vector<std::uint32_t>& last,
+            std::unordered_map<std::size_t, double>& first_us) const {
     for (const Call& call : calls_)
       if (call.last != kNone) first_us[call.last] = call.first_us;
     for (std::size_t i = 0; i < timeline.spans.size(); ++i) {
@@ -91,7 +94,7 @@ class SingleCalls {
       const int set = sets.of(span);
       if (set < 0) continue;
       const std::size_t of_call = calls_[sets.number(span.op, set)].last;
-      if (span.start_us < timeline.spans[of_call].start_us) last[i] = of_call;
+      if (span.start_us < timeline.spans[of_call].start_us) last[i] = static_cast<std::uint32_t>(of_call);
     }
   }
 
@@ -152,9 +155,9 @@ std::vector<Member> arriving_members(const Timeline& timeline, const MeetingSets
 }  // namespace
 
 Arrivals::Arrivals(const Timeline& timeline) : timeline_(timeline) {
+  if (!std::in_range<std::uint32_t>(timeline.spans.size())) throw std::length_error("Arrivals: too many spans");
   last_.resize(timeline.spans.size());
-  std::iota(last_.begin(), last_.end(), std::size_t{0});
-  first_us_.resize(timeline.spans.size());
+  std::iota(last_.begin(), last_.end(), std::uint32_t{0});
   match_members();
 }
 
@@ -182,7 +185,7 @@ void Arrivals::match_members() {
     first_us_[last] = first_us;
     for (std::size_t i = begin; i < end; ++i) {
       const bool waits = timeline_.spans[members[i].span].start_us < timeline_.spans[last].start_us;
-      if (waits) last_[members[i].span] = last;
+      if (waits) last_[members[i].span] = static_cast<std::uint32_t>(last);
     }
   }
 }
@@ -232,9 +235,11 @@ int Arrivals::op_waited_on(std::size_t last) const {
   if (after == ends.begin()) return -1;
   int op = std::prev(after)->op;
   double longest_us = 0;
-  for (int step = 0; step < kMostSteps && after != ends.begin() && std::prev(after)->end_us > first_us_[last]; ++step) {
+  const auto known = first_us_.find(last);
+  const double first_us = known == first_us_.end() ? 0 : known->second;
+  for (int step = 0; step < kMostSteps && after != ends.begin() && std::prev(after)->end_us > first_us; ++step) {
     const Ended& ended = *std::prev(after);
-    const double us = std::min(ended.end_us, span.start_us) - std::max(ended.start_us, first_us_[last]);
+    const double us = std::min(ended.end_us, span.start_us) - std::max(ended.start_us, first_us);
     if (us > longest_us) {
       longest_us = us;
       op = ended.op;

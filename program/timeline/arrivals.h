@@ -2,8 +2,10 @@
 
 #include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "program/timeline/rank_spans.h"
@@ -15,7 +17,7 @@ namespace shardsim {
 // are those of one op and iteration on the ranks of one set, the first on each, the second on each, and so on.
 class Arrivals {
  public:
-  explicit Arrivals(const Timeline& timeline);
+  explicit Arrivals(const Timeline& timeline);  // of at most 2^32 spans
 
   // The time when the collective of that span begins, us on the Timeline's clock; the span's own start for compute, and
   // where the Timeline does not know the members.
@@ -45,8 +47,9 @@ class Arrivals {
   Ends::const_iterator ended_by(const Ends& ends, double us, const Ended& own) const;
 
   const Timeline& timeline_;
-  std::vector<std::size_t> last_;  // [span]
-  std::vector<double> first_us_;   // [span], of last members: when the first member had arrived
+  // A large world has millions of spans and few that others wait for.
+  std::vector<std::uint32_t> last_;                     // [span]
+  std::unordered_map<std::size_t, double> first_us_{};  // by the span of a last member: when the first one had arrived
   // Found at the first call of op_waited_on(): facts about the Timeline, and about the ranks that were asked for.
   mutable std::optional<RankSpans> of_ranks_;
   mutable double period_us_ = 0;

@@ -364,9 +364,9 @@ class NameAdder {
         with_whom_(with_whom),
         by_rank_(static_cast<std::size_t>(timeline.world_size)) {}
 
-  NameSums sums_of(std::span<const std::size_t> spans) {
+  NameSums sums_of(std::span<const std::uint32_t> spans) {
     NameSums sums;
-    for (const std::size_t i : spans) add(sums, i);
+    for (const std::uint32_t i : spans) add(sums, i);
     for (const std::size_t rank : seen_) {
       NameSums::OfRank& of_rank = by_rank_[rank];
       sums.most.calls = std::max(sums.most.calls, of_rank.calls);
@@ -405,15 +405,15 @@ class NameAdder {
   std::unordered_map<std::size_t, int> waited_on_{};  // what kept the last member of a collective
 };
 
-// The spans of each name, in the order in which they are.
-std::vector<std::vector<std::size_t>> spans_by_name(const Timeline& timeline, const std::vector<std::size_t>& name_of,
-                                                    std::size_t names) {
+// The spans of each name, in the order in which they are; no Timeline of which RankSpans are made has more than 2^32.
+std::vector<std::vector<std::uint32_t>> spans_by_name(const Timeline& timeline, const std::vector<std::size_t>& name_of,
+                                                      std::size_t names) {
   std::vector<std::size_t> count(names, 0);
   for (const Span& span : timeline.spans) ++count[name_of[static_cast<std::size_t>(span.op)]];
-  std::vector<std::vector<std::size_t>> spans(names);
+  std::vector<std::vector<std::uint32_t>> spans(names);
   for (std::size_t name = 0; name < names; ++name) spans[name].reserve(count[name]);
   for (std::size_t i = 0; i < timeline.spans.size(); ++i)
-    spans[name_of[static_cast<std::size_t>(timeline.spans[i].op)]].push_back(i);
+    spans[name_of[static_cast<std::size_t>(timeline.spans[i].op)]].push_back(static_cast<std::uint32_t>(i));
   return spans;
 }
 
@@ -426,7 +426,7 @@ TimelineTimes times_of(const Timeline& timeline, bool with_whom) {
   const std::size_t iterations = kept_iterations(timeline);
   NameAdder adder(timeline, arrivals, swept, with_whom);
   TimelineTimes result{{}, per_iteration(std::move(ranks), iterations)};
-  for (const std::vector<std::size_t>& spans : spans_by_name(timeline, name_of, first_ops.size()))
+  for (const std::vector<std::uint32_t>& spans : spans_by_name(timeline, name_of, first_ops.size()))
     result.names.push_back(summary_of(timeline, first_ops[result.names.size()], adder.sums_of(spans), iterations));
   return result;
 }

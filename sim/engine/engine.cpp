@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/engine/alone_times.h"
 #include "sim/engine/critical_path.h"
 #include "sim/engine/execution.h"
 #include "sim/engine/limit.h"
@@ -105,8 +106,16 @@ SteadyIteration steady_iteration(const Program& program, const Cluster& cluster,
 
 Timeline steady_timeline(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                          Network& network, const EngineOptions& options) {
-  const SteadyRun run(program, cluster, works, classify_nodes(works, cluster), network, options);
+  const SteadyRun run(program, cluster, works, classify_nodes(works, cluster), network, options, Execution::Keep::last);
   return timeline_without_traffic(run.outcome.kept, program, works, run.classes, cluster);
+}
+
+SteadyTimes steady_times(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
+                         Network& network, const EngineOptions& options) {
+  const SteadyRun run(program, cluster, works, classify_nodes(works, cluster), network, options, Execution::Keep::last);
+  const Execution::Kept& kept = run.outcome.kept;
+  if (auto alone = alone_times(kept, program, works, run.classes, cluster)) return {{kept.seconds}, std::move(*alone)};
+  return {{kept.seconds}, named_times_alone(timeline_without_traffic(kept, program, works, run.classes, cluster))};
 }
 
 Seconds iteration_time(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,

@@ -30,8 +30,9 @@ class Execution {
   // stopped: iterations follow each other until the owner stops them; all: as many as the options say, even if they
   // become steady before that.
   enum class Until { steady, stopped, all };
-  // The spans that are kept: those of the last few iterations, or none, for those who ask for its length alone.
-  enum class Keep { recent, none };
+  // The spans that are kept: those of the last few iterations; of the last one, for those who ask for no path through
+  // it; or none, for those who ask for its length alone.
+  enum class Keep { recent, last, none };
   Execution(const Program& program, const Cluster& cluster, IterationWorks works, const NodeClasses& classes,
             const EngineOptions& options, Until until = Until::steady, Keep keep = Keep::recent);
 

@@ -83,7 +83,7 @@ struct DenseOperatorTime {
 // The times that published numbers of another payload are compared with.
 struct AtPayload {
   double iteration_ms = 0;
-  std::vector<NamedTime> times;  // of its operations, without `waited_for`
+  std::vector<NamedTime> times;  // of its operations, without `waited_for`; of a large world, `alone_ms` may be all
 };
 
 // Everything that a run says about one case. Its members are listed in study/result/result_fields.h.

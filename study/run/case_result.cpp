@@ -71,7 +71,10 @@ std::vector<ParetoFigure> pareto_figures(const Case& item, const Cluster& cluste
   return figures;
 }
 
-// Spans of a Timeline up to which its critical path and links are kept for the picture of the report.
+constexpr const char* kExposedCollectives = "exposed_collectives";
+
+// Spans of a Timeline up to which its critical path and links are kept for the picture of the report, and all times of
+// its operations at another payload.
 constexpr std::size_t kMostTraced = 60'000;
 
 void set_iteration(CaseResult& result, double ms) {
@@ -146,6 +149,28 @@ bool draws_batches(const Case& item) {
   return item.load.batches == LoadOptions::Batches::drawn;
 }
 
+// True where the times of operations without contention, and the iteration's length, tell all that is published of this
+// payload.
+bool asks_alone_times(const std::vector<Published>& published) {
+  return std::ranges::none_of(published, [](const Published& each) {
+    return each.at_observed_payload &&
+           (each.quantity.starts_with(kOperationPrefix) || each.quantity == kExposedCollectives);
+  });
+}
+
+// The times at another payload: of a large world's operations no more than is asked for.
+AtPayload times_at_payload(const PreparedCase& prepared, const Program& program, const std::vector<OpWork>& works) {
+  const Case& item = prepared.item;
+  const std::size_t spans = program.ops.size() * static_cast<std::size_t>(program.world_size);
+  if (spans > kMostTraced && asks_alone_times(item.published)) {
+    SteadyTimes times = steady_times(program, prepared.cluster, works, *prepared.network(), engine_options(item));
+    return {times.time.ms(), std::move(times.alone)};
+  }
+  const Timeline timeline =
+      steady_timeline(program, prepared.cluster, works, *prepared.network(), engine_options(item));
+  return {timeline.iteration_ms, named_times_alone(timeline)};
+}
+
 // `known`: takes the reductions, which are mostly those at the planned payload, too.
 AtPayload observed_run(const PreparedCase& prepared, KnownReductions& known) {
   const Case& item = prepared.item;
@@ -156,10 +181,9 @@ AtPayload observed_run(const PreparedCase& prepared, KnownReductions& known) {
   return done_in_case(item, [&]() -> AtPayload {
     const Program program = prepared.observed_program();
     std::vector<OpWork> works = prepared.works(program);
-    const Timeline timeline =
-        steady_timeline(program, prepared.cluster, works, *prepared.network(), engine_options(item));
+    AtPayload at = times_at_payload(prepared, program, works);
     known.keep(program, std::move(works));
-    return {timeline.iteration_ms, named_times_alone(timeline)};
+    return at;
   });
 }
 
@@ -222,7 +246,7 @@ std::optional<double> predicted(const std::string& quantity, const CaseResult& r
     return batches * iteration_ms + result.fill_ms + result.first_run_ms;
   }
   if (quantity == kPeakMemory) return peak_memory(result);
-  if (quantity == "exposed_collectives") return exposed_collectives_ms(times);
+  if (quantity == kExposedCollectives) return exposed_collectives_ms(times);
   if (quantity.find(':') != std::string::npos) return of_strategy(result, quantity);
   return time_ms(times, quantity, &NamedTime::alone_ms);
 }

@@ -1,0 +1,38 @@
+#include "study/why/help.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "tests/study/scenario_text.h"
+
+namespace shardsim::help_test {
+
+using namespace shardsim::test;
+
+TEST_CASE("a lever that makes the iteration longer where it is better stands last, with the reason") {
+  const Scenario scenario = read(
+      "schema: shardsim.scenario/1\ncluster: {base: dgx_h100, nodes: 2}\nworkload: toy_history\nplanner: {name: "
+      "row_wise}\n"
+      "software: torchrec_eager\n");
+  const Case& item = scenario.cases.front();
+  Why why;
+  why.iteration_ms = 10;
+  const auto simulate = [&](const ChangedCase& changed) {
+    const double factor = changed.item.cluster.host.time_factor;
+    if (factor != item.cluster.host.time_factor) return Resimulated{factor < 1 ? 10.2 : 14.0, {}};
+    const double rate = changed.item.cluster.nics->rate.bytes_per_second,
+                 as_it_is = item.cluster.nics->rate.bytes_per_second;
+    return Resimulated{rate > as_it_is ? 9.9 : rate < as_it_is ? 10.1 : 10, {}};
+  };
+  const Help help = help_for(item, why, simulate, 0);
+  REQUIRE(help.elasticities.size() > 2);
+  CHECK(help.elasticities.front().lever == "nics");  // although the host has more per cent per per cent
+  CHECK(help.elasticities.back().lever == "host");
+  const auto says = [](const std::string& remark) {
+    return remark.find("the iteration is 2 % longer") != std::string::npos;
+  };
+  CHECK(std::ranges::any_of(help.remarks, says));
+}
+
+}  // namespace shardsim::help_test

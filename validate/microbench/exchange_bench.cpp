@@ -65,11 +65,14 @@ bool is_exchange_label(const ExchangeSeconds& label, std::size_t ranks) {
 }  // namespace
 
 void check_exchanges(const ExchangeSet& set, int ranks) {
+  if (ranks < kLeastExchangeRanks)
+    throw input_error(
+        {set.file}, fmt::format("its exchanges are between {} ranks, and there is only one", set.law.ranks),
+        fmt::format("Start {}: torchrun, mpirun, srun, or shardsim emulate -- shardsim-microbench ...", set.law.ranks));
   if (set.law.ranks != ranks)
-    throw input_error({set.file},
-                      fmt::format("its exchanges are between {} ranks, and {} were started", set.law.ranks, ranks),
-                      fmt::format("Start {} ranks, or draw others: shardsim cost-model sample --exchanges {}",
-                                  set.law.ranks, std::max(ranks, kLeastExchangeRanks)));
+    throw input_error(
+        {set.file}, fmt::format("its exchanges are between {} ranks, and {} were started", set.law.ranks, ranks),
+        fmt::format("Start {} ranks, or draw others: shardsim cost-model sample --exchanges {}", set.law.ranks, ranks));
   if (set.batch % ranks != 0)
     throw input_error({set.file}, fmt::format("{} ranks cannot share {} samples evenly", ranks, set.batch),
                       "Give cost-model sample a --batch that is a multiple of the number of ranks");

@@ -4,7 +4,7 @@
 Usage: neuroshard_figures.py SHARDSIM [-o FILE] [--tasks N] [--steps N] [--part figure3|figure4|exchanges|figure8|figure9|tables]...
 
 Figure 3: shards of one table by their columns, and of several tables beside the sum of each alone: by the closed form of the paper's GPU, and as they
-were measured on an H100 (scenarios/measurements/fbgemm/shards_h100.csv). Figure 4: exchanges of 4 GPUs by the widest one. Exchanges: the errors of their nets. Figure 8: costs learned from few and many
+were measured on an H100 (scenarios/measurements/fbgemm/grid_h100.csv). Figure 4: exchanges of 4 GPUs by the widest one. Exchanges: the errors of their nets. Figure 8: costs learned from few and many
 labels, and the plans made with them. Figure 9 and Tables 3 and 7: the settings of the search. Plans are those of N (20) tasks with 4 and with 8 GPUs
 and columns up to 128, as neuroshard_settings.sh draws them, judged by simulation. Takes two minutes of a CPU.
 """
@@ -21,9 +21,10 @@ import tempfile
 
 from shardsim_command import SOURCE, execute
 
-MEASURED = SOURCE / "scenarios" / "measurements" / "fbgemm" / "shards_h100.csv"
+MEASURED = SOURCE / "scenarios" / "measurements" / "fbgemm" / "grid_h100.csv"
 SETTINGS = {4: ("--min-tables", "10", "--max-tables", "59", "--max-bytes", "15 GiB"), 8: ("--min-tables", "20", "--max-tables", "119", "--max-bytes", "31 GiB")}
 DIMS = (8, 16, 32, 64, 128)
+WIDEST = (200, 400, 600, 800)  # columns
 LABELS = (24, 100, 1000, 10000)  # drawn; a third of them judges
 VARIANTS = {"full": "", "without the beam": "rounds: 0", "without the grid": "grid: 0", "without the cache": "cache: false"}
 SEARCHES = {"candidates": (1, 3, 10, 20), "beam": (1, 3, 6), "rounds": (1, 3, 10, 20), "grid": (1, 5, 11, 21)}
@@ -79,28 +80,24 @@ def over(times, full):
     return sum(times[task] for task in both) / sum(full[task] for task in both)
 
 
-def measured_halves():
-    """{columns: the time of half of them over theirs} of tables that were measured with both, on an H100."""
-    times, halves = {}, collections.defaultdict(list)
+def measured_calls():
+    """{(tables, columns, what else a call is): its time in us} of calls over equal tables, as measured on an H100."""
     with MEASURED.open() as file:
-        for entry in csv.DictReader(file):
-            if " " not in entry["shard"]:
-                table, columns = entry["shard"].split(":")
-                times[entry["set"], table, int(columns)] = float(entry["forward_us"]) + float(entry["backward_us"])
-    for (name, table, columns), time in times.items():
-        if (name, table, columns // 2) in times:
-            halves[columns].append(times[name, table, columns // 2] / time)
-    return halves
+        return {(int(entry["tables"]), int(entry["dim"]), *(entry[key] for key in ("kind", "pooling", "batch", "rows_per_table", "zipf"))):
+                float(entry["fwd_us"]) + float(entry["bwd_us"]) for entry in csv.DictReader(file)}
 
 
 def figure3(runs):
     tables = range(0, 856, 20)
     times = runs.times([f"{table}:{columns}" for table in tables for columns in (4, *DIMS)])
     ours = [statistics.mean(times[f"{table}:{columns // 2}"] / times[f"{table}:{columns}"] for table in tables) for columns in DIMS]
-    measured = measured_halves()
     yield (f"Figure 3, half of {', '.join(map(str, DIMS))} columns takes of the time of all", "more than half", numbers(ours),
-           "closed form on a 2080 Ti; measured on an H100: " + ", ".join(f"{statistics.mean(measured[columns]):.2f} of {columns} ({len(measured[columns])})"
-                                                                         for columns in DIMS if columns in measured))
+           "closed form on a 2080 Ti, mean of 43 tables")
+    calls = measured_calls()
+    halves = [time / calls[1, columns, *rest] for columns in DIMS for (count, dim, *rest), time in calls.items()
+              if (count, dim) == (1, columns // 2) and (1, columns, *rest) in calls]
+    yield (f"Figure 3 on an H100, half of {', '.join(map(str, DIMS))} columns takes of the time of all", "more than half", numbers(halves),
+           "measured: one table of 4 million rows, 20 rows a sample, 16,384 samples; with up to 32 columns nearly all of the time does not depend on them")
     drawn = runs.labelled("sets", None, 300)
     alone = runs.times(sorted({piece for shard in drawn["shards"] for piece in shard.split()}))
     shares = sorted((a + b) / sum(alone[piece] for piece in shard.split())
@@ -108,18 +105,32 @@ def figure3(runs):
     tenth = len(shares) // 10
     yield ("Figure 3, a fused call over the sum of its tables alone: tenth, half, nine tenths of 300 shards", "below 1, and no fixed share",
            numbers((shares[tenth], statistics.median(shares), shares[-tenth])), "closed form: below 1 only by the start of kernels, so nearly a fixed share")
+    fused = sorted(time / (4 * calls[count // 4, *rest]) for (count, *rest), time in calls.items() if (count // 4, *rest) in calls and count % 4 == 0)
+    yield ("Figure 3 on an H100, a fused call over four calls of a quarter of its tables: least, middle, most", "below 1, and no fixed share",
+           numbers((fused[0], statistics.median(fused), fused[-1])),
+           f"measured: {len(fused)} pairs of calls over 2 to 64 equal tables of 32 to 128 columns; small calls gain most")
+
+
+def exchange_times(content):
+    """(columns of the widest rank, of all ranks, ms of the rank that starts last, in which nobody waits) of each labelled exchange."""
+    found = []
+    for columns, forward in zip(content["columns"], content["forward_us"]):
+        columns, forward = ([float(number) for number in text.split()] for text in (columns, forward))
+        found.append((max(columns), sum(columns), min(forward) / 1000))
+    return found
 
 
 def figure4(runs):
-    content = runs.labelled("exchanges", None, 1000, "--exchanges", 4)
-    widest, longest, all_columns = [], [], []
-    for columns, forward in zip(content["columns"], content["forward_us"]):
-        columns, forward = ([float(number) for number in text.split()] for text in (columns, forward))
-        widest.append(max(columns))
-        all_columns.append(sum(columns))
-        longest.append(min(forward))  # of the rank that starts last: nobody waits in it
+    found = exchange_times(runs.labelled("exchanges", None, 1000, "--exchanges", 4))
+    widest, all_columns, longest = zip(*found)
     yield ("Figure 4, correlation of an exchange's time with the columns of the widest GPU; with those of all", "grows with the widest",
            numbers((correlation(widest, longest), correlation(all_columns, longest))), "1,000 exchanges of 4 GPUs in closed form")
+    yield (f"Figure 4, exchanges whose widest GPU has {', '.join(map(str, WIDEST))} columns (within 50): mean ms", "a line without numbers",
+           numbers(by_widest(found)), "likewise; 65,536 samples over PCIe")
+
+
+def by_widest(found):
+    return [statistics.mean(ms for widest, _, ms in found if abs(widest - columns) <= 50) for columns in WIDEST]
 
 
 def correlation(one, other):

@@ -82,12 +82,12 @@ def starting(rows, words):
 
 
 def autoshard_charts(rows):
-    by_samples = [starting(rows, "Figure 9, balance % of policies"), starting(rows, "Figure 9, balance % of greedy"), starting(rows, "Figure 9, random search")]
-    samples = listed(by_samples[0]["what"], "trained on", "samples")
-    plans = listed(by_samples[2]["what"], "best of", "plans")
-    series = [("policy", list(zip(samples, lead_numbers(by_samples[0]["ours"])))),
-              ("greedy, its costs", list(zip(samples, lead_numbers(by_samples[1]["ours"])))),
-              ("random search", list(zip(plans, lead_numbers(by_samples[2]["ours"]))))]
+    slow, fast, greedy, search = (starting(rows, "Figure 9, " + words) for words in ("balance % of policies", "three times the rate", "balance % of greedy", "random search"))
+    samples = listed(slow["what"], "trained on", "samples")
+    series = [("policy", list(zip(samples, lead_numbers(slow["ours"])))),
+              ("policy, rate x 3", list(zip(listed(fast["what"], "after", "samples"), lead_numbers(fast["ours"])))),
+              ("greedy, its costs", list(zip(samples, lead_numbers(greedy["ours"])))),
+              ("random search", list(zip(listed(search["what"], "best of", "plans"), lead_numbers(search["ours"]))))]
     yield "autoshard_figure9.svg", chart("AutoShard, Figure 9: balance by samples", "samples of shards, or plans", "balance %", series, True)
     unseen = starting(rows, "Figure 10, balance %")
     series = [("policy", list(zip(listed(unseen["what"], "with", "% unseen"), lead_numbers(unseen["ours"])))),
@@ -95,7 +95,19 @@ def autoshard_charts(rows):
     yield "autoshard_figure10.svg", chart("AutoShard, Figure 10: balance by unseen tables", "unseen tables of a task, %", "balance %", series, False)
 
 
+def half_and_widest_charts(rows):
+    """Figures 3 and 4."""
+    series = [(name, list(zip(listed(row["what"], "half of", "columns"), lead_numbers(row["ours"]))))
+              for name, row in (("closed form", starting(rows, "Figure 3, half")), ("measured, H100", starting(rows, "Figure 3 on an H100, half")))]
+    yield "neuroshard_figure3.svg", chart("NeuroShard, Figure 3: half of a table's columns", "columns of the table", "time, all columns = 1",
+                                          [*series, ("in proportion", [(8, 0.5), (128, 0.5)])], True)
+    row = starting(rows, "Figure 4, exchanges whose")
+    series = [("closed form", list(zip(listed(row["what"], "GPU has", "columns"), lead_numbers(row["ours"]))))]
+    yield "neuroshard_figure4.svg", chart("NeuroShard, Figure 4: exchanges by the widest GPU", "columns of the widest GPU", "mean ms", series, False)
+
+
 def neuroshard_charts(rows):
+    yield from half_and_widest_charts(rows)
     labels = listed(starting(rows, "Figure 8, mean square")["what"], "learned from", "shards")
     plans = lead_numbers(starting(rows, "Figure 8, iterations")["ours"])
     yield "neuroshard_figure8.svg", chart("NeuroShard, Figure 8: plans by labels", "labelled shards", "iteration, closed form = 1", [("learned costs", list(zip(labels, plans)))], True)

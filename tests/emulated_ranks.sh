@@ -153,6 +153,12 @@ check "two ranks sweep all-reduce and all-to-all: $(cat streams/err)" [ "$(grep 
 run cluster calibrate --cluster emulated_2x4 --measurements sweep.txt -o swept.yaml --force
 check "a cluster is calibrated to it: $(cat streams/err)" [ -s swept.yaml ]
 
+echo "-- exchanges"
+"$shardsim" cost-model sample metasyn_856 -n 20 --batch 64 --max-dim 8 --exchanges 4 -o drawn.json
+run emulate --nodes 2 --gpus-per-node 2 -- "$(dirname "$shardsim")/shardsim-microbench" --device cpu --exchanges drawn.json --cluster emulated_2x4 --visits 1 -o exchanges.json
+check "four ranks label exchanges: $(cat streams/err)" [ "$(jq '.forward_us | length' exchanges.json)" -eq 20 ]
+check "on two nodes" [ "$(jq -r .topology exchanges.json)" = 'emulated_2x4 of 2 nodes' ]
+
 echo "-- the data of every plan"
 for plan in row_wise flexshard_2tier flexshard_3tier; do
   "$shardsim" lower "$source/scenarios/emulated.yaml" --case $plan -o $plan.json >/dev/null
@@ -160,4 +166,4 @@ for plan in row_wise flexshard_2tier flexshard_3tier; do
   check "$plan equals a single process bit for bit: $(cat streams/err)" [ "$(grep -c 'bit for bit after 2' streams/out)" -eq 1 ]
 done
 
-finish 60
+finish 62

@@ -8,6 +8,7 @@ using namespace shardsim;
 int bench(const Arguments& given, const Terminal& terminal) {
   const Request request = request_of(given);
   if (request.collectives) return run_collectives(request);
+  if (!request.exchanges.empty()) return run_exchanges(request, terminal);
   if (!request.shards.empty()) return run_shards(request, terminal);
   return run_sweep(request, terminal);
 }

@@ -28,7 +28,7 @@ void check_output(const std::string& path, bool force, const std::vector<std::st
   if (force || ending(path) != ".json" || !is_file(path)) return;
   // Times of shards took long to measure, so they stay even where this program wrote them.
   if (read_file(path).find("\"forward_us\"") == std::string::npos) return forget_read(path);
-  throw input_error(Arguments::place("output"), excerpt(path) + " holds labels of shards",
+  throw input_error(Arguments::place("output"), excerpt(path) + " holds labels of shards or exchanges",
                     "Choose another name, or add --force to overwrite it");
 }
 
@@ -71,18 +71,33 @@ MicrobenchOptions options_of(const Arguments& given) {
   return options;
 }
 
-// Each of the three things that can be measured has options of its own; one that is given elsewhere is a mistake.
+// Options that mean something only beside one of two others.
+void refuse_alone(const Arguments& given, const std::vector<std::string>& names, const std::string& one,
+                  const std::string& other) {
+  if (given.has(one) || given.has(other)) return;
+  for (const std::string& name : names)
+    if (given.has(name))
+      throw input_error(Arguments::place(name),
+                        fmt::format("the option has a meaning only together with --{} or --{}", one, other),
+                        "Leave it out");
+}
+
+// Each of the four things that can be measured has options of its own; one that is given elsewhere is a mistake.
 void refuse_idle_options(const Arguments& given) {
-  given.refuse_beside("shards", {"quick", "grid", "rounds", "budget", "csv", "collectives", "drift"});
+  given.refuse_beside("shards", {"quick", "grid", "rounds", "budget", "csv", "collectives", "drift", "exchanges"});
+  given.refuse_beside("exchanges", {"quick", "grid", "rounds", "budget", "csv", "collectives", "drift", "warm", "seed",
+                                    "threads", "repetitions", "warmup", "seconds", "untimed"});
   given.refuse_beside("collectives", {"warm", "grid", "rounds", "budget", "csv", "drift", "seed", "threads"});
   given.refuse_beside("untimed", {"force"});
+  refuse_alone(given, {"port", "secret-file", "join-limit"}, "collectives", "exchanges");
+  refuse_alone(given, {"visits"}, "shards", "exchanges");
 }
 
 ShardOptions shard_options_of(const Arguments& given) {
-  if (!given.has("shards")) return {};
   ShardOptions options;
-  options.seed = static_cast<std::uint64_t>(*given.count("seed", 1, std::int64_t{1} << 52));
   options.visits = static_cast<int>(*given.count("visits", 1, 1000));
+  if (!given.has("shards")) return options;
+  options.seed = static_cast<std::uint64_t>(*given.count("seed", 1, std::int64_t{1} << 52));
   options.warmup = static_cast<int>(*given.count("warmup", 1, 1000));
   options.repetitions = static_cast<int>(*given.count("repetitions", 1, 100'000));
   options.seconds = static_cast<double>(*given.count("seconds", 1, 86'400));
@@ -113,12 +128,15 @@ std::vector<Option> output_options() {
 }
 
 std::vector<Option> rendezvous_options() {
-  return {{"port", 0, "N", "With --collectives: the port on which rank 0 listens; it must be the same on every rank."},
-          {"secret-file", 0, "FILE",
-           "With --collectives: a file with the secret that all ranks share, instead of the environment variable "
-           "SHARDSIM_SECRET."},
-          {"join-limit", 0, "SECONDS",
-           "With --collectives: the time that ranks wait for each other at the start, in seconds.", "120"}};
+  return {
+      {"port", 0, "N",
+       "With --collectives and --exchanges: the port on which rank 0 listens; it must be the same on every rank."},
+      {"secret-file", 0, "FILE",
+       "With --collectives and --exchanges: a file with the secret that all ranks share, instead of the environment "
+       "variable "
+       "SHARDSIM_SECRET."},
+      {"join-limit", 0, "SECONDS",
+       "With --collectives and --exchanges: the time that ranks wait for each other at the start, in seconds.", "120"}};
 }
 
 Option untimed_option() {
@@ -133,10 +151,25 @@ Option shards_option() {
           "files. -o FILE.json gets the shards with their times."};
 }
 
+Option visits_option() {
+  return {
+      "visits", 0, "N",
+      "With --shards and --exchanges: the number of passes over all of them. Of a shard the shortest time is kept, of "
+      "an exchange the median of each rank.",
+      "3"};
+}
+
+std::vector<Option> exchange_options() {
+  return {{"exchanges", 0, "FILE",
+           "Measure the exchanges of this file instead, over the ranks that a launcher started; `shardsim cost-model "
+           "sample --exchanges N` draws those between N ranks. -o FILE.json gets them with the times of all ranks."},
+          {"cluster", 0, "NAME",
+           "With --exchanges: the name of the cluster that the ranks run on, as its file has it. Over several nodes "
+           "planners use what was learned for that cluster alone. Without this option the labels name rank 0's host."}};
+}
+
 std::vector<Option> shard_passes_options() {
-  return {{"visits", 0, "N",
-           "With --shards: the number of passes over all shards. The shortest time of a shard is kept.", "3"},
-          {"repetitions", 0, "N",
+  return {{"repetitions", 0, "N",
            "With --shards: the number of calls that are measured each time a shard's turn comes.", "4"},
           {"warmup", 0, "N", "With --shards: the number of calls before these, which are not counted.", "2"},
           {"seconds", 0, "N",
@@ -168,7 +201,7 @@ std::vector<Option> sweep_options() {
        "3%"},
       {"force", 0, "",
        "Replace existing files even if something else wrote them, they were changed since this program wrote them, "
-       "or they hold times of shards."},
+       "or they hold times of shards or exchanges."},
       {"quiet", 'q', "", "Do not print the progress."}};
 }
 
@@ -183,7 +216,7 @@ void check_csv(const std::string& csv, bool force) {
 }  // namespace
 
 Request request_of(const Arguments& given) {
-  refuse_empty(given, {"output", "csv", "secret-file", "shards", "device", "grid"});
+  refuse_empty(given, {"output", "csv", "secret-file", "shards", "exchanges", "cluster", "device", "grid"});
   Request request;
   request.output = given.text("output");
   request.writer = result_writer(given);
@@ -191,11 +224,13 @@ Request request_of(const Arguments& given) {
   request.csv = given.text("csv");
   request.collectives = given.has("collectives");
   request.shards = given.text("shards");
+  request.exchanges = given.text("exchanges");
+  request.cluster = given.text("cluster");
   refuse_idle_options(given);
   request.shard_options = shard_options_of(given);
   std::vector<std::string> endings = measured_endings();
   if (request.collectives) endings = {".txt"};
-  if (!request.shards.empty()) endings = {".json"};
+  if (!request.shards.empty() || !request.exchanges.empty()) endings = {".json"};
   check_output(request.output, given.has("force"), endings);
   check_csv(request.csv, given.has("force"));
   request.threads = static_cast<int>(given.count("threads", 1, most_threads()).value_or(0));
@@ -217,8 +252,10 @@ Request request_of(const Arguments& given) {
 }
 
 std::vector<Option> microbench_options() {
-  return output_options() + needing("collectives", rendezvous_options()) + std::vector<Option>{untimed_option()} +
-         std::vector<Option>{shards_option()} + needing("shards", shard_passes_options()) + sweep_options();
+  std::vector<Option> exchanges = exchange_options();
+  exchanges.back().needs = "exchanges";
+  return output_options() + rendezvous_options() + std::vector<Option>{untimed_option(), shards_option()} + exchanges +
+         std::vector<Option>{visits_option()} + needing("shards", shard_passes_options()) + sweep_options();
 }
 
 }  // namespace shardsim

@@ -19,14 +19,16 @@ struct Request {
   ResultWriter writer;  // of both
   const BenchDeviceEntry* device = nullptr;
   int threads = 0;
-  std::optional<int> port;  // of the rendezvous of --collectives
+  std::optional<int> port;  // of the rendezvous of several ranks
   std::string secret_file;  // of the same; "": the secret is in the environment, or there is none
   double join_limit = kJoinLimit;
   std::string grid;  // of which size; "" without
   bool quick = false, quiet = false, collectives = false;
-  bool untimed = false;  // collectives once each, for the log of NCCL
-  bool warm = false;     // every point of the sweep
-  std::string shards;    // file of shards to time instead of the sweep; "" without
+  bool untimed = false;   // collectives once each, for the log of NCCL
+  bool warm = false;      // every point of the sweep
+  std::string shards;     // file of shards to time instead of the sweep; "" without
+  std::string exchanges;  // file of exchanges to time instead; "" without
+  std::string cluster;    // name of the cluster that the ranks of the exchanges run on; "" where nobody said
   ShardOptions shard_options;
   MicrobenchOptions options;
 };

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/statistics.h"
+#include "models/learned/fit.h"
 
 namespace shardsim {
 namespace {
@@ -30,10 +31,11 @@ std::vector<std::size_t> labelled_check_items(const Set& set, const std::vector<
   return result;
 }
 
-[[noreturn]] void refuse_ranks(int ranks, const std::vector<int>& known) {
+[[noreturn]] void refuse_ranks(const ExchangeSet& set, const std::vector<int>& known) {
   std::string names;
   for (const int one : known) names += fmt::format("{}{}", names.empty() ? "" : " and ", one);
-  throw input_error({"labels"}, fmt::format("the model has no nets for exchanges of {} ranks", ranks),
+  throw input_error(place_of_labels(set.file),
+                    fmt::format("the model has no nets for exchanges of {} ranks", set.law.ranks),
                     names.empty() ? "It has none at all: train with --with EXCHANGES" : "It has them for " + names);
 }
 
@@ -85,7 +87,7 @@ std::vector<ShardSeconds> predicted_seconds(const LearnedCosts& costs, const Sha
 std::vector<ExchangeSeconds> predicted_seconds(const LearnedCosts& costs, const ExchangeSet& set,
                                                const std::vector<std::size_t>& items) {
   const std::vector<int> known = costs.exchange_ranks();
-  if (!std::ranges::count(known, set.law.ranks)) refuse_ranks(set.law.ranks, known);
+  if (!std::ranges::count(known, set.law.ranks)) refuse_ranks(set, known);
   std::vector<ExchangeSeconds> result;
   for (const std::size_t item : items) {
     const Exchange& exchange = set.exchanges[item];

@@ -52,6 +52,19 @@ LabelSetting common_setting(const std::vector<ShardSet>& shards, const std::vect
   return setting;
 }
 
+// One pair of nets for each number of ranks.
+void refuse_ranks_twice(const std::vector<ExchangeSet>& exchanges) {
+  for (auto set = exchanges.begin(); set != exchanges.end(); ++set) {
+    const int ranks = set->law.ranks;
+    const auto same = [&](const ExchangeSet& other) { return other.law.ranks == ranks; };
+    if (const auto before = std::find_if(exchanges.begin(), set, same); before != set)
+      throw input_error(place_of_labels(set->file),
+                        fmt::format("exchanges of {} ranks, and so are those in {}", ranks,
+                                    before->file.empty() ? "another file" : before->file),
+                        "Give one file of labels for each number of ranks");
+  }
+}
+
 // 0 where sets differ: then all tables count with the mean over all places.
 int common_alignment(const std::vector<ShardSet>& shards) {
   const int first = shards.front().row_alignment;
@@ -239,6 +252,7 @@ CostModel fit_cost_model(const std::vector<ShardSet>& shards, const std::vector<
   CostModel model;
   model.layout = layout;
   model.setting = common_setting(shards, exchanges, layout);
+  refuse_ranks_twice(exchanges);
   if (layout == FeatureLayout::batches) {
     model.range = range_of(shards);
     model.row_alignment = common_alignment(shards);

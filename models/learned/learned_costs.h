@@ -103,8 +103,8 @@ class LearnedCosts {
   // An empty shard (a vector of zeros) costs what the nets predict for it; with the layout `measured` 0.
   ShardSeconds seconds_of(const CostVector& sum) const;
 
-  // The exchanges of vectors on one node (NeuroShard, section 3.2), where the file has nets for so many ranks.
-  std::vector<int> exchange_ranks() const;  // of 4 and 8 those that it has
+  // The exchanges of vectors (NeuroShard, section 3.2), where the file has nets for so many ranks.
+  std::vector<int> exchange_ranks() const;  // of 2 to 128 those that it has
   // Seconds of each rank. `dims`: [plans x ranks] columns that the ranks hold; `starts`: [plans x ranks] when they
   // begin, the earliest of a plan at 0. An early rank's seconds hold its waiting. Errors: std::logic_error where ranks
   // is not one of exchange_ranks() or the sizes differ.

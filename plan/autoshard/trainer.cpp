@@ -93,7 +93,7 @@ class Trainer {
     const int steps = has_cost_model(training_) ? training_.cost_steps : 0;
     for (int step = 0; step < steps && !labels_.empty(); ++step) error += learn_costs(rate);
     const double mean = std::accumulate(rewards.begin(), rewards.end(), 0.0) / static_cast<double>(rewards.size());
-    return {number + 1, training_.updates, mean, error / std::max(1, steps)};
+    return {number + 1, updates_made(training_), mean, error / std::max(1, steps)};
   }
 
   ShardingPolicy take() { return std::move(policy_); }
@@ -207,7 +207,7 @@ class Trainer {
 ShardingPolicy train_policy(const std::vector<ShardingTask>& tasks, const PolicyTraining& training,
                             const PolicyWatch& watch) {
   Trainer trainer(tasks, untrained_policy(tasks, training), training);
-  for (int number = 0; number < training.updates; ++number) {
+  for (int number = 0; number < updates_made(training); ++number) {
     const PolicyProgress done = trainer.update(number);
     if (watch) watch(done);
   }

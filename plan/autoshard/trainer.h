@@ -14,6 +14,7 @@ namespace shardsim {
 struct PolicyTraining {
   std::uint64_t seed = 1;
   int updates = 250;   // theirs: 125 (100,000 steps by 8 unrolls of 100)
+  int stop_after = 0;  // updates: what such a training has learned by then; 0: all of them
   int episodes = 10;   // per update, whole ones
   int plays = 5;       // of one task among the episodes of an update, each judged by their mean; 1: theirs
   double rate = 1e-3;  // theirs, of Adam; falls to 0 on a line
@@ -23,6 +24,8 @@ struct PolicyTraining {
   // Features that the net is not told: of feature_names(autoshard), or "bins"; or kCostModelPart.
   std::vector<std::string> without;
 };
+
+int updates_made(const PolicyTraining& training);  // all, or up to where it is stopped
 
 // What `without` calls the cost model: without it no cost is learned, the policy is told none, and tables come in the
 // order of their task (an ablation of AutoShard's table 4).

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # shardsim-microbench --collectives --device cuda on the stand-in for CUDA and NCCL: four ranks, two to a node. The output is a
-# log of nccl-tests that our reader takes; its times are those of no GPU. A rank that dies ends the others.
+# log of nccl-tests that our reader takes; its times are those of no GPU. A rank that dies ends the others. Exchanges by NCCL are
+# labelled in the same way.
 # Usage: microbench_collectives_cuda.sh SHARDSIM-MICROBENCH-ON-THE-STAND-IN SHARDSIM SOURCE_DIR
 set -euo pipefail
 shardsim=$(realpath "$1") simulator=$(realpath "$2") source=$(realpath "$3")
@@ -12,8 +13,9 @@ start() {
   local rank=$1 port=$2
   shift 2
   RANK=$rank WORLD_SIZE=4 LOCAL_RANK=$((rank % 2)) LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port TMPDIR=$PWD/messages \
-    NCCL_HOSTID=node$((rank / 2)) timeout "$patience" "$shardsim" --device cuda --collectives "$@" >"streams/rank$rank.out" 2>"streams/rank$rank.err" </dev/null &
+    NCCL_HOSTID=node$((rank / 2)) timeout "$patience" "$shardsim" --device cuda "${what[@]}" "$@" >"streams/rank$rank.out" 2>"streams/rank$rank.err" </dev/null &
 }
+what=(--collectives)
 port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 
 echo "-- four ranks"
@@ -114,4 +116,21 @@ for rank in 0 1 2 3; do
     grep -q '^error: .*dead.txt.journal: .*another measurement: it says "quick sweep" where this one has "whole sweep"' "streams/rank$rank.err"
 done
 check "which stays" cmp -s before dead.txt.journal
-finish 44
+
+echo "-- exchanges"
+jq -n '{schema: "shardsim.exchanges/1", batch: 512, ranks: 4, seed: 1, max_dim: 32, columns: ["8 4 4 16", "12 0 4 8"],
+       starts_ms: ["0 60 0 0", "0 0 0 0"]}' >four.json
+port=$(port) pids=() what=(--exchanges four.json --cluster toy --visits 2)
+for rank in 0 1 2 3; do start $rank "$port" -o labels.json; pids+=($!); done
+for rank in 0 1 2 3; do
+  code=0
+  wait "${pids[$rank]}" || code=$?
+  check "rank $rank ends well: $(cat "streams/rank$rank.err")" [ "$code" -eq 0 ]
+done
+check "labels of NCCL on a cluster of two nodes" [ "$(jq -r '.provider + ", " + .topology' labels.json)" = "cuda, toy of 2 nodes" ]
+check "of each rank in both directions" jq -e '[.forward_us, .backward_us | .[] | split(" ") | map(tonumber) | length == 4 and all(. > 0)] | all' labels.json
+check "who starts early waits for the last: $(jq -c .forward_us labels.json)" jq -e \
+  '.forward_us[0] | split(" ") | map(tonumber) | [.[0, 2, 3] - .[1]] | all(. > 30000)' labels.json
+check "the exchanges stay as they were" jq -e --slurpfile drawn four.json '.columns == $drawn[0].columns and .starts_ms == $drawn[0].starts_ms' labels.json
+check "the journal is gone" [ ! -e labels.json.journal ]
+finish 53

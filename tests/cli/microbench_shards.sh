@@ -127,8 +127,8 @@ refuse 2 'argument --csv: the value is empty' --device cpu --csv '' -o x.json
 refuse 2 'argument --threads: "20000"' --device cpu --threads 20000 -o x.json
 refuse 1 '/proc/x.json: cannot write it' --device cpu -o /proc/x.json
 refuse 1 '/proc/x.csv: cannot write it' --device cpu -o x.json --csv /proc/x.csv
-refuse 2 'argument --visits: .*--shards' --device cpu --visits 2 -o x.json
-refuse 2 'argument --port: .*only together with --collectives' --device cpu --port 77 -o x.json
+refuse 2 'argument --visits: .*--shards or --exchanges' --device cpu --visits 2 -o x.json
+refuse 2 'argument --port: .*only together with --collectives or --exchanges' --device cpu --port 77 -o x.json
 refuse 2 'argument --rounds: the option has no effect together with --collectives' --device cpu --collectives --rounds 2 -o x.txt
 refuse 2 'argument --warm: .*--collectives' --device cpu --collectives --warm -o x.txt
 refuse 2 'argument --untimed: .*--collectives --device cuda' --device cpu --collectives --untimed -o x.txt
@@ -145,5 +145,17 @@ jq '.workload.optimizer.name = "lamb"' five.json >bad.json
 refuse 2 'lamb' --shards bad.json --device cpu -o x.json
 jq '.provider = "closed_form"' labels.json >bad.json
 refuse 2 'bad.json: .*labels already' --shards bad.json --device cpu -o x.json
+jq -n '{schema: "shardsim.exchanges/1", batch: 512, ranks: 4, seed: 1, max_dim: 32, columns: ["8 4 4 16", "12 0 4 8"],
+       starts_ms: ["0 1 0 2", "0 0 0 0"]}' >four.json
+refuse 2 'four.json: its exchanges are between 4 ranks, and there is only one. Start 4: torchrun' --device cpu --exchanges four.json -o x.json
+refuse 2 'four.json: it holds exchanges, not shards' --device cpu --shards four.json -o x.json
+refuse 2 'five.json: it holds shards, not exchanges' --device cpu --exchanges five.json -o x.json
+refuse 2 'argument --warmup: .*--shards' --device cpu --exchanges four.json --warmup 2 -o x.json
+refuse 2 'argument --quick: .*--exchanges' --device cpu --exchanges four.json --quick -o x.json
+refuse 2 'argument --cluster: .*--exchanges' --device cpu --cluster dgx_h100 -o x.json
+refuse 2 'x.txt.*\.json' --device cpu --exchanges four.json -o x.txt
+export WORLD_SIZE=2 RANK=0 LOCAL_RANK=0 LOCAL_WORLD_SIZE=2
+refuse 2 'four.json: its exchanges are between 4 ranks, and 2 were started' --device cpu --exchanges four.json -o x.json
+unset WORLD_SIZE RANK LOCAL_RANK LOCAL_WORLD_SIZE
 refuse 2 'labels.json. holds labels of shards' --shards five.json "${bench[@]}" -o labels.json
-finish 38
+finish 46

@@ -36,12 +36,15 @@ std::pair<OpClass, std::int64_t> key_of(const Json& json, const Journal::Line& l
 
 }  // namespace
 
+std::string machines_of(Rendezvous& rendezvous, const std::string& device) {
+  return counted_runs(rendezvous.all_gather(host_name() + ", " + device, "naming the machines of the ranks"));
+}
+
 void CollectiveRows::begin(Rendezvous& rendezvous, const std::string& device) {
-  const std::vector<std::string> machines =
-      rendezvous.all_gather(host_name() + ", " + device, "naming the machines of the ranks");
+  const std::string machines = machines_of(rendezvous, device);
   if (rendezvous.rank() == 0) {
     try {
-      open(counted_runs(machines));
+      open(machines);
     } catch (const Error& error) {
       rendezvous.fail(error.what(), "opening the journal");
       throw;

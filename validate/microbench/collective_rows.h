@@ -15,6 +15,9 @@ namespace shardsim {
 
 class Rendezvous;
 
+// Collective: "8 x node0, GPU", the machines of all ranks in their order.
+std::string machines_of(Rendezvous& rendezvous, const std::string& device);
+
 // The rows of a sweep of collectives that have been measured: every rank knows which rows there are, so that all make
 // the same calls, and rank 0 keeps them in the journal beside its output.
 class CollectiveRows {

@@ -6,6 +6,7 @@
 #include "base/document/document.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "base/workers.h"
 #include "cli/commands/all.h"
 #include "cli/commands/learning/learned_output.h"
@@ -66,6 +67,10 @@ PolicyTraining training_of(const Scenario& scenario, const Arguments& given) {
   PolicyTraining training;
   training.seed = scenario.seed;
   training.updates = static_cast<int>(*given.count("updates", 1, kMostUpdates));
+  training.stop_after = static_cast<int>(given.count("stop-after", 1, training.updates).value_or(0));
+  training.rate = parse_real(given.text("rate"), Arguments::place("rate"));
+  if (!(training.rate > 0 && training.rate < 1))
+    throw input_error(Arguments::place("rate"), "the learning rate must lie between 0 and 1", "Take 0.001");
   training.without = given.values("without");
   return training;
 }
@@ -111,6 +116,10 @@ Command autoshard_train_command() {
               Option{"output", 'o', "POLICY.h5", "Write this file.", "", Option::Times::once}, held_back_option(),
               Option{"updates", 0, "N", "The number of training steps; each has ten episodes.",
                      fmt::format("{}", PolicyTraining{}.updates)},
+              Option{"stop-after", 0, "N",
+                     "End after this number of training steps, with what the whole training has learned by then."},
+              Option{"rate", 0, "R", "The learning rate of Adam in the first step; it falls to 0 in the last one.",
+                     "0.001"},
               without_option(" cost_model: let it learn without predicted costs, and place tables in their order."),
               force_option()} +
           scenario_options(),

@@ -195,6 +195,12 @@ TEST_CASE("exchanges: a batch of plans gives what each gives alone; other number
   const ExchangeSet eight = labelled_exchanges(20, 8);
   const std::string message = error_of([&] { predicted_seconds(costs, eight, {0}); });
   CHECK(has(message, "no nets for exchanges of 8 ranks"));
+  ExchangeSet again = labelled_exchanges(20, 4);
+  again.file = "again.json";
+  CHECK(has(error_of([&] {
+              fit_cost_model({labelled_shards(40)}, {again, again}, few_epochs(1));
+            }),
+            "again.json: exchanges of 4 ranks, and so are those in again.json"));
   CHECK(has(message, "It has them for 4"));
 }
 

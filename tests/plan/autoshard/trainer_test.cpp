@@ -38,6 +38,23 @@ TEST_CASE("same tasks, same seed, same bits; another seed, others" * doctest::te
   CHECK(first.episodes == 30);
 }
 
+TEST_CASE("a training that ends early is the whole one up to there: its rate has not fallen yet") {
+  const auto tasks = made_up_tasks(3, 6, 2, 1);
+  PolicyTraining early = short_training(40);
+  early.stop_after = 2;
+  std::vector<int> told;
+  const ShardingPolicy policy = train_policy(tasks, early, [&](const PolicyProgress& done) {
+    CHECK(done.all == 2);
+    told.push_back(done.update);
+  });
+  CHECK(told == std::vector<int>{1, 2});
+  CHECK(policy.episodes == 20);
+  CHECK(policy.parameters != train_policy(tasks, short_training(2)).parameters);
+  PolicyTraining once = short_training(1), again = short_training(40);
+  again.stop_after = 1;
+  CHECK(train_policy(tasks, once).parameters == train_policy(tasks, again).parameters);
+}
+
 TEST_CASE("training makes shards of unseen tasks more even than no training and than the most columns" *
           doctest::test_suite("long")) {
   const auto tasks = made_up_tasks(20, 16, 4, 1), unseen = made_up_tasks(6, 16, 4, 99);

@@ -190,6 +190,8 @@ class CpuDevice : public DevicePort {
          threads_);
   }
 
+  void wait(std::int64_t nanoseconds, int stream) override { pass(nanoseconds, stream); }
+
   // Asleep, the stream takes no core from the other ranks of this host.
   void pass(std::int64_t nanoseconds, int) override {
     constexpr double kLook = 0.05;  // seconds between two looks at whether the run has ended

@@ -62,15 +62,16 @@ const Program& for_gpus(const Program& program) {
 // failure the kernels that wait for a lost peer spin on until this machine goes: what was measured is saved first.
 class CudaMachine : public Machine {
  public:
-  CudaMachine(const Program& program, Rendezvous& rendezvous, const MachineOptions& options)
-      : program_(for_gpus(program)),
+  CudaMachine(const IterationPrograms& programs, Rendezvous& rendezvous, const MachineOptions& options)
+      : programs_(programs),
+        program_(for_gpus(programs.first())),
         rank_(rendezvous.rank()),
         check_data_(options.check_data),
-        device_(seated_device(program.ranks_per_node, rendezvous)),
+        device_(seated_device(program_.ranks_per_node, rendezvous)),
         facts_(gpu_facts(device_)),
         free_before_(free_memory()),
-        queue_(program, kAhead, options.priority),
-        nccl_(program, rendezvous),
+        queue_(program_, kAhead, options.priority),
+        nccl_(programs, rendezvous),
         gpu_(make_cuda_device(queue_, nccl_)) {
     watch_ = std::jthread([this](const std::stop_token& ending) { watch(ending); });
   }
@@ -84,7 +85,7 @@ class CudaMachine : public Machine {
   void prepare() override {
     check_gpu_memory(program_, rank_, free_before_);
     run_guarded([this] {
-      ops_ = std::make_unique<RankOps>(program_, rank_, check_data_, *gpu_);
+      ops_ = std::make_unique<RankOps>(programs_, rank_, check_data_, *gpu_);
       cuda::check(cudaDeviceSynchronize(), "preparing");
       exchange_first_ids();
       note_memory();
@@ -225,7 +226,8 @@ class CudaMachine : public Machine {
     if (!ending.stop_requested() && launching_) nccl_.abort();
   }
 
-  const Program& program_;
+  IterationPrograms programs_;
+  const Program& program_;  // the first; all have the same operations
   int rank_ = 0;
   bool check_data_ = false;
   int device_ = 0;
@@ -245,11 +247,11 @@ class CudaMachine : public Machine {
 
 std::unique_ptr<Machine> make_cuda_machine(const IterationPrograms& programs, Rendezvous& rendezvous,
                                            const MachineOptions& options) {
-  if (programs.size() > 1)
-    throw input_error({programs.first().scenario}, "a GPU can only execute the same Program in every iteration",
+  if (programs.size() > 1 && !programs.first().fusions.empty())
+    throw input_error({programs.first().scenario}, "a GPU executes lookups of the same sizes in every iteration",
                       "Execute drawn batches with --device cpu");
   cuda::load_kernels_early();
-  return std::make_unique<CudaMachine>(programs.first(), rendezvous, options);
+  return std::make_unique<CudaMachine>(programs, rendezvous, options);
 }
 
 }  // namespace shardsim

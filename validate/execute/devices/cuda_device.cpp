@@ -193,6 +193,8 @@ class CudaDevice : public DevicePort {
 
   void pass(std::int64_t nanoseconds, int on) override { busy_.at(on).run(nanoseconds, stream(on)); }
 
+  void wait(std::int64_t nanoseconds, int on) override { cuda::pass(nanoseconds, stream(on)); }
+
   DenseLimits prepare_dense(int on) override {
     gemms_.try_emplace(on);
     return {64, 4096, std::int64_t{256} << 20};

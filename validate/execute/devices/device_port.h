@@ -93,13 +93,14 @@ class DevicePort {
   virtual void collective(const Op& op, const void* in, void* out, std::int64_t bytes) = 0;
 
   // Dense work: c[m][n] = a[m][k] b[k][n], all three in the type of the precision; or, with pass(), work that keeps the
-  // device busy for a given time.
+  // device busy for a given time, which that takes roughly; or, with wait(), none for a time that is exact.
   struct Product {
     Precision precision = Precision::fp32;
     std::int64_t m = 0, n = 0, k = 0;
   };
   virtual void multiply(const Product& product, const void* a, const void* b, void* c, int stream) = 0;
   virtual void pass(std::int64_t nanoseconds, int stream) = 0;
+  virtual void wait(std::int64_t nanoseconds, int stream) = 0;
   struct DenseLimits {
     std::int64_t least_side, most_side;  // of the matrices of a product
     std::int64_t copied;                 // bytes of a copy before it starts over: beyond the caches

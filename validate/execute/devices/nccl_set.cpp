@@ -68,7 +68,8 @@ std::size_t bytes_of(ncclDataType_t type) {
 
 }  // namespace
 
-NcclSet::NcclSet(const Program& program, Rendezvous& rendezvous, double limit_s) : rank_(rendezvous.rank()) {
+NcclSet::NcclSet(const IterationPrograms& programs, Rendezvous& rendezvous, double limit_s) : rank_(rendezvous.rank()) {
+  const Program& program = programs.first();  // all have the same groups
   cuda::check(cudaGetDevice(&device_), "the current GPU");
   std::set<Key> keys;
   for (const Op& op : program.ops) {
@@ -81,13 +82,17 @@ NcclSet::NcclSet(const Program& program, Rendezvous& rendezvous, double limit_s)
     abort();
     throw;
   }
+  for (std::size_t turn = 0; turn < programs.size(); ++turn) add_parts(programs[turn]);
+}
+
+void NcclSet::add_parts(const Program& program) {
   for (const Op& op : program.ops) {
     if (!op.is_collective() || !takes_part(program, op, rank_)) continue;
     const Seat seat = seat_of(program, op, rank_);
     const auto found = communicators_.find({op.stream, op.group});
-    parts_[op.id] = {static_cast<int>(seat.ranks.size()), seat.position,
-                     found == communicators_.end() ? nullptr : found->second,
-                     op.op_class == OpClass::all_to_all ? resolve_matrix(program, op.matrix, seat.set) : ByteMatrix{}};
+    parts_[&op] = {static_cast<int>(seat.ranks.size()), seat.position,
+                   found == communicators_.end() ? nullptr : found->second,
+                   op.op_class == OpClass::all_to_all ? resolve_matrix(program, op.matrix, seat.set) : ByteMatrix{}};
   }
 }
 
@@ -199,7 +204,7 @@ ncclResult_t NcclSet::launch(const Op& op, const Part& part, const void* in, voi
 }
 
 void NcclSet::collective(const Op& op, const void* in, void* out, std::size_t bytes, cuda::Stream stream) {
-  const Part& part = parts_.at(op.id);
+  const Part& part = parts_.at(&op);
   if (part.communicator != nullptr) return call(op, [&] { return launch(op, part, in, out, bytes, stream); });
   // Alone, a rank has its own chunk already, or copies it.
   if (op.op_class == OpClass::all_to_all) bytes = static_cast<std::size_t>(part.matrix.bytes_between(0, 0, 1));

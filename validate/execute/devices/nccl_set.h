@@ -10,6 +10,7 @@
 
 #include "models/collective/byte_matrix.h"
 #include "program/program.h"
+#include "validate/execute/fusion/iteration_programs.h"
 #include "validate/execute/fusion/rank_rows.h"
 #include "validate/execute/kernels/cuda_memory.h"
 #include "validate/execute/meet/rendezvous.h"
@@ -21,9 +22,10 @@ namespace shardsim {
 // throws. Not sooner: the kernels that wait for a lost peer harm nobody while what was measured is saved.
 class NcclSet {
  public:
-  // Collective over the rendezvous. Errors: Failure::run when NCCL says so, or when a peer does not come within
-  // `limit_s` seconds or the run fails meanwhile; the rendezvous knows of it before what was connected is aborted.
-  NcclSet(const Program& program, Rendezvous& rendezvous, double limit_s = 60);
+  // Collective over the rendezvous. The Programs must outlive it. Errors: Failure::run when NCCL says so, or when a
+  // peer does not come within `limit_s` seconds or the run fails meanwhile; the rendezvous knows of it before what was
+  // connected is aborted.
+  NcclSet(const IterationPrograms& programs, Rendezvous& rendezvous, double limit_s = 60);
   ~NcclSet();
   NcclSet(const NcclSet&) = delete;
   NcclSet& operator=(const NcclSet&) = delete;
@@ -31,7 +33,8 @@ class NcclSet {
   static std::string version();  // "2.28.9"
   static bool shares_gpus();     // several ranks on one GPU: NCCL 2.30 or newer
 
-  // As DevicePort::collective, on `stream`. Errors: Failure::run naming the operation.
+  // As DevicePort::collective, on `stream`; `op` is one of the Programs' own. Errors: Failure::run naming the
+  // operation.
   void collective(const Op& op, const void* in, void* out, std::size_t bytes, cuda::Stream stream);
 
   std::string fault() const;  // "" while all is well; from any thread
@@ -54,6 +57,7 @@ class NcclSet {
   void call(const Op& op, const Calls& calls);
   void enter();
   void leave();
+  void add_parts(const Program& program);
   void connect(const Key& key, const Program& program, Rendezvous& rendezvous, double limit_s);
 
   static ncclResult_t exchange(const Part& part, const char* in, char* out, cuda::Stream stream);
@@ -62,7 +66,8 @@ class NcclSet {
 
   int rank_ = 0, device_ = 0;
   std::map<Key, ncclComm_t> communicators_;
-  std::map<int, Part> parts_;  // [op], of collectives that this rank takes part in
+  // By operation of whichever Program, of collectives that this rank takes part in.
+  std::map<const Op*, Part> parts_;
   mutable std::mutex mutex_;
   bool aborted_ = false, in_call_ = false;
 };

@@ -206,8 +206,10 @@ DeviceMemory RankOps::scattered(std::int64_t rows) {
   return memory;
 }
 
-// So many floating-point operations, and so many bytes read and written; or as long as was measured elsewhere.
+// So many floating-point operations, and so many bytes read and written; or as long as was measured elsewhere. What is
+// no step of an iteration only waits.
 Action RankOps::working(const Op& op, const Products& products, double bytes) {
+  if (op.fixed_ns > 0 && op.role == OpRole::none) return [this, &op](int) { device_.wait(op.fixed_ns, op.stream); };
   if (op.fixed_ns > 0) {
     device_.prepare_pass(op.stream);
     return [this, &op](int) { device_.pass(op.fixed_ns, op.stream); };

@@ -26,15 +26,12 @@ HEAD = """\
 # - The H100 of 96 GB has HBM2e of 2,400 GB/s, as Meta states of its H100 of 96 GB (arXiv 2411.01783).
 # - Rows whose GPU is unknown are simulated on A100: of them only ratios, and bytes, are comparable.
 # - The host is PyTorch's and TorchRec's: `pytorch_eager` with the times that `torchrec_eager` has for modules and features.
-# - A run that was measured once is the first of its process: TorchRec's benchmark leaves out its first and its last run from five on.
-# One constant was fitted on these rows, the time that such a run takes besides its iterations: two runs of a configuration on GB200 and an
-# iteration of it in a trace (t031, t032, t040). The role of the two is fitted.
+# No constant was fitted on these rows.
 schema: shardsim.scenario/1
 title: TorchRec's train-pipeline benchmark, run by run
 planner: {name: torchrec}
 memory_model: {name: torchrec}
-software: {name: pytorch_eager, module_dist: "0.6 ms", module_call: "0.3 ms", module_output: "0.2 ms", module_backward: "0.4 ms", per_feature: "12 us", fixed: "4.5 ms",
-  first_run: {value: "560 ms", source: "runs of ten batches on two GB200, less ten iterations as a trace shows them and what fills the pipeline", fitted: true, fitted_on: [t031, t032, t040], rows_used: 3}}
+software: {name: pytorch_eager, module_dist: "0.6 ms", module_call: "0.3 ms", module_output: "0.2 ms", module_backward: "0.4 ms", per_feature: "12 us", fixed: "4.5 ms"}
 cases:
 """
 
@@ -203,21 +200,14 @@ def not_simulated(row):
     return [why for column, word, why in NOT_SIMULATED if word in row[column]]
 
 
-# The constant of first runs was fitted where the same configuration was read in a trace: the plain pipeline on GB200.
-def role(row, quantity):
-    fitted = quantity == "first_run" and row["gpu"].startswith("GB200") and row["pipeline"] == "sparse"
-    return "role: fitted" if fitted else "role: predicted, seen_before: true"
-
-
 def published(row):
     if not_simulated(row):
         return []
     source = f"meta-pytorch/torchrec@{row['commit']}, {row['config_file'].split('/')[-1]}: {row['variant']}"
     made = []
     if row["gpu_runtime_ms"]:
-        quantity = "first_run" if row["statistic"].startswith("P90 of 1 run") else "run"
-        made.append(f'{{quantity: "{quantity}:{row["iterations_per_run"]}", value: "{row["gpu_runtime_ms"]} ms", {role(row, quantity)}, '
-                    f'source: "{source}"}}')
+        made.append(f'{{quantity: "run:{row["iterations_per_run"]}", value: "{row["gpu_runtime_ms"]} ms", role: predicted, '
+                    f'seen_before: true, source: "{source}"}}')
     elif row["ms_per_iteration"]:
         made.append(f'{{quantity: iteration, value: "{row["ms_per_iteration"]} ms", role: predicted, seen_before: true, '
                     f'source: "{source}"}}')

@@ -50,7 +50,6 @@ class SoftwareReader {
     if (reader_.has("dense_kernels"))
       software.pytorch = reader_.choice("dense_kernels", {"passes", "pytorch"}) == "pytorch";
     if (reader_.has("input_copies")) software.input_copies = reader_.flag("input_copies", true);
-    if (reader_.has("first_run")) software.first_run = reader_.time("first_run");
     if (reader_.has("launch_in_update")) software.launch_in_update = reader_.time("launch_in_update");
     if (reader_.has("optimizer_per_tensor")) software.optimizer_per_tensor = reader_.time("optimizer_per_tensor");
     if (!software.pytorch || (!is_whole_ && !reader_.has("operator_times"))) return;
@@ -145,7 +144,7 @@ bool Software::operator==(const Software& other) const {
         std::tie(s.per_feature, s.per_table, s.per_sample, s.fixed, s.blocking_waits, s.runs_ahead, s.optimizer_sgd,
                  s.optimizer_adagrad, s.optimizer_adam, s.kernels, s.kernel_fixed, s.in_situ, s.update_factor,
                  s.attention_share, s.fused, s.stream_sharing),
-        std::tie(s.pytorch, s.operator_times, s.optimizer_per_tensor, s.input_copies, s.launch_in_update, s.first_run));
+        std::tie(s.pytorch, s.operator_times, s.optimizer_per_tensor, s.input_copies, s.launch_in_update));
   };
   return tied(*this) == tied(other);
 }

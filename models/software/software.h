@@ -47,7 +47,6 @@ struct Software {
   std::map<std::string, Seconds> operator_times;  // of a call, by dense_operators(); empty unless pytorch
   Seconds optimizer_per_tensor;                   // of the operator `optimizer`, for each tensor of parameters besides
   bool input_copies = true;                       // false: the batch lies on the GPU
-  Seconds first_run;  // of the first run of a process, besides: it takes memory, joins ranks, and loads kernels
   // Part of the start of a fused update, as benchmarks measure it, that is the launch of its kernels by their host.
   Seconds launch_in_update;
 

@@ -423,16 +423,6 @@ FusionGroup::PartialSums partial_sums_of(const std::string& output_exchange) {
   return FusionGroup::PartialSums::reduce_scatter;
 }
 
-// TorchRec's EmbeddingBagCollection has weights for all of its ids or for none (is_weighted), so that bags with and
-// without weights are two modules. What else exchanges bags keeps them in one call.
-bool in_weighted_collection(const GroupMember& member, const Workload& workload) {
-  const bool in_collections = workload.full_input_exchange() && !workload.hugectr_rows() &&
-                              !workload.hugectr_pipeline() && !member.tier() &&
-                              member.placement->strategy != Strategy::flex;
-  return in_collections && member.table->kind == TableKind::pooled &&
-         std::ranges::any_of(member.table->features, &Feature::weighted);
-}
-
 // Members that are exchanged together, in the order of the first of them: those that go by the workload's types on the
 // wire, and those of each pair of types that tables state for themselves. Replicated tables exchange no vectors.
 std::vector<std::vector<GroupMember>> by_wire(std::vector<GroupMember> members, Strategy strategy) {
@@ -454,29 +444,6 @@ std::vector<std::vector<GroupMember>> by_wire(std::vector<GroupMember> members, 
   return sets;
 }
 
-// The members of one strategy in one module.
-struct ModuleMembers {
-  StrategyOrder order;
-  std::vector<GroupMember> members;
-};
-
-// Of all modules of a kind, in the order of their first tables, with the strategies of each in the order of kOrder.
-std::vector<ModuleMembers> by_module(const MemberMaker& maker, TableKind kind, const Workload& workload) {
-  std::vector<ModuleMembers> plain, weighted;
-  for (const StrategyOrder& order : kOrder) {
-    ModuleMembers of_plain{order, {}}, of_weighted{order, {}};
-    for (GroupMember& member : maker.members(order.strategy, kind))
-      (in_weighted_collection(member, workload) ? of_weighted : of_plain).members.push_back(std::move(member));
-    plain.push_back(std::move(of_plain));
-    weighted.push_back(std::move(of_weighted));
-  }
-  const auto first = std::ranges::find(workload.tables, kind, &Table::kind);
-  if (first != workload.tables.end() && std::ranges::any_of(first->features, &Feature::weighted))
-    std::swap(plain, weighted);
-  std::ranges::move(weighted, std::back_inserter(plain));
-  return plain;
-}
-
 // A table alone gets the name that it gets among others: planners find its operations by it. The types between nodes
 // are those that were asked for, from which the others follow.
 std::string wire_suffix(const FusionGroup& group, bool own_types) {
@@ -493,10 +460,9 @@ std::vector<FusionGroup> fuse(Program& program, const Plan& plan, const Workload
   std::vector<FusionGroup> groups;
   const TableKind first = workload.first_kind();
   for (const TableKind kind : {first, other_kind(first)}) {
-    for (ModuleMembers& module : by_module(maker, kind, workload)) {
-      const StrategyOrder& order = module.order;
+    for (const StrategyOrder& order : kOrder) {
       const std::string name = (kind == TableKind::pooled ? "pooled_" : "") + std::string(order.name);
-      const std::vector<std::vector<GroupMember>> sets = by_wire(std::move(module.members), order.strategy);
+      const std::vector<std::vector<GroupMember>> sets = by_wire(maker.members(order.strategy, kind), order.strategy);
       for (const std::vector<GroupMember>& members : sets) {
         FusionGroup& group = groups.emplace_back();
         group.strategy = order.strategy;
@@ -510,9 +476,7 @@ std::vector<FusionGroup> fuse(Program& program, const Plan& plan, const Workload
         }
         group.index = static_cast<int>(groups.size()) - 1;
         for (const GroupMember& member : members) group.shards.push_back(member.shard);
-        const char* const collection = in_weighted_collection(members.front(), workload) ? "_weighted" : "";
-        program.fusions.push_back(
-            {name + collection + wire_suffix(group, members.front().own_types), kind, group.shards});
+        program.fusions.push_back({name + wire_suffix(group, members.front().own_types), kind, group.shards});
         GroupMaker(program, group, members, workload, inputs, cluster, options).make();
       }
     }

@@ -98,7 +98,6 @@ struct CaseResult {
   std::int64_t batch_per_gpu = 0;
   double iteration_ms = 0;
   std::optional<double> last_change;  // as SimulationResult has it
-  double first_run_ms = 0;            // what the first run of a process takes besides
   double fill_ms = 0;                 // what a pipeline does for its first batch before the first iteration
   double samples_per_s = 0;
   double estimate_iteration_ms = 0;  // closed form: no contention

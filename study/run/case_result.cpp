@@ -95,18 +95,6 @@ double fill_ms(const Program& program, const Timeline& timeline) {
   return us.empty() ? 0 : *std::ranges::max_element(us) * 1e-3;
 }
 
-// Returns what the last iteration of a run is shorter by, in which nothing works for later batches: of those copies and
-// exchanges, what the critical path has.
-double drained_ms(const Program& program, const CriticalPath& path) {
-  double seconds = 0;
-  for (const PathStep& step : path.steps) {
-    if (step.op < 0) continue;
-    const Op& op = program.op(step.op);
-    if (op.batches_ahead > 0 && op.role != OpRole::launch) seconds += step.seconds;
-  }
-  return seconds * 1e3;
-}
-
 void add_simulation(CaseResult& result, const PreparedCase& prepared, SimulationResult simulated) {
   result.timeline = std::move(simulated.timeline);
   result.timeline.hbm_bytes = result.memory_per_rank;
@@ -114,8 +102,6 @@ void add_simulation(CaseResult& result, const PreparedCase& prepared, Simulation
   result.last_change = simulated.change;
   set_iteration(result, result.timeline.iteration_ms);
   result.fill_ms = fill_ms(prepared.program(), result.timeline);
-  result.fill_ms = std::max(result.fill_ms - drained_ms(prepared.program(), simulated.path), 0.0);
-  if (prepared.item.software) result.first_run_ms = prepared.item.software->first_run.ms();
   TimelineTimes times = all_times(result.timeline);
   result.times = std::move(times.names);
   result.rank_times = std::move(times.ranks);
@@ -241,10 +227,6 @@ std::optional<double> predicted(const std::string& quantity, const CaseResult& r
     return time_ms(times, std::string_view(quantity).substr(kOperationPrefix.size()), &NamedTime::span_ms);
   if (quantity.starts_with(kRunPrefix))
     return std::stod(quantity.substr(kRunPrefix.size())) * iteration_ms + result.fill_ms;
-  if (quantity.starts_with(kFirstRunPrefix)) {
-    const double batches = std::stod(quantity.substr(kFirstRunPrefix.size()));
-    return batches * iteration_ms + result.fill_ms + result.first_run_ms;
-  }
   if (quantity == kPeakMemory) return peak_memory(result);
   if (quantity == kExposedCollectives) return exposed_collectives_ms(times);
   if (quantity.find(':') != std::string::npos) return of_strategy(result, quantity);

@@ -45,16 +45,14 @@ std::string read_quantity(MapReader& reader) {
   const Tree& stated = reader.required("quantity");
   note_form(stated, {Form::Kind::choice, quantity_names()});
   note_form(stated, {Form::Kind::pattern, {fmt::format("^{}.", kOperationPrefix)}});
-  for (const std::string_view prefix : {kRunPrefix, kFirstRunPrefix})
-    note_form(stated, {Form::Kind::pattern, {fmt::format("^{}[1-9][0-9]{{0,8}}$", prefix)}});
+  note_form(stated, {Form::Kind::pattern, {fmt::format("^{}[1-9][0-9]{{0,8}}$", kRunPrefix)}});
   return scalar_text(stated, "a quantity, such as iteration");
 }
 
 bool is_run(std::string_view quantity) {
   constexpr std::size_t kMostDigits = 9;
-  const std::string_view prefix = quantity.starts_with(kFirstRunPrefix) ? kFirstRunPrefix : kRunPrefix;
-  if (!quantity.starts_with(prefix)) return false;
-  const std::string_view number = quantity.substr(prefix.size());
+  if (!quantity.starts_with(kRunPrefix)) return false;
+  const std::string_view number = quantity.substr(kRunPrefix.size());
   return !number.empty() && number.size() <= kMostDigits && number.front() != '0' &&
          number.find_first_not_of("0123456789") == std::string_view::npos;
 }
@@ -68,7 +66,6 @@ std::string unit_of(const std::string& quantity, const Place& place) {
   std::vector<std::string> known = quantity_names();
   known.push_back(fmt::format("{}NAME", kOperationPrefix));
   known.push_back(fmt::format("{}BATCHES", kRunPrefix));
-  known.push_back(fmt::format("{}BATCHES", kFirstRunPrefix));
   throw input_error(place, fmt::format("unknown quantity {}", excerpt(quantity)), known_names_hint(quantity, known));
 }
 

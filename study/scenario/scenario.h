@@ -19,7 +19,6 @@
 namespace shardsim {
 
 inline constexpr std::string_view kRunPrefix = "run:";              // of a quantity: a number of batches follows
-inline constexpr std::string_view kFirstRunPrefix = "first_run:";   // the same of the first run of a process
 inline constexpr std::string_view kOperationPrefix = "operation:";  // of a quantity: the name of an operation follows
 
 // The role of a published number: constants or distributions may have been chosen by it, so that a small error proves

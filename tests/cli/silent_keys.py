@@ -151,7 +151,6 @@ NOT_TRIED = {
     "software.dense_kernels": "which software's kernels the dense part is: tests/cli/pytorch_software.sh",
     "software.input_copies": "the same",
     "software.launch_in_update": "the same",
-    "software.first_run": "of the published quantity first_run:N alone: tests/cli/torchrec_pipelines.py",
     "software.optimizer_per_tensor": "the same",
     "workload.dense.layers.*.name": "a name",
     "workload.dense.layers.*.tables": "which tables an attention reads: tests/models/workload/dense_reader_test.cpp",

@@ -44,40 +44,4 @@ TEST_CASE("a feature of two tables is copied to the GPU once, and exchanged for 
   CHECK(own.matrices == shared.matrices);
 }
 
-namespace {
-
-// Two tables, of which the second has weights.
-Program with_weights(const std::string& exchange, const std::string& more = "") {
-  const Workload workload = read_workload(
-      parse_yaml("schema: shardsim.workload/1\nname: w\nbatch_per_gpu: 32\ninput_exchange: " + exchange + "\n" + more +
-                     "tables:\n- {name: a, rows: 1000, dim: 16, kind: pooled, pooling_factor: 3}\n"
-                     "- {name: b, rows: 1000, dim: 16, kind: pooled, features: [{name: b, pooling_factor: "
-                     "3, weighted: true}]}\n",
-                 "test"),
-      "");
-  Plan plan;
-  for (int of : {0, 1})
-    plan.placements.push_back(
-        whole_table(of, workload.tables[static_cast<std::size_t>(of)], Strategy::table_wise, {{of}}));
-  return lower(plan, workload, Cluster(cluster_spec("toy_2x4.yaml")), {});
-}
-
-std::ptrdiff_t calls(const Program& program, OpRole role) {
-  return std::ranges::count(program.ops, role, &Op::role);
-}
-
-}  // namespace
-
-// TorchRec's EmbeddingBagCollection has weights for all of its ids or for none.
-TEST_CASE("bags with weights are a module of their own, with exchanges of its own") {
-  const Program program = with_weights("full");
-  REQUIRE(program.fusions.size() == 2);
-  CHECK(program.fusions[0].name == "pooled_tw");
-  CHECK(program.fusions[1].name == "pooled_tw_weighted");
-  for (const OpRole role : {OpRole::exchange_ids, OpRole::lookup, OpRole::exchange_output, OpRole::exchange_gradient})
-    CHECK(calls(program, role) == 2);
-  CHECK(calls(program, OpRole::exchange_weights) == 1);
-  CHECK(with_weights("ids").fusions.size() == 1);
-}
-
 }  // namespace shardsim::fusion_group_test

@@ -49,12 +49,16 @@ std::string types_text(const std::vector<Strategy>& types) {
 // Says how a table's placements break its constraint; "" where they keep it.
 class Keeper {
  public:
-  Keeper(const TableConstraint& constraint, const Table& table) : constraint_(constraint), table_(table) {}
+  Keeper(const TableConstraint& constraint, const Table& table, const RowRanks& ranks)
+      : constraint_(constraint), table_(table), ranks_(ranks) {}
 
   std::string fault(const Placement& placement) {
     const bool tier = is_tier(placement, table_);
     if (constraint_.torchrec_only && tier) return "is cut into tiers of rows, which TorchRec does not have";
-    if (constraint_.torchrec_only && is_beyond_torchrec(placement, table_)) {
+    const std::string partial = partial_rows(placement, ranks_);
+    if (constraint_.torchrec_only && !partial.empty())
+      return fmt::format("is {}, and TorchRec's modules need a shard of it on each", partial);
+    if (constraint_.torchrec_only && is_beyond_torchrec(placement, table_, ranks_)) {
       return fmt::format("is {}, and TorchRec's modules of {} tables have only {}", strategy_name(placement.strategy),
                          kind_name(table_.kind), types_text(torchrec_types(table_.kind)));
     }
@@ -87,6 +91,7 @@ class Keeper {
 
   const TableConstraint& constraint_;
   const Table& table_;
+  RowRanks ranks_;
   int narrow_ = 0;  // slices so far
 };
 
@@ -171,19 +176,24 @@ void check_constraint_names(const Constraints& constraints, const Workload& work
 }
 
 void check_constraints(const Plan& plan, const Workload& workload, const Constraints& constraints,
-                       const std::string& made_by) {
+                       const RowRanks& ranks, const std::string& made_by) {
   std::map<int, Keeper> keepers;  // by table
   for (const Placement& placement : plan.placements) {
     const Table& table = workload.tables[static_cast<std::size_t>(placement.table)];
     const TableConstraint* const constraint = constraints.of(table.name);
     if (constraint == nullptr) continue;
-    Keeper& keeper = keepers.try_emplace(placement.table, *constraint, table).first->second;
+    Keeper& keeper = keepers.try_emplace(placement.table, *constraint, table, ranks).first->second;
     const std::string fault = keeper.fault(placement);
     if (fault.empty()) continue;
     throw input_error(
         constraint->place, fmt::format("{} violates the constraints: table '{}' {}", made_by, table.name, fault),
         "Change the plan or the constraints, or take a planner that follows constraints, such as torchrec or search");
   }
+}
+
+void check_constraints(const Plan& plan, const Workload& workload, const Constraints& constraints,
+                       const std::string& made_by) {
+  check_constraints(plan, workload, constraints, {}, made_by);
 }
 
 }  // namespace shardsim

@@ -35,6 +35,26 @@ void into_domains(MeasuredRow& row, const ClusterSpec& spec) {
                     "Correct one of them, or give the whole log");
 }
 
+// One host's ranks are on one node. A node may be several of the hosts that a log names: containers, or the hosts of a
+// rack.
+void check_hosts(const MeasuredRow& row, const StatedCounts& stated) {
+  const auto refuse = [&](const std::string& listed, const std::string& remedy) {
+    throw input_error(row.place,
+                      fmt::format("{} says {}, and the log lists {} ({})", stated.place,
+                                  counts_text(stated.nodes, stated.gpus_per_node), listed, row.counted_by),
+                      remedy);
+  };
+  if (row.most_hosts == 0) return;
+  if (stated.nodes > row.most_hosts)
+    refuse(fmt::format("its ranks on {} host{}, which are no more nodes than that", row.most_hosts,
+                       row.most_hosts == 1 ? "" : "s"),
+           "State no more nodes than the log has hosts");
+  const bool has_names_of_their_own = row.most_hosts == row.nodes && row.gpus_per_node > 0;
+  if (has_names_of_their_own && stated.gpus_per_node % row.gpus_per_node != 0)
+    refuse(fmt::format("{} ranks on each host, which are all on one node", row.gpus_per_node),
+           fmt::format("State a multiple of {} as GPUs per node", row.gpus_per_node));
+}
+
 // Where only one of the two numbers is stated, the ranks of the log give the other one.
 StatedCounts completed(const MeasuredRow& row, StatedCounts stated) {
   if (row.ranks == 0) return stated;
@@ -50,6 +70,7 @@ void lay_out_log(MeasuredRow& row, const StatedCounts& given, const ClusterSpec&
   const bool is_stated = stated.nodes > 0 && stated.gpus_per_node > 0;
   if (is_stated && row.ranks > 0 && row.ranks != stated.nodes * stated.gpus_per_node) refuse_contradiction(row, stated);
   if (is_stated) {
+    check_hosts(row, stated);
     row.nodes = stated.nodes;
     row.gpus_per_node = stated.gpus_per_node;
     return;

@@ -38,7 +38,14 @@ Scenario on_cluster(const Arguments& given, const std::string& cluster,
   Overrides changes = overrides(given);
   changes.set.emplace_back("cluster", cluster);
   for (const auto& [key, size] : sizes) changes.set.emplace_back("cluster." + key, fmt::format("{}", size));
-  return chosen_cases(read_scenario(given.positional()[0], changes), given);
+  const std::string as_setting = "argument --set cluster: ";  // nobody has set it
+  try {
+    return chosen_cases(read_scenario(given.positional()[0], changes), given);
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    if (!what.starts_with(as_setting)) throw;
+    throw Error(error.failure(), Arguments::place("dry-run"), what.substr(as_setting.size()), "");
+  }
 }
 
 // How many hosts of the machine have that many GPUs. Errors: Failure::input where no whole number has.

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "base/text.h"
 #include "base/tree/tree_editor.h"
 #include "cli/commands/all.h"
@@ -26,6 +28,11 @@ void set_objective(Case& item, const std::string& objective) {
   if (item.planner.kind != Tree::Kind::map) {
     throw input_error(Arguments::place("objective"), "the plan of this case comes from a file",
                       "Add --planner torchrec");
+  }
+  const Tree* const name = item.planner.find("name");
+  if (name != nullptr && name->scalar != "torchrec") {
+    throw input_error(Arguments::place("objective"), fmt::format("the planner {} has no objective", name->scalar),
+                      "Add --planner torchrec, which alone judges its proposals by one, or leave --objective out");
   }
   set_path(item.planner, "objective", text_tree(objective, Arguments::place("objective")));
 }

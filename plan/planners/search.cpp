@@ -339,8 +339,9 @@ class SearchRun {
                     counted(local.evaluations(), "evaluation"), counted(simulations, "plan"), *best.simulated * 1e3,
                     best.estimate * 1e3));
     if (start != nullptr) {
-      say(fmt::format("best plan to start from: {}, {:.3f} ms{}", start->name, start->seconds() * 1e3,
-                      start->simulated ? " simulated" : " in closed form, no faster than the one chosen"));
+      say(fmt::format("fastest of the plans that the search began with: {}, {:.3f} ms {}", start->name,
+                      start->seconds() * 1e3,
+                      start->simulated ? "simulated" : "in closed form, too slow to be simulated, too"));
     }
     if (timed_out_) say("the timeout ended the search: another run may find another plan");
   }

@@ -113,6 +113,8 @@ bool TableChoices::allowed(const Placement& placement) const {
   const TableConstraint* const constraint = context_.constraints ? context_.constraints->of(table.name) : nullptr;
   if (constraint == nullptr) return true;
   if (!constraint->allows_tiers() && is_tier(placement, table)) return false;
+  if (constraint->torchrec_only && !partial_rows(placement, row_ranks(workload_, cluster_.spec())).empty())
+    return false;
   const auto lists = [](const auto& list, const auto& what) {
     return list.empty() || std::ranges::find(list, what) != list.end();
   };

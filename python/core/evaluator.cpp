@@ -43,7 +43,7 @@ Evaluator::Figures Evaluator::figures_of(const Case& item) {
   result.name = item.name;
   result.world_size = item.cluster.nodes * item.cluster.gpu.count;
   result.batch_per_gpu = item.workload.batch_per_gpu;
-  result.beyond_torchrec = beyond_torchrec(kept_->plan(), item.workload);
+  result.beyond_torchrec = beyond_torchrec(kept_->plan(), item.workload, row_ranks(item.workload, item.cluster));
   result.figures = done_in_case(item, [&] { return kept_->figures(item); });
   return result;
 }

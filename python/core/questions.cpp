@@ -51,9 +51,15 @@ void check_size(const Table& placed, const ModelTable& of) {
 }
 
 // With the kind that it has in the model, for a plan file alone does not say it.
-void check_executable(const Placement& placement, Table placed, const ModelTable& of) {
+void check_executable(const Placement& placement, Table placed, const ModelTable& of, int world_size) {
   placed.kind = of.kind;
-  if (!is_beyond_torchrec(placement, placed)) return;
+  const RowRanks ranks{world_size, 0};
+  if (!is_beyond_torchrec(placement, placed, ranks)) return;
+  if (const std::string partial = partial_rows(placement, ranks); !partial.empty())
+    throw input_error(
+        placed.place, fmt::format("table '{}' is {}, and TorchRec needs a shard of it on each", of.full_name, partial),
+        "Plan with torchrec_only (the scenarios of shardsim.torchrec do); for the plan of one group of 2D "
+        "parallelism, give its ranks as world_size");
   throw input_error(
       placed.place,
       fmt::format("table '{}': TorchRec cannot execute {} in an {}", of.full_name,
@@ -82,7 +88,7 @@ int check_loaded_plan(const std::string& plan_json, const std::vector<ModelTable
   }
   for (const Placement& placement : alone.plan.placements) {
     const auto index = static_cast<std::size_t>(placement.table);
-    check_executable(placement, alone.workload.tables[index], *of_entry[index]);
+    check_executable(placement, alone.workload.tables[index], *of_entry[index], alone.ranks);
   }
   for (std::size_t i = 0; i < of_entry.size(); ++i)
     if (std::ranges::find(alone.unsized, static_cast<int>(i)) == alone.unsized.end())

@@ -10,6 +10,7 @@
 #include "plan/check.h"
 #include "plan/constraints.h"
 #include "plan/plan_file.h"
+#include "plan/torchrec_types.h"
 
 namespace shardsim::python {
 namespace {
@@ -69,7 +70,7 @@ double Rater::iteration_ms(const std::vector<Entry>& entries) {
   const Case& item = chosen_->item();
   return done_in_case(item, [&] {
     Plan plan = plan_of(entries);
-    check_constraints(plan, item.workload, item.constraints, "the proposal");
+    check_constraints(plan, item.workload, item.constraints, row_ranks(item.workload, item.cluster), "the proposal");
     check_memory(plan, item.workload, *cluster_, *memory_);
     if (prepared_) {
       PreparedCase next = prepared_->with_plan(std::move(plan));

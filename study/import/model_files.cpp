@@ -263,10 +263,12 @@ std::string imported_constraints(const ImportedModel& model) {
   return text;
 }
 
-// The compute model with constants of the cluster's own GPU, where there are some: in the default one, the time of
-// sorts is a guess.
+// The compute model with constants of the cluster's own GPU, where there are some and it takes them: a cluster that was
+// calibrated has its own, which another model would not read.
 std::string imported_compute(const ClusterSpec& cluster) {
-  return shipped_gpu_table().find(cluster.gpu.model) == nullptr ? "" : "compute_model: {name: gpu_kernels}\n";
+  const std::string usual = usual_compute_model(cluster.gpu);
+  const bool is_known = usual == kDefaultComputeModel && shipped_gpu_table().find(cluster.gpu.model) != nullptr;
+  return is_known ? fmt::format("compute_model: {{name: {}}}\n", usual) : "";
 }
 
 constexpr const char* kHostLine =

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "models/compute/learned_model.h"
+#include "models/compute/roofline_keys.h"
 #include "models/software/software.h"
 #include "study/notes/notes.h"
 #include "topology/spec/gpu_models.h"
@@ -19,17 +20,6 @@ bool takes_kernel_table(const Case& item) {
 
 std::string has_no_effect(const std::vector<std::string>& keys, const std::string& of) {
   return fmt::format("{} of '{}' {} no effect", join(keys), of, keys.size() == 1 ? "has" : "have");
-}
-
-// Rates of kernels that the compute model roofline reads, and gpu_kernels takes from its own table.
-std::vector<std::string> roofline_keys(const GpuSpec& gpu) {
-  const GpuSpec usual = usual_gpu(gpu);
-  std::vector<std::string> keys;
-  if (gpu.flops_efficiency != usual.flops_efficiency) keys.emplace_back("gpu.flops_efficiency");
-  if (gpu.sort_per_lookup != usual.sort_per_lookup) keys.emplace_back("gpu.sort_per_lookup");
-  if (gpu.sorted_update_kernels != usual.sorted_update_kernels) keys.emplace_back("gpu.sorted_update_kernels");
-  if (gpu.sorted_update_efficiency != usual.sorted_update_efficiency) keys.emplace_back("gpu.sorted_update_efficiency");
-  return keys;
 }
 
 // Those of the software's keys about kernels that are not as its preset has them.

@@ -12,6 +12,7 @@
 #include "plan/check.h"
 #include "plan/constraints.h"
 #include "plan/memory_model.h"
+#include "plan/torchrec_types.h"
 #include "sim/lower/known_shares.h"
 #include "study/notes/notes.h"
 #include "study/scenario/read_case.h"
@@ -142,7 +143,7 @@ class Advice {
     std::ranges::stable_sort(plan.placements, {}, &Placement::table);
     const Case& item = prepared_.item;
     try {
-      check_constraints(plan, item.workload, item.constraints, "the advice");
+      check_constraints(plan, item.workload, item.constraints, row_ranks(item.workload, item.cluster), "the advice");
       check_memory(plan, item.workload, prepared_.cluster, prepared_.memory());
       if (!now_ms_) now_ms_ = uncontended_ms(prepared_);
       return 100 * (1 - uncontended_ms(prepared_.with_plan(std::move(plan))) / *now_ms_);

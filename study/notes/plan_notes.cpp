@@ -89,7 +89,7 @@ Notes own_lowering_note(const Known& known) {
   const Workload& workload = known.item.workload;
   Notes notes;
   const auto unknown = tables_where(plan, workload, [](const Placement& placement, const Table& table) {
-    return is_beyond_torchrec(placement, table) && !is_tier(placement, table);
+    return is_beyond_torchrec(placement, table, {}) && !is_tier(placement, table);
   });
   if (!unknown.empty()) {
     notes.push_back(fmt::format(
@@ -162,7 +162,8 @@ Notes idle_caches_note(const Known& known) {
 }
 
 Notes beyond_torchrec_note(const Known& known) {
-  const std::string beyond = beyond_torchrec(known.prepared->plan, known.item.workload);
+  const std::string beyond =
+      beyond_torchrec(known.prepared->plan, known.item.workload, row_ranks(known.item.workload, known.item.cluster));
   if (beyond.empty()) return {};
   return {fmt::format("TorchRec cannot run this plan, which has {}. With --torchrec-only it is a plan for TorchRec.",
                       beyond)};

@@ -14,6 +14,7 @@
 #include "plan/plan_file.h"
 #include "plan/planner.h"
 #include "plan/sharding_groups.h"
+#include "plan/torchrec_types.h"
 #include "sim/engine/op_work.h"
 #include "sim/lower/known_shares.h"
 #include "sim/lower/lower.h"
@@ -176,7 +177,7 @@ void check_made_plan(const Plan& plan, const Case& item, const Cluster& cluster)
   const bool made = item.plan_file.empty();
   const std::optional<GroupedWorld> groups = GroupedWorld::of(item.workload, cluster);
   if (made) check_plan(plan, item.workload, groups ? groups->cluster() : cluster, item.place);
-  check_constraints(plan, item.workload, item.constraints,
+  check_constraints(plan, item.workload, item.constraints, row_ranks(item.workload, item.cluster),
                     made ? "planner " + excerpt(item.planner.find("name")->scalar) : "the plan of the file");
 }
 

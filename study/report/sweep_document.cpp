@@ -218,7 +218,39 @@ std::string host_warning(const SweepResult& result, const std::vector<std::size_
   return texts.empty() ? "" : fmt::format(" NOT ALL IN GPU MEMORY: {}.", join(texts, "; "));
 }
 
-std::string sweep_summary(const SweepResult& result, const std::vector<std::size_t>& fastest, std::size_t first) {
+// Without a currency the text says once what the numbers are in.
+std::string price_text(const SweepResult& result, double price) {
+  const std::string currency = result.currency().value_or("");
+  return fmt::format("{:.3g}{}", price, currency.empty() ? "" : " " + printable(currency));
+}
+
+std::string samples_text(const SweepResult& result, std::size_t point) {
+  return with_thousands(std::llround(result.at(point).samples_per_s)) + " samples per second";
+}
+
+// The best point by the figure that points are sorted by: "Most samples per second: 737,339 at nodes 8 (177.8 ms".
+std::string best_by(const SweepResult& result, std::size_t point, SweepOrder order) {
+  const PointResult& best = result.at(point);
+  const std::string ms = fixed(best.iteration_ms, decimals_for(best.iteration_ms)) + " ms";
+  const std::string at = named_values(result, point), samples = samples_text(result, point);
+  switch (order) {
+    case SweepOrder::iteration:
+      return fmt::format("Shortest iteration: {} at {} ({}", ms, at, samples);
+    case SweepOrder::cost:
+      return fmt::format("Least cost of a million samples: {} at {} ({}, {}",
+                         price_text(result, sorting_figure(result, point, order)), at, samples, ms);
+    case SweepOrder::memory:
+      return fmt::format("Least memory of the fullest GPU: {} GiB at {} ({}, {}",
+                         fixed(static_cast<double>(best.peak_bytes) / 0x1p30, 2), at, samples, ms);
+    case SweepOrder::samples:
+      break;
+  }
+  return fmt::format("Most samples per second: {} at {} ({}",
+                     with_thousands(static_cast<std::int64_t>(std::llround(best.samples_per_s))), at, ms);
+}
+
+std::string sweep_summary(const SweepResult& result, const std::vector<std::size_t>& fastest, std::size_t first,
+                          SweepOrder order) {
   const std::size_t lost = result.without_result();
   std::string points = fmt::format("{} point{}", with_thousands(static_cast<std::int64_t>(result.results.size())),
                                    result.results.size() == 1 ? "" : "s");
@@ -228,23 +260,11 @@ std::string sweep_summary(const SweepResult& result, const std::vector<std::size
   if (lost > 0) points += fmt::format(", {} without a result", lost);
   points += ".";
   if (fastest.empty()) return points;
-  const PointResult& best = result.at(fastest.front());
+  const PointResult& best = result.at(first);
   const std::string within = best.interval ? fmt::format(", 80 % within {}", interval_cell(*best.interval)) : "";
-  return fmt::format("Most samples per second: {} at {} ({} ms{}, busiest: {}). {}",
-                     with_thousands(static_cast<std::int64_t>(std::llround(best.samples_per_s))),
-                     named_values(result, fastest.front()), fixed(best.iteration_ms, decimals_for(best.iteration_ms)),
-                     within, unit_in_words(best.limited_by), points) +
+  return fmt::format("{}{}, busiest: {}). {}", best_by(result, first, order), within, unit_in_words(best.limited_by),
+                     points) +
          peak_warning(result, fastest) + host_warning(result, fastest, first);
-}
-
-// Without a currency the text says once what the numbers are in.
-std::string price_text(const SweepResult& result, double price) {
-  const std::string currency = result.currency().value_or("");
-  return fmt::format("{:.3g}{}", price, currency.empty() ? "" : " " + printable(currency));
-}
-
-std::string samples_text(const SweepResult& result, std::size_t point) {
-  return with_thousands(std::llround(result.at(point).samples_per_s)) + " samples per second";
 }
 
 // What else somebody might choose of the points that fit: the cheapest one, and that with the least memory. `fastest`:
@@ -308,7 +328,7 @@ Document sweep_document(const SweepResult& result, Medium medium, SweepOrder ord
                                   result.sweep->seed, version());
   }
   const std::string summary =
-      sweep_summary(result, sorted_points(result, SweepOrder::samples), sorted.empty() ? 0 : sorted.front());
+      sweep_summary(result, sorted_points(result, SweepOrder::samples), sorted.empty() ? 0 : sorted.front(), order);
   document.blocks.emplace_back(Paragraph{summary, Paragraph::Role::summary});
   std::vector<Chart> charts;
   if (page) {

@@ -178,7 +178,7 @@ std::string_view better_words(ComparedBy figure) {
 // The best point on each cluster beside that on the next, and of which pairs no chance is stated.
 struct MachinePairs {
   Sheet sheet;
-  std::size_t on_slower_hardware = 0;  // what is better so comes of the order of operations: errors say nothing of it
+  std::vector<std::string> on_slower_hardware;  // what is better so comes of the order of operations
   std::size_t without_interval = 0, without_price = 0;
 };
 
@@ -218,7 +218,8 @@ MachinePairs machine_pairs(const SweepResult& result, const std::vector<std::siz
     const bool equal = is_equal(difference);
     if (!equal && differ_in_clusters_alone(*result.sweep, first, next) &&
         is_slower_hardware(cases.at(first).cluster, cases.at(next).cluster)) {
-      ++pairs.on_slower_hardware;
+      pairs.on_slower_hardware.push_back(
+          fmt::format("{} before {}", point_text(result, first, all), point_text(result, next, all)));
       continue;
     }
     pairs.sheet.rows.push_back({{point_text(result, first, all), point_text(result, next, all),
@@ -227,13 +228,19 @@ MachinePairs machine_pairs(const SweepResult& result, const std::vector<std::siz
   return pairs;
 }
 
-// " Left out: 2 pairs whose better point is on slower hardware, 1 pair without an interval."
+constexpr std::size_t kNamedPairs = 3;
+
+// " Left out: 2 pairs whose better point is on slower hardware (a before b; c before d), 1 pair without an interval."
 std::string left_out_text(const MachinePairs& pairs) {
   std::vector<std::string> parts;
   const auto add = [&](std::size_t count, std::string_view what) {
     if (count > 0) parts.push_back(fmt::format("{} {}", counted(count, "pair"), what));
   };
-  add(pairs.on_slower_hardware, "whose better point is on slower hardware");
+  const std::vector<std::string>& slower = pairs.on_slower_hardware;
+  const std::vector<std::string> named(
+      slower.begin(), slower.begin() + static_cast<std::ptrdiff_t>(std::min(slower.size(), kNamedPairs)));
+  add(slower.size(), fmt::format("whose better point is on slower hardware ({}{})", join(named, "; "),
+                                 slower.size() > kNamedPairs ? "; ..." : ""));
   add(pairs.without_interval, "without an interval");
   add(pairs.without_price, "without a price");
   return parts.empty() ? "" : fmt::format(" Left out: {}.", join(parts));

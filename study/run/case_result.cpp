@@ -325,7 +325,7 @@ CaseResult described_case(const PreparedCase& prepared, SimulationResult simulat
   result.cluster = item.cluster.name;
   result.planner = item.plan_file.empty() ? item.planner.find("name")->scalar : item.plan_file;
   result.relative_to = item.relative_to;
-  result.beyond_torchrec = beyond_torchrec(prepared.plan, item.workload);
+  result.beyond_torchrec = beyond_torchrec(prepared.plan, item.workload, row_ranks(item.workload, item.cluster));
   result.world_size = prepared.cluster.world_size();
   result.batch_per_gpu = item.workload.batch_per_gpu;
   result.memory_per_rank = memory_per_rank(prepared.plan, item.workload, prepared.cluster, prepared.memory());

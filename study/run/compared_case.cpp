@@ -58,7 +58,7 @@ class Attempt {
       outcome_.host_rows = std::ranges::any_of(made.placements, on_host);
       const Workload& workload = item_.workload;
       if (!workload.hugectr_pipeline() && !workload.hugectr_rows())
-        outcome_.beyond_torchrec = beyond_torchrec(made, workload);
+        outcome_.beyond_torchrec = beyond_torchrec(made, workload, row_ranks(workload, item_.cluster));
       made = plan_of_world(std::move(made), item_, cluster_);
       outcome_.bytes_over = bytes_over(made, item_, cluster_);
       check_memory(made, item_.workload, cluster_, *make_memory_model(item_.memory_model));

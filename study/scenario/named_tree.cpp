@@ -61,7 +61,8 @@ std::string path_of(const std::string& name, const std::string& kind, const std:
                     is_there(path) ? fmt::format("not a {}", singular(kind))
                                    : fmt::format("cannot find the {}", singular(kind)),
                     excerpt(path)),
-        "Paths are relative to the file that names them; a shipped one is named without folder and .yaml: " +
+        fmt::format("Paths are relative to {}; a shipped one is named without folder and .yaml: ",
+                    place.source.starts_with("argument ") ? "the working folder" : "the file that names them") +
             join(shipped(kind)) + ".");
   }
   return path;

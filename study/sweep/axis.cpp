@@ -85,7 +85,8 @@ Range read_range(MapReader& reader, const std::string& path, const Tree& stated)
   range.log = reader.choice("scale", {"linear", "log"}, "linear") == "log";
   if (range.log && !(range.from.number > 0)) {
     throw input_error(reader.place_of("from"),
-                      fmt::format("axis {} is logarithmic, so it cannot start at 0", excerpt(path)),
+                      fmt::format("axis {} is logarithmic, so it cannot start at {}", excerpt(path),
+                                  amount_text(range.from.number, range.from)),
                       "Write a 'from' above 0");
   }
   return range;

@@ -9,6 +9,7 @@
 #include "models/compute/compute_model.h"
 #include "plan/check.h"
 #include "plan/memory_model.h"
+#include "plan/torchrec_types.h"
 #include "sim/lower/known_shares.h"
 #include "sim/lower/row_draws.h"
 #include "sim/memory/memory_profile.h"
@@ -117,7 +118,8 @@ class KeptPlan::Store {
     try {
       check_plan(plan_, item.workload, cluster, item.place);
       if (!item.constraints.by_table.empty())
-        check_constraints(plan_, item.workload, item.constraints, "the plan that is kept");
+        check_constraints(plan_, item.workload, item.constraints, row_ranks(item.workload, item.cluster),
+                          "the plan that is kept");
       const auto model = make_memory_model(item.memory_model);
       const std::int64_t bytes = std::ranges::max(memory_per_rank(plan_, item.workload, cluster, *model));
       if (bytes > cluster.memory_per_rank().count || std::ranges::any_of(plan_.placements, on_host))

@@ -140,7 +140,7 @@ PointResult PointSimulator::simulated(std::size_t point) {
   result.buffers_counted = figures.buffers_counted;
   result.host_bytes = host_bytes_of(plan->plan(), item);
   result.memory_capacity = figures.memory_capacity;
-  result.beyond_torchrec = beyond_torchrec(plan->plan(), item.workload);
+  result.beyond_torchrec = beyond_torchrec(plan->plan(), item.workload, row_ranks(item.workload, item.cluster));
   result.limited_by = figures.limit.what;
   result.limit_share = figures.limit.share;
   if (item.cluster.cost_per_gpu_hour) result.cost_per_hour = *item.cluster.cost_per_gpu_hour * result.world_size;

@@ -345,7 +345,7 @@ refuse 2 'argument --set: .*PATH=VALUE' run good.yaml --set cluster.nodes
 refuse 2 'argument --set cases.4.*' run good.yaml --set cases.4.planner.name=flex
 refuse 2 'argument --set cluster.nodes: .*twice' run good.yaml --set cluster.nodes=3 --set cluster.nodes=4
 too_long=$(printf 'x%.0s' {1..400})
-refuse 2 'argument --set cluster: cannot find the cluster' run good.yaml --set "cluster=$too_long.yaml"
+refuse 2 'argument --set cluster: cannot find the cluster.*relative to the working folder' run good.yaml --set "cluster=$too_long.yaml"
 refuse 1 'too long' plan good.yaml -o "$too_long"
 refuse 1 'too long' run good.yaml -o "$too_long"
 refuse 2 'argument --seed' run good.yaml --seed -3
@@ -375,6 +375,7 @@ refuse 2 'argument --seed: .*--set seed' run good.yaml --seed 1 --set seed=2
 refuse 2 'argument --memory-model: .*--set memory_model' run good.yaml --memory-model paper --set memory_model.name=paper
 refuse 2 'argument --planner: .*--set planner.name' plan good.yaml --planner table_wise --set planner.name=row_wise
 refuse 2 'argument --objective: .*--set planner.objective' plan good.yaml --objective simulated --set planner.objective=simulated
+refuse 2 'argument --objective: the planner row_wise has no objective. Add --planner torchrec' plan good.yaml --planner row_wise --objective simulated
 refuse 2 'argument --nodes: .*--set nodes' cluster show toy_2x4 --nodes 3 --set nodes=5
 refuse 2 'argument --nodes: .*--set nodes' cluster show toy_2x4 --nodes 3 --set cluster.nodes=5
 refuse 2 'argument --set nodes: .*twice' cluster show toy_2x4 --set nodes=3 --set cluster.nodes=5

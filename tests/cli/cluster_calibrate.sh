@@ -139,7 +139,9 @@ printf '%s\n' 'schema: shardsim.scenario/1' 'workload: nv_medium' 'planner: {nam
   'cluster: {base: my_gpu.yaml, nodes: 1}' >study.yaml
 run run study.yaml -q -o out --json --force
 check "and so are those of a calibrated GPU: $(cat streams/err)" grep -qE 'for lookup, product, update of what the calibration of .my_gpu. left out' streams/out
-rm -rf my_gpu.yaml
+run import "$source/scenarios/imports/tables.csv" --cluster my_gpu.yaml -o imported
+check "an import keeps the compute model of a calibrated GPU: $(cat streams/err)" bash -c '[ -f imported/scenario.yaml ] && ! grep -q compute_model imported/scenario.yaml'
+rm -rf my_gpu.yaml imported
 rm -rf out study.yaml mine.yaml forced.yaml exchange.yaml two.csv mine.csv exchange.csv
 
 echo "-- its own prediction comes back"

@@ -84,7 +84,7 @@ check "a part of an NVLink domain is a machine: $(cat streams/out)" said '^gb200
 echo "-- what is refused"
 refuse 2 'argument --dry-run: "dgx_a100_80gb" is named twice' plan case.yaml --dry-run dgx_a100_80gb,dgx_a100_80gb
 refuse 2 'argument --dry-run: an empty name' plan case.yaml --dry-run dgx_a100_80gb,
-refuse 2 'dgx_a100_8gb' plan case.yaml --dry-run dgx_a100_8gb
+refuse 2 'argument --dry-run: unknown cluster .dgx_a100_8gb' plan case.yaml --dry-run dgx_a100_8gb
 refuse 2 'argument --dry-run: --dry-run and --set cluster.nodes' plan case.yaml --dry-run dgx_a100_80gb --set cluster.nodes=1
 refuse 2 'argument --planner: a dry run is' plan case.yaml --dry-run dgx_a100_80gb --planner greedy
 refuse 2 'json' plan case.yaml --json

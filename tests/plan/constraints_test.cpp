@@ -27,7 +27,7 @@ Constraints read(const std::string& yaml) {
 
 std::string fault(const std::string& constraints, const std::string& planner) {
   const Plan plan = plan_by(planner, two_tables(), test_cluster(2, 4));
-  return error_of([&] { check_constraints(plan, two_tables(), read(constraints), "somebody"); });
+  return error_of([&] { check_constraints(plan, two_tables(), read(constraints), {8, 4}, "somebody"); });
 }
 
 std::string misfit(const std::string& constraints, const std::string& hbm) {
@@ -82,6 +82,16 @@ TEST_CASE("torchrec_only keeps sequences whole, and to the types of EmbeddingCol
   }
   for (const char* const type : {"row_wise", "table_wise", "column_wise"})
     CHECK(fault(only, fmt::format("{{name: {}}}", type)).empty());
+}
+
+TEST_CASE("torchrec_only refuses rows on a part of the ranks, which other constraints do not") {
+  const Plan plan = plan_by("{name: row_wise}", two_tables(), test_cluster(1, 4));
+  const auto refused = [&](const std::string& constraints) {
+    return error_of([&] { check_constraints(plan, two_tables(), read(constraints), {8, 4}, "somebody"); });
+  };
+  CHECK(has(refused("{\"*\": {torchrec_only: true}}"),
+            "table 'large' is row_wise on 4 of 8 ranks, and TorchRec's modules need a shard of it on each"));
+  CHECK(refused("{\"*\": {sharding_types: [row_wise]}}").empty());
 }
 
 TEST_CASE("torchrec_only of all tables is one of every table that does not say otherwise") {
@@ -142,7 +152,7 @@ TEST_CASE("torchrec and random take what both the scenario and their own constra
        {"{name: torchrec}", "{name: random}", "{name: random, sharding_types: [row_wise]}"}) {
     CAPTURE(planner);
     const Plan plan = constrained(planner, constraints);
-    CHECK(error_of([&] { check_constraints(plan, two_tables(), constraints, planner); }).empty());
+    CHECK(error_of([&] { check_constraints(plan, two_tables(), constraints, {8, 4}, planner); }).empty());
   }
   const Plan plan =
       constrained("{name: torchrec, constraints: {large: {sharding_types: [row_wise, column_wise]}}}", constraints);

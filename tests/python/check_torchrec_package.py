@@ -342,6 +342,8 @@ def test_plans_that_torchrec_cannot_execute_are_refused():
     refused(lambda entry: entry.update(ranks=[99] * 8), "")
     said = failure_of(lambda: shardsim.torchrec.to_sharding_plan(good, MODEL, world_size=4, classes=rec))
     assert said.startswith("plan['plan']['sparse.users']['id']['ranks'][4]: rank 4 is outside the world"), said
+    said = failure_of(lambda: shardsim.torchrec.to_sharding_plan(good, MODEL, world_size=16, classes=rec))
+    assert "is row_wise on 8 of 16 ranks, and TorchRec needs a shard of it on each" in said, said
     refused(lambda entry: entry.update(sharding_type="table_wise"), "no slice of it")
     refused(lambda entry: entry.update(sharding_type="bogus"), "bogus")
     refused(lambda entry: entry.pop("shards"), "shards")

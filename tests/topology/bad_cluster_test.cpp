@@ -66,6 +66,8 @@ TEST_CASE("NICs are laid out in exactly one way") {
   CHECK(says(error_below("nics: {per_gpu: 1}\n"), "4", "nics.rate"));
   CHECK(says(error_below("nics: {per_gpu: 1, rate: 25}\n"), "4", "nics.rate"));
   CHECK(says(error_below("nodes: 2\n"), "4", "2 nodes but no NICs"));
+  CHECK(says(error_below("nodes: 2\npcie: {tree: [{switch: s0, parent: 0, gpus: [0, 1, 2, 3]}]}\n"), "4",
+             "under the switches of pcie.tree"));
 }
 
 TEST_CASE("a PCIe tree names every device once, below something that exists") {

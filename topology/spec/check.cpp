@@ -26,6 +26,35 @@ void check_fault(const ClusterSpec& spec, const FaultSpec& fault, const Place& p
   }
 }
 
+bool is_under_switch(const ClusterSpec& spec, int index, std::vector<int> PcieSpec::Switch::*devices) {
+  return std::ranges::any_of(spec.pcie.tree, [&](const PcieSpec::Switch& entry) {
+    return std::ranges::find(entry.*devices, index) != (entry.*devices).end();
+  });
+}
+
+// A tree of a base may not fit devices that the file on top of it states: then these are at fault.
+[[noreturn]] void refuse_absent(const ClusterSpec& spec, const std::string& device, const std::string& key,
+                                const std::string& remedy) {
+  const Place tree = spec.places.of("pcie.tree"), stated = spec.places.of(key);
+  if (stated.source == tree.source) throw input_error(tree, device + " is not in the PCIe tree", remedy);
+  throw input_error(stated, fmt::format("{} is not in the PCIe tree, which {} states", device, tree.text()),
+                    fmt::format("Write pcie: {{tree: [...]}} beside `{}`: that tree once more. {}", key, remedy));
+}
+
+// Every GPU and NIC of a node is under a switch.
+void check_tree(const ClusterSpec& spec) {
+  for (int gpu = 0; gpu < spec.gpu.count; ++gpu) {
+    if (!is_under_switch(spec, gpu, &PcieSpec::Switch::gpus))
+      refuse_absent(spec, fmt::format("GPU {}", gpu), "gpu.count", "Name every GPU under one switch");
+  }
+  const int nics = spec.nics ? spec.nics->of_node(spec.gpu.count) : 0;
+  for (int nic = 0; nic < nics; ++nic) {
+    if (!is_under_switch(spec, nic, &PcieSpec::Switch::nics))
+      refuse_absent(spec, fmt::format("NIC {} of {}", nic, nics), "nics",
+                    fmt::format("Name every NIC under one switch, as many as `nics` says, such as nics: [{}]", nic));
+  }
+}
+
 // Several faults on one thing multiply.
 void check_together(const ClusterSpec& spec) {
   constexpr double kLeast = 1e-6;
@@ -97,6 +126,7 @@ void check_derived(const Tree& cluster) {
 }
 
 void check_spec(const ClusterSpec& spec) {
+  if (!spec.pcie.is_tree_short) check_tree(spec);
   if (spec.nics && spec.nics->shared_by > 0 && spec.gpu.count % spec.nics->shared_by != 0) {
     throw input_error(spec.places.of("nics.shared_by"),
                       fmt::format("{} GPUs cannot be divided into groups of {} that share a NIC", spec.gpu.count,
@@ -125,7 +155,10 @@ void check_spec(const ClusterSpec& spec) {
 void check_runnable(const ClusterSpec& spec) {
   if (spec.nodes == 1 || spec.nics) return;
   throw input_error(spec.places.of("nodes"), fmt::format("{} nodes but no NICs between them", spec.nodes),
-                    "Add `nics`, or set nodes: 1");
+                    spec.pcie.is_tree_short
+                        ? "Add `nics`, or set nodes: 1"
+                        : "Add `nics`, and the numbers of those of a node under the switches of pcie.tree, or set "
+                          "nodes: 1");
 }
 
 }  // namespace shardsim

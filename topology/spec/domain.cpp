@@ -5,6 +5,13 @@
 namespace shardsim {
 namespace {
 
+// The whole cluster as one domain, where a part of one is meant.
+std::string smaller_domain(const ClusterSpec& spec) {
+  const std::int64_t ranks = std::int64_t{spec.nodes} * spec.gpu.count;
+  return ranks > spec.nvlink.domain ? ""
+                                    : fmt::format(", or nvlink.domain: {} beside `nodes`, for a part of one", ranks);
+}
+
 void check_size(const ClusterSpec& spec) {
   const int domain = spec.nvlink.domain, count = spec.gpu.count;
   const Place place = spec.places.of("nvlink.domain");
@@ -12,6 +19,13 @@ void check_size(const ClusterSpec& spec) {
   if (spec.nvlink.kind != NvlinkKind::nvswitch) {
     throw input_error(place, "only GPUs that are connected by an NVSwitch can form a domain over several hosts",
                       "Write kind: switch, or leave domain out");
+  }
+  const Place& nodes = spec.places.of("nodes");
+  if (ranks % domain != 0 && domain % count == 0 && nodes.source != place.source) {  // a base's domain stays as it is
+    throw input_error(nodes,
+                      fmt::format("{} nodes of {} GPUs do not fill NVLink domains of {} GPUs, which {} states",
+                                  spec.nodes, count, domain, place.text()),
+                      fmt::format("Write a multiple of {} nodes{}", domain / count, smaller_domain(spec)));
   }
   if (domain > ranks) {
     throw input_error(place, fmt::format("a domain of {} GPUs is larger than the cluster, which has {}", domain, ranks),

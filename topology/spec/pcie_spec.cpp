@@ -57,18 +57,6 @@ void check_switch(const PcieSpec::Switch& entry, Named& named, int sockets, cons
   throw input_error(place, fmt::format("the switch name '{}' is taken", entry.name), "Name it differently");
 }
 
-void check_complete(const Named& named, int gpu_count, int nic_count, const Place& place) {
-  for (int gpu = 0; gpu < gpu_count; ++gpu) {
-    if (named.gpus.contains(gpu)) continue;
-    throw input_error(place, fmt::format("GPU {} is not in the PCIe tree", gpu), "Name every GPU under one switch");
-  }
-  for (int nic = 0; nic < nic_count; ++nic) {
-    if (named.nics.contains(nic)) continue;
-    throw input_error(place, fmt::format("NIC {} of {} is not in the PCIe tree", nic, nic_count),
-                      "Name every NIC under one switch, as many as `nics` says");
-  }
-}
-
 // The name of a switch, or the number of a socket.
 constexpr TextRule kParent{kNameRule.letters, Bounds::from(1), "is neither a CPU socket nor a switch named above",
                            "Write a socket such as 0, or the name of a switch"};
@@ -128,7 +116,6 @@ void PcieSpec::tree_key(Fields& map, int gpu_count, const std::optional<NicSpec>
               switch_keys(inside, entry, gpu_count, nic_count);
               if (inside.reading()) check_switch(entry, named, sockets, inside.reader().tree().place);
             });
-  if (map.reading()) check_complete(named, gpu_count, nic_count, map.reader().place_of("tree"));
 }
 
 Bandwidth pcie_rate(const PcieSpec& pcie) {

@@ -77,6 +77,17 @@ int host_size_by_numbers(const Devices& devices, int ranks) {
   return one_each ? size : 0;
 }
 
+// Machines of one name list the same GPU once each; so do several ranks on one GPU, which cannot be told from them.
+int most_hosts(const Devices& devices) {
+  std::map<std::string, std::map<std::pair<int, std::string>, int>> listed;  // by host and GPU
+  for (const RunDevice& device : devices)
+    if (device.group == devices.front().group) ++listed[device.host][{device.number.value_or(-1), device.bus}];
+  int hosts = 0;
+  for (const auto& [host, gpus] : listed)
+    hosts += std::ranges::max_element(gpus, {}, [](const auto& gpu) { return gpu.second; })->second;
+  return hosts;
+}
+
 std::string lines_text(const Devices& devices, bool whole) {
   const std::set<int> groups = groups_of(devices);
   std::set<std::string> hosts;
@@ -114,6 +125,7 @@ void count_whole_lines(const Devices& devices, RankCounts& counts) {
   }
   counts.hosts = hosts;
   counts.gpus_per_host = ranks / hosts;
+  counts.most_hosts = most_hosts(devices);
 }
 
 void count_cut_lines(const Devices& devices, int ranks, RankCounts& counts) {

@@ -44,6 +44,9 @@ class BusRatio {
 struct RankCounts {
   int ranks = 0;                     // of one group; 0: not known
   int hosts = 0, gpus_per_host = 0;  // 0: not known
+  // The nodes that the ranks lie on at most, where every rank has its line: hosts by name, of which one counts again
+  // for each time that it lists the same GPU, since machines may share a name; 0: not known.
+  int most_hosts = 0;
   int groups_at_once = 1;
   std::string said_by;   // which lines and rates say so, for messages; "" where nothing does
   std::string conflict;  // why the lines and the rates cannot all be of one run; "" when they can

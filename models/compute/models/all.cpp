@@ -6,6 +6,7 @@
 #include "models/compute/gpus/gpu_constants.h"
 #include "models/compute/gpus/kernel_family.h"
 #include "models/compute/learned_model.h"
+#include "models/compute/roofline_keys.h"
 #include "topology/spec/gpu_models.h"
 
 namespace shardsim {
@@ -36,23 +37,22 @@ std::string compute_model_name(const Tree& options) {
   return name == nullptr ? kDefaultComputeModel : name->scalar;
 }
 
-namespace {
-
-// Rates of kernels that the roofline alone reads, stated in the cluster's file.
-bool states_kernels(const GpuSpec& gpu) {
+std::vector<std::string> roofline_keys(const GpuSpec& gpu) {
   const GpuSpec usual = usual_gpu(gpu);
-  return gpu.flops_efficiency != usual.flops_efficiency || gpu.sort_per_lookup != usual.sort_per_lookup ||
-         gpu.sorted_update_kernels != usual.sorted_update_kernels ||
-         gpu.sorted_update_efficiency != usual.sorted_update_efficiency;
+  std::vector<std::string> keys;
+  if (gpu.flops_efficiency != usual.flops_efficiency) keys.emplace_back("gpu.flops_efficiency");
+  if (gpu.lookups_per_ns != usual.lookups_per_ns) keys.emplace_back("gpu.lookups_per_ns");
+  if (gpu.sort_per_lookup != usual.sort_per_lookup) keys.emplace_back("gpu.sort_per_lookup");
+  if (gpu.sorted_update_kernels != usual.sorted_update_kernels) keys.emplace_back("gpu.sorted_update_kernels");
+  if (gpu.sorted_update_efficiency != usual.sorted_update_efficiency) keys.emplace_back("gpu.sorted_update_efficiency");
+  return keys;
 }
-
-}  // namespace
 
 std::string usual_compute_model(const GpuSpec& gpu) {
   const bool is_cpu = capability_number(gpu.compute_capability) == 0;
   const bool is_calibrated = gpu.holds_for || gpu.held_out;
   static const GpuTable known = shipped_gpu_table();
-  const bool is_made_up = states_kernels(gpu) && known.find(gpu.model) == nullptr;
+  const bool is_made_up = !roofline_keys(gpu).empty() && known.find(gpu.model) == nullptr;
   return is_cpu || is_calibrated || is_made_up ? "roofline" : kDefaultComputeModel;
 }
 

@@ -61,6 +61,24 @@ TEST_CASE("the map says how ranks lie on nodes, and must agree with how many the
   CHECK(has(fault(logged(0, 0, 16), mapped("dgx_h100")), "on how many nodes and GPUs its 16 ranks (some lines) ran"));
 }
 
+TEST_CASE("hosts that a log lists are no more nodes than that, and each of them is on one node") {
+  const auto listed = [](int hosts, int gpus, int most_hosts) {
+    MeasuredRow row = logged(hosts, gpus, hosts * gpus);
+    row.most_hosts = most_hosts;
+    return row;
+  };
+  const MappedSystem four = mapped("{cluster: dgx_h100, nodes: 4}"), rack = mapped("{cluster: gb200_nvl72, nodes: 1}");
+  CHECK(has(fault(listed(2, 8, 2), four),
+            "x.log:7: the map, for system \"box\", says 4 x 4, and the log lists its ranks on 2 hosts"));
+  CHECK(has(fault(listed(3, 4, 3), mapped("{cluster: dgx_h100, nodes: 2, gpus_per_node: 6}")),
+            "says 2 x 6, and the log lists 4 ranks on each host, which are all on one node"));
+  CHECK(laid(listed(4, 4, 4), four) == std::pair{4, 4});
+  CHECK(laid(listed(2, 8, 4), four) == std::pair{4, 4});  // two pairs of machines of one name
+  CHECK(laid(listed(16, 1, 16), four) == std::pair{4, 4});
+  CHECK(laid(listed(18, 4, 18), rack) == std::pair{1, 72});
+  CHECK(laid(logged(2, 8, 16), four) == std::pair{4, 4});  // of whose ranks the log does not list all
+}
+
 TEST_CASE("a row of a table keeps its own counts") {
   MeasuredRow row = logged(4, 8, 0);
   row.counts_hosts = false;

@@ -110,6 +110,24 @@ TEST_CASE("plans that TorchRec cannot run are counted, with the fastest point th
   CHECK(text.find("Among the points that it can run, planner b, nodes 2, batch_per_gpu 16") != std::string::npos);
 }
 
+TEST_CASE("the first sentence names the best point by what points are sorted by") {
+  Sample sample;
+  for (PointResult& each : sample.result.results) each.cost_per_hour = 36;
+  sample.result.results[3].iteration_ms = 0.5;
+  sample.result.results[4].peak_bytes = std::int64_t{1} << 29;
+  sample.result.results[5].cost_per_hour = 18;
+  const auto begins = [&](SweepOrder order, const std::string& with) {
+    const std::string text = document_text(sweep_document(sample.result, Medium::terminal, order), 1000, false);
+    CAPTURE(text.substr(0, 200));
+    CHECK(text.starts_with(with));
+  };
+  begins(SweepOrder::samples, "Most samples per second: 110 at planner b, nodes 4, batch_per_gpu 8 (1.000 ms, busiest");
+  begins(SweepOrder::iteration, "Shortest iteration: 0.5000 ms at planner a, nodes 2, batch_per_gpu 16 (103 samples");
+  begins(SweepOrder::cost,
+         "Least cost of a million samples: 47.6 at planner a, nodes 4, batch_per_gpu 16 (105 samples");
+  begins(SweepOrder::memory, "Least memory of the fullest GPU: 0.50 GiB at planner a, nodes 4, batch_per_gpu 8 (104");
+}
+
 TEST_CASE("the page of a sweep says what the fastest point costs, and which one takes least memory") {
   Sample sample;
   for (PointResult& each : sample.result.results) {

@@ -69,6 +69,9 @@ TEST_CASE("what is no axis is refused") {
     CAPTURE(bad);
     CHECK_THROWS_AS(axis(bad), Error);
   }
+  CHECK_THROWS_WITH_AS(axis("{from: 0, to: 8, points: 3, scale: log}"), doctest::Contains("cannot start at 0"), Error);
+  CHECK_THROWS_WITH_AS(axis("{from: -1, to: 8, points: 3, scale: log}"), doctest::Contains("cannot start at -1"),
+                       Error);
   CHECK_THROWS_WITH_AS(axis("{from: 1, to: 1000000, step: 1}", 1000),
                        doctest::Contains("alone has 1000000 values, and a sweep 1,000 points at most"), Error);
 }

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "base/tree/tree_editor.h"
+#include "base/tree/yaml.h"
 #include "tests/topology/cluster_files.h"
 
 namespace shardsim::domain_test {
@@ -81,6 +83,22 @@ TEST_CASE("domains are written as hosts and read back equal") {
     CHECK(written.find("domain: 8") != std::string::npos);
     CHECK(spec_of(written) == spec);
   }
+}
+
+TEST_CASE("nodes that do not fill the domains of a base are at fault, and not the base") {
+  const auto error_of_nodes = [](const std::string& nodes) {
+    Tree tree = parse_yaml(rack(18, 72), "base.yaml");
+    set_path(tree, "nodes", parse_yaml_value(nodes, {"argument --set nodes"}));
+    return error_of([&] { read_cluster(tree); });
+  };
+  const std::string part = error_of_nodes("8"), parts = error_of_nodes("20");
+  CAPTURE(part);
+  CHECK(part.starts_with(
+      "argument --set nodes: 8 nodes of 4 GPUs do not fill NVLink domains of 72 GPUs, which base.yaml:"));
+  CHECK(part.find("Write a multiple of 18 nodes, or nvlink.domain: 32 beside `nodes`, for a part of one.") !=
+        std::string::npos);
+  CHECK(parts.ends_with("Write a multiple of 18 nodes."));
+  CHECK(error_of_nodes("36").empty());
 }
 
 TEST_CASE("domains that the cluster cannot have are refused") {

@@ -65,6 +65,16 @@ TEST_CASE("NICs of the node itself stay, but for those beside GPUs that go") {
   CHECK(cut.pcie.tree[2].nics == std::vector<int>{1});
 }
 
+TEST_CASE("devices that the PCIe tree of a base does not have are at fault, and not the base") {
+  Tree tree = parse_yaml(node_of_eight(), "test.yaml");
+  set_path(tree, "nics", parse_yaml_value("{per_node: 5, rate: 100 Gbit/s}", {"argument --set nics"}));
+  const std::string error = error_of([&] { read_cluster(tree); });
+  CAPTURE(error);
+  CHECK(error.starts_with("argument --set nics: NIC 4 of 5 is not in the PCIe tree, which test.yaml:"));
+  CHECK(error.find("Write pcie: {tree: [...]} beside `nics`") != std::string::npos);
+  CHECK(error_of([&] { with_gpus(node_of_eight(), "12"); }).starts_with("argument --set gpu.count: GPU 8 is not in"));
+}
+
 TEST_CASE("what a file itself says of GPUs that it does not have is a mistake") {
   std::string file = node_of_eight();
   file.replace(file.find("count: 8"), 8, "count: 4");

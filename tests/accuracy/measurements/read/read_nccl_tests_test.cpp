@@ -68,6 +68,19 @@ std::string json_fault(const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("a log of all ranks says on how many nodes they lie at most") {
+  const auto most = [](const std::string& text) { return log(text).rows.front().most_hosts; };
+  CHECK(most(kLog) == 2);
+  std::string one_name = kLog;
+  for (int line = 0; line < 2; ++line) one_name = replaced(one_name, "node-b", "node-a");
+  CHECK(most(one_name) == 2);  // each GPU of that name is listed twice
+  std::string one_host = replaced(one_name, "Rank  2 Group  0 Pid  100 on     node-a device  0 [0000:07:00]",
+                                  "Rank  2 Group  0 Pid  100 on     node-a device  2 [0000:17:00]");
+  one_host = replaced(one_host, "Rank  3 Group  0 Pid  101 on     node-a device  1 [0000:0f:00]",
+                      "Rank  3 Group  0 Pid  101 on     node-a device  3 [0000:1f:00]");
+  CHECK(most(one_host) == 1);
+}
+
 TEST_CASE("a log gives its collective, its nodes and the out-of-place times") {
   const Measurements found = log(kLog);
   REQUIRE(found.rows.size() == 2);

@@ -2,6 +2,7 @@
 
 #include "base/tree/yaml.h"
 #include "models/compute/compute_model.h"
+#include "models/compute/roofline_keys.h"
 #include "topology/spec/gpu_models.h"
 
 namespace shardsim::roofline_test {
@@ -115,6 +116,23 @@ TEST_CASE("unknown compute models and options are refused") {
   CHECK_THROWS_WITH_AS(make_compute_model(parse_yaml("name: roofline\nspeed: 2", "s.yaml")),
                        doctest::Contains("s.yaml:2"), Error);
   CHECK_THROWS_AS(make_compute_model(parse_yaml("speed: 2", "s.yaml")), Error);
+}
+
+TEST_CASE("the keys that the roofline alone reads are told, each that is not as usual") {
+  GpuSpec gpu;
+  gpu.model = "H100-SXM5-80GB";
+  gpu.compute_capability = "9.0";
+  gpu = usual_gpu(gpu);
+  CHECK(roofline_keys(gpu).empty());
+  gpu.kernel_overhead = Seconds{1};  // which other models read, too
+  CHECK(roofline_keys(gpu).empty());
+  gpu.lookups_per_ns = 1;
+  CHECK(roofline_keys(gpu) == std::vector<std::string>{"gpu.lookups_per_ns"});
+  gpu.flops_efficiency = 1;
+  gpu.sort_per_lookup = Seconds{1};
+  gpu.sorted_update_kernels = 1;
+  gpu.sorted_update_efficiency = 1;
+  CHECK(roofline_keys(gpu).size() == 5);
 }
 
 TEST_CASE("GPUs have gpu_kernels, unless the cluster's file states what their kernels reach") {

@@ -277,7 +277,8 @@ void CaseBuilder::count(const CaseTree& result) {
 // What the command line replaces besides is none of the file's business any more.
 void CaseBuilder::keep_replaced(const std::vector<Tree>& items) {
   trees_.replaced.kind = Tree::Kind::map;
-  for (const auto& [key, value] : scenario_.fields) {
+  for (const auto& field : scenario_.fields) {
+    const std::string& key = field.first;
     const auto is_set = [&](const Setting& setting) { return split_head(setting.path).first == key; };
     const auto has_own = [&](const Tree& item) { return item.find(key) != nullptr; };
     const Tree* const at_top = top_.find(key);

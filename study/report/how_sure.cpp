@@ -22,6 +22,10 @@ namespace {
 constexpr std::size_t kFewChoices = 4;  // that a terminal shows
 constexpr std::size_t kFewOthers = 3;   // of each
 
+const CaseResult& case_of(const StudyResult& study, const std::string& name) {
+  return *std::ranges::find(study.cases, name, &CaseResult::name);
+}
+
 // An end of an interval.
 std::string rough(double ms) {
   if (ms >= 10) return fmt::format("{:.0f}", ms);
@@ -113,9 +117,7 @@ std::string order_text(const CaseResult& first, const CaseResult& second, bool r
 }
 
 NoteList order_notes(const StudyResult& study) {
-  const auto named = [&](const std::string& name) -> const CaseResult& {
-    return *std::ranges::find(study.cases, name, &CaseResult::name);
-  };
+  const auto named = [&](const std::string& name) -> const CaseResult& { return case_of(study, name); };
   NoteList list;
   const auto add = [&](std::string text) {
     if (!text.empty()) list.notes.push_back({std::move(text), ""});
@@ -142,9 +144,7 @@ bool is_searched(const CaseResult& item) {
 
 // Notes on orders that another seed of planner `search`, or another order of tables in the workload, may turn round.
 NoteList search_notes(const StudyResult& study) {
-  const auto named = [&](const std::string& name) -> const CaseResult& {
-    return *std::ranges::find(study.cases, name, &CaseResult::name);
-  };
+  const auto named = [&](const std::string& name) -> const CaseResult& { return case_of(study, name); };
   NoteList list;
   for (const Choice& choice : study.choices) {
     const CaseResult& chosen = named(choice.chosen);
@@ -192,9 +192,7 @@ NoteList evidence_notes(const StudyResult& study) {
 }
 
 bool trains_as_fast(const StudyResult& study, const MachineOrder& order) {
-  const auto rate_of = [&](const std::string& name) {
-    return std::ranges::find(study.cases, name, &CaseResult::name)->samples_per_s;
-  };
+  const auto rate_of = [&](const std::string& name) { return case_of(study, name).samples_per_s; };
   return is_equal({std::log(rate_of(order.faster) / rate_of(order.than)), 0, 0});
 }
 
@@ -236,10 +234,6 @@ NoteList alike_notes(const StudyResult& study) {
   NoteList list;
   for (std::string& text : alike_clusters(times)) list.notes.push_back({std::move(text), ""});
   return list;
-}
-
-const CaseResult& case_of(const StudyResult& study, const std::string& name) {
-  return *std::ranges::find(study.cases, name, &CaseResult::name);
 }
 
 bool take_as_long(const StudyResult& study, const std::string& one, const std::string& other) {

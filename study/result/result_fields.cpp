@@ -91,11 +91,14 @@ double expected_ms(const CaseResult& result) {
   return result.iteration_ms * std::exp(mean(result.placement_log_times));
 }
 
-OrderKey order_key(double time, const CaseResult& result) {
+OrderKey order_key(double time, double reach, std::int64_t memory) {
   constexpr double kPerUnit = 1e9;
+  return {time > 0 ? std::llround(std::log(time) * kPerUnit) : 0, reach, memory};
+}
+
+OrderKey order_key(double time, const CaseResult& result) {
   const std::optional<Interval>& range = result.interval;
-  return {time > 0 ? std::llround(std::log(time) * kPerUnit) : 0, range ? range->high_ms / result.iteration_ms : 1,
-          memory_need(result).judged()};
+  return order_key(time, range ? range->high_ms / result.iteration_ms : 1, memory_need(result).judged());
 }
 
 bool is_without_limit(const CaseResult& result) {

@@ -340,7 +340,9 @@ double expected_ms(const CaseResult& result);
 // above the time, then by the memory that the fullest GPU needs. Times that differ by rounding are no reason for a
 // choice, and of two plans that both wait for the host the one with more slack behind it is.
 using OrderKey = std::tuple<std::int64_t, double, std::int64_t>;
-// `time` is what the cases are ordered by: an iteration, or a sample where they differ in batch or GPUs.
+// `time` is what they are ordered by: an iteration, or a sample where they differ in batch or GPUs; `reach`: the end of
+// the range over the time.
+OrderKey order_key(double time, double reach, std::int64_t memory);
 OrderKey order_key(double time, const CaseResult& result);
 
 // Ranks that are alike, as a form with names tells them.

@@ -1,10 +1,9 @@
 #include "study/sweep/sweep_choices.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
-#include <tuple>
 
+#include "study/result/result_fields.h"
 #include "study/sweep/point_cases.h"
 
 namespace shardsim {
@@ -74,12 +73,11 @@ std::optional<PointChoice> choice_among(const std::vector<PointResult>& results,
   std::vector<std::size_t> order;
   std::ranges::copy_if(points, std::back_inserter(order), [&](std::size_t p) { return can_be_chosen(results[p]); });
   if (order.size() < 2) return std::nullopt;
-  // As order_key() puts cases, on average over where hot rows may lie.
+  // On average over where hot rows may lie.
   std::ranges::stable_sort(order, {}, [&](std::size_t p) {
-    constexpr double kPerUnit = 1e9;
     const PointResult& point = results[p];
-    return std::tuple(std::llround(std::log(point.interval->expected(1) / point.samples_per_s) * kPerUnit),
-                      point.interval->high_ms / point.iteration_ms, point.peak_bytes);
+    return order_key(point.interval->expected(1) / point.samples_per_s, point.interval->high_ms / point.iteration_ms,
+                     point.peak_bytes);
   });
   PointChoice choice;
   choice.best = order[0];

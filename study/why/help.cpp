@@ -108,8 +108,7 @@ class Helper {
   void remark_on_order(const Elasticity& lever) {
     help_.remarks.push_back(
         fmt::format("With the {} 10 % better the iteration is {:.2g} % longer: operations that share streams and links "
-                    "then come in "
-                    "another order. How much it helps by itself is not to be read off these figures.",
+                    "then come in another order. How much it helps by itself is not to be read off these figures.",
                     lever.name, *lever.better_pct));
   }
 

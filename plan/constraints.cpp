@@ -191,9 +191,4 @@ void check_constraints(const Plan& plan, const Workload& workload, const Constra
   }
 }
 
-void check_constraints(const Plan& plan, const Workload& workload, const Constraints& constraints,
-                       const std::string& made_by) {
-  check_constraints(plan, workload, constraints, {}, made_by);
-}
-
 }  // namespace shardsim

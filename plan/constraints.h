@@ -11,6 +11,8 @@
 
 namespace shardsim {
 
+struct RowRanks;
+
 class Cluster;
 class MemoryModel;
 struct Tree;
@@ -58,9 +60,10 @@ Constraints read_constraints(const Tree& map);
 void check_constraint_names(const Constraints& constraints, const Workload& workload, const std::string& device);
 
 // Refuses a plan that does not keep the constraints: Failure::input naming `made_by` (who made it), the table and the
-// constraint. One slice of a table, the remainder, may be narrower than min_partition.
+// constraint. One slice of a table, the remainder, may be narrower than min_partition. `ranks`: those that must all
+// have rows of a table that is cut by rows and torchrec_only (plan/torchrec_types.h).
 void check_constraints(const Plan& plan, const Workload& workload, const Constraints& constraints,
-                       const std::string& made_by);
+                       const RowRanks& ranks, const std::string& made_by);
 
 // Refuses constraints that leave no plan, as far as that can be told at once: a table that no device has room for as it
 // may be placed, or tables that all devices together have no room for. Kernels that are not constrained are taken to

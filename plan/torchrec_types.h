@@ -9,8 +9,6 @@
 
 namespace shardsim {
 
-struct Constraints;
-
 // The sharding types of TorchRec's modules on GPUs, in its order: of EmbeddingBagCollection for pooled tables, of
 // EmbeddingCollection for sequences (pytorch/torchrec distributed/embeddingbag.py and embedding.py,
 // `sharding_types`).
@@ -33,11 +31,6 @@ std::string partial_rows(const Placement& placement, const RowRanks& ranks);
 // True when TorchRec has no such placement: a tier, a type that the module of such tables lacks, or rows on a part of
 // the ranks.
 bool is_beyond_torchrec(const Placement& placement, const Table& table, const RowRanks& ranks);
-
-// check_constraints() of plan/constraints.h, which refuses rows on a part of these ranks, too, where a table is
-// torchrec_only.
-void check_constraints(const Plan& plan, const Workload& workload, const Constraints& constraints,
-                       const RowRanks& ranks, const std::string& made_by);
 
 // Describes the parts of a plan that TorchRec cannot run, with their tables: "tiers of rows (a, b), and sequences that
 // are table_row_wise (c), and tables that are row_wise on 2 of 8 ranks (d)". "" where it can run all of it, and for

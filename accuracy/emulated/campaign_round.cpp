@@ -21,6 +21,8 @@ constexpr int kGuardRepeats = 9;  // short ones: a busy moment must not hit them
 
 constexpr int kStraggler = 2;
 
+constexpr double kLeastShare = 0.25;
+
 // user nice system idle iowait irq softirq steal, as proc(5) has them; zeros where there is no such file.
 using CpuTicks = std::array<double, 8>;
 
@@ -41,13 +43,16 @@ CpuShares shares_since(const CpuTicks& start) {
   return {1 - (ticks[3] + ticks[4]) / total, ticks[7] / total, ticks[6] / total};
 }
 
+std::vector<TierRate> rates_seen_once(const EmulatedShape& shape, const ObserveItems& observe) {
+  const std::vector<CampaignItem> items = guard_items(shape.ranks);
+  return tier_rates(items, observe(items, kGuardRepeats), shape);
+}
+
 }  // namespace
 
 std::vector<TierRate> guarded_rates(const EmulatedShape& shape, const ObserveItems& observe) {
-  const std::vector<CampaignItem> items = guard_items(shape.ranks);
-  std::vector<TierRate> rates = tier_rates(items, observe(items, kGuardRepeats), shape);
-  const bool all_hold = std::ranges::all_of(rates, &TierRate::holds);
-  return all_hold ? rates : tier_rates(items, observe(items, kGuardRepeats), shape);
+  const std::vector<TierRate> rates = rates_seen_once(shape, observe);
+  return std::ranges::all_of(rates, &TierRate::holds) ? rates : rates_seen_once(shape, observe);
 }
 
 std::vector<CampaignRow> judged_rows(const std::vector<CampaignItem>& items, const std::vector<Timeline>& predicted,
@@ -79,10 +84,12 @@ CarriedRates carried_rates(const EmulatedShape& shape, const std::function<bool(
   WorkerOptions options;
   options.interrupted = interrupted;
   CarriedRates carried;
-  for (const double share : {1.0, 0.5, 0.25}) {
+  for (const double share : {1.0, 0.5, kLeastShare}) {
     const auto wrong = [&] {
       EmulatedCluster cluster(at_share(shape, share));
-      return unfit_text(guarded_rates(cluster.shape(), observer_of(cluster, interrupted)));
+      const ObserveItems observe = observer_of(cluster, interrupted);
+      return unfit_text(share == kLeastShare ? guarded_rates(cluster.shape(), observe)
+                                             : rates_seen_once(cluster.shape(), observe));
     };
     carried = {share, run_in_workers({{"the rates of the emulated cluster", wrong}}, options).front()};
     if (carried.unfit.empty()) break;

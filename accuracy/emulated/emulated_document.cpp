@@ -236,9 +236,10 @@ Document round_document(const ScenarioRound& round) {
                  Paragraph{fmt::format(
                      "Judged: the iteration must be within {} % of the observed median; the bytes that each rank sends "
                      "and receives in an iteration within {} % of the mean that the ranks counted; a collective that "
-                     "takes {} ms or more alone and shares its tier with no other within {} % of the shortest observed "
+                     "takes {:.0f} ms or more alone and shares its tier with no other within {} % of the shortest observed "
                      "time, because noise only makes times longer.",
-                     kIterationTolerancePct, kBytesTolerancePct, kJudgedCollectiveMs, kCollectiveTolerancePct)}}});
+                     kIterationTolerancePct, kBytesTolerancePct, kJudgedCollectiveMs / round.rate_share,
+                     kCollectiveTolerancePct)}}});
   Section judged{"", {}};
   for (const std::string& line : round.judged) judged.blocks.emplace_back(Paragraph{line, Paragraph::Role::plain, 2});
   for (const std::string& miss : round.outside)
@@ -264,7 +265,7 @@ std::string round_json(const ScenarioRound& round) {
                           {"iteration_tolerance_pct", kIterationTolerancePct},
                           {"bytes_tolerance_pct", kBytesTolerancePct},
                           {"collective_tolerance_pct", kCollectiveTolerancePct},
-                          {"judged_from_ms", kJudgedCollectiveMs},
+                          {"judged_from_ms", kJudgedCollectiveMs / round.rate_share},
                           {"what_it_proves", kWhatItProves}};
   return document.dump(2) + "\n";
 }

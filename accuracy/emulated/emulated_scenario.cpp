@@ -192,8 +192,8 @@ std::vector<std::string> fastest_first(const ComparisonReport& report, double (*
 void judge(ScenarioRound& round) {
   for (std::size_t i = 0; i < round.report.cases.size(); ++i) {
     const ComparedCase& item = round.report.cases[i];
-    const Verdict verdict =
-        round.drawn[i] ? verdict_of(item.comparison, *round.drawn[i]) : verdict_of(item.comparison, item.predicted);
+    const Verdict verdict = round.drawn[i] ? verdict_of(item.comparison, *round.drawn[i])
+                                           : verdict_of(item.comparison, item.predicted, round.rate_share);
     const std::string name = item.comparison.case_name + ", ";
     for (const std::string& text : verdict.judged) round.judged.push_back(name + text);
     for (const std::string& text : verdict.outside) round.outside.push_back(name + text);

@@ -69,7 +69,9 @@ struct ScenarioRound {
 
 // A case is judged by its iteration, against the median observed; by the mean bytes that each rank sends and receives
 // in an iteration, against those that the ranks counted; and by each collective that takes so long alone, without
-// waiting, and shares its tier with no other, against the least observed, for noise only lengthens.
+// waiting, at the rates of the cluster file, and shares its tier with no other, against the least observed, for noise
+// only lengthens. At the rates of the file, so that the same collectives are judged on every machine: what a prediction
+// of even flows misses of a few frames is the same share of them at every rate (docs/emulated.md).
 inline constexpr double kIterationTolerancePct = 8;
 inline constexpr double kBytesTolerancePct = 1;
 inline constexpr double kCollectiveTolerancePct = 12;
@@ -95,7 +97,8 @@ struct Verdict {
   std::vector<std::string> judged, outside;
 };
 std::string bytes_text(const CaseMiss::OfRank& worst);
-Verdict verdict_of(const TimelineComparison& comparison, const Timeline& predicted);
+// rate_share: of the cluster file's rates, at which both sides ran.
+Verdict verdict_of(const TimelineComparison& comparison, const Timeline& predicted, double rate_share);
 Verdict verdict_of(const TimelineComparison& comparison, const DrawnTimes& drawn);
 
 // True when some other collective runs on the same rank and tier at the same time; `op`: index into Timeline::ops.

@@ -131,19 +131,20 @@ class CaseJudge {
 
 }  // namespace
 
-Verdict verdict_of(const TimelineComparison& comparison, const Timeline& predicted) {
+Verdict verdict_of(const TimelineComparison& comparison, const Timeline& predicted, double rate_share) {
+  const double judged_from_ms = kJudgedCollectiveMs / rate_share;
   CaseJudge judge;
   const ComparedTime& iteration = comparison.iteration;
   judge.time("iteration", iteration.predicted_ms, "median observed", iteration.observed_ms.median,
              kIterationTolerancePct);
   judge.bytes(miss_of(comparison));
   for (const ComparedOperation& row : comparison.operations) {
-    if (!is_communication(row.op_class) || alone_ms(predicted, row.name) < kJudgedCollectiveMs) continue;
+    if (!is_communication(row.op_class) || alone_ms(predicted, row.name) < judged_from_ms) continue;
     if (!shares_its_tier(predicted, row))
       judge.time(row.name, row.time.predicted_ms, "least observed", row.time.observed_ms.min, kCollectiveTolerancePct);
   }
   for (const LoneOperation& lone : comparison.alone) {
-    if (lone.ms >= kJudgedCollectiveMs)
+    if (lone.ms >= judged_from_ms)
       judge.verdict.outside.push_back(lone.name + (lone.predicted ? " only predicted" : " only observed"));
   }
   return judge.verdict;

@@ -50,8 +50,9 @@ Timeline timeline(const std::vector<Span>& spans) {
   return made;
 }
 
-std::vector<std::string> misses(const Timeline& predicted, const Timeline& observed) {
-  return verdict_of(compare_timelines(predicted, observed, {"case", "case", {"p"}, {"o"}}), predicted).outside;
+std::vector<std::string> misses(const Timeline& predicted, const Timeline& observed, double rate_share = 1) {
+  return verdict_of(compare_timelines(predicted, observed, {"case", "case", {"p"}, {"o"}}), predicted, rate_share)
+      .outside;
 }
 
 }  // namespace
@@ -112,6 +113,11 @@ TEST_CASE("an iteration may be off by 8 %, a long collective alone on its tier b
 TEST_CASE("short collectives, and those that share their tier, are only reported") {
   const Timeline brief = timeline({span(0, 0, 0, 40), span(0, 3, 40, 200)});
   CHECK(misses(brief, timeline({span(0, 0, 0, 48), span(0, 3, 48, 200)})).empty());
+  // At a quarter of the rates that which takes 50 ms at the whole ones takes 200.
+  const Timeline slow = timeline({span(0, 0, 0, 199), span(0, 3, 199, 1000)});
+  const Timeline observed = timeline({span(0, 0, 0, 240), span(0, 3, 240, 1000)});
+  CHECK(misses(slow, observed, 0.25).empty());
+  CHECK(misses(slow, observed, 0.26).size() == 1);
   const Timeline shared = timeline({span(0, 0, 0, 100), span(0, 2, 0, 100, 1), span(0, 3, 100, 400)});
   CHECK(misses(shared, timeline({span(0, 0, 0, 70), span(0, 2, 0, 120, 1), span(0, 3, 120, 400)})).empty());
 }

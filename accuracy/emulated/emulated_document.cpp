@@ -229,17 +229,18 @@ Json cases_json(const ScenarioRound& round) {
 Document round_document(const ScenarioRound& round) {
   Document document = comparison_document(round.report, Medium::terminal);
   if (round.rate_share < 1) document.add({"", {Paragraph{rate_share_text(round.rate_share, round.shape)}}});
-  document.add({"",
-                {Paragraph{"Predicted order, the fastest first: " + join(round.predicted_order) +
-                               ". Observed: " + join(round.observed_order) + ".",
-                           Paragraph::Role::summary},
-                 Paragraph{fmt::format(
-                     "Judged: the iteration must be within {} % of the observed median; the bytes that each rank sends "
-                     "and receives in an iteration within {} % of the mean that the ranks counted; a collective that "
-                     "takes {:.0f} ms or more alone and shares its tier with no other within {} % of the shortest observed "
-                     "time, because noise only makes times longer.",
-                     kIterationTolerancePct, kBytesTolerancePct, kJudgedCollectiveMs / round.rate_share,
-                     kCollectiveTolerancePct)}}});
+  document.add(
+      {"",
+       {Paragraph{"Predicted order, the fastest first: " + join(round.predicted_order) +
+                      ". Observed: " + join(round.observed_order) + ".",
+                  Paragraph::Role::summary},
+        Paragraph{fmt::format(
+            "Judged: the iteration must be within {} % of the observed median; the bytes that each rank sends "
+            "and receives in an iteration within {} % of the mean that the ranks counted; a collective that "
+            "takes {:.0f} ms or more alone and shares its tier with no other within {} % of the shortest observed "
+            "time, because noise only makes times longer.",
+            kIterationTolerancePct, kBytesTolerancePct, kJudgedCollectiveMs / round.rate_share,
+            kCollectiveTolerancePct)}}});
   Section judged{"", {}};
   for (const std::string& line : round.judged) judged.blocks.emplace_back(Paragraph{line, Paragraph::Role::plain, 2});
   for (const std::string& miss : round.outside)

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <deque>
 #include <map>
+#include <memory>
 #include <sstream>
 #include <utility>
 
@@ -258,6 +260,39 @@ std::optional<Tree> parse(std::string_view text, const std::string& source, cons
   return handler.take();
 }
 
+// The files that were parsed last, each with the text that was parsed, which is compared: a process that answers many
+// questions reads the same clusters and workloads for each, and to copy a tree costs much less than to parse its text.
+class ParsedFiles {
+ public:
+  Tree tree_of(const std::string& path, std::string text) {
+    if (const std::shared_ptr<const Tree> known = find(path, text)) return *known;
+    Tree tree = parse_yaml(text, path);
+    if (text.size() <= kMostKeptText) keep({path, std::move(text), std::make_shared<const Tree>(tree)});
+    return tree;
+  }
+
+ private:
+  struct Parsed {
+    std::string path, text;
+    std::shared_ptr<const Tree> tree;
+  };
+
+  static constexpr std::size_t kMostFiles = 32, kMostKeptText = 64 * 1024;
+
+  std::shared_ptr<const Tree> find(const std::string& path, const std::string& text) {
+    const auto known = std::ranges::find(files_, path, &Parsed::path);
+    return known == files_.end() || known->text != text ? nullptr : known->tree;
+  }
+
+  void keep(Parsed parsed) {
+    std::erase_if(files_, [&](const Parsed& known) { return known.path == parsed.path; });
+    if (files_.size() == kMostFiles) files_.pop_front();
+    files_.push_back(std::move(parsed));
+  }
+
+  std::deque<Parsed> files_;  // the one that was parsed first in front
+};
+
 }  // namespace
 
 Tree parse_yaml(std::string_view text, const std::string& source) {
@@ -271,7 +306,8 @@ Tree parse_yaml(std::string_view text, const std::string& source) {
 }
 
 Tree read_yaml_file(const std::string& path) {
-  return parse_yaml(read_file(path, kMaxYamlFile), path);
+  thread_local ParsedFiles files;  // no lock, which a process that is forked meanwhile would never get
+  return files.tree_of(path, read_file(path, kMaxYamlFile));
 }
 
 Tree parse_yaml_value(std::string_view text, const Place& place) {

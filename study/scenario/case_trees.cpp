@@ -70,7 +70,7 @@ class CaseBuilder {
       CaseTree tree = build_case(items[i], i);
       if (joins_another(tree)) continue;
       for (CaseTree& compared : expand_planners(std::move(tree))) {
-        for (const CaseTree& built : expand_repeats(std::move(compared), seed_)) add(built);
+        for (CaseTree& built : expand_repeats(std::move(compared), seed_)) add(std::move(built));
       }
     }
     for (const CaseTree& tree : replanned_) name_joined(trees_.cases, tree);
@@ -79,7 +79,7 @@ class CaseBuilder {
   }
 
  private:
-  void add(const CaseTree& built);
+  void add(CaseTree built);
   bool joins_another(const CaseTree& tree);
   void prepare_top();
   std::vector<Tree> case_items() const;
@@ -105,9 +105,10 @@ class CaseBuilder {
 };
 
 // A case with jobs becomes a fabric of them.
-void CaseBuilder::add(const CaseTree& built) {
+void CaseBuilder::add(CaseTree built) {
   Fabric fabric{built.name, {}};
-  for (CaseTree& tree : expand_jobs(built, scenario_.find("cases") == nullptr ? "" : built.name + "/")) {
+  const std::string prefix = scenario_.find("cases") == nullptr ? "" : built.name + "/";
+  for (CaseTree& tree : expand_jobs(std::move(built), prefix)) {
     if (tree.job) fabric.jobs.push_back(trees_.cases.size());
     count(tree);
     trees_.cases.push_back(std::move(tree));

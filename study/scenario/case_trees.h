@@ -53,6 +53,9 @@ CaseTrees case_trees_of(const Tree& scenario, const std::string& folder, const O
 
 // The parts of it.
 
+// The list of that case alone. An initializer list would copy its keys, which hold all that is stated of its tables.
+std::vector<CaseTree> alone(CaseTree tree);
+
 // Keys of a case that change what is simulated or what it is compared with: all but `name` and `set`.
 std::vector<std::string> case_keys();
 
@@ -65,7 +68,7 @@ void refuse_jobs_beside(const Tree& keys);
 
 // A case with `jobs` as one case per job, `prefix` in front of its name; any other case as itself.
 // Errors: unknown keys of a job, a plan beside a planner, two jobs of one name.
-std::vector<CaseTree> expand_jobs(const CaseTree& tree, const std::string& prefix);
+std::vector<CaseTree> expand_jobs(CaseTree tree, const std::string& prefix);
 
 // A case with `repeat: N` as N cases NAME/1 to NAME/N that differ in `planner.seed` alone, which counts up from the
 // planner's own seed, else from `seed`; any other case as itself. All but the first are marked as CaseTree::again.

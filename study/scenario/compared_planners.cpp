@@ -129,7 +129,7 @@ void refuse_beside_planners(const Tree& keys) {
 
 std::vector<CaseTree> expand_planners(CaseTree tree) {
   const Tree* const list = tree.keys.find("planners");
-  if (list == nullptr) return {std::move(tree)};
+  if (list == nullptr) return alone(std::move(tree));
   refuse_beside_planners(tree.keys);
   std::vector<Entry> entries = listed_entries(*list);
   refuse_too_many(tree, entries.size(), list->place);

@@ -81,9 +81,15 @@ void refuse_jobs_beside(const Tree& keys) {
   }
 }
 
-std::vector<CaseTree> expand_jobs(const CaseTree& tree, const std::string& prefix) {
+std::vector<CaseTree> alone(CaseTree tree) {
+  std::vector<CaseTree> one;
+  one.push_back(std::move(tree));
+  return one;
+}
+
+std::vector<CaseTree> expand_jobs(CaseTree tree, const std::string& prefix) {
   const Tree* const jobs = tree.keys.find("jobs");
-  if (jobs == nullptr) return {tree};
+  if (jobs == nullptr) return alone(std::move(tree));
   CaseTree shared;
   shared.name_place = tree.name_place;
   shared.keys = without_jobs(tree.keys);
@@ -116,7 +122,7 @@ void refuse_too_many(const CaseTree& tree, std::size_t count, const Place& place
 }
 
 std::vector<CaseTree> expand_repeats(CaseTree tree, std::uint64_t seed) {
-  if (tree.keys.find("repeat") == nullptr) return {std::move(tree)};
+  if (tree.keys.find("repeat") == nullptr) return alone(std::move(tree));
   MapReader reader(tree.keys, "");
   const auto count = static_cast<std::size_t>(reader.count("repeat", Bounds::from(1).to(kMostRepeats)));
   const Place place = reader.place_of("repeat");
@@ -125,7 +131,7 @@ std::vector<CaseTree> expand_repeats(CaseTree tree, std::uint64_t seed) {
   const std::uint64_t first = first_seed(tree, seed);
   std::erase_if(tree.keys.fields, [](const auto& field) { return field.first == "repeat"; });
   const std::string name = tree.name;
-  std::vector<CaseTree> trees = {std::move(tree)};
+  std::vector<CaseTree> trees = alone(std::move(tree));
   for (std::size_t i = 0; i < count; ++i) {
     if (i > 0) trees.push_back(with_planner(trees.front(), *trees.front().keys.find("planner")));
     trees[i].name = fmt::format("{}/{}", name, i + 1);

@@ -17,7 +17,7 @@ struct Quantity {
   std::string unit;
 };
 
-std::vector<Quantity> quantities() {
+std::vector<Quantity> made_quantities() {
   std::vector<Quantity> all{{"iteration", "ms"},          {"throughput_gain", "%"},   {"memory_saved", "GiB"},
                             {"peak_memory", "GiB"},       {"input_all_to_all", "ms"}, {"dense_all_reduce", "ms"},
                             {"exposed_collectives", "ms"}};
@@ -32,6 +32,12 @@ std::vector<Quantity> quantities() {
     all.push_back({fmt::format("rows:{}", strategy), "rows"});
     all.push_back({fmt::format("coverage:{}", strategy), "%"});
   }
+  return all;
+}
+
+// Asked of every published figure of every case.
+const std::vector<Quantity>& quantities() {
+  static const std::vector<Quantity> all = made_quantities();
   return all;
 }
 
@@ -60,7 +66,7 @@ bool is_run(std::string_view quantity) {
 std::string unit_of(const std::string& quantity, const Place& place) {
   if (is_run(quantity)) return "ms";
   if (quantity.starts_with(kOperationPrefix) && quantity.size() > kOperationPrefix.size()) return "ms";
-  const std::vector<Quantity> all = quantities();
+  const std::vector<Quantity>& all = quantities();
   const auto found = std::ranges::find(all, quantity, &Quantity::name);
   if (found != all.end()) return found->unit;
   std::vector<std::string> known = quantity_names();

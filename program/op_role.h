@@ -89,7 +89,7 @@ enum class OpRole {
   apply,                    // a summed gradient to its rows
   average_replicas,         // rows, or their optimizer states, over the groups of ranks that each hold all of them
 
-  launch  // the host launches what follows (sim/lower/host_launches.h)
+  launch  // the host launches what follows (sim/lower/host/host_launches.h)
 };
 
 std::string_view op_role_name(OpRole role);

@@ -12,8 +12,8 @@
 #include "base/text.h"
 #include "base/tree/json.h"
 #include "program/timeline/traffic.h"
-#include "sim/lower/drawn_programs.h"
-#include "sim/lower/row_draws.h"
+#include "sim/lower/draws/drawn_programs.h"
+#include "sim/lower/draws/row_draws.h"
 #include "study/run/study.h"
 #include "validate/execute/fusion/drawn_sizes.h"
 

@@ -8,7 +8,7 @@
 
 namespace shardsim {
 
-// How many placements of a plan's cut rows are drawn (sim/lower/row_draws.h).
+// How many placements of a plan's cut rows are drawn (sim/lower/draws/row_draws.h).
 inline constexpr int kRowDraws = 32;
 
 // Options for the load of a case: map `load` of a scenario and of a case (docs/formats/scenario.md).
@@ -22,7 +22,7 @@ struct LoadOptions {
   std::int64_t iterations = 40;  // of drawn batches that are reported
   std::uint64_t seed = 1;        // of drawn batches
   // Seed of the hash that says which owner of cut rows holds which of them; none: nobody knows it before training, and
-  // a typical one of many is taken (sim/lower/row_draws.h).
+  // a typical one of many is taken (sim/lower/draws/row_draws.h).
   std::optional<std::uint64_t> placement{};
   // 1 to kRowDraws: which of those many is taken, in place of the typical one; planners do not know it.
   std::optional<int> draw{};

@@ -12,7 +12,7 @@ namespace {
 using Counts = Share::Counts;
 
 constexpr double kNothing = 1e-3;     // bytes or lookups: what sums leave when all that was added is taken away
-constexpr double kBucket = 25 << 20;  // bytes of a bucket of gradients (sim/lower/dense_steps.h)
+constexpr double kBucket = 25 << 20;  // bytes of a bucket of gradients (sim/lower/dense/dense_steps.h)
 
 double at(const std::vector<double>& amounts, std::size_t index) {
   if (amounts.empty()) return 0;

@@ -11,7 +11,7 @@
 #include "models/workload/workload.h"
 #include "plan/plan.h"
 #include "program/program.h"
-#include "sim/lower/drawn_batch.h"
+#include "sim/lower/draws/drawn_batch.h"
 #include "sim/lower/lower.h"
 
 namespace shardsim {

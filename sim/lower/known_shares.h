@@ -12,7 +12,7 @@
 #include "models/load/row_shares.h"
 #include "models/workload/workload.h"
 #include "plan/plan.h"
-#include "sim/lower/hot_rows.h"
+#include "sim/lower/draws/hot_rows.h"
 
 namespace shardsim {
 

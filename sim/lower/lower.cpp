@@ -10,7 +10,7 @@
 #include "plan/check.h"
 #include "plan/sharding_groups.h"
 #include "sim/lower/group_copies.h"
-#include "sim/lower/host_launches.h"
+#include "sim/lower/host/host_launches.h"
 #include "sim/lower/lowering.h"
 
 namespace shardsim {

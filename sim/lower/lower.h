@@ -26,11 +26,11 @@ struct LoweringOptions {
   std::shared_ptr<KnownShares> known{};  // of earlier calls for the same tables; none: found anew
   bool row_growth = false;  // lookups say how their different rows grow (ComputeModelEntry::asks_row_growth)
   bool row_tables = false;  // lookups say what each table does (asks_tables())
-  // The draw that decides which owners of cut rows hold which (sim/lower/row_draws.h); none: the names of tables
+  // The draw that decides which owners of cut rows hold which (sim/lower/draws/row_draws.h); none: the names of tables
   // decide, and the seed that the load states, or else the plan.
   std::optional<int> row_draw{};
   std::uint64_t most_head = kMostHeadRows;  // of the rows of a placement that are placed one by one
-  const DrawnBatch* drawn = nullptr;        // sizes of this batch (sim/lower/drawn_programs.h); none: the expected ones
+  const DrawnBatch* drawn = nullptr;  // sizes of this batch (sim/lower/draws/drawn_programs.h); none: the expected ones
   const Software* software = nullptr;  // whose host launches all of it, and whose kernels are counted; none: no host
   bool launches = true;                // of the software; false: its kernels alone, without the host's operations
 };

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/lower/dense_steps.h"
+#include "sim/lower/dense/dense_steps.h"
 #include "sim/lower/fusion_group.h"
-#include "sim/lower/host_times.h"
+#include "sim/lower/host/host_times.h"
 #include "sim/lower/lower.h"
 
 namespace shardsim {

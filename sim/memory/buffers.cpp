@@ -7,7 +7,7 @@
 #include <set>
 
 #include "program/shard_rows.h"
-#include "sim/lower/dense_steps.h"
+#include "sim/lower/dense/dense_steps.h"
 #include "sim/memory/dense_activations.h"
 
 namespace shardsim {

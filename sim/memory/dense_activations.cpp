@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/lower/dense_work.h"
+#include "sim/lower/dense/dense_work.h"
 
 namespace shardsim {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "models/workload/workload.h"
-#include "sim/lower/dense_work.h"
+#include "sim/lower/dense/dense_work.h"
 
 namespace shardsim {
 

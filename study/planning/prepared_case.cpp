@@ -16,9 +16,9 @@
 #include "plan/sharding_groups.h"
 #include "plan/torchrec_types.h"
 #include "sim/engine/op_work.h"
+#include "sim/lower/draws/row_draws.h"
 #include "sim/lower/known_shares.h"
 #include "sim/lower/lower.h"
-#include "sim/lower/row_draws.h"
 #include "sim/memory/memory_profile.h"
 #include "study/planning/placement_outline.h"
 

@@ -10,8 +10,8 @@
 #include "plan/placement_load.h"
 #include "plan/plan.h"
 #include "program/program.h"
+#include "sim/lower/draws/row_draws.h"
 #include "sim/lower/lower.h"
-#include "sim/lower/row_draws.h"
 #include "study/planning/resolved_case.h"
 
 namespace shardsim {

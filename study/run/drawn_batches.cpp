@@ -9,8 +9,8 @@
 #include "base/statistics.h"
 #include "program/timeline/timeline_figures.h"
 #include "sim/engine/iteration_chain.h"
-#include "sim/lower/drawn_programs.h"
-#include "sim/lower/row_draws.h"
+#include "sim/lower/draws/drawn_programs.h"
+#include "sim/lower/draws/row_draws.h"
 #include "sim/memory/buffers.h"
 
 namespace shardsim {

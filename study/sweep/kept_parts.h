@@ -12,7 +12,7 @@
 
 #include "models/compute/compute_model.h"
 #include "sim/engine/op_work.h"
-#include "sim/lower/row_draws.h"
+#include "sim/lower/draws/row_draws.h"
 #include "study/scenario/scenario.h"
 
 // The parts that a KeptPlan keeps, each together with all inputs from which it was made. `describe` says whether a case

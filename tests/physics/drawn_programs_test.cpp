@@ -1,4 +1,4 @@
-#include "sim/lower/drawn_programs.h"
+#include "sim/lower/draws/drawn_programs.h"
 
 #include <doctest/doctest.h>
 

@@ -4,7 +4,7 @@
 
 #include "program/timeline/host_waits.h"
 #include "program/timeline/timeline_figures.h"
-#include "sim/lower/host_launches.h"
+#include "sim/lower/host/host_launches.h"
 #include "tests/physics/lab.h"
 
 namespace shardsim::host_test {

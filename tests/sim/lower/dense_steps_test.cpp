@@ -1,4 +1,4 @@
-#include "sim/lower/dense_steps.h"
+#include "sim/lower/dense/dense_steps.h"
 
 #include <doctest/doctest.h>
 

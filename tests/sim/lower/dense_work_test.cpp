@@ -1,10 +1,10 @@
-#include "sim/lower/dense_work.h"
+#include "sim/lower/dense/dense_work.h"
 
 #include <doctest/doctest.h>
 
 #include "base/tree/yaml.h"
-#include "sim/lower/dense_steps.h"
-#include "sim/lower/pytorch_dense.h"
+#include "sim/lower/dense/dense_steps.h"
+#include "sim/lower/dense/pytorch_dense.h"
 
 namespace shardsim::dense_work_test {
 namespace {

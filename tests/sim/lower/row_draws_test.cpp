@@ -1,4 +1,4 @@
-#include "sim/lower/row_draws.h"
+#include "sim/lower/draws/row_draws.h"
 
 #include <doctest/doctest.h>
 

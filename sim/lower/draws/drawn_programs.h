@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <map>
 
-#include "sim/lower/drawn_batch.h"
+#include "sim/lower/draws/drawn_batch.h"
 #include "sim/lower/lower.h"
 
 namespace shardsim {

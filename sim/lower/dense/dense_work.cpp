@@ -1,4 +1,4 @@
-#include "sim/lower/dense_work.h"
+#include "sim/lower/dense/dense_work.h"
 
 #include <algorithm>
 #include <cmath>

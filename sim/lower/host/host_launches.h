@@ -1,7 +1,7 @@
 #pragma once
 
 #include "program/program.h"
-#include "sim/lower/host_times.h"
+#include "sim/lower/host/host_times.h"
 
 namespace shardsim {
 

@@ -8,7 +8,7 @@
 #include "models/load/batch_draws.h"
 #include "plan/plan.h"
 #include "program/program.h"
-#include "sim/lower/dense_work.h"
+#include "sim/lower/dense/dense_work.h"
 #include "sim/lower/lower.h"
 
 namespace shardsim {

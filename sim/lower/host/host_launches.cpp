@@ -1,4 +1,4 @@
-#include "sim/lower/host_launches.h"
+#include "sim/lower/host/host_launches.h"
 
 #include <fmt/format.h>
 

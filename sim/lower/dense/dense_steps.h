@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "models/workload/workload.h"
-#include "sim/lower/dense_work.h"
+#include "sim/lower/dense/dense_work.h"
 
 namespace shardsim {
 

@@ -13,7 +13,7 @@
 namespace shardsim {
 
 // The hottest rows of one placement, and what they bring to its owners in each draw of where they lie
-// (sim/lower/row_draws.h). Computed when first asked for: planners ask for the same placements again and again.
+// (sim/lower/draws/row_draws.h). Computed when first asked for: planners ask for the same placements again and again.
 class HotRows {
  public:
   // `owners`: in draw 1, 2 ... `curves`: shared by placements of tables of one kind.

@@ -1,5 +1,5 @@
+#include "sim/lower/dense/pytorch_dense.h"
 #include "sim/lower/lowering.h"
-#include "sim/lower/pytorch_dense.h"
 
 namespace shardsim {
 

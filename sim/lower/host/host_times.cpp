@@ -1,4 +1,4 @@
-#include "sim/lower/host_times.h"
+#include "sim/lower/host/host_times.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "sim/lower/iteration_load.h"
+#include "sim/lower/draws/iteration_load.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,11 +1,11 @@
-#include "sim/lower/row_draws.h"
+#include "sim/lower/draws/row_draws.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/statistics.h"
 #include "plan/sharding_groups.h"
-#include "sim/lower/iteration_load.h"
+#include "sim/lower/draws/iteration_load.h"
 #include "sim/lower/known_shares.h"
 
 namespace shardsim {

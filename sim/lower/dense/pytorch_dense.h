@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sim/lower/dense_work.h"
+#include "sim/lower/dense/dense_work.h"
 
 namespace shardsim {
 

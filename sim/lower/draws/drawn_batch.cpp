@@ -1,4 +1,4 @@
-#include "sim/lower/drawn_batch.h"
+#include "sim/lower/draws/drawn_batch.h"
 
 #include <algorithm>
 #include <cmath>

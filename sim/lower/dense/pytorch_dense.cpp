@@ -1,4 +1,4 @@
-#include "sim/lower/pytorch_dense.h"
+#include "sim/lower/dense/pytorch_dense.h"
 
 #include <algorithm>
 #include <cmath>

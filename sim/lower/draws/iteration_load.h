@@ -27,9 +27,9 @@ struct OwnedByRank {
 };
 
 // How long the parts of an iteration take that depend on where rows lie, in one number that tells placements of rows
-// apart (sim/lower/row_draws.h): lookups take as long as on the fullest rank, and the exchange of each fusion group as
-// long as at its busiest port. In bytes of device memory that take as long, at the same ratio of memory, NVLink and
-// NICs for every cluster: so clusters that differ in rates are compared with their rows in the same places.
+// apart (sim/lower/draws/row_draws.h): lookups take as long as on the fullest rank, and the exchange of each fusion
+// group as long as at its busiest port. In bytes of device memory that take as long, at the same ratio of memory,
+// NVLink and NICs for every cluster: so clusters that differ in rates are compared with their rows in the same places.
 class IterationLoad {
  public:
   // The shape of the cluster alone counts: nodes, and GPUs of a node.

@@ -1,4 +1,4 @@
-#include "sim/lower/hot_rows.h"
+#include "sim/lower/draws/hot_rows.h"
 
 #include <algorithm>
 #include <numeric>

@@ -10,7 +10,7 @@
 #include "study/notes/notes.h"
 #include "study/planning/prepared_case.h"
 #include "study/run/study.h"
-#include "study/scenario/read_case.h"
+#include "study/scenario/read_planner.h"
 
 namespace shardsim {
 namespace {

@@ -25,7 +25,7 @@
 #include "study/report/result_sheets.h"
 #include "study/result/result_fields.h"
 #include "study/run/study.h"
-#include "study/scenario/read_case.h"
+#include "study/scenario/read_planner.h"
 
 namespace shardsim {
 namespace {

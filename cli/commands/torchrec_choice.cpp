@@ -4,7 +4,7 @@
 #include "plan/memory_model.h"
 #include "plan/planner.h"
 #include "study/planning/prepared_case.h"
-#include "study/scenario/read_case.h"
+#include "study/scenario/read_planner.h"
 
 namespace shardsim {
 namespace {

@@ -11,7 +11,7 @@
 #include "plan/planner.h"
 #include "plan/torchrec/bridge/planner_options.h"
 #include "study/planning/prepared_case.h"
-#include "study/scenario/read_case.h"
+#include "study/scenario/read_planner.h"
 
 namespace shardsim::python {
 namespace {

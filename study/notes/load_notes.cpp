@@ -15,7 +15,7 @@
 #include "plan/torchrec_types.h"
 #include "sim/lower/known_shares.h"
 #include "study/notes/notes.h"
-#include "study/scenario/read_case.h"
+#include "study/scenario/read_planner.h"
 #include "study/why/sentence.h"
 
 namespace shardsim {

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "plan/torchrec_types.h"
 #include "study/notes/notes.h"
-#include "study/scenario/read_case.h"
+#include "study/scenario/read_planner.h"
 #include "topology/spec/rank_set.h"
 
 namespace shardsim {

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <map>
 
 #include "base/text.h"
@@ -16,6 +15,8 @@
 #include "plan/memory_model.h"
 #include "plan/planner.h"
 #include "sim/engine/network.h"
+#include "study/scenario/read_planner.h"
+#include "study/scenario/read_software.h"
 #include "study/scenario/traced_dense.h"
 #include "topology/spec/rank_set.h"
 
@@ -30,61 +31,6 @@ const Tree& required_part(const CaseTree& tree, const char* key) {
   if (const Tree* const part = tree.keys.find(key)) return *part;
   throw input_error(tree.place, fmt::format("case {} has no {}", excerpt(tree.name), key),
                     fmt::format("Write '{}: ...' at the top level or in the case", key));
-}
-
-Tree model_map(MapReader& reader, const char* key) {
-  const Tree& tree = reader.required(key);
-  note_form(tree, stated_map());
-  if (tree.kind == Tree::Kind::map) return tree;
-  throw input_error(tree.place, fmt::format("'{}' must be a map, but is {}", key, kind_name(tree.kind)),
-                    fmt::format("Write '{}: {{name: ...}}'", key));
-}
-
-std::string read_plan_file_name(MapReader& reader) {
-  MapReader plan = reader.map("plan");
-  const std::string file = plan.text("file", kFileNameRule);
-  plan.finish();
-  return file;
-}
-
-// Planners that are compared are judged by one memory model: none of them brings rules into it.
-void share_rules(const CaseTree& tree, Case& item) {
-  const Tree judging = item.memory_model;
-  share_torchrec_rules(item.planner, item.memory_model);
-  if (!tree.compared || item.memory_model == judging) return;
-  throw input_error(item.planner.place,
-                    fmt::format("planner {} states rules about memory that 'memory_model' does not state",
-                                excerpt(tree.compared->label)),
-                    "Write them in 'memory_model', which holds for all planners of the comparison");
-}
-
-// The planners that another one asks for some tables, as maps where the file has names.
-void name_planners_within(Tree& planner) {
-  const auto name = [](Tree& part) { part = named_map(part, planner_names()); };
-  if (planner.kind != Tree::Kind::map) return;
-  if (Tree* const pooled = planner.find("pooled")) name(*pooled);
-  if (Tree* const tables = planner.find("tables"); tables != nullptr) {
-    for (auto& [pattern, part] : tables->fields) {
-      name(part);
-      name_planners_within(part);
-    }
-  }
-}
-
-void read_planner(MapReader& reader, const CaseTree& tree, Case& item) {
-  const bool planned = reader.has("planner");
-  const bool filed = reader.has("plan");
-  if (planned == filed) {
-    throw input_error(
-        tree.place, fmt::format("case {} has {}", excerpt(tree.name), planned ? "a planner and a plan" : "no planner"),
-        "Write either 'planner: {name: ...}' or 'plan: {file: ...}'");
-  }
-  if (planned) {
-    item.planner = model_map(reader, "planner");
-    name_planners_within(item.planner);
-  } else {
-    item.plan_file = read_plan_file_name(reader);
-  }
 }
 
 std::vector<std::string> algorithms_for(CollectiveKind kind) {
@@ -180,76 +126,6 @@ LoadOptions read_load(MapReader& reader, std::uint64_t seed) {
   return read_load_options(reader.map("load"), before);
 }
 
-// Keys of the compute models gpu_kernels and learned that software states, too.
-constexpr const char* kKernelKeys[] = {"in_situ", "kernel_fixed", "update_factor"};
-
-// The kernels of the software are those that the compute model times; streams share the GPU as the cluster says, else
-// as the software does.
-void give_kernels(const Software& software, Case& item) {
-  if (has_kernel_constants(item.compute_model)) {
-    for (const char* const key : kKernelKeys) {
-      const Tree* const stated = item.compute_model.find(key);
-      if (stated == nullptr) continue;
-      throw input_error(
-          stated->place,
-          fmt::format("the compute model states '{}', but software {} has such a value, too", key, software.name),
-          fmt::format("Write it only once, as software.{}", key));
-    }
-    item.compute_model.fields.emplace_back("in_situ", text_tree(fmt::format("{}", software.in_situ), software.place));
-    item.compute_model.fields.emplace_back("kernel_fixed",
-                                           text_tree(fmt::format("{} s", software.kernel_fixed.value), software.place));
-    if (software.launch_in_update.value > 0 && item.compute_model.find("launch_in_update") == nullptr)
-      item.compute_model.fields.emplace_back(
-          "launch_in_update", text_tree(fmt::format("{} s", software.launch_in_update.value), software.place));
-    if (software.update_factor != 1) {
-      item.compute_model.fields.emplace_back("update_factor",
-                                             text_tree(fmt::format("{}", software.update_factor), software.place));
-    }
-  }
-  if (!item.cluster.places.states("gpu.stream_sharing")) item.cluster.gpu.stream_sharing = software.stream_sharing;
-}
-
-// The family of kernels that a case names, else that of its software, else the usual one.
-void give_family(Case& item) {
-  if (!has_kernel_constants(item.compute_model) || item.compute_model.find("kernels") != nullptr) return;
-  const std::string family = item.software ? item.software->kernels : kUsualKernels;
-  item.compute_model.fields.emplace_back("kernels", text_tree(family, item.compute_model.place));
-}
-
-// Without a name it is the usual one on such GPUs.
-Tree read_compute_model(MapReader& reader, const Case& item) {
-  const Tree* const stated = reader.value("compute_model");
-  Tree options = stated == nullptr ? named_map(usual_compute_model(item.cluster.gpu), item.place)
-                                   : model_map(reader, "compute_model");
-  if (options.find("name") != nullptr) return options;
-  const Tree name = text_tree(usual_compute_model(item.cluster.gpu), options.place);
-  options.fields.emplace(options.fields.begin(), "name", name);
-  return options;
-}
-
-void read_software(MapReader& reader, Case& item) {
-  const Tree* const stated = reader.value("software");
-  if (stated == nullptr) return;
-  note_form(*stated, stated_map());
-  if (stated->kind != Tree::Kind::map)
-    throw input_error(stated->place,
-                      fmt::format("'software' must be a name or a map, but is {}", kind_name(stated->kind)),
-                      "Write 'software: NAME', or {name: NAME, launch: 3 us}");
-  item.software = software_from_tree(*stated, shipped_software());
-  if (item.workload.dense.measured)
-    throw input_error(stated->place, "'software' and dense.measured cannot be used together",
-                      "The measured time includes the host's: leave one of the two out");
-  give_kernels(*item.software, item);
-}
-
-// Takes out of a case's compute model what its software gave: no other key of it has the place of `software`.
-void take_kernels(const Software& software, Case& item) {
-  std::erase_if(item.compute_model.fields, [&](const auto& field) {
-    const auto& [key, value] = field;
-    return value.place == software.place || (key == "kernels" && value.place == item.compute_model.place);
-  });
-}
-
 void read_options(MapReader& reader, bool job, std::uint64_t seed, Case& item) {
   item.compute_model = read_compute_model(reader, item);
   read_software(reader, item);
@@ -280,29 +156,6 @@ JobPart read_job(const CaseTree& tree, const ClusterSpec& cluster) {
   job.nodes_place = reader.place_of("nodes");
   job.start_place = reader.place_of("start");
   return job;
-}
-
-constexpr const char* kRules[] = {"version", "variant", "rules", "run_embedding_at_peak_memory"};
-
-bool is_torchrec(const Tree& options) {
-  const Tree* name = options.kind == Tree::Kind::map ? options.find("name") : nullptr;
-  return name != nullptr && name->scalar == "torchrec";
-}
-
-void share_rules_of(Tree& planner, Tree& memory_model) {
-  for (const char* key : kRules) {
-    const Tree* made = planner.find(key);
-    const Tree* judged = memory_model.find(key);
-    if (made && judged && !(*made == *judged)) {
-      throw input_error(judged->place, fmt::format("memory_model.{} and planner.{} differ", key, key),
-                        "Write it in one of the two places: it holds for both");
-    }
-    if (made && !judged) {
-      memory_model.fields.emplace_back(key, *made);
-    } else if (judged && !made) {
-      planner.fields.emplace_back(key, *judged);
-    }
-  }
 }
 
 }  // namespace
@@ -362,18 +215,6 @@ void check_replaced(const Tree& keys) {
   reader.choice("payload", {"both", "planned"}, "both");
 }
 
-Case with_software(Case item, const Software& preset) {
-  Software software = preset;
-  if (item.software) {
-    take_kernels(*item.software, item);
-    software.place = item.software->place;
-  }
-  item.software = std::move(software);
-  give_kernels(*item.software, item);
-  give_family(item);
-  return item;
-}
-
 Case read_again(const CaseTree& tree, Case before) {
   before.name = tree.name;
   before.compared = tree.compared;
@@ -402,34 +243,6 @@ void validate_names(const Case& item) {
     check_learned(learned_costs_of(item.compute_model).get(), item.compute_model, item.cluster.gpu, item.workload);
   make_memory_model(item.memory_model);
   make_network(item.network);
-}
-
-void share_torchrec_rules(Tree& planner, Tree& memory_model) {
-  if (!is_torchrec(memory_model)) return;
-  for (Tree* const each : planners_within(planner)) {
-    if (is_torchrec(*each)) share_rules_of(*each, memory_model);
-  }
-}
-
-std::vector<const Tree*> planners_within(const Tree& planner) {
-  std::vector<const Tree*> found;
-  if (planner.kind != Tree::Kind::map || planner.find("name") == nullptr) return found;
-  found.push_back(&planner);
-  const auto add = [&](const Tree& part) {
-    const std::vector<const Tree*> more = planners_within(part);
-    found.insert(found.end(), more.begin(), more.end());
-  };
-  if (const Tree* const pooled = planner.find("pooled")) add(*pooled);
-  if (const Tree* const tables = planner.find("tables"); tables != nullptr) {
-    for (const auto& [pattern, part] : tables->fields) add(part);
-  }
-  return found;
-}
-
-std::vector<Tree*> planners_within(Tree& planner) {
-  std::vector<Tree*> found;
-  for (const Tree* const each : planners_within(std::as_const(planner))) found.push_back(const_cast<Tree*>(each));
-  return found;
 }
 
 CrossCheckOptions read_cross_check(const Tree& map) {

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "study/scenario/read_case.h"
+#include "study/scenario/read_software.h"
 
 namespace shardsim {
 namespace {

@@ -1,9 +1,8 @@
-#include "study/scenario/read_case.h"
-
 #include <doctest/doctest.h>
 
 #include "base/error.h"
 #include "base/tree/yaml.h"
+#include "study/scenario/read_planner.h"
 #include "tests/study/scenario_text.h"
 
 namespace shardsim::read_case_test {

@@ -325,10 +325,10 @@ def neuroshard_over_best(name):
     return {setting: 100 * (ratio - 1) for setting, ratio in best.items()}
 
 
-def dreamshard_over_autoshard():
+def dreamshard_over_autoshard(name):
     """The quotient of their mean iterations in those settings of Table 1 of which both solve all tasks."""
     by_setting = {}
-    for entry in read_csv("neuroshard_table1.csv"):
+    for entry in read_csv(name):
         if entry["tasks"] == entry["all"]:
             by_setting.setdefault(f"{entry['gpus']}x{entry['dim']}", {})[entry["method"]] = float(entry["mean_ms"])
     return {setting: found["dreamshard"] / found["autoshard"] for setting, found in by_setting.items() if {"dreamshard", "autoshard"} <= set(found)}
@@ -354,9 +354,10 @@ def dreamshard(runs):
             row("Mean iteration, DreamShard, AutoShard, greedy by cost, NeuroShard, ms", "-",
                 numbers((means[name] for name in ("dreamshard", "autoshard", "cost", "neuroshard")), 2), "D",
                 "whole tables but for NeuroShard, which cuts columns")]
-    quotients = dreamshard_over_autoshard()
-    rows.append(row(f"NeuroShard's tasks, {', '.join(quotients)} (GPUs x dims up to), mean iteration over AutoShard's", "-", numbers(quotients.values(), 2), "F",
-                    "settings of which both solve all tasks"))
+    for name, where, command in (("neuroshard_table1.csv", "", "F"), ("neuroshard_h100.csv", ", with the kernels measured on an H100", "H")):
+        quotients = dreamshard_over_autoshard(name)
+        rows.append(row(f"NeuroShard's tasks, {', '.join(quotients)} (GPUs x dims up to), mean iteration over AutoShard's{where}", "-",
+                        numbers(quotients.values(), 2), command, "settings of which both solve all tasks"))
     rows.append(row("Other sizes without training: 80, 160, 320, 640 tables on 8, 16, 32, 64 H100, iteration over that of greedy by cost", "claim",
                     over_greedy(runs, "dreamshard"), "G", "the policy learned 80 tables on 8 RTX 2080 Ti, whose costs are others: tables, GPUs and machine differ at once"))
     return rows

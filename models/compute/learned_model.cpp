@@ -99,14 +99,13 @@ void add_strays(std::vector<std::string>& texts, const LearnedCosts& costs, cons
     if (table.kind != TableKind::pooled || !(table.average_length > 0)) continue;
     const TableWork whole = whole_table(table, batch);
     const ShardSeconds nets = seconds_by_nets(costs, {whole});
-    const auto by_laws = [&](ComputeWork::Kind kind) {
-      return laws->seconds(alone(whole, kind, costs.setting().optimizer), gpu);
-    };
-    const std::string of_table = fmt::format("of table '{}' take", table.name);
-    for (const std::string& text :
-         {stray_text("lookups " + of_table, {nets.forward}, by_laws(ComputeWork::Kind::lookup)),
-          stray_text("updates " + of_table, {nets.backward}, by_laws(ComputeWork::Kind::update))})
+    for (const auto& [kind, name, seconds] : {std::tuple{ComputeWork::Kind::lookup, "lookups", nets.forward},
+                                              {ComputeWork::Kind::update, "updates", nets.backward}}) {
+      const Seconds by_laws = laws->seconds(alone(whole, kind, costs.setting().optimizer), gpu);
+      const std::string text =
+          stray_text(kind, fmt::format("{} of table '{}' take", name, table.name), {seconds}, by_laws);
       if (!text.empty()) texts.push_back(text);
+    }
   }
 }
 
@@ -148,14 +147,13 @@ std::unique_ptr<ComputeModel> laws_beside(const LearnedCosts& costs) {
   return make_compute_model(parse_yaml(fmt::format("{{name: gpu_kernels, kernels: {}}}", kernels), "nets"));
 }
 
-bool strays(Seconds by_nets, Seconds by_laws) {
-  constexpr double kMostApart = 2, kLeastDifference = 10e-6;
+bool strays(ComputeWork::Kind kind, Seconds by_nets, Seconds by_laws) {
   const auto [less, more] = std::minmax(by_nets.value, by_laws.value);
-  return more > kMostApart * less && more - less > kLeastDifference;
+  return more > (kind == ComputeWork::Kind::lookup ? kLookupsApart : kUpdatesApart) * less;
 }
 
-std::string stray_text(const std::string& what, Seconds by_nets, Seconds by_laws) {
-  if (!strays(by_nets, by_laws)) return "";
+std::string stray_text(ComputeWork::Kind kind, const std::string& what, Seconds by_nets, Seconds by_laws) {
+  if (!strays(kind, by_nets, by_laws)) return "";
   return fmt::format("{} {:.3g} ms by the nets and {:.3g} ms by the laws of the same kernels", what, by_nets.ms(),
                      by_laws.ms());
 }

@@ -48,8 +48,10 @@ class Learned final : public ComputeModel {
   Seconds seconds(const ComputeWork& work, const GpuSpec& gpu) const override {
     if (!is_learnt(work)) return kernels_->seconds(work, gpu);
     check(work, gpu);
-    const Seconds by_laws = kernels_->seconds(work, gpu), by_nets = seconds_of(work);
-    return strays(by_nets, by_laws) ? by_laws : by_nets;
+    const ShardSeconds nets = seconds_by_nets_of(work);
+    const Seconds by_laws = kernels_->seconds(work, gpu);
+    if (is_unknown(work, nets, by_laws, gpu)) return by_laws;
+    return {work.kind == ComputeWork::Kind::lookup ? nets.forward : nets.backward};
   }
 
  private:
@@ -59,6 +61,16 @@ class Learned final : public ComputeModel {
     if (work.fixed.value > 0 || !(work.lookups > 0) || work.host_link.value > 0 || work.tables.empty()) return false;
     if (work.kind == ComputeWork::Kind::lookup) return true;
     return work.kind == ComputeWork::Kind::update && !work.optimizer.empty() && work.optimizer != "none";
+  }
+
+  // A call that is like none of the labels in one of its passes is like none in the other: it takes both from the laws.
+  bool is_unknown(const ComputeWork& work, const ShardSeconds& nets, Seconds by_laws, const GpuSpec& gpu) const {
+    const bool is_lookup = work.kind == ComputeWork::Kind::lookup;
+    if (strays(work.kind, {is_lookup ? nets.forward : nets.backward}, by_laws)) return true;
+    ComputeWork other = work;
+    other.kind = is_lookup ? ComputeWork::Kind::update : ComputeWork::Kind::lookup;
+    if (is_lookup) other.optimizer = costs_->setting().optimizer;
+    return strays(other.kind, {is_lookup ? nets.backward : nets.forward}, kernels_->seconds(other, gpu));
   }
 
   [[noreturn]] void refuse_call(const std::string& what) const { throw input_error(place_, what, kOtherModel); }
@@ -86,13 +98,13 @@ class Learned final : public ComputeModel {
                         "Take a dim that is a multiple of 4 for every table and column shard, as FBGEMM asks for");
   }
 
-  Seconds seconds_of(const ComputeWork& work) const {
+  ShardSeconds seconds_by_nets_of(const ComputeWork& work) const {
     CostVector sum;
     for (const CallPiece& piece : pieces_of(work.tables, costs_->row_alignment()))
       LearnedCosts::add(sum, vector_of(piece));
-    const ShardSeconds seconds = costs_->seconds_of(sum);
-    if (work.kind == ComputeWork::Kind::lookup) return {seconds.forward};
-    return {update_factor_ * std::max(seconds.backward - launch_in_update_.value, 0.0)};
+    ShardSeconds seconds = costs_->seconds_of(sum);
+    seconds.backward = update_factor_ * std::max(seconds.backward - launch_in_update_.value, 0.0);
+    return seconds;
   }
 
   const CostVector& vector_of(const CallPiece& piece) const {

@@ -91,6 +91,11 @@ void add_all(ComparisonReport& report, const TimelineSource& predicted, const Ti
                     "Name the predicted case with --case NAME");
 }
 
+// True of what the dense part of the other side may hold.
+bool may_be_in_dense(std::string_view op_class) {
+  return op_class == "dense" || is_communication(op_class);
+}
+
 }  // namespace
 
 std::vector<std::string> TimelineSource::names() const {
@@ -101,7 +106,9 @@ std::vector<std::string> TimelineSource::names() const {
 
 std::vector<ComparedOperation> worst_operations(const TimelineComparison& comparison, std::size_t count) {
   std::vector<ComparedOperation> worst = comparison.operations;
-  std::erase_if(worst, [](const ComparedOperation& row) { return row.time.off_ms() < kNanosecondInMs; });
+  std::erase_if(worst, [&](const ComparedOperation& row) {
+    return row.time.off_ms() < kNanosecondInMs || (comparison.others_in_dense && may_be_in_dense(row.op_class));
+  });
   std::stable_sort(worst.begin(), worst.end(), [](const ComparedOperation& a, const ComparedOperation& b) {
     return a.time.off_ms() > b.time.off_ms();
   });
@@ -125,12 +132,15 @@ std::vector<std::string> outside_tolerance(const TimelineComparison& comparison,
     }
   };
   judge("iteration", comparison.iteration);
+  const auto counts = [&](std::string_view op_class) {
+    return !comparison.others_in_dense || !may_be_in_dense(op_class);
+  };
   for (const ComparedOperation& row : comparison.classes)
-    if (is_judged(row, true)) judge(row.name, row.time);
+    if (is_judged(row, true) && counts(row.op_class)) judge(row.name, row.time);
   for (const ComparedOperation& row : comparison.operations)
     if (is_judged(row, false)) judge(row.name, row.time);
   for (const LoneOperation& lone : comparison.alone)
-    if (lone.share >= kJudgedShare)
+    if (lone.share >= kJudgedShare && counts(lone.op_class))
       outside.push_back(fmt::format("{} only {}", lone.name, lone.predicted ? comparison.first : comparison.second));
   return outside;
 }

@@ -287,6 +287,10 @@ void require_ends(const Timeline& timeline, const Place& place) {
                     "Correct 'iteration' and the times of its spans");
 }
 
+bool is_collective_op(const Timeline::OpInfo& op) {
+  return is_communication(op.op_class);
+}
+
 // A trace of one rank of many beside a prediction of one rank that stands alone, as an imported trace is.
 std::optional<Timeline> as_only_rank(const Timeline& predicted, const Timeline& observed,
                                      std::vector<std::string>& notes) {
@@ -345,6 +349,12 @@ TimelineComparison compare_timelines(const Timeline& predicted, const Timeline& 
   require_spans(observed, of.observed, of.observed_case);
   const std::optional<Timeline> alone = as_only_rank(predicted, observed, result.notes);
   const Timeline& seen = alone ? *alone : observed;
+  result.others_in_dense = alone && std::ranges::none_of(predicted.ops, is_collective_op);
+  if (result.others_in_dense)
+    result.notes.push_back(
+        "the prediction has no exchanges: those of the observation, its copies and its waiting are in the dense part "
+        "of "
+        "the prediction, which is not judged");
   require_same_world(predicted, seen, of);
   require_moderate_size(predicted, of.predicted);
   require_moderate_size(seen, of.observed);

@@ -89,6 +89,9 @@ struct TimelineComparison {
   std::vector<ComparedWait> waits;
   std::vector<ComparedRank> ranks;                              // those with spans on both sides
   std::optional<std::int64_t> predicted_bytes, observed_bytes;  // device memory, largest over ranks
+  // A rank of many was observed, and the prediction is of one that stands alone and exchanges nothing: exchanges,
+  // copies and waiting are in its dense part, as those of an imported trace are. Dense parts are not judged then.
+  bool others_in_dense = false;
   std::vector<std::string> notes;
 
   // A prediction beside what was observed, and not two files of one kind.

@@ -215,6 +215,21 @@ TEST_CASE("one rank of a world is compared with a prediction of one rank that st
   for (const ComparedOperation& row : result.operations) CHECK(*row.time.error_pct() == doctest::Approx(0));
 }
 
+TEST_CASE("what a prediction without exchanges holds in its dense part is not judged beside a rank of many") {
+  Timeline predicted = one_rank({50}), observed = one_rank({50});
+  predicted.kind = "predicted";
+  predicted.ops = {{"forward", "dense"}, {"update", "update"}};
+  observed.ops = {{"forward", "dense"}, {"exchange", "all_to_all"}, {"update", "update"}};
+  predicted.spans = {{0, 110, 0, 0, 0, 0, 0}, {110, 130, 0, 0, 1, 0, 0}};
+  observed.spans.push_back({110, 130, 0, 0, 2, 0, 0});
+  observed.world_size = 2;
+  observed.hbm_bytes = {1000, 1000};
+  const TimelineComparison result = compare(predicted, observed);
+  CHECK(says(result.notes.at(1), "the prediction has no exchanges"));
+  CHECK(outside_tolerance(result, 1).empty());
+  CHECK(worst_operations(result, 3).empty());
+}
+
 TEST_CASE("the tolerance bounds the iteration, classes and collectives from one percent of the iteration on") {
   const TimelineComparison result = compare(one_rank({50}), one_rank({40}));
   CHECK(outside_tolerance(result, 30).empty());

@@ -18,8 +18,8 @@
 #include "plan/plan_file.h"
 #include "program/program_file.h"
 #include "study/notes/notes.h"
+#include "study/report/case_groups.h"
 #include "study/report/result_json.h"
-#include "study/report/result_sheets.h"
 #include "study/scenario/named_tree.h"
 #include "study/sweep/checked_scenario.h"
 

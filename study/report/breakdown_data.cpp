@@ -86,11 +86,31 @@ void add_case(DataSet& set, const CaseResult& item) {
         set.rows.push_back({item.name, part.name, order[place], static_cast<double>(place), part.ms});
 }
 
+// Parts by class, as the eye is used to from the chart of what an iteration is made of; the host has no colour there.
+void add_path(DataSet& set, const CaseResult& item) {
+  const std::vector<std::string>& order = stack_order();
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    for (const PathPart& part : item.why->parts) {
+      const bool idle = part.op_class.empty() || is_host(part.op_class);
+      const std::string shown = idle ? "idle" : display_class(part.operation, part.op_class);
+      if (shown == order[place] && part.ms > 0)
+        set.rows.push_back({item.name, part.operation, shown, static_cast<double>(place), part.ms});
+    }
+  }
+}
+
 }  // namespace
 
 DataSet breakdown_parts(const StudyResult& study) {
   DataSet set{"parts", {"case", "part", "class", "order", "time_ms"}, {}};
   for (const CaseResult& item : study.cases) add_case(set, item);
+  return set;
+}
+
+DataSet path_parts(const StudyResult& study) {
+  DataSet set{"parts", {"case", "part", "class", "order", "time_ms"}, {}};
+  for (const CaseResult& item : study.cases)
+    if (item.why) add_path(set, item);
   return set;
 }
 

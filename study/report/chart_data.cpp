@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "study/report/case_groups.h"
 #include "study/report/published_iterations.h"
 #include "study/report/result_sheets.h"
 
@@ -17,39 +18,6 @@ namespace {
 constexpr std::size_t kTimelineCases = 6;
 constexpr std::size_t kSpansPerTimeline = 2500;
 constexpr std::size_t kParetoCharts = 8;
-
-// Returns the class as which a published time is drawn: an operation that computes by its class, kernels by what they
-// do, and the rest is of collectives.
-std::string class_of_quantity(const CaseResult& item, std::string_view quantity) {
-  if (quantity == "iteration") return "iteration";
-  if (quantity == "kernels:embedding") return "lookup";
-  if (quantity.starts_with("kernels:")) return "dense";
-  if (!quantity.starts_with(kOperationPrefix)) return display_class(std::string(quantity), "collective");
-  const std::string_view name = quantity.substr(kOperationPrefix.size());
-  const auto found = std::ranges::find(item.times, name, &NamedTime::name);
-  return display_class(std::string(name), found == item.times.end() ? "collective" : found->op_class);
-}
-
-void add_point(DataSet& set, const CaseResult& item, const Comparison& comparison, double predicted, double error,
-               const std::string& payload) {
-  const Published& published = comparison.published;
-  if (published.unit != "ms" || published.value <= 0 || predicted <= 0) return;  // the axes are logarithmic
-  set.rows.push_back({item.name, published.quantity, class_of_quantity(item, published.quantity), published.value,
-                      predicted, error, payload, published.judged() ? "predicted" : "fitted"});
-}
-
-void add_bar(DataSet& set, const CaseResult& item, const char* what, const std::vector<std::int64_t>& ranks) {
-  const auto [least, most] = std::minmax_element(ranks.begin(), ranks.end());
-  const auto capacity = static_cast<double>(item.memory_capacity);
-  set.rows.push_back({item.name, what, static_cast<double>(*most) / kGiB, static_cast<double>(*least) / kGiB,
-                      capacity / kGiB, 100 * static_cast<double>(*most) / capacity});
-}
-
-void add_part(DataSet& set, const CaseResult& item, const char* what, std::string_view part, double bytes) {
-  if (bytes <= 0) return;
-  set.rows.push_back({item.name, what, std::string(part), static_cast<double>(set.rows.size()), bytes / kGiB,
-                      static_cast<double>(item.memory_capacity) / kGiB});
-}
 
 void add_chart(std::vector<Chart>& charts, Chart chart) {
   if (!chart.data.front().rows.empty()) charts.push_back(std::move(chart));
@@ -139,37 +107,6 @@ std::string display_class(const std::string& name, std::string_view op_class) {
   return known ? name : "other_collective";
 }
 
-DataSet comparison_points(const StudyResult& study) {
-  DataSet set{
-      "points", {"case", "quantity", "class", "published_ms", "predicted_ms", "error_pct", "payload", "role"}, {}};
-  for (const CaseResult& item : study.cases) {
-    for (const Comparison& comparison : item.published) {
-      if (comparison.predicted) {
-        add_point(set, item, comparison, *comparison.predicted, comparison.error_pct().value_or(0), "planned");
-      }
-      if (comparison.predicted_at_observed_payload) {
-        add_point(set, item, comparison, *comparison.predicted_at_observed_payload,
-                  comparison.error_at_observed_payload_pct().value_or(0), "observed");
-      }
-    }
-  }
-  return set;
-}
-
-DataSet iteration_points(const StudyResult& study) {
-  DataSet set{"points", {"case", "source", "group", "published_ms", "predicted_ms", "error_pct", "role"}, {}};
-  for (const IterationGroup& group : published_iterations(study)) {
-    for (const auto& [result, comparison] : group.items) {
-      const double predicted = comparison->predicted.value_or(0);
-      if (predicted <= 0) continue;  // the axes are logarithmic
-      set.rows.push_back({result->name, source_of(result->name), group.name, comparison->published.value, predicted,
-                          comparison->error_pct().value_or(0),
-                          comparison->published.judged() ? "predicted" : "fitted"});
-    }
-  }
-  return set;
-}
-
 DataSet drawn_iterations(const StudyResult& study) {
   DataSet set{"iterations", {"case", "iteration", "time_ms", "mean_ms", "median_ms", "p5_ms", "p95_ms"}, {}};
   for (const CaseResult& item : study.cases) {
@@ -179,36 +116,6 @@ DataSet drawn_iterations(const StudyResult& study) {
     for (const double ms : item.drawn->iterations_ms) {
       set.rows.push_back({item.name, iteration++, ms, spread.mean, spread.median, spread.p5, spread.p95});
     }
-  }
-  return set;
-}
-
-DataSet memory_bars(const StudyResult& study) {
-  DataSet set{"memory", {"case", "what", "memory_gib", "smallest_gib", "capacity_gib", "share_pct"}, {}};
-  for (const CaseResult& item : study.cases) {
-    if (item.memory_per_rank.empty() || item.memory_capacity <= 0) continue;
-    add_bar(set, item, "memory model", item.memory_per_rank);
-    std::vector<std::int64_t> peaks;
-    for (const MemoryPeak& peak : item.memory_profile.ranks) peaks.push_back(peak.bytes());
-    if (!peaks.empty()) add_bar(set, item, "simulated", peaks);
-  }
-  return set;
-}
-
-DataSet memory_at_peak(const StudyResult& study) {
-  DataSet set{"memory", {"case", "what", "part", "order", "size_gib", "capacity_gib"}, {}};
-  for (const CaseResult& item : study.cases) {
-    if (item.memory_profile.ranks.empty()) continue;
-    const MemoryPeak& peak = item.memory_profile.highest();
-    for (std::size_t part = 0; part < kMemoryParts; ++part) {
-      add_part(set, item, "simulated", kMemoryPartNames[part], static_cast<double>(peak.amounts.bytes[part]));
-    }
-    const PlacementMemory& estimate = item.estimated_memory;
-    add_part(set, item, "memory model", "tables",
-             estimate.static_bytes - estimate.optimizer_bytes - estimate.cache_bytes);
-    add_part(set, item, "memory model", "optimizer", estimate.optimizer_bytes);
-    add_part(set, item, "memory model", "cache", estimate.cache_bytes);
-    add_part(set, item, "memory model", "buffers", estimate.dynamic_bytes);
   }
   return set;
 }

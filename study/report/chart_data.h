@@ -50,10 +50,9 @@ DataSet path_parts(const StudyResult& study);
 // median_times_mean; a rank by itself where the case has none.
 DataSet rank_load_strips(const StudyResult& study);
 
-// True when some case has too many ranks to draw each: neighbours stand together then, those that look up equally many
-// rows where that is enough, else blocks of equal length.
+// True when some case has too many ranks to draw each (case_groups.h): neighbours stand together then, those that look
+// up equally many rows where that is enough, else blocks of equal length.
 bool has_rank_blocks(const StudyResult& study);
-bool has_rank_blocks(std::size_t ranks);
 
 // The plans of the first cases as matrices (study/result/plan_matrix.h), fastest first within a workload: "cells"
 // (case, table, first, last: columns that are alike; weights_mb, lookups, time_ms of one GPU), "shards" (case, table,

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/document/cells.h"
+#include "study/report/case_groups.h"
 #include "study/report/result_sheets.h"
 
 namespace shardsim {

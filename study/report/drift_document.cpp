@@ -8,8 +8,8 @@
 #include "base/document/cells.h"
 #include "base/text.h"
 #include "study/drift/resharding.h"
-#include "study/report/how_sure.h"
 #include "study/report/resharding_text.h"
+#include "study/report/sure_cells.h"
 
 namespace shardsim {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/document/cells.h"
+#include "study/report/case_groups.h"
 #include "study/report/levers.h"
 #include "study/report/result_sheets.h"
 

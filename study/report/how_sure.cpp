@@ -12,8 +12,9 @@
 #include "study/confidence/evidence.h"
 #include "study/confidence/faster.h"
 #include "study/notes/alike_clusters.h"
+#include "study/report/case_groups.h"
 #include "study/report/published_iterations.h"
-#include "study/report/result_sheets.h"
+#include "study/report/sure_cells.h"
 #include "study/result/result_fields.h"
 
 namespace shardsim {
@@ -24,12 +25,6 @@ constexpr std::size_t kFewOthers = 3;   // of each
 
 const CaseResult& case_of(const StudyResult& study, const std::string& name) {
   return *std::ranges::find(study.cases, name, &CaseResult::name);
-}
-
-// An end of an interval.
-std::string rough(double ms) {
-  if (ms >= 10) return fmt::format("{:.0f}", ms);
-  return ms >= 1 ? fmt::format("{:.1f}", ms) : fmt::format("{:.2g}", ms);
 }
 
 // To three digits, and whole ones above.
@@ -251,28 +246,12 @@ std::string why_first(const StudyResult& study, const std::string& one, const st
 
 }  // namespace
 
-std::string interval_cell(const Interval& interval) {
-  return fmt::format("{}-{}", rough(interval.low_ms), rough(interval.high_ms));
-}
-
 // Of n values in order, the k-th has a further one below it with the chance k / (n + 1).
 FourInFive four_in_five(const std::vector<double>& drawn) {
   if (drawn.size() < 2) return {quantile(drawn, 0), quantile(drawn, 1)};
   const auto count = static_cast<double>(drawn.size());
   const double outside = std::max(0.0, ((count + 1) * (1 - kCoverage) / 2 - 1) / (count - 1));
   return {quantile(drawn, outside), quantile(drawn, 1 - outside)};
-}
-
-std::string chance_cell(double chance) {
-  return chance > 0.999 ? "> 99.9" : fixed(100 * chance, 1);
-}
-
-std::string regret_cell(double percent) {
-  return percent < 0.05 ? "< 0.05" : fixed(percent, percent < 10 ? 2 : 1);
-}
-
-std::string outside_sentence(const std::vector<std::string>& outside) {
-  return outside.empty() ? "" : "Outside of everything measured: " + join(outside) + ".";
 }
 
 Section how_sure_section(const StudyResult& study, Medium medium) {

@@ -5,20 +5,8 @@
 
 namespace shardsim {
 
-// "17-27": milliseconds, to as many digits as they are worth.
-std::string interval_cell(const Interval& interval);
-// In per cent, "93.2", but at most "> 99.9", because the tails of the error distribution are not known that far out.
-std::string chance_cell(double chance);
-// In place of a chance, where two figures differ by less than a ten-thousandth.
-inline constexpr const char* kEqual = "equal";
 // The chance that the chosen case is faster than another one; "equal" where they take as long.
 std::string other_cell(const StudyResult& study, const Choice& choice, const Choice::Other& other);
-// A cell of per cent, "0.56", "< 0.05".
-std::string regret_cell(double percent);
-// To follow the header of its column.
-inline constexpr const char* kIntervalLegend =
-    ": the range that contains the real iteration in four of five cases, judging by the errors of earlier predictions "
-    "of published times.";
 // Between which a further one of such values lies in four of five cases. The middle of as many values as were drawn is
 // narrower: their own ends are known of a few values alone.
 struct FourInFive {
@@ -28,9 +16,6 @@ FourInFive four_in_five(const std::vector<double>& drawn);
 // How much longer the longest iteration of plans of planner `search` is than the shortest, relative, where nothing but
 // the seed or the order of tables differs: the most that scripts/search_spread.py finds, rounded up (docs/planners.md).
 inline constexpr double kSearchSpread = 0.03;
-// Returns the parts of a case that nobody has measured, in a sentence; "" where all of it was.
-std::string outside_sentence(const std::vector<std::string>& outside);
-
 // The section on how sure the figures are: the chance that the fastest plan of each choice is faster than each of the
 // others and what choosing it may cost, what the intervals rest on, and what of the cases nobody has measured. A
 // terminal shows some of many.

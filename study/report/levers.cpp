@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/document/cells.h"
-#include "study/report/result_sheets.h"
+#include "study/report/case_groups.h"
 
 namespace shardsim {
 namespace {

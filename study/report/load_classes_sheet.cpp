@@ -6,7 +6,7 @@
 #include "base/document/cells.h"
 #include "base/statistics.h"
 #include "base/text.h"
-#include "study/report/chart_data.h"
+#include "study/report/case_groups.h"
 #include "study/report/result_sheets.h"
 #include "topology/spec/rank_set.h"
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/document/cells.h"
+#include "study/report/case_groups.h"
 #include "study/report/result_sheets.h"
 
 namespace shardsim {
@@ -60,6 +61,24 @@ void add_memory(Sheet& sheet, const CaseResult& item) {
       {{"in all", mib(static_cast<double>(peak.bytes())), mib(estimate.static_bytes + estimate.dynamic_bytes)}, false});
 }
 
+// The memory in use on the fullest GPU of a case, in shares of its memory.
+struct Fullness {
+  double model = 0;                 // by the memory model
+  std::optional<double> simulated;  // at the simulated high-water mark
+  double most() const { return std::max(model, simulated.value_or(0)); }
+};
+
+Fullness fullness_of(const CaseResult& item) {
+  const auto capacity = static_cast<double>(item.memory_capacity);
+  if (item.memory_per_rank.empty() || capacity <= 0) return {};
+  Fullness result{largest_memory(item) / capacity, std::nullopt};
+  const MemoryProfile& profile = item.memory_profile;
+  if (!profile.ranks.empty()) {
+    result.simulated = static_cast<double>(profile.highest().bytes()) / capacity;
+  }
+  return result;
+}
+
 }  // namespace
 
 Section memory_section(const StudyResult& study) {
@@ -76,6 +95,43 @@ Section memory_section(const StudyResult& study) {
       sheet);
   section.folded = has_many_cases(study);
   return section;
+}
+
+std::string memory_sentence(const StudyResult& study) {
+  const CaseResult* fullest = nullptr;
+  Fullness most;
+  for (const CaseResult& item : study.cases) {
+    const Fullness here = fullness_of(item);
+    if (here.most() <= most.most()) continue;
+    fullest = &item;
+    most = here;
+  }
+  if (fullest == nullptr) return "";
+  const std::string simulated =
+      most.simulated ? fmt::format("{:.0f} % at its simulated peak, ", 100 * *most.simulated) : "";
+  const std::string which = study.cases.size() == 1 ? "" : fmt::format(", with {},", fullest->name);
+  return fmt::format(" The fullest GPU{} is filled to {}{:.0f} % by the memory model.", which, simulated,
+                     100 * most.model);
+}
+
+std::string cases_over_at_peak(const StudyResult& study) {
+  std::vector<std::string> cases;
+  for (const CaseResult& item : study.cases) {
+    const Fullness full = fullness_of(item);
+    if (full.simulated.value_or(0) <= 1 || !item.buffers_counted) continue;  // a note says it of them all at once
+    const double capacity = static_cast<double>(item.memory_capacity) / kGiB;
+    cases.push_back(fmt::format("{} ({:.2f} GiB of {:.2f}, which is {:.1f} %; by the memory model {:.1f} %)", item.name,
+                                *full.simulated * capacity, capacity, 100 * *full.simulated, 100 * full.model));
+  }
+  return cases.empty() ? "" : some_names(cases);
+}
+
+std::string memory_warning(const StudyResult& study) {
+  const std::string cases = cases_over_at_peak(study);
+  if (cases.empty()) return "";
+  return "WARNING: at its simulated peak a GPU would need more memory than it has, so the run would end with an "
+         "out-of-memory error: " +
+         cases + ".";
 }
 
 }  // namespace shardsim

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "study/report/case_groups.h"
 #include "study/report/chart_data.h"
-#include "study/report/result_sheets.h"
 
 namespace shardsim {
 namespace {

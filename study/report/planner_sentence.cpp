@@ -5,8 +5,8 @@
 
 #include "base/document/cells.h"
 #include "base/text.h"
-#include "study/report/fair_times.h"
-#include "study/report/result_sheets.h"
+#include "study/report/case_groups.h"
+#include "study/report/planner_sheets.h"
 
 namespace shardsim {
 namespace {
@@ -106,6 +106,19 @@ std::string planners_sentence(const StudyResult& study) {
   if (study.comparisons.empty()) return "";
   if (study.comparisons.size() == 1) return best_of_case(study.comparisons.front(), study);
   return best_of_cases(study.comparisons);
+}
+
+std::vector<FairTime> fair_times(const PlannerComparison& comparison, const StudyResult& study) {
+  std::vector<FairTime> times;
+  for (const ComparedPlan* plan : fastest_first(comparison, study)) {
+    const auto of = std::ranges::find(study.cases, plan->name, &CaseResult::name);
+    if (!plan->fitting_ms() || of == study.cases.end() || !of->iteration_ms_without_duplicates) continue;
+    const double with = *of->iteration_ms_without_duplicates;
+    times.push_back({plan, std::min(*plan->iteration_ms, with), with < *plan->iteration_ms});
+  }
+  std::ranges::stable_sort(times, {}, &FairTime::ms);
+  if (std::ranges::none_of(times, &FairTime::deduplicated)) times.clear();
+  return times;
 }
 
 }  // namespace shardsim

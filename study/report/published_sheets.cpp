@@ -1,5 +1,11 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
 #include "base/document/cells.h"
 #include "base/text.h"
+#include "study/report/case_groups.h"
 #include "study/report/published_iterations.h"
 #include "study/report/result_sheets.h"
 
@@ -71,7 +77,53 @@ Section iterations_section(const StudyResult& study, const std::vector<Iteration
   return section;
 }
 
+struct TimeError {
+  double percent = 0;  // absolute
+  bool seen_before = false;
+  std::string quantity, name;
+};
+
+// The fairest error of each published time that nothing was fitted to: at the observed payload where it is known.
+std::vector<TimeError> prediction_errors(const StudyResult& study) {
+  std::vector<TimeError> errors;
+  for (const CaseResult& item : study.cases) {
+    for (const Comparison& comparison : item.published) {
+      if (!comparison.published.judged() || comparison.published.unit != "ms") continue;
+      std::optional<double> error = comparison.error_at_observed_payload_pct();
+      if (!error) error = comparison.error_pct();
+      if (error)
+        errors.push_back(
+            {std::abs(*error), comparison.published.seen_before, comparison.published.quantity, item.name});
+    }
+  }
+  std::stable_sort(errors.begin(), errors.end(),
+                   [](const TimeError& a, const TimeError& b) { return a.percent < b.percent; });
+  return errors;
+}
+
+std::string seen_text(const std::vector<TimeError>& errors) {
+  const auto seen = static_cast<std::size_t>(std::ranges::count(errors, true, &TimeError::seen_before));
+  if (seen == 0) return "";
+  return seen == errors.size() ? " (all were known before)" : fmt::format(" ({} were known before)", seen);
+}
+
 }  // namespace
+
+std::string accuracy_text(const StudyResult& study) {
+  const std::vector<TimeError> errors = prediction_errors(study);
+  if (errors.empty()) return "";
+  const TimeError& worst = errors.back();
+  if (errors.size() == 1) {
+    return fmt::format("The one published time to which nothing was fitted ({} of {}) is predicted within {:.1f} %.",
+                       worst.quantity, worst.name, worst.percent);
+  }
+  return fmt::format(
+      "Of the {} published times to which no constant was fitted{}, half are predicted within {:.1f} %; the largest "
+      "error is {:.1f} % "
+      "({} of {}).",
+      with_thousands(static_cast<std::int64_t>(errors.size())), seen_text(errors),
+      errors[(errors.size() - 1) / 2].percent, worst.percent, worst.quantity, worst.name);
+}
 
 Section published_section(const StudyResult& study, Medium medium) {
   if (const auto groups = published_iterations(study); !groups.empty())

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/statistics.h"
+#include "study/report/case_groups.h"
 #include "study/report/chart_data.h"
-#include "study/report/result_sheets.h"
 #include "study/why/sentence.h"
 
 namespace shardsim {
@@ -99,11 +99,6 @@ std::vector<LoadStrip> strips_of(const StudyResult& study) {
 }
 
 }  // namespace
-
-bool has_rank_blocks(std::size_t ranks) {
-  constexpr std::size_t kRanksDrawn = 1024;  // more than pixels that a strip is wide
-  return ranks > kRanksDrawn;
-}
 
 bool has_rank_blocks(const StudyResult& study) {
   return std::ranges::any_of(

@@ -4,7 +4,7 @@
 
 #include "base/document/cells.h"
 #include "study/drift/resharding.h"
-#include "study/report/how_sure.h"
+#include "study/report/sure_cells.h"
 
 namespace shardsim {
 namespace {

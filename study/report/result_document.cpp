@@ -5,11 +5,13 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "study/report/case_groups.h"
 #include "study/report/chart_data.h"
 #include "study/report/fitted_constants.h"
 #include "study/report/how_sure.h"
 #include "study/report/levers.h"
 #include "study/report/page.h"
+#include "study/report/planner_sheets.h"
 #include "study/report/published_iterations.h"
 #include "study/report/result_sheets.h"
 

@@ -11,69 +11,14 @@
 namespace shardsim {
 
 // The tables and sentences of a result, the same on a terminal and in the report.
-
-struct WorkloadCases {
-  std::string workload;
-  // Fastest first, by samples per second, whatever their batches are; then what was excluded.
-  std::vector<const CaseResult*> cases;
-};
-std::vector<WorkloadCases> by_workload(const StudyResult& study);  // workloads in the scenario's order
-
-// True when the cases differ in their plans alone: as many GPUs of the same cluster, and the same batch. Else their
-// times are no choice between plans.
-bool is_one_choice(const WorkloadCases& group);
-
-// The fastest (of those that were not excluded), and the slowest, of the cases whose plan fits in memory; null where
-// none does.
-const CaseResult* fastest_that_fits(const WorkloadCases& group);
-const CaseResult* slowest_that_fits(const WorkloadCases& group);
-
-// The case that this one's speed is measured against: the one that it names (`relative_to`), else one that another case
-// of its workload names and that differs from it in its plan alone, else the slowest of the workload that fits in
-// memory. None for jobs, and where none is named and the cases differ in more than their plans.
-const CaseResult* measured_against(const CaseResult& item, const WorkloadCases& group, const StudyResult& study);
-
-// Returns how many times as many samples per second the case has as that one; nothing where that one cannot run, for
-// its plan does not fit in memory.
-std::optional<double> speed_of(const CaseResult& item, const WorkloadCases& group, const StudyResult& study);
-
-// The case's name without the part that its workload's heading already says ("rm1/row_wise" -> "row_wise").
-std::string short_name(const CaseResult& item);
-
-constexpr std::size_t kManyCases = 16;  // more than fit on a screen
-// Also where planners are compared: their table is what counts.
-bool has_many_cases(const StudyResult& study);
-constexpr std::size_t kVeryManyCases = 30;  // more than anybody reads one by one: a terminal tells what stands out
-bool has_very_many_cases(const StudyResult& study);
-
-// In the order of the tables: of each workload the `most` fastest.
-double largest_memory(const CaseResult& item);  // bytes of the fullest GPU, by the memory model
-std::vector<const CaseResult*> all_cases(const StudyResult& study, std::size_t most);
-double longest_iteration_ms(const StudyResult& study);
-
 // A table has no rows, and a section no blocks, where there is nothing to tell. A legend says what columns mean.
 
 // Under a heading per workload. If there are very many cases, a terminal shows their names whole and fewer figures of
 // each.
 Sheet cases_sheet(const StudyResult& study, Medium medium);
 std::string cases_legend(const StudyResult& study, Medium medium);
-// The planners of each case that lists several, fastest first; why some have no plan stands below. A terminal shows few
-// such cases.
-Section planners_section(const StudyResult& study, Medium medium);
-Section planner_totals_section(const StudyResult& study);  // over several such cases
-Section planner_matrix_section(const StudyResult& study);  // a row for each of several, a column for each planner
-// As order_key() puts them, then those without a plan; without those that need options.
-std::vector<const ComparedPlan*> fastest_first(const PlannerComparison& comparison, const StudyResult& study);
 // " 3.5 GiB of each GPU are reserved ..."; "" where nothing is.
 std::string reserve_text(const StudyResult& study);
-// "fits", "2.10 GiB over" or "no plan".
-std::string memory_outcome(const ComparedPlan& plan);
-// True when, in some case, the costs of a planner were learned from the model that judges it.
-bool any_in_model(const StudyResult& study);
-// Says in a sentence or two which planner is best; "" where none are compared.
-std::string planners_sentence(const StudyResult& study);
-// True when so many cases list planners, and none has a plan of its own, that a terminal shows the totals alone.
-bool is_large_comparison(const StudyResult& study);
 Section jobs_section(const StudyResult& study);  // under a heading per fabric
 // The work of the hosts, where cases state software, in the order of the tables; of many cases those that wait, the
 // worst first, of which a terminal shows some.
@@ -105,6 +50,8 @@ Section memory_section(const StudyResult& study);
 // of published iterations first how far off the predictions are.
 std::string summary_text(const StudyResult& study);
 
+// " The fullest GPU, with a, is filled to 93 % ..."; "" where nothing is known of memory.
+std::string memory_sentence(const StudyResult& study);
 // Says which cases hold more at their simulated peak than a GPU has, though the memory model lets them pass; "" when
 // none does, or their models are asked for no buffers.
 std::string memory_warning(const StudyResult& study);
@@ -122,9 +69,6 @@ std::string accuracy_text(const StudyResult& study);
 
 // Every note once, with the cases that it holds for, in the order they come up.
 std::vector<std::pair<std::string, std::vector<std::string>>> notes_by_text(const StudyResult& study);
-
-// "a, b, c and 47 more".
-std::string some_names(const std::vector<std::string>& names);
 
 // TorchRec's estimates beside the simulation: correlation and regret of one group, in a sentence or two.
 std::string cross_check_text(const CrossCheck& check, const StudyResult& study);

@@ -7,9 +7,12 @@
 
 #include "base/document/cells.h"
 #include "base/text.h"
+#include "study/report/case_groups.h"
 #include "study/report/how_sure.h"
+#include "study/report/planner_sheets.h"
 #include "study/report/published_iterations.h"
 #include "study/report/result_sheets.h"
+#include "study/report/sure_cells.h"
 #include "study/report/unit_words.h"
 #include "study/result/result_fields.h"
 
@@ -188,87 +191,7 @@ std::string jobs_sentence(const StudyResult& study) {
   return parts.empty() ? "" : "Side by side on one fabric, " + join(parts, "; ") + ".";
 }
 
-// The memory in use on the fullest GPU of a case, in shares of its memory.
-struct Fullness {
-  double model = 0;                 // by the memory model
-  std::optional<double> simulated;  // at the simulated high-water mark
-  double most() const { return std::max(model, simulated.value_or(0)); }
-};
-
-Fullness fullness_of(const CaseResult& item) {
-  const auto capacity = static_cast<double>(item.memory_capacity);
-  if (item.memory_per_rank.empty() || capacity <= 0) return {};
-  Fullness result{largest_memory(item) / capacity, std::nullopt};
-  const MemoryProfile& profile = item.memory_profile;
-  if (!profile.ranks.empty()) {
-    result.simulated = static_cast<double>(profile.highest().bytes()) / capacity;
-  }
-  return result;
-}
-
-std::string memory_sentence(const StudyResult& study) {
-  const CaseResult* fullest = nullptr;
-  Fullness most;
-  for (const CaseResult& item : study.cases) {
-    const Fullness here = fullness_of(item);
-    if (here.most() <= most.most()) continue;
-    fullest = &item;
-    most = here;
-  }
-  if (fullest == nullptr) return "";
-  const std::string simulated =
-      most.simulated ? fmt::format("{:.0f} % at its simulated peak, ", 100 * *most.simulated) : "";
-  const std::string which = study.cases.size() == 1 ? "" : fmt::format(", with {},", fullest->name);
-  return fmt::format(" The fullest GPU{} is filled to {}{:.0f} % by the memory model.", which, simulated,
-                     100 * most.model);
-}
-
-struct TimeError {
-  double percent = 0;  // absolute
-  bool seen_before = false;
-  std::string quantity, name;
-};
-
-// The fairest error of each published time that nothing was fitted to: at the observed payload where it is known.
-std::vector<TimeError> prediction_errors(const StudyResult& study) {
-  std::vector<TimeError> errors;
-  for (const CaseResult& item : study.cases) {
-    for (const Comparison& comparison : item.published) {
-      if (!comparison.published.judged() || comparison.published.unit != "ms") continue;
-      std::optional<double> error = comparison.error_at_observed_payload_pct();
-      if (!error) error = comparison.error_pct();
-      if (error)
-        errors.push_back(
-            {std::abs(*error), comparison.published.seen_before, comparison.published.quantity, item.name});
-    }
-  }
-  std::stable_sort(errors.begin(), errors.end(),
-                   [](const TimeError& a, const TimeError& b) { return a.percent < b.percent; });
-  return errors;
-}
-
-std::string seen_text(const std::vector<TimeError>& errors) {
-  const auto seen = static_cast<std::size_t>(std::ranges::count(errors, true, &TimeError::seen_before));
-  if (seen == 0) return "";
-  return seen == errors.size() ? " (all were known before)" : fmt::format(" ({} were known before)", seen);
-}
-
 }  // namespace
-
-std::string accuracy_text(const StudyResult& study) {
-  const std::vector<TimeError> errors = prediction_errors(study);
-  if (errors.empty()) return "";
-  const TimeError& worst = errors.back();
-  if (errors.size() == 1) {
-    return fmt::format("The one published time to which nothing was fitted ({} of {}) is predicted within {:.1f} %.",
-                       worst.quantity, worst.name, worst.percent);
-  }
-  return fmt::format(
-      "Of the {} to which no constant was fitted{}, half are predicted within {:.1f} %; the largest error is {:.1f} % "
-      "({} of {}).",
-      count_of(errors.size(), "published time"), seen_text(errors), errors[(errors.size() - 1) / 2].percent,
-      worst.percent, worst.quantity, worst.name);
-}
 
 std::string summary_text(const StudyResult& study) {
   std::string text = planners_sentence(study);
@@ -283,26 +206,6 @@ std::string summary_text(const StudyResult& study) {
   const std::string sure = judged ? "" : choice_sentence(study);
   if (!sure.empty()) text += " " + sure;
   return text + memory_sentence(study);
-}
-
-std::string cases_over_at_peak(const StudyResult& study) {
-  std::vector<std::string> cases;
-  for (const CaseResult& item : study.cases) {
-    const Fullness full = fullness_of(item);
-    if (full.simulated.value_or(0) <= 1 || !item.buffers_counted) continue;  // a note says it of them all at once
-    const double capacity = static_cast<double>(item.memory_capacity) / kGiB;
-    cases.push_back(fmt::format("{} ({:.2f} GiB of {:.2f}, which is {:.1f} %; by the memory model {:.1f} %)", item.name,
-                                *full.simulated * capacity, capacity, 100 * *full.simulated, 100 * full.model));
-  }
-  return cases.empty() ? "" : some_names(cases);
-}
-
-std::string memory_warning(const StudyResult& study) {
-  const std::string cases = cases_over_at_peak(study);
-  if (cases.empty()) return "";
-  return "WARNING: at its simulated peak a GPU would need more memory than it has, so the run would end with an "
-         "out-of-memory error: " +
-         cases + ".";
 }
 
 // The fastest of each workload, which readers look at first, then the others in the order of the scenario.
@@ -326,12 +229,6 @@ std::vector<std::pair<std::string, std::vector<std::string>>> notes_by_text(cons
   for (const CaseResult& item : study.cases)
     for (const std::string& text : item.notes) known(text)->second.push_back(item.name);
   return notes;
-}
-
-std::string some_names(const std::vector<std::string>& names) {
-  constexpr std::size_t kMost = 12;
-  if (names.size() <= kMost) return join(names);
-  return first_names(names, kMost / 2);
 }
 
 }  // namespace shardsim

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "base/text.h"
-#include "study/report/how_sure.h"
+#include "study/report/sure_cells.h"
 
 namespace shardsim {
 namespace {

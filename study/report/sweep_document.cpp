@@ -11,8 +11,8 @@
 #include "base/document/cells.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "study/report/how_sure.h"
 #include "study/report/page.h"
+#include "study/report/sure_cells.h"
 #include "study/report/sweep_charts.h"
 #include "study/report/sweep_notes.h"
 #include "study/report/unit_words.h"
@@ -20,36 +20,6 @@
 
 namespace shardsim {
 namespace {
-
-// Returns the figure by which points are sorted, the least first.
-double sorting_figure(const SweepResult& result, std::size_t point, SweepOrder order) {
-  const PointResult& here = result.at(point);
-  switch (order) {
-    case SweepOrder::iteration:
-      return here.iteration_ms;
-    case SweepOrder::cost:
-      return result.cost_per_million_samples(point).value_or(std::numeric_limits<double>::infinity());
-    case SweepOrder::memory:
-      return static_cast<double>(here.peak_bytes);
-    case SweepOrder::samples:
-      break;
-  }
-  return -here.samples_per_s;
-}
-
-std::string order_remark(SweepOrder order) {
-  switch (order) {
-    case SweepOrder::iteration:
-      return "shortest iteration first";
-    case SweepOrder::cost:
-      return "least cost of a million samples first";
-    case SweepOrder::memory:
-      return "least memory first";
-    case SweepOrder::samples:
-      break;
-  }
-  return "most samples per second first";
-}
 
 // The axes' values of a point, one cell for each.
 std::vector<std::string> axis_cells(const SweepResult& result, std::size_t point) {
@@ -83,15 +53,6 @@ std::vector<Sheet::Column> axis_headers(const Sweep& sweep, bool whole) {
 
 }  // namespace
 
-std::vector<std::size_t> sorted_points(const SweepResult& result, SweepOrder order) {
-  std::vector<std::size_t> points;
-  for (std::size_t point = 0; point < result.results.size(); ++point)
-    if (result.ok(point)) points.push_back(point);
-  const auto figure = [&](std::size_t point) { return static_cast<float>(sorting_figure(result, point, order)); };
-  std::ranges::stable_sort(points, {}, figure);
-  return points;
-}
-
 std::string named_values(const SweepResult& result, std::size_t point) {
   const std::vector<Sheet::Column> names = axis_headers(*result.sweep, false);
   std::vector<std::string> texts = axis_cells(result, point);
@@ -100,10 +61,6 @@ std::string named_values(const SweepResult& result, std::size_t point) {
 }
 
 namespace {
-
-bool has_cost(const SweepResult& result) {
-  return std::ranges::any_of(result.results, [](const PointResult& each) { return each.cost_per_hour.has_value(); });
-}
 
 bool has_scaling(const SweepResult& result) {
   return std::ranges::any_of(result.scaling_efficiency, [](const auto& each) { return each.has_value(); });
@@ -301,22 +258,6 @@ std::string alternatives_text(const SweepResult& result, const std::vector<std::
 }
 
 }  // namespace
-
-const std::vector<std::string>& sweep_order_words() {
-  static const std::vector<std::string> words = {"samples", "iteration", "cost", "memory"};
-  return words;
-}
-
-SweepOrder sweep_order(const std::string& word) {
-  const auto found = std::ranges::find(sweep_order_words(), word);
-  return static_cast<SweepOrder>(found - sweep_order_words().begin());
-}
-
-std::string order_fault(const SweepResult& result, SweepOrder order) {
-  if (order != SweepOrder::cost) return "";
-  if (!has_cost(result)) return "no point has a price (cost_per_gpu_hour of the cluster)";
-  return result.currency() ? "" : "prices have several currencies";
-}
 
 Document sweep_document(const SweepResult& result, Medium medium, SweepOrder order) {
   const bool page = medium == Medium::page;

@@ -4,7 +4,8 @@
 #include <vector>
 
 #include "base/document/document.h"
-#include "study/report/sweep_document.h"
+#include "study/report/sweep_order.h"
+#include "study/sweep/sweep_result.h"
 
 namespace shardsim {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/document/cells.h"
+#include "study/report/case_groups.h"
 #include "study/report/result_sheets.h"
 #include "study/result/result_fields.h"
 

@@ -10,6 +10,7 @@
 #include "study/report/result_json.h"
 #include "study/report/result_sheets.h"
 #include "study/run/study.h"
+#include "study/report/planner_sheets.h"
 
 namespace shardsim::planner_comparison_test {
 

@@ -1,6 +1,6 @@
-#include "study/report/fair_times.h"
-
 #include <doctest/doctest.h>
+
+#include "study/report/planner_sheets.h"
 
 namespace shardsim::fair_times_test {
 

@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include "study/report/result_sheets.h"
 #include "tests/study/report/sample_study.h"
 
 namespace shardsim::levers_test {

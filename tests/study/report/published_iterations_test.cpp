@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include "study/report/chart_data.h"
-#include "study/report/result_sheets.h"
 #include "tests/study/report/sample_study.h"
 
 namespace shardsim::published_iterations_test {

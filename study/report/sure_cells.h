@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "study/result/result.h"
+
+namespace shardsim {
+
+// How sure a figure or a choice is, in the words of a cell or a sentence, wherever one stands.
+
+// "17-27": milliseconds, to as many digits as they are worth.
+std::string interval_cell(const Interval& interval);
+// In per cent, "93.2", but at most "> 99.9", because the tails of the error distribution are not known that far out.
+std::string chance_cell(double chance);
+// In place of a chance, where two figures differ by less than a ten-thousandth.
+inline constexpr const char* kEqual = "equal";
+// A cell of per cent, "0.56", "< 0.05".
+std::string regret_cell(double percent);
+// To follow the header of its column.
+inline constexpr const char* kIntervalLegend =
+    ": the range that contains the real iteration in four of five cases, judging by the errors of earlier predictions "
+    "of published times.";
+// Returns the parts of a case that nobody has measured, in a sentence; "" where all of it was.
+std::string outside_sentence(const std::vector<std::string>& outside);
+
+}  // namespace shardsim

@@ -15,7 +15,8 @@ rooms=(
   sim/lower sim/engine sim/memory
   validate/execute/kernels validate/execute/meet validate/execute/fusion validate/execute/buffers validate/execute/wires
   validate/execute/devices validate/execute/run validate/microbench validate/comparison validate/bare
-  study/scenario study/planning study/import study/why study/confidence study/drift study/result study/notes study/run study/sweep study/schema study/report study/explore
+  study/scenario study/planning study/import study/why study/confidence study/drift study/result study/notes study/run study/sweep study/schema
+  study/report study/report/sheets study/report/charts study/report/documents study/explore
   accuracy/measurements/read accuracy/measurements accuracy/emulated
   cli/arguments cli/serve cli/commands cli cli/microbench cli/validate
   python/core

@@ -9,7 +9,7 @@
 #include "base/document/document.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "study/report/comparison_document.h"
+#include "study/report/documents/comparison_document.h"
 
 namespace shardsim {
 namespace {

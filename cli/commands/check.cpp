@@ -19,7 +19,7 @@
 #include "program/program_file.h"
 #include "study/notes/notes.h"
 #include "study/report/case_groups.h"
-#include "study/report/result_json.h"
+#include "study/report/documents/result_json.h"
 #include "study/scenario/named_tree.h"
 #include "study/sweep/checked_scenario.h"
 

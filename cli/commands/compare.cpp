@@ -7,7 +7,7 @@
 #include "base/workers.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
-#include "study/report/comparison_document.h"
+#include "study/report/documents/comparison_document.h"
 
 namespace shardsim {
 namespace {

@@ -16,8 +16,8 @@
 #include "cli/serve/page_token.h"
 #include "study/explore/explore_page.h"
 #include "study/explore/explorer.h"
-#include "study/report/result_document.h"
-#include "study/report/result_json.h"
+#include "study/report/documents/result_document.h"
+#include "study/report/documents/result_json.h"
 
 namespace shardsim {
 namespace {

@@ -13,9 +13,9 @@
 #include "python/core/study_run.h"
 #include "python/core/sweep_points.h"
 #include "python/core/watch.h"
+#include "study/report/documents/result_document.h"
+#include "study/report/documents/result_json.h"
 #include "study/report/page.h"
-#include "study/report/result_document.h"
-#include "study/report/result_json.h"
 
 namespace shardsim::python {
 namespace {

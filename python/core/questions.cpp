@@ -13,8 +13,8 @@
 #include "python/core/watch.h"
 #include "study/drift/drift_study.h"
 #include "study/notes/notes.h"
-#include "study/report/answer_json.h"
-#include "study/report/drift_document.h"
+#include "study/report/documents/answer_json.h"
+#include "study/report/documents/drift_document.h"
 #include "study/run/explained_case.h"
 #include "study/why/why_document.h"
 

@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "program/timeline/timeline_file.h"
 #include "python/core/watch.h"
-#include "study/report/result_document.h"
-#include "study/report/result_json.h"
+#include "study/report/documents/result_document.h"
+#include "study/report/documents/result_json.h"
 #include "study/run/study.h"
 
 namespace shardsim::python {

@@ -8,7 +8,7 @@
 
 #include "base/tree/json.h"
 #include "program/program_file.h"
-#include "study/report/result_json.h"
+#include "study/report/documents/result_json.h"
 #include "study/sweep/point_result.h"
 #include "tests/fuzz/error_at_most.h"
 #include "validate/execute/meet/frame.h"

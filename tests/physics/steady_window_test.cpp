@@ -5,7 +5,7 @@
 
 #include "program/timeline/kineto/kineto.h"
 #include "program/timeline/timeline_figures.h"
-#include "study/report/chart_data.h"
+#include "study/report/charts/chart_data.h"
 #include "tests/physics/lab.h"
 #include "tests/physics/random_plans.h"
 

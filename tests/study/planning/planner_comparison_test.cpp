@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include "base/tree/json.h"
-#include "study/report/result_document.h"
-#include "study/report/result_json.h"
-#include "study/report/result_sheets.h"
+#include "study/report/documents/result_document.h"
+#include "study/report/documents/result_json.h"
+#include "study/report/sheets/planner_sheets.h"
+#include "study/report/sheets/result_sheets.h"
 #include "study/run/study.h"
-#include "study/report/planner_sheets.h"
 
 namespace shardsim::planner_comparison_test {
 

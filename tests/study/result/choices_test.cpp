@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "study/report/how_sure.h"
+#include "study/report/sheets/how_sure.h"
 #include "study/result/result.h"
 
 namespace shardsim::choices_test {

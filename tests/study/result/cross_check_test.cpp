@@ -4,9 +4,9 @@
 
 #include <numeric>
 
-#include "study/report/chart_data.h"
-#include "study/report/result_json.h"
-#include "study/report/result_sheets.h"
+#include "study/report/charts/chart_data.h"
+#include "study/report/documents/result_json.h"
+#include "study/report/sheets/result_sheets.h"
 #include "study/result/result.h"
 
 namespace shardsim::cross_check_test {

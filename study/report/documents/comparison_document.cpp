@@ -1,0 +1,336 @@
+#include "study/report/documents/comparison_document.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/document/cells.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "study/report/page.h"
+#include "study/report/sheets/result_sheets.h"
+#include "validate/comparison/observed_conditions.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::size_t kRanksInText = 16;
+constexpr std::size_t kRanksInPage = 256;
+
+using Role = Paragraph::Role;
+
+// "+12.3 ms", "-450 us".
+std::string signed_time(double ms) {
+  return std::abs(ms) >= 0.1 ? fmt::format("{:+.3g} ms", ms) : fmt::format("{:+.3g} us", ms * 1e3);
+}
+
+std::string gib(const std::optional<std::int64_t>& bytes) {
+  return bytes ? fixed(static_cast<double>(*bytes) / kGiB, 2) : "-";
+}
+
+std::string verdict(const ComparedTime& time, bool judged, double tolerance_pct) {
+  if (!judged) return "";
+  const std::optional<double> error = time.error_pct();
+  return error && std::abs(*error) <= tolerance_pct ? "within" : "OUTSIDE";
+}
+
+// Iteration, exposed communication, classes and operations of one case; with a tolerance a last column says what it
+// bounds and whether it holds.
+class OperationRows {
+ public:
+  OperationRows(const TimelineComparison& comparison, const std::optional<double>& tolerance)
+      : comparison_(comparison), tolerance_(tolerance) {
+    const ComparedTime& iteration = comparison.iteration;
+    places_ = decimals_for(std::max(iteration.predicted_ms, iteration.observed_ms.max));
+    sheet_.columns = {{"per iteration", false},
+                      {comparison.first + " ms"},
+                      {comparison.second + " ms"},
+                      {"min"},
+                      {"max"},
+                      {"error %"},
+                      {"share %"}};
+    if (tolerance) sheet_.columns.push_back({"tolerance", false});
+  }
+
+  Sheet sheet() {
+    add("iteration", comparison_.iteration, std::nullopt, true);
+    add("exposed communication", comparison_.exposed, exposed_share(), false);
+    if (comparison_.waiting.predicted_ms > 0 || comparison_.waiting.observed_ms.max > 0)
+      add("  waiting for ranks", comparison_.waiting, std::nullopt, false);
+    heading("by class");
+    for (const ComparedOperation& row : comparison_.classes) add(row, true);
+    heading("by operation");
+    for (const ComparedOperation& row : comparison_.operations) add(row, false);
+    if (!comparison_.alone.empty()) heading("on one side only");
+    for (const LoneOperation& lone : comparison_.alone) add(lone);
+    return std::move(sheet_);
+  }
+
+ private:
+  void heading(const std::string& text) { sheet_.rows.push_back({{text}}); }
+
+  double exposed_share() const {
+    const ComparedTime& iteration = comparison_.iteration;
+    return iteration.observed_ms.median > 0 ? comparison_.exposed.observed_ms.median / iteration.observed_ms.median : 0;
+  }
+
+  void add(std::vector<std::string> cells, const std::string& verdict_text, bool quiet) {
+    if (tolerance_) cells.push_back(verdict_text);
+    sheet_.rows.push_back({std::move(cells), quiet});
+  }
+
+  void add(const std::string& name, const ComparedTime& time, const std::optional<double>& share, bool judged) {
+    add({name, fixed(time.predicted_ms, places_), fixed(time.observed_ms.median, places_),
+         fixed(time.observed_ms.min, places_), fixed(time.observed_ms.max, places_), signed_percent(time.error_pct()),
+         share ? fixed(100 * *share, 1) : ""},
+        tolerance_ ? verdict(time, judged, *tolerance_) : "", share && *share < kJudgedShare);
+  }
+
+  void add(const ComparedOperation& row, bool is_class) {
+    add("  " + row.name, row.time, row.share, is_judged(row, is_class));
+  }
+
+  void add(const LoneOperation& lone) {
+    const std::string ms = fixed(lone.ms, places_);
+    add({fmt::format("  {} ({})", lone.name, lone.op_class), lone.predicted ? ms : "-", lone.predicted ? "-" : ms, "",
+         "", "", fixed(100 * lone.share, 1)},
+        lone.share >= kJudgedShare ? "OUTSIDE" : "", lone.share < kJudgedShare);
+  }
+
+  const TimelineComparison& comparison_;
+  const std::optional<double>& tolerance_;
+  int places_ = 3;
+  Sheet sheet_;
+};
+
+int places_of(const ComparedTime& time) {
+  return decimals_for(std::max(time.predicted_ms, time.observed_ms.median));
+}
+
+std::string pair_text(const ComparedTime& time) {
+  const int places = places_of(time);
+  return fixed(time.predicted_ms, places) + " / " + fixed(time.observed_ms.median, places);
+}
+
+std::string worst_text(const TimelineComparison& comparison) {
+  std::vector<std::string> parts;
+  for (const ComparedOperation& row : worst_operations(comparison, kWorstOperations))
+    parts.push_back(fmt::format("{} {} ({} %)", row.name,
+                                signed_time(row.time.predicted_ms - row.time.observed_ms.median),
+                                signed_percent(row.time.error_pct())));
+  return join(parts);
+}
+
+std::string sent_text(const std::optional<ComparedRank::Moved>& sent) {
+  if (!sent) return "-";
+  const double predicted = static_cast<double>(sent->predicted) / 1e6,
+               observed = static_cast<double>(sent->observed) / 1e6;
+  const int places = decimals_for(std::max(predicted, observed));
+  return fixed(predicted, places) + " / " + fixed(observed, places);
+}
+
+// Compute, collectives, exposed time, bytes sent and device memory of each rank; the first `most` of them.
+Sheet ranks_sheet(const TimelineComparison& comparison, std::size_t most) {
+  Sheet sheet;
+  sheet.columns = {{"rank"},    {"compute ms"}, {"collectives ms"}, {"exposed ms"},
+                   {"busy ms"}, {"sent MB"},    {"memory GiB"}};
+  for (const ComparedRank& rank : comparison.ranks) {
+    if (sheet.rows.size() == most) break;
+    sheet.rows.push_back(
+        {{std::to_string(rank.rank), pair_text(rank.compute), pair_text(rank.comm), pair_text(rank.exposed),
+          pair_text(rank.busy), sent_text(rank.sent), gib(rank.predicted_bytes) + " / " + gib(rank.observed_bytes)}});
+  }
+  return sheet;
+}
+
+// Often few ranks of a large world are traced, and nobody knows how the others did.
+std::string traced_text(const TimelineComparison& comparison) {
+  const std::size_t traced = comparison.ranks.size();
+  if (traced >= static_cast<std::size_t>(comparison.world_size)) return "";
+  return fmt::format(
+      " Only {} of {} ranks {} traces on both sides: the slowest rank, and the one that the others wait for, may be "
+      "among the rest.",
+      traced, comparison.world_size, traced == 1 ? "has" : "have");
+}
+
+// "the prediction is 3.1 % too long", or which of two timelines of the same kind is shorter.
+std::string difference_text(const TimelineComparison& comparison) {
+  const std::optional<double> error = comparison.iteration.error_pct();
+  if (!error) return "the second one has no time to compare with";
+  if (std::abs(*error) < 0.05) return "they are equal within 0.05 %";
+  const std::string percent = fixed(std::abs(*error), 1);
+  const bool longer = *error > 0;
+  return comparison.is_usual()
+             ? fmt::format("the prediction is {} % too {}", percent, longer ? "long" : "short")
+             : fmt::format("the {} is {} % {}", comparison.first, percent, longer ? "longer" : "shorter");
+}
+
+// In a few sentences: the iteration's error, of how many ranks, the three worst operations, memory.
+std::string comparison_summary(const TimelineComparison& comparison) {
+  const ComparedTime& iteration = comparison.iteration;
+  const int places = places_of(iteration);
+  std::string text = fmt::format("{} {} ms, {} {} ms per iteration: {}.", capital(comparison.first),
+                                 fixed(iteration.predicted_ms, places), comparison.second,
+                                 fixed(iteration.observed_ms.median, places), difference_text(comparison));
+  text += traced_text(comparison);
+  if (const std::string worst = worst_text(comparison); !worst.empty())
+    text += " Largest errors in time: " + worst + ".";
+  if (comparison.predicted_bytes && comparison.observed_bytes)
+    text +=
+        fmt::format(" Memory that the fullest rank holds, without what passes: {} {} GiB, {} {} GiB.", comparison.first,
+                    gib(comparison.predicted_bytes), comparison.second, gib(comparison.observed_bytes));
+  return text;
+}
+
+// For whom collectives wait, on both sides.
+Section waits_section(const TimelineComparison& comparison) {
+  NoteList list;
+  const int places = places_of(comparison.iteration);
+  for (const ComparedWait& wait : comparison.waits)
+    list.notes.push_back({fmt::format("{} {}; {} {}.", comparison.first, waiting_text(wait.predicted, places),
+                                      comparison.second, waiting_text(wait.observed, places)),
+                          wait.predicted.name});
+  Section section{"Who waits for whom", {}};
+  if (!list.notes.empty()) section.blocks.emplace_back(std::move(list));
+  return section;
+}
+
+// Returns the names of the sides, by the first case; as a rule where there is none.
+TimelineComparison sides_of(const ComparisonReport& report) {
+  return report.cases.empty() ? TimelineComparison{} : report.cases.front().comparison;
+}
+
+std::string legend_of_times(const TimelineComparison& comparison) {
+  return fmt::format(
+      "Times are sums over an iteration on the slowest rank, including waiting inside collectives; for the second "
+      "timeline{2}: median, smallest and largest over the iterations. An error is 100 ({0} - {1}) / {1}, which is "
+      "positive if {3}. Share: of the iteration. Ranks: {0} / {1}.",
+      comparison.first, comparison.second, comparison.is_usual() ? " (observed)" : "",
+      comparison.is_usual() ? "we predict too long" : "the " + comparison.first + " takes longer");
+}
+
+Section operations_section(const ComparedCase& item, const std::optional<double>& tolerance) {
+  Section section{"Iteration, classes, operations", {OperationRows(item.comparison, tolerance).sheet()}};
+  section.style = Section::Heading::page_only;
+  return section;
+}
+
+Section ranks_section(const TimelineComparison& comparison, Medium medium) {
+  const std::size_t most = medium == Medium::page ? kRanksInPage : kRanksInText;
+  Section section = table_section("Ranks", "", ranks_sheet(comparison, most));
+  section.style = Section::Heading::page_only;
+  if (comparison.ranks.size() > most) {
+    section.blocks.emplace_back(
+        Paragraph{fmt::format("and {} more ranks: see --json", comparison.ranks.size() - most), Role::caption, 2});
+  }
+  return section;
+}
+
+Section notes_section(const std::vector<std::string>& notes, const std::string& lead) {
+  Section section{"Notes", {}};
+  section.style = Section::Heading::page_only;
+  NoteList list;
+  list.lead = lead;
+  for (const std::string& note : notes) list.notes.push_back({note, ""});
+  if (!list.notes.empty()) section.blocks.emplace_back(std::move(list));
+  return section;
+}
+
+// The timelines take the page's width, the other charts share lines.
+std::vector<Section::Block> charts_of(const ComparedCase& item, const std::string& id) {
+  std::vector<Section::Block> blocks;
+  Section small{"", {}};
+  small.side_by_side = true;
+  for (Chart& chart : comparison_charts(item, id)) {
+    (chart.plot == "compared_timelines" ? blocks : small.blocks).emplace_back(std::move(chart));
+  }
+  blocks.emplace_back(std::move(small));
+  return blocks;
+}
+
+// The answer first, charts next, then tables.
+Section case_section(const ComparedCase& item, const ComparisonReport& report, Medium medium, const std::string& id) {
+  const TimelineComparison& comparison = item.comparison;
+  const std::string whose = report.cases.size() == 1 ? "" : comparison.case_name + ": ";
+  const Paragraph summary{whose + comparison_summary(comparison), Role::summary};
+  const Paragraph origin{observed_on(comparison), Role::origin};
+  Section section{comparison.case_name, {summary, origin}};
+  section.style = Section::Heading::as_it_is;
+  if (medium == Medium::page)
+    for (Section::Block& chart : charts_of(item, id)) section.blocks.emplace_back(std::move(chart));
+  section.blocks.emplace_back(operations_section(item, report.tolerance_pct));
+  section.blocks.emplace_back(ranks_section(comparison, medium));
+  if (Section waits = waits_section(comparison); !waits.blocks.empty()) section.blocks.emplace_back(std::move(waits));
+  Section conditions = conditions_section(comparison);
+  if (!conditions.blocks.empty()) section.blocks.emplace_back(std::move(conditions));
+  Section last = notes_section(comparison.notes, "Note: ");
+  if (!last.blocks.empty()) section.blocks.emplace_back(std::move(last));
+  return section;
+}
+
+// Cases of one side only.
+std::vector<std::string> without_partner(const ComparisonReport& report) {
+  std::vector<std::string> lines;
+  const TimelineComparison sides = sides_of(report);
+  if (!report.only_predicted.empty()) lines.push_back("Only " + sides.first + ": " + join(report.only_predicted));
+  if (!report.only_observed.empty()) lines.push_back("Only " + sides.second + ": " + join(report.only_observed));
+  return lines;
+}
+
+// With several cases: one line each.
+Section overview(const ComparisonReport& report) {
+  Sheet sheet;
+  const TimelineComparison sides = sides_of(report);
+  sheet.columns = {{"case", false}, {sides.first + " and " + sides.second + ", the worst operations", false}};
+  for (const ComparedCase& item : report.cases)
+    sheet.rows.push_back({{item.comparison.case_name, comparison_summary(item.comparison)}});
+  return table_section("Cases", "In order of the " + (sides.is_usual() ? "prediction." : sides.first + " file."),
+                       std::move(sheet));
+}
+
+Paragraph tolerance_verdict(const ComparisonReport& report) {
+  const std::vector<std::string> outside = report.outside();
+  const std::string tolerance = shortest(*report.tolerance_pct);
+  if (outside.empty())
+    return {fmt::format("Everything to which the tolerance applies is within {} %.", tolerance), Role::summary};
+  return {fmt::format("Outside {} %: {}.", tolerance, join(outside)), Role::notice};
+}
+
+// "Predicted beside observed", by what the two files are.
+std::string title_of_sides(const TimelineComparison& comparison) {
+  return comparison.is_usual() ? "Predicted beside observed"
+                               : fmt::format("The {} beside the {} timeline", comparison.first, comparison.second);
+}
+
+}  // namespace
+
+Document comparison_document(const ComparisonReport& report, Medium medium) {
+  const bool page = medium == Medium::page, one = report.cases.size() == 1;
+  Document document;
+  if (page) {
+    const TimelineComparison& first = report.cases.front().comparison;
+    document.title = title_of_sides(first) + (one ? ": " + first.case_name : "");
+    document.origin = fmt::format("{} beside {}, shardsim {}", report.predicted, report.observed, version());
+    if (report.tolerance_pct) document.blocks.emplace_back(tolerance_verdict(report));
+    if (!one) document.add(overview(report));
+  }
+  for (std::size_t i = 0; i < report.cases.size(); ++i) {
+    Section section = case_section(report.cases[i], report, medium, fmt::format("case{}", i));
+    section.folded = i > 0;
+    if (page && one) {  // its name is in the title
+      for (Section::Block& block : section.blocks) document.blocks.emplace_back(std::move(block));
+      continue;
+    }
+    document.add(std::move(section));
+  }
+  document.add({"", {Paragraph{legend_of_times(sides_of(report)), Role::caption}}});
+  document.add(notes_section(without_partner(report), ""));
+  return document;
+}
+
+std::string comparison_html(const ComparisonReport& report) {
+  return page_html(comparison_document(report, Medium::page));
+}
+
+}  // namespace shardsim

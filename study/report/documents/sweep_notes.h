@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "base/document/document.h"
+#include "study/report/documents/sweep_order.h"
+#include "study/sweep/sweep_result.h"
+
+namespace shardsim {
+
+// The sections of a sweep's document below its points. `points`: those that are shown, in their order.
+
+// How sure the choice of a plan is for each combination of the other axes, and one machine beside the next.
+Section sweep_how_sure(const SweepResult& result, const std::vector<std::size_t>& points, Medium medium,
+                       SweepOrder order);
+
+// The facts to know about the clusters and the compute models, each sentence once with the number of points.
+Section sweep_notes(const SweepResult& result, const std::vector<std::size_t>& points);
+
+// The points that failed, alike messages together.
+Section sweep_failures(const SweepResult& result);
+
+}  // namespace shardsim

@@ -1,0 +1,69 @@
+#include "study/report/documents/sweep_order.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/text.h"
+#include "study/sweep/amount.h"
+
+namespace shardsim {
+
+double sorting_figure(const SweepResult& result, std::size_t point, SweepOrder order) {
+  const PointResult& here = result.at(point);
+  switch (order) {
+    case SweepOrder::iteration:
+      return here.iteration_ms;
+    case SweepOrder::cost:
+      return result.cost_per_million_samples(point).value_or(std::numeric_limits<double>::infinity());
+    case SweepOrder::memory:
+      return static_cast<double>(here.peak_bytes);
+    case SweepOrder::samples:
+      break;
+  }
+  return -here.samples_per_s;
+}
+
+const std::vector<std::string>& sweep_order_words() {
+  static const std::vector<std::string> words = {"samples", "iteration", "cost", "memory"};
+  return words;
+}
+
+SweepOrder sweep_order(const std::string& word) {
+  const auto found = std::ranges::find(sweep_order_words(), word);
+  return static_cast<SweepOrder>(found - sweep_order_words().begin());
+}
+
+bool has_cost(const SweepResult& result) {
+  return std::ranges::any_of(result.results, [](const PointResult& each) { return each.cost_per_hour.has_value(); });
+}
+
+std::string order_fault(const SweepResult& result, SweepOrder order) {
+  if (order != SweepOrder::cost) return "";
+  if (!has_cost(result)) return "no point has a price (cost_per_gpu_hour of the cluster)";
+  return result.currency() ? "" : "prices have several currencies";
+}
+
+std::vector<std::size_t> sorted_points(const SweepResult& result, SweepOrder order) {
+  std::vector<std::size_t> points;
+  for (std::size_t point = 0; point < result.results.size(); ++point)
+    if (result.ok(point)) points.push_back(point);
+  const auto figure = [&](std::size_t point) { return static_cast<float>(sorting_figure(result, point, order)); };
+  std::ranges::stable_sort(points, {}, figure);
+  return points;
+}
+
+std::string order_remark(SweepOrder order) {
+  switch (order) {
+    case SweepOrder::iteration:
+      return "shortest iteration first";
+    case SweepOrder::cost:
+      return "least cost of a million samples first";
+    case SweepOrder::memory:
+      return "least memory first";
+    case SweepOrder::samples:
+      break;
+  }
+  return "most samples per second first";
+}
+
+}  // namespace shardsim

@@ -1,0 +1,123 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/document/cells.h"
+#include "study/report/case_groups.h"
+#include "study/report/sheets/result_sheets.h"
+#include "study/result/result_fields.h"
+
+namespace shardsim {
+namespace {
+
+constexpr double kTellingDedup = 0.01;  // of an iteration
+
+// Times of unlike batches or worlds say nothing of two plans.
+bool is_same_question(const CaseResult& one, const CaseResult& other) {
+  return one.cluster == other.cluster && one.world_size == other.world_size && one.batch_per_gpu == other.batch_per_gpu;
+}
+
+// The fastest plan for the same batch on the same cluster that TorchRec has; null where there is none.
+const CaseResult* fastest_of_torchrec(const WorkloadCases& group, const CaseResult& best) {
+  const auto found = std::ranges::find_if(group.cases, [&](const CaseResult* item) {
+    return item->beyond_torchrec.empty() && fits(*item) && is_same_question(*item, best);
+  });
+  return found == group.cases.end() ? nullptr : *found;
+}
+
+std::string milliseconds_of(double ms) {
+  return fixed(ms, decimals_for(ms));
+}
+
+// True where index_dedup makes the case tellingly faster with its plan.
+bool gains_by_dedup(const CaseResult& item) {
+  const auto& with = item.iteration_ms_without_duplicates;
+  return with && *with <= (1 - kTellingDedup) * item.iteration_ms;
+}
+
+// " (with index_dedup 200.0, and flexshard_2tier 250.0)": a factor over TorchRec's plan is none where an option of
+// TorchRec takes it away. Each of the two has the option where it is faster with it; "" where TorchRec's is not.
+std::string with_dedup(const CaseResult& other, const CaseResult& best, const std::string& name_of_best) {
+  if (!gains_by_dedup(other)) return "";
+  const std::string text = " (with index_dedup " + milliseconds_of(*other.iteration_ms_without_duplicates);
+  if (!gains_by_dedup(best)) return text + ")";
+  return text + fmt::format(", and {} {})", name_of_best, milliseconds_of(*best.iteration_ms_without_duplicates));
+}
+
+std::string remedy(const WorkloadCases& group, const CaseResult& best) {
+  const CaseResult* const other = fastest_of_torchrec(group, best);
+  const std::string option = "with --torchrec-only, planners keep to what TorchRec has";
+  if (other == nullptr) return option;
+  const std::string text = fmt::format("the fastest of these plans that it can run is {}, with {} ms{}", other->name,
+                                       milliseconds_of(other->iteration_ms), with_dedup(*other, best, best.name));
+  return text + "; " + option;
+}
+
+// The fastest plan of each workload where TorchRec cannot run it.
+std::vector<std::pair<const WorkloadCases*, const CaseResult*>> beyond_torchrec(
+    const std::vector<WorkloadCases>& groups) {
+  std::vector<std::pair<const WorkloadCases*, const CaseResult*>> found;
+  for (const WorkloadCases& group : groups)
+    if (const CaseResult* const best = fastest_that_fits(group); best != nullptr && !best->beyond_torchrec.empty())
+      found.emplace_back(&group, best);
+  return found;
+}
+
+// True for a plan beyond TorchRec's limits that is faster than all within them that answer the same question.
+bool gains_without_limit(const WorkloadCases& group, const CaseResult& free) {
+  if (!is_without_limit(free) || !fits(free) || free.beyond_torchrec.empty()) return false;
+  return std::ranges::none_of(group.cases, [&](const CaseResult* each) {
+    return !is_without_limit(*each) && fits(*each) && is_same_question(*each, free) &&
+           each->iteration_ms <= free.iteration_ms;
+  });
+}
+
+// What planners would do without --torchrec-only, where that is faster; "" where it is not.
+std::string without_limit_text(const std::vector<WorkloadCases>& groups) {
+  for (const WorkloadCases& group : groups) {
+    const auto free =
+        std::ranges::find_if(group.cases, [&](const CaseResult* each) { return gains_without_limit(group, *each); });
+    if (free == group.cases.end()) continue;
+    return fmt::format(
+        "Without --torchrec-only the planner's plan takes {} ms ({}); it has {}, so TorchRec cannot run it.",
+        milliseconds_of((*free)->iteration_ms), (*free)->name, (*free)->beyond_torchrec);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string short_torchrec_warning(const StudyResult& study) {
+  const std::vector<WorkloadCases> groups = by_workload(study);
+  if (std::string text = without_limit_text(groups); !text.empty()) return text;
+  const auto found = beyond_torchrec(groups);
+  if (found.empty()) return "";
+  const auto& [group, best] = found.front();
+  const CaseResult* const other = fastest_of_torchrec(*group, *best);
+  const auto named = [&](const CaseResult& item) { return groups.size() == 1 ? short_name(item) : item.name; };
+  const std::string more = found.size() == 1 ? "" : fmt::format(", nor {} more", found.size() - 1);
+  const std::string instead =
+      other == nullptr ? "--torchrec-only plans without"
+                       : fmt::format("of these it can run {}, {} ms{}", named(*other),
+                                     milliseconds_of(other->iteration_ms), with_dedup(*other, *best, named(*best)));
+  return fmt::format("TorchRec cannot run {}, which has {}{}; {}.", named(*best), best->beyond_torchrec, more, instead);
+}
+
+std::string torchrec_warning(const StudyResult& study) {
+  std::vector<std::string> others;
+  std::string first;
+  const std::vector<WorkloadCases> groups = by_workload(study);
+  if (std::string text = without_limit_text(groups); !text.empty()) return text;
+  for (const auto& [group, best] : beyond_torchrec(groups)) {
+    if (first.empty()) {
+      first = fmt::format("TorchRec cannot run the fastest plan, {}, because it has {}: {}.", best->name,
+                          best->beyond_torchrec, remedy(*group, *best));
+    } else {
+      others.push_back(best->name);
+    }
+  }
+  if (others.empty()) return first;
+  return first + fmt::format(" The same holds for {}.", some_names(others));
+}
+
+}  // namespace shardsim

@@ -119,6 +119,51 @@ int import_model(const Arguments& given, const Terminal&) {
   return file ? import_into_file(given, target) : import_into_folder(given, target);
 }
 
+std::vector<Option> model_import_options() {
+  return {
+      {"output", 'o', "OUT",
+       "Write the scenario, the workload and the plan into this folder. If OUT ends in .yaml, write one scenario "
+       "file that holds the workload too, and the plan beside it.",
+       "", Option::Times::once},
+      {"tables", 0, "FILE",
+       "The tables of a trace: a CSV or JSON file as it is imported without a trace. Lookups, updates and "
+       "exchanges "
+       "are then simulated."},
+      {"tables-of-trace",
+       0,
+       "OF",
+       "Take the tables that the shapes in the trace tell (record_shapes), as if those of one lookup were alike, "
+       "and "
+       "simulate lookups and updates: of the traced rank alone, whose exchanges stay as measured, or of its "
+       "world, "
+       "every rank holding as many, with the exchanges.",
+       "",
+       Option::Times::at_most_once,
+       {"rank", "world"}},
+      {"traced-batch", 0, "N",
+       "The number of samples per GPU of a trace whose shapes do not say it, or say it wrong. Give it once for "
+       "each "
+       "trace, in their order.",
+       "", Option::Times::any},
+      {"scale-dense",
+       0,
+       "HOW",
+       "How another batch than the traced one changes the dense part, where there is only one: kernels (the time "
+       "of "
+       "kernels, copies and exchanges is in proportion, that of the host stays) or nothing.",
+       "",
+       Option::Times::at_most_once,
+       {"kernels", "nothing"}},
+      {"plan", 0, "PLAN",
+       "Take the plan from this JSON file, which holds TorchRec's plan._serialize() or asdict(plan)."},
+      {"cluster", 0, "NAME", "The cluster of the scenario: the name of a shipped one, or a file.", "dgx_h100"},
+      {"nodes", 0, "N",
+       "The number of nodes. Without this option it is what the plan needs, or else what the cluster file says."},
+      {"batch", 0, "N", "The number of samples that each GPU processes in an iteration; of a trace, its own.", "4096"},
+      {"planner", 0, "NAME", "The planner of the scenario, if no plan is given.", "torchrec"},
+      force_option()};
+}
+
 }  // namespace
 
 Command model_import_command() {
@@ -131,49 +176,7 @@ Command model_import_command() {
             "A CSV file of tables; a JSON file with TorchRec's table configurations, its plan, or both; or a trace of "
             "training steps (Kineto, .json or .json.gz), or a folder of them."},
            {"MORE", "Further traces of the same model: of other ranks, or with another batch.", true, {}, true}},
-      .options =
-          {{"output", 'o', "OUT",
-            "Write the scenario, the workload and the plan into this folder. If OUT ends in .yaml, write one scenario "
-            "file that holds the workload too, and the plan beside it.",
-            "", Option::Times::once},
-           {"tables", 0, "FILE",
-            "The tables of a trace: a CSV or JSON file as it is imported without a trace. Lookups, updates and "
-            "exchanges "
-            "are then simulated."},
-           {"tables-of-trace",
-            0,
-            "OF",
-            "Take the tables that the shapes in the trace tell (record_shapes), as if those of one lookup were alike, "
-            "and "
-            "simulate lookups and updates: of the traced rank alone, whose exchanges stay as measured, or of its "
-            "world, "
-            "every rank holding as many, with the exchanges.",
-            "",
-            Option::Times::at_most_once,
-            {"rank", "world"}},
-           {"traced-batch", 0, "N",
-            "The number of samples per GPU of a trace whose shapes do not say it, or say it wrong. Give it once for "
-            "each "
-            "trace, in their order.",
-            "", Option::Times::any},
-           {"scale-dense",
-            0,
-            "HOW",
-            "How another batch than the traced one changes the dense part, where there is only one: kernels (the time "
-            "of "
-            "kernels, copies and exchanges is in proportion, that of the host stays) or nothing.",
-            "",
-            Option::Times::at_most_once,
-            {"kernels", "nothing"}},
-           {"plan", 0, "PLAN",
-            "Take the plan from this JSON file, which holds TorchRec's plan._serialize() or asdict(plan)."},
-           {"cluster", 0, "NAME", "The cluster of the scenario: the name of a shipped one, or a file.", "dgx_h100"},
-           {"nodes", 0, "N",
-            "The number of nodes. Without this option it is what the plan needs, or else what the cluster file says."},
-           {"batch", 0, "N", "The number of samples that each GPU processes in an iteration; of a trace, its own.",
-            "4096"},
-           {"planner", 0, "NAME", "The planner of the scenario, if no plan is given.", "torchrec"},
-           force_option()},
+      .options = model_import_options(),
       .notes =
           "Whatever the file does not say is assumed. The first lines of the workload, and stderr, list the "
           "assumptions.\n"

@@ -94,22 +94,16 @@ void add_fills(FitTable& table) {
                         .fitted_on = {"B200 1 x 8", "GB300 1 x 8 and 1 x 64", "GB200 1 x 72"}});
 }
 
-FitTable made_open_data() {
+// Fitted on rows of all sizes (256 B to 17 GB) and of 2 to 16 GPUs; whole iterations on up to 128 GPUs, to which
+// nothing of this was fitted, bear it out (docs/accuracy.md).
+std::vector<FittedOverhead> rows_over_nvlink_and_rdma() {
   using Names = std::vector<std::string>;
   const Names peer_to_peer = {"all_to_all", "send_recv"};
   const Names of_peers = {"Sophia", "xxrjun cluster01", "Azure ND A100 v4", "RTX 6000D"};
   const Seconds fill{4e-6};    // a pipeline loses time per chunk: grows like the square root of the bytes
   const Seconds start{55e-6};  // the smallest messages over two nodes of eight take 50 to 59 us
-  FitTable table{"open_data", "open measurements, docs/accuracy.md", {}};
-  // Fitted on rows of all sizes (256 B to 17 GB) and of 2 to 16 GPUs; whole iterations on up to 128 GPUs, to which
-  // nothing of this was fitted, bear it out (docs/accuracy.md). No node measured has more than 8 GPUs.
-  table.in_node.ranks_to = 8;
-  table.across_nodes.ranks_to = 128;
-  // Iterations of DLRM-DCNv2 on eight cards each, in which a socket's cards share one PCIe uplink.
-  table.host_copies = .62;
-  table.host_copies_fitted_on = {"A40, MLPerf v3.0", "L40, MLPerf v3.1", "L40S, MLPerf v3.1"};
   // NCCL raises the latency of rings above a size to prefer trees below it; the measurements do not show it as time.
-  table.rows = {
+  return {
       {.kinds = peer_to_peer, .start = start, .fill = fill, .efficiency = .989, .fitted_on = of_peers},
       {.kinds = peer_to_peer,
        .across_nodes = true,
@@ -146,6 +140,17 @@ FitTable made_open_data() {
        .nic_efficiency = .967,
        .fitted_on = {"xxrjun cluster01"}},
   };
+}
+
+FitTable made_open_data() {
+  FitTable table{"open_data", "open measurements, docs/accuracy.md", {}};
+  // No node measured has more than 8 GPUs.
+  table.in_node.ranks_to = 8;
+  table.across_nodes.ranks_to = 128;
+  // Iterations of DLRM-DCNv2 on eight cards each, in which a socket's cards share one PCIe uplink.
+  table.host_copies = .62;
+  table.host_copies_fitted_on = {"A40, MLPerf v3.0", "L40, MLPerf v3.1", "L40S, MLPerf v3.1"};
+  table.rows = rows_over_nvlink_and_rdma();
   for (FittedOverhead& row : table.rows)
     if (row.across_nodes) row.network = "rdma";
   add_fills(table);

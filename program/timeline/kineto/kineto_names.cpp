@@ -85,6 +85,78 @@ std::string upper(std::string_view name) {
   return result;
 }
 
+// The first word that fits decides; words of particular kernels come before those of templates that many share.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 60> kWordsOfKinds = {
+    {{"flash", "attention"},
+     {"fmha", "attention"},
+     {"attention", "attention"},
+     {"attn", "attention"},
+     {"memefficient", "attention"},
+     {"multitensorapply", "optimizer"},
+     {"fusedadam", "optimizer"},
+     {"adagrad", "optimizer"},
+     {"catarray", "concatenation"},
+     {"chunkcat", "concatenation"},
+     {"splitwithsizes", "concatenation"},
+     {"layernorm", "normalization"},
+     {"gammabeta", "normalization"},
+     {"rowwisemoments", "normalization"},
+     {"batchnorm", "normalization"},
+     {"groupnorm", "normalization"},
+     {"rmsnorm", "normalization"},
+     {"softmax", "normalization"},
+     {"bnfw", "normalization"},
+     {"bnbw", "normalization"},
+     {"gemm", "products"},
+     {"gemv", "products"},
+     {"cutlass", "products"},
+     {"cublas", "products"},
+     {"nvjet", "products"},
+     {"splitkreduce", "products"},
+     {"globalkernel", "products"},
+     {"xmma", "products"},
+     {"converttensor", "element-wise"},
+     {"conv", "products"},
+     {"wgrad", "products"},
+     {"dgrad", "products"},
+     {"dotkernel", "products"},
+     {"radixsort", "sort and scan"},
+     {"scan", "sort and scan"},
+     {"sort", "sort and scan"},
+     {"deviceselect", "sort and scan"},
+     {"reducebykey", "sort and scan"},
+     {"runlength", "sort and scan"},
+     {"compactinit", "sort and scan"},
+     {"uniquebykey", "sort and scan"},
+     {"cub", "sort and scan"},
+     {"thrust", "sort and scan"},
+     {"distribution", "random"},
+     {"dropout", "random"},
+     {"philox", "random"},
+     {"permute", "permutation"},
+     {"transpose", "permutation"},
+     {"boundscheck", "permutation"},
+     {"bucketize", "permutation"},
+     {"offsetsrange", "index"},
+     {"quantize", "element-wise"},
+     {"hfp", "element-wise"},
+     {"index", "index"},
+     {"gather", "index"},
+     {"scatter", "index"},
+     {"reduce", "reductions"},
+     {"elementwise", "element-wise"},
+     {"triton", "element-wise"},
+     {"copy", "element-wise"}}};
+
+// The name of a library is no word of a product.
+std::string own_letters(std::string_view name) {
+  constexpr std::string_view kLibrary = "fbgemm";
+  std::string letters = letters_of(name);
+  for (std::size_t at = letters.find(kLibrary); at != std::string::npos; at = letters.find(kLibrary, at))
+    letters.erase(at, kLibrary.size());
+  return letters;
+}
+
 }  // namespace
 
 bool is_communication_kernel(std::string_view kernel) {
@@ -118,78 +190,8 @@ std::string compute_class(std::string_view kernel) {
 }
 
 std::string_view kernel_kind(std::string_view kernel) {
-  // The first word that fits decides; words of particular kernels come before those of templates that many share.
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 60> kWords = {
-      {{"flash", "attention"},
-       {"fmha", "attention"},
-       {"attention", "attention"},
-       {"attn", "attention"},
-       {"memefficient", "attention"},
-       {"multitensorapply", "optimizer"},
-       {"fusedadam", "optimizer"},
-       {"adagrad", "optimizer"},
-       {"catarray", "concatenation"},
-       {"chunkcat", "concatenation"},
-       {"splitwithsizes", "concatenation"},
-       {"layernorm", "normalization"},
-       {"gammabeta", "normalization"},
-       {"rowwisemoments", "normalization"},
-       {"batchnorm", "normalization"},
-       {"groupnorm", "normalization"},
-       {"rmsnorm", "normalization"},
-       {"softmax", "normalization"},
-       {"bnfw", "normalization"},
-       {"bnbw", "normalization"},
-       {"gemm", "products"},
-       {"gemv", "products"},
-       {"cutlass", "products"},
-       {"cublas", "products"},
-       {"nvjet", "products"},
-       {"splitkreduce", "products"},
-       {"globalkernel", "products"},
-       {"xmma", "products"},
-       {"converttensor", "element-wise"},
-       {"conv", "products"},
-       {"wgrad", "products"},
-       {"dgrad", "products"},
-       {"dotkernel", "products"},
-       {"radixsort", "sort and scan"},
-       {"scan", "sort and scan"},
-       {"sort", "sort and scan"},
-       {"deviceselect", "sort and scan"},
-       {"reducebykey", "sort and scan"},
-       {"runlength", "sort and scan"},
-       {"compactinit", "sort and scan"},
-       {"uniquebykey", "sort and scan"},
-       {"cub", "sort and scan"},
-       {"thrust", "sort and scan"},
-       {"distribution", "random"},
-       {"dropout", "random"},
-       {"philox", "random"},
-       {"permute", "permutation"},
-       {"transpose", "permutation"},
-       {"boundscheck", "permutation"},
-       {"bucketize", "permutation"},
-       {"offsetsrange", "index"},
-       {"quantize", "element-wise"},
-       {"hfp", "element-wise"},
-       {"index", "index"},
-       {"gather", "index"},
-       {"scatter", "index"},
-       {"reduce", "reductions"},
-       {"elementwise", "element-wise"},
-       {"triton", "element-wise"},
-       {"copy", "element-wise"}}};
-  // The name of a library is no word of a product.
-  const auto own_letters = [](std::string_view name) {
-    constexpr std::string_view kLibrary = "fbgemm";
-    std::string letters = letters_of(name);
-    for (std::size_t at = letters.find(kLibrary); at != std::string::npos; at = letters.find(kLibrary, at))
-      letters.erase(at, kLibrary.size());
-    return letters;
-  };
   for (const std::string& text : {own_letters(plain_name(kernel)), own_letters(kernel)})
-    for (const auto& [word, kind] : kWords)
+    for (const auto& [word, kind] : kWordsOfKinds)
       if (has(text, word)) return kind;
   return "";
 }

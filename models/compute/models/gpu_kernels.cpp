@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "models/compute/cubes.h"
 #include "models/compute/kernels/kernels.h"
 #include "models/compute/kernels/pytorch_kernels.h"
 #include "models/compute/kernels/table_kernels.h"
@@ -15,7 +16,6 @@ namespace shardsim {
 namespace {
 
 constexpr int kColumnsOfLane = 4;  // that a thread of the kernels by table moves at once
-constexpr double kCubeStep = 64;   // of the sides of products whose shapes nobody names
 
 class GpuKernels final : public ComputeModel {
  public:
@@ -129,13 +129,11 @@ class GpuKernels final : public ComputeModel {
     return dense_kernels_time(work.by_kernel, work.precision, numbers, gpu, *reference);
   }
 
-  // As many cubes as make up the FLOP of an operation, the last one with fewer rows (validate/execute/devices/
-  // rank_ops.cpp), and then a copy of its bytes.
+  // Products of cubes (cubes.h), and then a copy of the operation's bytes.
   static ComputeWork in_cubes(ComputeWork work, double most_side) {
-    const double side = std::clamp(std::floor(std::cbrt(work.flops / 2) / kCubeStep) * kCubeStep, kCubeStep, most_side);
-    const double rows = std::round(work.flops / (2 * side * side)), cubes = std::floor(rows / side);
-    if (cubes > 0) work.products.push_back({.product = {side, side, side}, .count = cubes});
-    if (rows > cubes * side) work.products.push_back({.product = {rows - cubes * side, side, side}, .count = 1});
+    const auto [side, count, rows_left] = cubes_of(work.flops, kCubeStep, most_side);
+    if (count > 0) work.products.push_back({.product = {side, side, side}, .count = count});
+    if (rows_left > 0) work.products.push_back({.product = {rows_left, side, side}, .count = 1});
     if (work.hbm_bytes > 0) work.kernels = 1;
     return work;
   }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "models/compute/cubes.h"
 
 namespace shardsim {
 namespace {
@@ -128,12 +129,6 @@ Action RankOps::working(int id, int rank) {
 
 namespace {
 
-// Returns the side of the square matrices whose product takes about `flops`.
-std::int64_t side_of(double flops, const DevicePort::DenseLimits& limits) {
-  const auto side = static_cast<std::int64_t>(std::cbrt(flops / 2) / 64) * 64;
-  return std::clamp(side, limits.least_side, limits.most_side);
-}
-
 Precision precision_named(const std::string& name) {
   if (name == "tf32") return Precision::tf32;
   if (name == "bf16") return Precision::bf16;
@@ -148,7 +143,7 @@ std::int64_t whole(double number) {
 
 }  // namespace
 
-// Those that the operation names; else as many cubes as it has floating-point operations, the last one with fewer rows.
+// Those that the operation names; else cubes that make up its floating-point operations.
 RankOps::Products RankOps::products_of(const Op& op, double flops, int rank) {
   Products products;
   if (op.fixed_ns > 0 || flops <= 0) return products;
@@ -161,10 +156,11 @@ RankOps::Products RankOps::products_of(const Op& op, double flops, int rank) {
     if (of.m > 0 && of.n > 0 && of.k > 0) products.emplace_back(of, each.count);
   }
   if (!products.empty()) return products;
-  const std::int64_t side = side_of(flops, device_.prepare_dense(op.stream));
-  const std::int64_t rows = whole(flops / (2.0 * static_cast<double>(side * side)));
-  if (rows >= side) products.push_back({{precision, side, side, side}, rows / side});
-  if (rows % side > 0) products.push_back({{precision, rows % side, side, side}, 1});
+  const DevicePort::DenseLimits limits = device_.prepare_dense(op.stream);
+  const Cubes cubes = cubes_of(flops, static_cast<double>(limits.least_side), static_cast<double>(limits.most_side));
+  const std::int64_t side = whole(cubes.side), count = whole(cubes.count), rows_left = whole(cubes.rows_left);
+  if (count > 0) products.push_back({{precision, side, side, side}, count});
+  if (rows_left > 0) products.push_back({{precision, rows_left, side, side}, 1});
   return products;
 }
 

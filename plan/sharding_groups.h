@@ -31,7 +31,7 @@ class GroupedWorld {
   // The machine that one group is to its planner: its GPUs of each node, with their part of the NICs and of the host.
   const Cluster& cluster() const { return *cluster_; }
 
-  // Whether the plan is one of the world, with holders in every group.
+  // True when the plan is one of the world, with holders in every group.
   bool has(const Plan& plan) const;
   Plan of_world(const Plan& of_group) const;
   Plan of_group(const Plan& of_world) const;

@@ -7,8 +7,8 @@
 
 namespace shardsim {
 
-// What resolve_matrix() says, of a Program that outlives this. A matrix is copied only where an operation moves it in
-// the other direction: it may have a number for each pair of ranks.
+// The result of resolve_matrix(), for a Program that outlives it. A matrix is copied only where an operation moves it
+// in the other direction: it may have a number for each pair of ranks.
 class ResolvedMatrix {
  public:
   ResolvedMatrix(const Program& program, const MatrixUse& use, std::size_t set = 0)

@@ -172,8 +172,8 @@ double missed_without(int peers, const ClusterSpec& prior, const Rows& rows, Fit
   return sum;
 }
 
-// Whether the rows prove a cost per peer: of three numbers of peers and more, by the rows of each number in turn, which
-// a fit to the others predicts better with such a cost; of two, which leave nothing to predict, by two standard errors.
+// True when the rows prove a cost per peer. With three numbers of peers and more, each is predicted by a fit to the
+// others, better with such a cost; two leave nothing to predict, and two standard errors decide.
 bool proves_peer_costs(const ClusterSpec& prior, const Rows& rows, FitScope scope, double with, double without) {
   std::set<int> numbers;
   for (const MeasuredRow& row : rows)

@@ -91,7 +91,7 @@ Checked check_file(const std::string& path, const PlanWatch& watch) {
   throw input_error(tree.find("schema")->place, "unknown schema " + excerpt(schema), known);
 }
 
-// What a note says of whatever it names: its words without their numbers and the names in quotes.
+// The kind of a note, whatever it names: its words without their numbers and the names in quotes.
 std::string kind_of_note(const std::string& note) {
   std::string kind;
   bool quoted = false;

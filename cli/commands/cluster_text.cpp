@@ -82,7 +82,7 @@ double nvlink_out_of(const Cluster& cluster, int gpu) {
   return sum;
 }
 
-// What a NIC that is faster than its slot gets; "" of others.
+// Says what rate a NIC gets that is faster than its slot; "" for others.
 std::string slots(const Cluster& cluster) {
   const ClusterSpec& spec = cluster.spec();
   if (!spec.nics || spec.device == "cpu") return "";

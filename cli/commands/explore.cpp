@@ -26,7 +26,7 @@ constexpr std::size_t kMostBody = std::size_t{1} << 20;
 constexpr std::int64_t kLeastPort = 1024, kMostPort = 65535;  // lower ones belong to the system
 constexpr const char* kJson = "application/json; charset=utf-8";
 
-// What the page asks for by the last part of its path; each is answered from a request in JSON.
+// The page asks by the last part of its path; each question is answered from a request in JSON.
 std::string answered(Explorer& explorer, const std::string& what, const ExploreRequest& request,
                      const WorkerOptions& workers) {
   if (what == "answer") return explorer.answer(request, workers);

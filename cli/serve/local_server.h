@@ -19,7 +19,7 @@ struct LocalReply {
   std::string type = "text/plain; charset=utf-8", body{};
 };
 
-// What a server of this computer alone is made of.
+// The parts of a server of this computer alone.
 struct LocalService {
   int port = 0;  // 0: any that is free
   std::size_t most_body = 0;
@@ -39,7 +39,7 @@ class LocalServer {
   static std::unique_ptr<LocalServer> start(LocalService service);
 };
 
-// What the module exports: the server, or null and why.
+// The function that the module exports: it returns the server, or null and why.
 using StartLocalServer = LocalServer* (*)(LocalService* service, std::string* why);
 
 }  // namespace shardsim

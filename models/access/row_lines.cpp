@@ -11,8 +11,8 @@ constexpr int kPhases = 8;
 constexpr std::int64_t kElement = 4, kColumnsAtOnce = 4;
 constexpr double kWholeNumbers = 0x1p53;  // up to which each has a double of its own
 
-// What is left of so many bytes beyond whole multiples of the farthest alignment; whole numbers are rid of them at a
-// fraction of the cost of others.
+// Returns the bytes modulo the farthest alignment; for whole numbers this costs a fraction of what it does for others,
+// so they have a way of their own.
 std::int64_t left_beyond_alignment(double bytes) {
   if (bytes >= 0 && bytes < kWholeNumbers) return static_cast<std::int64_t>(bytes) % kFarthestAlignment;
   return static_cast<std::int64_t>(std::fmod(bytes, kFarthestAlignment));

@@ -34,7 +34,7 @@ class CallPlaces {
   // `sample_bytes`: of the vectors of all tables of a sample.
   CallPlaces(int alignment, std::int64_t sample_bytes) : alignment_(alignment), sample_bytes_(sample_bytes) {}
 
-  // Of the table that stands here; `line` as above.
+  // Bytes touched by a row, and by a vector, of the table that stands here; `line` as above.
   double row(std::int64_t bytes, std::int64_t line) const { return touched_bytes(bytes, rows_, bytes, line); }
   double vector(std::int64_t bytes, std::int64_t line) const {
     return sample_bytes_ == bytes ? static_cast<double>(bytes) : touched_bytes(bytes, vector_, sample_bytes_, line);

@@ -49,14 +49,14 @@ bool timed_by_loads(const CallShape& call, const Cluster& cluster);
 // "" if they are used.
 std::string outside_fit(const CallShape& call, const Cluster& cluster);
 
-// What such a call takes instead: "the public defaults".
+// Says what such a call takes instead: "the public defaults".
 std::string_view taken_outside_fit(const CallShape& call, const Cluster& cluster);
 
 // "128 ranks (fitted for 64), 1 KiB (fitted from 1 MiB on)" if the values that were fitted are used for a group of
 // another size than was measured, or in part for a call that is smaller than all that were; else "".
 std::string extrapolated_fit(const CallShape& call, const Cluster& cluster);
 
-// What such a call takes: "what was fitted for the nearest size, extrapolated, with wider intervals".
+// Says what such a call takes: "what was fitted for the nearest size, extrapolated, with wider intervals".
 std::string_view taken_beyond_fit(const CallShape& call, const ClusterSpec& spec);
 
 // Why a fitted nvb_efficiency does not hold for a call of these ranks, although it is used for the call; "" if it

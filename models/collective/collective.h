@@ -69,7 +69,7 @@ void check_group(CollectiveKind kind, const std::vector<int>& ranks, const Clust
 // the table). Errors: unknown name; an algorithm that cannot do this kind.
 CollectiveLoads expand_collective(const CollectiveCall& call, const Cluster& cluster, std::string_view algorithm);
 
-// Of the members of a group.
+// Returns how the members of a group lie in the cluster.
 GroupShape group_shape(const std::vector<int>& ranks, const Cluster& cluster);
 
 // Its kind, group and size, which decide which of the cluster's overheads it takes.

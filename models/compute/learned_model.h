@@ -57,7 +57,7 @@ TableStatistics statistics_of(const TableWork& table);
 // The tables of one call as nets see them. `row_alignment`: as LearnedCosts has it.
 std::vector<CallPiece> pieces_of(const std::vector<TableWork>& tables, int row_alignment);
 
-// What the nets say of one call on these tables, together.
+// Returns the seconds that the nets give one call on all these tables.
 ShardSeconds seconds_by_nets(const LearnedCosts& costs, const std::vector<TableWork>& tables);
 
 // The compute model that has the laws of the kernels which the labels are of; null: labels of no known kernels.
@@ -74,8 +74,8 @@ bool strays(ComputeWork::Kind kind, Seconds by_nets, Seconds by_laws);
 // "" where they do not stray.
 std::string stray_text(ComputeWork::Kind kind, const std::string& what, Seconds by_nets, Seconds by_laws);
 
-// What nets have seen nothing like of the tables by themselves, and of lookups of `batch` samples on `gpu`: "table 'a'
-// has 512 columns (learned from 4 to 256)"; lookups or updates of a table for which they stray.
+// Names what lies outside of the nets' labels, in the tables and in lookups of `batch` samples on `gpu`: "table 'a' has
+// 512 columns (learned from 4 to 256)", or lookups and updates of a table for which the nets stray.
 std::vector<std::string> beyond_labels(const LearnedCosts& costs, const Workload& workload, std::int64_t batch,
                                        const GpuSpec& gpu);
 

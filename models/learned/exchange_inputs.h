@@ -10,7 +10,7 @@
 
 namespace shardsim {
 
-// What the two nets of the exchanges of so many ranks take and give. Up to 8 ranks they are NeuroShard's (models.py at
+// Inputs and outputs of the two nets for exchanges of so many ranks. Up to 8 ranks they are NeuroShard's (models.py at
 // daochenzha/neuroshard ec7ca74): one row lists the columns of all ranks and, forward, their starts; one output per
 // rank. A net that lists more ranks has too few units to tell them apart, so beyond 8 each rank has a row of its own
 // and one output: its columns, the most and the mean of all ranks, and, forward, its start and the latest one.
@@ -31,7 +31,7 @@ class ExchangeInputs {
   std::size_t ranks_;
 };
 
-// Of which cluster exchanges are: its name, with its nodes where they are several.
+// Names the cluster that exchanges run on, with its nodes where they are several.
 std::string exchange_topology(const Cluster& cluster);
 
 }  // namespace shardsim

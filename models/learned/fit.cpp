@@ -96,7 +96,7 @@ std::string name_of_set(const ShardSet& set) {
   return set.name.empty() ? std::filesystem::path(set.file).stem().string() : set.name;
 }
 
-// What the nets say of all shards that are held back, set by set, and what their labels are.
+// Collects predictions of the nets beside labels for all shards that are held back, set by set.
 class HeldBack {
  public:
   void add(const LearnedCosts& costs, const ShardSet& set) {

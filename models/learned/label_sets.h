@@ -71,7 +71,7 @@ struct ExchangeSeconds {
   std::vector<double> forward, backward;  // [ranks]
 };
 
-// Of how many ranks exchanges are learned.
+// Exchanges are learned for these numbers of ranks.
 inline constexpr int kLeastExchangeRanks = 2, kMostExchangeRanks = 128;
 
 struct ExchangeLaw {

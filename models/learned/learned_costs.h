@@ -44,7 +44,7 @@ struct HeldBackErrors {
   bool operator==(const HeldBackErrors&) const = default;
 };
 
-// What a model was taught by, and what it is judged by.
+// The labels that a model was taught by, and those that judge it.
 struct LearnedEvidence {
   std::vector<std::string> sets;  // of labels, by their names
   std::int64_t fitted = 0;        // labels of shards, validation included

@@ -12,11 +12,10 @@
 
 namespace shardsim {
 
-// What placements of one law ask for again and again, whoever owns the rows: how often each of the hottest ones is
-// looked up, and how likely some lookups meet it, which costs a power, a logarithm and an exponential for each row. A
-// model may have hundreds of tables of one kind, and dozens of draws of where its rows lie
-// (sim/lower/draws/row_draws.h). So the laws that were asked for last are kept, as long as their curves take some 30 MB
-// together.
+// Placements of one law ask again and again, whoever owns the rows, how often each of the hottest ones is looked up,
+// and how likely some lookups meet it, which costs a power, a logarithm and an exponential for each row. A model may
+// have hundreds of tables of one kind, and dozens of draws of where its rows lie (sim/lower/draws/row_draws.h). So the
+// laws that were asked for last are kept, as long as their curves take some 30 MB together.
 class RowCurves {
  public:
   using Curve = std::shared_ptr<const std::vector<double>>;  // [position], of the first `rows` or more of them

@@ -94,7 +94,7 @@ void attention_keys(Fields& map, DenseLayer& layer, const std::vector<Table>& ta
   layer.attention = attention;
 }
 
-// What stands behind a layer, in this order.
+// The keys of what stands behind a layer, in this order.
 void behind_keys(Fields& map, DenseLayer& layer) {
   std::string norm = "none", pool = "none";
   map.take("residual", layer.residual, "its input is added to its output, which has as many columns");
@@ -364,7 +364,7 @@ void take_measured_at(std::int64_t batch, MeasuredRest& measured, const Place& p
     busy += part->time.value;
     waited += part->waiting.value;
   }
-  // What waits though the host needs less than the step takes waits in other steps, too.
+  // A part that waits though the host needs less than the step takes waits in other steps, too.
   const double kept = measured.host.value + kSame < before ? waited : 0;
   const double idle = std::max(kept, measured.host.value - busy);
   for (MeasuredRest::Part* const part : parts) {

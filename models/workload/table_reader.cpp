@@ -15,7 +15,7 @@ constexpr std::int64_t kMostCopies = 100'000;
 constexpr double kLeastLength = 1e-9;    // ids per sample: below it nothing is ever looked up
 constexpr double kMostCopiedRows = 1e8;  // listed or counted rows of all copies: 800 MB
 
-// What the table says of features that do not say it themselves.
+// Values of a table, which hold for the features that do not state their own.
 struct OfTable {
   double factor = 1;  // the pooling factor
   std::optional<std::int64_t> batch = {};

@@ -57,7 +57,7 @@ struct Table {
   std::optional<ObservedAccess> runtime;
   // The key by which placements of its rows are drawn, the same whatever the table is called; "": its name.
   std::string row_key;
-  // Of its rows, those that joined after a hash had placed the others (drift): the least popular ones.
+  // Rows that joined after a hash had placed the others (drift): the least popular ones.
   std::uint64_t joined_rows = 0;
   std::string module;  // its path in plan files; "": that of the workload for tables of its kind
   std::optional<WireDtype> wire_forward, wire_backward;  // its own; absent: those of the workload
@@ -74,7 +74,7 @@ struct Table {
 
 // The key by which the hash that places the table's rows knows it.
 const std::string& row_key(const Table& table);
-// Of a placement that ends with the row before `row_end`: those that joined it.
+// Returns how many rows joined a placement that ends with the row before `row_end`.
 std::uint64_t joined_rows(const Table& table, std::uint64_t row_end);
 
 // Attention of the items of a sample to each other: scores of pairs and their sums, nothing that is trained.
@@ -102,9 +102,9 @@ struct Attention {
   bool operator==(const Attention&) const = default;
 };
 
-// What of PyTorch's nn.MultiheadAttention, over items that attend to themselves, a layer is.
+// The part of PyTorch's nn.MultiheadAttention that a layer is, over items that attend to themselves.
 enum class AttentionPart { none, in_projection, scores, out_projection };
-// What stands behind a layer in place of an activation: nn.LayerNorm, or TorchRec's x * sigmoid(LayerNorm(x)).
+// A norm behind a layer in place of an activation: nn.LayerNorm, or TorchRec's x * sigmoid(LayerNorm(x)).
 enum class NormKind { none, layer_norm, swish_layer_norm };
 
 // One product of the dense part: 2 in out FLOP per sample (or per item) forward, twice that backward. Attention takes 4
@@ -183,7 +183,7 @@ struct WireCodec {
   bool operator==(const WireCodec&) const = default;
 };
 
-// What of a batch's input stays in device memory after it was used, until the batch is through.
+// The parts of a batch's input that stay in device memory after they were used, until the batch is through.
 struct InputsKept {
   bool batch = false;  // as it came from the host; else until it was permuted
   bool sent = false;   // what the exchange of ids sends; else until it is sent
@@ -255,7 +255,7 @@ struct Workload {
   std::string output_exchange = "reduce_scatter";
   // The optimizer passes over every row that is held, not over those alone that have a gradient.
   bool update_all_rows = false;
-  // Of kernels with a cache: the rows of the latest batches (lru), or the most popular ones (lfu).
+  // Kernels with a cache keep the rows of the latest batches (lru), or the most popular ones (lfu).
   std::string cache_policy = "lru";
   InputsKept inputs_kept;
   std::optional<Stash> stash;

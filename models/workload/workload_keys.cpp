@@ -291,7 +291,7 @@ void check_shared_features(const Workload& workload) {
     }
 }
 
-// What a batch of a feature's own needs of the rest.
+// Refuses what cannot go with a feature that has a batch of its own.
 void check_strides(MapReader& reader, const Workload& workload) {
   const auto found = std::ranges::find_if(
       workload.tables, [&](const Table& table) { return varies_batch(table, workload.batch_per_gpu); });

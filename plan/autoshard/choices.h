@@ -7,7 +7,7 @@
 
 namespace shardsim {
 
-// What the trainings of policies share: choices among ranks by the softmax of their scores, and steps on them.
+// The trainings of policies share this: choices among ranks by the softmax of their scores, and steps on them.
 
 // The score of a rank that may not be chosen: its share of the softmax is nothing.
 inline constexpr float kNoChoice = -1e9F;

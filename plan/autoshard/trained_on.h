@@ -12,7 +12,7 @@
 
 namespace shardsim {
 
-// What any policy was trained on, as its file says it.
+// The data and the setting that a policy was trained on, as its file says it.
 struct TrainedOn {
   LabelSetting setting;
   std::string data;                               // what the tasks are, in the words of their scenario
@@ -35,7 +35,7 @@ struct TrainedOn {
 TrainedOn trained_on(std::span<const ShardingTask* const> tasks, std::uint64_t seed,
                      const std::vector<std::string>& without, const std::vector<std::string>& standardised);
 
-// What the option `policy` of a planner names: a file, or {file, provider}; "": any provider.
+// A value of the planner's option `policy`: a file, or {file, provider}; "": any provider.
 struct StatedPolicy {
   std::string file, provider;
 };

@@ -27,7 +27,7 @@ struct PolicyTraining {
 
 int updates_made(const PolicyTraining& training);  // all, or up to where it is stopped
 
-// What `without` calls the cost model: without it no cost is learned, the policy is told none, and tables come in the
+// `without` calls the cost model so: without it no cost is learned, the policy is told none, and tables come in the
 // order of their task (an ablation of AutoShard's table 4).
 inline constexpr const char* kCostModelPart = "cost_model";
 bool has_cost_model(const PolicyTraining& training);

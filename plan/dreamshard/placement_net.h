@@ -58,7 +58,7 @@ class PlacementNet {
   Scalar placement_cost(std::span<const Scalar> parameters, std::span<const Scalar> sums) const;
 
  private:
-  // Of head `number`; kCosts: that of the placement.
+  // Returns the parameters of head `number`; kCosts is the head of the placement.
   template <typename Number>
   std::span<Number> of_head(std::span<Number> parameters, std::size_t number) const {
     return parameters.subspan(tables_.parameter_count() + number * head_.parameter_count(), head_.parameter_count());

@@ -158,7 +158,7 @@ class PlacingTrainer {
     return error;
   }
 
-  // What an episode is rewarded with: the predicted cost of its placement, and more where a rank is overfull, whose
+  // An episode is rewarded with the predicted cost of its placement, and with more where a rank is overfull, whose
   // tables would have found room otherwise.
   std::vector<double> advantages(const ShardingTask& task, const PlacedGames& games) const {
     std::vector<double> rewards;

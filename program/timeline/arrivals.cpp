@@ -106,7 +106,7 @@ class SingleCalls {
   };
   explicit SingleCalls(std::size_t count) : calls_(count) {}
 
-  // Of members that arrive together the one of the lowest rank is the last.
+  // If members arrive together, the one of the lowest rank counts as the last.
   void add(const Timeline& timeline, std::size_t number, std::size_t member) {
     Call& call = calls_[number];
     const Span& span = timeline.spans[member];

@@ -47,7 +47,7 @@ const Plan& Rater::part_of(const Entry& entry) {
   return parts_.emplace(std::move(key), std::move(part)).first->second;
 }
 
-// What is wrong with an entry is told as of the whole plan.
+// Errors in an entry are told as errors of the whole plan.
 Plan Rater::plan_of(const std::vector<Entry>& entries) {
   const Case& item = chosen_->item();
   try {

@@ -8,7 +8,7 @@
 
 namespace shardsim {
 
-// What named_times_alone() says of the Timeline of that iteration, to the bit, but with `alone_ms` as the only figure:
+// Returns what named_times_alone() does of that iteration's Timeline, to the bit, but with `alone_ms` as only figure:
 // spans of nodes that are alike are counted, not repeated. Nothing where the order in which a Timeline has its spans
 // decides about a sum, and only the Timeline tells it.
 std::optional<std::vector<NamedTime>> alone_times(const Execution::Kept& kept, const Program& program,

@@ -39,14 +39,14 @@ void Execution::run(NetworkSession& session) {
   }
 }
 
-// Of a large world no cache holds the ranks, the links or the collectives, and events come to them in no order that a
+// No cache holds the ranks, links and collectives of a large world, and events come to them in no order that a
 // processor foresees. But who follows is known, so it is fetched from memory while others have their turn.
 void Execution::fetch(const Rank& rank) const {
   const char* const begin = reinterpret_cast<const char*>(&rank);
   for (std::size_t at = 0; at < sizeof(Rank); at += kCacheLine) __builtin_prefetch(begin + at, 1);
 }
 
-// What the timer that fires soon asks for.
+// Fetches what the timer that fires soon will ask for.
 void Execution::fetch_soon() const {
   const Timer* const soon = timers_.soon();
   if (soon == nullptr) return;
@@ -54,8 +54,8 @@ void Execution::fetch_soon() const {
   fetch(ranks_[static_cast<std::size_t>(soon->rank)]);
 }
 
-// What the transfers that end soon after `ended`[at] ask for: the collective and the link first, then, when these have
-// come, the members and the ranks that wait.
+// Fetches what transfers that end soon after `ended`[at] will ask for: the collective and the link first, then, when
+// these have come, the members and the ranks that wait.
 void Execution::fetch_ending(std::span<const TransferId> ended, std::size_t at) const {
   if (at + 2 * kFetchAhead < ended.size()) {
     const TransferLog::Entry& entry = transfers_.of(ended[at + 2 * kFetchAhead]);

@@ -83,7 +83,7 @@ class Slack {
     return static_cast<std::size_t>(op) * spans_.ranks() + static_cast<std::size_t>(rank);
   }
   const Time& time(int rank, int op) const { return times_[slot(rank, op)]; }
-  // Of an operation among what was reached: of those that are as far the one of the lower rank comes first.
+  // The place of an operation among what was reached; among equally far ones that of the lower rank comes first.
   std::size_t place(int rank, int op) const {
     return static_cast<std::size_t>(rank) * spans_.ops() + static_cast<std::size_t>(op);
   }

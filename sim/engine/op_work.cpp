@@ -61,7 +61,7 @@ Seconds alone_of(const std::vector<OpWork::Call>& calls, const Cluster& cluster)
   return side_by_side(loads, cluster).time;
 }
 
-// Of a collective that runs in one of so many iterations, each has its part of the start and of the bytes.
+// A collective that runs in one of so many iterations charges each with its part of the start and of the bytes.
 void charge_part(OpWork::Call& call, int every) {
   if (every == 1) return;
   call.loads.start = {call.loads.start.value / every};

@@ -43,7 +43,7 @@ bool decodes(OpRole role) {
   return role == OpRole::decode_output || role == OpRole::decode_gradient;
 }
 
-// What the exchange sends that follows the pass, and what it got from the one before.
+// Returns the bytes that the exchange behind the pass sends, and those that the one before it received.
 BytesByRank sent_behind(const Program& program, const Op& pass) {
   const auto sends = [&](const Op& op) {
     return op.is_collective() && std::ranges::find(op.after, pass.id) != op.after.end();
@@ -349,7 +349,7 @@ class BufferList {
     }
   }
 
-  // Of each step of the backward pass, until it has run.
+  // Activations of each step of the backward pass live until the step has run.
   void add_activations_by_step() {
     if (!tells_dense_activations(workload_.dense)) return;
     const std::vector<int> forward = all(OpRole::dense_forward), backward = all(OpRole::dense_backward);

@@ -89,7 +89,7 @@ class Explorer {
   std::list<std::shared_ptr<const Explored>> latest_;
 };
 
-// What went wrong as JSON: the message of `shardsim run`, its exit code, and the id of the knob that it is about, or
+// An error as JSON: the message of `shardsim run`, its exit code, and the id of the knob that it is about, or
 // null.
 std::string error_answer(const Error& error, const std::vector<Knob>& knobs = {});
 

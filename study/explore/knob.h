@@ -9,7 +9,7 @@
 
 namespace shardsim {
 
-// What --set takes, in order: paths and values.
+// The paths and values of --set, in order.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
 // One thing of a case that the page of `shardsim explore` lets its reader change.
@@ -26,7 +26,7 @@ struct Knob {
   std::string help{};                // a sentence
 };
 
-// What a reader asked for: the values of knobs that were touched, by their id.
+// A reader's question: the values of knobs that were touched, by their id.
 using KnobValues = std::map<std::string, std::string>;
 
 // The machines and GPUs that a knob may choose, which are read from the shipped clusters once.

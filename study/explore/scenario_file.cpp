@@ -173,7 +173,7 @@ std::string Explorer::scenario_file(const Turned& turned, const WorkerOptions& w
 
   Tree keys = file;
   for (const auto& [key, value] : stated.fields) assign_key(keys, key, value);
-  // What is said of a case beside others, or of its file, has no place in a file of one case.
+  // Keys about a case beside others, or about its file, have no place in a file of one case.
   leave_out(keys, {"schema", "title", "seed", "cases", "include", "sweep", "drift", "cross_check", "name",
                    "relative_to", "published", "set"});
   name_absolutely(keys, "", false, folder);

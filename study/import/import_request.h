@@ -14,7 +14,8 @@ namespace shardsim {
 
 inline constexpr std::int64_t kMostImportedNodes = 100'000;
 
-// What is to be imported, as a command line or a script says it. What is absent follows from the files, or is assumed.
+// A model to be imported, as a command line or a script says it. A field that is absent follows from the files, or is
+// assumed.
 struct ImportRequest {
   // Tables as a CSV, TorchRec's configurations or plan; or traces of training steps, and folders of them.
   std::vector<std::string> files;

@@ -218,7 +218,7 @@ Tree& field_at(Tree& map, const std::string& key, const Tree& fallback) {
   return map.fields.emplace_back(key, fallback).second;
 }
 
-// Of a table once for each module: the same one twice is no statistics of a plan.
+// Statistics of a plan name a table once for each module; a name that comes twice is refused.
 void refuse_names_twice(const std::vector<StatisticsRow>& rows) {
   std::set<std::pair<std::string, std::string>> seen;
   for (const StatisticsRow& each : rows)

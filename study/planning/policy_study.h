@@ -43,7 +43,7 @@ struct BalanceResult {
 // The policy, the greedy heuristics and random places on these tasks.
 std::vector<BalanceResult> judge_policy(const ShardingPolicy& policy, const std::vector<PolicyCase>& cases);
 
-// What the placements of one way take, exchanges included: means over the tasks that it solves.
+// The costs of the placements of one way, exchanges included: means over the tasks that it solves.
 struct PlacementResult {
   std::string way;
   int solved = 0;

@@ -131,7 +131,7 @@ Json short_number(Json number) {
   return value == std::round(value) && std::abs(value) < 1e15 ? Json(static_cast<std::int64_t>(value)) : number;
 }
 
-// Whether a column holds numbers; a text among them says that there is none.
+// True when a column holds numbers; a text among them says that there is none.
 bool has_numbers(const DataSet& set, std::size_t column) {
   return std::ranges::any_of(set.rows, [&](const auto& row) { return std::holds_alternative<double>(row[column]); });
 }

@@ -24,7 +24,7 @@ std::string fill_chart(std::string_view specification, const std::string& source
 // The joined Vega script, or nothing when this program was built without charts.
 std::optional<std::string> vega_script();
 
-// What a command says where it has written a page without Vega; "" with it.
+// Says that a command has written a page without Vega; "" with it.
 std::string missing_charts_text();
 
 // A file of the plots folder: a style sheet or a script. Errors: Failure::run where it is missing.

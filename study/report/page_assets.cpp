@@ -26,7 +26,7 @@ std::vector<fs::path> share_folders() {
 
 }  // namespace
 
-// Of the data folder, or of the build.
+// The plots of the data folder come first, then those of the build.
 std::string page_asset(const std::string& name) {
   std::vector<fs::path> places = {data_folder() / "plots" / name};
   for (const fs::path& folder : share_folders()) places.push_back(folder / "plots" / name);

@@ -8,7 +8,7 @@ namespace shardsim {
 // such as "rank 3 compute", stays as it is.
 std::string unit_in_words(const std::string& name);
 
-// What kind of link limits, with its verb: "NICs limit", "NVLink limits"; "" of any other text.
+// The kind of link that limits, with its verb: "NICs limit", "NVLink limits"; "" of any other text.
 std::string kind_that_limits(const std::string& name);
 
 }  // namespace shardsim

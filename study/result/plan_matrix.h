@@ -58,7 +58,7 @@ void fields(Visitor& visit, MaybeConst<PlanMatrix> auto& matrix) {
   visit(matrix.world_size, matrix.ranks_per_node, matrix.block, matrix.rows);
 }
 
-// Of the plan that the Program was lowered from, and its iteration as it ran.
+// Returns the matrix of the plan that the Program was lowered from, with the times of its iteration as it ran.
 PlanMatrix plan_matrix(const Program& program, const Timeline& timeline);
 
 }  // namespace shardsim

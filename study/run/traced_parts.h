@@ -6,8 +6,8 @@
 
 namespace shardsim {
 
-// What a merged trace shows of a simulated case beside its Timeline: the critical path, which collective moved how many
-// bytes over which link, and what waits for what. Of drawn batches, whose loads differ in every iteration, no links.
+// Returns what a merged trace shows of a case beside its Timeline: the critical path, which collective moved how many
+// bytes over which link, and what waits for what. Drawn batches have no links, for loads differ in every iteration.
 // `timeline` and `path` are those of the simulation.
 TracedParts traced_parts(const PreparedCase& prepared, const Timeline& timeline, const CriticalPath& path);
 

@@ -275,7 +275,7 @@ void CaseBuilder::count(const CaseTree& result) {
   }
 }
 
-// What the command line replaces besides is none of the file's business any more.
+// Keys that the command line replaces besides are none of the file's business any more.
 void CaseBuilder::keep_replaced(const std::vector<Tree>& items) {
   trees_.replaced.kind = Tree::Kind::map;
   for (const auto& field : scenario_.fields) {

@@ -75,7 +75,7 @@ std::optional<std::size_t> ScenarioReader::entry_of(const std::string& name) con
 ScenarioReader::Base ScenarioReader::made_base(const std::string& name) {
   const Overrides changes = given_for(name);
   Base base{scenario_from_tree(tree_, text_, path_, changes), entry_of(name)};
-  // Of a case beside jobs, what is changed may be changed in those, too.
+  // A change of a case beside jobs may change those, too.
   const bool compared = base.scenario.cross_check || !base.scenario.fabrics.empty();
   if (compared || !std::ranges::all_of(changes.set, is_of_case_alone, &decltype(changes.set)::value_type::first))
     base.entry.reset();

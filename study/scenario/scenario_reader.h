@@ -24,7 +24,7 @@ class ScenarioReader {
   // read_scenario(), and the next call reads again.
   bool renew();
 
-  // What read_scenario() gives with the changes of the command line for that case, with that case alone; until renew()
+  // Returns what read_scenario() gives with the command line's changes for that case, with it alone; until renew()
   // reads again.
   const Scenario& base(const std::string& name);
 

@@ -56,7 +56,7 @@ void require_file(const Tree& file) {
                     "Check the path and its permissions");
 }
 
-// What a change of a path reaches, the most first: the more it is, the more has to be computed again.
+// How far a change of a path reaches, the farthest first: the farther, the more has to be computed again.
 enum class Reach { plan, tables, batch, shape, links };
 
 Reach reach_of(const std::string& path) {

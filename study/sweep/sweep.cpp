@@ -71,7 +71,7 @@ bool states_path(const Tree& value, std::string_view path) {
   return field != nullptr && (dot == std::string_view::npos || states_path(*field, path.substr(dot + 1)));
 }
 
-// Of the path of a table's key: whether it names the table by number, and the path without it.
+// Returns whether the path of a table's key names the table by number, and the path without it.
 std::optional<std::pair<bool, std::string>> table_of_path(const std::string& path) {
   constexpr std::string_view kTables = "workload.tables.";
   if (!path.starts_with(kTables)) return std::nullopt;

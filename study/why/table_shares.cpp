@@ -87,7 +87,7 @@ TableShares::Shares TableShares::of_exchange(const Op& op) {
   return shares;
 }
 
-// Of all ranks, in bytes.
+// Returns the bytes of all ranks.
 double TableShares::exchanged(const Op& op, int index) {
   const Program::Shard& shard = program_.shard(index);
   const Table& table = program_.table_of(index);

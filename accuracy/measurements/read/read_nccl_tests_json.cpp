@@ -116,7 +116,7 @@ void read_environment(const Tree& file, NcclRuns& runs) {
   }
 }
 
-// What nccl-tests found wrong out of place or in place; null where it did not check.
+// Returns how many values nccl-tests found wrong, out of place or in place; null where it did not check.
 double wrong_values(const Tree& entry, std::string_view place) {
   const Tree* const figures = optional_field(&entry, place);
   const Tree* const found = optional_field(figures, "nwrong");

@@ -21,8 +21,8 @@ namespace {
 
 constexpr const char* kOtherModel = "Take compute_model: {name: gpu_kernels}, or nets that were trained for this";
 
-// Of what the net of tables is asked, whose answer takes a microsecond. Owners, placements and batches ask the same
-// again.
+// Hashes a question to the net of tables. An answer takes a microsecond, and owners, placements and batches ask the
+// same again, so answers are kept.
 struct PieceHash {
   std::size_t operator()(const CallPiece& of) const {
     const RowReuse& reuse = of.table.reuse;

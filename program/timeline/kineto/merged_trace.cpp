@@ -41,7 +41,7 @@ std::string us_of(std::int64_t ns) {
   return fmt::format("{}{}.{:03}", ns < 0 ? "-" : "", size / 1000, size % 1000);
 }
 
-// What lies on a track: whole nanoseconds of the trace.
+// A slice of a track, in whole nanoseconds of the trace.
 struct Mark {
   std::int64_t start = 0, end = 0;
   int ahead = 0;
@@ -211,7 +211,7 @@ class MergedWriter {
     }
   }
 
-  // What several collectives move on a link at once lies on tracks below each other, since slices of one track nest.
+  // Transfers of several collectives on a link at once lie on tracks below each other, since slices of one track nest.
   void links() {
     if (parts_.uses.empty()) return;
     name_process(kLinkProcess, 1, fmt::format("links: the {} busiest of {}", parts_.links.size(), parts_.links_in_all));

@@ -8,7 +8,7 @@
 
 namespace shardsim {
 
-// What a merged trace shows beside the spans of a Timeline, of its last kept iteration. Times are microseconds on the
+// A merged trace shows this beside the spans of a Timeline, for its last kept iteration. Times are microseconds on the
 // Timeline's clock; operations are indices into Timeline::ops.
 struct TracedParts {
   // A stretch of the critical path.

@@ -119,8 +119,8 @@ class FairQueuesSession : public NetworkSession {
   }
 
   const std::vector<Link>& links_;
-  // What a start asks of its route, in one place: a large world starts millions of transfers, and each list that it has
-  // to look into is a wait for memory.
+  // All that a start asks of its route lies in one place: a large world starts millions of transfers, and each list
+  // that it has to look into is a wait for memory.
   struct Route {
     int queue = 0;
     double cap = 0;  // infinite: none

@@ -69,8 +69,8 @@ Timeline spans_of(const Timeline& timeline, const std::set<int>& ranks, std::vec
   return some;
 }
 
-// Of the window of the last kept iteration; a steady one that overlaps its neighbours has parts there of those that
-// come after it.
+// The marks lie in the window of the last kept iteration; a steady one that overlaps its neighbours has parts there of
+// those that come after it.
 std::vector<Mark> marks_of(const CaseResult& result, const std::set<int>& ranks) {
   const Timeline& timeline = result.timeline;
   const IterationWindow window = iteration_windows(timeline).back();
@@ -109,7 +109,7 @@ bool join_into(Mark& last, const Mark& next, double blur_us) {
     last.op = next.op;
     last.op_class = next.op_class;
   }
-  // What waited first still did: the joined mark waits as long as both did.
+  // The joined mark waits as long as both did.
   last.begin_us += next.begin_us - next.start_us;
   last.end_us = std::max(last.end_us, next.end_us);
   last.begin_us = std::min(last.begin_us, last.end_us);

@@ -9,15 +9,15 @@
 
 namespace shardsim {
 
-// What the timeline of a case shows beside the spans of its ranks (chart_data.h): times of the window of its last kept
+// The timeline of a case shows this beside the spans of its ranks (chart_data.h): times of the window of its last kept
 // iteration, from timeline_zero_us() on. Nothing where the case has no TracedParts.
 
 // The steps of the critical path in the order of time. Columns: rank (-1: none), op ("": none), class, kind
 // (TracedParts::Step), link (in words), start_ms, end_ms.
 DataSet timeline_path(const CaseResult& result);
 
-// What moves over the links of the path and over the busiest others. Columns: link (in words), op, class, start_ms,
-// end_ms, moved_mb, busy_ms (that the link would take for these bytes alone).
+// The bytes that move over the links of the path and over the busiest others. Columns: link (in words), op, class,
+// start_ms, end_ms, moved_mb, busy_ms (that the link would take for these bytes alone).
 DataSet timeline_links(const CaseResult& result);
 
 // Ranks by their time on the path, the longest first.

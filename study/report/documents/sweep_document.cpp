@@ -224,7 +224,7 @@ std::string sweep_summary(const SweepResult& result, const std::vector<std::size
          peak_warning(result, fastest) + host_warning(result, fastest, first);
 }
 
-// What else somebody might choose of the points that fit: the cheapest one, and that with the least memory. `fastest`:
+// Names other points that somebody might choose: the cheapest that fits, and that with the least memory. `fastest`:
 // points of most samples per second first.
 std::string alternatives_text(const SweepResult& result, const std::vector<std::size_t>& fastest) {
   std::vector<std::size_t> fit;

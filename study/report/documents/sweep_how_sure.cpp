@@ -106,7 +106,7 @@ NoteList placement_notes(const SweepResult& result) {
   return list;
 }
 
-// What nobody who reads a cost should overlook: axes that change the machine, where none changes the price of its GPU
+// Nobody who reads a cost should overlook this: axes that change the machine, where none changes the price of its GPU
 // hour.
 std::vector<std::string> price_texts(const SweepResult& result) {
   const auto has_price = [](const PointResult& each) { return each.cost_per_hour.has_value(); };

@@ -246,7 +246,7 @@ std::string why_first(const StudyResult& study, const std::string& one, const st
 
 }  // namespace
 
-// Of n values in order, the k-th has a further one below it with the chance k / (n + 1).
+// The k-th of n values in order has a further one below it with the chance k / (n + 1).
 FourInFive four_in_five(const std::vector<double>& drawn) {
   if (drawn.size() < 2) return {quantile(drawn, 0), quantile(drawn, 1)};
   const auto count = static_cast<double>(drawn.size());

@@ -72,7 +72,7 @@ bool gains_without_limit(const WorkloadCases& group, const CaseResult& free) {
   });
 }
 
-// What planners would do without --torchrec-only, where that is faster; "" where it is not.
+// Says what planners would do without --torchrec-only, where that is faster; "" where it is not.
 std::string without_limit_text(const std::vector<WorkloadCases>& groups) {
   for (const WorkloadCases& group : groups) {
     const auto free =

@@ -203,7 +203,7 @@ class BufferPlan {
     return coded;
   }
 
-  // Of the kernels' memory alone.
+  // Returns the sizes in the kernels' memory alone.
   static LookupBuffers::Sizes sizes(const LookupBuffers::Coded& coded, std::int64_t element, bool returns) {
     return {coded.served * element, coded.own_first * element, returns ? coded.returned * element : 0};
   }

@@ -42,7 +42,7 @@ void check_copies(const Program& program, const Fusion& fusion, const ProgramPla
          "Means are compared with a single process where 2, 4, 8 ... groups are averaged");
 }
 
-// What a rank has at the end is then the batch before the one that was looked up last.
+// A rank then ends with the batch before the one that was looked up last.
 void check_decoding(const Program& program, const Fusion& fusion, const ProgramPlaces& places) {
   const Op& lookup = program.op(fusion.lookup);
   if (!fusion.codec.any() || program.op(fusion.codec.decode).batches_ahead == lookup.batches_ahead) return;
@@ -50,7 +50,7 @@ void check_decoding(const Program& program, const Fusion& fusion, const ProgramP
          "Check the case with another pipeline, or without wire_dtype.kernels");
 }
 
-// Of one rounding, as a part of the number.
+// Returns the largest error of one rounding, as a part of the number.
 double unit_of(Dtype type) {
   if (type == Dtype::fp16) return 0x1p-11;
   if (type == Dtype::bf16) return 0x1p-8;

@@ -29,9 +29,9 @@ float gradient_value(int rank, int lookup_op, std::int64_t i, std::int64_t colum
 // Refuses what has no such sums. Errors (Failure::input naming the operation): as Reference's.
 void check_whole_numbers(const Program& program, const Fusion& fusion, const ProgramPlaces& places);
 
-// What codecs take from the vectors of a fusion. Where they alone round, each number once, it is the number that comes
-// back from the wire (`last`). Where ranks add up what was rounded, in an order of their own, it is within of_sums x
-// the sum of the sizes of the rows in it.
+// The precision that codecs take from the vectors of a fusion. Where they alone round, each number once, it is the
+// number that comes back from the wire (`last`). Where ranks add up what was rounded, in an order of their own, it is
+// within of_sums x the sum of the sizes of the rows in it.
 struct WireRounding {
   Dtype last = Dtype::fp32;  // of the exchange behind sums, or of the only one
   double of_sums = 0;

@@ -34,7 +34,7 @@ class CodedWay {
   void decode_served(const LookupBuffers::Coded& of, const Ends& ends, int stream);
 
  private:
-  // Of the chunks: that of the sum where there is one.
+  // The type of the chunks: that of the sum where there is one.
   Dtype served_type(const LookupBuffers::Coded& of) const { return sums_ ? of.sum : of.exchange; }
   std::byte* own_chunk(const LookupBuffers::Coded& of) const;                      // on the wire
   std::byte* own_numbers(const LookupBuffers::Coded& of, const Ends& ends) const;  // in the kernels' memory

@@ -62,7 +62,7 @@ struct CpuRoute {
   ElementType type = ElementType::fp32;
 };
 
-// Of what a collective adds up; what is not added up may be of any type.
+// Returns the type in which a collective adds up; without a sum any type will do.
 ElementType summed_type(const std::string& dtype) {
   if (dtype == "fp16") return ElementType::fp16;
   return dtype == "bf16" ? ElementType::bf16 : ElementType::fp32;

@@ -17,7 +17,7 @@ class RankOps {
 
   bool has(int op) const { return actions_[static_cast<std::size_t>(op)] != nullptr; }  // the rank takes part
   void run(const Op& op, int iteration) const { actions_[static_cast<std::size_t>(op.id)](iteration); }
-  // What a pipeline has done for its first batches before it starts, in this order: exchanges of their ids, and where
+  // A pipeline does this for its first batches before it starts, in this order: exchanges of their ids, and where
   // it looks up ahead, lookups and exchanges of vectors. Iterations before 0.
   struct Early {
     int op = 0, iteration = 0;

@@ -73,7 +73,7 @@ void check_pooled(const Program& program, const ProgramPlaces& places, const Fus
 Dtype wire_type(const Op& exchange, Dtype otherwise);
 int wire_bytes(const Op& exchange, Dtype otherwise);
 
-// Of vectors that have other sizes than their elements take. Errors: Failure::input, always.
+// Refuses vectors that have other sizes than their elements take. Errors: Failure::input, always.
 [[noreturn]] void refuse_scales(const ProgramPlaces& places, const Op& exchange);
 
 // "operation 3 "lookup_flex"", and the place of an operation.

@@ -14,7 +14,7 @@ std::int64_t begin_of(std::int64_t j, std::int64_t ids, std::int64_t bags, int p
   return whole + (rest * pieces + piece * bags >= bags * pieces ? 1 : 0);
 }
 
-// Of a feature, which may have a batch of its own; not rounded.
+// Returns the bags of a feature, which may have a batch of its own; not rounded.
 double bags_of(const Program& program, const Feature& feature) {
   return feature.num_poolings * static_cast<double>(batch_of(feature, program.batch_per_rank));
 }

@@ -40,7 +40,7 @@ struct Update {
   float* state;
 };
 
-// What a warp reads of a window at once, and the positions behind it into which a short run may reach.
+// A warp reads this of a window at once, and the positions behind it into which a short run may reach.
 struct WindowMemory {
   std::uint64_t keys[2 * kWarp + 1];  // from the position before the window on
   std::uint32_t values[2 * kWarp];
@@ -70,7 +70,7 @@ struct WindowMemory {
     return key(at + kLongRun) == key(at);
   }
 
-  // Of a short run that begins there.
+  // Returns the length of a short run that begins there.
   __device__ unsigned length(unsigned at) const {
     unsigned further = 0;
 #pragma unroll
@@ -270,7 +270,7 @@ bool aligned(const void* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0;
 }
 
-// Whether columns are taken four at a time: rows and gradients of whole such groups, in memory that begins at one.
+// True when columns are taken four at a time: rows and gradients of whole such groups, in memory that begins at one.
 bool in_fours(bool whole, const void* arena, const float* state, const float* gradients) {
   return whole && aligned(arena) && aligned(state) && aligned(gradients);
 }

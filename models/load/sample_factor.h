@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "models/load/uniform_stream.h"
+#include "models/load/draws.h"
 
 namespace shardsim {
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "models/workload/table_weight.h"
+#include "models/workload/workload_limits.h"
 #include "models/workload/workload_parts.h"
 
 namespace shardsim {

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "base/text.h"
-#include "models/workload/table_weight.h"
 #include "models/workload/workload_limits.h"
 #include "models/workload/workload_parts.h"
 

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <tuple>
 
-#include "models/workload/table_weight.h"
 #include "models/workload/workload_limits.h"
 
 namespace shardsim {

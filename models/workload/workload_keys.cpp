@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "models/workload/table_weight.h"
 #include "models/workload/workload_limits.h"
 #include "models/workload/workload_parts.h"
 

@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "program/resolved_matrix.h"
-#include "program/shard_lookups.h"
 #include "program/shard_rows.h"
 #include "sim/memory/buffers.h"
 

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/tree/map_reader.h"
 #include "base/tree/yaml.h"
-#include "models/workload/table_weight.h"
+#include "models/workload/workload_limits.h"
 #include "study/scenario/case_trees.h"
 #include "study/scenario/drift_options.h"
 #include "study/scenario/included_files.h"

@@ -6,7 +6,7 @@
 #include "base/files.h"
 #include "base/read_files.h"
 #include "base/tree/yaml.h"
-#include "models/workload/table_weight.h"
+#include "models/workload/workload_limits.h"
 #include "study/scenario/read_case.h"
 
 namespace shardsim {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "program/shard_lookups.h"
+#include "program/shard_rows.h"
 
 namespace shardsim {
 namespace {

@@ -5,7 +5,7 @@
 #include "base/tree/json.h"
 #include "base/tree/json_fields.h"
 #include "study/drift/resharding.h"
-#include "study/report/documents/resharding_text.h"
+#include "study/report/documents/drift_document.h"
 #include "study/why/why_fields.h"
 
 namespace shardsim {

@@ -8,10 +8,158 @@
 #include "base/document/cells.h"
 #include "base/text.h"
 #include "study/drift/resharding.h"
-#include "study/report/documents/resharding_text.h"
 #include "study/report/sure_cells.h"
 
 namespace shardsim {
+namespace {
+
+std::string duration_text(double seconds) {
+  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
+  if (seconds < 600) return fmt::format("{:.3g} s", seconds);
+  if (seconds < 2 * 3600) return fmt::format("{:.3g} minutes", seconds / 60);
+  return fmt::format("{:.3g} hours", seconds / 3600);
+}
+
+std::string interval_text(int days) {
+  return days == 1 ? "every day" : fmt::format("every {} days", days);
+}
+
+// Each second of training with the better plan does what the kept one would take longer for.
+std::string start_text(const DriftDay& first, Seconds pause) {
+  std::string text = fmt::format("Change to another plan once: on day 0 that of {} takes {} ms, and the kept one {} ms",
+                                 first.best, fixed(first.best_ms, 3), fixed(first.frozen_ms, 3));
+  const double lost = first.moving_s + pause.value;
+  if (lost > 0)
+    text += ", which makes up for the pause in " + duration_text(lost / (first.frozen_ms / first.best_ms - 1));
+  return text + ". ";
+}
+
+// Returns how often to re-shard, and when at the latest.
+std::string when_text(const Resharding& found, const DriftOptions& options) {
+  const auto& every = found.every_days;
+  const auto& full = found.out_of_memory_day;
+  if (full && full == found.no_plan_day) {
+    return fmt::format(
+        "{} From day {} on neither the plan of day 0 nor a new one of the planners fits in memory: it takes more GPUs, "
+        "or smaller tables.",
+        every ? fmt::format("Re-shard {}.", interval_text(*every)) : "Re-sharding does not help.", *full);
+  }
+  if (full && every) {
+    return fmt::format("Re-shard {}; on day {} at the latest, when the plan of day 0 no longer fits in memory.",
+                       interval_text(*every), *full);
+  }
+  if (full) {
+    return fmt::format(
+        "Re-shard on day {} at the latest, because of memory: the plan of day 0 no longer fits then. Before that day "
+        "it does not pay off.",
+        *full);
+  }
+  if (every) {
+    return fmt::format("Re-shard {}{}. Memory does not force it: the plan of day 0 fits for all {} days.",
+                       interval_text(*every), *every == found.last_day ? " or less often" : "", options.days);
+  }
+  return fmt::format(
+      "{} {} days re-sharding does not pay off: what a plan loses with its age is less than moving rows and pausing "
+      "take. "
+      "Nor does memory force it: the plan of day 0 fits on all these days.",
+      found.better_from_start ? "After that, within" : "Within", options.days);
+}
+
+// `every_days`: how often that is to be paid; none: once.
+std::string cost_text(const DriftDay& day, const DriftOptions& options, std::optional<int> every_days) {
+  constexpr double kSecondsOfDay = 24 * 3600;
+  const double pause = options.pause.value;
+  std::string text = fmt::format(" Moving {} GiB on day {} takes {}{}", fixed(day.moved_bytes / 0x1p30, 2), day.day,
+                                 duration_text(day.moving_s),
+                                 pause > 0 ? fmt::format(", and training pauses for another {}", duration_text(pause))
+                                           : ", and no pause of training is counted (drift.pause)");
+  if (!every_days) return text + ".";
+  return text + fmt::format(": {:.2g} % of the time.", 100 * (day.moving_s + pause) / (*every_days * kSecondsOfDay));
+}
+
+// Returns what the plan of the day costs on which memory forces another one, where that is more than on other days:
+// cuts that are filled anew may no longer fit, and then whole tables move.
+std::string forced_text(const DriftDay& forced, const DriftDay& move) {
+  constexpr double kTellingMoves = 1.5;
+  if (!forced.best_fits || forced.day == move.day || forced.moved_bytes < kTellingMoves * move.moved_bytes) return "";
+  return fmt::format(" The plan of day {} moves {} GiB, in {}.", forced.day, fixed(forced.moved_bytes / 0x1p30, 2),
+                     duration_text(forced.moving_s));
+}
+
+// Returns the time that is lost by not doing it, and whether that is more than the model's errors.
+std::string keeping_text(const DriftResult& result, const DriftDay& move, const DriftDay& last) {
+  if (!(last.saved_s > 0)) return "";
+  std::string text = fmt::format(" Keeping the plan until day {} would lose {} % of the time in all", last.day,
+                                 regret_cell(100 * last.saved_s / result.kept_s));
+  if (!last.has_better())
+    return text + (move.has_better()
+                       ? fmt::format("; that the best plan of day {} is really faster than the kept one has "
+                                     "a chance of {} %.",
+                                     move.day, chance_cell(move.chance))
+                       : ".");
+  text +=
+      fmt::format("; that the best plan of that day is really faster has a chance of {} %", chance_cell(last.chance));
+  if (!move.has_better() || move.day == last.day) return text + ".";
+  return text + fmt::format(", and of {} % on day {}.", chance_cell(move.chance), move.day);
+}
+
+// Returns why a chance falls from one day to the next although the best plan gains: the slowest path of one of the two
+// plans leads over other kinds of work from then on, whose errors the two do not share.
+std::string chance_text(const DriftResult& result) {
+  constexpr double kTellingFall = 0.1;
+  for (std::size_t i = 1; i < result.days.size(); ++i) {
+    const DriftDay &before = result.days[i - 1], &day = result.days[i];
+    const bool gains = day.frozen_ms * before.best_ms >= before.frozen_ms * day.best_ms;
+    if (!before.has_better() || !day.has_better() || !gains || day.chance > before.chance - kTellingFall) continue;
+    if (day.unlike <= before.unlike) continue;
+    return fmt::format(
+        " On day {} the chance falls from {} to {} %, although the gap grows: the slowest path through the kept plan "
+        "leads over other kinds of work than that through the best plan from then on ({:.2g} % of an iteration, {:.2g} "
+        "% the day before), and of unlike work the errors do not cancel.",
+        day.day, chance_cell(before.chance), chance_cell(day.chance), 100 * day.unlike, 100 * before.unlike);
+  }
+  return "";
+}
+
+// Returns what the monitor says of the policy's cost model.
+std::string monitor_text(const DriftResult& result, const DriftOptions& options) {
+  if (!options.monitor || result.days.empty()) return "";
+  const auto error_on = [&](std::size_t day) { return fmt::format("{:.1f}", 100 * result.days[day].cost_error); };
+  const std::string threshold = fmt::format("{:g} %", 100 * options.monitor->threshold);
+  if (!result.train_again_day)
+    return fmt::format(
+        " The policy need not be trained again: its cost model is off by {} % of a shard on day 0 and by {} % on day "
+        "{}, "
+        "not more than {} on any day.",
+        error_on(0), error_on(result.days.size() - 1), result.days.back().day, threshold);
+  const int again = *result.train_again_day;
+  if (again == 0)
+    return fmt::format(
+        " Train the policy at once: its cost model is off by {} % of a shard on day 0 already, more than {}.",
+        error_on(0), threshold);
+  return fmt::format(
+      " Train the policy again on day {}: its cost model is off by {} % of a shard then, more than {} (on day 0: {} "
+      "%).",
+      again, error_on(static_cast<std::size_t>(again)), threshold, error_on(0));
+}
+
+}  // namespace
+
+std::string resharding_text(const DriftResult& result, const DriftOptions& options) {
+  const Resharding found = resharding_of(result, options.pause);
+  const int day = found.every_days.value_or(found.last_chance());
+  const DriftDay& move = result.days[static_cast<std::size_t>(day)];
+  std::string text = found.better_from_start ? start_text(result.days.front(), options.pause) : "";
+  text += when_text(found, options);
+  if (move.best_fits) text += cost_text(move, options, found.every_days);
+  if (found.every_days && found.out_of_memory_day)
+    text += forced_text(result.days[static_cast<std::size_t>(*found.out_of_memory_day)], move);
+  if (found.no_plan_day && found.no_plan_day != found.out_of_memory_day)
+    text += fmt::format(" From day {} on no plan fits in memory.", *found.no_plan_day);
+  if (found.every_days) text += keeping_text(result, move, result.days[static_cast<std::size_t>(found.last_day)]);
+  return text + chance_text(result) + monitor_text(result, options);
+}
+
 namespace {
 
 // A terminal has no room for all of it.

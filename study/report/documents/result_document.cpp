@@ -10,7 +10,6 @@
 #include "study/report/page.h"
 #include "study/report/sheets/fitted_constants.h"
 #include "study/report/sheets/how_sure.h"
-#include "study/report/sheets/levers.h"
 #include "study/report/sheets/planner_sheets.h"
 #include "study/report/sheets/published_iterations.h"
 #include "study/report/sheets/result_sheets.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "models/load/largest_rank.h"
+#include "tests/models/load/largest_rank.h"
 
 namespace shardsim::length_law_test {
 

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "study/report/documents/resharding_text.h"
+#include "study/report/documents/drift_document.h"
 #include "tests/base/error_text.h"
 
 namespace shardsim::resharding_test {

@@ -13,7 +13,6 @@
 #include "models/access/position_search.h"
 #include "models/access/row_hash.h"
 #include "models/collective/byte_matrix.h"
-#include "program/shard_lookups.h"
 #include "program/shard_rows.h"
 #include "validate/execute/fusion/rank_rows.h"
 

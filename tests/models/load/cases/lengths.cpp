@@ -6,8 +6,8 @@
 #include "base/statistics.h"
 #include "models/load/batch_draws.h"
 #include "models/load/iteration_spread.h"
-#include "models/load/largest_rank.h"
 #include "tests/models/load/cases/case.h"
+#include "tests/models/load/largest_rank.h"
 
 // Section 4 in the large: laws of lengths, totals of ranks and the largest of them.
 

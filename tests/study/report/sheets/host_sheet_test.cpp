@@ -1,7 +1,6 @@
-#include "study/report/sheets/levers.h"
-
 #include <doctest/doctest.h>
 
+#include "study/report/sheets/result_sheets.h"
 #include "tests/study/report/sample_study.h"
 
 namespace shardsim::levers_test {

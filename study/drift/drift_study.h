@@ -36,6 +36,7 @@ struct DriftDay {
 
   bool is_choice() const { return frozen_fits && best_fits; }
   bool has_better() const { return is_choice() && best != kKeptPlan; }
+  bool has_new_plan() const { return best_fits && best != kKeptPlan; }
 };
 
 void fields(auto& visit, MaybeConst<DriftDay> auto& day) {

@@ -23,20 +23,29 @@ double cost_of_new_plan(const DriftResult& result, int day, Seconds pause) {
   return on_day(result, day).moving_s + pause.value;
 }
 
+// The first of these days on which there is another plan to go to. Where the kept one is the best nothing moves, so
+// that a change would seem cheap, and is none.
+std::optional<int> next_new_plan(const DriftResult& result, int from, int until) {
+  for (int day = from; day <= until; ++day)
+    if (on_day(result, day).has_new_plan()) return day;
+  return std::nullopt;
+}
+
 bool pays_by_age(const DriftResult& result, int last, Seconds pause) {
-  for (int day = 1; day <= last; ++day) {
-    if (lost_to_age(result, day + 1) > cost_of_new_plan(result, day, pause)) return true;
+  for (auto day = next_new_plan(result, 1, last); day; day = next_new_plan(result, *day + 1, last)) {
+    if (lost_to_age(result, *day + 1) > cost_of_new_plan(result, *day, pause)) return true;
   }
   return false;
 }
 
-int least_costly_interval(const DriftResult& result, int longest, Seconds pause) {
+// Of the days on which there is another plan.
+std::optional<int> least_costly_interval(const DriftResult& result, int longest, Seconds pause) {
   const auto lost_per_day = [&](int days) {
     return (lost_to_age(result, days) + cost_of_new_plan(result, days, pause)) / days;
   };
-  int best = 1;
-  for (int days = 2; days <= longest; ++days) {
-    if (lost_per_day(days) < lost_per_day(best)) best = days;
+  std::optional<int> best = next_new_plan(result, 1, longest);
+  for (auto days = best; days; days = next_new_plan(result, *days + 1, longest)) {
+    if (lost_per_day(*days) < lost_per_day(*best)) best = days;
   }
   return best;
 }

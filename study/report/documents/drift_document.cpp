@@ -215,14 +215,16 @@ DataSet days_of(const DriftResult& result) {
   return days;
 }
 
-// The days on which to make a new plan, and those from which on memory does not suffice.
+// The days on which to make a new plan, unless the kept one is the best of that day, and those from which on memory
+// does not suffice.
 DataSet marks_of_days(const DriftResult& result, const DriftOptions& options) {
   DataSet marks{"marks", {"day", "what"}, {}};
   if (result.days.empty()) return marks;
   const Resharding found = resharding_of(result, options.pause);
   for (int day = found.every_days.value_or(0); found.every_days && day <= result.days.back().day;
        day += *found.every_days)
-    marks.rows.push_back({static_cast<double>(day), "re-shard"});
+    if (result.days[static_cast<std::size_t>(day)].has_new_plan())
+      marks.rows.push_back({static_cast<double>(day), "re-shard"});
   if (found.out_of_memory_day)
     marks.rows.push_back({static_cast<double>(*found.out_of_memory_day), "no memory for the kept plan"});
   if (found.no_plan_day) marks.rows.push_back({static_cast<double>(*found.no_plan_day), "no memory for any plan"});

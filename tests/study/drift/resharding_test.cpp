@@ -52,6 +52,16 @@ TEST_CASE("the interval loses least per day to old plans and to making new ones"
   CHECK_FALSE(resharding_of(result, Seconds{1e9}).every_days.has_value());
 }
 
+// Nothing moves on a day on which the kept plan is the best one, so that it would look like the cheapest day of all.
+TEST_CASE("no day is one to re-shard on whose best plan is the kept one") {
+  DriftResult result = aging(30);
+  result.days[10].best = kKeptPlan;
+  const std::optional<int> every = resharding_of(result, Seconds{50}).every_days;
+  CHECK((every == 9 || every == 11));
+  for (DriftDay& day : result.days) day.best = kKeptPlan;
+  CHECK_FALSE(resharding_of(result, Seconds{50}).every_days.has_value());
+}
+
 TEST_CASE("memory is a last day, whether or not re-sharding pays before it") {
   const DriftResult result = full_from(aging(30), 7, true);
   CHECK(resharding_of(result, Seconds{50}).out_of_memory_day == 7);

@@ -14,8 +14,26 @@ bool says_graph(const Tree& map) {
   return value != nullptr && value->kind == Tree::Kind::scalar && value->scalar == "graph";
 }
 
+// True where the value says where it is from.
+bool has_source(const Tree& map, std::string_view key) {
+  const Tree* const value = map.find(key);
+  return value != nullptr && value->kind == Tree::Kind::map && value->find("source") != nullptr;
+}
+
 bool is_exchange(std::string_view kind) {
   return kind == "all_to_all" || kind == "send_recv";
+}
+
+// Somebody may know that NCCL's estimate is low, and say how. No port carries more than its rate.
+void refuse_unexplained(Fields& map, double efficiency, std::string_view kind) {
+  if (efficiency <= 1 || !map.reading()) return;
+  const std::string value = shortest(efficiency);
+  map.refuse_if(is_exchange(kind), "efficiency",
+                fmt::format("an efficiency of {}: no port of a GPU carries more than its rate", value),
+                "State at most 1, or other rates of the links");
+  map.refuse_if(!has_source(map.reader().tree(), "efficiency"), "efficiency",
+                fmt::format("an efficiency of {}: more than the bandwidth that NCCL reckons with", value),
+                "State at most 1, or say why it is more: {value: " + value + ", source: ...}");
 }
 
 // Numbers that are written are stated, and `fits` leaves them alone: what nobody stated stays unwritten.
@@ -50,8 +68,9 @@ void OverheadConstants::keys(Fields& map, std::string_view kind, bool across_nod
       .take("per_remote_peer", per_remote_peer, "only across nodes: added once for each peer on another node");
   map.take("efficiency", efficiency, factor_leaf(2),  // above 1: faster than NCCL's estimate
            "the share of NCCL's own bandwidth that the kind reaches; for all_to_all and send_recv, the share of the "
-           "rate of the GPUs' ports. At most 1 with `fitted: true`");
+           "rate of the GPUs' ports. Above 1 only with a source, never with `fitted: true` nor of ports");
   refuse_fit_above_one(map);
+  refuse_unexplained(map, efficiency, kind);
   map.take("fill", fill, "what a pipeline loses per chunk: adds 2 sqrt(`fill` x time of the bytes)");
   map.take("latency_share", latency_share, factor_leaf(100),
            "the share of NCCL's latency that is visible as time; not for all_to_all and send_recv");
@@ -83,7 +102,7 @@ void OverheadSpec::keys(Fields& map, std::string_view kind, bool across_nodes) {
           });
 }
 
-// A stated efficiency may say that NCCL's estimate is low; one above 1 that came of a fit makes up for other constants.
+// An efficiency above 1 that came of a fit makes up for other constants.
 void OverheadConstants::refuse_fit_above_one(Fields& map) const {
   map.refuse_if(
       efficiency > 1 && map.reading() && map.reader().is_fitted("efficiency"), "efficiency",

@@ -345,7 +345,7 @@ TEST_CASE("calls within a node and across nodes have constants of their own") {
 }
 
 TEST_CASE("no fit gives a node more bandwidth than it has") {
-  const ClusterSpec truth = box("overheads: {all_reduce: {in_node: {efficiency: 1.3}}}\n");
+  const ClusterSpec truth = box("overheads: {all_reduce: {in_node: {efficiency: {value: 1.3, source: a test}}}}\n");
   const auto rows = timed(rows_of(CollectiveKind::all_reduce, 1, 8), truth);
   const Calibration calibration = calibrate(box(), rows, {{}, true, "m.csv"});
   CHECK(calibration.spec.overheads.at("all_reduce").in_node.efficiency <= 1);

@@ -228,11 +228,17 @@ TEST_CASE("what a NIC carries at most is a rate above 0, across nodes alone") {
   CHECK_THROWS_AS(with("in_node", "5 GB/s"), Error);
 }
 
-TEST_CASE("an efficiency above 1 may be stated, but not fitted") {
-  const auto cluster = [](const std::string& efficiency) {
-    return least_cluster(8) + "overheads: {all_reduce: {in_node: {efficiency: " + efficiency + "}}}\n";
+TEST_CASE("an efficiency above 1 may be stated with its source, but neither without one, nor fitted, nor of ports") {
+  const auto cluster = [](const std::string& efficiency, const std::string& kind = "all_reduce") {
+    return least_cluster(8) + "overheads: {" + kind + ": {in_node: {efficiency: " + efficiency + "}}}\n";
   };
-  CHECK(spec_of(cluster("1.126")).overheads.at("all_reduce").in_node.efficiency == 1.126);
+  const std::string sourced = "{value: 1.126, source: s}";
+  const ClusterSpec spec = spec_of(cluster(sourced));
+  CHECK(spec.overheads.at("all_reduce").in_node.efficiency == 1.126);
+  CHECK(read_cluster(parse_yaml(write_cluster(spec), "again")).overheads == spec.overheads);
+  CHECK_THROWS_WITH_AS(spec_of(cluster("1.126")), doctest::Contains("say why it is more"), Error);
+  CHECK_THROWS_WITH_AS(spec_of(cluster(sourced, "all_to_all")), doctest::Contains("no port of a GPU carries more"),
+                       Error);
   CHECK(spec_of(cluster("{value: 1, source: s, fitted: true}")).overheads.at("all_reduce").in_node.efficiency == 1);
   CHECK_THROWS_WITH_AS(spec_of(cluster("{value: 1.126, source: s, fitted: true}")),
                        doctest::Contains("an efficiency of 1.126 came of a fit"), Error);

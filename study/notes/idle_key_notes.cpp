@@ -96,13 +96,86 @@ std::string dense_optimizer_note(const Case& item) {
       has_no_effect({"dense.optimizer"}, item.workload.name));
 }
 
+bool places_any(const Known& known, bool (*is_so)(const Placement&, const Table&)) {
+  const std::vector<Table>& tables = known.item.workload.tables;
+  return std::ranges::any_of(known.prepared->plan.placements, [&](const Placement& placement) {
+    return is_so(placement, tables[static_cast<std::size_t>(placement.table)]);
+  });
+}
+
+std::string output_exchange_note(const Known& known) {
+  const Workload& workload = known.item.workload;
+  if (known.prepared == nullptr || workload.output_exchange == Workload{}.output_exchange) return "";
+  const auto has_partial_sums = [](const Placement& placement, const Table& table) {
+    return table.kind == TableKind::pooled && placement.strategy == Strategy::row_wise;
+  };
+  if (places_any(known, has_partial_sums)) return "";
+  return fmt::format("{} here: no pooled table of the plan is row_wise, and only those have partial sums to exchange.",
+                     has_no_effect({"output_exchange"}, workload.name));
+}
+
+std::string cache_policy_note(const Known& known) {
+  const Workload& workload = known.item.workload;
+  if (known.prepared == nullptr || workload.cache_policy == Workload{}.cache_policy) return "";
+  const auto has_cache = [](const Placement& placement, const Table&) {
+    return placement.compute_kernel == "fused_uvm_caching";
+  };
+  if (places_any(known, has_cache)) return "";
+  return fmt::format(
+      "{} here: no table of the plan has a cache. Planners give one where constraints allow the compute kernel "
+      "fused_uvm_caching.",
+      has_no_effect({"cache_policy"}, workload.name));
+}
+
+// Times of the host that operations of an iteration may take.
+struct HostKey {
+  const char* name;
+  Seconds Software::*time;
+};
+constexpr HostKey kHostKeys[] = {{"launch", &Software::launch},
+                                 {"send_receive", &Software::send_receive},
+                                 {"graph_launch", &Software::graph_launch},
+                                 {"graph_node", &Software::graph_node},
+                                 {"operator_forward", &Software::operator_forward},
+                                 {"operator_backward", &Software::operator_backward},
+                                 {"optimizer_sgd", &Software::optimizer_sgd},
+                                 {"optimizer_adagrad", &Software::optimizer_adagrad},
+                                 {"optimizer_adam", &Software::optimizer_adam}};
+constexpr int kMostRanksLoweredTwice = 512;  // a Program is lowered in 0.1 s up to there
+
+// Times that the case states and that no operation of its iteration takes: with those of the preset the Program is the
+// same.
+std::string idle_times_note(const Known& known) {
+  const Case& item = known.item;
+  if (known.prepared == nullptr || !item.software || known.prepared->cluster.world_size() > kMostRanksLoweredTwice)
+    return "";
+  const std::vector<Software>& presets = shipped_software().presets;
+  const auto preset = std::ranges::find(presets, item.software->name, &Software::name);
+  if (preset == presets.end()) return "";
+  std::vector<std::string> idle;
+  for (const HostKey& key : kHostKeys) {
+    if ((*item.software).*key.time == (*preset).*key.time) continue;
+    Case usual = item;
+    (*usual.software).*key.time = (*preset).*key.time;
+    const PreparedCase prepared(known.prepared->scenario, usual, known.prepared->shared_cluster(),
+                                known.prepared->plan);
+    if (prepared.program() == known.prepared->program()) idle.emplace_back(key.name);
+  }
+  if (idle.empty()) return "";
+  return fmt::format(
+      "{} here: no operation of the iteration takes {}, as it has no such part, or times of modules, tables or a graph "
+      "hold it.",
+      has_no_effect(idle, item.software->name), idle.size() == 1 ? "this time" : "these times");
+}
+
 }  // namespace
 
 Notes idle_keys_note(const Known& known) {
   const Case& item = known.item;
-  return {roofline_keys_note(item),    kernel_start_note(item), software_kernels_note(item),
-          host_memory_rate_note(item), host_factor_note(item),  dense_optimizer_note(item),
-          currency_note(item)};
+  return {roofline_keys_note(item),    kernel_start_note(item),     software_kernels_note(item),
+          host_memory_rate_note(item), host_factor_note(item),      dense_optimizer_note(item),
+          currency_note(item),         output_exchange_note(known), cache_policy_note(known),
+          idle_times_note(known)};
 }
 
 }  // namespace shardsim

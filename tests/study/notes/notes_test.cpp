@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "models/software/software.h"
 #include "tests/physics/lab.h"
 #include "tests/study/notes/note_named.h"
 
@@ -164,6 +165,54 @@ TEST_CASE("a note names what a planner or a plan file states to no effect on the
   plan.idle_caches = {0};
   item.plan_file = "plan.json";
   CHECK(holds(notes_of(result, item, plan), "cache_params of the plan file have no effect"));
+}
+
+namespace {
+
+// A case of one pooled table, without a dense part.
+Case of_one_table(const std::string& more = "") {
+  Case item = on_toy();
+  item.workload =
+      read_workload(parse_yaml("schema: shardsim.workload/1\nname: one\nbatch_per_gpu: 32\n" + more +
+                                   "tables:\n  - {name: a, kind: pooled, rows: 4096, dim: 64, pooling_factor: 4}\n",
+                               "one"),
+                    "");
+  return item;
+}
+
+Notes idle_keys_of(const Case& item, Strategy strategy, const std::string& kernel = "fused") {
+  const Scenario scenario;
+  std::vector<std::vector<int>> holders = {{0}};
+  if (strategy == Strategy::row_wise) holders = {{0, 1, 2, 3, 4, 5, 6, 7}};
+  Placement placement = whole_table(0, item.workload.tables[0], strategy, holders);
+  placement.compute_kernel = kernel;
+  Plan plan;
+  plan.placements = {placement};
+  const PreparedCase prepared(scenario, item, Cluster(item.cluster), plan);
+  return note_named("idle_keys", {item, &prepared});
+}
+
+}  // namespace
+
+TEST_CASE("output_exchange and cache_policy say so where no table of the plan has a use for them") {
+  const Case exchange = of_one_table("output_exchange: uniform\n");
+  CHECK(holds(idle_keys_of(exchange, Strategy::table_wise), "output_exchange of 'one' has no effect here"));
+  CHECK_FALSE(holds(idle_keys_of(exchange, Strategy::row_wise), "output_exchange"));
+  const Case cache = of_one_table("cache_policy: lfu\n");
+  CHECK(holds(idle_keys_of(cache, Strategy::table_wise), "cache_policy of 'one' has no effect here"));
+  CHECK_FALSE(holds(idle_keys_of(cache, Strategy::table_wise, "fused_uvm_caching"), "cache_policy"));
+}
+
+// The launches of TorchRec's modules are in the times of the modules: without a dense part there are no others.
+TEST_CASE("times of the software that no operation takes say so") {
+  const auto with_launch = [](const std::string& dense) {
+    Case item = of_one_table(dense);
+    item.software = software_from_tree(parse_yaml("{name: torchrec_eager, launch: 900 us}", "t"), shipped_software());
+    return item;
+  };
+  CHECK(holds(idle_keys_of(with_launch(""), Strategy::table_wise), "launch of 'torchrec_eager' has no effect here"));
+  const std::string dense = "dense: {layers: [{name: top, in: 64, out: 1}]}\n";
+  CHECK_FALSE(holds(idle_keys_of(with_launch(dense), Strategy::table_wise), "launch of"));
 }
 
 }  // namespace shardsim::notes_test

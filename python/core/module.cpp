@@ -94,6 +94,7 @@ py::object interval_dict(const std::optional<Interval>& interval) {
   range["low_ms"] = interval->low_ms;
   range["high_ms"] = interval->high_ms;
   range["coverage"] = interval->coverage;
+  range["outside"] = interval->outside;
   return range;
 }
 

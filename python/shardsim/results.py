@@ -26,6 +26,7 @@ class Interval:
     low_ms: float
     high_ms: float
     coverage: float
+    outside: list[str]  # what of the case was never measured, for which the interval is no wider; of a point: empty
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,13 @@ class Simulation:
 
     def _repr_html_(self) -> str:
         within = f"{self.interval.low_ms:,.4g} to {self.interval.high_ms:,.4g}" if self.interval else ""
+        doubt = "; ".join(self.interval.outside) if self.interval else ""
         gib = 2**30
         return table_html(
             ["case", "iteration ms", "80 % within", "samples/s", "GPUs", "peak GiB", "of", "busiest", "%"],
-            [[self.name, self.iteration_ms, within, self.samples_per_s, self.world_size, self.peak_bytes / gib,
-              self.memory_capacity_bytes / gib, self.limited_by, self.limit_share_pct]])
+            [[self.name, self.iteration_ms, within + (f"? ({doubt})" if doubt else ""), self.samples_per_s,
+              self.world_size, self.peak_bytes / gib, self.memory_capacity_bytes / gib, self.limited_by,
+              self.limit_share_pct]])
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ std::string rough(double ms) {
 }  // namespace
 
 std::string interval_cell(const Interval& interval) {
-  return fmt::format("{}-{}", rough(interval.low_ms), rough(interval.high_ms));
+  return fmt::format("{}-{}{}", rough(interval.low_ms), rough(interval.high_ms), interval.outside.empty() ? "" : "?");
 }
 
 std::string chance_cell(double chance) {

@@ -9,7 +9,7 @@ namespace shardsim {
 
 // How sure a figure or a choice is, in the words of a cell or a sentence, wherever one stands.
 
-// "17-27": milliseconds, to as many digits as they are worth.
+// "17-27": milliseconds, to as many digits as they are worth. "17-27?" of a case of which something was never measured.
 std::string interval_cell(const Interval& interval);
 // In per cent, "93.2", but at most "> 99.9", because the tails of the error distribution are not known that far out.
 std::string chance_cell(double chance);
@@ -20,7 +20,7 @@ std::string regret_cell(double percent);
 // To follow the header of its column.
 inline constexpr const char* kIntervalLegend =
     ": the range that contains the real iteration in four of five cases, judging by the errors of earlier predictions "
-    "of published times.";
+    "of published times; with a question mark where something of the case was never measured.";
 // Returns the parts of a case that nobody has measured, in a sentence; "" where all of it was.
 std::string outside_sentence(const std::vector<std::string>& outside);
 

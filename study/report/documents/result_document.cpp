@@ -158,6 +158,7 @@ std::vector<Paragraph> answers(const StudyResult& study, bool judged, Medium med
   add(why_sentence_of_fastest(study), Role::summary);
   if (!judged && study.comparisons.size() == 1) add(choice_sentence(study), Role::summary);  // no column tells it
   if (medium == Medium::screen) add(levers_text(study), Role::summary);  // elsewhere they stand beside their case
+  if (medium == Medium::screen && !judged) add(doubt_sentence(study), Role::summary);  // elsewhere How sure says it
   add(memory_warning(study), Role::notice);
   add(medium == Medium::screen ? short_torchrec_warning(study) : torchrec_warning(study), Role::notice);
   return paragraphs;
@@ -203,9 +204,11 @@ void add_first_screen(Document& page, const StudyResult& study) {
   if (!study.comparisons.empty() || !published_iterations(study).empty()) return;
   page.add(table_section(
       "Plans",
-      "peak GiB: memory of the fullest GPU at its simulated peak; free: what is left of it. 1st faster: the "
-      "chance that the fastest plan of the workload is really faster than this one. The other tables "
-      "explain the rest.",
+      std::string(
+          "peak GiB: memory of the fullest GPU at its simulated peak; free: what is left of it. 1st faster: the "
+          "chance that the fastest plan of the workload is really faster than this one. The other tables "
+          "explain the rest. ") +
+          doubt_sentence(study),
       cases_sheet(study, Medium::screen)));
 }
 

@@ -246,6 +246,19 @@ std::string why_first(const StudyResult& study, const std::string& one, const st
 
 }  // namespace
 
+std::string doubt_sentence(const StudyResult& study) {
+  constexpr std::size_t kFewDoubts = 2;
+  std::vector<std::string> doubts;
+  for (const CaseResult& item : study.cases) {
+    if (!item.interval || item.interval->outside.empty()) continue;
+    std::string doubt = join(item.interval->outside);
+    if (std::ranges::find(doubts, doubt) == doubts.end()) doubts.push_back(std::move(doubt));
+  }
+  if (doubts.empty()) return "";
+  if (doubts.size() > kFewDoubts) doubts = {doubts.front(), "more under How sure"};
+  return fmt::format("?: outside of everything measured, for which no range is wider: {}.", join(doubts, "; "));
+}
+
 // The k-th of n values in order has a further one below it with the chance k / (n + 1).
 FourInFive four_in_five(const std::vector<double>& drawn) {
   if (drawn.size() < 2) return {quantile(drawn, 0), quantile(drawn, 1)};

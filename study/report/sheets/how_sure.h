@@ -5,6 +5,8 @@
 
 namespace shardsim {
 
+// What the question mark of a range says, and of what; "" where no case has one.
+std::string doubt_sentence(const StudyResult& study);
 // The chance that the chosen case is faster than another one; "equal" where they take as long.
 std::string other_cell(const StudyResult& study, const Choice& choice, const Choice::Other& other);
 // Between which a further one of such values lies in four of five cases. The middle of as many values as were drawn is

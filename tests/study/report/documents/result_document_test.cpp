@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "study/report/sheets/how_sure.h"
+#include "study/report/sure_cells.h"
 #include "study/report/sheets/result_sheets.h"
 #include "tests/study/report/sample_study.h"
 
@@ -16,6 +17,21 @@ bool holds(const std::string& text, const std::string& part) {
 }
 
 }  // namespace
+
+TEST_CASE("a range of a case that was never measured has a question mark, and the first screen says of what") {
+  StudyResult study;
+  Interval interval;
+  interval.low_ms = 2;
+  interval.high_ms = 3;
+  CHECK(interval_cell(interval) == "2.0-3.0");
+  CHECK(doubt_sentence(study).empty());
+  interval.outside = {"no published run on toy"};
+  CHECK(interval_cell(interval) == "2.0-3.0?");
+  study.cases.emplace_back().interval = interval;
+  study.cases.emplace_back().interval = interval;
+  CHECK(doubt_sentence(study) ==
+        "?: outside of everything measured, for which no range is wider: no published run on toy.");
+}
 
 TEST_CASE("no line passes the width, at any width") {
   for (const int width : {40, 72, 80, 100, 160}) {

@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "study/report/sheets/how_sure.h"
-#include "study/report/sure_cells.h"
 #include "study/report/sheets/result_sheets.h"
+#include "study/report/sure_cells.h"
 #include "tests/study/report/sample_study.h"
 
 namespace shardsim::result_document_test {

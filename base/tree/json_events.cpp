@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -19,23 +21,31 @@ class JsonScan {
  public:
   JsonScan(std::istream& in, JsonEvents& events) : in_(*in.rdbuf()), events_(events), buffer_(kJsonPart) {}
 
-  int run() {
+  std::optional<ScanFault> run() {
     try {
       char first = next();
       if (first == '\xef' && byte() == '\xbb' && byte() == '\xbf') first = next();  // the mark of UTF-8
       value(first);
       while (!open_.empty()) step();
       if (next() != 0) throw NoJson{};
-      return 0;
+      return std::nullopt;
     } catch (const NoJson&) {
-      return line_;
+      return fault();
     }
   }
 
  private:
+  // At the byte that was read last.
+  ScanFault fault() const {
+    const std::int64_t column = gone_ + static_cast<std::int64_t>(at_) - line_start_;
+    const bool fits = column <= std::numeric_limits<int>::max();
+    return {line_, fits ? static_cast<int>(std::max<std::int64_t>(1, column)) : 0};
+  }
+
   // More bytes behind those from `keep` on, which move to the front. False at the end.
   bool refill(std::size_t keep) {
     std::memmove(buffer_.data(), buffer_.data() + keep, end_ - keep);
+    gone_ += static_cast<std::int64_t>(keep);
     at_ -= keep;
     end_ -= keep;
     if (end_ == buffer_.size()) buffer_.resize(2 * buffer_.size());
@@ -49,7 +59,10 @@ class JsonScan {
     for (;;) {
       for (; at_ < end_; ++at_) {
         const char c = buffer_[at_];
-        if (c == '\n') ++line_;
+        if (c == '\n') {
+          ++line_;
+          line_start_ = gone_ + static_cast<std::int64_t>(at_) + 1;
+        }
         if (c == ' ' || c == '\n' || c == '\t' || c == '\r') continue;
         ++at_;
         if (c == 0) throw NoJson{};
@@ -222,14 +235,16 @@ class JsonScan {
   std::vector<char> buffer_;
   std::size_t at_ = 0, end_ = 0;  // in the buffer
   int line_ = 1;
-  std::vector<bool> open_;  // lists and maps, true for a list
+  std::int64_t gone_ = 0;        // bytes that were in the buffer before
+  std::int64_t line_start_ = 0;  // in the text
+  std::vector<bool> open_;       // lists and maps, true for a list
   bool first_ = false, after_comma_ = false;
   std::string text_;
 };
 
 }  // namespace
 
-int scan_json(std::istream& in, JsonEvents& events) {
+std::optional<ScanFault> scan_json(std::istream& in, JsonEvents& events) {
   return JsonScan(in, events).run();
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <istream>
+#include <optional>
 #include <string_view>
 
 namespace shardsim {
@@ -19,8 +20,15 @@ class JsonEvents {
   virtual void end(bool is_list) = 0;
 };
 
-// Reads one JSON value, and nothing but blanks behind it. Returns 0, or the line at which it is no JSON, or ends too
-// early. What is wrong within a text (bytes that are no UTF-8) is let through.
-int scan_json(std::istream& in, JsonEvents& events);
+// Where a text stops being JSON, or ends too early; both count from 1. A trace is often one line of gigabytes, in which
+// only the column, in bytes, finds anything.
+struct ScanFault {
+  int line = 0;
+  int column = 0;  // 0: beyond what an int holds
+};
+
+// Reads one JSON value, and nothing but blanks behind it. Returns where it is none. What is wrong within a text (bytes
+// that are no UTF-8) is let through.
+std::optional<ScanFault> scan_json(std::istream& in, JsonEvents& events);
 
 }  // namespace shardsim

@@ -107,7 +107,9 @@ void hold(Program& program, Seconds time, const std::function<bool(const Op&)>& 
   }
   if (std::accumulate(bytes.begin(), bytes.end(), 0.0) <= 0) bytes.assign(ids.size(), 1.0);
   const auto parts = split_by_largest_remainder(std::llround(time.value * 1e9), bytes);
-  for (std::size_t part = 0; part < ids.size(); ++part) program.ops[ids[part]].fixed_ns = parts[part];
+  // 0 ns of an operation means that nobody measured it. One that was measured to take nothing takes the least there is.
+  constexpr std::int64_t kLeast = 1;
+  for (std::size_t part = 0; part < ids.size(); ++part) program.ops[ids[part]].fixed_ns = std::max(kLeast, parts[part]);
 }
 
 // Gives the compute operations the times of a measured rest: each class takes exactly its time, shared among its

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/tree/tree_builder.h"
+#include "base/tree/tree_editor.h"
 #include "base/tree/yaml_text.h"
 #include "models/compute/gpus/gpu_constants.h"
 #include "models/workload/module_notes.h"
@@ -228,6 +229,8 @@ std::string single_gpu(const ImportSetting& setting) {
   Tree* const gpu = tree.find("gpu");
   Tree* const count = gpu == nullptr ? nullptr : gpu->find("count");
   if (count == nullptr) return "";
+  for (const auto& [key, value] : setting.gpu_keys)
+    set_path(*gpu, key, text_tree(value));
   count->scalar = "1";
   if (Tree* const nodes = tree.find("nodes")) nodes->scalar = "1";
   try {
@@ -250,7 +253,10 @@ std::string imported_cluster(const ImportSetting& setting, const StatedShape& sh
     if (const std::string text = single_gpu(setting); !text.empty()) return text;
   std::string text = "{base: " + in_yaml_quotes(setting.cluster);
   if (shape.nodes > 0) text += fmt::format(", nodes: {}", shape.nodes);
-  if (shape.gpus > 0) text += fmt::format(", gpu: {{count: {}}}", shape.gpus);
+  std::vector<std::string> gpu;
+  if (shape.gpus > 0) gpu.push_back(fmt::format("count: {}", shape.gpus));
+  for (const auto& [key, value] : setting.gpu_keys) gpu.push_back(key + ": " + in_yaml_quotes(value));
+  if (!gpu.empty()) text += ", gpu: {" + join(gpu) + "}";
   if (shape.domain > 0) text += fmt::format(", nvlink: {{domain: {}}}", shape.domain);
   return text + "}";
 }
@@ -320,6 +326,10 @@ std::size_t narrow_tables(const ImportedModel& model) {
 }
 
 }  // namespace
+
+std::int64_t gpus_of_host(const ImportSetting& setting) {
+  return gpus_of_host(named_cluster(setting));
+}
 
 std::vector<std::string> assumptions(const ImportedModel& model, const ImportSetting& setting) {
   std::vector<std::string> sentences = {

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "study/import/imported_model.h"
 
@@ -21,9 +23,11 @@ struct ImportSetting {
   std::string planner = "torchrec";  // where there is no plan
   std::string dense;  // lines of the workload that say what its dense part was measured at; "": there is none
   std::vector<std::string> notes;  // further assumptions
-  std::int64_t gpus = 0;           // of a node; 0: as many as the plan has, else as the cluster says
-  bool alone = false;              // one GPU of the cluster, which may have no node of one
-  bool in_place = false;           // the workload stands in the scenario
+  // Of the cluster's `gpu`, where its own are of another one.
+  std::vector<std::pair<std::string, std::string>> gpu_keys;
+  std::int64_t gpus = 0;  // of a node; 0: as many as the plan has, else as the cluster says
+  bool alone = false;     // one GPU of the cluster, which may have no node of one
+  bool in_place = false;  // the workload stands in the scenario
   std::string workload_file = "workload.yaml", plan_file = "plan.json";  // as the scenario names them
 };
 
@@ -40,6 +44,9 @@ struct ModelFiles {
 // cluster that is not there, or whose nodes have not as many GPUs as the plan's; what the plan says of tables that the
 // model has otherwise.
 ModelFiles model_files(const ImportedModel& model, const ImportSetting& setting);
+
+// The GPUs of one host of the setting's cluster.
+std::int64_t gpus_of_host(const ImportSetting& setting);
 
 // One sentence for each thing that was assumed, of how many tables; none where the file says everything.
 std::vector<std::string> assumptions(const ImportedModel& model, const ImportSetting& setting);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -11,38 +10,38 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "study/import/gpu_cluster.h"
 #include "study/scenario/traced_dense.h"
 
 namespace shardsim {
 namespace {
 
-// GPUs by a word in their name, the more particular ones first, and a shipped cluster that has them.
-constexpr std::array<std::pair<const char*, const char*>, 9> kClusterOfDevice = {{{"GH200", "cscs_alps_gh200"},
-                                                                                  {"GB200", "gb200_nvl72"},
-                                                                                  {"B200", "hgx_b200_8x400g"},
-                                                                                  {"H200", "dgx_h200"},
-                                                                                  {"H100", "dgx_h100"},
-                                                                                  {"PG509", "dgx_a100_40gb"},
-                                                                                  {"A100-SXM4-40GB", "dgx_a100_40gb"},
-                                                                                  {"A100", "dgx_a100_80gb"},
-                                                                                  {"V100", "dgx1_v100"}}};
 constexpr std::uint64_t kUnknownRows = 1'000'000;
 constexpr std::int64_t kUnknownDim = 64;
 
+// A part of a GPU has neither its memory nor its rates.
+[[noreturn]] void refuse_device(const TracedModel& traced) {
+  constexpr const char* kRemedy = "Name a cluster with --cluster: a shipped one, or a file with this GPU";
+  if (traced.device.empty()) throw input_error({traced.path}, "the trace does not say which GPU it is of", kRemedy);
+  const bool part = traced.device.find(" MIG ") != std::string::npos;
+  throw input_error({traced.path},
+                    fmt::format("{} {}",
+                                part ? "no shipped cluster has parts of a GPU (MIG), as the trace has it:"
+                                     : "no shipped cluster has the GPU",
+                                excerpt(traced.device)),
+                    kRemedy);
+}
+
 void name_cluster(const TracedModel& traced, ImportSetting& setting) {
   if (!setting.cluster_assumed) return;
-  for (const auto& [word, cluster] : kClusterOfDevice) {
-    if (traced.device.find(word) == std::string::npos) continue;
-    setting.cluster = cluster;
-    setting.cluster_assumed = false;
-    setting.notes.push_back(
-        fmt::format("The GPU is {}, so the cluster is {} (--cluster).", traced.device, setting.cluster));
-    return;
-  }
-  throw input_error({traced.path},
-                    traced.device.empty() ? std::string("the trace does not say which GPU it is of")
-                                          : fmt::format("no shipped cluster has the GPU {}", excerpt(traced.device)),
-                    "Name a cluster with --cluster");
+  const std::optional<GpuCluster> found = gpu_cluster(traced.device, traced.device_memory);
+  if (!found) refuse_device(traced);
+  setting.cluster = found->cluster;
+  setting.cluster_assumed = false;
+  setting.gpu_keys = found->keys;
+  setting.notes.push_back(
+      fmt::format("The GPU is {}, so the cluster is {} (--cluster).", printable(traced.device), setting.cluster));
+  if (!found->said.empty()) setting.notes.push_back(found->said);
 }
 
 ImportedTable unknown_table() {
@@ -146,6 +145,20 @@ void refuse_other_batch(const std::vector<TracedBatch>& batches, const TraceQues
                     "follows from the batch");
 }
 
+// A trace without shapes does not say how many samples its step had: those that are asked for, as nobody says anything
+// else. From these nothing can be scaled to themselves.
+void take_as_traced(TracedBatch& of, const TraceQuestion& asked, std::int64_t batch, ImportSetting& setting) {
+  if (asked.scale == DenseScale::kernels)
+    throw input_error({of.traced->path},
+                      "the trace does not say its batch, so --scale-dense kernels has nothing to start from",
+                      "Say the samples per GPU of the trace with --traced-batch, too");
+  of.batch = batch;
+  setting.notes.push_back(fmt::format(
+      "The trace does not say its batch: its step is taken as one of {} samples per GPU{}. Say another with "
+      "--traced-batch.",
+      with_thousands(batch), asked.batch ? " (--batch)" : ", which is a guess"));
+}
+
 bool has_tables(const TraceQuestion& asked) {
   return asked.tables != nullptr || asked.tables_of_trace != TraceQuestion::Shapes::none;
 }
@@ -184,6 +197,7 @@ void check_fit(const TracedModel& traced, const TraceQuestion& asked, ImportSett
   if (traced_values <= 0) return;
   const double given = values_of(*asked.tables);
   const bool alone = traced.world_size == 1;
+  const auto ranks = static_cast<double>(traced.world_size);
   if (given * kFactor < traced_values || (alone && given > kFactor * traced_values))
     throw input_error({asked.tables_file},
                       fmt::format("its tables hold {:.3g} numbers, and those that rank {} of the trace looks up {:.3g}",
@@ -192,7 +206,18 @@ void check_fit(const TracedModel& traced, const TraceQuestion& asked, ImportSett
   if (alone && std::abs(given / traced_values - 1) > kNoted)
     setting.notes.push_back(
         fmt::format("The tables hold {:.3g} numbers, and the trace looks up some with {:.3g}.", given, traced_values));
-  const double asked_lookups = lookups_a_sample(*asked.tables) * static_cast<double>(traced.shapes.batch);
+  if (!alone && given > kFactor * ranks * traced_values)
+    setting.notes.push_back(
+        fmt::format("The tables hold {:.3g} numbers, and those that rank {} of the trace looks up {:.3g}, which is far "
+                    "less than one of {} ranks would have of them: check that they are the tables of this model.",
+                    given, traced.rank, traced_values, traced.world_size));
+  // What one rank looks up is for the samples of all ranks.
+  const double asked_lookups = lookups_a_sample(*asked.tables) * static_cast<double>(traced.shapes.batch) * ranks;
+  if (!alone && traced.shapes.batch > 0 && asked_lookups < (1 - kNoted) * traced_lookups)
+    setting.notes.push_back(
+        fmt::format("By their pooling factors and lengths all {} ranks together look up {:.3g} rows in a step, and "
+                    "rank {} of the trace alone {:.3g}: correct them, for they decide lookups and updates.",
+                    traced.world_size, asked_lookups, traced.rank, traced_lookups));
   if (alone && traced.shapes.batch > 0 && std::abs(asked_lookups / traced_lookups - 1) > kNoted)
     setting.notes.push_back(
         fmt::format("By their pooling factors and lengths a step looks up {:.3g} rows, and the traced one {:.3g}: "
@@ -290,6 +315,13 @@ void say_what_was_read(const TracedModel& traced, const TraceQuestion& asked, Im
   setting.notes.emplace_back(
       "The dense part, the host, lookups, updates and exchanges are as measured: other GPUs, tables or plans do not "
       "change them.");
+  if (traced.lookup_kernels + traced.update_kernels == 0) {
+    setting.notes.emplace_back(
+        "No kernel of the trace is known as one of a lookup or an update: if the step has any, they count as dense. "
+        "One "
+        "table stands for tables that nobody named, and takes no time.");
+    return;
+  }
   setting.notes.push_back(fmt::format(
       "The tables are unknown: the trace has {} and {}, and {}. Give them with --tables{}; until then one table stands "
       "for all.",
@@ -322,10 +354,18 @@ void say_how_it_follows(const std::vector<TracedBatch>& batches, std::int64_t ba
 
 // The cluster: a rank that stands alone, or the world of the trace.
 void set_world(const TracedModel& traced, bool simulated, ImportSetting& setting) {
-  constexpr std::int64_t kRanksOfNode = 8;
-  if (!simulated || traced.world_size < kRanksOfNode) setting.gpus = simulated ? traced.world_size : 1;
   setting.alone = !simulated || traced.world_size == 1;
-  if (!setting.nodes) setting.nodes = simulated ? std::max<std::int64_t>(1, traced.world_size / kRanksOfNode) : 1;
+  if (setting.alone) {
+    setting.gpus = 1;
+    if (!setting.nodes) setting.nodes = 1;
+    return;
+  }
+  // As many GPUs of a host as divide the ranks among hosts that are alike.
+  const std::int64_t of_host = gpus_of_host(setting);
+  std::int64_t per_host = std::min(of_host, traced.world_size);
+  while (traced.world_size % per_host != 0) --per_host;
+  if (per_host < of_host) setting.gpus = per_host;
+  if (!setting.nodes) setting.nodes = traced.world_size / per_host;
 }
 
 }  // namespace
@@ -335,9 +375,9 @@ TraceImport trace_import(const TraceQuestion& asked, ImportSetting setting) {
   std::vector<TracedBatch> batches = SortedTraces(asked, setting).by_batch();
   const std::int64_t first = batches.front().batch;
   const std::int64_t batch = asked.batch ? *asked.batch : first > 0 ? first : setting.batch_per_gpu;
-  setting.batch_assumed = !asked.batch && first == 0;
+  setting.batch_assumed = false;  // told here, where it is
   setting.batch_per_gpu = batch;
-  if (first == 0) batches.front().batch = batch;  // as nobody says anything else
+  if (first == 0) take_as_traced(batches.front(), asked, batch, setting);
   refuse_other_batch(batches, asked, batch);
   const TracedBatch& nearest =
       *std::ranges::min_element(batches, {}, [&](const TracedBatch& each) { return std::abs(each.batch - batch); });

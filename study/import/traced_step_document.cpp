@@ -27,7 +27,8 @@ struct Supposition {
   Seconds saved;
 };
 
-std::vector<Supposition> suppositions(const TracedStep& step) {
+std::vector<Supposition> suppositions(const TracedModel& traced) {
+  const TracedStep& step = traced.step;
   TracedStep::Part all;
   for (const auto& [phase, part] : step.parts) {
     all.exchange = all.exchange + part.exchange;
@@ -38,12 +39,17 @@ std::vector<Supposition> suppositions(const TracedStep& step) {
     const auto found = step.parts.find(phase);
     return found == step.parts.end() ? Seconds{0} : found->second.compute;
   };
-  return {{"the host is never late", all.waiting},
+  return {{"the host is never late", traced.waiting_known ? all.waiting : Seconds{0}},
           {"exchanges are free", all.exchange},
           {"copies are free", all.copies},
           {"lookups are free", kernels(TracedPhase::lookup)},
           {"updates are free", kernels(TracedPhase::update)},
           {"the dense optimizer is free", step.optimizer}};
+}
+
+std::string part_name(const PhaseName& of, const TracedModel& traced) {
+  if (!traced.passes_known && of.phase == TracedPhase::forward) return "dense part, both passes";
+  return of.name;
 }
 
 // Returns what the shapes tell of batch and tables; "" where the profiler recorded none.
@@ -79,8 +85,8 @@ Document traced_step_document(const TracedModel& traced) {
     const auto found = step.parts.find(of.phase);
     if (found == step.parts.end()) continue;
     const TracedStep::Part& part = found->second;
-    parts.rows.push_back({{of.name, ms(part.compute), ms(part.exchange), ms(part.copies), ms(part.waiting),
-                           ms(part.all()), percent(part.all())}});
+    parts.rows.push_back({{part_name(of, traced), ms(part.compute), ms(part.exchange), ms(part.copies),
+                           ms(part.waiting), ms(part.all()), percent(part.all())}});
   }
   document.add(table_section(
       "Where the step goes",
@@ -100,7 +106,7 @@ Document traced_step_document(const TracedModel& traced) {
                                "By their names; kernels that run beside each other count each.", kernels));
   Sheet help;
   help.columns = {{"if", false}, {"step ms"}, {"shorter by %"}};
-  for (const Supposition& each : suppositions(step))
+  for (const Supposition& each : suppositions(traced))
     if (each.saved.value > 0) help.rows.push_back({{each.what, ms(step.length - each.saved), percent(each.saved)}});
   document.add(table_section("What would help",
                              "The step without the time that counts for it, where all else stays as it was. Behind a "
@@ -131,7 +137,7 @@ std::string traced_step_json(const TracedModel& traced) {
     const auto found = traced.step.parts.find(of.phase);
     if (found == traced.step.parts.end()) continue;
     const TracedStep::Part& part = found->second;
-    json["parts"].push_back({{"part", of.name},
+    json["parts"].push_back({{"part", part_name(of, traced)},
                              {"kernels_ms", part.compute.ms()},
                              {"exchanges_ms", part.exchange.ms()},
                              {"copies_ms", part.copies.ms()},
@@ -149,7 +155,7 @@ std::string traced_step_json(const TracedModel& traced) {
                               {"sequence", each.sequence}});
   json["batch"] = traced.shapes.batch;
   json["notes"] = traced.notes;
-  for (const Supposition& each : suppositions(traced.step))
+  for (const Supposition& each : suppositions(traced))
     json["help"].push_back({{"if", each.what}, {"step_ms", (traced.step.length - each.saved).ms()}});
   return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

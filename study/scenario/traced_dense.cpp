@@ -215,6 +215,8 @@ class DenseText {
         found == nearest_->traced->step.parts.end() ? TracedStep::Part{} : found->second;
     std::string text = fmt::format("{:.3f} ms of kernels, {:.3f} ms of copies, {:.3f} ms waiting for the host",
                                    traced_part.compute.ms(), traced_part.copies.ms(), traced_part.waiting.ms());
+    if (!nearest_->traced->passes_known && key.phase == TracedPhase::forward)
+      text += " (and of the backward pass, which the trace does not tell apart)";
     if (rest_.exchanges) text += fmt::format(", {:.3f} ms of exposed exchanges", traced_part.exchange.ms());
     const bool moved = !rest_.embeddings && (key.phase == TracedPhase::lookup || key.phase == TracedPhase::update);
     if (moved) text = "kernels are simulated; measured were " + text;
@@ -268,7 +270,8 @@ Tree with_traced_dense(Tree workload) {
                       "Let shardsim import make the dense part, of traces of two batches or with --scale-dense");
   const Tree read = parse_yaml(traced_dense_text({.batches = {{traced.shapes.batch, &traced}},
                                                   .batch = traced.shapes.batch,
-                                                  .exchanges = traced.world_size == 1}),
+                                                  .exchanges = traced.world_size == 1,
+                                                  .embeddings = traced.lookup_kernels + traced.update_kernels > 0}),
                                trace->scalar);
   Tree measured = *read.find("dense")->find("measured");
   dense->fields.clear();

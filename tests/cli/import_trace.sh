@@ -141,7 +141,7 @@ refused "ROCm" "ROCm" rocm.json
 change '.deviceProperties[0].name = "Some GPU"' unknown_gpu.json
 refused "an unknown GPU" "Name a cluster with --cluster" unknown_gpu.json
 head -c 300000 whole.json >cut.json
-refused "a trace that is cut off" "cut off; .* were read before" cut.json
+refused "a trace that is cut off" "cut.json:1:300000: not JSON, or cut off; .* were read before" cut.json
 head -c 20000 "$traces/dot64_fp32_b1024.json.gz" >cut.json.gz
 refused "a compressed trace that is cut off" "is cut off" cut.json.gz
 change ".traceEvents |= map(if $gpu then .ts -= 3000 else . end)" gpu_clock.json
@@ -181,6 +181,12 @@ taken "the categories of PyTorch before 1.12, of a V100" "so the cluster is dgx1
 change '.traceEvents |= map(if .name == "cudaLaunchKernel" then .name = "cudaGraphLaunch" else . end) | .traceEvents |= map(select((.name // "") | test("autograd|ackward|index_add_") | not))' graph.json
 taken "a step that is a CUDA graph" "are of CUDA graphs, which do not say what each is for" graph.json
 change 'del(.traceEvents[].args["Input Dims"]?)' no_shapes.json
-taken "no shapes" "The batch is 4096 samples per GPU" no_shapes.json
+taken "no shapes" "taken as one of 4,096 samples per GPU, which is a guess" no_shapes.json
+change '.traceEvents |= (map(select((.name // "") | test("mbedding|index_add_") | not)))' no_tables.json
+taken "no embeddings" "takes no time" no_tables.json
+run run taken/scenario.yaml -q --json -o no_tables.run
+run why --trace no_tables.json --json
+check "no embeddings: the step is the traced one" jq -e --argjson ms "$(ms no_tables.run)" '(.step_ms - $ms | fabs) < 0.00001' streams/out
+refuse 2 "traces: is a folder, where one trace is due" why --trace "$traces"
 refuse 2 "no shapes of lookups" import no_shapes.json --tables-of-trace rank -o refused
-finish 70
+finish 73

@@ -56,7 +56,8 @@ constexpr std::string_view k6000d = R"({fp32: "104 TFLOP/s"})";
 struct PrintedName {
   std::string_view printed, model;
 };
-constexpr std::array<PrintedName, 13> kPrintedNames = {{{"A100-80GB-PCIE", "A100-PCIE-80GB"},
+constexpr std::array<PrintedName, 14> kPrintedNames = {{{"A100-80GB-PCIE", "A100-PCIE-80GB"},
+                                                        {"A100-PG509-200", "A100-SXM4-40GB"},
                                                         {"B200", "B200-SXM-180GB"},
                                                         {"B300-SXM6-AC", "B300-SXM-288GB"},
                                                         {"GB200", "GB200-186GB"},
@@ -139,17 +140,22 @@ std::span<const GpuModel> gpu_models() {
   return kModels;
 }
 
-const GpuModel& find_gpu_model(const std::string& name) {
-  std::vector<std::string> known;
+const GpuModel* known_gpu_model(std::string_view name) {
   const std::string wanted = model_name(name);
-  for (const GpuModel& model : gpu_models()) {
-    if (upper(model.name) == wanted) return model;
-    known.emplace_back(model.name);
-  }
+  const auto found =
+      std::ranges::find_if(gpu_models(), [&](const GpuModel& model) { return upper(model.name) == wanted; });
+  return found == gpu_models().end() ? nullptr : &*found;
+}
+
+const GpuModel& find_gpu_model(const std::string& name) {
+  if (const GpuModel* const model = known_gpu_model(name)) return *model;
+  std::vector<std::string> known;
+  for (const GpuModel& model : gpu_models()) known.emplace_back(model.name);
   if (upper(name).starts_with("MI") && name.find_first_of("0123456789") != std::string::npos)
     throw input_error({"argument --gpu"}, excerpt(name) + " is a GPU of AMD", "Only GPUs of NVIDIA are modelled");
-  throw input_error({"argument --gpu"}, "unknown GPU model " + excerpt(name),
-                    known_names_hint(wanted, known) + " For another one, add --gpu-like with the nearest of them");
+  throw input_error(
+      {"argument --gpu"}, "unknown GPU model " + excerpt(name),
+      known_names_hint(model_name(name), known) + " For another one, add --gpu-like with the nearest of them");
 }
 
 const GpuModel* gpu_model_of_pci_id(std::string_view device) {

@@ -33,6 +33,9 @@ std::span<const GpuModel> gpu_models();
 // place "argument --gpu"): unknown, lists the known ones.
 const GpuModel& find_gpu_model(const std::string& name);
 
+// The same, and null when unknown.
+const GpuModel* known_gpu_model(std::string_view name);
+
 // By PCI device id ("0x20b0"); null when unknown.
 const GpuModel* gpu_model_of_pci_id(std::string_view device);
 

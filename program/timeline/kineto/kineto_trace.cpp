@@ -129,6 +129,11 @@ bool is_kernel(const TraceEvent& event) {
   return event.category == "kernel" || event.category == "Kernel" || is_copy(event);
 }
 
+// True of operators of the host, which say what they launch.
+bool is_operator(const TraceEvent& event) {
+  return event.category == "cpu_op" || event.category == "Operator";
+}
+
 // Returns what the host's range is for, if that matters: operators of embeddings by their names in PyTorch and FBGEMM,
 // and the annotations of optimizers and backward passes.
 std::optional<KinetoTrace::Range::Kind> range_kind(const TraceEvent& event) {
@@ -141,10 +146,29 @@ std::optional<KinetoTrace::Range::Kind> range_kind(const TraceEvent& event) {
     if (!holds("mbedding")) return Kind::backward;
     return Kind::update;
   }
-  if (event.category != "cpu_op" && event.category != "Operator") return std::nullopt;
+  if (!is_operator(event)) return std::nullopt;
   if (name == "aten::index_add_") return Kind::indexed_add;
   if (!holds("embedding")) return std::nullopt;
   return holds("backward") ? Kind::update : Kind::lookup;
+}
+
+// Operators nest, and only the outer ones are kept: a trace has millions.
+void add_operator(KinetoTrace& trace, const TraceEvent& event) {
+  std::vector<std::pair<double, double>>& spans = trace.operators[event.thread];
+  const double start = *event.start_us, end = start + *event.duration_us;
+  if (!spans.empty() && start >= spans.back().first && end <= spans.back().second) return;
+  while (!spans.empty() && start <= spans.back().first && end >= spans.back().second) spans.pop_back();
+  spans.emplace_back(start, end);
+}
+
+// A loss that compares a prediction of each sample with its label, so that its shapes say the batch. Others, as the
+// cross entropy of classes, may have a label for each token of a sequence.
+bool is_loss(std::string_view name) {
+  constexpr std::array<std::string_view, 6> kLosses = {
+      "aten::binary_cross_entropy", "aten::mse_loss",   "aten::l1_loss",
+      "aten::smooth_l1_loss",       "aten::huber_loss", "aten::soft_margin_loss"};
+  return name.find("backward") == std::string_view::npos &&
+         std::ranges::any_of(kLosses, [&](std::string_view loss) { return name.starts_with(loss); });
 }
 
 // An operator whose shapes are kept: lookups and their backward pass by FBGEMM and PyTorch, all-reduces, the loss.
@@ -157,8 +181,7 @@ std::optional<KinetoTrace::Shaped::Kind> shaped_kind(const TraceEvent& event) {
   if (name.starts_with("torch::autograd::CppNode<Split") && name.find("Lookup") != std::string_view::npos)
     return Kind::tables_gradient;
   if (name == "nccl:all_reduce") return Kind::reduced;
-  const bool loss = name.starts_with("aten::binary_cross_entropy") && name.find("backward") == std::string_view::npos;
-  return loss ? std::optional(Kind::loss) : std::nullopt;
+  return is_loss(name) ? std::optional(Kind::loss) : std::nullopt;
 }
 
 // A type as inputs are described with: "float", "c10::Half", "long int"; "" for those that no element here has.
@@ -208,6 +231,7 @@ void check_start(const KinetoTrace& trace, const TraceEvent& event) {
 void add_kernel(KinetoTrace& trace, TraceEvent& event) {
   if (!event.timed()) {
     ++trace.broken_events;
+    if (!is_copy(event)) ++trace.broken_kernels;
     return;
   }
   check_start(trace, event);
@@ -264,6 +288,7 @@ void add_event(KinetoTrace& trace, TraceEvent& event) {
   if (event.name.starts_with(kStep) && event.category != "gpu_user_annotation") return add_step(trace, event);
   if (const auto kind = range_kind(event); kind && event.timed())
     trace.ranges.push_back({*kind, *event.start_us, *event.start_us + *event.duration_us, event.thread});
+  if (is_operator(event) && event.timed()) add_operator(trace, event);
   if (auto collective = annotated_collective(event); collective && event.timed())
     trace.comms.push_back({*event.start_us, *event.start_us + *event.duration_us, event.thread, -1, *collective});
   if (!event.dims.empty() && event.start_us)
@@ -274,7 +299,8 @@ void add_event(KinetoTrace& trace, TraceEvent& event) {
   const bool starts_work = event.name.find("Launch") != std::string::npos || event.name.starts_with("cudaMem");
   if (starts_work && event.correlation >= 0 && event.start_us)
     trace.launches[event.correlation] = {*event.start_us, event.thread, event.process,
-                                         event.name.find("GraphLaunch") != std::string::npos};
+                                         event.name.find("GraphLaunch") != std::string::npos,
+                                         event.name.find("LaunchKernel") != std::string::npos};
   if (event.name == "record_param_comms" && event.timed() && event.collective.known())
     trace.comms.push_back({*event.start_us, *event.start_us + *event.duration_us, event.thread, event.external_id,
                            std::move(event.collective)});
@@ -343,6 +369,8 @@ class TraceHandler : public JsonEvents {
     if (in == In::shape) event_.dims.back().push_back(value.whole(0));
     if (in == In::types) event_.types.append(value.text).append(" ");
     if (in == In::device && key_ == "name" && trace_.device.empty()) trace_.device = value.text;
+    if (in == In::device && key_ == "totalGlobalMem" && trace_.device_memory == 0)
+      trace_.device_memory = value.whole(0);
     if (in == In::distributed) add_distributed(value);
     if (in == In::top && key_ == "mergedRanks") trace_.merged = true;
   }
@@ -367,8 +395,8 @@ KinetoTrace read_kineto_trace(std::istream& in, const std::string& path) {
   trace.path = path;
   TraceHandler handler(trace);
   try {
-    if (const int line = scan_json(in, handler); line > 0)
-      throw input_error({path, line}, "not JSON, or cut off; " + handler.read_so_far(),
+    if (const std::optional<ScanFault> fault = scan_json(in, handler))
+      throw input_error({path, fault->line, fault->column}, "not JSON, or cut off; " + handler.read_so_far(),
                         "Give the trace as the profiler wrote it");
   } catch (const DamagedFile&) {
     throw input_error({path}, "the compressed file is cut off or damaged; " + handler.read_so_far(),
@@ -389,6 +417,8 @@ KinetoTrace read_kineto_trace(std::istream& in, const std::string& path) {
 }
 
 KinetoTrace read_kineto_trace(const std::filesystem::path& path) {
+  if (std::filesystem::is_directory(path))
+    throw input_error({path.string()}, "is a folder, where one trace is due", "Name one of the traces in it");
   const std::unique_ptr<std::istream> in = open_text(path);
   note_read(path);
   return read_kineto_trace(*in, path.string());
@@ -431,6 +461,7 @@ KinetoRank::KinetoRank(const KinetoTrace& trace) : trace_(trace), steps_(trace.s
     if (comms.external_id >= 0) by_id_.try_emplace(comms.external_id, &comms);
   for (const KinetoTrace::Range& range : trace.ranges) ranges_[range.kind].push_back(range);
   for (auto& [kind, of_kind] : ranges_) std::stable_sort(of_kind.begin(), of_kind.end(), by_start);
+  join_operators();
 }
 
 std::string KinetoRank::class_of(const KinetoTrace::Kernel& kernel) const {
@@ -448,6 +479,32 @@ const KinetoRank::Meaning& KinetoRank::meaning(const KinetoTrace::Kernel& kernel
   const auto [entry, fresh] = meanings_.try_emplace(kernel.name.data());
   if (fresh) entry->second = {compute_class(kernel.name), is_communication_kernel(kernel.name)};
   return entry->second;
+}
+
+// Annotations of a backward pass or an optimizer say as much as operators do.
+void KinetoRank::join_operators() {
+  auto spans_of = trace_.operators;
+  for (const KinetoTrace::Range& range : trace_.ranges)
+    spans_of[range.thread].emplace_back(range.start_us, range.end_us);
+  for (auto& [thread, spans] : spans_of) {
+    std::ranges::sort(spans);
+    std::vector<std::pair<double, double>>& joined = operators_[thread];
+    for (const auto& span : spans) {
+      if (joined.empty() || span.first > joined.back().second) {
+        joined.push_back(span);
+      } else {
+        joined.back().second = std::max(joined.back().second, span.second);
+      }
+    }
+  }
+}
+
+bool KinetoRank::has_operator(const KinetoTrace::Kernel& kernel) const {
+  const auto found = operators_.find(thread_of(kernel));
+  if (found == operators_.end()) return false;
+  const double us = launch_us(kernel);
+  const auto after = std::ranges::upper_bound(found->second, us, {}, &std::pair<double, double>::first);
+  return after != found->second.begin() && us <= std::prev(after)->second;
 }
 
 bool KinetoRank::within(const KinetoTrace::Kernel& kernel, KinetoTrace::Range::Kind kind) const {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace shardsim {
@@ -57,7 +58,8 @@ struct KinetoTrace {
   struct Launch {
     double start_us = 0;
     std::int64_t thread = 0, process = 0;
-    bool graph = false;  // of a CUDA graph, which is many kernels
+    bool graph = false;   // of a CUDA graph, which is many kernels
+    bool kernel = false;  // of one kernel, and of no copy
   };
   // An operator of the host whose shapes say something of the model, where the profiler recorded them (record_shapes).
   struct Shaped {
@@ -79,16 +81,19 @@ struct KinetoTrace {
   bool merged = false;      // of several ranks (merged_trace.h)
   std::optional<std::int64_t> rank, world_size;
   std::string device, nccl, backend;
-  std::int64_t base_ns = 0;  // what `ts` counts from
+  std::int64_t device_memory = 0;  // bytes; 0: not said
+  std::int64_t base_ns = 0;        // what `ts` counts from
   std::vector<Kernel> kernels;
   std::vector<Step> steps;
   std::unordered_map<std::int64_t, Launch> launches;  // by correlation
   std::vector<Comms> comms;
   std::vector<Range> ranges;
+  std::map<std::int64_t, std::vector<std::pair<double, double>>> operators;  // by thread: from and to, outer ones alone
   std::vector<Shaped> shaped;
   std::map<std::int64_t, std::string> stream_names;
-  std::int64_t broken_events = 0;  // GPU kernels without a start or a duration of 0 or more, left out
-  bool hip = false;                // the host calls HIP
+  std::int64_t broken_events = 0;   // of the GPU, without a start or a duration of 0 or more, left out
+  std::int64_t broken_kernels = 0;  // those of them that are no copies
+  bool hip = false;                 // the host calls HIP
   bool rocm() const;
 };
 
@@ -119,6 +124,8 @@ class KinetoRank {
   bool communicates(const KinetoTrace::Kernel& kernel) const { return meaning(kernel).communicates; }
   // True when the trace has ranges of that kind.
   bool has(KinetoTrace::Range::Kind kind) const { return ranges_.contains(kind); }
+  // True when it was launched within an operator or a range of the host.
+  bool has_operator(const KinetoTrace::Kernel& kernel) const;
   // True when it was launched within a range of that kind.
   bool within(const KinetoTrace::Kernel& kernel, KinetoTrace::Range::Kind kind) const;
   // The thread that launched it; -1 where that is not known.
@@ -134,10 +141,12 @@ class KinetoRank {
     bool communicates = false;
   };
   const Meaning& meaning(const KinetoTrace::Kernel& kernel) const;
+  void join_operators();
 
   const KinetoTrace& trace_;
   mutable std::unordered_map<const char*, Meaning> meanings_;  // by name, of which there is one for all that are equal
   std::map<KinetoTrace::Range::Kind, std::vector<KinetoTrace::Range>> ranges_;  // by start
+  std::map<std::int64_t, std::vector<std::pair<double, double>>> operators_;    // by start, disjoint
   std::vector<KinetoTrace::Step> steps_;
   std::vector<KinetoTrace::Comms> comms_;
   std::map<std::int64_t, const KinetoTrace::Comms*> by_id_;

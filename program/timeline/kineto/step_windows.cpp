@@ -14,6 +14,7 @@ namespace shardsim {
 namespace {
 
 constexpr double kStepOutlier = 1.3;    // times the median: a step with allocations, or the start of the profiler
+constexpr double kStepPause = 3;        // times the median: more than a warm-up
 constexpr double kStepLag = 0.02;       // of a step: so far behind the host the GPU keeps up with it
 constexpr double kEarlyUs = 100;        // by which clocks of host and GPU may differ
 constexpr double kEarlyKernels = 0.01;  // of all
@@ -34,7 +35,7 @@ class WindowFinder {
     if (windows.kept.empty())
       refuse("of no step is there work of the GPU from one end to the other",
              "Profile three steps or more: schedule(wait=1, warmup=2, active=3)");
-    leave_out(windows.kept);
+    leave_out(windows);
     windows.left_out = std::ssize(steps_) - std::ssize(windows.kept);
     return windows;
   }
@@ -136,10 +137,19 @@ class WindowFinder {
     }
   }
 
-  static void leave_out(std::vector<StepWindow>& windows) {
-    std::ranges::stable_sort(windows, {}, &StepWindow::us);
-    const double median = windows[(windows.size() - 1) / 2].us();
-    std::erase_if(windows, [&](const StepWindow& window) {
+  // The first step may be long for many reasons. A later one has a pause in it, and says so, for a clock may have
+  // jumped.
+  void leave_out(StepWindows& windows) const {
+    std::vector<StepWindow>& kept = windows.kept;
+    std::ranges::stable_sort(kept, {}, &StepWindow::us);
+    const double median = kept[(kept.size() - 1) / 2].us();
+    for (const StepWindow& window : kept)
+      if (window.us() > kStepPause * median && window.number != steps_.front().number)
+        windows.notes.push_back(fmt::format(
+            "Step {} takes {:.3f} ms, {:.3g} times the median: a clock jumped in it, or the host paused. It "
+            "is left out.",
+            window.number, window.us() * 1e-3, window.us() / median));
+    std::erase_if(kept, [&](const StepWindow& window) {
       return window.us() > kStepOutlier * median || window.us() * kStepOutlier < median;
     });
   }

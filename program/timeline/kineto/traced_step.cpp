@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_set>
 #include <utility>
 
 #include "base/error.h"
@@ -20,6 +21,10 @@ using Phase = TracedStep::Phase;
 using RangeKind = KinetoTrace::Range::Kind;
 
 constexpr double kMostUnlaunched = 0.5;  // of the kernels
+constexpr double kMostBroken = 0.5;      // of the kernels
+constexpr double kMostWithoutOperator =
+    0.6;                            // of the kernels: from there on most of a backward pass looks like forward
+constexpr double kMostLost = 0.02;  // of the launches
 constexpr std::size_t kNamedKernels = 5;
 
 // A stretch of GPU work in a step.
@@ -41,6 +46,7 @@ class StepReader {
     TracedModel model;
     model.path = trace_.path;
     model.device = trace_.device;
+    model.device_memory = trace_.device_memory;
     model.world_size = std::max<std::int64_t>(1, trace_.world_size.value_or(1));
     model.rank = trace_.rank.value_or(rank_in_name(trace_.path).value_or(0));
     model.steps = std::ssize(windows_.kept);
@@ -48,6 +54,9 @@ class StepReader {
     const StepWindow& median = windows_.kept[(windows_.kept.size() - 1) / 2];
     model.shortest = {windows_.kept.front().us() * 1e-6};
     model.longest = {windows_.kept.back().us() * 1e-6};
+    count_operators(model, median);
+    count_lost(model, median);
+    passes_known_ = model.passes_known;
     model.step = step(median);
     model.shapes = traced_shapes(trace_, median.host_start_us, median.host_end_us);
     describe(model, median);
@@ -61,11 +70,7 @@ class StepReader {
   }
 
   void check() const {
-    if (trace_.kernels.empty())
-      refuse(trace_.broken_events > 0
-                 ? fmt::format("none of its {} has a start and a duration", counted(trace_.broken_events, "GPU kernel"))
-                 : "no GPU kernel is in the trace",
-             "Profile with ProfilerActivity.CPU and ProfilerActivity.CUDA");
+    check_durations();
     std::set<std::int64_t> devices, processes;
     for (const Kernel& kernel : trace_.kernels)
       if (!kernel.copies) devices.insert(kernel.device);
@@ -77,6 +82,18 @@ class StepReader {
       refuse(fmt::format("kernels are launched by {} processes in one file", processes.size()),
              "Give one file for each rank");
     if (!trace_.steps.empty()) check_launches();
+  }
+
+  // Copies have durations of their own, which say nothing of kernels.
+  void check_durations() const {
+    constexpr const char* kRemedy = "Profile with ProfilerActivity.CPU and ProfilerActivity.CUDA";
+    const auto timed = std::ranges::count_if(trace_.kernels, [](const Kernel& kernel) { return !kernel.copies; });
+    const std::int64_t broken = trace_.broken_kernels, all = timed + broken;
+    if (all == 0) refuse("no GPU kernel is in the trace", kRemedy);
+    if (timed == 0)
+      refuse(fmt::format("none of its {} has a start and a duration", counted(broken, "GPU kernel")), kRemedy);
+    if (static_cast<double>(broken) > kMostBroken * static_cast<double>(all))
+      refuse(fmt::format("of {} GPU kernels, {} have no start or no duration", all, broken), kRemedy);
   }
 
   void check_launches() const {
@@ -95,6 +112,9 @@ class StepReader {
           "it was written of a timeline of shardsim, which has no ranges of a backward pass; what was predicted is no "
           "measurement to import",
           "Run the scenario of that timeline again, or profile training steps");
+    if (backward == 0 && of_graphs == 0 && trace_.operators.empty())
+      refuse("no operator of the host is in the trace, so nothing says what a kernel is for",
+             "Profile with ProfilerActivity.CPU, too");
     if (backward == 0 && of_graphs == 0)
       refuse("no kernel of a backward pass is in the trace: it is one of inference", "Profile training steps");
   }
@@ -119,7 +139,7 @@ class StepReader {
     } else if (name == "update") {
       piece.phase = Phase::update;
     } else if (optimizer || rank_.within(kernel, RangeKind::backward)) {
-      piece.phase = Phase::backward;
+      piece.phase = passes_known_ ? Phase::backward : Phase::forward;
       piece.optimizer = optimizer;
     }
     return piece;
@@ -230,6 +250,50 @@ class StepReader {
     return longest;
   }
 
+  // The operator that launched a kernel says whether it is of the backward pass. Where most operators are missing, what
+  // looks like forward is either.
+  void count_operators(TracedModel& model, const StepWindow& window) const {
+    std::int64_t all = 0, without = 0;
+    for (const Kernel& kernel : trace_.kernels) {
+      if (kernel.start_us < window.start_us || kernel.start_us >= window.end_us || kernel.copies) continue;
+      const auto launch = trace_.launches.find(kernel.correlation);
+      if (launch == trace_.launches.end() || launch->second.graph) continue;
+      ++all;
+      if (!rank_.has_operator(kernel)) ++without;
+    }
+    if (without == 0) return;
+    model.passes_known = static_cast<double>(without) <= kMostWithoutOperator * static_cast<double>(all);
+    model.notes.push_back(
+        fmt::format("Of {} kernels of the step, {} ({}) were launched by no operator that is in the trace{}.", all,
+                    without, share_text(without, all),
+                    model.passes_known ? ": they count by their names alone, and as forward where these say nothing"
+                                       : ", so forward and backward pass of the dense part cannot be told apart: both "
+                                         "count as forward"));
+  }
+
+  // Kernels that the profiler lost leave their launches behind.
+  void count_lost(TracedModel& model, const StepWindow& window) const {
+    std::unordered_set<std::int64_t> run;
+    for (const Kernel& kernel : trace_.kernels) run.insert(kernel.correlation);
+    std::int64_t all = 0, lost = 0;
+    for (const auto& [correlation, launch] : trace_.launches) {
+      if (!launch.kernel || launch.start_us < window.host_start_us || launch.start_us >= window.host_end_us) continue;
+      ++all;
+      if (!run.contains(correlation)) ++lost;
+    }
+    if (lost == 0) return;
+    model.waiting_known = static_cast<double>(lost) <= kMostLost * static_cast<double>(all);
+    model.notes.push_back(fmt::format(
+        "Of {} that the host launches in the step, {} ({}) {} not in the trace: the time of these counts as "
+        "waiting for the host{}.",
+        counted(all, "kernel"), lost, share_text(lost, all), lost == 1 ? "is" : "are",
+        model.waiting_known ? "" : ", so what the host costs is not known"));
+  }
+
+  static std::string share_text(std::int64_t part, std::int64_t all) {
+    return fmt::format("{:.3g} %", 100 * static_cast<double>(part) / static_cast<double>(all));
+  }
+
   void say_what_is_missing(TracedModel& model, const StepWindow& window) const {
     std::int64_t all = 0, unlaunched = 0, of_graphs = 0;
     for (const Kernel& kernel : trace_.kernels) {
@@ -239,6 +303,7 @@ class StepReader {
       if (launch == trace_.launches.end()) ++unlaunched;
       if (launch != trace_.launches.end() && launch->second.graph) ++of_graphs;
     }
+    for (const std::string& note : windows_.notes) model.notes.push_back(note);
     if (trace_.broken_events > 0)
       model.notes.push_back(fmt::format("{} without a start or a duration {} left out.",
                                         counted(trace_.broken_events, "GPU kernel"),
@@ -264,6 +329,7 @@ class StepReader {
   const KinetoTrace& trace_;
   const KinetoRank rank_;
   StepWindows windows_;
+  bool passes_known_ = true;
 };
 
 }  // namespace

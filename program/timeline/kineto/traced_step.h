@@ -45,7 +45,10 @@ struct TracedModel {
   std::vector<std::pair<std::string, Seconds>> unknown;  // those whose names say nothing, the longest first
   TracedShapes shapes;                                   // of the median step, where the profiler recorded them
   std::string device;                                    // as the trace has it; "" where it does not
+  std::int64_t device_memory = 0;                        // bytes; 0: not said
   std::int64_t rank = 0, world_size = 1;
+  bool passes_known = true;   // false: what is forward of the dense part and what backward is not, all is `forward`
+  bool waiting_known = true;  // false: kernels that were lost are part of what waits
   std::vector<std::string> notes;  // what was left out or looks wrong, whole sentences
 };
 

@@ -65,14 +65,14 @@ std::string echoed(const std::string& text) {
   Drops drops(text);
   std::istream in(&drops);
   Echo echo;
-  CHECK(scan_json(in, echo) == 0);
+  CHECK_FALSE(scan_json(in, echo).has_value());
   return echo.said;
 }
 
-int bad_line(const std::string& text) {
+ScanFault fault_in(const std::string& text) {
   std::istringstream in(text);
   Echo echo;
-  return scan_json(in, echo);
+  return scan_json(in, echo).value_or(ScanFault{});
 }
 
 TEST_CASE("a text is told as it is, wherever the pieces are cut that it is read in") {
@@ -90,9 +90,20 @@ TEST_CASE("what is no JSON, or ends too early, is told with its line") {
         "[1]]", "[tru]",   "[01x]", "[--1]", "[1e999]", "[\"a",    "[\"\\x\"]", "[\"\\ud83d\"]", "{\"a\":1,}",
         "[}",   "[\"\t\"]"}) {
     CAPTURE(text);
-    CHECK(bad_line(text) == 1);
+    CHECK(fault_in(text).line == 1);
   }
-  CHECK(bad_line("[1,\n2,\n\"a\n\"]") == 3);
+  CHECK(fault_in("[1,\n2,\n\"a\n\"]").line == 3);
+}
+
+TEST_CASE("the column of what is no JSON is told, in a line of any length") {
+  CHECK(fault_in("[1,\n2, x]").column == 4);
+  CHECK(fault_in("[1, NaN]").column == 5);
+  // Longer than what is read at a time, so that the front of the line is gone when the fault comes.
+  std::string line = "[\"first\", ";
+  while (line.size() < (std::size_t{1} << 20)) line += "1, ";
+  const auto before = static_cast<int>(line.size());
+  CHECK(fault_in(line + "NaN]").column == before + 1);
+  CHECK(fault_in(line).column >= before);  // it ends too early
 }
 
 }  // namespace

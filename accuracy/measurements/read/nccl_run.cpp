@@ -246,6 +246,7 @@ void NcclRuns::finish_rows(CollectiveKind kind, const RankCounts& counts) {
     row.gpus_per_node = counts.gpus_per_host;
     row.ranks = counts.ranks;
     row.most_hosts = counts.most_hosts;
+    row.least_on_host = counts.least_on_host;
     row.groups_at_once = counts.groups_at_once;
     row.counted_by = counts.said_by;
     row.counts_hosts = true;

@@ -8,7 +8,9 @@
 #include <tuple>
 
 #include "accuracy/measurements/row_layout.h"
+#include "accuracy/measurements/switched_off.h"
 #include "base/text.h"
+#include "models/collective/unclaimed_network.h"
 
 namespace shardsim {
 namespace {
@@ -77,6 +79,7 @@ class Judge {
       row.fits = fits_.saw(measured.system) ? FitsUsed::left_out : FitsUsed::open_data;
     row.out_of_model = map_.why_out_of_model(measured);
     if (row.out_of_model.empty()) row.out_of_model = measured.caveat;
+    if (row.out_of_model.empty()) row.out_of_model = switched_off(measured, system.spec);
     const Lay lay = lay_of(measured, system.cluster, system.spec.gpu.count);
     ranks_.add(measured, lay);
     const Cluster& cluster = cluster_of(row, system, lay.total_nodes());
@@ -145,13 +148,6 @@ void check_rank_count(const ClusterSpec& spec, const std::vector<MeasuredRow>& r
   }
 }
 
-std::vector<JudgedRow> judged_on(const ClusterSpec& spec, const std::vector<MeasuredRow>& rows) {
-  if (rows.empty()) return {};
-  SystemMap map;
-  map.systems.push_back({rows.front().system, spec.name, spec, spec.nodes, spec.gpu.count});
-  return judge(rows, map, LeftOutFits{}).rows;
-}
-
 namespace {
 
 void add_once(std::vector<std::string>& notes, const std::string& note) {
@@ -211,9 +207,19 @@ void doubt_runs_above_links(std::vector<JudgedRow>& rows, const SystemMap& map, 
   }
 }
 
-}  // namespace
+// Takes rows across nodes out of the model where `collective predict` claims no accuracy for the network either.
+void doubt_networks(std::vector<JudgedRow>& rows, const SystemMap& map, std::vector<std::string>& notes) {
+  for (JudgedRow& row : rows) {
+    if (!row.out_of_model.empty() || row.measured.nodes < 2) continue;
+    const std::string network = unclaimed_network(map.system_of(row.measured).spec);
+    if (network.empty()) continue;
+    row.out_of_model = network + " network";
+    add_once(notes, fmt::format("system {}: rows between nodes are out of the model: no accuracy is claimed for {}",
+                                excerpt(row.measured.system), network));
+  }
+}
 
-JudgedRows judge(const std::vector<MeasuredRow>& rows, const SystemMap& map, const LeftOutFits& fits) {
+JudgedRows judge_on_map(const std::vector<MeasuredRow>& rows, const SystemMap& map, const LeftOutFits& fits) {
   Judge judge(map, fits);
   JudgedRows result;
   MissingSystems missing;
@@ -230,6 +236,8 @@ JudgedRows judge(const std::vector<MeasuredRow>& rows, const SystemMap& map, con
       continue;
     }
     result.rows.push_back(judge.judge(row, *system));
+    if (const std::string off = switched_off(row, system->spec); !off.empty())
+      add_once(result.notes, fmt::format("{}: out of the model: {}", row.place.source, off));
     if (const std::string other = other_gpu(row, system->spec); !other.empty())
       add_once(result.notes, fmt::format("{}: {}", row.place.source, other));
   }
@@ -239,6 +247,22 @@ JudgedRows judge(const std::vector<MeasuredRow>& rows, const SystemMap& map, con
   for (const auto& [label, fault] : map.faulty)
     add_once(result.notes, fmt::format("system {} of the map cannot be used: {}", excerpt(label), fault.what()));
   return result;
+}
+
+}  // namespace
+
+JudgedRows judge(const std::vector<MeasuredRow>& rows, const SystemMap& map, const LeftOutFits& fits) {
+  JudgedRows result = judge_on_map(rows, map, fits);
+  doubt_networks(result.rows, map, result.notes);
+  return result;
+}
+
+// Whatever the network is: a fit is judged by its own rows.
+std::vector<JudgedRow> judged_on(const ClusterSpec& spec, const std::vector<MeasuredRow>& rows) {
+  if (rows.empty()) return {};
+  SystemMap map;
+  map.systems.push_back({rows.front().system, spec.name, spec, spec.nodes, spec.gpu.count});
+  return judge_on_map(rows, map, LeftOutFits{}).rows;
 }
 
 }  // namespace shardsim

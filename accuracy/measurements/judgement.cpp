@@ -9,6 +9,7 @@
 
 #include "accuracy/measurements/calibration.h"
 #include "accuracy/measurements/row_layout.h"
+#include "accuracy/measurements/switched_off.h"
 #include "base/text.h"
 
 namespace shardsim {
@@ -120,7 +121,8 @@ Rows rows_in_model(const Rows& rows, const MappedSystem& system, const SystemMap
   for (MeasuredRow row : rows) {
     if (!row.is_complete() || known_system(row, map) != &system) continue;
     lay_out(row, counts_of(system), system.spec);
-    const bool is_fit = row.caveat.empty() && above_links(row, system.spec).empty();
+    const bool is_fit =
+        row.caveat.empty() && above_links(row, system.spec).empty() && switched_off(row, system.spec).empty();
     if (is_fit && !row.is_of_one_gpu() && map.why_out_of_model(row).empty()) found.push_back(std::move(row));
   }
   return found;

@@ -35,6 +35,18 @@ void into_domains(MeasuredRow& row, const ClusterSpec& spec) {
                     "Correct one of them, or give the whole log");
 }
 
+// One number alone must divide the ranks: nothing else says what to make of it.
+void check_divides(const MeasuredRow& row, const StatedCounts& stated) {
+  const int number = std::max(stated.nodes, stated.gpus_per_node);
+  if (row.ranks == 0 || number == 0 || row.ranks % number == 0) return;
+  throw input_error(row.place,
+                    fmt::format("{} says {}, and the log lists {} ({})", stated.place,
+                                stated.nodes > 0 ? counted(static_cast<std::size_t>(number), "node")
+                                                 : fmt::format("{} GPUs per node", number),
+                                counted(static_cast<std::size_t>(row.ranks), "rank"), row.counted_by),
+                    "Correct it, or give the whole log");
+}
+
 // One host's ranks are on one node. A node may be several of the hosts that a log names: containers, or the hosts of a
 // rack.
 void check_hosts(const MeasuredRow& row, const StatedCounts& stated) {
@@ -44,7 +56,12 @@ void check_hosts(const MeasuredRow& row, const StatedCounts& stated) {
                                   counts_text(stated.nodes, stated.gpus_per_node), listed, row.counted_by),
                       remedy);
   };
-  if (row.most_hosts == 0) return;
+  if (row.most_hosts == 0) {  // of a log that lost lines, whose others tell the least
+    if (stated.gpus_per_node < row.least_on_host)
+      refuse(fmt::format("{} GPUs on one host, which are all on one node", row.least_on_host),
+             fmt::format("State at least {} GPUs per node", row.least_on_host));
+    return;
+  }
   if (stated.nodes > row.most_hosts)
     refuse(fmt::format("its ranks on {} host{}, which are no more nodes than that", row.most_hosts,
                        row.most_hosts == 1 ? "" : "s"),
@@ -69,6 +86,7 @@ void lay_out_log(MeasuredRow& row, const StatedCounts& given, const ClusterSpec&
   const StatedCounts stated = completed(row, given);
   const bool is_stated = stated.nodes > 0 && stated.gpus_per_node > 0;
   if (is_stated && row.ranks > 0 && row.ranks != stated.nodes * stated.gpus_per_node) refuse_contradiction(row, stated);
+  if (!is_stated) check_divides(row, stated);
   if (is_stated) {
     check_hosts(row, stated);
     row.nodes = stated.nodes;

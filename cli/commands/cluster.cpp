@@ -14,6 +14,7 @@
 #include "models/collective/fitted_overheads.h"
 #include "study/scenario/named_tree.h"
 #include "topology/export/export.h"
+#include "topology/import/listed_devices.h"
 #include "topology/import/node_inventory.h"
 #include "topology/spec/cluster_spec.h"
 
@@ -79,9 +80,10 @@ ClusterSpec imported(const std::string& file, ImportOptions options) {
     throw input_error({file}, "this is neither an NCCL topology (XML) nor the output of nvidia-smi topo -m",
                       "Dump one with NCCL_TOPO_DUMP_FILE, or paste the matrix");
   }
+  if (options.gpu_model.empty()) options.gpu_model = listed_gpu(text, file);
   if (options.gpu_model.empty()) {
-    throw input_error(Arguments::place("gpu"), "the output of nvidia-smi does not name the GPU model",
-                      "Name the model, for example --gpu A100-SXM4-40GB");
+    throw input_error(Arguments::place("gpu"), "the file does not name the GPU model",
+                      "Name the model, for example --gpu A100-SXM4-40GB, or put the output of nvidia-smi -L above it");
   }
   return cluster_of(read_smi_matrix(text, file, chosen_model(options)), options);
 }

@@ -7,6 +7,7 @@
 #include "accuracy/measurements/read/measurements.h"
 #include "accuracy/measurements/read/system_map.h"
 #include "accuracy/measurements/row_layout.h"
+#include "accuracy/measurements/switched_off.h"
 #include "base/csv.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -126,7 +127,8 @@ void lay_out_all(std::vector<MeasuredRow>& rows, const StatedCounts& stated, con
                  const std::string& given_path, bool forced) {
   std::string first;
   const auto is_unfit = [&](const MeasuredRow& row) {
-    const std::string why = row.caveat.empty() ? above_links(row, spec) : row.caveat;
+    std::string why = row.caveat.empty() ? switched_off(row, spec) : row.caveat;
+    if (why.empty()) why = above_links(row, spec);
     if (!why.empty() && first.empty()) first = row.place.text() + ": " + why;
     return !why.empty();
   };

@@ -12,6 +12,7 @@
 #include "models/collective/call_overheads.h"
 #include "models/collective/collective_kind.h"
 #include "models/collective/fitted_overheads.h"
+#include "models/collective/unclaimed_network.h"
 #include "topology/spec/gpu_models.h"
 
 namespace shardsim {
@@ -51,12 +52,15 @@ bool is_across(const SourcedValue& value) {
   return value.path.starts_with("overheads.") && value.path.find(".across_nodes.") != std::string::npos;
 }
 
+bool is_claimed(const ClusterSpec& spec, const Transport& transport) {
+  return transport.calibrated || std::ranges::any_of(spec.sources, [](const SourcedValue& value) {
+           return value.fitted && is_across(value) && !value.source.starts_with(open_data_fits().source);
+         });
+}
+
 void note_transport(const ClusterSpec& spec, std::vector<std::string>& notes) {
   const Transport& transport = transport_of(spec.nics->transport);
-  const bool fitted_here = std::ranges::any_of(spec.sources, [](const SourcedValue& value) {
-    return value.fitted && is_across(value) && !value.source.starts_with(open_data_fits().source);
-  });
-  if (transport.calibrated || fitted_here) return;
+  if (is_claimed(spec, transport)) return;
   notes.push_back(
       fmt::format("The network of '{}' is {}, for which no accuracy is claimed: {}. 'shardsim cluster calibrate' fits "
                   "times between nodes to measurements of your own.",
@@ -328,6 +332,12 @@ std::vector<std::string> fit_reach_notes(const ClusterSpec& spec) {
                     "together are {}: such groups take {}.",
                     join(names), spec.name, fit.second, ranks, fit.first));
   return notes;
+}
+
+std::string unclaimed_network(const ClusterSpec& spec) {
+  if (!spec.nics || spec.device == "cpu") return "";
+  const Transport& transport = transport_of(spec.nics->transport);
+  return is_claimed(spec, transport) ? "" : std::string(transport.name);
 }
 
 bool is_calibrated(std::string_view transport) {

@@ -142,6 +142,7 @@ void name_cpu(const XmlElement& cpu, NodeInventory& node) {
 std::string transport_of(const std::string& name, std::uint64_t pci_class) {
   const auto starts = [&](std::string_view prefix) { return name.starts_with(prefix); };
   if (starts("rdmap") || starts("efa")) return "efa";
+  if (starts("roce")) return "roce";
   if (starts("cxi") || starts("hsn")) return "slingshot";
   if (starts("mlx") || starts("ib")) return pci_class == kEthernet ? "roce" : "infiniband";
   return starts("eth") || starts("en") ? "tcp" : "";

@@ -79,6 +79,18 @@ void note_functions(NodeInventory& node) {
   }
 }
 
+// On Azure mlx5_an0 is a function of the Ethernet of the host (accelerated networking), beside the NICs mlx5_ib0 to
+// mlx5_ib7 of the GPUs: no traffic of GPUs takes it.
+void drop_accelerated_networking(NodeInventory& node) {
+  const auto is_it = [](const NodeInventory::Nic& nic) { return nic.name.starts_with("mlx5_an"); };
+  if (std::ranges::all_of(node.nics, is_it)) return;
+  const std::vector<NodeInventory::Nic> nics = node.nics;
+  const auto dropped = keep_nics(node, [&](int nic) { return !is_it(nics[nic]); });
+  if (!dropped.empty())
+    node.notes.push_back("NICs of Azure's accelerated networking are left out: " + join(dropped) +
+                         "; --nics names them");
+}
+
 void keep_nics_in_use(NodeInventory& node, const std::string& list) {
   if (!list.empty()) {
     const std::vector<NodeInventory::Nic> nics = node.nics;
@@ -88,6 +100,7 @@ void keep_nics_in_use(NodeInventory& node, const std::string& list) {
     if (!dropped.empty()) node.notes.push_back("NICs that --nics does not name are left out: " + join(dropped));
     return;
   }
+  drop_accelerated_networking(node);
   const std::set<int> near = near_nics(node);
   if (!near.empty() && near.size() < node.nics.size()) {
     const auto dropped = keep_nics(node, [&](int nic) { return near.contains(nic); });

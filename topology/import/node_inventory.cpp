@@ -12,6 +12,7 @@
 #include "topology/import/nics_in_use.h"
 #include "topology/spec/cluster_spec.h"
 #include "topology/spec/gpu_models.h"
+#include "topology/spec/peer_to_peer.h"
 
 namespace shardsim {
 namespace {
@@ -161,6 +162,15 @@ std::string nvlink_text(NodeInventory& node, const GpuModel& model) {
                      join(links));
 }
 
+std::string p2p_text(NodeInventory& node, const GpuModel& model) {
+  if (has_peer_to_peer(model.name) || node.gpus.size() < 2) return "";
+  node.notes.push_back(
+      fmt::format("NVIDIA's driver lets no {} copy to another GPU directly (NVIDIA/nccl-tests#117), so p2p: false is "
+                  "written; with a driver that does, write p2p: true",
+                  model.name));
+  return "  p2p: false\n";
+}
+
 void note_socket_link(NodeInventory& node) {
   if (node.cpu_link || node.sockets < 2 || !node.switch_links.empty()) return;
   const std::string vendor = node.cpu_vendor.empty() ? "amd" : node.cpu_vendor;
@@ -183,7 +193,8 @@ std::string pcie_text(NodeInventory& node, const GpuModel& model, const ImportOp
   if (options.cpu_link) node.cpu_link = options.cpu_link;
   note_socket_link(node);
   std::string text = fmt::format("pcie:\n  generation: {}\n  lanes: {}\n", pcie_generation(node, model, options),
-                                 node.pcie_lanes.value_or(16));
+                                 node.pcie_lanes.value_or(16)) +
+                     p2p_text(node, model);
   text += fmt::format("  cpu: {{vendor: {}, model: {}, sockets: {}{}}}\n  tree:\n",
                       node.cpu_vendor.empty() ? "amd" : node.cpu_vendor, in_yaml_quotes(node.cpu_model), node.sockets,
                       node.cpu_link ? ", link: " + in_yaml_quotes(exact_text(*node.cpu_link)) : "");
@@ -205,6 +216,7 @@ void note_assumed(const NodeInventory::Nic& first, bool rate_is_known, NodeInven
     node.notes.emplace_back(
         "NIC rate: not in the file, 10 Gbit/s stands in as NCCL takes it, an assumption; --nic RATE names it");
   }
+  if (first.is_transport_stated) return;
   node.notes.push_back(first.transport.empty()
                            ? "transport: not in the file, infiniband stands in"
                            : fmt::format("transport: not in the file, {} is taken from the name and PCI class of {}",

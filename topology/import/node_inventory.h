@@ -24,6 +24,7 @@ struct NodeInventory {
     std::optional<Bandwidth> rate;
     std::string transport;  // "" when not known
     bool gpudirect = true;
+    bool is_transport_stated = false;
     bool is_rate_of_slot = false;  // `rate` is what its PCIe slot leaves to it, below its line rate
   };
 

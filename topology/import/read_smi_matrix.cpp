@@ -6,8 +6,11 @@
 #include <charconv>
 #include <map>
 #include <numeric>
+#include <sstream>
 
 #include "base/text.h"
+#include "topology/import/listed_devices.h"
+#include "topology/import/nccl_elements.h"
 #include "topology/import/node_inventory.h"
 #include "topology/import/smi_table.h"
 #include "topology/spec/cluster_spec.h"
@@ -218,7 +221,32 @@ void build_tree(const SmiTable& table, const Cells& cells, NodeInventory& node) 
   }
 }
 
+// NVLinks of each GPU to a switch, where the cells are those of one: as many between two GPUs as the one with fewer
+// has. Empty where another cell speaks against it.
+std::vector<int> links_to_switch(const SmiTable& table, const Cells& cells) {
+  std::vector<int> most(table.gpus, 0);
+  for (std::size_t a = 0; a < table.gpus; ++a)
+    for (std::size_t b = 0; b < table.gpus; ++b)
+      if (a != b) most[a] = std::max(most[a], cells[a][b].nvlinks);
+  for (std::size_t a = 0; a < table.gpus; ++a)
+    for (std::size_t b = 0; b < table.gpus; ++b)
+      if (a != b && (cells[a][b].nvlinks == 0 || cells[a][b].nvlinks != std::min(most[a], most[b]))) return {};
+  return most;
+}
+
+// True where a GPU has all links of its model to the switch, and another one lost some.
+bool has_lost_links(const std::vector<int>& to_switch, const GpuModel& model) {
+  if (to_switch.empty() || model.nvlinks == kUnknownLinks) return false;
+  const auto [least, most] = std::ranges::minmax_element(to_switch);
+  return *most == model.nvlinks && *least < *most;
+}
+
 void add_nvlinks(const SmiTable& table, const Cells& cells, const GpuModel& model, NodeInventory& node) {
+  const std::vector<int> to_switch = table.gpus > 2 ? links_to_switch(table, cells) : std::vector<int>{};
+  if (has_lost_links(to_switch, model)) {
+    node.switch_links = to_switch;
+    return;
+  }
   bool all_alike = table.gpus > 1;
   for (int a = 0; a < static_cast<int>(table.gpus); ++a) {
     for (int b = a + 1; b < static_cast<int>(table.gpus); ++b) {
@@ -251,17 +279,28 @@ void note_what_is_hidden(const Cells& cells, NodeInventory& node) {
     node.notes.emplace_back("PCIe switches between GPUs with NVLink are hidden, NICs and NUMA nodes placed them");
 }
 
-// "NIC0: mlx5_0" below the matrix.
-void name_nics(std::string_view text, NodeInventory& node) {
+// "NIC0: mlx5_0" below the matrix, of which the first counts, and what the name says. A name like mlx5_0 is that of
+// InfiniBand and of Ethernet.
+void name_nics(const std::vector<std::string>& lines, NodeInventory& node) {
   std::map<std::string, NodeInventory::Nic*> by_name;
-  for (NodeInventory::Nic& nic : node.nics) by_name[nic.name] = &nic;
-  for (const std::string& line : plain_lines(text)) {
-    const std::size_t begin = line.find_first_not_of(" \t");
-    const std::size_t colon = line.find(": ");
-    if (begin == std::string::npos || colon == std::string::npos || begin > colon) continue;
-    const auto found = by_name.find(line.substr(begin, colon - begin));
-    if (found != by_name.end()) found->second->name = line.substr(colon + 2);
+  for (NodeInventory::Nic& nic : node.nics) by_name[nic.name + ":"] = &nic;
+  for (const std::string& line : lines) {
+    std::istringstream words(line);
+    std::string key, name;
+    while (words >> key && !by_name.contains(key)) continue;
+    const auto found = by_name.find(key);
+    if (found == by_name.end() || !(words >> name)) continue;
+    found->second->name = name;
+    if (!name.starts_with("mlx")) found->second->transport = transport_of(name, 0);
+    by_name.erase(found);
   }
+}
+
+void note_further(const SmiTable& table, NodeInventory& node) {
+  for (const SmiTable::Further& other : table.further)
+    node.notes.push_back(fmt::format("line {} begins another matrix, {}: only the first one of the file is read",
+                                     other.place.line,
+                                     other.is_equal ? "equal to the first" : "which differs from the first"));
 }
 
 }  // namespace
@@ -289,7 +328,10 @@ NodeInventory read_smi_matrix(std::string_view text, const std::string& source, 
   add_nvlinks(table, cells, model, node);
   note_hidden_nvlinks(model, node);
   note_what_is_hidden(cells, node);
-  name_nics(text, node);
+  const std::vector<std::string> lines = plain_lines(text);
+  name_nics(lines, node);
+  take_listed_nics(lines, node);
+  note_further(table, node);
   return node;
 }
 

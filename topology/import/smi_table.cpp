@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/byte_order_mark.h"
+#include "base/terminal_escapes.h"
 #include "base/text.h"
 #include "topology/spec/cluster_spec.h"
 
@@ -26,9 +27,8 @@ struct Header {
 };
 
 // The titles begin at the first word that begins one; they hold blanks.
-Header parse_header(const std::string& line) {
+Header parse_header(const std::vector<std::string>& all) {
   Header header;
-  const std::vector<std::string> all = words(line);
   const auto titles = std::find_if(
       all.begin(), all.end(), [](const std::string& word) { return word == "CPU" || word == "NUMA" || word == "GPU"; });
   header.devices.assign(all.begin(), titles);
@@ -74,13 +74,57 @@ SmiTable::Row parse_row(const std::vector<std::string>& line, const Header& head
   return row;
 }
 
-std::optional<std::size_t> find_header(const std::vector<std::string>& lines) {
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::vector<std::string> first = words(lines[i]);
-    const bool names_devices = !first.empty() && is_gpu_name(first[0]);
-    if (names_devices && (first.size() == 1 || first[1] != "X")) return i;
+using Words = std::vector<std::string>;
+
+// The words of a line without those of its label.
+Words unlabelled(const std::string& line, std::size_t label) {
+  Words all = words(line);
+  all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(label, all.size())));
+  return all;
+}
+
+struct HeaderLine {
+  std::size_t line = 0, label = 0;  // how many words stand before the devices
+};
+
+// A label is believed only if the row of the first GPU has one of as many words.
+bool is_header(const std::vector<std::string>& lines, std::size_t line, std::size_t label) {
+  const Words here = unlabelled(lines[line], label);
+  if (here.empty() || !is_gpu_name(here[0]) || (here.size() > 1 && here[1] == "X")) return false;
+  if (label == 0) return true;
+  const Words next = line + 1 < lines.size() ? unlabelled(lines[line + 1], label) : Words{};
+  return next.size() > 1 && next[0] == here[0] && next[1] == "X";
+}
+
+std::optional<HeaderLine> find_header(const std::vector<std::string>& lines, std::size_t from) {
+  for (std::size_t i = from; i < lines.size(); ++i) {
+    if (lines[i].find("GPU") == std::string::npos) continue;
+    const Words all = words(lines[i]);
+    const auto label = static_cast<std::size_t>(std::ranges::find_if(all, is_gpu_name) - all.begin());
+    if (is_header(lines, i, label)) return HeaderLine{i, label};
   }
   return std::nullopt;
+}
+
+// The lines of a matrix, header first, each in words.
+std::vector<Words> block_at(const std::vector<std::string>& lines, const HeaderLine& header) {
+  std::vector<Words> block;
+  for (std::size_t i = header.line; i < lines.size(); ++i) {
+    Words line = unlabelled(lines[i], header.label);
+    const bool is_row = i == header.line || (!line.empty() && line.front() != "Legend:");
+    if (!is_row) break;
+    block.push_back(std::move(line));
+  }
+  return block;
+}
+
+std::vector<SmiTable::Further> further_matrices(const std::vector<std::string>& lines, const HeaderLine& first,
+                                                const std::string& source) {
+  const std::vector<Words> read = block_at(lines, first);
+  std::vector<SmiTable::Further> further;
+  for (auto at = find_header(lines, first.line + read.size()); at; at = find_header(lines, at->line + 1))
+    further.push_back({{source, static_cast<int>(at->line) + 1}, block_at(lines, *at) == read});
+  return further;
 }
 
 std::size_t index_of(const std::vector<std::string>& names, const std::string& name, const Place& place) {
@@ -97,30 +141,22 @@ bool is_gpu_name(std::string_view name) {
 }
 
 std::vector<std::string> plain_lines(std::string_view text) {
-  text = without_byte_order_mark(text);
-  std::string plain;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == '\x1b' && at + 1 < text.size() && text[at + 1] == '[') {
-      at = text.find_first_of("ABCDEFGHJKSTfhlmnsu", at + 2);
-      if (at == std::string_view::npos) break;
-    } else if (text[at] != '\r') {
-      plain += text[at];
-    }
-  }
+  std::string plain = without_escapes(without_byte_order_mark(text));
+  std::erase(plain, '\r');
   return split(plain, '\n');
 }
 
 SmiTable parse_smi_table(std::string_view text, const std::string& source) {
   const std::vector<std::string> lines = plain_lines(text);
-  const auto at = find_header(lines);
+  const auto at = find_header(lines, 0);
   if (!at) throw input_error({source}, "no matrix of GPUs in the text", "Paste the output of nvidia-smi topo -m");
-  const Header header = parse_header(lines[*at]);
+  const Header header = parse_header(unlabelled(lines[at->line], at->label));
   SmiTable table;
   table.gpus = static_cast<std::size_t>(std::count_if(header.devices.begin(), header.devices.end(), is_gpu_name));
-  check_header(header, table.gpus, {source, static_cast<int>(*at) + 1});
+  check_header(header, table.gpus, {source, static_cast<int>(at->line) + 1});
   std::map<std::size_t, SmiTable::Row> rows;
-  for (std::size_t i = *at + 1; i < lines.size(); ++i) {
-    const std::vector<std::string> line = words(lines[i]);
+  for (std::size_t i = at->line + 1; i < lines.size(); ++i) {
+    const std::vector<std::string> line = unlabelled(lines[i], at->label);
     if (line.empty() || line.front() == "Legend:") break;
     const Place place{source, static_cast<int>(i) + 1};
     const std::size_t device = index_of(header.devices, line.front(), place);
@@ -129,11 +165,12 @@ SmiTable parse_smi_table(std::string_view text, const std::string& source) {
   }
   for (std::size_t device = 0; device < header.devices.size(); ++device) {
     if (!rows.contains(device)) {
-      throw input_error({source, static_cast<int>(*at) + 1}, fmt::format("no row {}", header.devices[device]),
+      throw input_error({source, static_cast<int>(at->line) + 1}, fmt::format("no row {}", header.devices[device]),
                         "Paste the matrix whole");
     }
     table.rows.push_back(std::move(rows.at(device)));
   }
+  table.further = further_matrices(lines, *at, source);
   return table;
 }
 

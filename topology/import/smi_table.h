@@ -18,8 +18,15 @@ struct SmiTable {
   };
   std::size_t gpus = 0;
   std::vector<Row> rows;  // as many as devices
+  // Headers of further matrices in the text, of which only the first is read, and whether they say the same as it.
+  struct Further {
+    Place place;
+    bool is_equal = false;
+  };
+  std::vector<Further> further;
 };
 
+// Labels of launchers are so many words before each line of the matrix as before its header ("0: ", "[pod/x/main] ").
 // Errors (Failure::input): no header, an unknown or missing row, too few cells, over 144 GPUs or 1,024 NICs.
 SmiTable parse_smi_table(std::string_view text, const std::string& source);
 

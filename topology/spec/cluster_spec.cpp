@@ -4,6 +4,7 @@
 
 #include "topology/spec/domain.h"
 #include "topology/spec/gpu_cut.h"
+#include "topology/spec/peer_to_peer.h"
 
 namespace shardsim {
 namespace {
@@ -89,6 +90,7 @@ ClusterSpec read_cluster(const Tree& stated) {
   check_derived(tree);
   spec.keys(map);
   reader.finish();
+  if (!spec.places.states("pcie.p2p") && !has_peer_to_peer(spec.gpu.model)) spec.pcie.p2p = false;
   check_spec(spec);
   join_hosts(spec);
   return spec;

@@ -1,6 +1,7 @@
 #include "accuracy/measurements/read/log_line.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 
 namespace shardsim {
@@ -48,6 +49,60 @@ std::size_t time_label(std::string_view text) {
   return end == std::string_view::npos ? 0 : end + 1;
 }
 
+// `"..."` of a list, and `{"log":"...\n","stream":...}` of a container's file.
+std::string_view without_quotes(std::string_view text) {
+  constexpr std::string_view kContainer = "{\"log\":\"", kLineEnd = "\\n";
+  std::string_view inner = without_blanks(text);
+  if (inner.starts_with(kContainer)) {
+    inner.remove_prefix(kContainer.size());
+  } else if (inner.starts_with('"')) {
+    inner.remove_prefix(1);
+  } else {
+    return text;
+  }
+  const std::size_t end = inner.find('"');
+  if (end == std::string_view::npos) return text;
+  inner = inner.substr(0, end);
+  if (inner.ends_with(kLineEnd)) inner.remove_suffix(kLineEnd.size());
+  return inner;
+}
+
+// Where a comment of nccl-tests begins, by its words; npos: nowhere.
+std::size_t comment_begin(std::string_view text) {
+  static constexpr std::array<std::string_view, 10> kBegins = {"Rank ",
+                                                               "size ",
+                                                               "(B)",
+                                                               "Using devices",
+                                                               "nThread ",
+                                                               "Collective test starting:",
+                                                               "Out of bounds",
+                                                               "Avg bus",
+                                                               "nccl-tests version",
+                                                               "rccl-tests version"};
+  for (std::size_t at = text.find('#'); at != std::string_view::npos; at = text.find('#', at + 1)) {
+    std::string_view rest = text.substr(at);
+    while (rest.starts_with('#')) rest.remove_prefix(1);
+    rest = without_blanks(rest);
+    if (std::ranges::any_of(kBegins, [&](std::string_view begin) { return rest.starts_with(begin); })) return at;
+  }
+  return std::string_view::npos;
+}
+
+bool begins_with_number(std::string_view text) {
+  const std::string_view word = text.substr(0, text.find_first_of(" \t"));
+  return !word.empty() && std::ranges::all_of(word, is_digit);
+}
+
+std::string_view after_word(std::string_view text) {
+  return without_blanks(text.substr(std::min(text.find_first_of(" \t"), text.size())));
+}
+
+std::size_t count_words(std::string_view text) {
+  std::size_t words = 0;
+  for (text = without_blanks(text); !text.empty(); text = after_word(text)) ++words;
+  return words;
+}
+
 }  // namespace
 
 std::string_view without_label(std::string_view line) {
@@ -56,6 +111,19 @@ std::string_view without_label(std::string_view line) {
     if (label == 0) return text;
     text.remove_prefix(label);
   }
+}
+
+std::string_view LineLabels::without(std::string_view line) {
+  const std::string_view text = without_label(without_quotes(line));
+  if (const std::size_t comment = comment_begin(text); comment != std::string_view::npos) {
+    words_ = count_words(text.substr(0, comment));
+    is_number_ = begins_with_number(text);
+    return text.substr(comment);
+  }
+  if (words_ == 0 || (begins_with_number(text) && !is_number_)) return text;
+  std::string_view rest = text;
+  for (std::size_t word = 0; word < words_; ++word) rest = after_word(rest);
+  return !rest.empty() && is_digit(rest.front()) ? rest : text;
 }
 
 }  // namespace shardsim

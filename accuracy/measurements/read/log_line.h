@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 namespace shardsim {
@@ -9,5 +10,17 @@ namespace shardsim {
 // ("[pod/worker-0/main] "), `docker compose` ("main-1  | "), and a time of day in the form of RFC 3339. Labels may
 // stand one behind the other.
 std::string_view without_label(std::string_view line);
+
+// Takes labels off the lines of one log. Those above by their form, and any other by the comments of nccl-tests, which
+// all begin with "#": as many words as stand before the # of one stand before the rows of its table, too ("May 14
+// 08:13:35 node1 nccl[42]: ", "pod container ", "> "). Quotes around a line, as in lists of JSON, are taken off.
+class LineLabels {
+ public:
+  std::string_view without(std::string_view line);
+
+ private:
+  std::size_t words_ = 0;   // before the # of the last comment
+  bool is_number_ = false;  // the first of them, so that rows may begin with a number that is none of theirs
+};
 
 }  // namespace shardsim

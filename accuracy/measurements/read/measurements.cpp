@@ -49,13 +49,62 @@ Measurements read_log(const std::string& path, const RunHints& hints) {
   return read_nccl_tests_log(log, path, hints);
 }
 
+// A program's output on Windows: two bytes a character, in the order that the mark at its beginning says. Whatever is
+// not ASCII is no part of a table, and becomes "?".
+bool is_utf16(std::string_view text) {
+  return text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff");
+}
+
+std::string ascii_of_utf16(std::string_view text) {
+  const std::size_t low = text.starts_with("\xff\xfe") ? 0 : 1;
+  std::string ascii;
+  for (std::size_t at = 2; at + 1 < text.size(); at += 2) {
+    const char character = text[at + low];
+    ascii += text[at + 1 - low] == '\0' && character > 0 ? character : '?';
+  }
+  return ascii;
+}
+
+bool has_only_carriage_returns(std::string_view head) {
+  return head.find('\r') != std::string_view::npos && head.find('\n') == std::string_view::npos;
+}
+
+// Where the object of nccl-tests' JSON begins below lines of a log, as on a terminal; npos where a table stands there.
+std::size_t json_begin(std::string_view head) {
+  for (std::size_t at = head.find("\n{"); at != std::string_view::npos; at = head.find("\n{", at + 1)) {
+    if (head.substr(0, at).find("algbw") != std::string_view::npos) break;
+    const std::size_t key = head.find_first_not_of(" \t\r\n", at + 2);
+    if (key != std::string_view::npos && head.substr(key).starts_with("\"version\"")) return at + 1;
+  }
+  return std::string_view::npos;
+}
+
+// With the lines above it empty, so that places stay what they are.
+Measurements read_json_below_log(const std::string& path, std::size_t begin, const RunHints& hints) {
+  const std::string text = read_file(path, kMostFile);
+  const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.begin() + begin, '\n'));
+  const std::size_t end = text.rfind('}');
+  return read_nccl_tests_json(std::string(lines, '\n') + text.substr(begin, end == text.npos ? end : end + 1 - begin),
+                              path, hints);
+}
+
 Measurements read_one(const std::string& path, const RunHints& hints) {
   if (!is_file(path)) read_file(path, kMostFile);  // refuses what is no file in the words of all commands
   const std::string head = head_of(path);
   const char first = first_character(head);
   if (first == '\0') throw input_error({path}, "the file is empty", "Give measurements: " + join(kEndings));
   if (looks_like_csv(head, path)) return read_measurement_csv(read_file(path, kMostFile), path);
-  if (first == '{') return read_nccl_tests_json(read_file(path, kMostFile), path, hints);
+  if (is_utf16(head)) return read_nccl_tests_text(ascii_of_utf16(read_file(path, kMostFile)), path, hints);
+  if (has_only_carriage_returns(head)) {
+    std::string text = read_file(path, kMostFile);
+    std::ranges::replace(text, '\r', '\n');
+    return read_nccl_tests_text(text, path, hints);
+  }
+  const std::size_t object = first == '{' ? head.npos : json_begin(head);
+  if (object != head.npos) return read_json_below_log(path, object, hints);
+  // Each line of a container's file is an object with the line of its program.
+  const bool is_of_container = head.substr(head.find('{') + 1).starts_with("\"log\":");
+  if (first == '{' && !is_of_container) return read_nccl_tests_json(read_file(path, kMostFile), path, hints);
   return read_log(path, hints);
 }
 

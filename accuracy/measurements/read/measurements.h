@@ -13,6 +13,11 @@
 
 namespace shardsim {
 
+// Hardware that a run did not use, each with the statement of its log that says so, "NCCL_P2P_DISABLE=1"; "": it did.
+struct SwitchedOff {
+  std::string peer_to_peer, shared_memory, infiniband, all_but_sockets, gpudirect;
+};
+
 // One timing that somebody measured and published: a row of a measurement file, or one line of nccl-tests.
 struct MeasuredRow {
   Place place;            // file and line
@@ -34,9 +39,11 @@ struct MeasuredRow {
   bool counts_hosts = false;
   int ranks = 0;           // of one group, also where it is not known how they lie on hosts; 0: not said
   int most_hosts = 0;      // nodes that the ranks of a group lie on at most, where the log lists all; 0: not known
+  int least_on_host = 0;   // ranks of a group that lie on one host together, by the lines that are left; 0: not known
   std::string counted_by;  // which lines and rates of the log say so
   std::string gpu;         // as the driver names it
-  std::string caveat;      // why no prediction can be judged by the row, as the log tells; "": none
+  SwitchedOff switched_off;
+  std::string caveat;  // why no prediction can be judged by the row, as the log tells; "": none
 
   bool is_complete() const { return bytes && time; }  // a statement may lack one of the two
   bool is_of_one_gpu() const { return nodes == 1 && gpus_per_node == 1; }

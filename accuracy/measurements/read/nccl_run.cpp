@@ -23,6 +23,20 @@ bool is_other_program(const std::string& name) {
   return kOthers.contains(name.substr(0, name.find("_perf")));
 }
 
+// Such a program by a word of the file's name; "" where it has none.
+std::string other_program_within(std::string name) {
+  std::ranges::replace_if(
+      name, [](char c) { return c == '-' || c == '.' || c == ' '; }, '_');
+  const std::vector<std::string> words = split(name, '_');
+  const auto found = std::ranges::find_if(words, is_other_program);
+  return found == words.end() ? "" : *found;
+}
+
+Error not_modelled(const std::string& name, const Place& place) {
+  return input_error(place, fmt::format("{} of nccl-tests is not modelled", name.substr(0, name.find("_perf"))),
+                     "These are: " + join(collective_kind_names()));
+}
+
 std::string base_name(const std::string& program) {
   return program.substr(program.rfind('/') + 1);
 }
@@ -100,8 +114,9 @@ void NcclRuns::start(const std::string& program, const Place& place) {
   kind_ = find_collective_kind(name);
   unknown_program_.reset();
   if (kind_ || (asked_ && !is_other_program(name))) return;
-  unknown_program_ =
-      input_error(place, "unknown collective " + excerpt(name), known_names_hint(name, collective_kind_names()));
+  unknown_program_ = is_other_program(name) ? not_modelled(name, place)
+                                            : input_error(place, "unknown collective " + excerpt(name),
+                                                          known_names_hint(name, collective_kind_names()));
 }
 
 void NcclRuns::begin_devices() {
@@ -128,11 +143,6 @@ void NcclRuns::lose(const Error& why) {
   ++lost_;
 }
 
-void NcclRuns::set(const std::string& variable, const std::string& value) {
-  if (variable == "NCCL_ALGO") algorithm_ = value;
-  if (variable == "NCCL_PROTO") protocol_ = value;
-}
-
 void NcclRuns::note(const std::string& text) {
   const std::string whole = fmt::format("{}: {}", source_, text);
   if (std::ranges::find(result_.notes, whole) == result_.notes.end()) result_.notes.push_back(whole);
@@ -150,6 +160,11 @@ std::optional<CollectiveKind> NcclRuns::kind_of_run(const Place& place) {
     return std::nullopt;
   }
   const auto said = kind_ ? kind_ : by_name_;
+  const std::string other = other_program_within(std::filesystem::path(source_).stem().string());
+  if (!said && !asked_ && !other.empty()) {
+    lose_rows(not_modelled(other, place));
+    return std::nullopt;
+  }
   if (!said && !asked_) {
     lose_rows(input_error(place, "neither the output nor the file's name says which collective this is",
                           "Add --kind, one of " + join(collective_kind_names())));
@@ -200,7 +215,28 @@ std::string NcclRuns::caveat() const {
 }
 
 void NcclRuns::finish() {
-  if (rows_.empty()) return;
+  if (!has_ended_) note_stop();
+  if (!rows_.empty()) {
+    finish_run();
+    settings_.go_on(next_settings_);
+    next_settings_ = {};
+  }
+  has_ended_ = false;
+  failure_.clear();
+}
+
+// Rows before a stop are as good as any, but whoever gives a log should know that it is not a whole one.
+void NcclRuns::note_stop() {
+  const std::string why = failure_.empty() ? "" : ": it says " + excerpt(failure_);
+  if (rows_.empty()) {
+    if (!why.empty()) note("a run stopped before its first row" + why);
+    return;
+  }
+  note(fmt::format("the run whose first row is at line {} stopped behind {}, or the log was cut{}",
+                   rows_.front().place.line, counted(rows_.size(), "row"), why));
+}
+
+void NcclRuns::finish_run() {
   const Place first = rows_.front().place;
   const auto kind = kind_of_run(first);
   if (!kind) return;
@@ -246,30 +282,33 @@ void NcclRuns::finish_rows(CollectiveKind kind, const RankCounts& counts) {
     row.gpus_per_node = counts.gpus_per_host;
     row.ranks = counts.ranks;
     row.most_hosts = counts.most_hosts;
+    row.least_on_host = counts.least_on_host;
     row.groups_at_once = counts.groups_at_once;
     row.counted_by = counts.said_by;
     row.counts_hosts = true;
     if (!devices_.empty()) row.gpu = devices_.front().name;
     row.caveat = why;
-    row.algorithm = algorithm_;
-    row.protocol = protocol_;
+    row.algorithm = settings_.algorithms();
+    row.protocol = settings_.value("NCCL_PROTO");
+    row.switched_off = settings_.switched_off();
     result_.rows.push_back(std::move(row));
   }
   if (reductions.size() > 1)
     note(fmt::format("operations {} are mixed; each row is predicted by its own",
                      join({reductions.begin(), reductions.end()})));
-  if (!algorithm_.empty() || !protocol_.empty())
-    note(fmt::format("predicted with{}{} as the log says", algorithm_.empty() ? "" : " NCCL_ALGO=" + algorithm_,
-                     protocol_.empty() ? "" : " NCCL_PROTO=" + protocol_));
+  const std::string followed = settings_.followed();
+  if (!followed.empty())
+    note(fmt::format("{} predicted with {} as the log says", counted(rows_.size(), "row"), followed));
   rows_.clear();
 }
 
 Measurements NcclRuns::take() {
+  const std::string failure = failure_.empty() ? "" : ", and says " + excerpt(failure_);
   finish();
   if (result_.rows.empty()) {
     if (first_lost_) throw Error(*first_lost_);
-    throw input_error({source_}, zero_sizes_ > 0 ? "every row is of size 0" : "the table of nccl-tests has no row",
-                      kAsPrinted);
+    const std::string why = zero_sizes_ > 0 ? "every row is of size 0" : "the table of nccl-tests has no row";
+    throw input_error({source_}, why + failure, kAsPrinted);
   }
   if (zero_sizes_ > 0) note(fmt::format("{} rows of size 0 left out", zero_sizes_));
   if (not_asked_ > 0)

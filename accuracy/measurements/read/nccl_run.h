@@ -7,6 +7,7 @@
 
 #include "accuracy/measurements/read/measurements.h"
 #include "accuracy/measurements/read/rank_counts.h"
+#include "accuracy/measurements/read/run_settings.h"
 
 namespace shardsim {
 
@@ -37,8 +38,14 @@ class NcclRuns {
   void lose(const Error& why);
   void wrong_values(const std::string& count) { wrong_ = count; }
   void foreign_program(const std::string& name) { foreign_ = name; }
-  // A setting of the run's environment, "NCCL_ALGO", "Ring".
-  void set(const std::string& variable, const std::string& value);
+  // Behind rows it is one of the next run.
+  void set(const RunSetting& setting) { (rows_.empty() ? settings_ : next_settings_).set(setting); }
+  // The lines behind a table, which a run that was stopped never prints.
+  void end() { has_ended_ = true; }
+  // A line by which nccl-tests says that it gives up.
+  void fail(const std::string& line) {
+    if (failure_.empty()) failure_ = line;
+  }
 
   // All rows so far and what is to be told of them. Errors (Failure::input): no row is left; says why the first was
   // lost, or that the table has none.
@@ -47,6 +54,8 @@ class NcclRuns {
  private:
   std::optional<CollectiveKind> kind_of_run(const Place& place);
   void finish();
+  void finish_run();
+  void note_stop();
   void finish_rows(CollectiveKind kind, const RankCounts& counts);
   void lose_rows(const Error& why);
   bool have_never_met(const BusRatio& ratio) const;
@@ -61,7 +70,9 @@ class NcclRuns {
   std::vector<RunDevice> devices_, earlier_devices_;
   std::vector<PrintedRow> rows_;
   std::string wrong_, foreign_;
-  std::string algorithm_, protocol_;
+  RunSettings settings_, next_settings_;
+  bool has_ended_ = false;
+  std::string failure_;
   int zero_sizes_ = 0, lost_ = 0, not_asked_ = 0;
   std::optional<Error> first_lost_;
   Measurements result_;

@@ -88,6 +88,17 @@ int most_hosts(const Devices& devices) {
   return hosts;
 }
 
+// The most GPUs that the lines of one host name. A name counts as several machines where they list the same GPU.
+int least_on_host(const Devices& devices) {
+  std::map<std::pair<int, std::string>, std::map<std::pair<int, std::string>, int>>
+      listed;  // by group and host, by GPU
+  for (const RunDevice& device : devices)
+    if (!device.host.empty()) ++listed[{device.group, device.host}][{device.number.value_or(-1), device.bus}];
+  int least = 0;
+  for (const auto& [host, gpus] : listed) least = std::max(least, static_cast<int>(gpus.size()));
+  return least;
+}
+
 std::string lines_text(const Devices& devices, bool whole) {
   const std::set<int> groups = groups_of(devices);
   std::set<std::string> hosts;
@@ -194,6 +205,7 @@ RankCounts count_ranks(const std::vector<RunDevice>& devices, const BusRatio& ra
   const bool cut = !seems_whole || (by_rates && *by_rates > listed);
   append(counts.said_by, lines_text(devices, !cut));
   append(counts.said_by, rates);
+  counts.least_on_host = least_on_host(devices);
   if (!cut) {
     count_whole_lines(devices, counts);
   } else if (groups_of(devices).size() > 1) {

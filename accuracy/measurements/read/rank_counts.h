@@ -47,6 +47,8 @@ struct RankCounts {
   // The nodes that the ranks lie on at most, where every rank has its line: hosts by name, of which one counts again
   // for each time that it lists the same GPU, since machines may share a name; 0: not known.
   int most_hosts = 0;
+  // The ranks that one host has at least, by the lines that name it and another GPU each; 0: no line names a host.
+  int least_on_host = 0;
   int groups_at_once = 1;
   std::string said_by;   // which lines and rates say so, for messages; "" where nothing does
   std::string conflict;  // why the lines and the rates cannot all be of one run; "" when they can

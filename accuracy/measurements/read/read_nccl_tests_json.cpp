@@ -4,6 +4,7 @@
 
 #include "accuracy/measurements/read/measurements.h"
 #include "accuracy/measurements/read/nccl_run.h"
+#include "accuracy/measurements/read/run_settings.h"
 #include "base/text.h"
 #include "base/tree/json.h"
 #include "base/tree/map_reader.h"
@@ -109,11 +110,20 @@ void read_program(const Tree& file, NcclRuns& runs) {
 void read_environment(const Tree& file, NcclRuns& runs) {
   const Tree* const env = file.find("env");
   if (env == nullptr) return;
-  for (const auto& [name, value] : env->fields) runs.set(name, value.scalar);
-  for (const Tree& item : env->items) {
-    const std::size_t at = item.scalar.find('=');
-    if (at != std::string::npos) runs.set(item.scalar.substr(0, at), item.scalar.substr(at + 1));
-  }
+  const auto take = [&](const std::string& assignment) {
+    for (const RunSetting& setting : settings_in(assignment)) runs.set(setting);
+  };
+  for (const auto& [name, value] : env->fields) take(name + "=" + value.scalar);
+  for (const Tree& item : env->items) take(item.scalar);
+}
+
+// The sum at the end, whose count has two names.
+void read_end(const Tree& file, NcclRuns& runs) {
+  runs.end();
+  const Tree* const sum = file.find("out_of_bounds");
+  if (sum == nullptr || text_of(*sum, "okay") != "false") return;
+  const std::string count = text_of(*sum, "count"), other = text_of(*sum, "out_of_bounds_count");
+  runs.wrong_values(!count.empty() ? count : !other.empty() ? other : "some");
 }
 
 // Returns how many values nccl-tests found wrong, out of place or in place; null where it did not check.
@@ -157,6 +167,7 @@ Measurements read_nccl_tests_json(std::string_view text, const std::string& sour
       ++left_out;
     }
   }
+  read_end(file, runs);
   Measurements result = runs.take();
   if (left_out > 0) {
     result.notes.push_back(

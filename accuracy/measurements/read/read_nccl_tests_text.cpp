@@ -8,10 +8,13 @@
 #include <sstream>
 #include <utility>
 
+#include "accuracy/measurements/read/log_command.h"
 #include "accuracy/measurements/read/log_line.h"
 #include "accuracy/measurements/read/measurements.h"
 #include "accuracy/measurements/read/nccl_run.h"
+#include "accuracy/measurements/read/run_settings.h"
 #include "base/byte_order_mark.h"
+#include "base/terminal_escapes.h"
 #include "base/text.h"
 
 namespace shardsim {
@@ -113,7 +116,7 @@ std::optional<RunDevice> device_of(const Words& words, const Place& place) {
 
 // Lines of other programs are most of a large log, and begin otherwise than those of nccl-tests do.
 bool may_be_ours(std::string_view text) {
-  static constexpr std::array<std::string_view, 11> kBegins = {"#",
+  static constexpr std::array<std::string_view, 12> kBegins = {"#",
                                                                "Rank ",
                                                                "size ",
                                                                "(B)",
@@ -121,6 +124,7 @@ bool may_be_ours(std::string_view text) {
                                                                "nThread ",
                                                                "Collective test starting:",
                                                                "Out of bounds values",
+                                                               "Avg bus bandwidth",
                                                                "nccl-tests version",
                                                                "rccl-tests version",
                                                                "NCCL_"};
@@ -129,14 +133,24 @@ bool may_be_ours(std::string_view text) {
   return std::ranges::any_of(kBegins, [&](std::string_view begin) { return text.starts_with(begin); });
 }
 
+// "node2: Test NCCL failure alltoall.cu:69 'unhandled cuda error'".
+bool is_failure(std::string_view text) {
+  return text.find("Test NCCL failure") != std::string_view::npos ||
+         text.find("Test CUDA failure") != std::string_view::npos;
+}
+
 class LogReader {
  public:
   LogReader(const std::string& source, const RunHints& hints) : source_(source), runs_(source, hints) {}
 
   void line(std::string_view whole) {
     if (++line_ == 1) refuse_compressed(whole);
-    std::string_view text = without_label(whole);
-    read_settings(text);
+    const bool is_coloured = whole.find('\x1b') != std::string_view::npos;
+    const std::string plain = is_coloured ? without_escapes(whole) : "";
+    std::string_view text = labels_.without(is_coloured ? plain : whole);
+    for (const RunSetting& setting : settings_in(text)) runs_.set(setting);
+    if (const auto program = program_of_command(text)) return start(*program);
+    if (is_failure(text)) return runs_.fail(std::string(text));
     if (!may_be_ours(text)) return;
     while (text.starts_with('#')) text.remove_prefix(1);
     const Words words = words_of(text);
@@ -173,6 +187,8 @@ class LogReader {
     if (text.find(kStarting) != std::string_view::npos) return start(words.back());
     if (words[0] == "Using" && words.size() > 1 && words[1].starts_with("devices")) return runs_.begin_devices();
     if (words[0] == "rccl-tests") return runs_.foreign_program("rccl-tests");
+    if ((words[0] == "Out" && text.find("Out of bounds values") != std::string_view::npos) || words[0] == "Avg")
+      runs_.end();
     if (words[0] == "Out" && words.back() == "FAILED") return runs_.wrong_values(words[words.size() - 2]);
     if (words[0] == "Rank") {
       if (auto device = device_of(words, place())) runs_.add(std::move(*device));
@@ -190,25 +206,6 @@ class LogReader {
   void start(const std::string& program) {
     layout_ = {};
     runs_.start(program, place());
-  }
-
-  // "NCCL_ALGO=Ring" of a job script, and "NCCL_ALGO set by environment to Ring." of NCCL_DEBUG=INFO.
-  void read_settings(std::string_view text) {
-    for (const std::string_view variable : {"NCCL_ALGO", "NCCL_PROTO"}) {
-      const std::size_t at = text.find(variable);
-      if (at == std::string_view::npos || (at > 0 && text[at - 1] == '_')) continue;
-      std::string_view rest = text.substr(at + variable.size());
-      constexpr std::string_view kSet = " set by environment to ";
-      if (rest.starts_with(kSet)) {
-        rest.remove_prefix(kSet.size());
-      } else if (rest.starts_with('=')) {
-        rest.remove_prefix(1);
-      } else {
-        continue;
-      }
-      const std::size_t end = rest.find_first_of(" \t\"';.");
-      runs_.set(std::string(variable), std::string(rest.substr(0, end)));
-    }
   }
 
   // The size and the count of a row that another line broke: so many elements of some bytes, on some ranks.
@@ -281,6 +278,7 @@ class LogReader {
 
   std::string source_;
   NcclRuns runs_;
+  LineLabels labels_;
   Layout layout_;
   int line_ = 0;
   int header_line_ = 0;  // the last one; 0: none yet

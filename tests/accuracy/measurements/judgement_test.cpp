@@ -83,6 +83,26 @@ TEST_CASE("rows in the model and out of it are told apart") {
 }
 
 // A lone GPU's time is that of a copy: any prediction of an exchange would be wrong by all of it.
+TEST_CASE("rows between nodes are out of the model where no accuracy is claimed for the network, as predictions say") {
+  const SystemMap map = system_map_from_tree(
+      parse_yaml("schema: shardsim.clusters_map/1\nsystems: {a: {cluster: toy_2x4, set: {nics.transport: efa}}}\n",
+                 "map.yaml"),
+      "map.yaml");
+  const Judgement judgement = judgement_of(
+      measured("a,,1,4,all_reduce,1048576,1,100\na,,2,4,all_reduce,1048576,1,100\n").rows, map, {}, "m.csv");
+  CHECK(judgement.rows[0].out_of_model == "");
+  CHECK(judgement.rows[1].out_of_model == "EFA network");
+  CHECK(judgement.overall.rows == 1);
+}
+
+TEST_CASE("hardware that a log says was switched off puts its rows out of the model of a cluster that has it") {
+  std::vector<MeasuredRow> rows = measured("a,,2,4,all_reduce,1048576,1,100\na,,1,4,all_reduce,1048576,1,100\n").rows;
+  for (MeasuredRow& row : rows) row.switched_off.infiniband = "NCCL_IB_DISABLE=1";
+  const Judgement judgement = judgement_of(rows, small_map(), {}, "m.csv");
+  CHECK(has(judgement.rows[0].out_of_model, "NCCL_IB_DISABLE=1, so its nodes exchanged over sockets"));
+  CHECK(judgement.rows[1].out_of_model == "");
+}
+
 TEST_CASE("rows of a single GPU are left out and counted") {
   const Judgement judgement = judged(kRows + "a,,1,1,all_reduce,1048576,1,50\n");
   CHECK(judgement.rows.size() == 5);

@@ -76,7 +76,20 @@ TEST_CASE("hosts that a log lists are no more nodes than that, and each of them 
   CHECK(laid(listed(2, 8, 4), four) == std::pair{4, 4});  // two pairs of machines of one name
   CHECK(laid(listed(16, 1, 16), four) == std::pair{4, 4});
   CHECK(laid(listed(18, 4, 18), rack) == std::pair{1, 72});
+  MeasuredRow cut = logged(2, 8, 16);  // six GPUs of one host are left of its lines
+  cut.least_on_host = 6;
+  CHECK(has(fault(cut, four), "says 4 x 4, and the log lists 6 GPUs on one host, which are all on one node"));
+  CHECK(laid(cut, mapped("{cluster: dgx_h100, nodes: 2}")) == std::pair{2, 8});
   CHECK(laid(logged(2, 8, 16), four) == std::pair{4, 4});  // of whose ranks the log does not list all
+}
+
+TEST_CASE("a number of nodes or of GPUs that does not divide the ranks of the log contradicts it") {
+  CHECK(has(fault(logged(2, 8, 16), mapped("{cluster: dgx_h100, nodes: 3}")),
+            "x.log:7: the map, for system \"box\", says 3 nodes, and the log lists 16 ranks (some lines)"));
+  CHECK(
+      has(fault(logged(1, 4, 4), mapped("{cluster: dgx_h100, nodes: 8}")), "says 8 nodes, and the log lists 4 ranks"));
+  CHECK(has(fault(logged(2, 8, 16), mapped("{cluster: dgx_h100, gpus_per_node: 3}")), "says 3 GPUs per node, and"));
+  CHECK(laid(logged(2, 8, 16), mapped("{cluster: dgx_h100, gpus_per_node: 8}")) == std::pair{2, 8});
 }
 
 TEST_CASE("a row of a table keeps its own counts") {

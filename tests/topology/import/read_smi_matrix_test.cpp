@@ -5,7 +5,9 @@
 
 #include "tests/topology/cluster_files.h"
 #include "topology/export/export.h"
+#include "topology/import/listed_devices.h"
 #include "topology/import/node_inventory.h"
+#include "topology/spec/peer_to_peer.h"
 
 namespace shardsim::read_smi_matrix_test {
 
@@ -193,6 +195,112 @@ TEST_CASE("an unknown model takes the data sheet of another one, and its own lin
   CHECK(spec.gpu.model == "H999");
   CHECK(spec.nvlink.kind == NvlinkKind::nvswitch);
   CHECK(spec.nvlink.links_per_gpu == 8);
+}
+
+namespace {
+
+// Eight GPUs on one socket, `links` of each to a switch, and whatever stands below.
+std::string switch_matrix(const std::vector<int>& links, const std::string& label = "") {
+  std::string text = label;
+  for (std::size_t i = 0; i < links.size(); ++i) text += " GPU" + std::to_string(i);
+  text += "\n";
+  for (std::size_t a = 0; a < links.size(); ++a) {
+    text += label + "GPU" + std::to_string(a);
+    for (std::size_t b = 0; b < links.size(); ++b)
+      text += a == b ? " X" : " NV" + std::to_string(std::min(links[a], links[b]));
+    text += "\n";
+  }
+  return text;
+}
+
+bool opens(const ClusterSpec& spec, const std::string& what) {
+  return std::ranges::any_of(spec.open, [&](const std::string& note) { return note.find(what) != std::string::npos; });
+}
+
+// Two GPUs with a NIC each, of these names.
+std::string with_nics(const std::string& first, const std::string& second, const std::string& below = "") {
+  return " GPU0 GPU1 NIC0 NIC1\nGPU0 X SYS PIX SYS\nGPU1 SYS X SYS PIX\nNIC0 PIX SYS X SYS\nNIC1 SYS PIX SYS X\n\n"
+         "NIC Legend:\n\n  NIC0: " +
+         first + "\n  NIC1: " + second + "\n" + below;
+}
+
+}  // namespace
+
+TEST_CASE("a GPU that lost a link to the switch is no mesh of more links than the model has") {
+  const ClusterSpec spec = imported(switch_matrix({18, 18, 18, 17, 18, 18, 18, 18}), "H100-SXM5-80GB");
+  CHECK(spec.nvlink.kind == NvlinkKind::nvswitch);
+  CHECK(spec.nvlink.links_per_gpu == 17);
+  CHECK(opens(spec, "NVLinks to the switch differ, 17 to 18: GPU 3 has the fewest"));
+  CHECK(refuses(switch_matrix({18, 18, 18, 17}), "2", "NVLinks, the model A100-SXM4-40GB has 12"));
+}
+
+TEST_CASE("labels of launchers before the lines of a matrix are taken off") {
+  const ClusterSpec plain = imported(switch_matrix({12, 12, 12, 12}));
+  for (const char* label : {"0: ", "[pod/dgx-0/c] ", "2026-07-01T12:00:00Z stdout F "})
+    CHECK(imported(switch_matrix({12, 12, 12, 12}, label)).nvlink == plain.nvlink);
+}
+
+TEST_CASE("further matrices of a file are told, with whether they differ") {
+  const std::string one = switch_matrix({12, 12, 12, 12}), other = switch_matrix({12, 12});
+  CHECK(opens(imported(one + "\nhost2\n" + other), "line 8 begins another matrix, which differs from the first: only"));
+  CHECK(opens(imported(one + "\nhost2\n" + one), "line 8 begins another matrix, equal to the first"));
+  CHECK_FALSE(opens(imported(one), "another matrix"));
+}
+
+TEST_CASE("the names of NICs in a matrix say their transport, as in NCCL's dumps") {
+  CHECK(imported(with_nics("rdmap79s0", "rdmap80s0")).nics->transport == "efa");
+  CHECK(imported(with_nics("rocep24s0", "rocep41s0")).nics->transport == "roce");
+  CHECK(imported(with_nics("ibp24s0", "ibp41s0")).nics->transport == "infiniband");
+  CHECK(opens(imported(with_nics("mlx5_0", "mlx5_1")), "transport: not in the file, infiniband stands in"));
+}
+
+TEST_CASE("rates and link layers below a matrix, of ibstat and of ibv_devinfo, are those of its NICs") {
+  const auto port = [](const std::string& name) {
+    return "CA '" + name + "'\n\tPort 1:\n\t\tState: Active\n\t\tRate: 400\n\t\tLink layer: Ethernet\n";
+  };
+  const ClusterSpec listed = imported(with_nics("mlx5_0", "mlx5_1", port("mlx5_0") + port("mlx5_1")));
+  CHECK(listed.nics->rate.bytes_per_second == doctest::Approx(50e9));
+  CHECK(listed.nics->transport == "roce");
+  CHECK(listed.nics->rate_basis == "stated");
+  CHECK_FALSE(opens(listed, "transport: "));
+  const auto device = [](const std::string& name) {
+    return "hca_id:\t" + name +
+           "\n\t\tstate:\t\tPORT_ACTIVE (4)\n\t\tactive_width:\t4X (2)\n"
+           "\t\tactive_speed:\t50.0 Gbps (64)\n\t\tlink_layer:\tInfiniBand\n";
+  };
+  const ClusterSpec verbs = imported(with_nics("mlx5_0", "mlx5_1", device("mlx5_0") + device("mlx5_1")));
+  CHECK(verbs.nics->rate.bytes_per_second == doctest::Approx(25e9));
+  CHECK(verbs.nics->transport == "infiniband");
+}
+
+TEST_CASE("a file of nvidia-smi names its GPU") {
+  CHECK(listed_gpu("GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\nGPU 1: NVIDIA H100 80GB HBM3 (UUID: GPU-2)\n", "x") ==
+        "NVIDIA H100 80GB HBM3");
+  const std::string table =
+      "| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |\n"
+      "|   0  NVIDIA H100 80GB HBM3          On  |   00000000:10:00.0 Off |                    0 |\n"
+      "| N/A   31C    P0             72W /  700W |       0MiB /  81559MiB |      0%      Default |\n"
+      "|    0   N/A  N/A      1234      C   python3                          1024MiB |\n";
+  CHECK(listed_gpu(table, "x") == "NVIDIA H100 80GB HBM3");
+  CHECK(listed_gpu("|   0  A100-SXM-80GB...    Off  | 00000000:07:00.0 Off |  0 |\n", "x") == "");
+  CHECK(listed_gpu(kMesh, "x") == "");
+  CHECK(error_of([] {
+          listed_gpu("GPU 0: NVIDIA A30 (UUID: x)\nGPU 1: NVIDIA L40S (UUID: y)\n", "x");
+        }).find("x:2: GPUs of several models: \"NVIDIA A30\" and \"NVIDIA L40S\"") == 0);
+}
+
+TEST_CASE("GeForce GPUs of the series 40 and 50 do not copy to each other directly") {
+  const std::string two = " GPU0 GPU1\nGPU0 X PHB\nGPU1 PHB X\n";
+  CHECK_FALSE(imported(two, "RTX-4090").pcie.p2p);
+  CHECK(opens(imported(two, "RTX-4090"), "no RTX-4090 copy to another GPU directly"));
+  CHECK(imported(two, "L40S").pcie.p2p);
+  for (const char* model : {"RTX-5090", "RTX-4070-TI", "RTX-5060"}) CHECK_FALSE(has_peer_to_peer(model));
+  for (const char* model : {"RTX-3090", "RTX-4000", "RTX-5000-ADA", "RTX-6000D", "H100-SXM5-80GB"})
+    CHECK(has_peer_to_peer(model));
+}
+
+TEST_CASE("Azure's Ethernet function is no NIC of the GPUs") {
+  CHECK(opens(imported(with_nics("mlx5_ib0", "mlx5_an0")), "accelerated networking are left out: mlx5_an0"));
 }
 
 TEST_CASE("a matrix that is none, or not whole, is refused") {

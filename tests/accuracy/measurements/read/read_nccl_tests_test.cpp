@@ -1,6 +1,12 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
 
 #include "tests/accuracy/measurements/measurement_text.h"
 
@@ -60,6 +66,15 @@ const std::string kJson = R"({"version": 3, "args": ["./build/alltoall_perf", "-
 
 Measurements json(const std::string& text, const RunHints& hints = {}) {
   return read_nccl_tests_json(text, "cluster7.json", hints);
+}
+
+// What is read of a file with these bytes, which is gone afterwards.
+Measurements read_bytes(const std::string& bytes) {
+  const auto path = std::filesystem::temp_directory_path() / fmt::format("shardsim_{}_all_reduce.txt", ::getpid());
+  std::ofstream(path, std::ios::binary) << bytes;
+  const std::unique_ptr<const std::filesystem::path, void (*)(const std::filesystem::path*)> gone(
+      &path, [](const std::filesystem::path* file) { std::filesystem::remove(*file); });
+  return read_measurements(path.string(), {});
 }
 
 std::string json_fault(const std::string& text) {
@@ -150,8 +165,9 @@ TEST_CASE("several programs in one log are told apart") {
   REQUIRE(chosen.rows.size() == 2);
   CHECK(chosen.rows[0].place.line == 34);
   CHECK(told(chosen, "2 rows of other collectives left out"));
-  CHECK(told(log(kLog + replaced(kLog, "all_reduce_perf", "reduce_perf")),
-             "2 rows cannot be used and are left out, the first: cluster7.log:20: unknown collective \"reduce_perf\""));
+  CHECK(
+      told(log(kLog + replaced(kLog, "all_reduce_perf", "reduce_perf")),
+           "2 rows cannot be used and are left out, the first: cluster7.log:20: reduce of nccl-tests is not modelled"));
 }
 
 TEST_CASE("a broken log is refused with its line") {
@@ -197,9 +213,62 @@ TEST_CASE("labels of launchers before the lines are taken off, and a lost # is n
     CHECK(found.rows[0].nodes == 2);
     CHECK(found.rows[0].time->us() == doctest::Approx(100));
   }
+  for (const char* label :
+       {"pod-x7kqp launcher ", "May 14 08:13:35 node1 nccl[4242]: ", "2026-07-01T12:00:00.123+00:00 stdout F ",
+        "2026-07-01 12:00:00,123 - INFO - ", "nccl/0 ", "> ", "job\tSTEP ONE\t2026-07-01T12:00:00.123Z ",
+        "x3005c0s13b0n0.hsn.cm 0: ", "Thu Nov 16 12:01:17 2023[1,0]<stdout>:", "1719830400.25 "}) {
+    CAPTURE(label);
+    const Measurements found = labelled(label);
+    REQUIRE(found.rows.size() == 2);
+    CHECK(found.rows[0].nodes == 2);
+    CHECK(found.rows[0].bytes == 1048576);
+    CHECK(found.rows[0].time->us() == doctest::Approx(100));
+  }
   std::string bare = kLog;
   std::erase(bare, '#');
   CHECK(log(replaced(bare, "wrong     time", "#wrong     time")).rows.size() == 2);
+}
+
+TEST_CASE("colours, and quotes around lines, are taken off") {
+  const auto around = [](const std::string& begin, const std::string& end) {
+    std::string result;
+    std::istringstream lines(kLog);
+    for (std::string line; std::getline(lines, line);) result += begin + line + end + "\n";
+    return log(result).rows.size();
+  };
+  CHECK(around("\x1b[32m", "\x1b[0m") == 2);
+  CHECK(around("    \"", "\",") == 2);
+  CHECK(around("{\"log\":\"", "\\n\",\"stream\":\"stdout\"}") == 2);
+}
+
+TEST_CASE("a command names the program of the table below it, and a file that it is only named in does not") {
+  const std::string silent = replaced(kLog, "# Collective test starting: all_reduce_perf\n", "");
+  for (const char* command :
+       {"$ mpirun -np 4 -x NCCL_DEBUG=WARN ./build/all_reduce_perf -b 8 -e 1G\n", "srun /opt/t/all_reduce_perf\n",
+        "root@box:/# NCCL_DEBUG=WARN ./all_reduce_perf -b 8\n", "  ./build/all_reduce_perf -b 8 -g 8\n"}) {
+    CAPTURE(command);
+    const Measurements found = log("Linking  all_gather.o > ../build/all_gather_perf\n" + (command + silent));
+    REQUIRE(found.rows.size() == 2);
+    CHECK(found.rows[0].kind == CollectiveKind::all_reduce);
+  }
+  const std::string shift = replaced(silent, "15.73", "10.49");
+  const Measurements two = log("$ mpirun ./all_reduce_perf\n" + silent + "$ mpirun ./sendrecv_perf -g 1\n" + shift);
+  REQUIRE(two.rows.size() == 4);
+  CHECK(two.rows[2].kind == CollectiveKind::send_recv);
+  CHECK(has(log_fault("all_reduce_perf  all_gather_perf\nall_reduce_perf\n" + silent), "neither the output nor"));
+  CHECK(has(log_fault("$ mpirun ./gather_perf -g 1\n" + silent), "gather of nccl-tests is not modelled. These are: "));
+  CHECK(has(error_of([&] { log(silent, "h100_2x8_scatter.txt"); }), "scatter of nccl-tests is not modelled"));
+}
+
+TEST_CASE("a run that stopped is told, also where its last row is whole") {
+  const std::string end = "# Out of bounds values : 0 OK\n";
+  CHECK_FALSE(told(log(kLog), "stopped"));
+  const std::string stopped = replaced(kLog, end, "");
+  CHECK(told(log(stopped), "the run whose first row is at line 16 stopped behind 2 rows, or the log was cut"));
+  const std::string failure = "node-b: Test NCCL failure alltoall.cu:69 'unhandled cuda error'\n";
+  CHECK(told(log(stopped + failure), "or the log was cut: it says \"Test NCCL failure alltoall.cu:69"));
+  CHECK(told(log(kLog + kLog.substr(0, kLog.find("           0")) + failure), "a run stopped before its first row: "));
+  CHECK(has(log_fault(kLog.substr(0, kLog.find("           0")) + failure), "has no row, and says \"Test NCCL"));
 }
 
 TEST_CASE("lines about ranks that were cut are completed by the highest rank, the GPUs' numbers and the rates") {
@@ -283,6 +352,38 @@ TEST_CASE("element types, operations and forced algorithms are read") {
   CHECK(told(found, "predicted with NCCL_ALGO=Ring"));
 }
 
+TEST_CASE("a setting holds for the runs that it was made for") {
+  const auto algorithms = [](const std::string& text) {
+    std::vector<std::string> found;
+    for (const MeasuredRow& row : log(text).rows) found.push_back(row.algorithm);
+    return found;
+  };
+  using Texts = std::vector<std::string>;
+  const std::string launch = " mpirun ./all_reduce_perf\n";
+  CHECK(algorithms("$ NCCL_ALGO=Ring" + launch + kLog + "$ NCCL_ALGO=Tree" + launch + kLog) ==
+        Texts{"Ring", "Ring", "Tree", "Tree"});
+  CHECK(algorithms("$ NCCL_ALGO=Ring" + launch + kLog + "$" + launch + kLog) == Texts{"Ring", "Ring", "", ""});
+  CHECK(algorithms("+ export NCCL_ALGO=Ring\n" + kLog + kLog) == Texts{"Ring", "Ring", "Ring", "Ring"});
+  CHECK(algorithms("# we did not set NCCL_ALGO=Tree this time\n" + kLog) == Texts{"", ""});
+  CHECK(algorithms("NCCL_NVLS_ENABLE set by environment to 0.\n" + kLog) == Texts(2, "^NVLS,NVLSTree"));
+  CHECK(algorithms("$ NCCL_NVLS_ENABLE=0 NCCL_ALGO=^PAT" + launch + kLog) == Texts(2, "^PAT,NVLS,NVLSTree"));
+}
+
+TEST_CASE("hardware that a run switched off is read") {
+  const auto off = [](const std::string& line) { return log(line + "\n" + kLog).rows.at(0).switched_off; };
+  CHECK(off("x").peer_to_peer == "");
+  CHECK(off("NCCL_P2P_DISABLE=0").peer_to_peer == "");
+  CHECK(off("$ NCCL_P2P_DISABLE=1 ./all_reduce_perf -g 4").peer_to_peer == "NCCL_P2P_DISABLE=1");
+  CHECK(off("NCCL_P2P_LEVEL set by environment to LOC").peer_to_peer == "NCCL_P2P_LEVEL=LOC");
+  CHECK(off("NCCL_SHM_DISABLE=1").shared_memory == "NCCL_SHM_DISABLE=1");
+  CHECK(off("mpirun -x NCCL_IB_DISABLE=1 \\").infiniband == "NCCL_IB_DISABLE=1");
+  CHECK(off("NCCL_NET_GDR_LEVEL=LOC NCCL_NET=Socket").all_but_sockets == "NCCL_NET=Socket");
+  CHECK(off("NCCL_NET_GDR_LEVEL=LOC NCCL_NET=Socket").gpudirect == "NCCL_NET_GDR_LEVEL=LOC");
+  CHECK(off("a:1:1 [0] NCCL INFO Using network Socket").all_but_sockets == "Using network Socket");
+  // What NCCL says it uses counts more than what it was told.
+  CHECK(off("NCCL_IB_DISABLE=1\na:1:1 [0] NCCL INFO Using network AWS Libfabric").infiniband == "");
+}
+
 TEST_CASE("a header that names or counts the time otherwise is refused, not read as something else") {
   CHECK(has(log_fault(replaced(kLog, "    root     time   algbw", "    root  latency   algbw")),
             "cluster7.log:13: the column before algbw is \"latency\", not time"));
@@ -293,6 +394,13 @@ TEST_CASE("a header that names or counts the time otherwise is refused, not read
   CHECK(
       has(log_fault(replaced(kLog, "   (B)", "  (KB)")), "cluster7.log:14: the unit of column size is (KB), not (B)"));
   CHECK(has(log_fault("# size count time\n 8 2 5\n"), "no table of nccl-tests is in the file"));
+}
+
+TEST_CASE("a sum of wrong values in JSON puts the run out of the model, by both names of its count") {
+  for (const char* key : {"count", "out_of_bounds_count"}) {
+    const std::string sum = std::string("\"out_of_bounds\": {\"") + key + "\": 12, \"okay\": false}, \"average";
+    CHECK(has(json(replaced(kJson, "\"average", sum)).rows.at(0).caveat, "nccl-tests found 12 wrong values"));
+  }
 }
 
 TEST_CASE("the JSON form gives the same") {
@@ -331,6 +439,18 @@ TEST_CASE("a file is read by what it holds") {
   CHECK(has(error_of([] { read_measurements("/nowhere/x.log", {}); }), "/nowhere/x.log"));
   CHECK(has(error_of([] { read_measurements(SHARDSIM_SOURCE_DIR "/scenarios/clusters", {}); }),
             "the folder holds no measurements"));
+  const auto rows_of = [](const std::string& bytes) { return read_bytes(bytes).rows.size(); };
+  std::string wide = "\xff\xfe", returns = kLog;
+  for (const char c : kLog) wide += {c, '\0'};
+  std::ranges::replace(returns, '\n', '\r');
+  CHECK(rows_of(wide) == 2);
+  CHECK(rows_of(returns) == 2);
+  CHECK(rows_of("NCCL version 2.27\n" + replaced(kJson, "{\"version\"", "{\n\"version\"") + "\ndone\n") == 1);
+}
+
+TEST_CASE("a fault in JSON below lines of a log is at its line") {
+  const std::string torn = replaced(kJson, "\"time\": 100.0", "\"time\": \"nan\"");
+  CHECK(has(error_of([&] { read_bytes("one\ntwo\n" + torn); }), "all_reduce.txt:10"));
 }
 
 }  // namespace shardsim::read_nccl_tests_test

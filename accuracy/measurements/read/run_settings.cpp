@@ -1,0 +1,102 @@
+#include "accuracy/measurements/read/run_settings.h"
+
+#include <algorithm>
+#include <array>
+
+#include "accuracy/measurements/read/log_command.h"
+#include "base/text.h"
+
+namespace shardsim {
+namespace {
+
+constexpr const char* kNetwork = "network";
+
+std::string word_at(std::string_view text) {
+  return std::string(text.substr(0, text.find_first_of(" \t\"';.")));
+}
+
+// A comment of a script sets nothing, unless a prompt is what looks like one, and neither does advice.
+bool may_set(std::string_view line) {
+  return (!line.starts_with('#') || program_of_command(line)) && line.find(" WARN ") == std::string_view::npos;
+}
+
+// The variable must end where its name does, and begin where a word does: RCCL_ALGO and NCCL_ALGO_X are others.
+void find_variable(std::string_view line, std::string_view variable, std::vector<RunSetting>& found) {
+  constexpr std::string_view kSet = " set by environment to ";
+  for (std::size_t at = line.find(variable); at != std::string_view::npos; at = line.find(variable, at + 1)) {
+    std::string_view rest = line.substr(at + variable.size());
+    const bool is_of_nccl = rest.starts_with(kSet);
+    if ((at > 0 && line[at - 1] == '_') || (!is_of_nccl && !rest.starts_with('='))) continue;
+    if (!is_of_nccl && !may_set(line)) return;
+    rest.remove_prefix(is_of_nccl ? kSet.size() : 1);
+    found.push_back({std::string(variable), word_at(rest), !is_of_nccl && !is_launch(line)});
+    return;
+  }
+}
+
+}  // namespace
+
+std::vector<RunSetting> settings_in(std::string_view line) {
+  static constexpr std::array<std::string_view, 9> kVariables = {
+      "NCCL_ALGO",       "NCCL_PROTO", "NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL",     "NCCL_SHM_DISABLE",
+      "NCCL_IB_DISABLE", "NCCL_NET",   "NCCL_NVLS_ENABLE", "NCCL_NET_GDR_LEVEL",
+  };
+  std::vector<RunSetting> found;
+  if (line.find("NCCL_") != std::string_view::npos)
+    for (const std::string_view variable : kVariables) find_variable(line, variable, found);
+  constexpr std::string_view kUsing = "Using network ";
+  if (const std::size_t at = line.find(kUsing); at != std::string_view::npos)
+    found.push_back({kNetwork, word_at(line.substr(at + kUsing.size())), false});
+  return found;
+}
+
+void RunSettings::go_on(const RunSettings& stated) {
+  own_ = stated.own_;
+  for (const auto& [variable, value] : stated.lasting_) lasting_[variable] = value;
+}
+
+std::string RunSettings::value(const std::string& variable) const {
+  for (const auto* const some : {&own_, &lasting_})
+    if (const auto found = some->find(variable); found != some->end()) return found->second;
+  return "";
+}
+
+std::string RunSettings::statement(const std::string& variable) const {
+  return variable + "=" + value(variable);
+}
+
+bool RunSettings::is_on(const std::string& variable) const {
+  const std::string stated = value(variable);
+  return !stated.empty() && stated != "0";
+}
+
+std::string RunSettings::algorithms() const {
+  const std::string stated = value("NCCL_ALGO");
+  if (!is_nvls_off()) return stated;
+  if (stated.empty()) return "^NVLS,NVLSTree";
+  return stated.starts_with('^') ? stated + ",NVLS,NVLSTree" : stated;
+}
+
+SwitchedOff RunSettings::switched_off() const {
+  const auto is_local = [](const std::string& level) { return level == "LOC" || level == "0"; };
+  SwitchedOff off;
+  if (is_local(value("NCCL_P2P_LEVEL"))) off.peer_to_peer = statement("NCCL_P2P_LEVEL");
+  if (is_on("NCCL_P2P_DISABLE")) off.peer_to_peer = statement("NCCL_P2P_DISABLE");
+  if (is_on("NCCL_SHM_DISABLE")) off.shared_memory = statement("NCCL_SHM_DISABLE");
+  if (is_local(value("NCCL_NET_GDR_LEVEL"))) off.gpudirect = statement("NCCL_NET_GDR_LEVEL");
+  const std::string network = value(kNetwork);
+  if (network.empty() && is_on("NCCL_IB_DISABLE")) off.infiniband = statement("NCCL_IB_DISABLE");
+  if (network.empty() && same_but_case(value("NCCL_NET"), "Socket")) off.all_but_sockets = statement("NCCL_NET");
+  if (network == "Socket") off.all_but_sockets = "Using network Socket";
+  return off;
+}
+
+std::string RunSettings::followed() const {
+  std::vector<std::string> texts;
+  for (const char* const variable : {"NCCL_ALGO", "NCCL_PROTO"})
+    if (!value(variable).empty()) texts.push_back(statement(variable));
+  if (is_nvls_off()) texts.push_back(statement("NCCL_NVLS_ENABLE"));
+  return join(texts, " ");
+}
+
+}  // namespace shardsim

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "accuracy/measurements/read/measurements.h"
+
+namespace shardsim {
+
+// A setting of a run: a variable of NCCL's environment, or "network", the one that NCCL said it uses.
+struct RunSetting {
+  std::string variable, value;
+  bool lasts = false;  // for later runs of the log as well, as an exported variable does
+};
+
+// Those of a line: "NCCL_ALGO=Ring" of a job script or a command, "NCCL_ALGO set by environment to Ring." and "Using
+// network Socket" of NCCL_DEBUG=INFO. Only variables that a prediction depends on.
+std::vector<RunSetting> settings_in(std::string_view line);
+
+// The settings that hold for one run of a log.
+class RunSettings {
+ public:
+  void set(const RunSetting& setting) { (setting.lasts ? lasting_ : own_)[setting.variable] = setting.value; }
+  // What was stated since its last row holds for the next run: its own settings, and all that last.
+  void go_on(const RunSettings& stated);
+
+  std::string value(const std::string& variable) const;  // "" where nothing is stated
+  // As NCCL_ALGO, without NVLS where that is switched off.
+  std::string algorithms() const;
+  SwitchedOff switched_off() const;
+  // "NCCL_ALGO=Ring NCCL_NVLS_ENABLE=0", those that a prediction follows; "" where there are none.
+  std::string followed() const;
+
+ private:
+  std::string statement(const std::string& variable) const;
+  bool is_on(const std::string& variable) const;
+  bool is_nvls_off() const { return value("NCCL_NVLS_ENABLE") == "0"; }
+
+  std::map<std::string, std::string> own_, lasting_;
+};
+
+}  // namespace shardsim

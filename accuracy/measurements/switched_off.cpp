@@ -1,0 +1,46 @@
+#include "accuracy/measurements/switched_off.h"
+
+#include <fmt/format.h>
+
+namespace shardsim {
+namespace {
+
+// EFA, Slingshot and the like are reached through plugins, which the variable of InfiniBand does not switch off.
+bool needs_infiniband(const NicSpec& nics) {
+  return nics.transport == "infiniband" || nics.transport == "roce";
+}
+
+bool needs_sockets(const NicSpec& nics) {
+  return nics.transport == "tcp";
+}
+
+std::string off_in_node(const SwitchedOff& off, const ClusterSpec& spec) {
+  const bool has_direct = spec.nvlink.kind != NvlinkKind::none || spec.pcie.p2p;
+  if (!off.peer_to_peer.empty() && has_direct)
+    return fmt::format("{}, so its GPUs did not copy directly, as those of the cluster do", off.peer_to_peer);
+  // GPUs on one switch never meet in the memory of the host.
+  if (!off.shared_memory.empty() && spec.nvlink.kind != NvlinkKind::nvswitch)
+    return fmt::format("{}, so GPUs that do not copy directly met over the NICs", off.shared_memory);
+  return "";
+}
+
+std::string off_across(const SwitchedOff& off, const NicSpec& nics) {
+  const bool lost_infiniband = !off.infiniband.empty() && needs_infiniband(nics);
+  if (lost_infiniband || (!off.all_but_sockets.empty() && !needs_sockets(nics)))
+    return fmt::format("{}, so its nodes exchanged over sockets, and the transport of the cluster is {}",
+                       lost_infiniband ? off.infiniband : off.all_but_sockets, nics.transport);
+  if (!off.gpudirect.empty() && nics.gpudirect)
+    return fmt::format("{}, so its NICs did not reach the GPUs directly, as those of the cluster do", off.gpudirect);
+  return "";
+}
+
+}  // namespace
+
+std::string switched_off(const MeasuredRow& row, const ClusterSpec& spec) {
+  std::string why;
+  if (row.gpus_per_node > 1) why = off_in_node(row.switched_off, spec);
+  if (why.empty() && row.nodes > 1 && spec.nics) why = off_across(row.switched_off, *spec.nics);
+  return why;
+}
+
+}  // namespace shardsim

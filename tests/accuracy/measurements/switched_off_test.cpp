@@ -1,0 +1,54 @@
+#include "accuracy/measurements/switched_off.h"
+
+#include <doctest/doctest.h>
+
+#include "base/tree/yaml.h"
+#include "study/scenario/named_tree.h"
+#include "tests/base/error_text.h"
+
+namespace shardsim::switched_off_test {
+
+namespace {
+
+ClusterSpec cluster(const std::string& name) {
+  return read_cluster(load_named(name, "clusters", "", {"test"}));
+}
+
+std::string told(const SwitchedOff& off, const std::string& name, int nodes = 2, int gpus = 8) {
+  MeasuredRow row;
+  row.nodes = nodes;
+  row.gpus_per_node = gpus;
+  row.switched_off = off;
+  return switched_off(row, cluster(name));
+}
+
+}  // namespace
+
+TEST_CASE("a run without what its cluster has is no measurement of it") {
+  SwitchedOff off;
+  CHECK(told(off, "dgx_h100").empty());
+  off.peer_to_peer = "NCCL_P2P_DISABLE=1";
+  CHECK(told(off, "dgx_h100") == "NCCL_P2P_DISABLE=1, so its GPUs did not copy directly, as those of the cluster do");
+  CHECK(told(off, "dgx_h100", 2, 1).empty());
+  off = {};
+  off.shared_memory = "NCCL_SHM_DISABLE=1";
+  CHECK(told(off, "dgx_h100").empty());  // whose GPUs never meet in the host's memory
+  CHECK(has(told(off, "pcie_rtx6000d"), "so GPUs that do not copy directly met over the NICs"));
+}
+
+TEST_CASE("sockets are no measurement of other transports, and plugins do not ask whether InfiniBand is on") {
+  SwitchedOff off;
+  off.infiniband = "NCCL_IB_DISABLE=1";
+  CHECK(has(told(off, "dgx_h100"),
+            "so its nodes exchanged over sockets, and the transport of the cluster is infiniband"));
+  CHECK(told(off, "dgx_h100", 1, 8).empty());
+  CHECK(told(off, "aws_p4d").empty());
+  off = {};
+  off.all_but_sockets = "Using network Socket";
+  CHECK(has(told(off, "aws_p4d"), "Using network Socket, so its nodes exchanged over sockets"));
+  off = {};
+  off.gpudirect = "NCCL_NET_GDR_LEVEL=LOC";
+  CHECK(has(told(off, "dgx_h100"), "so its NICs did not reach the GPUs directly"));
+}
+
+}  // namespace shardsim::switched_off_test

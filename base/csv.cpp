@@ -178,10 +178,14 @@ std::string csv_cell(const std::string& cell) {
 
 namespace {
 
-// "time" and "time (ms)" instead of "time_us": the unit must be in the name.
+// "time" and "time (ms)" instead of "time_us": the unit must be in the name. A column that has this unit is another
+// one.
 std::string likely_column(std::string_view wanted, const std::vector<std::string>& header) {
   const std::string stem(wanted.substr(0, wanted.find('_')));
-  const auto found = std::ranges::find_if(header, [&](const std::string& name) { return name.starts_with(stem); });
+  const std::string unit(wanted.substr(wanted.rfind('_') + 1));
+  const auto found = std::ranges::find_if(header, [&](const std::string& name) {
+    return name.starts_with(stem) && (unit == wanted || !name.ends_with("_" + unit));
+  });
   return found == header.end() ? "" : *found;
 }
 

@@ -225,7 +225,7 @@ double real_value(const Decimal& number, std::string_view text, const Place& pla
 void refuse_sign(const Decimal& number, std::string_view text, const Place& place) {
   if (number.sign == 0) return;
   throw input_error(place, excerpt(text) + " has a sign, which is not allowed here",
-                    number.sign == '-' ? "Write 0 or more" : "Leave the + out");
+                    number.sign == '-' ? "Leave the - out" : "Leave the + out");
 }
 
 Bytes whole_bytes(const Decimal& number, std::string_view text, const Place& place) {

@@ -29,24 +29,35 @@ bool is_placement_of(const std::string& text, int rank, int per_node, bool cpus)
          text.find_first_not_of("0123456789", device.size()) == std::string::npos;
 }
 
+// How the placement of this rank is written. Nodes of one GPU may stand for hosts that nobody knows yet; what is
+// written is then that of the usual ones.
+std::string due_placement(const PlanEntry& entry, int rank) {
+  constexpr int kUsualGpus = 8;
+  if (entry.cpus) return fmt::format("\"rank:{}/cpu\"", rank);
+  if (entry.per_node > 1 || rank == 0) return fmt::format("\"rank:{}/cuda:{}\"", rank, rank % entry.per_node);
+  return fmt::format("\"rank:{}/cuda:{}\", where hosts have {} GPUs", rank, rank % kUsualGpus, kUsualGpus);
+}
+
 // A table in the memory of the node's CPU, beside others on GPUs, is no kind of plan that is simulated; rows that a GPU
 // looks up in host memory are.
 Error wrong_device(const PlanEntry& entry, const Place& place, const std::string& text, const std::string& due) {
   const char* wrong = entry.cpus ? " where the ranks are CPUs" : ", but tables lie on GPUs here";
   const char* other = entry.cpus ? "" : "; for rows in host memory take compute kernel fused_uvm or fused_uvm_caching";
   return input_error(place, fmt::format("table '{}': placement {}{}", entry.table.name, excerpt(text), wrong),
-                     fmt::format("Write \"{}\"{}", due, other));
+                     fmt::format("Write {}{}", due, other));
 }
 
 void check_placement(const PlanEntry& entry, const Tree& placement, int rank) {
   const std::string& text = scalar_text(placement, "\"rank:R/cuda:L\"");
   if (is_placement_of(text, rank, entry.per_node, entry.cpus)) return;
-  const std::string due =
-      fmt::format("rank:{}/{}", rank, entry.cpus ? "cpu" : fmt::format("cuda:{}", rank % entry.per_node));
-  const bool other_device = text.starts_with(fmt::format("rank:{}/", rank)) && text.ends_with("/cpu") != entry.cpus;
+  const std::string due = due_placement(entry, rank);
+  const std::string device = fmt::format("rank:{}/{}", rank, entry.cpus ? "cpu" : "cuda:");
+  const bool other_device = text.starts_with(fmt::format("rank:{}/", rank)) && !text.starts_with(device);
   if (other_device) throw wrong_device(entry, placement.place, text, due);
-  throw input_error(placement.place, fmt::format("placement {} beside rank {} in 'ranks'", excerpt(text), rank),
-                    fmt::format("In the order of 'ranks', write \"{}\"", due));
+  throw input_error(
+      placement.place,
+      fmt::format("table '{}': placement {} beside rank {} in 'ranks'", entry.table.name, excerpt(text), rank),
+      "In the order of 'ranks', write " + due);
 }
 
 Shard read_shard(const PlanEntry& entry, const Tree& tree, int rank) {
@@ -60,7 +71,8 @@ std::vector<Shard> read_shards(const PlanEntry& entry, const std::vector<int>& r
   const Tree& tree = required_field(entry.tree, "shards");
   const std::vector<Tree>& items = required_list(tree, "shards");
   if (items.size() != ranks.size() || items.empty()) {
-    throw input_error(tree.place, fmt::format("{} shards for {} ranks", items.size(), ranks.size()),
+    throw input_error(tree.place,
+                      fmt::format("table '{}': {} shards for {} ranks", entry.table.name, items.size(), ranks.size()),
                       "Give one rank per shard");
   }
   std::vector<Shard> shards;

@@ -392,6 +392,7 @@ void add_import(py::module_& module) {
       .def_readwrite("batch", &ImportRequest::batch)
       .def_readwrite("made_by", &ImportRequest::made_by)
       .def_readwrite("folder", &ImportRequest::folder)
+      .def_readwrite("of_traces", &ImportRequest::of_traces)
       .def("take_tables_of_trace",
            [](ImportRequest& request, bool world) { request.tables_of_trace = world ? Shapes::world : Shapes::rank; })
       .def("scale_dense", [](ImportRequest& request, bool kernels) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
@@ -48,6 +49,14 @@ def text(value: Any, name: str) -> str:
     if isinstance(value, str):
         return value
     raise wrong(name, f"{kind_of(value)} is no text", "Give a text")
+
+
+def path(value: Any, name: str) -> str:
+    if isinstance(value, (str, os.PathLike)):
+        found = os.fspath(value)
+        if isinstance(found, str):
+            return found
+    raise wrong(name, f"{kind_of(value)} is no path", "Give a text, or a path of pathlib")
 
 
 def case(value: Any) -> str:

@@ -1,36 +1,49 @@
-"""Plans as people hand them over: a Plan, its text, or a dict of it."""
+"""Plans as people hand them over: a Plan, its text, a file of it, or a dict of it."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any, Union
 
-from shardsim import arguments
+from shardsim import _core, arguments
 from shardsim.dict_text import DictText
+from shardsim.errors import InputError
 from shardsim.results import Plan
 
-PlanSource = Union[Plan, str, Mapping[str, Any]]
+PlanSource = Union[Plan, str, "os.PathLike[str]", Mapping[str, Any]]
 
 SOURCE = "plan"  # as the libraries call its text in messages
 
 
 class PlanText:
-    """The text of a plan; what is wrong in that of a dict is told with the path to it."""
+    """The text of a plan; what is wrong in that of a dict is told with the path to it, and in that of a file with its name."""
 
     def __init__(self, plan: PlanSource) -> None:
         self._dict: DictText | None = None
+        self._file = ""
+        self.kept: Mapping[tuple[str, str], Mapping[str, Any]] = {}
         if isinstance(plan, Plan):
-            self.text = plan.text
-        elif isinstance(plan, str):
+            self.text, self.kept = plan.text, plan.kept
+        elif isinstance(plan, str) and plan.lstrip("\ufeff \t\r\n").startswith("{"):
             self.text = plan
+        elif isinstance(plan, (str, os.PathLike)):
+            self._file = arguments.path(plan, SOURCE)
+            self.text = _core.read_file(self._file)
         else:
-            example = 'a Plan, its JSON as a text, or {"plan": {...}}'
+            example = 'a Plan, its JSON as a text, the path of a file, or {"plan": {...}}'
             self._dict = DictText(arguments.mapping(plan, SOURCE, example), SOURCE)
             self.text = self._dict.text
 
     @contextlib.contextmanager
     def told_by_path(self) -> Iterator[None]:
-        """Inside, failures at a line of a dict's text are told with the path into the dict instead."""
+        """Inside, failures at a line of the text are told with the path into the dict, or with the file."""
         with self._dict.told_by_path(SOURCE) if self._dict is not None else contextlib.nullcontext():
-            yield
+            try:
+                yield
+            except InputError as error:
+                if not self._file or error.source != SOURCE:
+                    raise
+                told = str(error).replace(SOURCE, self._file, 1)
+                raise InputError(told, self._file, error.line, error.column) from None

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from shardsim import arguments
 from shardsim.errors import InputError
 from shardsim.show import Page, paragraphs_html, table_html
 
@@ -101,13 +102,15 @@ class Plan:
 
     text: str
     notes: list[str] = field(default_factory=list)  # what the planner says of its choice
+    # What a plan of TorchRec says that the text does not, by path of the module and table: to_sharding_plan() gives it back.
+    kept: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         made: dict[str, Any] = json.loads(self.text)
         return made
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        with open(path, "x", encoding="utf-8") as file:
+        with open(arguments.path(path, "path"), "x", encoding="utf-8") as file:
             file.write(self.text)
 
     def frame(self) -> pandas.DataFrame:
@@ -311,7 +314,7 @@ class Imported:
 
         force: replace files of others, and those that somebody has changed.
         """
-        return self._of.write(os.fspath(folder), force)
+        return self._of.write(arguments.path(folder, "folder"), force)
 
 
 class Study:
@@ -389,7 +392,7 @@ class Study:
 
         force: replace files of others, and those that somebody has changed.
         """
-        return self._of.write(os.fspath(folder), force)
+        return self._of.write(arguments.path(folder, "folder"), force)
 
     def __str__(self) -> str:
         return self._of.text(100)

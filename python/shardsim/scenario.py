@@ -83,6 +83,8 @@ class Scenario:
             changed._seed = arguments.seed(seed)
         if planners is not None:
             changed._planners = arguments.texts(planners, "planners")
+            if not changed._planners:
+                raise arguments.wrong("planners", "the list is empty", 'Name at least one, or "all"')
         if torchrec_only is not None:
             changed._torchrec_only = torchrec_only
         return changed
@@ -105,9 +107,24 @@ class Scenario:
 
     @contextlib.contextmanager
     def told_by_path(self) -> Iterator[None]:
-        """Inside, failures at a line of a dict's text are told with the path into the dict instead."""
+        """Inside, failures at a line of a dict's text are told with the path into it, and those of changes with theirs."""
         with self._dict.told_by_path(self.path) if self._dict is not None else contextlib.nullcontext():
-            yield
+            try:
+                yield
+            except InputError as error:
+                path = error.source.removeprefix("argument --set ")
+                if path not in self._changes:
+                    raise
+                told = f"changes[{path!r}]"
+                raise InputError(str(error).replace(error.source, told, 1), told) from None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Text, path and changes; files that the scenario names are read where it is used."""
+        return {name: value for name, value in self.__dict__.items() if name != "_parsed"}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._parsed = _core.ScenarioText(self._text, self.path)
 
     def __repr__(self) -> str:
         changes = f" with {self._changes}" if self._changes else ""

@@ -40,7 +40,7 @@ def _scenario(source: Scenario | Source) -> Scenario:
 class Evaluator:
     """A plan that is simulated again and again: what two scenarios have in common is made once.
 
-    plan: in TorchRec's JSON form, as a text, a dict or a Plan; None: the case's own.
+    plan: in TorchRec's JSON form, as a text, the path of a file, a dict or a Plan; None: the case's own.
     """
 
     def __init__(
@@ -244,7 +244,7 @@ def confidence() -> Confidence:
 def _request(files: Sequence[str | os.PathLike[str]], options: Mapping[str, Any]) -> _core.ImportRequest:
     """options: those of the command by name, in its order, None where one is not given."""
     request = _core.ImportRequest()
-    request.files = [os.fspath(each) for each in files]
+    request.files = [arguments.path(each, "file") for each in files]
     if not request.files:
         raise InputError("files: no file is named. Name at least one.", "files")
     words = ["shardsim import", *request.files]
@@ -299,11 +299,15 @@ def import_trace(
     traced_batches: samples per GPU of each trace, where the shapes do not say them.
     scale_dense: "kernels" or "nothing": how another batch changes the dense part.
     """
+    if not isinstance(files, (str, os.PathLike, Sequence)) or isinstance(files, bytes):
+        raise arguments.wrong("files", f"{arguments.kind_of(files)} is no path and no list of paths",
+                              "Give a trace, a folder of them, or a list")
     named = [files] if isinstance(files, (str, os.PathLike)) else list(files)
     options = {"tables": tables, "tables-of-trace": tables_of_trace, "traced-batch": list(traced_batches),
                "scale-dense": scale_dense, "plan": plan, "cluster": cluster, "nodes": nodes, "batch": batch,
                "planner": planner}
     request = _request(named, options)
+    request.of_traces = True
     request.traced_batches = [arguments.whole(each, "traced_batches", 0, 1_000_000_000) for each in traced_batches]
     if _word(tables_of_trace, "tables_of_trace", ("rank", "world")):
         request.take_tables_of_trace(tables_of_trace == "world")

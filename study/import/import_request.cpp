@@ -66,24 +66,26 @@ std::vector<std::string> trace_files(const std::string& given) {
   return files;
 }
 
-// A print of TorchRec, or JSON; nothing where the text is neither.
-std::optional<Tree> tree_of(const std::string& text, const std::string& file) {
-  refuse_empty_json(text, file);
-  if (std::optional<Tree> plan = printed_plan(text, file)) return plan;
-  if (std::optional<Tree> model = printed_statistics(text, file)) return model;
-  if (is_json(text)) return parse_json(text, file);
-  return std::nullopt;
+ImportedModel model_of_tree(const Tree& tree, const std::string& file) {
+  try {
+    return model_from_torchrec(tree, file);
+  } catch (const Error& error) {
+    throw told_with_path(error, tree);
+  }
 }
 
+// A print of TorchRec, JSON or CSV.
 ImportedModel read_model(const std::string& file) {
   const std::string text = read_file(file, kMostImported);
-  const std::optional<Tree> tree = tree_of(text, file);
-  if (!tree) return model_from_csv(text, file);
-  try {
-    return model_from_torchrec(*tree, file);
-  } catch (const Error& error) {
-    throw told_with_path(error, *tree);
+  refuse_empty_json(text, file);
+  if (const std::optional<Tree> plan = printed_plan(text, file)) return model_of_tree(*plan, file);
+  if (const std::optional<PrintedStatistics> statistics = printed_statistics(text, file)) {
+    ImportedModel model = model_of_tree(statistics->model, file);
+    model.batch = statistics->batch;
+    model.ranks = statistics->ranks;
+    return model;
   }
+  return is_json(text) ? model_of_tree(parse_json(text, file), file) : model_from_csv(text, file);
 }
 
 // Holds what the files say: tables and a plan, or traces with or without tables.
@@ -140,6 +142,9 @@ void refuse_options_of_traces(const ImportRequest& request) {
 
 ImportInput read_input(const ImportRequest& request) {
   if (!is_trace(request.files[0])) {
+    if (request.of_traces && is_file(request.files[0]))
+      throw input_error({request.files[0]}, "is no profiler's trace",
+                        "Name one, or a folder of them; import_model() takes tables and plans");
     refuse_options_of_traces(request);
     return {read_model(request.files[0]), {}, true};
   }
@@ -160,6 +165,17 @@ void refuse_outside(const ImportRequest& request, const std::string& option, std
                       "Give the samples per GPU of each trace");
   throw input_error(request.place(option), fmt::format("{} is not from 1 to {}", value, most),
                     "Give a whole number in that range");
+}
+
+// The batch of the file's own statement, unless the command says another one.
+void take_batch(const ImportedModel& model, ImportSetting& setting) {
+  constexpr std::int64_t kDefault = 512;  // torchrec/distributed/planner/constants.py, BATCH_SIZE
+  if (!model.batch || !setting.batch_assumed) return;
+  setting.batch_per_gpu = *model.batch;
+  setting.batch_assumed = false;
+  setting.notes.push_back(
+      fmt::format("The batch is the planner's, {} samples per GPU{}.", *model.batch,
+                  *model.batch == kDefault ? ", which is also its default: give yours with --batch" : ""));
 }
 
 ImportSetting setting_of(const ImportRequest& request) {
@@ -208,6 +224,7 @@ Imported imported(const ImportRequest& request) {
     throw input_error(request.place("planner"), "there is a plan, so no planner is asked",
                       "Leave the option out, or the plan");
   ImportSetting setting = setting_of(request);
+  take_batch(input.model, setting);
   if (input.traces.empty()) return {std::move(input.model), std::move(setting)};
   TraceImport import = trace_import(question(input, request), std::move(setting));
   return {std::move(import.model), std::move(import.setting)};

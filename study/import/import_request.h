@@ -19,6 +19,7 @@ inline constexpr std::int64_t kMostImportedNodes = 100'000;
 struct ImportRequest {
   // Tables as a CSV, TorchRec's configurations or plan; or traces of training steps, and folders of them.
   std::vector<std::string> files;
+  bool of_traces = false;                   // the first of them has to be a trace
   std::optional<std::string> tables, plan;  // further files: of a model that is traced; of one without a plan
   std::optional<TraceQuestion::Shapes> tables_of_trace;
   std::vector<std::int64_t> traced_batches;  // samples per GPU of each trace

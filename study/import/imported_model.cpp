@@ -76,8 +76,12 @@ Dtype imported_dtype(const std::string& text, const Place& place) {
   word.erase(0, word.rfind('.') + 1);
   const auto found = dtype_words().find(word);
   if (found != dtype_words().end()) return found->second;
+  const bool narrow = word.find("int4") != word.npos || word.find("int2") != word.npos;
   throw input_error(place, "tables cannot have the type " + excerpt(text),
-                    "Write fp32, fp16, bf16 or int8; for another type, write the one with the same number of bytes");
+                    narrow
+                        ? "Nothing here has less than a byte a value: write int8, whose rows take more memory and time"
+                        : "Write fp32, fp16, bf16 or int8; for another type, write the one with the same number of "
+                          "bytes");
 }
 
 void check_tables(const ImportedModel& model) {
@@ -110,12 +114,23 @@ const ImportedTable* table_of_entry(const ImportedModel& model, const std::strin
   return named;
 }
 
-// The plan's tables by the names that they have here.
+// The plan's tables by the names that they have here. Modules of other paths are told.
 void rename_tables(ImportedModel& model) {
+  constexpr std::size_t kShown = 3;
   for (auto& [module, tables] : model.plan->find("plan")->fields) {
+    std::map<std::string, std::vector<std::string>> elsewhere;  // tables by their module in the model
     for (auto& [name, entry] : tables.fields) {
-      if (const ImportedTable* const found = table_of_entry(model, module, name)) name = found->table.name;
+      const ImportedTable* const found = table_of_entry(model, module, name);
+      if (found == nullptr) continue;
+      name = found->table.name;
+      const std::string& there = found->table.module;
+      if (!module.empty() && !there.empty() && there != module) elsewhere[there].push_back(name);
     }
+    for (const auto& [there, names] : elsewhere)
+      model.told.push_back(
+          fmt::format("The plan has a module {}, and 'tables' has {}: tables of one name are taken as the same (tables "
+                      "{}).",
+                      excerpt(module), excerpt(there), first_names(names, kShown)));
   }
 }
 

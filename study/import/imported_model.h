@@ -31,6 +31,8 @@ struct ImportedModel {
   std::string pipeline = {};           // as the file tells it; "": it does not
   std::map<std::string, std::string> constraints = {};  // of a scenario, by table: the text of its map
   PlanWorld world = {};                                 // of `plan`
+  std::optional<std::int64_t> batch = {};               // samples per GPU, where the file says them
+  int ranks = 0;                                        // of the job, where the file says them
 };
 
 // A CSV of tables (docs/import.md has the columns). The delimiter is the one of comma, semicolon, tab and bar that the
@@ -63,11 +65,18 @@ bool is_hugectr_plan(const Tree& tree);
 // The same placement of the model's tables in the shape of a plan file. Errors (Failure::input, with the place).
 Tree plan_from_hugectr(const Tree& tree, ImportedModel& model);
 
-// Reads what TorchRec prints, as a Tree: a plan as print(plan) or repr writes it (in the shape of a plan), or the
-// statistics of its planner (as configurations with a plan). Nothing where the text is neither. Errors (Failure::input,
-// with line and column): it ends early; shards by rank without tables.
+// The statistics that TorchRec's planner prints: configurations with a plan, and what they say of the job.
+struct PrintedStatistics {
+  Tree model;
+  std::optional<std::int64_t> batch = {};  // samples per GPU
+  int ranks = 0;                           // 0: the table of ranks is not there
+};
+
+// Reads what TorchRec prints: a plan as print(plan) or repr writes it (in the shape of a plan), or the statistics of
+// its planner. Nothing where the text is neither. Errors (Failure::input, with line and column): it ends early; shards
+// by rank without tables; several plans that differ.
 std::optional<Tree> printed_plan(std::string_view text, const std::string& source);
-std::optional<Tree> printed_statistics(std::string_view text, const std::string& source);
+std::optional<PrintedStatistics> printed_statistics(std::string_view text, const std::string& source);
 
 // The name as a label of ours; `known_as` gets the old one where it differs. Errors (Failure::input): it is empty, or
 // longer than 256.

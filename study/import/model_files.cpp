@@ -171,19 +171,19 @@ int gpus_of_host(const ClusterSpec& spec) {
   return spec.gpus_per_host > 0 ? spec.gpus_per_host : spec.gpu.count;
 }
 
-[[noreturn]] void refuse_hosts(const ImportedModel& model, const ImportSetting& setting, const StandalonePlan& plan,
+[[noreturn]] void refuse_hosts(const ImportedModel& model, const ImportSetting& setting, int ranks, int per_host,
                                int gpus) {
   if (model.world.domain > 0)
     throw input_error(
         {"argument --cluster"},
         fmt::format("table '{}' is cut over {} GPUs, which are several hosts of {}, and cluster {} has no "
-                    "NVLink domains of as many",
-                    model.world.over_hosts, model.world.domain, model.world.per_host, excerpt(setting.cluster)),
+                    "NVLink domains of as many, nor of all {} GPUs of the plan",
+                    model.world.over_hosts, model.world.domain, model.world.per_host, excerpt(setting.cluster), ranks),
         "Name a cluster with such domains, or leave the option out");
-  throw input_error({"argument --cluster"},
-                    fmt::format("the plan has {} GPUs on a host, and cluster {} has {}", plan.ranks_per_host,
-                                excerpt(setting.cluster), gpus),
-                    "Name a cluster with as many");
+  throw input_error(
+      {"argument --cluster"},
+      fmt::format("the plan has {} GPUs on a host, and cluster {} has {}", per_host, excerpt(setting.cluster), gpus),
+      "Name a cluster with as many");
 }
 
 StatedShape stated_shape(const ImportedModel& model, const ImportSetting& setting) {
@@ -192,14 +192,19 @@ StatedShape stated_shape(const ImportedModel& model, const ImportSetting& settin
   const StandalonePlan alone = standalone_plan(*model.plan);
   const ClusterSpec spec = named_cluster(setting);
   const int gpus = gpus_of_host(spec), domain = spec.gpu.count;
-  const bool one_host = alone.ranks == alone.ranks_per_host && alone.ranks <= domain;
-  const bool fits = alone.ranks_per_host == gpus || alone.ranks_per_host == domain || alone.fits_hosts_of(gpus);
+  const int ranks = std::max(alone.ranks, model.ranks);
+  const int per_host = model.ranks > 0 ? usual_host(ranks) : alone.ranks_per_host;
+  const bool one_host = ranks == per_host && ranks <= domain;
+  const bool fits = per_host == gpus || per_host == domain || alone.fits_hosts_of(gpus);
   const bool of_group = model.world.group && !model.world.domain;
-  if ((!fits || of_group) && (setting.cluster_assumed || of_group)) shape.gpus = alone.ranks_per_host;
+  if ((!fits || of_group) && (setting.cluster_assumed || of_group)) shape.gpus = per_host;
   const std::int64_t node = shape.gpus > 0 ? shape.gpus : domain;
-  const bool in_domains = model.world.domain == 0 || node % model.world.domain == 0;
+  const bool whole = model.world.domain == 0 || node % model.world.domain == 0;
+  const bool a_part = !setting.cluster_assumed && !setting.nodes && fits && ranks < domain && ranks % gpus == 0;
+  if (!whole && a_part) shape.domain = ranks;  // one domain, of a part of the GPUs of one that is there
+  const bool in_domains = whole || a_part;
   if (!setting.cluster_assumed && ((!fits && !one_host && !of_group) || !in_domains)) {
-    refuse_hosts(model, setting, alone, gpus);
+    refuse_hosts(model, setting, ranks, per_host, gpus);
   }
   if (setting.cluster_assumed && !in_domains) {
     shape.gpus = model.world.per_host;
@@ -207,7 +212,7 @@ StatedShape stated_shape(const ImportedModel& model, const ImportSetting& settin
   }
   const std::int64_t per_node = shape.gpus > 0 ? shape.gpus : gpus;
   const std::int64_t together = shape.domain > 0 ? shape.domain : shape.gpus > 0 ? shape.gpus : domain;
-  if (!setting.nodes) shape.nodes = (alone.ranks + together - 1) / together * (together / per_node);
+  if (!setting.nodes) shape.nodes = (ranks + together - 1) / together * (together / per_node);
   return shape;
 }
 

@@ -48,23 +48,55 @@ Tree plan_of_objects(std::string_view text, const std::string& source) {
 // The tables of print(plan): for each module one of entries, and one of their shards.
 class PlanTables {
  public:
-  PlanTables(std::string_view text, const std::string& source) : lines_(printed_lines(text)), source_(source) {}
+  PlanTables(std::string_view text, const std::string& source)
+      : lines_(lines_of_one_process(printed_lines(text), {"param", "sharding type", "compute kernel"})),
+        source_(source) {}
 
   Tree plan() {
     for (std::size_t i = 0; i < lines_.size(); ++i) {
-      constexpr std::string_view kModule = "module:";
-      const std::string line = without_blanks(lines_[i]);
-      if (line.starts_with(kModule)) module_ = without_blanks(line.substr(kModule.size()));
+      if (const std::optional<std::string> module = module_at(i)) begin_module(*module, lines_[i].number);
       if (TextTable table(lines_, i, source_); table.has({"param", "sharding type", "compute kernel", "ranks"})) {
         for (const TextRow& row : table.rows()) add_entry(row);
       } else if (table.has({"param", "shard offsets", "shard sizes", "placement"})) {
         for (const TextRow& row : table.rows()) add_shard(row);
       }
     }
-    return plan_;
+    return whole_of_copies();
   }
 
  private:
+  // The path behind "module:". A logger writes its words before the first line of a print alone, so there may be some
+  // where the table of entries follows.
+  std::optional<std::string> module_at(std::size_t at) const {
+    constexpr std::string_view kModule = "module:";
+    const std::string line = without_blanks(lines_[at].text);
+    const std::size_t begin = line.find(kModule);
+    if (begin == line.npos) return std::nullopt;
+    std::size_t next = at + 1;
+    while (next < lines_.size() && without_blanks(lines_[next].text).empty()) ++next;
+    if (begin > 0 && !TextTable(lines_, next, source_).has({"param", "sharding type"})) return std::nullopt;
+    return without_blanks(line.substr(begin + kModule.size()));
+  }
+
+  // A module that is there already begins the plan anew, as another rank, or the same one later, prints it.
+  void begin_module(const std::string& path, int line) {
+    module_ = path;
+    if (plan_.find(path) == nullptr) return;
+    if (copies_.empty()) second_line_ = line;
+    copies_.push_back(std::move(plan_));
+    plan_ = Tree{};
+  }
+
+  // The plan that all copies say. Errors: they differ.
+  Tree whole_of_copies() {
+    if (copies_.empty()) return plan_;
+    for (const Tree& copy : copies_)
+      if (!(copy == plan_))
+        throw input_error({source_, second_line_}, "the print has several plans, and they differ, or one is cut off",
+                          "Give the print of one plan, by one rank");
+    return plan_;
+  }
+
   Tree& module() {
     plan_.kind = Tree::Kind::map;
     if (Tree* const found = plan_.find(module_)) return *found;
@@ -73,6 +105,9 @@ class PlanTables {
 
   void add_entry(const TextRow& row) {
     Tree& tables = module();
+    if (tables.find(row.cell("param").scalar) != nullptr)
+      throw input_error(row.place(), fmt::format("table {} is there twice", excerpt(row.cell("param").scalar)),
+                        "Give the print of one plan, by one rank");
     const Tree ranks = parse_python_value(row.cell("ranks").scalar, source_, 0);
     Tree placed = ranks;
     placed.place = row.place();
@@ -107,10 +142,12 @@ class PlanTables {
                                    row.place()));
   }
 
-  std::vector<std::string> lines_;
+  std::vector<PrintedLine> lines_;
   const std::string& source_;
   std::string module_;
   Tree plan_;
+  std::vector<Tree> copies_;  // that ended before this one
+  int second_line_ = 0;       // where the second begins
 };
 
 }  // namespace
@@ -124,8 +161,10 @@ std::optional<Tree> printed_plan(std::string_view text, const std::string& sourc
                       "Write the plan of the model: json.dump(plan._serialize(), file), as docs/import.md shows");
   if (text.find("sharding type") == text.npos || text.find("compute kernel") == text.npos) return std::nullopt;
   Tree plan = PlanTables(text, source).plan();
-  if (plan.fields.empty()) return std::nullopt;
-  return plan;
+  if (!plan.fields.empty()) return plan;
+  if (text.find("shard offsets") == text.npos) return std::nullopt;
+  throw input_error({source, 1}, "a print of a plan whose tables are not whole",
+                    "Give all lines of print(plan), in their order, as one rank printed them");
 }
 
 }  // namespace shardsim

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/byte_order_mark.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "study/import/imported_model.h"
@@ -21,11 +22,25 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kShortTyp
                                                                                        {"RW", "row_wise"},
                                                                                        {"TWRW", "table_row_wise"},
                                                                                        {"GS", "grid_shard"}}};
-constexpr int kUsualGpus = 8;  // of a host: statistics say none
 
+// Columns that every version of TorchRec prints. Those of 2022 to 2024 call some of the others otherwise: see
+// kNamesOfColumns.
 std::vector<std::string> statistics_columns() {
-  return {"fqn",      "compute kernel",   "sum pooling factor", "output",
-          "features", "emb dim (cw dim)", "hash size",          "ranks"};
+  return {"fqn", "compute kernel", "output", "features", "hash size", "ranks"};
+}
+
+// A column, and how it was called from 2022 to 2024.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kNamesOfColumns = {
+    {{"sum pooling factor", "pooling factor"},
+     {"sum num poolings", "number of poolings"},
+     {"emb dim (cw dim)", "emb dim"}}};
+
+// The text of a column, by its name of today or its old one; "" where neither is there.
+std::string column_text(const TextRow& row, std::string_view column) {
+  std::string text = row.cell(column).scalar;
+  for (const auto& [today, old] : kNamesOfColumns)
+    if (text.empty() && column == today) text = row.cell(old).scalar;
+  return text;
 }
 
 // A table of the statistics.
@@ -49,7 +64,7 @@ std::int64_t count_in(const TextRow& row, std::string_view column, std::string_v
                     "Give the statistics as TorchRec's planner prints them");
 }
 
-// "0-3,7": in TorchRec's print a rank stands once, however many shards of the table it has.
+// "0-3,7": one for each shard where they are listed, and "0-3" where they are just the ranks of a range.
 std::vector<int> statistics_ranks(const TextRow& row) {
   std::vector<int> ranks;
   const std::string text = row.cell("ranks").scalar;
@@ -75,6 +90,29 @@ std::string long_type(const TextRow& row) {
   throw input_error(row.place(), fmt::format("sharding {}", excerpt(text)), "Known: DP, TW, CW, TWCW, RW, TWRW, GS");
 }
 
+bool is_cut_in_columns(const std::string& type) {
+  return type == "column_wise" || type == "table_column_wise" || type == "grid_shard";
+}
+
+// "128 (32)", or in 2022 "128" alone, where a shard of columns lay on each of the ranks.
+void add_columns(const TextRow& row, StatisticsRow& made) {
+  const std::string dims = column_text(row, "emb dim (cw dim)");
+  const std::size_t bracket = dims.find('(');
+  made.dim = count_in(row, "emb dim", without_blanks(dims.substr(0, bracket)));
+  made.slice = made.dim;
+  if (bracket != std::string::npos) {
+    made.slice = count_in(row, "cw dim", without_blanks(dims.substr(bracket + 1, dims.find(')') - bracket - 1)));
+  } else if (is_cut_in_columns(made.type) && !made.ranks.empty()) {
+    const auto shards = static_cast<std::int64_t>(made.ranks.size());
+    if (made.type == "grid_shard" || made.dim % shards != 0)
+      throw input_error(row.place(),
+                        fmt::format("table {} is cut in columns, and these statistics do not say how wide they are",
+                                    excerpt(made.table)),
+                        "Write the plan itself, plan._serialize()");
+    made.slice = made.dim / shards;
+  }
+}
+
 StatisticsRow row_of(const TextRow& row) {
   StatisticsRow made;
   made.row = &row;
@@ -83,15 +121,10 @@ StatisticsRow row_of(const TextRow& row) {
   made.module = dot == std::string::npos ? "" : path.substr(0, dot);
   made.table = dot == std::string::npos ? path : path.substr(dot + 1);
   made.type = long_type(row);
-  const std::string dims = row.cell("emb dim (cw dim)").scalar;
-  const std::size_t bracket = dims.find('(');
-  made.dim = count_in(row, "emb dim", without_blanks(dims.substr(0, bracket)));
-  made.slice = made.dim;
-  if (bracket != std::string::npos)
-    made.slice = count_in(row, "cw dim", without_blanks(dims.substr(bracket + 1, dims.find(')') - bracket - 1)));
   made.rows = static_cast<std::uint64_t>(count_in(row, "hash size", row.cell("hash size").scalar));
   made.features = count_in(row, "features", row.cell("features").scalar);
   made.ranks = statistics_ranks(row);
+  add_columns(row, made);
   return made;
 }
 
@@ -129,7 +162,7 @@ Tree configuration_of(const StatisticsRow& of) {
 
 // A column; nothing where it is not there.
 std::optional<double> number_in(const StatisticsRow& of, std::string_view column) {
-  std::string text = of.row->cell(column).scalar;
+  std::string text = column_text(*of.row, column);
   std::erase(text, ',');
   if (text.empty()) return std::nullopt;
   return parse_real(text, of.row->place());
@@ -139,6 +172,25 @@ std::optional<double> number_in(const StatisticsRow& of, std::string_view column
 Tree parts_of(const StatisticsRow& of, double sum, double parts) {
   const std::string part = sum == 0 ? "0.0" : shortest(sum / parts);
   return list_at(of.row->place(), std::vector<std::string>(static_cast<std::size_t>(of.features), part));
+}
+
+// "256 * 2, 512" is [256, 256, 512]: samples of each feature of a rank, where they differ from those of the others.
+// "n/a": they do not.
+std::vector<std::string> own_batches(const StatisticsRow& of) {
+  std::vector<std::string> batches;
+  const std::string text = of.row->cell("batch sizes").scalar;
+  if (text.empty() || imported_word(text) == "n/a") return batches;
+  for (const std::string& part : split(text, ',')) {
+    const std::vector<std::string> factors = split(part, '*');
+    const std::int64_t times = factors.size() < 2 ? 1 : count_in(*of.row, "batch sizes", without_blanks(factors[1]));
+    if (times > of.features) break;
+    batches.insert(batches.end(), static_cast<std::size_t>(times), without_blanks(factors[0]));
+  }
+  if (std::ssize(batches) == of.features) return batches;
+  throw input_error(of.row->place(),
+                    fmt::format("table {} has {} and the batch sizes {}", excerpt(of.table),
+                                counted(static_cast<std::size_t>(of.features), "feature"), excerpt(text)),
+                    "Give one for each feature, as TorchRec's planner prints them: 256*2, 512");
 }
 
 // Sums over the features of a table, in equal parts. Num Indices, the sum of ids, is not the product of the other two
@@ -154,6 +206,8 @@ Tree lookups_of(const StatisticsRow& of) {
     made.fields.emplace_back("pooling_factors", parts_of(of, *factors, features));
   }
   if (bags) made.fields.emplace_back("num_poolings", parts_of(of, *bags, features));
+  if (const std::vector<std::string> batches = own_batches(of); !batches.empty())
+    made.fields.emplace_back("batch_sizes", list_at(of.row->place(), batches));
   return made;
 }
 
@@ -227,13 +281,16 @@ void refuse_names_twice(const std::vector<StatisticsRow>& rows) {
                         "Give the statistics of one plan");
 }
 
-Tree model_of_statistics(const std::vector<TextRow>& printed, const std::string& source) {
+// `ranks`: of the job, where its table of ranks is there.
+Tree model_of_statistics(const std::vector<TextRow>& printed, int ranks, const std::string& source) {
   std::vector<StatisticsRow> rows;
-  int world = 1;
+  int world = std::max(1, ranks);
   for (const TextRow& each : printed) {
     rows.push_back(row_of(each));
     for (const int rank : rows.back().ranks) world = std::max(world, rank + 1);
   }
+  // Where the ranks are not listed, there may be more than tables lie on.
+  const int per_host = ranks > 0 ? usual_host(world) : std::min(world, kUsualGpus);
   refuse_names_twice(rows);
   std::map<std::string, int> count;
   for (const StatisticsRow& each : rows) ++count[each.table];
@@ -246,7 +303,7 @@ Tree model_of_statistics(const std::vector<TextRow>& printed, const std::string&
     constraints.fields.emplace_back(each.module.empty() ? each.table : each.module + "." + each.table,
                                     lookups_of(each));
     field_at(plan, each.module, map_at(each.row->place()))
-        .fields.emplace_back(each.table, entry_of_row(each, world, std::min(world, kUsualGpus)));
+        .fields.emplace_back(each.table, entry_of_row(each, world, per_host));
   }
   whole.fields.emplace_back("tables", std::move(tables));
   whole.fields.emplace_back("constraints", std::move(constraints));
@@ -254,15 +311,56 @@ Tree model_of_statistics(const std::vector<TextRow>& printed, const std::string&
   return whole;
 }
 
+// The ranks of the table in which each has a line; 0 where it is no such table.
+int ranks_of_table(const TextTable& table) {
+  if (!table.has({"rank", "shards"})) return 0;
+  int ranks = 0;
+  for (const TextRow& row : table.rows())
+    if (whole_number<int>(row.cell("rank").scalar) == ranks) ++ranks;
+  return ranks;
+}
+
+// "# Batch Size: 2048   #", behind the parameters of the same statistics.
+std::optional<std::int64_t> batch_after(const std::vector<PrintedLine>& lines, std::size_t from) {
+  constexpr std::string_view kBatch = "Batch Size:";
+  for (std::size_t i = from; i < lines.size(); ++i) {
+    const std::string& line = lines[i].text;
+    if (line.find("Planner Statistics") != line.npos) return std::nullopt;
+    const std::size_t begin = line.find(kBatch);
+    if (begin == line.npos) continue;
+    const std::string_view rest = trimmed(std::string_view(line).substr(begin + kBatch.size()), " \t\r#");
+    const auto batch = whole_number<std::int64_t>(rest);
+    return batch.value_or(0) > 0 ? batch : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+[[noreturn]] void refuse_statistics(const std::string& source, int line, const char* what) {
+  throw input_error(
+      {source, line}, what,
+      "Give all lines from \"Planner Statistics\" on; TorchRec's of 2022 and later are read, printed with "
+      "debug=True");
+}
+
 }  // namespace
 
-std::optional<Tree> printed_statistics(std::string_view text, const std::string& source) {
-  if (text.find("Hash Size") == text.npos || text.find("Compute Kernel") == text.npos) return std::nullopt;
-  const std::vector<std::string> lines = printed_lines(text);
+std::optional<PrintedStatistics> printed_statistics(std::string_view text, const std::string& source) {
+  const bool titled = text.find("Planner Statistics") != text.npos;
+  if (!titled && (text.find("Hash Size") == text.npos || text.find("Compute Kernel") == text.npos)) return std::nullopt;
+  const std::vector<PrintedLine> lines = lines_of_one_process(printed_lines(text), {"#", "FQN", "Hash Size"});
+  PrintedStatistics made;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const TextTable table(lines, i, source);
-    if (table.has(statistics_columns())) return model_of_statistics(table.rows(), source);
+    if (const int ranks = ranks_of_table(table); ranks > 0) made.ranks = ranks;
+    if (!table.has(statistics_columns())) continue;
+    const std::vector<TextRow> rows = table.rows();
+    if (rows.empty()) refuse_statistics(source, lines[i].number, "the table of parameters has no line for a table");
+    made.model = model_of_statistics(rows, made.ranks, source);
+    made.batch = batch_after(lines, i);
+    return made;
   }
+  if (titled && first_character(text) != '{' && first_character(text) != '[')
+    refuse_statistics(source, 1, "statistics of TorchRec's planner without their table of parameters");
   return std::nullopt;
 }
 

@@ -1,6 +1,7 @@
 #include "study/import/text_table.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/byte_order_mark.h"
 #include "base/text.h"
@@ -42,14 +43,66 @@ bool is_rule(const std::vector<std::string>& cells) {
   });
 }
 
+std::string_view trimmed_end(std::string_view text) {
+  return text.substr(0, text.find_last_not_of(" \t") + 1);
+}
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// Where a prefix of lines ends in this one; npos: it has another one. With `any_numbers` each of its numbers may be
+// another one, as in a time.
+std::size_t prefix_end(std::string_view line, std::string_view prefix, bool any_numbers) {
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < prefix.size(); ++i) {
+    if (at == line.size()) return prefix.npos;
+    if (any_numbers && is_digit(prefix[i]) && is_digit(line[at])) {
+      while (i + 1 < prefix.size() && is_digit(prefix[i + 1])) ++i;
+      while (at < line.size() && is_digit(line[at])) ++at;
+    } else if (line[at++] != prefix[i]) {
+      return prefix.npos;
+    }
+  }
+  return at;
+}
+
+std::vector<PrintedLine> lines_after(const std::vector<PrintedLine>& lines, std::string_view prefix, bool any_numbers) {
+  std::vector<PrintedLine> found;
+  for (const PrintedLine& line : lines)
+    if (const std::size_t end = prefix_end(line.text, prefix, any_numbers); end != prefix.npos)
+      found.push_back({line.text.substr(end), line.number});
+  return found;
+}
+
 }  // namespace
 
 std::string without_blanks(std::string_view text) {
   return std::string(trimmed(text, " \t\r"));
 }
 
-std::vector<std::string> printed_lines(std::string_view text) {
-  return split(without_byte_order_mark(text), '\n');
+std::vector<PrintedLine> printed_lines(std::string_view text) {
+  std::vector<PrintedLine> lines;
+  for (std::string& line : split(without_byte_order_mark(text), '\n'))
+    lines.push_back({std::move(line), static_cast<int>(lines.size()) + 1});
+  return lines;
+}
+
+std::vector<PrintedLine> lines_of_one_process(std::vector<PrintedLine> lines, const std::vector<std::string>& words) {
+  const auto is_head = [&](const PrintedLine& line) {
+    return std::ranges::all_of(words, [&](const std::string& word) { return line.text.find(word) != line.text.npos; });
+  };
+  const auto head = std::ranges::find_if(lines, is_head);
+  if (head == lines.end()) return lines;
+  const std::string_view before = std::string_view(head->text).substr(0, head->text.find(words.front()));
+  const std::string prefix(trimmed_end(before));  // its blanks may be those of the table
+  if (prefix.empty()) return lines;
+  std::map<std::string, bool> heads;  // of each such prefix with other numbers: true where it begins a head, too
+  for (const PrintedLine& line : lines)
+    if (const std::size_t end = prefix_end(line.text, prefix, true); end != prefix.npos)
+      if (bool& begins = heads[line.text.substr(0, end)]; is_head(line)) begins = true;
+  const bool by_process = std::ranges::all_of(heads, [](const auto& each) { return each.second; });
+  return lines_after(lines, prefix, !by_process);
 }
 
 bool first_character_is_dict(std::string_view text) {
@@ -61,10 +114,10 @@ Tree TextRow::cell(std::string_view column) const {
   return text_tree(found == columns_.end() ? "" : cells_[static_cast<std::size_t>(found - columns_.begin())], place_);
 }
 
-TextTable::TextTable(const std::vector<std::string>& lines, std::size_t head, const std::string& source)
+TextTable::TextTable(const std::vector<PrintedLine>& lines, std::size_t head, const std::string& source)
     : lines_(lines), head_(head), source_(source) {
-  if (head + 1 >= lines.size() || !is_rule(cells_of(lines[head + 1]))) return;
-  for (const std::string& cell : cells_of(lines[head])) {
+  if (head + 1 >= lines.size() || !is_rule(cells_of(lines[head + 1].text))) return;
+  for (const std::string& cell : cells_of(lines[head].text)) {
     std::string column = imported_word(cell);
     std::ranges::replace(column, '_', ' ');
     columns_.push_back(column);
@@ -79,9 +132,9 @@ bool TextTable::has(const std::vector<std::string>& columns) const {
 std::vector<TextRow> TextTable::rows() const {
   std::vector<TextRow> rows;
   for (std::size_t i = head_ + 2; i < lines_.size(); ++i) {
-    std::vector<std::string> cells = cells_of(lines_[i]);
+    std::vector<std::string> cells = cells_of(lines_[i].text);
     if (cells.size() != columns_.size()) break;
-    rows.emplace_back(columns_, std::move(cells), Place{source_, static_cast<int>(i) + 1});
+    rows.emplace_back(columns_, std::move(cells), Place{source_, lines_[i].number});
   }
   return rows;
 }

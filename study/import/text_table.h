@@ -9,7 +9,21 @@
 namespace shardsim {
 
 std::string without_blanks(std::string_view text);
-std::vector<std::string> printed_lines(std::string_view text);
+
+// A line of a print, and its number in the file.
+struct PrintedLine {
+  std::string text;
+  int number = 0;
+};
+
+std::vector<PrintedLine> printed_lines(std::string_view text);
+
+// The lines of the process that printed the first line with all of these words: launchers and loggers begin lines with
+// words of their own ("[rank0]:", "0: ", a time), which are taken off, and lines that begin otherwise are left out.
+// Other numbers are another process where each begins such a line, and another time else. Where nothing but blanks
+// stands before the first word there are no such words, and all lines stay.
+std::vector<PrintedLine> lines_of_one_process(std::vector<PrintedLine> lines, const std::vector<std::string>& words);
+
 // True where the first character that is no blank opens a dict.
 bool first_character_is_dict(std::string_view text);
 
@@ -34,13 +48,13 @@ class TextRow {
 class TextTable {
  public:
   // The table whose head is that line, if it is one.
-  TextTable(const std::vector<std::string>& lines, std::size_t head, const std::string& source);
+  TextTable(const std::vector<PrintedLine>& lines, std::size_t head, const std::string& source);
 
   bool has(const std::vector<std::string>& columns) const;
   std::vector<TextRow> rows() const;
 
  private:
-  const std::vector<std::string>& lines_;
+  const std::vector<PrintedLine>& lines_;
   std::size_t head_;
   const std::string& source_;
   std::vector<std::string> columns_;

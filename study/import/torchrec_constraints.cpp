@@ -139,6 +139,11 @@ void add_left_out(const std::vector<const ImportedTable*>& tables, const Tree& s
     left_out.add(
         "batch_sizes of the constraints of sequences are not simulated: only features of pooled tables have a 'batch'",
         table);
+  const auto has_weights = [](const ImportedTable* each) { return each->table.features.front().weighted; };
+  if (says_more(stated, "is_weighted") && !std::ranges::all_of(tables, has_weights))
+    left_out.add(
+        "is_weighted of the constraints is not taken: the configuration says otherwise, or the table is a sequence",
+        table);
   if (says_more(stated, "output_dtype"))
     left_out.add(
         "output_dtype of the constraints is not taken: what is exchanged is the 'wire_dtype' of the workload or of a "

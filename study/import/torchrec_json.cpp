@@ -90,12 +90,18 @@ std::vector<std::int64_t> batches_of(const Tree& stated) {
   return batches;
 }
 
+// [1.0] is what ParameterConstraints say where nobody says anything, of tables with any number of features.
+bool is_default(const std::vector<double>& factors) {
+  return factors.size() == 1 && factors.front() == 1;
+}
+
 Lookups stated_lookups(const Tree* stated, const std::string& table, std::size_t features) {
   if (stated == nullptr) return {};
   required_map(*stated, "the constraints of table " + excerpt(table));
   Lookups lookups{stated, {}, {}, batches_of(*stated), false};
   lookups.factors = numbers_of(*stated, "pooling_factors", table, lookups.rounded);
   lookups.poolings = numbers_of(*stated, "num_poolings", table, lookups.rounded);
+  if (is_default(lookups.factors) && features != 1) lookups.factors.clear();
   for (const std::size_t numbers : {lookups.factors.size(), lookups.poolings.size(), lookups.batches.size()}) {
     if (numbers == 0 || numbers == features) continue;
     throw input_error(stated->place,
@@ -118,7 +124,7 @@ void add_config_names(const Tree& tables, const std::string& module, std::vector
 
 // The keys of ParameterConstraints that are read.
 constexpr const char* kRead[] = {"pooling_factors", "num_poolings", "sharding_types", "compute_kernels",
-                                 "min_partition",   "cache_params", "batch_sizes"};
+                                 "min_partition",   "cache_params", "batch_sizes",    "is_weighted"};
 
 // A misspelt key would be taken for one of the many that do not matter here.
 void refuse_misspelt(const Tree& constraints) {
@@ -178,6 +184,13 @@ std::vector<StatedFeature> stated_features(const Tree& config, const Table& tabl
   return names;
 }
 
+// The configuration has it of its module. Where it does not say it, constraints do, as they do in TorchRec's planner.
+bool is_weighted(const Tree& config, const Tree* stated, bool sequence) {
+  if (is_given(config.find("is_weighted")) || is_given(config.find("weighted")))
+    return flag_of(config, "is_weighted") || flag_of(config, "weighted");
+  return !sequence && stated != nullptr && flag_of(*stated, "is_weighted");
+}
+
 void torchrec_features(const Tree* stated, const Tree& config, const std::string& name, ImportedTable& made) {
   Table& table = made.table;
   const std::vector<StatedFeature> names = stated_features(config, table);
@@ -185,7 +198,7 @@ void torchrec_features(const Tree* stated, const Tree& config, const std::string
   if (lookups.factors.empty()) made.assumed.emplace_back("pooling_factor");
   if (lookups.rounded) made.assumed.emplace_back("rounded");
   const bool sequence = table.kind == TableKind::sequence;
-  const bool weighted = flag_of(config, "is_weighted") || flag_of(config, "weighted");
+  const bool weighted = is_weighted(config, stated, sequence);
   if (weighted && sequence)
     throw input_error(config.place, fmt::format("table {} is a sequence, which cannot have weights", excerpt(name)),
                       "Leave 'is_weighted' out, or state 'pooling' if the table is pooled");

@@ -60,7 +60,7 @@ Tree ranks_of(const Tree& entry, const Tree* shards, const std::string& table) {
     const std::size_t slash = text.find('/');
     if (!text.starts_with("rank:") || slash == std::string::npos) {
       throw input_error(placement.place, fmt::format("table {}: placement {}", excerpt(table), excerpt(text)),
-                        "Write \"rank:R/cuda:L\"");
+                        "Write \"rank:R/cuda:L\": the rank of the job, and the number of its GPU on its host");
     }
     ranks.items.push_back(text_tree(text.substr(5, slash - 5), placement.place));
   }

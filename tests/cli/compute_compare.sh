@@ -95,6 +95,10 @@ refuse 2 'cluster has A100' compute compare --measurements calls.csv --workload 
 refuse 2 'kernels' compute compare --measurements calls.csv --workload metasyn_856 --kernels torch -o out
 sed '1s/set/sets/' calls.csv >wrong.csv
 refuse 2 'wrong.csv:1: column set is missing' compute compare --measurements wrong.csv --workload metasyn_856 -o out
+sed '1s/forward_us/fwdtime/' calls.csv >wrong.csv
+refuse 2 'wrong.csv:1: column forward_us is missing\. If it has another name, rename it; unknown here: "fwdtime"' compute compare --measurements wrong.csv --workload metasyn_856 -o out
+sed -E '3s/:(8|16|32|64|128)([ ,])/:66\2/' calls.csv >wrong.csv
+refuse 2 'wrong.csv:3: the kernels fbgemm look up whole groups of 4 columns, but a table has 66' compute compare --measurements wrong.csv --workload metasyn_856 -o out
 sed '1s/$/,more/; 2,$s/$/,1/' calls.csv >wrong.csv
 refuse 2 'wrong.csv:1:.*unknown column "more"' compute compare --measurements wrong.csv --workload metasyn_856 -o out
 sed -E 's/^(        - \{name: [a-z0-9]+, rows: [0-9]+, dim: )[0-9]+/\16/; s/^(      +- \{name: [a-z0-9]+, rows: [0-9]+, dim: )[0-9]+/\16/' shard.yaml >odd.yaml

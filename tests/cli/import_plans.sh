@@ -42,6 +42,27 @@ refuse 2 'plan_printed_dict.txt:1: shards by rank, as Python prints them.*plan._
 python3 -c 'import json; print(json.load(open("plans/cw_ranks_twice.json"))["plan"])' >plans/dict.txt
 imported dict.txt
 check "a dict as Python prints it is the plan of the same JSON" cmp dict/plan.json cw_ranks_twice/plan.json
+# Launchers and loggers begin lines with words of their own.
+tables=plans/printed_tables.txt
+for words in '[rank0]:' '[default0]:' '(rank0) ' 'rank 0: ' '0: ' '[1,0]<stdout>:'; do
+  sed "s/^/$words/" "$tables" >prefixed.txt
+  run import prefixed.txt -o prefixed --force
+  check "lines that begin with '$words' are those of the plan: $(cat streams/err)" cmp prefixed/plan.json printed_tables/plan.json
+done
+awk '{ printf "[2024-05-05 11:11:%02d,%03d] INFO: %s\n", NR / 9, NR * 7, $0 }' "$tables" >prefixed.txt
+run import prefixed.txt -o prefixed --force
+check "... and those of a logger with a time: $(cat streams/err)" cmp prefixed/plan.json printed_tables/plan.json
+sed '2s/^/INFO:planner:/' "$tables" >prefixed.txt
+run import prefixed.txt -o prefixed --force
+check "... and one whose words are before the first line alone" cmp prefixed/plan.json printed_tables/plan.json
+while IFS= read -r line; do printf '[rank0]:%s\n[rank1]:%s\n' "$line" "$line"; done <"$tables" >two_ranks.txt
+run import two_ranks.txt -o two_ranks
+check "of a plan that two ranks print, one copy is taken: $(cat streams/err)" cmp two_ranks/plan.json printed_tables/plan.json
+cat "$tables" "$tables" >twice.txt
+run import twice.txt -o twice
+check "... also of one that is there twice: $(cat streams/err)" cmp twice/plan.json printed_tables/plan.json
+{ cat "$tables"; sed 's/20000/20001/' "$tables"; } >two_plans.txt
+refuse 2 'two_plans.txt:[0-9]+: .*the print has several plans, and they differ' import two_plans.txt -o none
 head -c 300 plans/printed_plan.txt >cut.txt
 refuse 2 'cut.txt:1:301: a plan as Python prints it: the text ends before its value does' import cut.txt -o none
 
@@ -61,6 +82,53 @@ check "one name in two modules are two tables" grep -q '"sparse.ec.rows".*kind: 
 runs unlike_features
 sed -e '/sparse\.ebc\.rows/p' plans/statistics.txt >twice.txt
 refuse 2 'twice.txt:[0-9:]+: table "rows" is there twice' import twice.txt -o none
+
+# Batch and ranks as they are printed, batches of features, and the columns of 2022 and of 2023.
+awk '/ 3\.4 /{ for (rank = 0; rank < 16; ++rank) { sub(/# [0-9]+ /, "# " rank " "); print }; next } 1' plans/statistics.txt >sixteen.txt
+echo '# Batch Size: 2048   #' >>sixteen.txt
+run import sixteen.txt -o sixteen
+check "sixteen ranks are two nodes: $(cat streams/err)" grep -q '^cluster: {base: "dgx_h100", nodes: 2}' sixteen/scenario.yaml
+check "the batch is the planner's" grep -q '^batch_per_gpu: 2048' sixteen/workload.yaml
+check "... which is said" grep -q "The batch is the planner's, 2048 samples per GPU\." streams/err
+run import sixteen.txt --batch 512 -o sixteen --force
+check "... unless the command says another one" grep -q '^batch_per_gpu: 512' sixteen/workload.yaml
+statistics_of() { # COLUMN... on stdin rows
+  printf '# --- Planner Statistics --- #\n# Parameter Info: #\n# '
+  printf '  %s' "$@"
+  printf ' #\n#'
+  printf '  -----%.0s' "$@"
+  printf ' #\n'
+  sed 's/ | /  /g; s/.*/#  & #/'
+  printf '# Batch Size: 512 #\n####\n'
+}
+old=(FQN Sharding 'Compute Kernel' 'Perf (ms)' 'Pooling Factor')
+statistics_of "${old[@]}" Output Features 'Emb Dim' 'Hash Size' Ranks >plans/of_2022.txt <<'ROWS'
+m.ebc.a | TW | batched_fused | 0.03 | 10.0 | pooled | 1 | 64 | 100000 | 0
+m.ebc.b | CW | batched_fused | 0.03 | 3.0 | pooled | 2 | 128 | 50000 | 0-1
+m.ebc.c | DP | batched_dense | 0.03 | 1.0 | pooled | 1 | 16 | 50 | 0-1
+ROWS
+imported of_2022.txt
+says of_2022 'The batch is the planner.s, 512 samples per GPU, which is also its default'
+check "statistics of 2022 have tables, lookups and slices of columns" \
+  [ "$(jq -c '[.plan["m.ebc"].b.shards[].shard_sizes, .plan["m.ebc"].c.ranks]' of_2022/plan.json)" = '[[50000,64],[50000,64],[0,1]]' ]
+check "... each feature with its part" grep -q '{name: "b_0", pooling_factor: 1.5}' of_2022/workload.yaml
+statistics_of "${old[@]}" 'Number of Poolings' Output Features 'Emb Dim' 'Hash Size' Ranks >plans/of_2023.txt <<'ROWS'
+ebc.a | TW | fused | 0.03 (0.01, 0.01, 0.005, 0.005) | 10.0 | 1.0 | pooled | 1 | 64 | 100000 | 0
+ebc.b | CW | fused | 0.03 (0.01,0.01,0.0,0.0) | 2.5 | 4.0 | pooled | 2 | 128 (32) | 100000 | 0,1,1,3
+ROWS
+imported of_2023.txt
+check "statistics of 2023 have bags" grep -q '{name: "b_0", pooling_factor: 1.25, num_poolings: 2}' of_2023/workload.yaml
+check "... and slices on the ranks" [ "$(jq -c '.plan.ebc.b.ranks' of_2023/plan.json)" = '[0,1,1,3]' ]
+sed -e 's/Features/Batch Sizes  &/' -e 's/-----/-----  -----/' -e 's/pooled  2/pooled  64 * 1, 128  2/' -e 's/pooled  1/pooled  n\/a  1/' plans/of_2023.txt >plans/vbe.txt
+imported vbe.txt
+check "features have batches of their own" grep -q 'num_poolings: 2, batch: 64}, {name: "b_1", .*batch: 128}' vbe/workload.yaml
+check "... the others of the module that of a rank" grep -q '"a".*batch: 512' vbe/workload.yaml
+sed 's/64 \* 1, 128/64 * 3/' plans/vbe.txt >many.txt
+refuse 2 'many.txt:6: table "b" has 2 features and the batch sizes "64 \* 3"' import many.txt -o none
+head -4 plans/of_2023.txt >headless.txt
+refuse 2 'headless.txt:3: the table of parameters has no line for a table' import headless.txt -o none
+sed '/FQN/,$d' plans/of_2023.txt >brief.txt
+refuse 2 "brief.txt:1: statistics of TorchRec's planner without their table of parameters.*debug=True" import brief.txt -o none
 
 echo "-- row blocks of whole buckets, as total_num_buckets cuts them"
 imported rw_buckets_uneven.json
@@ -82,6 +150,12 @@ says table_rows_over_hosts "Table 't' is cut over 8 GPUs of several hosts of 4, 
 check "the cluster has domains of two hosts" grep -q 'nodes: 4, gpu: {count: 4}, nvlink: {domain: 8}' table_rows_over_hosts/scenario.yaml
 runs table_rows_over_hosts
 refuse 2 "argument --cluster: table 't' is cut over 8 GPUs, which are several hosts of 4" import plans/table_rows_over_hosts.json --cluster perlmutter_a100 -o none
+jq '.plan["m.ebc"].t |= (.ranks = [range(16)] | .sharding_spec.shards = [range(16) | {shard_offsets: [. * 1000, 0],
+  shard_sizes: [1000, 64], placement: "rank:\(.)/cuda:\(. % 4)"}]) | .plan["m.ebc"] |= {t}' plans/table_rows_over_hosts.json >rack.json
+run import rack.json --cluster gb200_nvl72 -o part_of_rack
+check "a part of a rack is one NVLink domain: $(cat streams/err)" grep -q 'nodes: 4, nvlink: {domain: 16}' part_of_rack/scenario.yaml
+run check part_of_rack/scenario.yaml
+check "... which can be run: $(cat streams/err)" [ "$code" -eq 0 ]
 imported rw_1600m_8.json --cluster dgx_a100_80gb --nodes 2
 runs rw_1600m_8
 check "ranks without rows are said" jq -e '[.cases[0].notes[] | select(startswith("The plan places no rows on 8 of 16 ranks: 8-15."))] | length == 1' rw_1600m_8_run/result.json
@@ -127,6 +201,16 @@ jq '.constraints.t += {compute_kernels: ["EmbeddingComputeKernel.KEY_VALUE", "ba
 run import more.json -o more
 check "other kernels are said: $(cat streams/err)" grep -q 'The kernel key_value of the constraints is not simulated, so it is not allowed here (tables t)' streams/err
 check "... and other keys" grep -q 'enforce_hbm of the constraints is not simulated (tables t)' streams/err
+jq '.plan = {"model.ebc": {t: {sharding_type: "data_parallel", compute_kernel: "dense", ranks: [0, 1]}}} | del(.constraints)' plans/vbe.json >elsewhere.json
+run import elsewhere.json -o elsewhere
+check "a module of another path is told: $(cat streams/err)" grep -q "The plan has a module \"model.ebc\", and 'tables' has \"m.ebc\": tables of one name are taken as the same (tables t)" streams/err
+jq '.constraints.t += {is_weighted: true, pooling_factors: [1.0]} | del(.constraints.t.batch_sizes)' plans/vbe.json >more.json
+run import more.json -o more
+check "the default of pooling_factors states nothing: $(cat streams/err)" grep -q 'One id a sample and feature' streams/err
+check "weights of constraints are taken" grep -q '{name: "b", pooling_factor: 1, weighted: true}' more/workload.yaml
+jq '.tables["m.ebc"][0].is_weighted = false' more.json >less.json
+run import less.json -o more --force
+check "... unless the configuration says otherwise, which is told" grep -q 'is_weighted of the constraints is not taken.*(tables t)' streams/err
 jq '.constraints.t.compute_kernels = ["key_value"]' plans/vbe.json >more.json
 refuse 2 'more.json:[0-9]+:[0-9]+: table "t": no kernel that its constraints allow is simulated' import more.json -o none
 imported dlrmv3_streaming.json --cluster dgx_h200
@@ -144,6 +228,12 @@ sed 's/\[0\], "global/[9], "global/' plans/hugectr.json >nine.json
 refuse 2 'nine.json:2:29: HugeCTR.s plan places table "9". The model has 4 tables' import tables.csv --plan nine.json -o none
 
 echo "-- places in documents of one line"
+jq '.plan["m.ebc"].t.sharding_spec.shards[1].placement = "rank:1/cpu"' plans/rw_buckets_uneven.json >placed.json
+refuse 2 "placed.json:[0-9:]+: table 't': placement \"rank:1/cpu\", but tables lie on GPUs here. Write \"rank:1/cuda:1\"" import placed.json -o none
+jq '.plan["m.ebc"].t.sharding_spec.shards[1].placement = "rank:2/cuda:1"' plans/rw_buckets_uneven.json >placed.json
+refuse 2 "placed.json:[0-9:]+: table 't': placement \"rank:2/cuda:1\" beside rank 1 in 'ranks'.*write \"rank:1/cuda:1\"" import placed.json -o none
+jq '.tables["m.ebc"][0].data_type = "DataType.INT4"' plans/vbe.json >narrow.json
+refuse 2 'narrow.json:[0-9:]+: tables cannot have the type "DataType.INT4".*write int8' import narrow.json -o none
 jq -c '.plan["m.ebc"].t.ranks = [0, 1, 2]' plans/rw_buckets_uneven.json >one_line.json
 refuse 2 'one_line.json:1:[0-9]+: \$\.plan\[.m\.ebc.\]\.t\.sharding_spec\.shards: .*4 shards for 3 ranks' import one_line.json -o none
 check "nothing was left behind" [ ! -e none ]

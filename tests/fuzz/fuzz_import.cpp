@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (const auto plan = shardsim::printed_plan(text, "fuzz.txt"))
       write(shardsim::model_from_torchrec(*plan, "fuzz.txt"));
     if (const auto model = shardsim::printed_statistics(text, "fuzz.txt"))
-      write(shardsim::model_from_torchrec(*model, "fuzz.txt"));
+      write(shardsim::model_from_torchrec(model->model, "fuzz.txt"));
   });
   return 0;
 }

@@ -6,9 +6,11 @@ thing that is not.
 """
 
 import contextlib
+import copy
 import io
 import json
 import os
+import pickle
 import re
 import resource
 import signal
@@ -139,7 +141,7 @@ def test_faults_of_plans_have_paths():
     for value, kind in ((3, "int"), ([], "list"), (object(), "object")):
         assert f"plan: a value of the type {kind} is no dict. Write a Plan" in str(
             failure_of(lambda value=value: shardsim.simulate(TOY, "rows", plan=value)))
-    assert str(failure_of(lambda: shardsim.simulate(TOY, "rows", plan="no plan"))).startswith("plan:1:")
+    assert str(failure_of(lambda: shardsim.simulate(TOY, "rows", plan="no plan"))).startswith("no plan: ")
 
 
 def test_sweep_is_the_command():
@@ -289,12 +291,12 @@ def test_dict_is_a_file():
 
 def edited(path, value):
     """A copy of TOY with one value at the path of keys."""
-    copy = json.loads(json.dumps(TOY, default=lambda number: number.item()))
-    inner = copy
+    changed = json.loads(json.dumps(TOY, default=lambda number: number.item()))
+    inner = changed
     for key in path[:-1]:
         inner = inner[key]
     inner[path[-1]] = value
-    return copy
+    return changed
 
 
 def test_documents():
@@ -384,6 +386,38 @@ def test_wrong_types():
     ):
         error = failure_of(work)
         assert error.source == name and str(error).startswith(f"{name}: ") and str(error).endswith("."), (name, error)
+
+
+def said_of(work):
+    return str(failure_of(work))
+
+
+def test_paths_and_lists_have_places():
+    for call in (lambda: shardsim.import_model(3), lambda: shardsim.run(TOY, "rows").write(None),
+                 lambda: shardsim.plan(TOY, "rows").save(None), lambda: shardsim.import_trace(3)):
+        assert "is no path" in said_of(call)
+    assert said_of(lambda: shardsim.simulate(TOY, "rows", plan="nope.json")).startswith("nope.json: ")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "plan.json")
+        plan = shardsim.plan(TOY, "rows")
+        plan.save(path)
+        assert shardsim.simulate(TOY, "rows", plan=path) == shardsim.simulate(TOY, "rows", plan=plan)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('{"plan": 3}')
+        assert said_of(lambda: shardsim.simulate(TOY, "rows", plan=path)).startswith(path)
+        assert "is no profiler's trace" in said_of(lambda: shardsim.import_trace(path))
+    assert "planners: the list is empty" in said_of(lambda: shardsim.compare_planners(TOY, []))
+    said = said_of(lambda: shardsim.simulate(shardsim.Scenario(TOY).with_({"workload.batch_per_gpu": -1}), "rows"))
+    assert said.startswith("changes['workload.batch_per_gpu']: ") and "0 or more" not in said, said
+
+
+def test_scenarios_travel():
+    toy = shardsim.load(shipped("toy.yaml"))
+    for of in (toy, toy.with_({"workload.batch_per_gpu": 64}, seed=3), shardsim.Scenario(TOY)):
+        for copied in (pickle.loads(pickle.dumps(of)), copy.deepcopy(of)):
+            assert copied.text == of.text and copied.path == of.path and repr(copied) == repr(of)
+            case = of.cases[0]
+            assert shardsim.simulate(copied, case) == shardsim.simulate(of, case)
 
 
 def test_other_threads_run():

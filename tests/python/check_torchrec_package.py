@@ -316,6 +316,63 @@ def test_refusals():
         assert "TorchRec is not here" in failure_of(lambda: shardsim.torchrec.to_sharding_plan(shardsim.plan(scenario()), MODEL))
 
 
+def placed(type_, kernel, ranks, rows, columns, **more):
+    shards = [rec.ShardMetadata([0, 0], [rows, columns], f"rank:{ranks[0]}/cuda:{ranks[0]}")]
+    made = rec.ParameterSharding(type_, kernel, ranks, rec.EnumerableShardingSpec(shards), more.pop("cache_params", None))
+    for key, value in more.items():
+        setattr(made, key, value)
+    return made
+
+
+def test_plans_come_back_with_what_is_not_simulated():
+    sharding = shardsim.torchrec.to_sharding_plan(shardsim.plan(scenario(planner="table_wise")), MODEL, classes=rec)
+    cache = rec.CacheParams(load_factor=0.33, prefetch_pipeline=True, algorithm="LFU")
+    users = sharding.plan["sparse.users"]
+    config = next(each.config for each in shardsim.torchrec.tables_of(MODEL) if (each.path, each.name) == ("sparse.users", "id"))
+    users["id"] = placed("table_wise", "fused_uvm_caching", [0], config.num_embeddings, config.embedding_dim, cache_params=cache,
+                         output_dtype="FP16", enforce_hbm=True, bounds_check_mode=3, key_value_params={"a": 1})
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        plan = shardsim.torchrec.from_sharding_plan(sharding, MODEL)
+    said = [str(each.message) for each in told if each.category is shardsim.torchrec.NotSimulatedWarning]
+    for key in ("cache_params.prefetch_pipeline", "cache_params.algorithm", "output_dtype", "enforce_hbm", "bounds_check_mode",
+                "key_value_params"):
+        assert any(each.startswith(f"{key} of the plan is not simulated (tables sparse.users.id)") for each in said), (key, said)
+    assert len(said) == 6, said
+    back = shardsim.torchrec.to_sharding_plan(plan, MODEL, classes=rec)
+    assert vars(back.plan["sparse.users"]["id"]) == vars(users["id"])
+    assert back == sharding
+
+
+def test_faults_of_live_values_have_places():
+    sharding = shardsim.torchrec.to_sharding_plan(shardsim.plan(scenario(planner="table_wise")), MODEL, classes=rec)
+    users = sharding.plan["sparse.users"]
+    users["id"].cache_params = rec.CacheParams(load_factor=float("nan"))
+    where = "sharding_plan['sparse.users']['id']: "
+    assert failure_of(lambda: shardsim.torchrec.from_sharding_plan(sharding, MODEL)).startswith(where + "load_factor: nan")
+    users["id"] = None
+    assert failure_of(lambda: shardsim.torchrec.from_sharding_plan(sharding, MODEL)).startswith(where)
+    for size in ("8", -1, 0, 1.5):
+        assert failure_of(lambda size=size: shardsim.torchrec.to_sharding_plan(
+            shardsim.plan(scenario()), MODEL, classes=rec, world_size=size)).startswith("world_size: ")
+    for factors in (True, "1", [True, 1.0], [0.0, 1.0], [float("nan"), 1.0]):
+        said = failure_of(lambda factors=factors: shardsim.torchrec.workload(
+            MODEL, batch_per_gpu=1, constraints={"sparse.items.id": rec.ParameterConstraints(pooling_factors=factors)}))
+        assert said.startswith("constraints['sparse.items.id'].pooling_factors: "), said
+    class Array(list):  # as numpy's, whose truth nobody knows
+        __bool__ = None
+        tolist = list.copy
+    made = shardsim.torchrec.workload(
+        MODEL, batch_per_gpu=1, constraints={"sparse.items.id": rec.ParameterConstraints(pooling_factors=Array([3, 2]))})
+    table = next(each for each in made["tables"] if each["name"] == "sparse.items.id")
+    assert [feature["pooling_factor"] for feature in table["features"]] == [3.0, 2.0]
+    assert "is no scenario" in failure_of(lambda: shardsim.torchrec.PerfModel(3, MODEL))
+    assert "is no scenario" in failure_of(lambda: shardsim.torchrec.Proposer(3, MODEL))
+    options = options_of(shardsim.plan(scenario(planner="table_wise")))
+    options[0].shards[0].rank = None
+    assert "has no rank" in failure_of(lambda: shardsim.torchrec.PerfModel(scenario(), MODEL).rate(options))
+
+
 def test_plans_that_torchrec_cannot_execute_are_refused():
     """With the table, and the path to what is wrong."""
     good = shardsim.plan(scenario(planner="row_wise")).to_dict()

@@ -106,6 +106,16 @@ std::string call_summary(const CallJudgement& judgement) {
       percent(all.median_abs_pct), percent(all.p90_abs_pct));
 }
 
+// What the model refuses of a call is told with the row that has it.
+double predicted_us(const ComputeModel& model, const MeasuredCall& call, const ComputeWork& work, const GpuSpec& gpu) {
+  try {
+    return model.seconds(work, gpu).us();
+  } catch (const Error& error) {
+    if (!error.place().text().empty()) throw;
+    throw Error(error.failure(), call.place, error.what(), "");
+  }
+}
+
 }  // namespace
 
 std::string call_direction_name(CallDirection direction) {
@@ -128,8 +138,8 @@ CallJudgement judge_calls(const MeasuredCalls& measured, const Tree& model_optio
   result.model = model_text(model_options);
   std::vector<Pair> all;
   for (const MeasuredCall& call : measured.calls) {
-    const PredictedCall predicted{&call, model->seconds(call.lookup, measured.gpu).us(),
-                                  model->seconds(call.update, measured.gpu).us(),
+    const PredictedCall predicted{&call, predicted_us(*model, call, call.lookup, measured.gpu),
+                                  predicted_us(*model, call, call.update, measured.gpu),
                                   (is_of_gpu && call.fits) || (is_taught && call.teaches)};
     result.calls.push_back(predicted);
     for (const CallDirection direction : kDirections) all.push_back(predicted.pair(direction));

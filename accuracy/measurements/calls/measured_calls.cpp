@@ -59,7 +59,12 @@ bool has_columns(const CsvTable& table, const std::vector<std::string>& columns)
 // Every column must be one that is known: a table of another kind must not be half-used.
 void check_columns(const CsvTable& table, const std::vector<std::string>& needed,
                    const std::vector<std::string>& known) {
-  require_columns(table, needed, "docs/formats/measurements.md has the columns of fused calls");
+  std::string unknown;  // one of these may be a column that is missing, by another name
+  for (const std::string& name : table.header)
+    if (std::ranges::find(known, name) == known.end()) unknown += (unknown.empty() ? "" : ", ") + excerpt(name);
+  require_columns(table, needed,
+                  (unknown.empty() ? "" : "If it has another name, rename it; unknown here: " + unknown + ". ") +
+                      "docs/formats/measurements.md has the columns of fused calls");
   for (std::size_t i = 0; i < table.header.size(); ++i) {
     if (std::ranges::find(known, table.header[i]) != known.end()) continue;
     throw input_error({table.place.source, table.place.line, table.header_columns[i]},

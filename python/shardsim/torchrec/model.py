@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from shardsim import arguments
 from shardsim.errors import InputError
+from shardsim.scenario import Scenario
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,25 @@ def names_of(tables: Sequence[ModelTable]) -> list[str]:
     return [table.name if count[table.name] == 1 else f"{table.path}.{table.name}" for table in tables]
 
 
-def load_factor(of: Any) -> float | None:
-    """Of constraints, or of the sharding of a table."""
+def load_factor(of: Any, where: str = "cache_params") -> float | None:
+    """Of constraints, or of the sharding of a table. Errors: InputError at `where` for what is no number."""
     factor = getattr(getattr(of, "cache_params", None), "load_factor", None)
-    return None if factor is None else float(factor)
+    return None if factor is None else number(factor, f"{where}: load_factor", "Give a share above 0, and 1 at most")
+
+
+def number(value: Any, what: str, remedy: str) -> float:
+    """A finite one, also of numpy."""
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():
+        value = value.item()
+    if isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value):
+        return float(value)
+    raise wrong(f"{value!r} is no finite number", remedy, what)
+
+
+def scenario_of(given: Any) -> Scenario:
+    return given if isinstance(given, Scenario) else Scenario(given)
+
+
+def says(value: Any) -> bool:
+    """False for the values by which a dataclass says nothing."""
+    return value is not None and value is not False and not (isinstance(value, (Mapping, Sequence)) and not value)

@@ -8,12 +8,12 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from shardsim import _core
+from shardsim import _core, arguments
 from shardsim.errors import InfeasibleError
 from shardsim.scenario import Scenario
 from shardsim.tasks import Evaluator
-from shardsim.torchrec.model import module_path, names_of, tables_of, word, wrong
-from shardsim.torchrec.plans import cache_map, from_sharding_plan
+from shardsim.torchrec.model import module_path, names_of, scenario_of, tables_of, word, wrong
+from shardsim.torchrec.plans import cache_map, plan_of_shardings
 
 
 @functools.lru_cache(maxsize=64)
@@ -52,8 +52,9 @@ class PerfModel:
         tables = tables_of(model)
         self._tables = {(table.path, table.name): (module_path(table.path, table.pooled), name)
                         for name, table in zip(names_of(tables), tables)}
-        with scenario.told_by_path():
-            self._rater = _core.Rater(scenario.request(), case)
+        of = scenario_of(scenario)
+        with of.told_by_path():
+            self._rater = _core.Rater(of.request(), arguments.case(case))
             self._ranks_per_node = self._rater.ranks_per_node()
 
     def _entries(self, options: Iterable[Any]) -> list[tuple[str, str, str]]:
@@ -63,7 +64,11 @@ class PerfModel:
             if known is None:
                 raise wrong(f"the model has no table {option.name!r} in a module {option.path!r}",
                             "Give the model that the planner plans for", "proposal")
-            made.append((*known, _entry_text(option, self._ranks_per_node)))
+            try:
+                made.append((*known, _entry_text(option, self._ranks_per_node)))
+            except TypeError:
+                raise wrong(f"a shard of table {option.name!r} has no rank", "Rate a proposal that a partitioner has placed",
+                            "proposal") from None
         return made
 
     def plan_of(self, options: Iterable[Any]) -> dict[str, Any]:
@@ -105,7 +110,7 @@ class Stats:
             self._out(f"shardsim: no simulation of this plan: {error}")
 
     def _text(self, sharding_plan: Any, best_plan: Any) -> str:
-        evaluator = Evaluator(self._scenario, self._case, from_sharding_plan(sharding_plan, self._model))
+        evaluator = Evaluator(self._scenario, self._case, plan_of_shardings(sharding_plan, self._model)[0])
         ours = evaluator.simulate()
         lines = [f"shardsim: {ours.iteration_ms:.3f} ms an iteration, {ours.samples_per_s:,.0f} samples/s"]
         if ours.interval is not None:

@@ -6,13 +6,27 @@ import json
 import re
 import sys
 import types
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from shardsim import _core, arguments
 from shardsim.plan_text import PlanSource, PlanText
 from shardsim.results import Plan
-from shardsim.torchrec.model import ModelTable, is_label, load_factor, module_path, names_of, tables_of, word, wrong
+from shardsim.torchrec.model import (
+    ModelTable,
+    is_label,
+    load_factor,
+    module_path,
+    names_of,
+    says,
+    tables_of,
+    word,
+    wrong,
+)
+from shardsim.torchrec.workload import NotSimulatedWarning
+
+TAKEN = ("sharding_type", "compute_kernel", "ranks", "sharding_spec")  # of a ParameterSharding, by the text of a plan
 
 
 def torchrec_types() -> Any:
@@ -83,6 +97,8 @@ def _sharding(entry: Mapping[str, Any], ranks: int, classes: Any) -> Any:
 def to_sharding_plan(plan: PlanSource, model: Any, *, world_size: int | None = None, classes: Any = None) -> Any:
     """A plan as TorchRec's ShardingPlan, by the module paths of the model: what DistributedModelParallel takes.
 
+    plan: a Plan, its JSON as a text, the path of a file, or a dict. One of from_sharding_plan() gives back what else its
+        ParameterShardings say, too.
     world_size: ranks of the job; those of the process group where one is there, else as many as the plan names.
     classes: an object with ShardingPlan, EmbeddingModuleShardingPlan, ParameterSharding, CacheParams,
         EnumerableShardingSpec and ShardMetadata; those of the installed TorchRec where it is not given.
@@ -93,14 +109,16 @@ def to_sharding_plan(plan: PlanSource, model: Any, *, world_size: int | None = N
     names = names_of(tables)
     given = PlanText(plan)
     with given.told_by_path():
-        ranks = _core.check_loaded_plan(given.text, _model_tables(tables, names),
-                                        _world_size() if world_size is None else world_size)
+        stated = arguments.maybe_whole(world_size, "world_size", 1, 1_000_000)
+        ranks = _core.check_loaded_plan(given.text, _model_tables(tables, names), stated or _world_size())
     use = classes if classes is not None else torchrec_types()
     modules: dict[str, Any] = {}
     entries = entries_of(given.text, names)
     for name, table in zip(names, tables):
         module = modules.setdefault(table.path, use.EmbeddingModuleShardingPlan())
         module[table.name] = _sharding(entries[name], ranks, use)
+        for key, value in given.kept.get((table.path, table.name), {}).items():
+            setattr(module[table.name], key, value)
     return use.ShardingPlan(plan=modules)
 
 
@@ -117,29 +135,93 @@ def _shard_maps(sharding: Any) -> list[dict[str, Any]]:
     ]
 
 
-def cache_map(of: Any) -> dict[str, Any]:
-    factor = load_factor(of)
+def cache_map(of: Any, where: str = "cache_params") -> dict[str, Any]:
+    factor = load_factor(of, where)
     return {} if factor is None else {"cache_params": {"load_factor": factor}}
 
 
+def _attributes(of: Any) -> Mapping[str, Any]:
+    return getattr(of, "__dict__", {})
+
+
+def _left_out(sharding: Any) -> Iterator[str]:
+    """What is not simulated of a ParameterSharding, with what says it here, where something does."""
+    for key, value in sorted(_attributes(sharding).items()):
+        if key in TAKEN or not says(value):
+            continue
+        if key != "cache_params":
+            yield key + (": 'wire_dtype' says what is exchanged" if key == "output_dtype" else "")
+            continue
+        elsewhere = {"prefetch_pipeline": ": the pipeline \"prefetch_sparse_dist\" of the scenario says it",
+                     "algorithm": ": 'cache_policy' of the workload says it"}
+        for part, stated in sorted(_attributes(value).items()):
+            if part != "load_factor" and says(stated):
+                yield f"cache_params.{part}" + elsewhere.get(part, "")
+
+
+def _kept(sharding: Any) -> dict[str, Any]:
+    """What of a ParameterSharding the text of a plan does not say."""
+    return {key: value for key, value in _attributes(sharding).items() if key not in TAKEN and value is not None}
+
+
+def _warn_of_left_out(left_out: Mapping[str, Sequence[str]]) -> None:
+    for key, names in left_out.items():
+        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        what, _, elsewhere = key.partition(": ")
+        warnings.warn(f"{what} of the plan is not simulated (tables {shown}); to_sharding_plan() gives it back"
+                      + (f". {elsewhere[0].upper()}{elsewhere[1:]}" if elsewhere else ""),
+                      NotSimulatedWarning, stacklevel=3)  # of who calls from_sharding_plan()
+
+
+def _entry_of(sharding: Any, where: str) -> dict[str, Any]:
+    """The entry of a ParameterSharding. Errors: InputError for what is none."""
+    if not hasattr(sharding, "sharding_type") or not hasattr(sharding, "compute_kernel"):
+        raise wrong(f"{arguments.kind_of(sharding)} is no ParameterSharding", "Give one for each table", where)
+    try:
+        shards = _shard_maps(sharding)
+        entry: dict[str, Any] = {"sharding_type": word(sharding.sharding_type),
+                                 "compute_kernel": word(sharding.compute_kernel),
+                                 "ranks": [int(rank) for rank in sharding.ranks or []]}
+    except (AttributeError, TypeError, ValueError) as error:
+        raise wrong(f"ranks or shards are not those of a ParameterSharding ({error})",
+                    "Give whole numbers, and a ShardMetadata for each shard", where) from None
+    entry.update(cache_map(sharding, where))
+    if shards:
+        entry["shards"] = shards
+    return entry
+
+
 def from_sharding_plan(sharding_plan: Any, model: Any) -> Plan:
-    """TorchRec's ShardingPlan for this model, as `simulate(..., plan=...)` and an Evaluator take it."""
+    """TorchRec's ShardingPlan for this model, as `simulate(..., plan=...)` and an Evaluator take it.
+
+    A NotSimulatedWarning names what its ParameterShardings say that is not simulated; the Plan keeps it for
+    to_sharding_plan(), its text does not.
+    """
+    plan, left_out = plan_of_shardings(sharding_plan, model)
+    _warn_of_left_out(left_out)
+    return plan
+
+
+def plan_of_shardings(sharding_plan: Any, model: Any) -> tuple[Plan, dict[str, list[str]]]:
+    """The plan, and what is not simulated of it with its tables."""
     tables = tables_of(model)
     names = {(table.path, table.name): name for name, table in zip(names_of(tables), tables)}
     pooled = {(table.path, table.name): table.pooled for table in tables}
     modules: dict[str, dict[str, Any]] = {}
+    kept: dict[tuple[str, str], dict[str, Any]] = {}
+    left_out: dict[str, list[str]] = {}
     if not hasattr(sharding_plan, "plan"):
         raise wrong(f"{arguments.kind_of(sharding_plan)} has no attribute plan", "Give a ShardingPlan", "sharding_plan")
-    for path, shardings in sharding_plan.plan.items():
-        for table, sharding in shardings.items():
+    example = 'ShardingPlan({"MODULE": {"TABLE": ParameterSharding(...)}})'
+    for path, shardings in arguments.mapping(sharding_plan.plan, "sharding_plan", example).items():
+        for table, sharding in arguments.mapping(shardings, f"sharding_plan[{path!r}]", example).items():
             if (path, table) not in names:
                 raise wrong(f"the model has no table {table!r} in a module {path!r}",
                              "Give the model that the plan was made for", "sharding_plan")
-            entry: dict[str, Any] = {"sharding_type": word(sharding.sharding_type),
-                                     "compute_kernel": word(sharding.compute_kernel),
-                                     "ranks": [int(rank) for rank in sharding.ranks or []], **cache_map(sharding)}
-            shards = _shard_maps(sharding)
-            if shards:
-                entry["shards"] = shards
+            entry = _entry_of(sharding, f"sharding_plan[{path!r}][{table!r}]")
             modules.setdefault(module_path(path, pooled[path, table]), {})[names[path, table]] = entry
-    return Plan(json.dumps({"plan": modules}))
+            for key in _left_out(sharding):
+                left_out.setdefault(key, []).append(names[path, table])
+            if more := _kept(sharding):
+                kept[path, table] = more
+    return Plan(json.dumps({"plan": modules}), kept=kept), left_out

@@ -13,7 +13,7 @@ from shardsim import arguments
 from shardsim.errors import InfeasibleError
 from shardsim.scenario import Scenario
 from shardsim.tasks import Evaluator
-from shardsim.torchrec.model import load_factor, names_of, tables_of, word, wrong
+from shardsim.torchrec.model import load_factor, names_of, scenario_of, tables_of, word, wrong
 from shardsim.torchrec.plans import entries_of, rank_of, torchrec_types
 
 Key = tuple[str, str]  # path of the module, name of the table
@@ -80,7 +80,7 @@ class Proposer:
                  planners: Sequence[str | Mapping[str, Any]] = ("search",), *, classes: Any = None) -> None:
         tables = tables_of(model)
         self._names = dict(zip([(table.path, table.name) for table in tables], names_of(tables)))
-        self._scenario, self._case, self._classes = scenario, case, classes
+        self._scenario, self._case, self._classes = scenario_of(scenario), case, classes
         self._planners = [_planner_map(each) for each in ([planners] if isinstance(planners, (str, Mapping)) else planners)]
         self._plans: list[tuple[str, dict[Key, _Entry]]] | None = None
         self._space: dict[Key, list[Any]] = {}

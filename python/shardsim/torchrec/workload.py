@@ -9,7 +9,7 @@ from typing import Any
 
 from shardsim import arguments
 from shardsim.scenario import Scenario
-from shardsim.torchrec.model import ModelTable, is_label, load_factor, names_of, tables_of, word, wrong
+from shardsim.torchrec.model import ModelTable, is_label, load_factor, names_of, number, says, tables_of, word, wrong
 
 # What of ParameterConstraints a scenario or its tables have, or the tables say themselves.
 TAKEN = ("sharding_types", "compute_kernels", "min_partition", "device_group", "pooling_factors", "num_poolings",
@@ -27,12 +27,29 @@ def _check_one_each(values: Sequence[Any], features: Sequence[str], what: str, t
                      f"constraints[{table!r}]")
 
 
+def _numbers(constraint: Any, key: str, table: str) -> list[float]:
+    """Those of a list of the constraints, which numpy may have made; none where nothing is stated."""
+    value: Any = getattr(constraint, key, None)
+    if value is not None and hasattr(value, "tolist"):
+        value = value.tolist()
+    where = f"constraints[{table!r}].{key}"
+    if value is None:
+        return []
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise wrong(f"{value!r} is no list", "Give a number above 0 for each feature", where)
+    made = [number(each, where, "Give numbers above 0") for each in value]
+    for each in made:
+        if each <= 0:
+            raise wrong(f"{each} is not above 0", "Give numbers above 0", where)
+    return made
+
+
 def _factors(constraint: Any, features: Sequence[str], table: str) -> list[float]:
-    factors = list(getattr(constraint, "pooling_factors", None) or [1.0])
+    factors = _numbers(constraint, "pooling_factors", table) or [1.0]
     if len(factors) == 1:
         factors *= len(features)
     _check_one_each(factors, features, "pooling factors", table)
-    return [float(factor) for factor in factors]
+    return factors
 
 
 def _table_map(name: str, table: ModelTable, constraint: Any) -> dict[str, Any]:
@@ -49,14 +66,14 @@ def _table_map(name: str, table: ModelTable, constraint: Any) -> dict[str, Any]:
     if is_label(table.path):
         made["module"] = table.path
     if table.pooled:
-        poolings = list(getattr(constraint, "num_poolings", None) or [1.0] * len(features))
+        poolings = _numbers(constraint, "num_poolings", name) or [1.0] * len(features)
         _check_one_each(poolings, features, "numbers of poolings", name)
         made["pooling"] = word(getattr(config, "pooling", "sum"))
         made["features"] = [
-            {"name": feature, "pooling_factor": factor, "num_poolings": float(count), "weighted": table.weighted}
+            {"name": feature, "pooling_factor": factor, "num_poolings": count, "weighted": table.weighted}
             for feature, factor, count in zip(features, factors, poolings)
         ]
-        sizes = [int(each) for each in getattr(constraint, "batch_sizes", None) or []]
+        sizes = [int(each) for each in _numbers(constraint, "batch_sizes", name)]
         if sizes:
             _check_one_each(sizes, features, "batch sizes", name)
             for feature, size in zip(made["features"], sizes):
@@ -105,18 +122,13 @@ def _constraint_map(constraint: Any) -> dict[str, Any]:
     least = getattr(constraint, "min_partition", None)
     if least is not None:
         made["min_partition"] = int(least)
-    factor = load_factor(constraint)
+    factor = load_factor(constraint, "constraints")
     if factor is not None and _allows_cache(constraint):
         made["cache_load_factor"] = factor
     group = getattr(constraint, "device_group", None)
     if group is not None:
         made["device_group"] = word(group)
     return made
-
-
-def _says(value: Any) -> bool:
-    """False for the values by which a dataclass says nothing."""
-    return value is not None and value is not False and not (isinstance(value, (Mapping, Sequence)) and not value)
 
 
 def _left_out_of_cache(constraint: Any) -> Iterator[str]:
@@ -126,14 +138,14 @@ def _left_out_of_cache(constraint: Any) -> Iterator[str]:
                 yield "cache_params.load_factor: compute_kernels allow no kernel with a cache"
         elif key == "prefetch_pipeline" and value:
             yield "cache_params.prefetch_pipeline: say \"pipeline\": \"prefetch_sparse_dist\" in `more`"
-        elif _says(value):
+        elif says(value):
             yield f"cache_params.{key}"
 
 
 def _left_out(table: ModelTable, constraint: Any) -> Iterator[str]:
     """What is not simulated of a table's constraints."""
     for key, value in sorted(vars(constraint).items()) if constraint is not None else []:
-        if key in TAKEN or not _says(value):
+        if key in TAKEN or not says(value):
             continue
         if key == "batch_sizes":
             if not table.pooled:

@@ -62,7 +62,7 @@ def table(name, rows, dim, dtype, ids, weighted=False, copies=0, kind="pooled"):
     if kind == "sequence":
         text += f", average_length: {ids}"
     elif weighted:
-        text += f", features: [{{name: {name}, pooling_factor: {ids}, weighted: true}}]"
+        text += f", module: weighted_ebc, features: [{{name: {name}, pooling_factor: {ids}, weighted: true}}]"
     else:
         text += f", pooling_factor: {ids}"
     if copies:

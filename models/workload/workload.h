@@ -266,6 +266,7 @@ struct Workload {
   std::optional<ShardingGroups> sharding_groups;  // none: all ranks are one
   std::string pooled_module = "ebc", sequence_module = "ec";
   std::optional<TableKind> first_module;  // in the forward pass, as stated
+  bool modules_apart = false;             // every module has exchanges of its own, as TorchRec's collections do
   std::vector<SourcedValue> sources;
 
   bool operator==(const Workload&) const = default;

@@ -96,6 +96,14 @@ void module_keys(Fields& map, Workload& workload) {
           "one stream, which may decide a fifth of an iteration; it is the only thing for which the order of tables "
           "counts");
   if (map.reading() && first) workload.first_module = *first == "pooled" ? TableKind::pooled : TableKind::sequence;
+  std::string exchanges = "together";
+  map.usual("together")
+      .take(
+          "exchanges", exchanges, word_leaf({"together", "each"}),
+          "`each`: every module has exchanges, lookups and updates of its own, as TorchRec's collections do; its "
+          "pipelines bring the ids of all of them ahead, and without a pipeline one module comes after the other "
+          "([lowering.md](../lowering.md#collections-one-by-one)). `together`: one exchange for all modules of a kind");
+  workload.modules_apart = exchanges == "each";
 }
 
 void check_names(const std::vector<Table>& tables) {
@@ -116,6 +124,31 @@ void check_modules(const Workload& workload) {
     throw input_error(table.place,
                       fmt::format("tables '{}' and '{}' are in one module and of two kinds", first->name, table.name),
                       "Pooled tables and sequences have modules of their own: name another 'module'");
+  }
+}
+
+// TorchRec's EmbeddingBagCollection has weights for all of its ids or for none (is_weighted), and it is HugeCTR's
+// collections, not TorchRec's, that HugeCTR's kernels and pipeline are of.
+void check_modules_apart(const Workload& workload) {
+  if (!workload.modules_apart) return;
+  if (workload.hugectr_rows() || workload.hugectr_pipeline())
+    throw input_error(workload.tables.front().place,
+                      "modules.exchanges: each is how TorchRec's collections work, and this workload is HugeCTR's",
+                      "Leave modules.exchanges out, or take TorchRec's embedding_kernels and pipeline");
+  std::map<std::string, std::pair<const Table*, bool>> first_of;
+  for (const Table& table : workload.tables) {
+    if (table.kind != TableKind::pooled) continue;
+    for (const Feature& feature : table.features) {
+      const std::string path = table.module.empty() ? workload.pooled_module : table.module;
+      const auto& [first, weighted] = first_of.try_emplace(path, &table, feature.weighted).first->second;
+      if (weighted == feature.weighted) continue;
+      const Table& with = weighted ? *first : table;
+      throw input_error(table.place,
+                        fmt::format("tables '{}' and '{}' are in module {}, and only ids of '{}' have weights",
+                                    first->name, table.name, path, with.name),
+                        "TorchRec's EmbeddingBagCollection has weights for all of its ids or for none: give tables "
+                        "with weights a 'module' of their own, or leave modules.exchanges out");
+    }
   }
 }
 
@@ -546,6 +579,7 @@ Workload read_workload(const Tree& tree, const std::string& folder) {
   Fields map(reader);
   const TableDefaults defaults = workload_keys(map, workload, folder);
   check_modules(workload);
+  check_modules_apart(workload);
   vary_attention(workload);
   check_ids_in_place(reader, workload);
   check_hugectr(reader, workload);

@@ -12,6 +12,7 @@ std::vector<int> Lowering::forward() {
 void Lowering::look_up() {
   add_indices();
   for (const std::size_t index : forward_order()) {
+    if (!takes_turn(groups_[index])) continue;
     GroupOps& ops = ops_[index];
     if (owned(groups_[index]))
       ops.owned_rows = exchange_owned(groups_[index], OpRole::exchange_output, before_lookup());

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <numeric>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "plan/plan_file.h"
 #include "program/resolved_matrix.h"
 #include "program/shard_rows.h"
 #include "sim/lower/group_member.h"
@@ -365,6 +367,34 @@ class GroupMaker {
   int world_, nodes_, per_node_, size_;
 };
 
+// Tables that are looked up and exchanged together. `suffix`: of the names of its groups.
+struct TableModule {
+  TableKind kind;
+  std::string suffix;
+  std::set<int> tables;
+};
+
+// In the order of the forward pass: all tables of a kind, or where the workload has them apart those of each path in
+// plan files. The usual paths of the workload have no suffix, whatever other modules there are: planners find
+// operations by their names.
+std::vector<TableModule> modules_of(const Workload& workload, const Plan& plan) {
+  std::vector<std::string> paths(workload.tables.size());
+  if (workload.modules_apart) paths = module_paths(workload, plan);
+  std::vector<TableModule> modules;
+  for (const TableKind kind : {workload.first_kind(), other_kind(workload.first_kind())}) {
+    const std::string& usual = kind == TableKind::pooled ? workload.pooled_module : workload.sequence_module;
+    std::map<std::string, std::size_t> module_at;
+    for (std::size_t table = 0; table < workload.tables.size(); ++table) {
+      if (workload.tables[table].kind != kind) continue;
+      const std::string& path = paths[table];
+      const auto [found, is_new] = module_at.try_emplace(path, modules.size());
+      if (is_new) modules.push_back({kind, path.empty() || path == usual ? "" : "_" + path, {}});
+      modules[found->second].tables.insert(static_cast<int>(table));
+    }
+  }
+  return modules;
+}
+
 // The placements of a plan as members of fusion groups.
 class MemberMaker {
  public:
@@ -375,11 +405,11 @@ class MemberMaker {
         options_(options),
         known_(options.known ? options.known : std::make_shared<KnownShares>()) {}
 
-  std::vector<GroupMember> members(Strategy strategy, TableKind kind) const {
+  std::vector<GroupMember> members(Strategy strategy, const TableModule& of) const {
     std::vector<GroupMember> members;
     for (std::size_t index = 0; index < plan_.placements.size(); ++index) {
       const Placement& placement = plan_.placements[index];
-      if (placement.strategy != strategy || workload_.tables[placement.table].kind != kind) continue;
+      if (placement.strategy != strategy || !of.tables.contains(placement.table)) continue;
       members.push_back(make(static_cast<int>(index), placement));
     }
     return members;
@@ -458,15 +488,17 @@ std::vector<FusionGroup> fuse(Program& program, const Plan& plan, const Workload
   const MemberMaker maker(program, plan, workload, options);
   const std::vector<OwnInput> inputs = own_inputs_of(workload);
   std::vector<FusionGroup> groups;
-  const TableKind first = workload.first_kind();
-  for (const TableKind kind : {first, other_kind(first)}) {
+  int number = 0;
+  for (const TableModule& module : modules_of(workload, plan)) {
     for (const StrategyOrder& order : kOrder) {
-      const std::string name = (kind == TableKind::pooled ? "pooled_" : "") + std::string(order.name);
-      const std::vector<std::vector<GroupMember>> sets = by_wire(maker.members(order.strategy, kind), order.strategy);
+      const std::string name =
+          (module.kind == TableKind::pooled ? "pooled_" : "") + std::string(order.name) + module.suffix;
+      const std::vector<std::vector<GroupMember>> sets = by_wire(maker.members(order.strategy, module), order.strategy);
       for (const std::vector<GroupMember>& members : sets) {
         FusionGroup& group = groups.emplace_back();
+        group.module = number;
         group.strategy = order.strategy;
-        group.kind = kind;
+        group.kind = module.kind;
         group.forward_type = members.front().forward_type;
         group.backward_type = members.front().backward_type;
         group.cross_forward_type = members.front().cross_forward_type;
@@ -476,10 +508,11 @@ std::vector<FusionGroup> fuse(Program& program, const Plan& plan, const Workload
         }
         group.index = static_cast<int>(groups.size()) - 1;
         for (const GroupMember& member : members) group.shards.push_back(member.shard);
-        program.fusions.push_back({name + wire_suffix(group, members.front().own_types), kind, group.shards});
+        program.fusions.push_back({name + wire_suffix(group, members.front().own_types), module.kind, group.shards});
         GroupMaker(program, group, members, workload, inputs, cluster, options).make();
       }
     }
+    ++number;
   }
   return groups;
 }

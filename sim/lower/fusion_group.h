@@ -21,12 +21,14 @@ struct Purpose {
   int fusion = -1;
 };
 
-// All placements of one strategy in one module (the pooled tables, or the sequences), but those of tables that state
+// All placements of one strategy in one module (the pooled tables or the sequences, or those of one path where the
+// workload has its modules apart), but those of tables that state
 // types of their own for the wire, which are grouped by these: they share one exchange of ids, one output exchange and
 // one of gradients (pytorch/torchrec distributed/embedding.py and embeddingbag.py build one sharding object per module
 // and type).
 struct FusionGroup {
-  int index = 0;  // in Program::fusions
+  int index = 0;   // in Program::fusions
+  int module = 0;  // in the order of the forward pass
   Strategy strategy = Strategy::row_wise;
   TableKind kind = TableKind::sequence;
   std::string group;        // of its exchange of ids, as in Program::groups; "" when nothing is exchanged
@@ -102,7 +104,8 @@ struct FusionGroup {
 // whose batches are the expected ones.
 void add_conversions(FusionGroup& group, const std::vector<GroupMember>& members, int world, int ranks_per_node);
 
-// The groups of a plan in the order of the forward pass: the module that the workload has first; in each data_parallel,
+// The groups of a plan in the order of the forward pass: the module that the workload has first, or those of the kind
+// that it has first in the order of their first tables; in each data_parallel,
 // flex, row_wise, column_wise, table_column_wise, table_wise, table_row_wise, grid_shard; empty ones left out. Adds
 // them and their matrices to the Program. The plan has passed check_plan.
 std::vector<FusionGroup> fuse(Program& program, const Plan& plan, const Workload& workload, const Cluster& cluster,

@@ -64,7 +64,8 @@ OwnAmount Lowering::own_input_bytes() const {
 
 OwnAmount Lowering::sum_of(OwnAmount FusionGroup::*amount) const {
   OwnAmount sum;
-  for (const FusionGroup& group : groups_) sum += group.*amount;
+  for (const FusionGroup& group : groups_)
+    if (takes_turn(group)) sum += group.*amount;
   return sum;
 }
 
@@ -77,15 +78,17 @@ void Lowering::copy_to_device() {
 
 void Lowering::permute() {
   const Stream on = stream(Stream::data_dist);
-  permute_first_ = deduplicate_ids(on, {copy_});
+  const int unique = deduplicate_ids(on, {copy_});
+  if (permute_first_ < 0) permute_first_ = unique;
   if (!exchanges()) return;
   OwnAmount sent, rows, tiers;
   for (const FusionGroup& group : groups_) {
+    if (!takes_turn(group)) continue;
     sent += group.sent_inputs;
     if (in_rows(group.strategy)) rows += group.sent_inputs;
     tiers += (2 * workload_.id_bytes + kPositionBytes) * group.own_tier_ids;
   }
-  std::vector<int> after = {permute_first_ < 0 ? copy_ : permute_first_};
+  std::vector<int> after = {unique < 0 ? copy_ : unique};
   if (tiers.any) {
     after = {add_pass("tier_split", {OpRole::split_tiers}, on, tiers.of.values, after)};
     if (permute_first_ < 0) permute_first_ = after.front();
@@ -109,7 +112,7 @@ void Lowering::exchange_splits() {
   if (!pipelined()) {
     for (std::size_t index = groups_.size(); index-- > 0;) {
       const FusionGroup& group = groups_[index];
-      if (group.exchanges())
+      if (takes_turn(group) && group.exchanges())
         add_splits(program_.fusions[group.index].name + "_splits", group.index, group.group, splits_of(group));
     }
     return;
@@ -139,13 +142,15 @@ void Lowering::exchange_inputs_of(const FusionGroup& group, GroupOps& ops) {
 
 void Lowering::exchange_inputs() {
   for (std::size_t index = groups_.size(); index-- > 0;) {
-    if (groups_[index].exchanges()) exchange_inputs_of(groups_[index], ops_[index]);
+    const FusionGroup& group = groups_[index];
+    if (takes_turn(group) && group.exchanges()) exchange_inputs_of(group, ops_[index]);
   }
 }
 
 std::vector<double> Lowering::received_bytes() const {
   std::vector<double> bytes(program_.world_size, 0.0);
   for (const FusionGroup& group : groups_) {
+    if (!takes_turn(group)) continue;
     for (std::size_t rank = 0; rank < group.owner_inputs.size(); ++rank) bytes[rank] += 2 * group.owner_inputs[rank];
   }
   return bytes;
@@ -160,6 +165,7 @@ void Lowering::prefetch_rows() {
   std::vector<double> fetched(program_.world_size, 0.0);
   bool any = false;
   for (const FusionGroup& group : groups_) {
+    if (!takes_turn(group)) continue;
     for (const LookupPart& part : group.parts) {
       if (part.memory != RowMemory::cached) continue;
       any = true;
@@ -196,9 +202,13 @@ void Lowering::connect_pipeline() {
 void Lowering::connect_copy() {
   if (copy_ < 0) return;
   op_at(copy_).batches_ahead = 1;
-  if (wait_ >= 0) return follow(op_at(copy_), wait_);
+  if (wait_ >= 0) follow(op_at(copy_), wait_);
   for (const GroupOps& ops : ops_) {
     for (const int lookup : ops.lookups) {
+      if (wait_ >= 0) {  // of a module that exchanges nothing, and whose ids no permute brings
+        if (op_at(lookup).after.empty()) follow(op_at(lookup), copy_);
+        continue;
+      }
       follow(op_at(copy_), lookup);
       follow(op_at(lookup), copy_);
     }

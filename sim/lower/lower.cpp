@@ -214,8 +214,27 @@ void Lowering::ids_alone() {
 // One batch after the other: ids, host wait, lookup and all else in line.
 void Lowering::in_line() {
   copy_to_device();
-  inputs_in_line();
-  backward(forward());
+  backward(collections_in_line());
+}
+
+// Returns what the backward pass follows. ShardedModule.forward (distributed/embedding_types.py) waits for the module's
+// ids and then looks them up, so a module that is called later exchanges its ids behind the vectors of the one before.
+std::vector<int> Lowering::collections_in_line() {
+  if (!one_by_one()) {
+    inputs_in_line();
+    return forward();
+  }
+  const int modules = groups_.empty() ? 0 : groups_.back().module + 1;
+  for (turn_ = 0; turn_ < modules; ++turn_) {
+    permute_ = recat_ = prefetch_ = -1;
+    splits_.clear();
+    inputs_.clear();
+    inputs_in_line();
+    look_up();
+  }
+  turn_ = -1;
+  stash_rows();
+  return dense_part();
 }
 
 void Lowering::inputs_in_line() {
@@ -229,8 +248,7 @@ void Lowering::inputs_in_line() {
 
 // TrainPipelineBase.progress: the next batch is copied behind the forward pass, all else is in line.
 void Lowering::base() {
-  inputs_in_line();
-  const std::vector<int> done = forward();
+  const std::vector<int> done = collections_in_line();
   copy_to_device();
   backward(done);
 }
@@ -329,7 +347,8 @@ std::vector<int> Lowering::came_before(const GroupOps& ops) const {
 }
 
 bool Lowering::exchanges() const {
-  return std::any_of(groups_.begin(), groups_.end(), [](const FusionGroup& group) { return group.exchanges(); });
+  return std::any_of(groups_.begin(), groups_.end(),
+                     [&](const FusionGroup& group) { return takes_turn(group) && group.exchanges(); });
 }
 
 OwnAmount Lowering::tier_bytes() const {

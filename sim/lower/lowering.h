@@ -47,6 +47,7 @@ class Lowering {
   void ids_alone();
   void in_line();
   void inputs_in_line();
+  std::vector<int> collections_in_line();
   void base();
   void sparse_dist();
   void prefetch_sparse_dist();
@@ -66,7 +67,10 @@ class Lowering {
   void wait_for_splits();  // host
   void exchange_inputs();  // after the wait: lengths, ids, weights
   void recat();
-  void prefetch_rows();     // after recat(); nothing without cached tables
+  void prefetch_rows();  // after recat(); nothing without cached tables
+  // TorchRec's collections, each of which waits for its ids and looks them up before the next one begins.
+  bool one_by_one() const { return workload_.modules_apart && full() && !pipelined(); }
+  bool takes_turn(const FusionGroup& group) const { return turn_ < 0 || group.module == turn_; }
   void connect_pipeline();  // where what a step needs was sent on its way in the previous iteration; once all are added
   Stream stream(Stream wanted) const;
   OwnAmount own_input_bytes() const;
@@ -220,6 +224,7 @@ class Lowering {
   std::vector<FusionGroup> groups_;
   std::vector<Stream> streams_;  // index in Program::streams; empty where nothing overlaps
   std::vector<GroupOps> ops_;    // [group]
+  int turn_ = -1;                // the module whose input and lookups are written; -1: all of them
 
   int stash_ = -1, restore_ = -1;
   std::vector<int> averages_;  // of replicas

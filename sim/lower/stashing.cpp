@@ -44,7 +44,7 @@ std::vector<double> Lowering::stashed_bytes() const {
 
 // Behind all lookups, in one copy. Where all rows stay on the device, there is none.
 void Lowering::stash_rows() {
-  if (!workload_.stash) return;
+  if (!workload_.stash || turn_ >= 0) return;
   std::vector<double> bytes = stashed_bytes();
   if (std::ranges::all_of(bytes, [](double each) { return each == 0; })) return;
   std::vector<int> lookups;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "program/input_turns.h"
 #include "program/shard_rows.h"
 #include "sim/lower/dense/dense_steps.h"
 #include "sim/memory/dense_activations.h"
@@ -77,7 +78,8 @@ BytesByRank bytes_written(const Program& program, const Op& op, const Workload& 
 
 class BufferList {
  public:
-  BufferList(const Program& program, const Workload& workload) : program_(program), workload_(workload) {
+  BufferList(const Program& program, const Workload& workload)
+      : program_(program), workload_(workload), turns_(program) {
     for (const Op& op : program.ops) {
       by_role_[op.role].push_back(op.id);
       if (op.role == OpRole::lookup) lookup_of_[op.shards] = op.id;
@@ -126,12 +128,19 @@ class BufferList {
     for (const int reader : all(readers)) read(buffer, reader);
   }
 
-  // Lookups, and what updates their rows; of ids that an exchange brought (to one fusion group, or to any), or of the
-  // own batch.
-  void read_by_lookups(Buffer& buffer, bool exchanged, int fusion = -1) const {
+  // Those of the writer's collection, where collections take turns.
+  void read_in_turn(Buffer& buffer, const Op& writer, OpRole readers) const {
+    for (const int reader : all(readers))
+      if (turns_.of(op(reader)) == turns_.of(writer)) read(buffer, reader);
+  }
+
+  // Lookups, and what updates their rows; of ids that an exchange brought (to one fusion group, or to any of a turn),
+  // or of the own batch.
+  void read_by_lookups(Buffer& buffer, bool exchanged, int fusion = -1, int turn = -1) const {
     for (const OpRole readers : {OpRole::lookup, OpRole::update, OpRole::sum_gradient}) {
       for (const int reader : all(readers)) {
         const int of = op(reader).fusion;
+        if (turn >= 0 && turns_.of_fusion(of) != turn) continue;
         if (exchanged_.contains(of) == exchanged && (fusion < 0 || fusion == of)) read(buffer, reader);
       }
     }
@@ -151,9 +160,9 @@ class BufferList {
     const Op& sized = kept ? op(all(OpRole::keep_ids).front()) : writer;
     Buffer& buffer = add(MemoryPart::inputs, writer.id, half_of(sized.hbm_bytes));
     if (kept) return read(buffer, OpRole::keep_ids);
-    read_by_lookups(buffer, true);
+    read_by_lookups(buffer, true, -1, turns_.of(writer));
     read(buffer, OpRole::index_rows);
-    read(buffer, OpRole::prefetch_rows);
+    read_in_turn(buffer, writer, OpRole::prefetch_rows);
   }
 
   // Adds the index of the vectors of each row's lookups, for the update.
@@ -195,8 +204,8 @@ class BufferList {
       places.push_back(std::llround(kUniqueIdBytes * ids));
     }
     Buffer& different = add(MemoryPart::inputs, unique.id, std::move(kept));
-    read(different, OpRole::split_tiers);
-    read(different, OpRole::permute_inputs);
+    read_in_turn(different, unique, OpRole::split_tiers);
+    read_in_turn(different, unique, OpRole::permute_inputs);
     if (!any(OpRole::permute_inputs)) read(different, OpRole::exchange_ids);
     read_by_lookups(different, false);
     Buffer& place_of = add(MemoryPart::inputs, unique.id, std::move(places));
@@ -213,7 +222,7 @@ class BufferList {
       places.push_back(std::llround(ids * kPositionBytes));
     }
     Buffer& by_tier = add(MemoryPart::inputs, split.id, std::move(sorted));
-    read(by_tier, OpRole::permute_inputs);
+    read_in_turn(by_tier, split, OpRole::permute_inputs);
     read_by_lookups(by_tier, false);
     Buffer& positions = add(MemoryPart::inputs, split.id, std::move(places));
     read(positions, OpRole::split_gradient_tiers);
@@ -229,11 +238,12 @@ class BufferList {
       for (const double ids : pass.lookups.values) bytes.push_back(std::llround(ids * workload_.id_bytes));
     }
     Buffer& buffer = add(MemoryPart::inputs, pass.id, std::move(bytes));
-    if (!buckets) read(buffer, OpRole::bucketize);
+    if (!buckets) read_in_turn(buffer, pass, OpRole::bucketize);
     if (workload_.inputs_kept.sent) read_by_updates(buffer);
     for (const OpRole sends : {OpRole::exchange_lengths, OpRole::exchange_ids, OpRole::exchange_weights}) {
       for (const int exchange : all(sends)) {
         const Program::Fusion& fusion = program_.fusions[at(op(exchange).fusion)];
+        if (turns_.of(op(exchange)) != turns_.of(pass)) continue;
         if (in_rows(program_.shard(fusion.shards.front()).strategy) == buckets) read(buffer, exchange);
       }
     }
@@ -244,12 +254,12 @@ class BufferList {
     BytesByRank bytes = moved_by(program_, splits, true);
     const BytesByRank got = moved_by(program_, splits, false);
     for (std::size_t rank = 0; rank < bytes.size(); ++rank) bytes[rank] += got[rank];
-    read(add(MemoryPart::inputs, splits.id, std::move(bytes)), OpRole::wait_for_splits);
+    read_in_turn(add(MemoryPart::inputs, splits.id, std::move(bytes)), splits, OpRole::wait_for_splits);
   }
 
   void add_received(const Op& exchange) {
     Buffer& buffer = add(MemoryPart::inputs, exchange.id, moved_by(program_, exchange, false));
-    if (any(OpRole::recat)) return read(buffer, OpRole::recat);
+    if (any(OpRole::recat)) return read_in_turn(buffer, exchange, OpRole::recat);
     read_by_lookups(buffer, true, exchange.fusion);
     // Nothing wrote what is sent: it is there as long as it is sent.
     if (!any(OpRole::permute_inputs)) add(MemoryPart::inputs, exchange.id, moved_by(program_, exchange, true));
@@ -385,6 +395,7 @@ class BufferList {
 
   const Program& program_;
   const Workload& workload_;
+  InputTurns turns_;
   std::map<OpRole, std::vector<int>> by_role_;
   std::map<std::vector<int>, int> lookup_of_;  // shards -> lookup
   std::vector<std::vector<int>> followers_;

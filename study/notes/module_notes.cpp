@@ -71,7 +71,7 @@ Notes other_order_note(const Known& known) {
 Notes fused_sequences_note(const Known& known) {
   const PreparedCase& prepared = *known.prepared;
   const Workload& workload = prepared.item.workload;
-  if (prepared.cluster.world_size() < 2 || workload.hugectr_rows()) return {};
+  if (prepared.cluster.world_size() < 2 || workload.hugectr_rows() || workload.modules_apart) return {};
   std::size_t modules = 0;
   for (const auto& [strategy, dims] : exchanged_dims(prepared)) modules += dims.size() - 1;
   if (modules == 0) return {};

@@ -123,7 +123,8 @@ NOT_TRIED = {
     "workload.tables_from": "other tables",
     "workload.name": "a name",
     "workload.summary": "words for readers",
-    "workload.modules": "names of modules, and which is first: tests/models/workload/module_notes_test.cpp",
+    "workload.modules": "names of modules, which is first, and whether each exchanges for itself: "
+                        "tests/models/workload/module_notes_test.cpp, tests/sim/lower/fusion_group_test.cpp",
     "workload.sample_factor": "needs batches that are drawn: tests/models/load/batch_draws_test.cpp",
     "workload.tables.*.name": "a name",
     "workload.tables.*.module": "its path in plan files: tests/cli/import_plans.sh",

@@ -29,9 +29,9 @@ def check(condition, text):
         faults.append(text)
 
 
-def predictions():
+def predictions(*options):
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([SHARDSIM, "run", SCENARIO, "-o", folder, "-q"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([SHARDSIM, "run", SCENARIO, *options, "-o", folder, "-q"], check=True, stdout=subprocess.DEVNULL)
         cases = json.loads((pathlib.Path(folder) / "result.json").read_text())["cases"]
     return {case["name"]: {each["quantity"].split(":")[0]: each for each in case.get("published", [])} for case in cases}
 
@@ -65,16 +65,19 @@ def with_the_second_time(times):
     return {name: {**of, "value": AGAIN.get(name, of["value"])} for name, of in times.items()}
 
 
+def while_the_process_ran(rows, runs):
+    """The host of the benchmark computes or spins while its GPU works, so a run in which its process had less processor time than the run
+    took was held up by something else: its other process, which begins later, or connections that are made when they are first used."""
+    ran = {row["id"]: float(row["cpu_runtime_ms"]) for row in rows if row["cpu_runtime_ms"]}
+    return {name: {**of, "value": min(of["value"], ran.get(name, of["value"]))} for name, of in runs.items()}
+
+
 def wrong_order(ratios):
     told_apart = [(there > 1) == (here > 1) for there, here in ratios if abs(there - 1) > NOISE]
     return 1 - sum(told_apart) / len(told_apart)
 
 
-def main():
-    with open(ROWS, newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    check_scenario_is_that_of_the_rows()
-    predicted = predictions()
+def figures_of(rows, predicted):
     check(sorted(predicted) == sorted(row["id"] for row in rows), "the cases are not the rows")
     runs, iterations = compared(predicted, "run"), compared(predicted, "iteration")
     times = {**runs, **iterations}
@@ -88,21 +91,38 @@ def main():
     # A run and an iteration that was read in a trace are not variants of each other.
     repeated = [pair for of in (with_the_second_time(runs), iterations) for pair in pairs(rows, of)]
     off = sorted(ratio for ratio, _, _ in ratios)
-    figures = {
+    order_while_running = [pair for of in (while_the_process_ran(rows, runs), iterations) for pair in pairs(rows, of)]
+    running = [abs(here / there - 1) for there, here in order_while_running]
+    return {
         "iterations, median error": statistics.median(of_time),
         "iterations, worst error": of_time[-1],
         "iterations where the GPU is stated, worst error": max(abs(each) for each in of_known.values()),
         "ratios, median error": statistics.median(off),
         "ratios, worst error": off[-1],
+        "ratios, worst error, of times in which the process ran": max(running),
         "ratios, share in the wrong order": wrong_order([(there, here) for _, there, here in ratios]),
         "ratios, share in the wrong order, t071 as measured again": wrong_order(repeated),
+        "ratios, share in the wrong order, of times in which the process ran": wrong_order(order_while_running),
         "peaks, median error": statistics.median(of_peak),
         "peaks, worst error": of_peak[-1],
     }
+
+
+def compare(title, figures, bounds):
+    print(title)
     for name, value in figures.items():
-        print(f"{name}: {100 * value:.1f} %")
-    for name, bound in BOUNDS.items():
-        check(figures[name] <= bound, f"{name}: {100 * figures[name]:.1f} %, and {100 * bound:.1f} % had been reached")
+        print(f"  {name}: {100 * value:.1f} %")
+    for name, bound in bounds.items():
+        check(figures[name] <= bound, f"{title}: {name}: {100 * figures[name]:.1f} %, and {100 * bound:.1f} % had been reached")
+
+
+def main():
+    with open(ROWS, newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    check_scenario_is_that_of_the_rows()
+    compare("collections exchanged together", figures_of(rows, predictions()), BOUNDS)
+    apart = predictions("--set", "workload.modules={exchanges: each}")
+    compare("collections exchanged one by one", figures_of(rows, apart), BOUNDS_APART)
 
 
 # What has been reached. Asked for: ratios 8 % at the median, 25 % at worst, 10 % in the wrong order; peaks 10 % at the median;
@@ -112,10 +132,27 @@ BOUNDS = {
     "iterations where the GPU is stated, worst error": 0.20,  # GB200, whose run of 10 batches begins slower than filling explains
     "ratios, median error": 0.08,
     "ratios, worst error": 0.46,  # the light model without a pipeline against others; the cache without room for two batches
+    "ratios, worst error, of times in which the process ran": 0.36,  # the cache without room for two batches
     "ratios, share in the wrong order": 0.23,  # four pairs with t071, 10 % longer than when it was measured again; UVM against that cache
     "ratios, share in the wrong order, t071 as measured again": 0.10,
+    "ratios, share in the wrong order, of times in which the process ran": 0.10,
     "peaks, median error": 0.10,
     "peaks, worst error": 0.23,
+}
+
+# The same where each collection exchanges for itself, as in TorchRec. It is not the scenario's own way: what a first run takes besides, half
+# a second on GB200, is not simulated, and exchanges that hide too little make up for a part of it.
+BOUNDS_APART = {
+    "iterations, median error": 0.12,
+    "iterations where the GPU is stated, worst error": 0.21,
+    "ratios, median error": 0.08,
+    "ratios, worst error": 0.46,
+    "ratios, worst error, of times in which the process ran": 0.37,
+    "ratios, share in the wrong order": 0.23,
+    "ratios, share in the wrong order, t071 as measured again": 0.10,
+    "ratios, share in the wrong order, of times in which the process ran": 0.10,
+    "peaks, median error": 0.12,
+    "peaks, worst error": 0.18,
 }
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <set>
 
+#include "program/input_turns.h"
+
 namespace shardsim {
 namespace {
 
@@ -126,10 +128,8 @@ class HostTimeList {
 
   // The time that is paid once per sharded module and strategy stands before the first of its operations of that kind.
   void add_modules() {
-    const auto groups = static_cast<double>(program_.fusions.size());
-    const Seconds input = groups * software_.module_dist + work_.features * software_.per_feature;
-    const Op* const first = first_where(is_input, -1);
-    add_before(first != nullptr ? first : first_where(is_call, -1), input);
+    const InputTurns turns(program_);
+    for (int turn = 0; turn < turns.count(); ++turn) add_input(turns, turn);
     for (int fusion = 0; fusion < static_cast<int>(program_.fusions.size()); ++fusion) {
       const Op* const call = first_where(is_call, fusion);
       const Op* const output = first_where(is_output, fusion);
@@ -137,6 +137,33 @@ class HostTimeList {
       add_before(output != nullptr ? output : call, software_.module_output);
       add_before(first_where(is_gradient, fusion), software_.module_backward);
     }
+  }
+
+  // What brings the input of the collections of one turn; features of tables that exchange nothing are in the first
+  // one.
+  void add_input(const InputTurns& turns, int turn) {
+    double groups = 0, features = turn == 0 ? work_.features : 0;
+    for (int fusion = 0; fusion < static_cast<int>(program_.fusions.size()); ++fusion) {
+      const int of = turns.of_fusion(fusion);
+      groups += of == turn ? 1 : 0;
+      if (of == 0) continue;
+      if (turn == 0) features -= features_of(fusion);
+      if (turn == of) features += features_of(fusion);
+    }
+    const auto begins = [&](const Op& op) { return is_input(op.role) && turns.of(op) == turn; };
+    const auto found = std::ranges::find_if(program_.ops, begins);
+    add_before(found != program_.ops.end() ? &*found : first_where(is_call, -1),
+               groups * software_.module_dist + features * software_.per_feature);
+  }
+
+  double features_of(int fusion) const {
+    std::set<int> tables;
+    for (const int shard : program_.fusions[static_cast<std::size_t>(fusion)].shards)
+      tables.insert(program_.shard(shard).table);
+    double features = 0;
+    for (const int table : tables)
+      features += static_cast<double>(program_.tables[static_cast<std::size_t>(table)].features.size());
+    return features;
   }
 
   void add_before(const Op* op, Seconds time) {

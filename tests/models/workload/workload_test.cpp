@@ -124,6 +124,21 @@ TEST_CASE("the first module is that of the first table, unless the workload stat
   CHECK(stated.first_kind() == TableKind::pooled);
 }
 
+TEST_CASE("modules that are exchanged apart are TorchRec's, with weights for all of their ids or for none") {
+  const auto with = [](const std::string& module, const std::string& more = "") {
+    return "schema: shardsim.workload/1\nname: w\nbatch_per_gpu: 8\nmodules: {exchanges: each}\ntables:\n"
+           "- {name: a, rows: 10, dim: 4, kind: pooled, pooling_factor: 3}\n"
+           "- {name: b, rows: 10, dim: 4, kind: pooled, " +
+           module + "features: [{name: b, pooling_factor: 3, weighted: true}]}\n" + more;
+  };
+  const std::string apart = "module: weighted_ebc, ";
+  CHECK(parsed(with(apart)).modules_apart);
+  CHECK_FALSE(parsed(one_table(kSequence)).modules_apart);
+  check_refused(with(""), "w.yaml:7", "tables 'a' and 'b' are in module ebc, and only ids of 'b' have weights");
+  check_refused(with(""), "w.yaml:7", "give tables with weights a 'module' of their own");
+  check_refused(with(apart, "embedding_kernels: hugectr\n"), "w.yaml:6", "this workload is HugeCTR's");
+}
+
 TEST_CASE("defaults are those of the documented format") {
   const Workload w = parsed(one_table(kSequence));
   CHECK(w.pipeline == "none");
@@ -191,6 +206,7 @@ TEST_CASE("broken workloads are refused with place") {
   refused("wire_dtype: {forward: fp64}", "fp64");
   refused("wire_dtype: {sideways: fp16}", "sideways");
   refused("modules: {pooled: ec}", "both modules");
+  refused("modules: {exchanges: apart}", "apart");
   refused("batch_size: 3", "batch_size");
   refused("dense: {measured: {rest: 1 ms}, layers: []}", "both 'layers' and 'measured'");
   refused("dense: {measured: {rest: 1 ms}}", "split");

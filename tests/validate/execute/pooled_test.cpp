@@ -305,6 +305,20 @@ TEST_CASE("every sharding type equals a single process bit for bit, under every 
   }
 }
 
+// The first three tables of a module, and the one with weights of another.
+TEST_CASE("collections apart equal a single process bit for bit, one by one and ahead") {
+  std::string tables = sample::kPooledTables;
+  tables.replace(tables.find("pooling: mean,"), 0, "module: weighted_ebc, ");
+  for (const char* const pipeline : {"none", "base", "sparse_dist"}) {
+    CAPTURE(pipeline);
+    const Program program = sample::lowered(
+        std::vector<Strategy>{Strategy::table_wise},
+        sample::workload(tables, std::string(pipeline) + "\nmodules: {exchanges: each}\ninput_exchange: full"));
+    CHECK(program.fusions.size() == 2);
+    CHECK(checked(program, 3) == "");
+  }
+}
+
 TEST_CASE("semi_sync looks the next batch up in rows that lack the update of this one") {
   const Program program = one_table(Strategy::table_wise, kSemiSync);
   const Fusion fusion = sample::fusions(program).front();

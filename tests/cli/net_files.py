@@ -67,7 +67,8 @@ ACCURACY = [
     ("p2_b200_2x8_three_columns_rank_lines_with_node.txt", ["--kind", "all_reduce"], 15),
 ]
 # Rows that their own log speaks against are in no figure.
-OUT_OF_MODEL = {"mpirun_tag_output_all_gather.txt", "p2_h100_1x8_bf16_sendrecv.txt", "p2_h200_mig_four_slices_of_one_gpu.txt",
+OUT_OF_MODEL = {"log_without_hash_marks.txt", "mpirun_tag_output_all_gather.txt", "p2_h100_1x8_bf16_sendrecv.txt",
+                "p2_h200_mig_four_slices_of_one_gpu.txt",
                 "p2_all_reduce_every_operation_same_sizes.txt", "p2_mi3xx_1x8_rccl_alltoall_radeon_graphics.txt"}
 
 

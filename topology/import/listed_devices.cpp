@@ -66,6 +66,8 @@ class NicLists {
       begin(value);
     } else if (name_.empty()) {
       return false;
+    } else if (key == "Physical") {  // a link that is up physically may be down
+      return true;
     } else if (key == "State:" || key == "state:") {
       is_up_ = value == "Active" || value == "PORT_ACTIVE";
     } else if (key == "Rate:") {

@@ -122,8 +122,12 @@ std::vector<SmiTable::Further> further_matrices(const std::vector<std::string>& 
                                                 const std::string& source) {
   const std::vector<Words> read = block_at(lines, first);
   std::vector<SmiTable::Further> further;
-  for (auto at = find_header(lines, first.line + read.size()); at; at = find_header(lines, at->line + 1))
-    further.push_back({{source, static_cast<int>(at->line) + 1}, block_at(lines, *at) == read});
+  std::size_t further_from = first.line + read.size();
+  for (auto at = find_header(lines, further_from); at; at = find_header(lines, further_from)) {
+    const std::vector<Words> block = block_at(lines, *at);
+    further.push_back({{source, static_cast<int>(at->line) + 1}, block == read});
+    further_from = at->line + block.size();
+  }
   return further;
 }
 

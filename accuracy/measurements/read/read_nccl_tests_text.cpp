@@ -150,7 +150,7 @@ class LogReader {
     std::string_view text = labels_.without(is_coloured ? plain : whole);
     for (const RunSetting& setting : settings_in(text)) runs_.set(setting);
     if (const auto program = program_of_command(text)) return start(*program);
-    if (is_failure(text)) return runs_.fail(std::string(text));
+    if (is_failure(text)) runs_.fail(std::string(text.substr(text.find("Test "))));
     if (!may_be_ours(text)) return;
     while (text.starts_with('#')) text.remove_prefix(1);
     const Words words = words_of(text);

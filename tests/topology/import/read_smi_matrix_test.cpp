@@ -244,6 +244,8 @@ TEST_CASE("further matrices of a file are told, with whether they differ") {
   const std::string one = switch_matrix({12, 12, 12, 12}), other = switch_matrix({12, 12});
   CHECK(opens(imported(one + "\nhost2\n" + other), "line 8 begins another matrix, which differs from the first: only"));
   CHECK(opens(imported(one + "\nhost2\n" + one), "line 8 begins another matrix, equal to the first"));
+  const std::vector<std::string> open = imported(one + "\nhost2\n" + other).open;
+  CHECK(std::ranges::count_if(open, [](const std::string& note) { return note.find("another") != note.npos; }) == 1);
   CHECK_FALSE(opens(imported(one), "another matrix"));
 }
 
@@ -256,7 +258,8 @@ TEST_CASE("the names of NICs in a matrix say their transport, as in NCCL's dumps
 
 TEST_CASE("rates and link layers below a matrix, of ibstat and of ibv_devinfo, are those of its NICs") {
   const auto port = [](const std::string& name) {
-    return "CA '" + name + "'\n\tPort 1:\n\t\tState: Active\n\t\tRate: 400\n\t\tLink layer: Ethernet\n";
+    return "CA '" + name +
+           "'\n\tPort 1:\n\t\tState: Active\n\t\tPhysical state: LinkUp\n\t\tRate: 400\n\t\tLink layer: Ethernet\n";
   };
   const ClusterSpec listed = imported(with_nics("mlx5_0", "mlx5_1", port("mlx5_0") + port("mlx5_1")));
   CHECK(listed.nics->rate.bytes_per_second == doctest::Approx(50e9));

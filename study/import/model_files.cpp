@@ -187,7 +187,7 @@ int gpus_of_host(const ClusterSpec& spec) {
 }
 
 StatedShape stated_shape(const ImportedModel& model, const ImportSetting& setting) {
-  StatedShape shape{setting.nodes.value_or(0), setting.gpus, 0};
+  StatedShape shape{setting.nodes.value_or(0), setting.gpus, setting.domain};
   if (!model.plan) return shape;
   const StandalonePlan alone = standalone_plan(*model.plan);
   const ClusterSpec spec = named_cluster(setting);
@@ -234,8 +234,7 @@ std::string single_gpu(const ImportSetting& setting) {
   Tree* const gpu = tree.find("gpu");
   Tree* const count = gpu == nullptr ? nullptr : gpu->find("count");
   if (count == nullptr) return "";
-  for (const auto& [key, value] : setting.gpu_keys)
-    set_path(*gpu, key, text_tree(value));
+  for (const auto& [key, value] : setting.gpu_keys) set_path(*gpu, key, text_tree(value));
   count->scalar = "1";
   if (Tree* const nodes = tree.find("nodes")) nodes->scalar = "1";
   try {
@@ -332,8 +331,9 @@ std::size_t narrow_tables(const ImportedModel& model) {
 
 }  // namespace
 
-std::int64_t gpus_of_host(const ImportSetting& setting) {
-  return gpus_of_host(named_cluster(setting));
+HostShape host_shape(const ImportSetting& setting) {
+  const ClusterSpec spec = named_cluster(setting);
+  return {gpus_of_host(spec), spec.gpu.count};
 }
 
 std::vector<std::string> assumptions(const ImportedModel& model, const ImportSetting& setting) {

@@ -25,9 +25,10 @@ struct ImportSetting {
   std::vector<std::string> notes;  // further assumptions
   // Of the cluster's `gpu`, where its own are of another one.
   std::vector<std::pair<std::string, std::string>> gpu_keys;
-  std::int64_t gpus = 0;  // of a node; 0: as many as the plan has, else as the cluster says
-  bool alone = false;     // one GPU of the cluster, which may have no node of one
-  bool in_place = false;  // the workload stands in the scenario
+  std::int64_t gpus = 0;    // of a node; 0: as many as the plan has, else as the cluster says
+  std::int64_t domain = 0;  // GPUs of a part of an NVLink domain over several hosts; 0: as the cluster says
+  bool alone = false;       // one GPU of the cluster, which may have no node of one
+  bool in_place = false;    // the workload stands in the scenario
   std::string workload_file = "workload.yaml", plan_file = "plan.json";  // as the scenario names them
 };
 
@@ -45,8 +46,11 @@ struct ModelFiles {
 // model has otherwise.
 ModelFiles model_files(const ImportedModel& model, const ImportSetting& setting);
 
-// The GPUs of one host of the setting's cluster.
-std::int64_t gpus_of_host(const ImportSetting& setting);
+// The GPUs of one host of the setting's cluster, and of one of its NVLink domains, which may span several hosts.
+struct HostShape {
+  std::int64_t gpus = 0, domain = 0;
+};
+HostShape host_shape(const ImportSetting& setting);
 
 // One sentence for each thing that was assumed, of how many tables; none where the file says everything.
 std::vector<std::string> assumptions(const ImportedModel& model, const ImportSetting& setting);

@@ -361,10 +361,15 @@ void set_world(const TracedModel& traced, bool simulated, ImportSetting& setting
     return;
   }
   // As many GPUs of a host as divide the ranks among hosts that are alike.
-  const std::int64_t of_host = gpus_of_host(setting);
-  std::int64_t per_host = std::min(of_host, traced.world_size);
+  const HostShape host = host_shape(setting);
+  std::int64_t per_host = std::min(host.gpus, traced.world_size);
   while (traced.world_size % per_host != 0) --per_host;
-  if (per_host < of_host) setting.gpus = per_host;
+  const bool in_domains = host.domain > host.gpus;
+  if (per_host < host.gpus || (in_domains && per_host == traced.world_size)) {
+    setting.gpus = per_host;
+  } else if (in_domains && traced.world_size < host.domain) {
+    setting.domain = traced.world_size;
+  }
   if (!setting.nodes) setting.nodes = traced.world_size / per_host;
 }
 

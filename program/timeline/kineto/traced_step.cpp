@@ -281,13 +281,21 @@ class StepReader {
       ++all;
       if (!run.contains(correlation)) ++lost;
     }
-    if (lost == 0) return;
+    lost -= unlaunched_kernels(window);  // kernels that lost their correlation are there
+    if (lost <= 0) return;
     model.waiting_known = static_cast<double>(lost) <= kMostLost * static_cast<double>(all);
     model.notes.push_back(fmt::format(
         "Of {} that the host launches in the step, {} ({}) {} not in the trace: the time of these counts as "
         "waiting for the host{}.",
         counted(all, "kernel"), lost, share_text(lost, all), lost == 1 ? "is" : "are",
         model.waiting_known ? "" : ", so what the host costs is not known"));
+  }
+
+  std::int64_t unlaunched_kernels(const StepWindow& window) const {
+    return std::ranges::count_if(trace_.kernels, [&](const Kernel& kernel) {
+      return !kernel.copies && kernel.start_us >= window.start_us && kernel.start_us < window.end_us &&
+             !trace_.launches.contains(kernel.correlation);
+    });
   }
 
   static std::string share_text(std::int64_t part, std::int64_t all) {

@@ -27,7 +27,7 @@ class Interval:
     low_ms: float
     high_ms: float
     coverage: float
-    outside: list[str]  # what of the case was never measured, for which the interval is no wider; of a point: empty
+    outside: list[str]  # what of the case was never measured, for which the interval is no wider; empty for points of a sweep
 
 
 @dataclass(frozen=True)

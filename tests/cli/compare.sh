@@ -124,7 +124,7 @@ refuse 2 'nowhere: there is no such folder' compare p.h5 --observed-kineto nowhe
 refuse 2 'argument --observed-kineto: beside "p.h5"' compare p.h5 p.h5 --observed-kineto toy/trace/row_wise
 mkdir broken
 head -c 3000 toy/trace/row_wise/rank0.json >broken/rank0.json
-refuse 2 'broken/rank0.json:[0-9]+: not JSON, or cut off' compare p.h5 --observed-kineto broken --case row_wise
+refuse 2 'broken/rank0.json:[0-9]+:[0-9]+: not JSON, or cut off' compare p.h5 --observed-kineto broken --case row_wise
 rm broken/rank0.json
 gzip -c toy/trace/row_wise/rank0.json >broken/rank0.json.gz
 run compare p.h5 --observed-kineto broken --case row_wise

@@ -39,12 +39,13 @@ struct MadeTrace {
 
     std::string json() {
       for (int i = 0; i < of_.steps; ++i) step(i);
-      std::string world;
+      std::string distributed;
       if (of_.world > 1)
-        world = fmt::format(R"("distributedInfo": {{"backend": "nccl", "rank": 0, "world_size": {}}},)", of_.world);
+        distributed =
+            fmt::format(R"("distributedInfo": {{"backend": "nccl", "rank": 0, "world_size": {}}},)", of_.world);
       return fmt::format(
                  R"({{"deviceProperties": [{{"id": 0, "name": "{}", "totalGlobalMem": {}}}],{} "traceEvents": [)",
-                 of_.device, of_.memory, world) +
+                 of_.device, of_.memory, distributed) +
              events_.substr(1) + "]}";
     }
 
@@ -75,8 +76,8 @@ struct MadeTrace {
     }
 
     void work(int thread, const std::string& name, const char* kernel, const std::string& dims) {
-      const std::string shapes = of_.shapes && !dims.empty() ? fmt::format(R"("Input Dims": {})", dims) : "";
-      if (of_.operators) event("cpu_op", name, thread, host_, 19, shapes);
+      const std::string dims_shown = of_.shapes && !dims.empty() ? fmt::format(R"("Input Dims": {})", dims) : "";
+      if (of_.operators) event("cpu_op", name, thread, host_, 19, dims_shown);
       launch("cudaLaunchKernel", thread);
       const bool lost = of_.lost_kernels > 0 && correlation_ % of_.lost_kernels == 0;
       if (!lost) gpu("kernel", kernel, of_.durations);

@@ -256,7 +256,7 @@ std::string doubt_sentence(const StudyResult& study) {
   }
   if (doubts.empty()) return "";
   if (doubts.size() > kFewDoubts) doubts = {doubts.front(), "more under How sure"};
-  return fmt::format("?: outside of everything measured, for which no range is wider: {}.", join(doubts, "; "));
+  return fmt::format("?: not counted in the range: {}.", join(doubts, "; "));
 }
 
 // The k-th of n values in order has a further one below it with the chance k / (n + 1).

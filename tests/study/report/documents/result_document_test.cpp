@@ -29,8 +29,7 @@ TEST_CASE("a range of a case that was never measured has a question mark, and th
   CHECK(interval_cell(interval) == "2.0-3.0?");
   study.cases.emplace_back().interval = interval;
   study.cases.emplace_back().interval = interval;
-  CHECK(doubt_sentence(study) ==
-        "?: outside of everything measured, for which no range is wider: no published run on toy.");
+  CHECK(doubt_sentence(study) == "?: not counted in the range: no published run on toy.");
 }
 
 TEST_CASE("no line passes the width, at any width") {

@@ -158,7 +158,9 @@ std::vector<Paragraph> answers(const StudyResult& study, bool judged, Medium med
   add(why_sentence_of_fastest(study), Role::summary);
   if (!judged && study.comparisons.size() == 1) add(choice_sentence(study), Role::summary);  // no column tells it
   if (medium == Medium::screen) add(levers_text(study), Role::summary);  // elsewhere they stand beside their case
-  if (medium == Medium::screen && !judged) add(doubt_sentence(study), Role::summary);  // elsewhere How sure says it
+  // Elsewhere How sure says it, and on a screen that is full of cases their question marks do.
+  constexpr std::size_t kFewCases = 8;
+  if (medium == Medium::screen && !judged && study.cases.size() <= kFewCases) add(doubt_sentence(study), Role::summary);
   add(memory_warning(study), Role::notice);
   add(medium == Medium::screen ? short_torchrec_warning(study) : torchrec_warning(study), Role::notice);
   return paragraphs;

@@ -256,7 +256,8 @@ TEST_CASE("steps that a rank lacks are left out") {
 
 TEST_CASE("what is no set of traces is refused, with file and reason") {
   CHECK(says(message_of({{"a.json", one_step(0, 0)}, {"b.json", one_step(0, 0)}}), "b.json: rank 0, as a.json is too"));
-  CHECK(says(message_of({{"a.json", "{\"traceEvents\": [\n{\"ph\": \"X\", \"na"}}), "a.json:2:15: not JSON, or cut off"));
+  CHECK(
+      says(message_of({{"a.json", "{\"traceEvents\": [\n{\"ph\": \"X\", \"na"}}), "a.json:2:15: not JSON, or cut off"));
   CHECK(says(message_of({{"a.json", "{}"}}), "a.json: not a trace"));
   CHECK(says(message_of({{"a.json", "3"}}), "a.json: not a trace"));
   CHECK(says(message_of({{"a.json", ""}}), "a.json:1:1: not JSON"));

@@ -21,6 +21,10 @@ std::string regret_cell(double percent);
 inline constexpr const char* kIntervalLegend =
     ": the range that contains the real iteration in four of five cases, judging by the errors of earlier predictions "
     "of published times; with a question mark where something of the case was never measured.";
+// The same for points of a sweep, which are not asked what of them was measured.
+inline constexpr const char* kPointIntervalLegend =
+    ": the range that contains the real iteration in four of five cases, judging by the errors of earlier predictions "
+    "of published times. It has no mark where something of a point was never measured: 'shardsim run' says that.";
 // Returns the parts of a case that nobody has measured, in a sentence; "" where all of it was.
 std::string outside_sentence(const std::vector<std::string>& outside);
 

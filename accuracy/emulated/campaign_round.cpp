@@ -48,6 +48,15 @@ std::vector<TierRate> rates_seen_once(const EmulatedShape& shape, const ObserveI
   return tier_rates(items, observe(items, kGuardRepeats), shape);
 }
 
+// The rates of the first of several looks at which they do not hold; else of the last.
+std::vector<TierRate> rates_seen_each_time(const EmulatedShape& shape, const ObserveItems& observe) {
+  constexpr int kLooks = 3;
+  std::vector<TierRate> rates;
+  for (int look = 0; look < kLooks && std::ranges::all_of(rates, &TierRate::holds); ++look)
+    rates = rates_seen_once(shape, observe);
+  return rates;
+}
+
 }  // namespace
 
 std::vector<TierRate> guarded_rates(const EmulatedShape& shape, const ObserveItems& observe) {
@@ -89,7 +98,7 @@ CarriedRates carried_rates(const EmulatedShape& shape, const std::function<bool(
       EmulatedCluster cluster(at_share(shape, share));
       const ObserveItems observe = observer_of(cluster, interrupted);
       return unfit_text(share == kLeastShare ? guarded_rates(cluster.shape(), observe)
-                                             : rates_seen_once(cluster.shape(), observe));
+                                             : rates_seen_each_time(cluster.shape(), observe));
     };
     carried = {share, run_in_workers({{"the rates of the emulated cluster", wrong}}, options).front()};
     if (carried.unfit.empty()) break;

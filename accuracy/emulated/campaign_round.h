@@ -89,8 +89,8 @@ std::vector<TierRate> guarded_rates(const EmulatedShape& shape, const ObserveIte
 // The largest of 1, 1/2 and 1/4 of the shape's rates that the links really carry on this machine. Timers that are late
 // and busy processors keep fast links below their rates; the slower the links, the less that matters, and what a slower
 // cluster proves is the same. Each share is tried on a cluster in a process of its own, so before the caller builds
-// one. A share that is carried at the second look only is carried at the edge, and the guard of the cluster that is
-// built next may find that it is not: the smaller share is taken then, but for the least, which has two looks.
+// one. A share that is not carried at each of three looks is carried at the edge, and the guard of the cluster that is
+// built next may find that it is not: the smaller share is taken then. The least has two looks, and needs one.
 struct CarriedRates {
   double share = 1;
   std::string unfit;  // why none of them is carried; "" when one is

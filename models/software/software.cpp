@@ -47,11 +47,11 @@ class SoftwareReader {
   }
   // Only presets of PyTorch state these.
   void take_pytorch(Software& software) {
-    if (reader_.has("dense_kernels"))
-      software.pytorch = reader_.choice("dense_kernels", {"passes", "pytorch"}) == "pytorch";
-    if (reader_.has("input_copies")) software.input_copies = reader_.flag("input_copies", true);
-    if (reader_.has("launch_in_update")) software.launch_in_update = reader_.time("launch_in_update");
-    if (reader_.has("optimizer_per_tensor")) software.optimizer_per_tensor = reader_.time("optimizer_per_tensor");
+    const char* const before = software.pytorch ? "pytorch" : "passes";
+    software.pytorch = reader_.choice("dense_kernels", {"passes", "pytorch"}, before) == "pytorch";
+    software.input_copies = reader_.flag("input_copies", software.input_copies);
+    software.launch_in_update = reader_.time("launch_in_update", software.launch_in_update);
+    software.optimizer_per_tensor = reader_.time("optimizer_per_tensor", software.optimizer_per_tensor);
     if (!software.pytorch || (!is_whole_ && !reader_.has("operator_times"))) return;
     MapReader times = reader_.map("operator_times");
     for (const std::string& op : dense_operators())

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 
@@ -112,6 +113,21 @@ void refuse_overfull(const ShardingTask& task, std::span<const int> rank_of) {
               fmt::format("the policy cannot place all {} tables: {} of memory are missing on GPU {}", task.tables(),
                           to_text(missing), most - held.begin()),
               "Take more memory, more GPUs, or a planner that cuts tables (neuroshard)");
+}
+
+void refuse_unplaceable(const ShardingTask& task) {
+  std::vector<double> held(static_cast<std::size_t>(task.ranks), 0);
+  std::vector<double> largest_first = task.bytes;
+  std::ranges::sort(largest_first, std::greater<>{});
+  for (const double bytes : largest_first) *std::ranges::min_element(held) += bytes;
+  const double most = std::ranges::max(held);
+  if (most <= task.room) return;
+  throw Error(Failure::infeasible, Place{},
+              fmt::format("the {} tables of {} do not fit: dealt whole, the largest first, {} of memory are missing on a "
+                          "GPU that has room for {}",
+                          task.tables(), task.name, to_text(Bytes{static_cast<std::int64_t>(std::ceil(most - task.room))}),
+                          to_text(Bytes{static_cast<std::int64_t>(std::max(task.room, 0.0))})),
+              "Take more memory or more GPUs, or leave this case out: nothing can be learned from it");
 }
 
 double balance(std::span<const double> seconds) {

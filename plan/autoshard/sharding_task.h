@@ -42,6 +42,9 @@ std::vector<double> bytes_held(const ShardingTask& task, std::span<const int> ra
 double bytes_over(const ShardingTask& task, std::span<const int> rank_of);
 // Error (Failure::infeasible): a rank has no room for what it holds; says how many bytes are missing.
 void refuse_overfull(const ShardingTask& task, std::span<const int> rank_of);
+// Error (Failure::infeasible): no way to deal whole tables fits, as far as dealing them by size, the largest first and
+// each onto the emptiest rank, can tell. Nothing can be learned from such a task.
+void refuse_unplaceable(const ShardingTask& task);
 // Least over largest seconds of the shards: AutoShard's degree of balance, and its reward.
 double balance(std::span<const double> seconds);
 

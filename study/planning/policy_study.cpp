@@ -144,6 +144,7 @@ struct PolicyCase::Parts : PlannerHost {
         context{*memory, seed, *this} {
     task = sharding_task(item.workload, cluster, context, provider_of(item.compute_model));
     task.name = item.name;
+    refuse_unplaceable(task);
   }
 
   bool answers(Question question) const override { return question == Question::loads; }

@@ -14,7 +14,7 @@ namespace shardsim {
 // A case of a scenario as a task for AutoShard and DreamShard, judged by the case's own compute model.
 class PolicyCase {
  public:
-  // Errors (Failure::input): those of sharding_task(), at the case. `item` outlives it.
+  // Errors, at the case: those of sharding_task(), and of refuse_unplaceable(). `item` outlives it.
   PolicyCase(const Case& item, std::uint64_t seed);
   ~PolicyCase();
   PolicyCase(PolicyCase&&) noexcept;

@@ -43,6 +43,8 @@ refuse 2 'the cluster has 16 GPUs, but the exchanges are between 32' cost-model 
 ok cost-model train labels.json --with wide_labels.json --epochs 10 -o wide.h5
 ok cost-model evaluate wide.h5 wide_labels.json
 check "each rank's time is learned: $(cat streams/out)" below "$(figure 'forward +learned' 3)" 10
+refuse 2 'written as JSON' cost-model sample nv_tiny -n 10 -o x.csv
+refuse 2 'written as JSON' cost-model label wide.json --cluster dgx_a100_40gb --nodes 4 -o x.csv
 for ranks in 1 129; do refuse 2 '^error: argument --exchanges' cost-model sample nv_tiny --exchanges $ranks -o x.json; done
 
 echo "-- labelling goes on where it was"
@@ -122,4 +124,4 @@ wait "$main" || code=$?
 check "it ends with 130, not $code: $(cat streams/err)" [ "$code" -eq 130 ]
 check "no file is left" [ "$before" = "$(files)" ]
 
-finish 30
+finish 32

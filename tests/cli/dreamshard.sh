@@ -78,7 +78,11 @@ refuse 2 'argument --iterations' dreamshard train tasks.yaml --iterations 0 -o n
 refuse 2 'pooling_factor' dreamshard train tasks.yaml --without poling_factor -o new.h5
 refuse 2 'argument --test' dreamshard train tasks.yaml --test nothing -o new.h5
 refuse 2 'left to train' dreamshard train tasks.yaml --test '*' -o new.h5
+for trained in 'autoshard train tasks.yaml --updates 1' 'dreamshard train tasks.yaml --iterations 1'; do
+  refuse 3 '12 tables of [a-z]*/0 do not fit.*are missing' $trained --set cluster.gpu.hbm="100 MiB" \
+    --set cluster.gpu.reserved="0 B" -o new.h5
+done
 refuse 2 'argument --output' dreamshard train tasks.yaml -o -
 cp tasks.yaml keep.h5
 refuse 2 'keep.h5' dreamshard train tasks.yaml --iterations 1 -o keep.h5
-finish 30
+finish 32

@@ -49,7 +49,17 @@ LabelFile drawn(const Arguments& given) {
   return draw_shards(workload, batch, {count, most, max_dim, bytes, seed});
 }
 
+// What is written is JSON, which a training would read as a table of measured calls under such a name.
+void refuse_table_name(const Arguments& given) {
+  const std::string output = given.value("output").value_or("-");
+  if (output.ends_with(".csv"))
+    throw input_error(Arguments::place("output"), "shards and labels are written as JSON, not as the CSV that " +
+                                                      excerpt(output) + " says",
+                      "End the name with .json");
+}
+
 int sample(const Arguments& given, const Terminal&) {
+  refuse_table_name(given);
   deliver(label_file_text(drawn(given)), given);
   return 0;
 }
@@ -141,6 +151,7 @@ void label_set(ExchangeSet& set, const Cluster& cluster, const Arguments& given,
 }
 
 int label(const Arguments& given, const Terminal& terminal) {
+  refuse_table_name(given);
   const Cluster cluster = asked_cluster(given.text("cluster"), Arguments::place("cluster"), given);
   LabelFile file = read_label_file(given.positional()[0]);
   std::visit([&](auto& set) { label_set(set, cluster, given, terminal); }, file);

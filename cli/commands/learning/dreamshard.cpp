@@ -21,8 +21,8 @@ constexpr std::int64_t kMostTrainings = 100'000;
 Document placement_document(const PlacementJudgement& judgement, const PlacingPolicy& policy, std::size_t tasks) {
   Sheet sheet{{{"placed by", false}, {"tasks"}, {"mean ms"}, {"over random"}}, {}};
   for (const PlacementResult& result : judgement.ways)
-    sheet.rows.push_back({{result.way, fmt::format("{}", result.solved), fmt::format("{:.4f}", result.ms),
-                           fmt::format("{:.3f}x", result.speed_up)},
+    sheet.rows.push_back({{result.way, fmt::format("{}", result.solved), mean_cell(result.solved, "{:.4f}", result.ms),
+                           mean_cell(result.solved, "{:.3f}x", result.speed_up)},
                           false});
   Document document;
   document.add(table_section(

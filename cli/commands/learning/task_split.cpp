@@ -40,6 +40,10 @@ TaskSplit tasks_of(const Scenario& scenario, const Arguments& given, const Termi
   return split;
 }
 
+std::string mean_cell(int solved, const char* format, double mean) {
+  return solved == 0 ? "-" : fmt::format(fmt::runtime(format), mean);
+}
+
 Option held_back_option() {
   return Option{"test",
                 0,

@@ -17,6 +17,9 @@ struct TaskSplit {
 // Errors (Failure::input): no case is left to train on, and what a case says.
 TaskSplit tasks_of(const Scenario& scenario, const Arguments& given, const Terminal& terminal);
 
+// A mean over the tasks that a way of placing has solved, in this format; "-" where it solved none.
+std::string mean_cell(int solved, const char* format, double mean);
+
 // The options of the trainings of policies: --test, whose cases are held back, and --without.
 Option held_back_option();
 Option without_option(const std::string& more = "");  // a sentence more

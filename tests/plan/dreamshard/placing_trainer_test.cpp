@@ -93,6 +93,18 @@ TEST_CASE("tables are placed where there is room, and samples never give up a pl
         std::string::npos);
 }
 
+TEST_CASE("a task that nothing fits is refused with its name and what is missing") {
+  PlacementTask task = placing_tasks(1, 8, 4, 1).front();
+  task.name = "tight";
+  std::ranges::fill(task.bytes, 1000.0);
+  task.room = 2000;
+  CHECK_NOTHROW(refuse_unplaceable(task));
+  task.room = 1900;
+  const std::string said = message_of([&] { refuse_unplaceable(task); });
+  CHECK(said.find("8 tables of tight do not fit") != std::string::npos);
+  CHECK(said.find("100 B of memory are missing on a GPU") != std::string::npos);
+}
+
 TEST_CASE("a policy of DreamShard reads back as it was written, and others are refused by name") {
   const PolicyFile file;
   PlacingPolicy policy = train_placing(placing_tasks(2, 4, 2, 1), short_placing(1));

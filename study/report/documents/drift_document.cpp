@@ -265,6 +265,8 @@ Document drift_document(const DriftResult& result, const DriftOptions& options, 
                            : ""),
       drift_sheet(result, options.monitor.has_value(), medium));
   if (!result.days.empty()) document.blocks.emplace_back(drift_chart(result, options));
+  if (const std::string outside = outside_sentence(outside_of(result)); !outside.empty())
+    document.blocks.emplace_back(Paragraph{outside, Paragraph::Role::notice});
   document.add(std::move(days));
   return document;
 }

@@ -247,16 +247,10 @@ std::string why_first(const StudyResult& study, const std::string& one, const st
 }  // namespace
 
 std::string doubt_sentence(const StudyResult& study) {
-  constexpr std::size_t kFewDoubts = 2;
-  std::vector<std::string> doubts;
-  for (const CaseResult& item : study.cases) {
-    if (!item.interval || item.interval->outside.empty()) continue;
-    std::string doubt = join(item.interval->outside);
-    if (std::ranges::find(doubts, doubt) == doubts.end()) doubts.push_back(std::move(doubt));
-  }
-  if (doubts.empty()) return "";
-  if (doubts.size() > kFewDoubts) doubts = {doubts.front(), "more under How sure"};
-  return fmt::format("?: not counted in the range: {}.", join(doubts, "; "));
+  std::vector<const Interval*> intervals;
+  for (const CaseResult& item : study.cases)
+    if (item.interval) intervals.push_back(&*item.interval);
+  return doubt_sentence(intervals, "more under How sure");
 }
 
 // The k-th of n values in order has a further one below it with the chance k / (n + 1).

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <optional>
 
+#include "base/document/document.h"
 #include "base/tree/yaml.h"
+#include "study/report/documents/sweep_document.h"
 
 namespace shardsim::sweep_result_test {
 
@@ -51,6 +53,31 @@ const SweepColumn& column(const std::vector<SweepColumn>& columns, const std::st
 }
 
 }  // namespace
+
+TEST_CASE("a point has the mark that run gives to what was never measured, and the last column says what that is") {
+  const Sweep sweep = sweep_over({axis_of("cluster.nodes", {"1", "2"})});
+  PointResult known = point_of(8, 800), unknown = point_of(16, 1600);
+  known.iteration_ms = unknown.iteration_ms = 20;
+  known.interval.emplace();
+  known.interval->low_ms = 17;
+  known.interval->high_ms = 27;
+  unknown.interval = known.interval;
+  unknown.interval->outside = {"no published run on toy", "no published run of torchrec on TCP"};
+  const SweepResult result = result_of(sweep, {known, unknown});
+  for (const Medium medium : {Medium::terminal, Medium::page}) {
+    const std::string text = document_text(sweep_document(result, medium), 1000, false);
+    CAPTURE(text);
+    CHECK(text.find("17-27 ") != std::string::npos);
+    CHECK(text.find("17-27?") != std::string::npos);
+    CHECK(text.find("Outside of everything measured: no published run on toy, no published run of torchrec on TCP.") !=
+          std::string::npos);
+    CHECK(text.find("question mark") != std::string::npos);
+  }
+  const std::vector<SweepColumn> columns = sweep_columns(result);
+  CHECK(columns.back().name == "outside");
+  CHECK(std::get<std::vector<std::string>>(columns.back().values) ==
+        std::vector<std::string>{"", "no published run on toy; no published run of torchrec on TCP"});
+}
 
 TEST_CASE("scaling is measured against the smallest world with the same values elsewhere") {
   const Sweep sweep =

@@ -256,10 +256,9 @@ void add_machines(Section& section, const SweepResult& result, SweepOrder order,
   }
   section.blocks.emplace_back(table_section(
       "Between machines",
-      "The best point on each cluster beside that on the next one, on average over where hot rows may lie. chance: the "
-      "probability that it is really better, "
-      "leaving out errors that affect both; equal: the two differ by less than a ten-thousandth. None is stated for "
-      "what is better on slower hardware." +
+      "The best point on each cluster beside that on the next one, on average over where hot rows may lie. chance: "
+      "the probability that it is really better, leaving out errors that affect both; equal: the two differ by "
+      "less than a ten-thousandth. None is stated for what is better on slower hardware." +
           left_out,
       std::move(pairs.sheet)));
 }

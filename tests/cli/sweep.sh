@@ -78,8 +78,10 @@ sed 's/, published: .*source: none}\]//' published.yaml >unpublished.yaml
 for name in published unpublished; do
   run run $name.yaml --set workload.batch_per_gpu=32 --json -o ran_$name
   jq -r '.cases[0].interval | [.low_ms, .high_ms] | join(" ")' streams/out >$name.ran
+  jq -r '.cases[0].interval.outside | join("; ")' streams/out >$name.outside
   run sweep $name.yaml -q -o swept_$name
   check "$name: run and sweep state one range: $(cat streams/err)" [ "$(cat $name.ran)" = "$(cell swept_$name/sweep.csv 2 low_ms) $(cell swept_$name/sweep.csv 2 high_ms)" ]
+  check "$name: and what was never measured, which it does not count" [ "$(cat $name.outside)" = "$(cell swept_$name/sweep.csv 2 outside)" ]
 done
 check "which is another one where its own system counts" bash -c '! cmp -s published.ran unpublished.ran'
 

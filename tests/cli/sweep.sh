@@ -67,6 +67,8 @@ P
 run sweep grid.yaml -o grid -q
 check "the table says so for each of the eight worlds: $(cat streams/out)" [ "$(sed -n '/^HOW SURE/,/^$/p' streams/out | grep -cE '^  [0-9]+ Gbit/s, (16|32) ')" -eq 8 ]
 check "and the page" grep -q 'expected regret' grid/report.html
+check "a range on a cluster that nobody measured is marked, as run does: $(cat streams/out)" grep -qE '[0-9]-[0-9.]+[?]  ' streams/out
+check "and on the page" grep -qE '[0-9]-[0-9.]+[?]' grid/report.html
 
 # A case whose iteration is published is judged without the errors of its own system, whoever asks.
 {

@@ -276,6 +276,12 @@
     return make("div", { className: first ? "first" : "" }, [make("dt", { textContent: name }), dd]);
   }
 
+  function range_words(words) {
+    if (!words.range) return "";
+    var range = make("small", { textContent: words.range + " ms in four of five cases" });
+    return words.doubt ? make("div", {}, [range, make("br"), make("small", { textContent: words.doubt })]) : range;
+  }
+
   function memory_figure(outcome) {
     var figures = outcome.figures, words = outcome.words, share = figures.memory_bytes / figures.capacity_bytes;
     var fill = make("span", { className: figures.fits ? "" : "over" });
@@ -287,7 +293,7 @@
   function figures_of(outcome) {
     var words = outcome.words, figures = outcome.figures;
     var list = make("dl", { className: "figures" }, [
-      figure("Iteration", words.time + " ms", words.range ? words.range + " ms in four of five cases" : "", true),
+      figure("Iteration", words.time + " ms", range_words(words), true),
       figure("Samples per second", words.samples, figures.gpus + " GPUs, batch " + figures.batch_per_gpu.toLocaleString("en") + " of a GPU"),
       memory_figure(outcome),
       words.limit ? figure("What limits", words.limit.replace(" %", "\u00a0%")) : null,

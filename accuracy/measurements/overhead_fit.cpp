@@ -34,10 +34,22 @@ int remote_peers(const MeasuredRow& row) {
   return (row.nodes - 1) * row.gpus_per_node;
 }
 
+// A cluster whose calls are timed by its constants alone. Where a calibration has been, calls are bounded by larger
+// ones at each change of NCCL's choice (models/collective/algorithms/nccl.cpp), which costs several predictions for
+// one, and hides the constants behind the bound.
+ClusterSpec without_bounds(ClusterSpec spec, const Rows& rows) {
+  for (const MeasuredRow& row : rows) {
+    OverheadSpec& reach = overheads_of(spec, row.kind, row.nodes > 1);
+    reach.before.reset();
+    reach.held_out.reset();
+  }
+  return spec;
+}
+
 class OverheadFitting {
  public:
   OverheadFitting(const ClusterSpec& prior, const Rows& rows, FitScope scope, bool new_peer_costs)
-      : prior_(prior), rows_(rows), parameters_(parameters_of(rows, prior)) {
+      : prior_(prior), unbounded_(without_bounds(prior, rows)), rows_(rows), parameters_(parameters_of(rows, prior)) {
     if (scope == FitScope::rates) std::erase_if(parameters_, is_cost);
     if (!new_peer_costs) std::erase_if(parameters_, [&](const auto& one) { return is_new_peer_cost(one, prior); });
     drop_unseen();
@@ -88,7 +100,7 @@ class OverheadFitting {
   // ln(predicted / measured) of each row.
   std::vector<double> misses(const Logarithms& at) const {
     std::vector<double> result;
-    for (const JudgedRow& row : judged_on(scaled(prior_, parameters_, at), rows_))
+    for (const JudgedRow& row : judged_on(scaled(unbounded_, parameters_, at), rows_))
       result.push_back(std::log(row.predicted().value / row.measured.time->value));
     return result;
   }
@@ -156,6 +168,7 @@ class OverheadFitting {
   }
 
   const ClusterSpec& prior_;
+  const ClusterSpec unbounded_;
   const Rows& rows_;
   Parameters parameters_;
 };

@@ -178,8 +178,7 @@ Command compute_compare_command() {
           std::vector<Option>{
               {"workload", 0, "NAME|FILE",
                "The workload whose tables the rows name, where a table has a column shard "
-               "(docs/formats/measurements.md, "
-               "fused calls)."},
+               "(docs/formats/measurements.md, fused calls)."},
               {"kernels", 0, "NAME",
                "Whose kernels the compute model gpu_kernels predicts for fused calls; without this option fbgemm.", "",
                Option::Times::at_most_once, kernel_names()},

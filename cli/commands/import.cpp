@@ -127,30 +127,25 @@ std::vector<Option> model_import_options() {
        "", Option::Times::once},
       {"tables", 0, "FILE",
        "The tables of a trace: a CSV or JSON file as it is imported without a trace. Lookups, updates and "
-       "exchanges "
-       "are then simulated."},
+       "exchanges are then simulated."},
       {"tables-of-trace",
        0,
        "OF",
        "Take the tables that the shapes in the trace tell (record_shapes), as if those of one lookup were alike, "
-       "and "
-       "simulate lookups and updates: of the traced rank alone, whose exchanges stay as measured, or of its "
-       "world, "
-       "every rank holding as many, with the exchanges.",
+       "and simulate lookups and updates: of the traced rank alone, whose exchanges stay as measured, or of its "
+       "world, every rank holding as many, with the exchanges.",
        "",
        Option::Times::at_most_once,
        {"rank", "world"}},
       {"traced-batch", 0, "N",
        "The number of samples per GPU of a trace whose shapes do not say it, or say it wrong. Give it once for "
-       "each "
-       "trace, in their order.",
+       "each trace, in their order.",
        "", Option::Times::any},
       {"scale-dense",
        0,
        "HOW",
        "How another batch than the traced one changes the dense part, where there is only one: kernels (the time "
-       "of "
-       "kernels, copies and exchanges is in proportion, that of the host stays) or nothing.",
+       "of kernels, copies and exchanges is in proportion, that of the host stays) or nothing.",
        "",
        Option::Times::at_most_once,
        {"kernels", "nothing"}},

@@ -170,8 +170,7 @@ Command tasks_command() {
           {{"tasks", 0, "N", "The number of tasks.", "100"},
            {"gpus", 0, "N",
             "The number of GPUs of a task. Without --cluster it is 4 or 8; otherwise the scenario says on how many "
-            "nodes "
-            "of the cluster, or on how many GPUs of one node, the tasks run.",
+            "nodes of the cluster, or on how many GPUs of one node, the tasks run.",
             "4"},
            {"min-tables", 0, "N", "The smallest number of tables of a task.", "10"},
            {"max-tables", 0, "N", "The largest number of tables of a task.", "59"},

@@ -132,9 +132,8 @@ std::vector<Option> rendezvous_options() {
       {"port", 0, "N",
        "With --collectives and --exchanges: the port on which rank 0 listens; it must be the same on every rank."},
       {"secret-file", 0, "FILE",
-       "With --collectives and --exchanges: a file with the secret that all ranks share, instead of the environment "
-       "variable "
-       "SHARDSIM_SECRET."},
+       "With --collectives and --exchanges: a file with the secret that all ranks share, instead of the "
+       "environment variable SHARDSIM_SECRET."},
       {"join-limit", 0, "SECONDS",
        "With --collectives and --exchanges: the time that ranks wait for each other at the start, in seconds.", "120"}};
 }

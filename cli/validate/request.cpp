@@ -130,8 +130,7 @@ std::vector<Option> validate_options() {
            "60"},
           {"threads", 0, "N",
            "The number of threads that work on each compute operation of a CPU rank: at most 4 for each processor "
-           "of "
-           "this machine, or 64 if that is more.",
+           "of this machine, or 64 if that is more.",
            "1"},
           {"trace", 0, "DIR", "Also write a Kineto trace of each rank, DIR/rankN.json."},
           {"check-data", 0, "",

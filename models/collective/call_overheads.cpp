@@ -51,11 +51,6 @@ bool holds(const OverheadConstants& constants, const CallShape& call, const Clus
   return !constants.holds_for || outside(*constants.holds_for, call, spec).empty();
 }
 
-// True of constants that a calibration made.
-bool is_measured(const OverheadSpec& stated) {
-  return stated.held_out || stated.before;
-}
-
 // The call with the number of ranks across nodes that constants were fitted for and that is nearest to its own: they
 // are those of the NICs and of NCCL on them, and do not become other ones, at a stroke, where there are more nodes or
 // fewer.
@@ -167,6 +162,10 @@ OverheadSpec extrapolated(const OverheadSpec& stated, const CallShape& call, con
 }
 
 }  // namespace
+
+bool is_measured(const OverheadSpec& stated) {
+  return stated.held_out || stated.before;
+}
 
 OverheadSpec overhead_of(const CallShape& call, const Cluster& cluster) {
   return overhead_of(call, cluster.spec());

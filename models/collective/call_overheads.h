@@ -34,6 +34,9 @@ struct CallShape {
 OverheadSpec overhead_of(const CallShape& call, const Cluster& cluster);
 OverheadSpec overhead_of(const CallShape& call, const ClusterSpec& spec);
 
+// True of constants that a calibration made.
+bool is_measured(const OverheadSpec& stated);
+
 // The call itself, or the nearest one that its overheads were fitted for where they are extrapolated to it.
 CallShape nearest_fitted(const CallShape& call, const ClusterSpec& spec);
 

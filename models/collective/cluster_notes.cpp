@@ -35,10 +35,9 @@ constexpr std::array<Transport, 6> kTransports = {{
      "its constants come from two systems, and each was missed by a median factor of 1.1 (NERSC Perlmutter, 2 nodes) "
      "and 1.8 (ALCF Polaris, 2 to 540 nodes) with those of the other"},
     {"tcpx", "GPUDirect-TCPX", false,
-     "its reductions and gathers have constants of two systems, and each was missed by a median of 39 % (all_reduce on "
-     "Google A3 Mega) and 42 % (all_gather on A3 High) with those of the other, on two nodes; all-to-all takes the "
-     "line "
-     "rate and public defaults"},
+     "its reductions and gathers have constants of two systems, and each was missed by a median of 39 % "
+     "(all_reduce on Google A3 Mega) and 42 % (all_gather on A3 High) with those of the other, on two nodes; "
+     "all-to-all takes the line rate and public defaults"},
     {"tcp", "TCP", false,
      "its constants come from two systems, and each was missed by a median factor of 2.0 (ALCF Polaris) and 2.2 (AWS "
      "p3dn) with those of the other"},

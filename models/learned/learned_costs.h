@@ -72,6 +72,7 @@ struct CostVector {
 // Seconds of the fused lookup of a shard, and of its backward pass with the update.
 struct ShardSeconds {
   double forward = 0, backward = 0;
+  Seconds of(bool is_lookup) const { return {is_lookup ? forward : backward}; }
   double sum() const { return forward + backward; }
 };
 

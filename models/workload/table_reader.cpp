@@ -229,10 +229,10 @@ void table_keys(Fields& map, Table& table, const std::string& folder, const Tabl
             "with `hugectr_hybrid`. The validator does not execute it");
   map.usual("that of `modules`")
       .take("module", table.module, label_leaf(),
-            "the path of the table's module in plan files, for models with several modules of a kind. The simulation "
-            "fuses the exchanges of all modules of a kind, unless `modules` says `exchanges: each`. Tables of one name "
-            "in several modules are called "
-            "`MODULE.NAME` in the workload, and have their own name in plan files");
+            "the path of the table's module in plan files, for models with several modules of a kind. The "
+            "simulation fuses the exchanges of all modules of a kind, unless `modules` says `exchanges: each`. "
+            "Tables of one name in several modules are called `MODULE.NAME` in the workload, and have their own "
+            "name in plan files");
   map.usual("{}").map(
       "wire_dtype",
       "the data types on the wire, where they differ from those of the workload: in TorchRec each sharder, "

@@ -51,6 +51,13 @@ void take_measured_at(std::int64_t batch, MeasuredRest& measured, const Place& p
 // Gives attention the variance of its items, by the length laws of its tables. The workload is read.
 void vary_attention(Workload& workload);
 
+// Refuses modules of two kinds of tables, and with exchanges of their own those that TorchRec does not have.
+void check_module_paths(const Workload& workload);
+
+// Refuses keys of a workload that cannot be used together, and keys that meet nothing that they are about. The workload
+// is read.
+void check_combinations(MapReader& reader, const Workload& workload, const TableDefaults& defaults);
+
 inline LeafReader<double> above_zero_leaf() {
   return real_leaf(Bounds::above(0));
 }

@@ -45,7 +45,6 @@ Evaluator::Figures Evaluator::figures_of(const Case& item) {
   result.batch_per_gpu = item.workload.batch_per_gpu;
   result.beyond_torchrec = beyond_torchrec(kept_->plan(), item.workload, row_ranks(item.workload, item.cluster));
   result.figures = done_in_case(item, [&] { return kept_->figures(item); });
-  result.figures.interval.outside = judge()->outside(item, result.world_size);
   return result;
 }
 

@@ -27,7 +27,7 @@ class Interval:
     low_ms: float
     high_ms: float
     coverage: float
-    outside: list[str]  # what of the case was never measured, for which the interval is no wider; empty for points of a sweep
+    outside: list[str]  # what of the case was never measured, for which the interval is no wider
 
 
 @dataclass(frozen=True)
@@ -342,6 +342,7 @@ class Study:
                 "iteration_ms": case.iteration_ms,
                 "low_ms": case.interval.low_ms if case.interval else None,
                 "high_ms": case.interval.high_ms if case.interval else None,
+                "outside": "; ".join(case.interval.outside) if case.interval else "",
                 "samples_per_s": case.samples_per_s,
                 "limited_by": case.limited_by.get("what"),
                 "fits": case.memory.get("fits"),

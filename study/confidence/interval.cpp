@@ -134,6 +134,7 @@ Interval ErrorModel::wordless_interval(double ms, const IterationSetting& settin
                                        const std::string& left_out) const {
   Interval interval;
   interval.setting = setting;
+  interval.outside = outside_of(setting, residuals_, left_out);
   interval.spread_scale = spread.batches;
   interval.placements = spread.placements;
   interval.rest_scale = rests_.scale("iteration/" + setting.software, left_out);
@@ -150,7 +151,6 @@ Interval ErrorModel::interval(double ms, const IterationSetting& setting, const 
                               const DrawnSpread& spread, const std::string& left_out) const {
   Interval interval = wordless_interval(ms, setting, parts, spread, left_out);
   const std::string error_class = "iteration/" + setting.software;
-  interval.outside = outside_of(setting, residuals_, left_out);
   const int systems = rests_.systems(error_class, left_out);
   interval.basis =
       systems > 0

@@ -54,7 +54,7 @@ class ErrorModel {
   // their errors. `left_out`: the system whose own iterations do not count; "": none.
   Interval interval(double ms, const IterationSetting& setting, const std::vector<IterationPart>& parts,
                     const DrawnSpread& spread = {}, const std::string& left_out = "") const;
-  // The same without words: `basis` and `outside` are empty.
+  // The same without `basis`.
   Interval wordless_interval(double ms, const IterationSetting& setting, const std::vector<IterationPart>& parts,
                              const DrawnSpread& spread = {}, const std::string& left_out = "") const;
 

@@ -25,11 +25,6 @@ Interval IterationJudge::interval(const Case& item, const JudgedIteration& itera
   return errors_.interval(iteration.ms, setting, parts(item, iteration), iteration.spread, own_system(item, setting));
 }
 
-std::vector<std::string> IterationJudge::outside(const Case& item, int world_size) const {
-  const IterationSetting setting = setting_of(item, world_size);
-  return outside_of(setting, errors_.residuals(), own_system(item, setting));
-}
-
 Interval IterationJudge::wordless_interval(const Case& item, const JudgedIteration& iteration) const {
   IterationSetting setting = setting_of(item, iteration.timeline.world_size);
   setting.model.clear();

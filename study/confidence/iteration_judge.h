@@ -24,12 +24,9 @@ class IterationJudge {
   IterationJudge();
 
   Interval interval(const Case& item, const JudgedIteration& iteration) const;
-  // Returns all that two cases are compared by, and no words: `basis` and `outside` are empty, and so are the words of
-  // the setting for the model and the plan. It is for those who ask thousands of times.
+  // Returns all that two cases are compared by, and what of the case was never measured: `basis` is empty, and so are
+  // the words of the setting for the model and the plan. It is for those who ask thousands of times.
   Interval wordless_interval(const Case& item, const JudgedIteration& iteration) const;
-
-  // The words of interval() on what of a case of so many ranks was never measured.
-  std::vector<std::string> outside(const Case& item, int world_size) const;
 
   const ErrorModel& errors() const { return errors_; }
 

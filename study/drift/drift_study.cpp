@@ -198,6 +198,7 @@ class DayRun {
     result_.frozen_ms = kept.ms;
     result_.frozen_low_ms = kept.interval.low_ms;
     result_.frozen_high_ms = kept.interval.high_ms;
+    result_.outside = kept.interval.outside;
     result_.frozen_bytes = kept.memory.judged();
     result_.frozen_fits = has_room(kept);
     if (result_.frozen_fits) {

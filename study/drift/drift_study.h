@@ -33,6 +33,7 @@ struct DriftDay {
   double moving_s = 0;     // of an all-to-all of them
   double saved_s = 0;      // by the best plans of this day and all before it on which both fit
   double cost_error = 0;   // of the monitored policy's cost model on the day's tables, as a share; 0 without a monitor
+  std::vector<std::string> outside;  // as Interval::outside, for all plans of the day
 
   bool is_choice() const { return frozen_fits && best_fits; }
   bool has_better() const { return is_choice() && best != kKeptPlan; }
@@ -60,6 +61,7 @@ void fields(auto& visit, MaybeConst<DriftDay> auto& day) {
   visit.field("moving_s", day.moving_s);
   visit.field("saved_s", day.saved_s);
   visit.field("cost_error", day.cost_error);
+  visit.field("outside", day.outside);
 }
 
 struct DriftResult {
@@ -70,6 +72,12 @@ struct DriftResult {
       train_again_day;  // the first on which the error of the monitored cost model is above the threshold
   double kept_s = 0;    // what the kept plan spends on the iterations of all days on which it fits
 };
+
+// What of the case was never measured, for which the ranges of its days are no wider; the cluster and the software are
+// those of every day.
+inline std::vector<std::string> outside_of(const DriftResult& result) {
+  return result.days.empty() ? std::vector<std::string>{} : result.days.front().outside;
+}
 
 // The case as it is on a day, except for rotation, which changes no distribution but only which rows are popular.
 // Errors (Failure::input): a law that lists its rows cannot grow, a table without an exponent has none to change;

@@ -52,6 +52,7 @@ Json words_json(const CaseResult& item) {
   const double free = static_cast<double>(item.memory_capacity - memory_need(item).judged());
   return {{"time", fixed(item.iteration_ms, decimals_for(item.iteration_ms))},
           {"range", item.interval ? interval_cell(*item.interval) : ""},
+          {"doubt", item.interval ? doubt_sentence({&*item.interval}, "") : ""},
           {"samples", grouped(item.samples_per_s)},
           {"memory", fixed(static_cast<double>(memory_need(item).judged()) / kGiB, 2)},
           {"capacity", fixed(static_cast<double>(item.memory_capacity) / kGiB, 2)},

@@ -181,12 +181,11 @@ Tree plan_from_hugectr(const Tree& tree, ImportedModel& model) {
     tables.fields.emplace_back(model.tables[i].name_there(),
                                entry_of(found->second, model.tables[i].table, gpus, per_host));
   }
-  model.told.push_back(fmt::format(
-      "The plan is HugeCTR's, of {} on hosts of {}: its tables are placed so, dp as data_parallel, mp as table_wise, "
-      "or "
-      "row_wise over the GPUs that share a table's keys. How HugeCTR executes it, 'embedding_kernels: hugectr' and "
-      "'pipeline: hugectr' of the workload say.",
-      counted(static_cast<std::size_t>(gpus), "GPU"), per_host));
+  model.told.push_back(
+      fmt::format("The plan is HugeCTR's, of {} on hosts of {}: its tables are placed so, dp as data_parallel, mp as "
+                  "table_wise, or row_wise over the GPUs that share a table's keys. How HugeCTR executes it, "
+                  "'embedding_kernels: hugectr' and 'pipeline: hugectr' of the workload say.",
+                  counted(static_cast<std::size_t>(gpus), "GPU"), per_host));
   Tree modules = made_map(tree.place), whole = made_map(tree.place);
   modules.fields.emplace_back("ebc", std::move(tables));
   whole.fields.emplace_back("plan", std::move(modules));

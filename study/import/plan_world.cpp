@@ -213,9 +213,8 @@ std::string world_text(const PlanWorld& world) {
   }
   if (world.domain == 0) return "";
   return fmt::format(
-      "Table '{}' is cut over {} GPUs of several hosts of {}, as TorchRec does inside of an NVLink domain (pod_size "
-      "{}): "
-      "the cluster has domains of {} GPUs.",
+      "Table '{}' is cut over {} GPUs of several hosts of {}, as TorchRec does inside of an NVLink domain "
+      "(pod_size {}): the cluster has domains of {} GPUs.",
       world.over_hosts, world.domain, world.per_host, world.domain / world.per_host, world.domain);
 }
 

@@ -192,10 +192,9 @@ void CacheParameters::tell(std::vector<std::string>& told, std::string& pipeline
   }
   if (!other.empty())
     told.push_back(fmt::format(
-        "Of cache_params only load_factor and prefetch_pipeline are taken. The algorithm LFU is cache_policy: lfu of "
-        "the "
-        "workload, for all caches; reserved_memory, precision, stats and multipass_prefetch_config are not simulated "
-        "(tables {}).",
+        "Of cache_params only load_factor and prefetch_pipeline are taken. The algorithm LFU is cache_policy: lfu "
+        "of the workload, for all caches; reserved_memory, precision, stats and multipass_prefetch_config are not "
+        "simulated (tables {}).",
         first_names(other, kShown)));
 }
 

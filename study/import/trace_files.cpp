@@ -277,9 +277,8 @@ ImportedModel tables_of_trace(const TracedModel& traced, std::int64_t batch, std
     rows += of.rows;
   }
   setting.notes.push_back(fmt::format(
-      "The tables are those of the shapes in the trace: {} calls look up {} with {} rows together. Tables of one call "
-      "are "
-      "as if they were alike{}.",
+      "The tables are those of the shapes in the trace: {} calls look up {} with {} rows together. Tables of one "
+      "call are as if they were alike{}.",
       traced.shapes.tables.size(), counted(static_cast<std::size_t>(tables), "table"), with_thousands(rows),
       ranks > 1 ? fmt::format(", and each of {} ranks as if it held as many", ranks) : ""));
   if (traced.shapes.not_understood > 0)
@@ -317,9 +316,8 @@ void say_what_was_read(const TracedModel& traced, const TraceQuestion& asked, Im
       "change them.");
   if (traced.lookup_kernels + traced.update_kernels == 0) {
     setting.notes.emplace_back(
-        "No kernel of the trace is known as one of a lookup or an update: if the step has any, they count as dense. "
-        "One "
-        "table stands for tables that nobody named, and takes no time.");
+        "No kernel of the trace is known as one of a lookup or an update: if the step has any, they count as "
+        "dense. One table stands for tables that nobody named, and takes no time.");
     return;
   }
   setting.notes.push_back(fmt::format(

@@ -68,8 +68,7 @@ std::string host_memory_rate_note(const Case& item) {
   if (item.cluster.host.memory_bandwidth == HostSpec{}.memory_bandwidth) return "";
   return fmt::format(
       "{} on times: rows in host memory come at the rate of the link, host.gpu_link_bandwidth. TorchRec's planner "
-      "alone "
-      "reads it.",
+      "alone reads it.",
       has_no_effect({"host.memory_bandwidth"}, item.cluster.name));
 }
 
@@ -155,11 +154,9 @@ std::string idle_times_note(const Known& known) {
   std::vector<std::string> idle;
   for (const HostKey& key : kHostKeys) {
     if ((*item.software).*key.time == (*preset).*key.time) continue;
-    Case usual = item;
-    (*usual.software).*key.time = (*preset).*key.time;
-    const PreparedCase prepared(known.prepared->scenario, usual, known.prepared->shared_cluster(),
-                                known.prepared->plan);
-    if (prepared.program() == known.prepared->program()) idle.emplace_back(key.name);
+    Software usual = *item.software;
+    usual.*key.time = (*preset).*key.time;
+    if (known.prepared->program_with(usual) == known.prepared->program()) idle.emplace_back(key.name);
   }
   if (idle.empty()) return "";
   return fmt::format(

@@ -99,8 +99,8 @@ class Strays {
       const bool is_summed = !is_lookup && (work.optimizer.empty() || work.optimizer == "none");
       if (work.tables.empty() || work.host_link.value > 0 || is_summed) continue;
       const ShardSeconds nets = seconds_by_nets(costs_, work.tables);
-      const std::string text = stray_text(work.kind, op.name + " takes", {is_lookup ? nets.forward : nets.backward},
-                                          laws_->seconds(work, spec.gpu));
+      const std::string text =
+          stray_text(work.kind, op.name + " takes", nets.of(is_lookup), laws_->seconds(work, spec.gpu));
       if (text.empty()) continue;
       found.insert(text);
       return;
@@ -160,10 +160,9 @@ Notes learned_reach_note(const Known& known) {
   const std::set<std::string> found = learned_reach_of(known, *costs);
   if (found.empty()) return {};
   return {fmt::format(
-      "The nets of the compute model learned have seen nothing like this case, and nobody knows how far they are off: "
-      "{}. Where both are further apart than on any label, the laws are taken, for the lookup and the update of the "
-      "same "
-      "tables together; compare with compute_model: {{name: gpu_kernels}}.",
+      "The nets of the compute model learned have seen nothing like this case, and nobody knows how far they are "
+      "off: {}. Where both are further apart than on any label, the laws are taken, for the lookup and the update "
+      "of the same tables together; compare with compute_model: {{name: gpu_kernels}}.",
       in_short(found))};
 }
 

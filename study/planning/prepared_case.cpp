@@ -303,6 +303,12 @@ std::optional<int> PreparedCase::row_draw() const {
   return row_draws().any() ? std::optional(row_draws().typical()) : std::nullopt;
 }
 
+Program PreparedCase::program_with(const Software& software) const {
+  LoweringOptions options = placed_options(false);
+  options.software = &software;
+  return lowered(options);
+}
+
 Program PreparedCase::lowered(const LoweringOptions& options) const {
   return lowered_case(item, cluster, plan, scenario, options);
 }

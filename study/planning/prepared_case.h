@@ -94,6 +94,9 @@ class PreparedCase : public ResolvedCase {
   // At the observed payload, lowered anew for each caller.
   Program observed_program() const;
 
+  // As program(), with the host's times of another software; rows lie where they do.
+  Program program_with(const Software& software) const;
+
   // The options by which both are lowered, with the rows where they lie.
   LoweringOptions placed_options(bool observed_payload) const;
 

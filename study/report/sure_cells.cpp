@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/document/cells.h"
 #include "base/text.h"
 
@@ -26,6 +28,19 @@ std::string chance_cell(double chance) {
 
 std::string regret_cell(double percent) {
   return percent < 0.05 ? "< 0.05" : fixed(percent, percent < 10 ? 2 : 1);
+}
+
+std::string doubt_sentence(const std::vector<const Interval*>& intervals, std::string_view more) {
+  constexpr std::size_t kFewDoubts = 2;
+  std::vector<std::string> doubts;
+  for (const Interval* interval : intervals) {
+    if (interval->outside.empty()) continue;
+    std::string doubt = join(interval->outside);
+    if (std::ranges::find(doubts, doubt) == doubts.end()) doubts.push_back(std::move(doubt));
+  }
+  if (doubts.empty()) return "";
+  if (doubts.size() > kFewDoubts) doubts = {doubts.front(), std::string(more)};
+  return fmt::format("?: not counted in the range: {}.", join(doubts, "; "));
 }
 
 std::string outside_sentence(const std::vector<std::string>& outside) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "study/result/result.h"
@@ -21,11 +22,10 @@ std::string regret_cell(double percent);
 inline constexpr const char* kIntervalLegend =
     ": the range that contains the real iteration in four of five cases, judging by the errors of earlier predictions "
     "of published times; with a question mark where something of the case was never measured.";
-// The same for points of a sweep, which are not asked what of them was measured.
-inline constexpr const char* kPointIntervalLegend =
-    ": the range that contains the real iteration in four of five cases, judging by the errors of earlier predictions "
-    "of published times. It has no mark where something of a point was never measured: 'shardsim run' says that.";
 // Returns the parts of a case that nobody has measured, in a sentence; "" where all of it was.
 std::string outside_sentence(const std::vector<std::string>& outside);
+// Explains the question marks of these intervals: "?: not counted in the range: no published run on toy."; "" where
+// none has one. `more`: where all is said, if there is more than two say.
+std::string doubt_sentence(const std::vector<const Interval*>& intervals, std::string_view more);
 
 }  // namespace shardsim

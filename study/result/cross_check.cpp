@@ -180,9 +180,8 @@ std::string explanation(const ExplainedPlan& plan, const StudyResult& study) {
   const Effect largest = effects[0];
   const auto at = static_cast<std::size_t>(largest);
   std::string text = fmt::format(
-      "{} looks too {}: number {:g} by the estimate ({}), number {:g} by the simulation ({}). The largest missing term "
-      "is "
-      "{}, which makes it {} than estimated, and the {} it changes places with {} on average: {}.",
+      "{} looks too {}: number {:g} by the estimate ({}), number {:g} by the simulation ({}). The largest missing "
+      "term is {}, which makes it {} than estimated, and the {} it changes places with {} on average: {}.",
       item.name, plan.too_good() ? "good" : "bad", plan.place_estimated, ms_text(item.torchrec->estimate.iteration_ms),
       plan.place_simulated, ms_text(item.iteration_ms), words(largest).name, change_text(plan.here[at]),
       plan.changed == 1 ? "plan" : fmt::format("{} plans", plan.changed), change_text(plan.others[at]),

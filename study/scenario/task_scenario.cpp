@@ -64,8 +64,7 @@ std::string law_text(std::size_t tasks, const TaskLaw& law) {
 std::string tasks_to_yaml(const std::vector<Task>& tasks, const TaskLaw& law, const TaskSetting& setting) {
   std::string text = fmt::format(
       "# Made by: {}\n"
-      "{}"
-      "schema: shardsim.scenario/1\n"
+      "{}schema: shardsim.scenario/1\n"
       "title: {}\n"
       "cluster: {}\n"
       "memory_model: {{name: paper, dp_static_multiplier: 1, mp_dynamic_copies: 0, dp_dynamic_copies: 0}}\n"

@@ -25,7 +25,7 @@ struct PointResult {
   std::int32_t world_size = 0;
   std::int64_t batch_per_gpu = 0;
   double iteration_ms = 0;
-  std::optional<Interval> interval{};  // of iteration_ms, without words (IterationJudge::wordless_interval)
+  std::optional<Interval> interval{};  // of iteration_ms (IterationJudge::wordless_interval)
   double samples_per_s = 0;
   std::int64_t memory_bytes = 0;     // of the fullest rank, by the memory model
   std::int64_t peak_bytes = 0;       // of the fullest rank, at its simulated peak

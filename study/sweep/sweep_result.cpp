@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/text.h"
 #include "study/sweep/flow_text.h"
 
 namespace shardsim {
@@ -277,6 +278,8 @@ std::vector<SweepColumn> sweep_columns(const SweepResult& result) {
   add.numbers("regret_pct", "%", "expected regret of choosing this plan for the other values",
               [&](std::size_t p) { return result.plans.regret_pct[p]; });
   add.texts("message", "why there is no result", [](const PointResult& each) { return each.message; });
+  add.texts("outside", "what of the point was never measured, for which its range is no wider",
+            [](const PointResult& each) { return each.interval ? join(each.interval->outside, "; ") : ""; });
   return columns;
 }
 

@@ -129,8 +129,7 @@ class Helper {
     if (key == kIndexDedup)
       help_.remarks.emplace_back(
           "With 'index_dedup: true' in the workload, an option of TorchRec's sequence modules, an id that a rank's "
-          "batch "
-          "has twice is exchanged once.");
+          "batch has twice is exchanged once.");
     if (key == kFreeHost)
       help_.remarks.emplace_back(
           "A host that is free launches the same kernels. Compiled software has fewer and faster ones, too, and may "

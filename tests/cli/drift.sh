@@ -33,6 +33,7 @@ law "keeping the old one costs at least what it is slower by, and more every day
   '[.days[] | .frozen_regret_pct >= 100 * (.frozen_ms / .best_ms | log) - 1e-6] + ([.days[].frozen_regret_pct] as $r | [range(5) | $r[.] < $r[. + 1]]) | all' a
 run run s.yaml -q --json -o once
 check "its interval is that of run" [ "$(jq -c '.days[0] | [.frozen_low_ms, .frozen_high_ms]' a/drift.json)" = "$(jq -c '.cases[0].interval | [.low_ms, .high_ms]' once/result.json)" ]
+check "and names what was never measured" [ "$(jq -c .outside a/drift.json)" = "$(jq -c '.cases[0].interval.outside' once/result.json)" ]
 check "day 0 is the iteration of run" [ "$(jq '.days[0].frozen_ms' a/drift.json)" = "$(jq '.cases[0].iteration_ms' once/result.json)" ]
 run drift s.yaml -j 1 -o b
 check "the same for any -j" cmp -s a/drift.json b/drift.json

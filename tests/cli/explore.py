@@ -106,6 +106,8 @@ def is_equal_to_run(server, scenario, turned, answer):
     result = json.loads(said)["cases"][0]
     figures = answer["figures"]
     equal = code == 0 and figures["iteration_ms"] == result["iteration_ms"] and figures["samples_per_s"] == result["samples_per_s"]
+    outside = ", ".join(result["interval"]["outside"])
+    equal = equal and answer["words"]["doubt"] == (f"?: not counted in the range: {outside}." if outside else "")
     equal = equal and figures["range_ms"] == [result["interval"]["low_ms"], result["interval"]["high_ms"]]
     return equal and server.ask("result.json", turned)[1].decode() == said
 

@@ -67,6 +67,8 @@ P
 run sweep grid.yaml -o grid -q
 check "the table says so for each of the eight worlds: $(cat streams/out)" [ "$(sed -n '/^HOW SURE/,/^$/p' streams/out | grep -cE '^  [0-9]+ Gbit/s, (16|32) ')" -eq 8 ]
 check "and the page" grep -q 'expected regret' grid/report.html
+check "a range on a cluster that nobody measured is marked, as run does: $(cat streams/out)" grep -qE '[0-9]-[0-9.]+[?]  ' streams/out
+check "and on the page" grep -qE '[0-9]-[0-9.]+[?]' grid/report.html
 
 # A case whose iteration is published is judged without the errors of its own system, whoever asks.
 {
@@ -78,8 +80,10 @@ sed 's/, published: .*source: none}\]//' published.yaml >unpublished.yaml
 for name in published unpublished; do
   run run $name.yaml --set workload.batch_per_gpu=32 --json -o ran_$name
   jq -r '.cases[0].interval | [.low_ms, .high_ms] | join(" ")' streams/out >$name.ran
+  jq -r '.cases[0].interval.outside | join("; ")' streams/out >$name.outside
   run sweep $name.yaml -q -o swept_$name
   check "$name: run and sweep state one range: $(cat streams/err)" [ "$(cat $name.ran)" = "$(cell swept_$name/sweep.csv 2 low_ms) $(cell swept_$name/sweep.csv 2 high_ms)" ]
+  check "$name: and what was never measured, which it does not count" [ "$(cat $name.outside)" = "$(cell swept_$name/sweep.csv 2 outside)" ]
 done
 check "which is another one where its own system counts" bash -c '! cmp -s published.ran unpublished.ran'
 

@@ -352,9 +352,8 @@ TimelineComparison compare_timelines(const Timeline& predicted, const Timeline& 
   result.others_in_dense = alone && std::ranges::none_of(predicted.ops, is_collective_op);
   if (result.others_in_dense)
     result.notes.push_back(
-        "the prediction has no exchanges: those of the observation, its copies and its waiting are in the dense part "
-        "of "
-        "the prediction, which is not judged");
+        "the prediction has no exchanges: those of the observation, its copies and its waiting are in the dense "
+        "part of the prediction, which is not judged");
   require_same_world(predicted, seen, of);
   require_moderate_size(predicted, of.predicted);
   require_moderate_size(seen, of.observed);

@@ -290,9 +290,8 @@ Command cost_model_evaluate_command() {
           .summary = "show the error of a cost model on the labels that were held back from its training",
           .positionals = {{"COSTS.h5", "A file that `shardsim cost-model train` wrote."},
                           {"LABELS",
-                           "A file of labelled shards or exchanges: JSON, or a CSV table of measured calls. Only the "
-                           "third that is held "
-                           "back from every training is judged, in a table set by set."}},
+                           "A file of labelled shards or exchanges: JSON, or a CSV table of measured calls. Only "
+                           "the third that is held back from every training is judged, in a table set by set."}},
           .options =
               std::vector<Option>{
                   {"workload", 0, "NAME",

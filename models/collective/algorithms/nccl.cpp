@@ -1,4 +1,8 @@
 #include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "models/collective/algorithms/schedules.h"
@@ -90,31 +94,111 @@ OverheadSpec over_nodes(OverheadSpec overhead, const CallShape& call, const Clus
   return overhead;
 }
 
+// A communicator whose calls are made by NCCL's own choice.
+class NcclCalls {
+ public:
+  NcclCalls(const CollectiveCall& call, const Cluster& cluster, NcclSetup setup)
+      : call_(call), cluster_(cluster), setup_(std::move(setup)) {}
+
+  // A call of so many bytes. Where a calibration made the constants it takes no longer than the smallest call of more
+  // bytes for which NCCL chooses otherwise: NCCL takes the two choices for equally fast there, and what the constants
+  // add to one of them and not to the other is no measurement.
+  CollectiveLoads made(std::int64_t bytes) const {
+    CollectiveLoads result = as_fitted(bytes);
+    if (bytes == 0 || !is_measured(overhead_at(bytes))) return result;
+    if (const std::optional<std::int64_t> next = next_choice(bytes)) limit(result, made(*next).alone(cluster_));
+    return result;
+  }
+
+ private:
+  CallShape shape_of(std::int64_t bytes) const {
+    CallShape shape = call_shape(call_, cluster_);
+    shape.bytes = bytes;
+    return shape;
+  }
+
+  OverheadSpec overhead_at(std::int64_t bytes) const {
+    const CallShape shape = shape_of(bytes);
+    return over_nodes(overhead_of(shape, cluster_), shape, cluster_.spec());
+  }
+
+  NcclTime chosen_at(std::int64_t bytes) const {
+    return bounded_by_channels(call_.kind, setup_, nccl_time(call_.kind, bytes, setup_));
+  }
+
+  CollectiveLoads as_fitted(std::int64_t bytes) const {
+    CollectiveLoads result{{}, {}, true, "nccl", {}};
+    const CallShape shape = shape_of(bytes);
+    const OverheadSpec overhead = overhead_at(bytes);
+    const ClusterSpec& spec = cluster_.spec();
+    const NcclTime chosen = chosen_at(bytes);
+    result.start = spec.launch_overhead + overhead_start(overhead, shape.group) + shown_latency(chosen, overhead);
+    if (bytes == 0) return result;
+    result.algorithm = nccl_algorithm_name(chosen.algorithm);
+    result.protocol = nccl_protocol_name(chosen.protocol);
+    LoadBuilder builder(call_.ranks, cluster_, fed_by_slot(spec, pcie_rate(spec.pcie), overhead.nic_rate), 1);
+    CollectiveCall sized = call_;
+    sized.bytes = bytes;
+    add_schedule(sized, chosen, setup_.graphs.ring.crosses, cluster_, builder);
+    result.loads = bounded(builder.loads(), bytes, chosen, overhead.efficiency, cluster_);
+    result.start = result.start + pipeline_fill(overhead, result, cluster_);
+    return result;
+  }
+
+  // The fewest bytes, more than these, for which NCCL chooses another algorithm or protocol. Its estimates are straight
+  // lines between powers of two, so that no choice comes back within an octave.
+  std::optional<std::int64_t> next_choice(std::int64_t bytes) const {
+    constexpr std::int64_t kMost = std::int64_t{16} << 30;
+    const NcclTime here = chosen_at(bytes);
+    const auto is_other = [&](std::int64_t size) {
+      const NcclTime there = chosen_at(size);
+      return there.algorithm != here.algorithm || there.protocol != here.protocol;
+    };
+    for (std::int64_t same = bytes; same < kMost;) {
+      const auto octave = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(same) + 1));
+      std::int64_t other = same + 1 < octave ? octave - 1 : octave;
+      if (!is_other(other)) {
+        same = other;
+        continue;
+      }
+      while (other - same > 1) {
+        const std::int64_t middle = same + (other - same) / 2;
+        (is_other(middle) ? other : same) = middle;
+      }
+      return other;
+    }
+    return std::nullopt;
+  }
+
+  // Shortens all parts of a call alike, until it takes no longer than that alone.
+  void limit(CollectiveLoads& result, Seconds most) const {
+    const Seconds alone = result.alone(cluster_);
+    if (alone <= most) return;
+    const double share = most.value / alone.value;
+    result.start = share * result.start;
+    for (LinkLoad& load : result.loads) load.occupancy *= share;
+  }
+
+  const CollectiveCall& call_;
+  const Cluster& cluster_;
+  NcclSetup setup_;
+};
+
 }  // namespace
 
 // The algorithm that NCCL's own cost model chooses, with its latency and bandwidth (all_reduce, reduce_scatter,
 // all_gather, broadcast); GPUs only.
 CollectiveLoads expand_nccl(const CollectiveCall& call, const Cluster& cluster) {
-  if (cluster.spec().device == "cpu")
-    throw input_error({"collective algorithm"}, "NCCL runs on GPUs, and this cluster has none", "Use auto, or ring");
-  CollectiveLoads result{{}, {}, true, "nccl", {}};
-  const CallShape shape = call_shape(call, cluster);
-  const OverheadSpec overhead = over_nodes(overhead_of(shape, cluster), shape, cluster.spec());
-  NcclSetup setup = nccl_setup(call.ranks, cluster);
   const ClusterSpec& spec = cluster.spec();
-  if (shape.group.across_nodes()) limit_channels(setup.graphs, fed_by_slot(spec, {}, overhead.nic_rate));
+  if (spec.device == "cpu")
+    throw input_error({"collective algorithm"}, "NCCL runs on GPUs, and this cluster has none", "Use auto, or ring");
+  const CallShape shape = call_shape(call, cluster);
+  NcclSetup setup = nccl_setup(call.ranks, cluster);
+  if (shape.group.across_nodes())
+    limit_channels(setup.graphs, fed_by_slot(spec, {}, overhead_of(shape, cluster).nic_rate));
   setup.collnet = spec.fabric.sharp && call.kind == CollectiveKind::all_reduce;
   setup.nvls_reduces = call.nvls_reduces;
-  const NcclTime chosen = bounded_by_channels(call.kind, setup, nccl_time(call.kind, call.bytes, setup));
-  result.start = spec.launch_overhead + overhead_start(overhead, shape.group) + shown_latency(chosen, overhead);
-  if (call.bytes == 0) return result;
-  result.algorithm = nccl_algorithm_name(chosen.algorithm);
-  result.protocol = nccl_protocol_name(chosen.protocol);
-  LoadBuilder builder(call.ranks, cluster, fed_by_slot(spec, pcie_rate(spec.pcie), overhead.nic_rate), 1);
-  add_schedule(call, chosen, setup.graphs.ring.crosses, cluster, builder);
-  result.loads = bounded(builder.loads(), call.bytes, chosen, overhead.efficiency, cluster);
-  result.start = result.start + pipeline_fill(overhead, result, cluster);
-  return result;
+  return NcclCalls(call, cluster, std::move(setup)).made(call.bytes);
 }
 
 }  // namespace shardsim

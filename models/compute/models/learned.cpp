@@ -51,7 +51,7 @@ class Learned final : public ComputeModel {
     const ShardSeconds nets = seconds_by_nets_of(work);
     const Seconds by_laws = kernels_->seconds(work, gpu);
     if (is_unknown(work, nets, by_laws, gpu)) return by_laws;
-    return {work.kind == ComputeWork::Kind::lookup ? nets.forward : nets.backward};
+    return nets.of(work.kind == ComputeWork::Kind::lookup);
   }
 
  private:
@@ -66,11 +66,11 @@ class Learned final : public ComputeModel {
   // A call that is like none of the labels in one of its passes is like none in the other: it takes both from the laws.
   bool is_unknown(const ComputeWork& work, const ShardSeconds& nets, Seconds by_laws, const GpuSpec& gpu) const {
     const bool is_lookup = work.kind == ComputeWork::Kind::lookup;
-    if (strays(work.kind, {is_lookup ? nets.forward : nets.backward}, by_laws)) return true;
+    if (strays(work.kind, nets.of(is_lookup), by_laws)) return true;
     ComputeWork other = work;
     other.kind = is_lookup ? ComputeWork::Kind::update : ComputeWork::Kind::lookup;
     if (is_lookup) other.optimizer = costs_->setting().optimizer;
-    return strays(other.kind, {is_lookup ? nets.backward : nets.forward}, kernels_->seconds(other, gpu));
+    return strays(other.kind, nets.of(!is_lookup), kernels_->seconds(other, gpu));
   }
 
   [[noreturn]] void refuse_call(const std::string& what) const { throw input_error(place_, what, kOtherModel); }

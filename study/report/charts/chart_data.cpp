@@ -44,10 +44,9 @@ std::string timeline_caption(const CaseResult& item, const std::vector<DataSet>&
   for (const auto& lane : data[1].rows) ranks.insert(static_cast<int>(std::get<double>(lane.front())));
   const std::string shown = ranks_text({ranks.begin(), ranks.end()});
   std::string text = fmt::format(
-      "The fastest case of {}: everything that runs during one iteration of the steady state on GPUs {} of {}, with "
-      "one "
-      "lane per stream. What already belongs to a later iteration is paler, and hatched is a collective that waits for "
-      "another GPU.",
+      "The fastest case of {}: everything that runs during one iteration of the steady state on GPUs {} of {}, "
+      "with one lane per stream. What already belongs to a later iteration is paler, and hatched is a collective "
+      "that waits for another GPU.",
       item.workload, shown, item.timeline.world_size);
   if (!data[2].rows.empty())
     text += " The line goes along the critical path: each of its steps made the next one start.";

@@ -67,6 +67,7 @@ std::string drift_json(const DriftResult& result, const DriftOptions& options, c
   json["no_plan_day"] = optional(found.no_plan_day);
   json["break_even_day"] = optional(result.break_even_day);
   if (options.monitor) json["train_again_day"] = optional(result.train_again_day);
+  json["outside"] = outside_of(result);
   for (const DriftDay& day : result.days) {
     json["days"].push_back(day_json(day));
     if (options.monitor) json["days"].back()["cost_error_pct"] = 100 * day.cost_error;

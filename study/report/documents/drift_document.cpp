@@ -59,9 +59,8 @@ std::string when_text(const Resharding& found, const DriftOptions& options) {
                        interval_text(*every), *every == found.last_day ? " or less often" : "", options.days);
   }
   return fmt::format(
-      "{} {} days re-sharding does not pay off: what a plan loses with its age is less than moving rows and pausing "
-      "take. "
-      "Nor does memory force it: the plan of day 0 fits on all these days.",
+      "{} {} days re-sharding does not pay off: what a plan loses with its age is less than moving rows and "
+      "pausing take. Nor does memory force it: the plan of day 0 fits on all these days.",
       found.better_from_start ? "After that, within" : "Within", options.days);
 }
 
@@ -128,9 +127,8 @@ std::string monitor_text(const DriftResult& result, const DriftOptions& options)
   const std::string threshold = fmt::format("{:g} %", 100 * options.monitor->threshold);
   if (!result.train_again_day)
     return fmt::format(
-        " The policy need not be trained again: its cost model is off by {} % of a shard on day 0 and by {} % on day "
-        "{}, "
-        "not more than {} on any day.",
+        " The policy need not be trained again: its cost model is off by {} % of a shard on day 0 and by {} % on "
+        "day {}, not more than {} on any day.",
         error_on(0), error_on(result.days.size() - 1), result.days.back().day, threshold);
   const int again = *result.train_again_day;
   if (again == 0)
@@ -251,20 +249,19 @@ Document drift_document(const DriftResult& result, const DriftOptions& options, 
   Section days = table_section(
       "Days",
       std::string(
-          "kept: the plan of day 0. best: the fastest of the day's own plans that fit in memory, the kept cuts with "
-          "rows "
-          "of the day among them, or the kept plan where none gains a ten-thousandth. chance: the probability that the "
-          "best plan is really faster than the kept one, leaving "
-          "out errors that "
-          "affect both. regret: expected; how much time going to the best plan loses, on average over all outcomes, of "
-          "which those count 0 in "
-          "which it is the faster one. over: more memory than a GPU has, so that plan is none to keep. to move: bytes "
-          "that change their holder. saved: by the best plans since day 0.") +
+          "kept: the plan of day 0. best: the fastest of the day's own plans that fit in memory, the kept cuts "
+          "with rows of the day among them, or the kept plan where none gains a ten-thousandth. chance: the "
+          "probability that the best plan is really faster than the kept one, leaving out errors that affect both. "
+          "regret: expected; how much time going to the best plan loses, on average over all outcomes, of which "
+          "those count 0 in which it is the faster one. over: more memory than a GPU has, so that plan is none to "
+          "keep. to move: bytes that change their holder. saved: by the best plans since day 0.") +
           (options.monitor ? " cost error: mean error of the policy's cost model on random shards of the day's tables, "
                              "in % of their mean time."
                            : ""),
       drift_sheet(result, options.monitor.has_value(), medium));
   if (!result.days.empty()) document.blocks.emplace_back(drift_chart(result, options));
+  if (const std::string outside = outside_sentence(outside_of(result)); !outside.empty())
+    document.blocks.emplace_back(Paragraph{outside, Paragraph::Role::notice});
   document.add(std::move(days));
   return document;
 }

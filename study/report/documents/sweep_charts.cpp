@@ -187,8 +187,7 @@ std::vector<Chart> sweep_charts(const SweepResult& result) {
          "sweep_cells",
          "Samples per second over the axes",
          others ? "Each cell shows the best result over all values of the other axes, names these values, and says how "
-                  "sure "
-                  "it is that nothing else is faster there."
+                  "sure it is that nothing else is faster there."
                 : "Each cell has its iteration time and what limits it. A dash means that there is no result.",
          false,
          {std::move(cells)}});

@@ -121,7 +121,7 @@ std::string currency_legend(const SweepResult& result) {
 }
 
 std::string points_legend(const SweepResult& result, bool page) {
-  std::string text = (page ? "80 % within" : "80 %") + std::string(kPointIntervalLegend) +
+  std::string text = (page ? "80 % within" : "80 %") + std::string(kIntervalLegend) +
                      " GiB: memory of the fullest GPU at its simulated peak.";
   if (std::ranges::any_of(result.results, &PointResult::runs_out_of_memory)) text += " over: more than a GPU has.";
   if (has_host_rows(result)) text += " +host: rows stand in the host memory of its nodes, too (host_gib in sweep.csv).";

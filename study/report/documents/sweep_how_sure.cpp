@@ -7,7 +7,6 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <tuple>
 #include <utility>
 
 #include "base/text.h"
@@ -52,17 +51,10 @@ Sheet choices_sheet(const SweepResult& result, std::size_t shown) {
 
 // Notes on the parts of the points that nobody has measured, each once, with the number of points.
 NoteList outside_notes(const SweepResult& result) {
-  const std::vector<Residual> residuals = shipped_residuals();
-  using Setting = std::tuple<std::string, std::string, std::string, int>;
-  std::map<Setting, std::string> known;
   std::map<std::string, std::vector<std::size_t>> points;  // by sentence
   for (const PointResult& each : result.results) {
-    if (!each.interval) continue;
-    const IterationSetting& setting = each.interval->setting;
-    const auto [entry, added] =
-        known.try_emplace({setting.software, setting.gpu, setting.transport, setting.nodes}, "");
-    if (added) entry->second = outside_sentence(outside_of(setting, residuals));
-    if (!entry->second.empty()) points[entry->second].push_back(each.point);
+    if (!each.interval || each.interval->outside.empty()) continue;
+    points[outside_sentence(each.interval->outside)].push_back(each.point);
   }
   NoteList list;
   for (const auto& [sentence, of_points] : points)
@@ -264,10 +256,9 @@ void add_machines(Section& section, const SweepResult& result, SweepOrder order,
   }
   section.blocks.emplace_back(table_section(
       "Between machines",
-      "The best point on each cluster beside that on the next one, on average over where hot rows may lie. chance: the "
-      "probability that it is really better, "
-      "leaving out errors that affect both; equal: the two differ by less than a ten-thousandth. None is stated for "
-      "what is better on slower hardware." +
+      "The best point on each cluster beside that on the next one, on average over where hot rows may lie. chance: "
+      "the probability that it is really better, leaving out errors that affect both; equal: the two differ by "
+      "less than a ten-thousandth. None is stated for what is better on slower hardware." +
           left_out,
       std::move(pairs.sheet)));
 }

@@ -74,10 +74,9 @@ NoteList placement_notes(const StudyResult& study) {
     if (list.notes.empty())
       list.notes.push_back(
           {"A hash of the ids decides which GPU gets which of the hottest rows, and nobody knows it "
-           "before training: intervals and chances contain it. 'load: {placement: SEED}' fixes it, and 'load: {draw: "
-           "N}' "
-           "takes one of the placements by its number, so that runs of changed scenarios have their rows in the same "
-           "places.",
+           "before training: intervals and chances contain it. 'load: {placement: SEED}' fixes it, and 'load: "
+           "{draw: N}' takes one of the placements by its number, so that runs of changed scenarios have their "
+           "rows in the same places.",
            ""});
     const FourInFive range = four_in_five(ms);
     list.notes.push_back({fmt::format("Over {} placements of its rows, an iteration takes {} to {} ms in four of five "
@@ -207,11 +206,10 @@ Sheet machines_sheet(const StudyResult& study, bool few) {
 void add_machines(Section& section, const StudyResult& study, bool few) {
   if (study.machines.empty()) return;
   section.blocks.emplace_back(table_section("Between machines",
-                                            "The fastest case on each cluster beside that on the next one, on average "
-                                            "over where hot rows may lie. chance: the "
-                                            "probability that it really trains more "
-                                            "samples per second, leaving out errors that affect both; equal: the two "
-                                            "differ by less than a ten-thousandth.",
+                                            "The fastest case on each cluster beside that on the next one, on "
+                                            "average over where hot rows may lie. chance: the probability that it "
+                                            "really trains more samples per second, leaving out errors that affect "
+                                            "both; equal: the two differ by less than a ten-thousandth.",
                                             machines_sheet(study, few)));
 }
 
@@ -247,16 +245,10 @@ std::string why_first(const StudyResult& study, const std::string& one, const st
 }  // namespace
 
 std::string doubt_sentence(const StudyResult& study) {
-  constexpr std::size_t kFewDoubts = 2;
-  std::vector<std::string> doubts;
-  for (const CaseResult& item : study.cases) {
-    if (!item.interval || item.interval->outside.empty()) continue;
-    std::string doubt = join(item.interval->outside);
-    if (std::ranges::find(doubts, doubt) == doubts.end()) doubts.push_back(std::move(doubt));
-  }
-  if (doubts.empty()) return "";
-  if (doubts.size() > kFewDoubts) doubts = {doubts.front(), "more under How sure"};
-  return fmt::format("?: not counted in the range: {}.", join(doubts, "; "));
+  std::vector<const Interval*> intervals;
+  for (const CaseResult& item : study.cases)
+    if (item.interval) intervals.push_back(&*item.interval);
+  return doubt_sentence(intervals, "more under How sure");
 }
 
 // The k-th of n values in order has a further one below it with the chance k / (n + 1).
@@ -274,10 +266,9 @@ Section how_sure_section(const StudyResult& study, Medium medium) {
   if (!study.choices.empty() && !(terminal && judged)) {
     section = table_section(
         "How sure",
-        "chance: the probability that the chosen plan is really faster, leaving out errors that affect both. expected "
-        "regret: how much time the choice loses on average over all outcomes, of which those count 0 in which it is "
-        "the "
-        "faster one.",
+        "chance: the probability that the chosen plan is really faster, leaving out errors that affect both. "
+        "expected regret: how much time the choice loses on average over all outcomes, of which those count 0 in "
+        "which it is the faster one.",
         choices_sheet(study, terminal));
     if (terminal && study.choices.size() > kFewChoices)
       section.blocks.emplace_back(

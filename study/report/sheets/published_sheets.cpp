@@ -118,9 +118,8 @@ std::string accuracy_text(const StudyResult& study) {
                        worst.quantity, worst.name, worst.percent);
   }
   return fmt::format(
-      "Of the {} published times to which no constant was fitted{}, half are predicted within {:.1f} %; the largest "
-      "error is {:.1f} % "
-      "({} of {}).",
+      "Of the {} published times to which no constant was fitted{}, half are predicted within {:.1f} %; the "
+      "largest error is {:.1f} % ({} of {}).",
       with_thousands(static_cast<std::int64_t>(errors.size())), seen_text(errors),
       errors[(errors.size() - 1) / 2].percent, worst.percent, worst.quantity, worst.name);
 }

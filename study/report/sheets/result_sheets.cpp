@@ -232,10 +232,8 @@ std::string cases_legend(const StudyResult& study, Medium medium) {
   const std::vector<WorkloadCases> groups = by_workload(study);
   const bool one_choice = std::all_of(groups.begin(), groups.end(), is_one_choice);
   return fmt::format(
-      "80 % within{} {}speed: {}compared with the {}slowest case of the workload{}. {}GiB: memory of the fullest GPU "
-      "by "
-      "the memory "
-      "model; peak: at the simulated peak; of: capacity of the GPU{}. {}{}",
+      "80 % within{} {}speed: {}compared with the {}slowest case of the workload{}. {}GiB: memory of the fullest "
+      "GPU by the memory model; peak: at the simulated peak; of: capacity of the GPU{}. {}{}",
       kIntervalLegend, medium == Medium::page ? "est.: the closed form, without contention. " : "",
       one_choice ? "" : "samples/s ", named ? "case that relative_to names, else the " : "",
       std::ranges::all_of(study.cases, [](const CaseResult& each) { return fits(each); }) ? "" : " that fits in memory",

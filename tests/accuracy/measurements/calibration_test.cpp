@@ -9,6 +9,7 @@
 
 #include "accuracy/measurements/judgement.h"
 #include "accuracy/measurements/overhead_fit.h"
+#include "base/rng.h"
 #include "models/collective/fitted_overheads.h"
 #include "tests/accuracy/measurements/measurement_text.h"
 #include "tests/models/test_clusters.h"
@@ -428,6 +429,54 @@ TEST_CASE(
   REQUIRE(sets > 0);
   CHECK(mixed < fitted);
   CHECK(mixed < usual);
+}
+
+namespace {
+
+// A log that knows nothing of NCCL's protocols: a start, of small calls another one, a rate, and scatter.
+std::vector<MeasuredRow> log_of_anything(CollectiveKind kind, int nodes, Rng& rng) {
+  const double start = std::pow(10, 1 + 1.7 * rng.uniform()) * 1e-6, rate = std::pow(10, 9.7 + 1.6 * rng.uniform());
+  const double knee = rng.below(2) == 0 ? 0 : std::pow(10, 5 + 2 * rng.uniform()), scatter = 0.3 * rng.uniform();
+  std::vector<MeasuredRow> rows = rows_of(kind, nodes, 8);
+  for (MeasuredRow& row : rows) {
+    const auto bytes = static_cast<double>(*row.bytes);
+    row.time = Seconds{(bytes < knee ? 0.5 : 1) * start + bytes / rate};
+    row.time = std::exp(scatter * (rng.uniform() - 0.5)) * *row.time;
+  }
+  return rows;
+}
+
+// What the first of two sizes, in steps of a fifth, takes longer than the second, at most; relative.
+double largest_fall(const ClusterSpec& spec, CollectiveKind kind, int nodes) {
+  std::vector<MeasuredRow> rows;
+  for (double bytes = 256; bytes < 4e9; bytes *= 1.2) {
+    rows.push_back(rows_of(kind, nodes, 8).front());
+    rows.back().bytes = static_cast<std::int64_t>(bytes);
+  }
+  double fall = 0;
+  const std::vector<JudgedRow> judged = judged_on(spec, rows);
+  for (std::size_t i = 1; i < judged.size(); ++i)
+    fall = std::max(fall, 1 - judged[i].predicted().value / judged[i - 1].predicted().value);
+  return fall;
+}
+
+}  // namespace
+
+// NCCL changes its algorithm or protocol where it takes both for equally fast. Constants that a fit gives to one of the
+// two made the larger call faster by up to a half.
+TEST_CASE("on a calibrated cluster no call is faster than a smaller one, but for what NCCL's own estimate has") {
+  constexpr double kRounding = 1e-9;
+  Rng rng(5);
+  for (const CollectiveKind kind :
+       {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter}) {
+    for (const int nodes : {1, 2}) {
+      CAPTURE(collective_kind_name(kind));
+      CAPTURE(nodes);
+      const double by_nccl = largest_fall(box(), kind, nodes);
+      const Calibration calibration = calibrate(box(), log_of_anything(kind, nodes, rng), {6, true, "m.csv"});
+      CHECK(largest_fall(calibration.spec, kind, nodes) <= by_nccl + kRounding);
+    }
+  }
 }
 
 TEST_CASE("logs that do not name their system are told apart from a table of several systems") {

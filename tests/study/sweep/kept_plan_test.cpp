@@ -208,6 +208,15 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a kept plan names what of a case was never measured, as a run does, and of another network anew") {
+  Case item = case_of("toy.yaml", "flexshard_3tier");
+  KeptPlan kept(plan_of(item), judge());
+  CHECK(kept.figures(item).interval.outside == std::vector<std::string>{"no published run on toy"});
+  item.cluster.gpu.model = "A100-SXM4-80GB";
+  item.name = "on_a100";
+  CHECK(kept.figures(item).interval.outside.empty());
+}
+
 TEST_CASE("a plan that does not suit a case is refused, and the next case is simulated") {
   const Case first = case_of("toy.yaml", "flexshard_3tier");
   KeptPlan kept(plan_of(first), judge());

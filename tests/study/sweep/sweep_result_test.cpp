@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/tree/yaml.h"
+#include "study/report/sure_cells.h"
 
 namespace shardsim::sweep_result_test {
 
@@ -51,6 +52,24 @@ const SweepColumn& column(const std::vector<SweepColumn>& columns, const std::st
 }
 
 }  // namespace
+
+TEST_CASE("a point has the mark that run gives to what was never measured, and the last column says what that is") {
+  const Sweep sweep = sweep_over({axis_of("cluster.nodes", {"1", "2"})});
+  PointResult known = point_of(8, 800), unknown = point_of(16, 1600);
+  known.iteration_ms = unknown.iteration_ms = 20;
+  known.interval.emplace();
+  known.interval->low_ms = 17;
+  known.interval->high_ms = 27;
+  unknown.interval = known.interval;
+  unknown.interval->outside = {"no published run on toy", "no published run of torchrec on TCP"};
+  const SweepResult result = result_of(sweep, {known, unknown});
+  CHECK(interval_cell(*result.at(0).interval) == "17-27");
+  CHECK(interval_cell(*result.at(1).interval) == "17-27?");
+  const std::vector<SweepColumn> columns = sweep_columns(result);
+  CHECK(columns.back().name == "outside");
+  CHECK(std::get<std::vector<std::string>>(columns.back().values) ==
+        std::vector<std::string>{"", "no published run on toy; no published run of torchrec on TCP"});
+}
 
 TEST_CASE("scaling is measured against the smallest world with the same values elsewhere") {
   const Sweep sweep =

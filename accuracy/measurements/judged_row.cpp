@@ -154,35 +154,45 @@ void add_once(std::vector<std::string>& notes, const std::string& note) {
   if (!note.empty() && std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
 }
 
-// The systems of some rows that the map lacks, or whose entry is faulty, with the error of each.
-class MissingSystems {
+// The systems of some rows that the map lacks, or whose entry is faulty, and the runs that no counts fit, with the error
+// of each: it costs the rows of that system or run alone.
+class LostRows {
  public:
-  // Returns null where the map has none for the row.
-  const MappedSystem* find(const MeasuredRow& row, const SystemMap& map) {
-    if (const auto known = faults_.find(row.system); known != faults_.end()) {
-      ++known->second.second;
-      return nullptr;
-    }
-    try {
-      return &map.system_of(row);
-    } catch (const Error& fault) {
-      faults_.emplace(row.system, std::pair<Error, int>{fault, 1});
-      if (!first_) first_ = fault;
-      return nullptr;
-    }
+  // Lays the row out on its system. Returns null where the map has none for it, or its counts do not fit that.
+  const MappedSystem* lay_out_on_map(MeasuredRow& row, const SystemMap& map) {
+    const MappedSystem* system = nullptr;
+    attempt({row.system, ""}, [&] { system = &map.system_of(row); });
+    if (system == nullptr) return nullptr;
+    const bool fits =
+        attempt({row.system, row.place.source}, [&] { lay_out(row, counts_of(*system), system->spec); });
+    return fits ? system : nullptr;
   }
 
   const std::optional<Error>& first() const { return first_; }
 
   void tell(std::vector<std::string>& notes) const {
-    for (const auto& [system, fault] : faults_)
+    for (const auto& [of, fault] : faults_)
       notes.push_back(fmt::format("{} of system {} left out: {}",
-                                  counted(static_cast<std::size_t>(fault.second), "row"), excerpt(system),
+                                  counted(static_cast<std::size_t>(fault.second), "row"), excerpt(of.first),
                                   fault.first.what()));
   }
 
  private:
-  std::map<std::string, std::pair<Error, int>> faults_;
+  using Of = std::pair<std::string, std::string>;  // a system, and the file of a run or ""
+
+  // Returns false after a fault. Rows of other faults of the same run are counted with its first one.
+  bool attempt(const Of& of, const auto& step) {
+    try {
+      step();
+      return true;
+    } catch (const Error& fault) {
+      ++faults_.try_emplace(of, fault, 0).first->second.second;
+      if (!first_) first_ = fault;
+      return false;
+    }
+  }
+
+  std::map<Of, std::pair<Error, int>> faults_;
   std::optional<Error> first_;
 };
 
@@ -222,15 +232,14 @@ void doubt_networks(std::vector<JudgedRow>& rows, const SystemMap& map, std::vec
 JudgedRows judge_on_map(const std::vector<MeasuredRow>& rows, const SystemMap& map, const LeftOutFits& fits) {
   Judge judge(map, fits);
   JudgedRows result;
-  MissingSystems missing;
+  LostRows lost;
   for (MeasuredRow row : rows) {
     if (!row.is_complete()) {
       ++result.incomplete;
       continue;
     }
-    const MappedSystem* const system = missing.find(row, map);
+    const MappedSystem* const system = lost.lay_out_on_map(row, map);
     if (system == nullptr) continue;
-    lay_out(row, counts_of(*system), system->spec);
     if (row.is_of_one_gpu()) {
       ++result.of_one_gpu;
       continue;
@@ -241,9 +250,9 @@ JudgedRows judge_on_map(const std::vector<MeasuredRow>& rows, const SystemMap& m
     if (const std::string other = other_gpu(row, system->spec); !other.empty())
       add_once(result.notes, fmt::format("{}: {}", row.place.source, other));
   }
-  if (result.rows.empty() && missing.first()) throw Error(*missing.first());
+  if (result.rows.empty() && lost.first()) throw Error(*lost.first());
   doubt_runs_above_links(result.rows, map, result.notes);
-  missing.tell(result.notes);
+  lost.tell(result.notes);
   for (const auto& [label, fault] : map.faulty)
     add_once(result.notes, fmt::format("system {} of the map cannot be used: {}", excerpt(label), fault.what()));
   return result;

@@ -75,13 +75,18 @@ class BusBandwidth {
     return setup_.group.across_nodes() || kind_ == CollectiveKind::all_reduce ? 1. / 4 : 1. / 3;
   }
 
+  // Of two nodes with one GPU each, either is the root of one tree and the leaf of the other, and so sends all bytes
+  // once: half of what trees over more nodes send, which is what NCCL reckons with at any number.
+  bool sends_once() const { return carried_ && setup_.graphs.plain_tree && setup_.nodes() == 2; }
+
   double tree() const {
-    double rate = std::min(kTreeShare * bus(false), rings().count * column(constants_.tree));
+    double rate =
+        std::min((sends_once() ? 2 : kTreeShare) * bus(false), rings().count * column(constants_.tree));
     if (protocol_ == NcclProtocol::ll) rate = std::min(rate * kTreeLl, ll_max());
     if (protocol_ == NcclProtocol::ll128)
       rate = std::min(rate * (setup_.group.across_nodes() ? kTreeLl128 : kTreeLl128OneNode),
                       channels_ * column(constants_.tree_ll128));
-    return rate * (setup_.graphs.plain_tree && !setup_.old() ? kPlainTree : 1);
+    return rate * (setup_.graphs.plain_tree && !setup_.old() && !sends_once() ? kPlainTree : 1);
   }
 
   // Outside all_reduce every GPU needs a NIC of its own.

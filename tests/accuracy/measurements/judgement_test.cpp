@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/tree/yaml.h"
@@ -101,6 +102,23 @@ TEST_CASE("hardware that a log says was switched off puts its rows out of the mo
   const Judgement judgement = judgement_of(rows, small_map(), {}, "m.csv");
   CHECK(has(judgement.rows[0].out_of_model, "NCCL_IB_DISABLE=1, so its nodes exchanged over sockets"));
   CHECK(judgement.rows[1].out_of_model == "");
+}
+
+TEST_CASE("a log that does not say its ranks costs itself alone, and is an error where there is nothing else") {
+  std::vector<MeasuredRow> rows = measured(kRows).rows;
+  MeasuredRow silent = rows.front();
+  silent.place.source = "silent.log";
+  silent.nodes = silent.gpus_per_node = 0;
+  silent.counts_hosts = true;
+  std::vector<MeasuredRow> with_it = rows;
+  with_it.insert(with_it.begin(), 2, silent);
+  const JudgedRows judged_rows = judge(with_it, small_map(), {});
+  CHECK(judged_rows.rows.size() == rows.size());
+  const auto told = std::ranges::find_if(judged_rows.notes, [](const std::string& note) {
+    return has(note, "2 rows of system \"a\" left out: silent.log:") && has(note, "on how many nodes and GPUs it ran");
+  });
+  CHECK(told != judged_rows.notes.end());
+  CHECK_THROWS_WITH(judge({silent}, small_map(), {}), doctest::Contains("silent.log:"));
 }
 
 TEST_CASE("rows of a single GPU are left out and counted") {

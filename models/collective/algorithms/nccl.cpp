@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "models/collective/algorithms/schedules.h"
@@ -82,11 +83,22 @@ Seconds shown_latency(const NcclTime& chosen, const OverheadSpec& overhead) {
   return overhead.latency_share * (chosen.protocol == NcclProtocol::simple ? raised : 1) * chosen.latency;
 }
 
-// Chunks of an all_reduce pass every other node before a pipeline over InfiniBand or RoCE is full. Measured on 2 x 8
-// and 8 x 8 H100, and assumed in between and beyond; the constants of other networks were fitted without it.
-OverheadSpec over_nodes(OverheadSpec overhead, const CallShape& call, const ClusterSpec& spec) {
-  if (call.kind == CollectiveKind::all_reduce && call.group.across_nodes() && is_calibrated(spec.nics->transport))
-    overhead.fill = static_cast<double>(call.group.nodes - 1) * overhead.fill;
+// The nodes that a chunk passes before a pipeline is full: every other one on a ring, the levels of a tree.
+double nodes_passed(NcclAlgorithm algorithm, int nodes) {
+  const bool climbs = algorithm == NcclAlgorithm::tree || algorithm == NcclAlgorithm::nvls_tree;
+  return climbs ? std::ceil(std::log2(nodes)) : nodes - 1;
+}
+
+// The fill over several nodes. The constants of InfiniBand and RoCE were fitted with every other node in reductions,
+// measured on 2 x 8 and 8 x 8 H100, and one node in gathers.
+OverheadSpec over_nodes(OverheadSpec overhead, const CallShape& call, const NcclTime& chosen, const ClusterSpec& spec) {
+  if (!call.group.across_nodes()) return overhead;
+  if (is_calibrated(spec.nics->transport)) {
+    if (call.kind == CollectiveKind::all_reduce)
+      overhead.fill = static_cast<double>(call.group.nodes - 1) * overhead.fill;
+    return overhead;
+  }
+  overhead.fill = nodes_passed(chosen.algorithm, call.group.nodes) * overhead.fill;
   return overhead;
 }
 
@@ -99,13 +111,14 @@ CollectiveLoads expand_nccl(const CollectiveCall& call, const Cluster& cluster) 
     throw input_error({"collective algorithm"}, "NCCL runs on GPUs, and this cluster has none", "Use auto, or ring");
   CollectiveLoads result{{}, {}, true, "nccl", {}};
   const CallShape shape = call_shape(call, cluster);
-  const OverheadSpec overhead = over_nodes(overhead_of(shape, cluster), shape, cluster.spec());
+  OverheadSpec overhead = overhead_of(shape, cluster);
   NcclSetup setup = nccl_setup(call.ranks, cluster);
   const ClusterSpec& spec = cluster.spec();
   if (shape.group.across_nodes()) limit_channels(setup.graphs, fed_by_slot(spec, {}, overhead.nic_rate));
   setup.collnet = spec.fabric.sharp && call.kind == CollectiveKind::all_reduce;
   setup.nvls_reduces = call.nvls_reduces;
   const NcclTime chosen = bounded_by_channels(call.kind, setup, nccl_time(call.kind, call.bytes, setup));
+  overhead = over_nodes(overhead, shape, chosen, spec);
   result.start = spec.launch_overhead + overhead_start(overhead, shape.group) + shown_latency(chosen, overhead);
   if (call.bytes == 0) return result;
   result.algorithm = nccl_algorithm_name(chosen.algorithm);

@@ -39,12 +39,14 @@ def collective_rows(path):
             if any(words in row["out_of_model"] for words in LEFT_OUT):
                 continue
             within = row["nodes"] == "1"
-            place = "collective/in_node" if within else "collective/rdma"
-            if row["out_of_model"] and not within:
-                place = "foreign_collective/" + ("unknown rate" if row["network"] == "rdma" else row["network"])
             size = int(row["size_bytes"])
+            place = f"collective/{'in_node' if within else 'rdma'}/{size_class(size)}"
+            if row["out_of_model"] and not within:
+                # A rate that nobody published says nothing of the errors of networks whose rate is known.
+                unknown = row["network"] == "rdma"
+                place = f"unknown_rate_collective/{size_class(size)}" if unknown else f"foreign_collective/{size_class(size)}/{row['network']}"
             where = f"{row['nodes']}x{row['gpus_per_node']}"
-            yield {"class": f"{place}/{size_class(size)}/{row['collective']}", "system": row["system"],
+            yield {"class": f"{place}/{row['collective']}", "system": row["system"],
                    "name": " ".join(filter(None, [row["case"], row["collective"], where])), "size_bytes": size,
                    "predicted_ms": number(float(row["predicted_us"]) * 1e-3),
                    "observed_ms": number(float(row["measured_us"]) * 1e-3), "role": "predicted", "source": COLLECTIVES}

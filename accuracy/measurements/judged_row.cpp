@@ -98,7 +98,9 @@ class Judge {
  private:
   const Cluster& cluster_of(const JudgedRow& row, const MappedSystem& system, int nodes) {
     const MeasuredRow& measured = row.measured;
-    const std::string key = join({system.label, system.setting, measured.algorithm, measured.protocol}, "/");
+    const std::string key = join({system.label, system.setting, measured.algorithm, measured.protocol,
+                                  measured.without_pxn ? "without PXN" : ""},
+                                 "/");
     std::unique_ptr<Cluster>& cluster = clusters_[{key, nodes}];
     if (!cluster) {
       ClusterSpec spec =
@@ -106,6 +108,7 @@ class Judge {
       spec.nodes = nodes;
       if (!measured.algorithm.empty()) spec.forced.algorithm = measured.algorithm;
       if (!measured.protocol.empty()) spec.forced.protocol = measured.protocol;
+      if (measured.without_pxn) spec.p2p.pxn = false;
       cluster = std::make_unique<Cluster>(std::move(spec));
     }
     return *cluster;

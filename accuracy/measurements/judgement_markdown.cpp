@@ -86,7 +86,7 @@ std::string values_of(const FittedOverhead& row) {
   if (row.fill) values.push_back("fill " + to_text(*row.fill));
   if (row.efficiency) values.push_back("efficiency " + shortest(*row.efficiency));
   if (row.nic_efficiency) values.push_back("NIC efficiency " + shortest(*row.nic_efficiency));
-  if (row.nic_rate) values.push_back("a NIC carries at most " + to_text(*row.nic_rate));
+  if (row.node_rate) values.push_back("the NICs of a node carry at most " + to_text(*row.node_rate));
   if (row.latency_share) values.push_back("share of NCCL's latency " + shortest(*row.latency_share));
   if (row.plateau) values.push_back(*row.plateau ? "with plateau" : "without plateau");
   return join(values, "; ");

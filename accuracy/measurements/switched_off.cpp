@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "topology/spec/domain.h"
+
 namespace shardsim {
 namespace {
 
@@ -12,6 +16,30 @@ bool needs_infiniband(const NicSpec& nics) {
 
 bool needs_sockets(const NicSpec& nics) {
   return nics.transport == "tcp";
+}
+
+// The NICs that some GPUs of a node use.
+int nics_used(const NicSpec& nics, int gpus) {
+  if (nics.shared_by > 0) return (gpus + nics.shared_by - 1) / nics.shared_by;
+  return nics.per_gpu > 0 ? gpus * nics.per_gpu : nics.per_node;
+}
+
+// A log names the NICs of a host, and a node of the cluster may join several hosts.
+std::string off_nics(const MeasuredRow& row, const ClusterSpec& spec) {
+  const SwitchedOff& off = row.switched_off;
+  if (off.other_nics.empty() || !needs_infiniband(*spec.nics)) return "";
+  const int on_host = spec.gpus_per_host > 0 ? std::min(row.gpus_per_node, spec.gpus_per_host) : row.gpus_per_node;
+  const int used = nics_used(*spec.nics, on_host);
+  if (off.nics_left >= used) return "";
+  return fmt::format("{}, so its hosts exchanged over {} of the {} NICs that the cluster has for these GPUs",
+                     off.other_nics, off.nics_left, used);
+}
+
+std::string off_domain(const MeasuredRow& row, const ClusterSpec& spec) {
+  if (row.switched_off.nvlinks_of_hosts.empty() || hosts_per_node(spec) < 2 || row.gpus_per_node <= spec.gpus_per_host)
+    return "";
+  return fmt::format("{}, so its hosts exchanged over NICs, and a node of the cluster joins {} hosts by NVLink",
+                     row.switched_off.nvlinks_of_hosts, hosts_per_node(spec));
 }
 
 std::string off_in_node(const SwitchedOff& off, const ClusterSpec& spec) {
@@ -39,7 +67,9 @@ std::string off_across(const SwitchedOff& off, const NicSpec& nics) {
 std::string switched_off(const MeasuredRow& row, const ClusterSpec& spec) {
   std::string why;
   if (row.gpus_per_node > 1) why = off_in_node(row.switched_off, spec);
+  if (why.empty()) why = off_domain(row, spec);
   if (why.empty() && row.nodes > 1 && spec.nics) why = off_across(row.switched_off, *spec.nics);
+  if (why.empty() && row.nodes > 1 && spec.nics) why = off_nics(row, spec);
   return why;
 }
 

@@ -33,13 +33,13 @@ constexpr std::array<Transport, 6> kTransports = {{
      "no published collective on it was compared: times between nodes take its line rate and public defaults"},
     {"slingshot", "Slingshot", false,
      "its constants come from two systems, and each was missed by a median factor of 1.1 (NERSC Perlmutter, 2 nodes) "
-     "and 1.8 (ALCF Polaris, 2 to 540 nodes) with those of the other"},
+     "and 1.4 (ALCF Polaris, 2 to 540 nodes) with those of the other"},
     {"tcpx", "GPUDirect-TCPX", false,
      "its reductions and gathers have constants of two systems, and each was missed by a median of 39 % "
      "(all_reduce on Google A3 Mega) and 42 % (all_gather on A3 High) with those of the other, on two nodes; "
      "all-to-all takes the line rate and public defaults"},
     {"tcp", "TCP", false,
-     "its constants come from two systems, and each was missed by a median factor of 2.0 (ALCF Polaris) and 2.2 (AWS "
+     "its constants come from two systems, and each was missed by a median factor of 1.4 (ALCF Polaris) and 1.2 (AWS "
      "p3dn) with those of the other"},
 }};
 

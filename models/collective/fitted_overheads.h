@@ -29,9 +29,9 @@ struct FittedOverhead {
   int ranks_to = 0;  // of the largest group measured, where the table's range of the reach does not say so
   std::optional<Seconds> start = {}, per_remote_peer = {}, fill = {};
   std::optional<double> efficiency = {}, nic_efficiency = {}, latency_share = {};
-  // The most that one NIC carries, whatever its line rate, because processors copy its bytes (TCP). It replaces a share
-  // of the line rate.
-  std::optional<Bandwidth> nic_rate = {};
+  // The most that all NICs of a node carry together, whatever their number and line rate, because the node's processors
+  // copy their bytes (TCP). Each NIC gets its part of it, in place of a share of the line rate.
+  std::optional<Bandwidth> node_rate = {};
   std::optional<bool> plateau = {};
   std::vector<std::string> fitted_on = {};  // systems
 };

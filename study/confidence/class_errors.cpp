@@ -26,6 +26,10 @@ std::vector<std::string> from_general(const std::string& error_class) {
   return classes;
 }
 
+bool is_of_collectives(const std::string& error_class) {
+  return error_class.substr(0, error_class.find('/')).ends_with("collective");
+}
+
 struct MeanSize {
   double sum = 0;
   int rows = 0;
@@ -69,7 +73,8 @@ double ClassErrors::scale(const std::string& error_class, const std::string& lef
     scale = sum / count;
     weight = kParentSystems;
   }
-  return scale;
+  if (!is_of_collectives(error_class)) return scale;
+  return std::hypot(scale, guessed_constant_scale() / std::sqrt(1 + systems(error_class, left_out)));
 }
 
 std::string_view size_class(std::int64_t bytes) {

@@ -16,7 +16,8 @@ namespace shardsim {
 // this distribution equals the scale, so that no fit is needed. The errors of one system say little about another
 // system, so the scale of a class is the mean over its systems of their mean absolute errors, however many rows a
 // system has. A class of few systems is pulled towards the class above it, which counts as much as kParentSystems
-// systems.
+// systems. What sets a kind of collective apart on its network is a guess beside that (guessed_constant_scale()), of
+// which each system that shows it takes its part away.
 class ClassErrors {
  public:
   explicit ClassErrors(std::map<std::string, std::map<std::string, double>> sizes) : sizes_(std::move(sizes)) {}

@@ -123,7 +123,8 @@ Coverage coverage_of(const ErrorModel& model) {
   for (const Residual& residual : model.residuals()) {
     if (residual.fitted) continue;
     const std::string root = residual.error_class.substr(0, residual.error_class.find('/'));
-    const std::string reach = residual.error_class.substr(0, residual.error_class.find('/', root.size() + 1));
+    const std::string sizeless = sized_class(residual.error_class).kind;
+    const std::string reach = sizeless.substr(0, sizeless.find('/', root.size() + 1));
     const JudgedInterval judged = judged_interval(model, residual);
     if (!residual.out_of_model()) kinds[root].push_back(judged);
     if (root.ends_with("collective")) kinds["collective, foreign ones too"].push_back(judged);

@@ -218,10 +218,10 @@ std::optional<HeldOutScale> held_out_scale(const ClusterSpec& spec, const CallSh
 }
 
 std::string collective_error_class(std::string_view kind, bool across, std::string_view transport, std::int64_t bytes) {
-  const std::string place = !across                    ? "collective/in_node"
-                            : is_calibrated(transport) ? "collective/rdma"
-                                                       : fmt::format("foreign_collective/{}", transport);
-  return fmt::format("{}/{}/{}", place, size_class(bytes), kind);
+  if (!across) return fmt::format("collective/in_node/{}/{}", size_class(bytes), kind);
+  if (is_calibrated(transport)) return fmt::format("collective/rdma/{}/{}", size_class(bytes), kind);
+  // Few systems have each foreign network: what the errors of all of them have in common by size is known better.
+  return fmt::format("foreign_collective/{}/{}/{}", size_class(bytes), transport, kind);
 }
 
 IterationSetting setting_of(const Case& item, int gpus) {

@@ -69,8 +69,10 @@ struct Residual {
 
   bool is_iteration() const { return error_class.starts_with("iteration/"); }
   bool is_whole() const { return is_iteration() || error_class.starts_with("emulated/"); }  // an iteration anywhere
-  // True for a network that no fit is about: no accuracy is claimed there.
-  bool out_of_model() const { return error_class.starts_with("foreign_collective/"); }
+  // True for a network for which no accuracy is claimed, or whose rate was not published.
+  bool out_of_model() const {
+    return error_class.starts_with("foreign_collective/") || error_class.starts_with("unknown_rate_collective/");
+  }
   double error() const;  // ln(observed / predicted): above 0, we predict too short
 };
 

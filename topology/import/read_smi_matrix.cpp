@@ -234,17 +234,26 @@ std::vector<int> links_to_switch(const SmiTable& table, const Cells& cells) {
   return most;
 }
 
-// True where a GPU has all links of its model to the switch, and another one lost some.
+// True where the GPUs are on a switch to which some of them, or all, lost links. Where none has all links of its model,
+// only a switch explains more links to the other GPUs, in sum, than the model has; more than a quarter of them gone
+// says that the model is another one (an A800 has 8 where an A100 has 12).
 bool has_lost_links(const std::vector<int>& to_switch, const GpuModel& model) {
   if (to_switch.empty() || model.nvlinks == kUnknownLinks) return false;
   const auto [least, most] = std::ranges::minmax_element(to_switch);
-  return *most == model.nvlinks && *least < *most;
+  if (*least == model.nvlinks || *most > model.nvlinks) return false;
+  const int to_others = *least * static_cast<int>(to_switch.size() - 1);
+  return *most == model.nvlinks || (to_others > model.nvlinks && 4 * *least >= 3 * model.nvlinks);
 }
 
 void add_nvlinks(const SmiTable& table, const Cells& cells, const GpuModel& model, NodeInventory& node) {
   const std::vector<int> to_switch = table.gpus > 2 ? links_to_switch(table, cells) : std::vector<int>{};
   if (has_lost_links(to_switch, model)) {
     node.switch_links = to_switch;
+    if (std::ranges::max(to_switch) < model.nvlinks)
+      node.notes.push_back(
+          fmt::format("no GPU has all NVLinks of its model: {} has {}, and {} at most lead to the switch; either links "
+                      "are down or the model is another one (--gpu)",
+                      model.name, model.nvlinks, std::ranges::max(to_switch)));
     return;
   }
   bool all_alike = table.gpus > 1;

@@ -15,7 +15,8 @@ namespace shardsim {
 
 // Hardware that a run did not use, each with the statement of its log that says so, "NCCL_P2P_DISABLE=1"; "": it did.
 struct SwitchedOff {
-  std::string peer_to_peer, shared_memory, infiniband, all_but_sockets, gpudirect;
+  std::string peer_to_peer, shared_memory, infiniband, all_but_sockets, gpudirect, nvlinks_of_hosts, other_nics;
+  int nics_left = 0;  // in a host, where `other_nics` says so
 };
 
 // One timing that somebody measured and published: a row of a measurement file, or one line of nccl-tests.
@@ -34,6 +35,7 @@ struct MeasuredRow {
   std::string record_kind, notes, source;
   std::string type, reduction;      // of elements ("float", "f8e4m3") and of the operation ("sum"); "": not said
   std::string algorithm, protocol;  // that the run forced by NCCL_ALGO and NCCL_PROTO; "": NCCL's choice
+  bool without_pxn = false;         // NCCL_PXN_DISABLE
 
   // Counted in logs, whose nodes are hosts; a node of a cluster may be an NVLink domain of several.
   bool counts_hosts = false;

@@ -290,6 +290,7 @@ void NcclRuns::finish_rows(CollectiveKind kind, const RankCounts& counts) {
     row.caveat = why;
     row.algorithm = settings_.algorithms();
     row.protocol = settings_.value("NCCL_PROTO");
+    row.without_pxn = settings_.without_pxn();
     row.switched_off = settings_.switched_off();
     result_.rows.push_back(std::move(row));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "accuracy/measurements/read/log_command.h"
 #include "base/text.h"
@@ -12,12 +13,26 @@ namespace {
 constexpr const char* kNetwork = "network";
 
 std::string word_at(std::string_view text) {
+  if (text.starts_with('"') || text.starts_with('\'')) text.remove_prefix(1);
   return std::string(text.substr(0, text.find_first_of(" \t\"';.")));
 }
 
 // A comment of a script sets nothing, unless a prompt is what looks like one, and neither does advice.
 bool may_set(std::string_view line) {
   return (!line.starts_with('#') || program_of_command(line)) && line.find(" WARN ") == std::string_view::npos;
+}
+
+// The NICs of a host that NCCL_IB_HCA names one by one ("=mlx5_0:1,mlx5_1:1"); 0 where it leaves some out or names a
+// whole family ("mlx5"), of which nobody knows how many there are.
+int named_nics(const std::string& list) {
+  if (list.empty() || list.starts_with('^')) return 0;
+  std::set<std::string> names;
+  for (const std::string& each : split(list.starts_with('=') ? list.substr(1) : list, ',')) {
+    const std::string name = each.substr(0, each.find(':'));
+    if (name.empty() || name.back() < '0' || name.back() > '9' || name == "mlx5" || name == "mlx4") return 0;
+    names.insert(name);
+  }
+  return static_cast<int>(names.size());
 }
 
 // The variable must end where its name does, and begin where a word does: RCCL_ALGO and NCCL_ALGO_X are others.
@@ -37,9 +52,10 @@ void find_variable(std::string_view line, std::string_view variable, std::vector
 }  // namespace
 
 std::vector<RunSetting> settings_in(std::string_view line) {
-  static constexpr std::array<std::string_view, 9> kVariables = {
-      "NCCL_ALGO",       "NCCL_PROTO", "NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL",     "NCCL_SHM_DISABLE",
-      "NCCL_IB_DISABLE", "NCCL_NET",   "NCCL_NVLS_ENABLE", "NCCL_NET_GDR_LEVEL",
+  static constexpr std::array<std::string_view, 12> kVariables = {
+      "NCCL_ALGO",          "NCCL_PROTO",        "NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL",
+      "NCCL_SHM_DISABLE",   "NCCL_IB_DISABLE",   "NCCL_NET",         "NCCL_NVLS_ENABLE",
+      "NCCL_NET_GDR_LEVEL", "NCCL_MNNVL_ENABLE", "NCCL_IB_HCA",      "NCCL_PXN_DISABLE",
   };
   std::vector<RunSetting> found;
   if (line.find("NCCL_") != std::string_view::npos)
@@ -84,6 +100,9 @@ SwitchedOff RunSettings::switched_off() const {
   if (is_on("NCCL_P2P_DISABLE")) off.peer_to_peer = statement("NCCL_P2P_DISABLE");
   if (is_on("NCCL_SHM_DISABLE")) off.shared_memory = statement("NCCL_SHM_DISABLE");
   if (is_local(value("NCCL_NET_GDR_LEVEL"))) off.gpudirect = statement("NCCL_NET_GDR_LEVEL");
+  if (value("NCCL_MNNVL_ENABLE") == "0") off.nvlinks_of_hosts = statement("NCCL_MNNVL_ENABLE");
+  off.nics_left = named_nics(value("NCCL_IB_HCA"));
+  if (off.nics_left > 0) off.other_nics = statement("NCCL_IB_HCA");
   const std::string network = value(kNetwork);
   if (network.empty() && is_on("NCCL_IB_DISABLE")) off.infiniband = statement("NCCL_IB_DISABLE");
   if (network.empty() && same_but_case(value("NCCL_NET"), "Socket")) off.all_but_sockets = statement("NCCL_NET");
@@ -96,6 +115,7 @@ std::string RunSettings::followed() const {
   for (const char* const variable : {"NCCL_ALGO", "NCCL_PROTO"})
     if (!value(variable).empty()) texts.push_back(statement(variable));
   if (is_nvls_off()) texts.push_back(statement("NCCL_NVLS_ENABLE"));
+  if (without_pxn()) texts.push_back(statement("NCCL_PXN_DISABLE"));
   return join(texts, " ");
 }
 

@@ -30,6 +30,7 @@ class RunSettings {
   // As NCCL_ALGO, without NVLS where that is switched off.
   std::string algorithms() const;
   SwitchedOff switched_off() const;
+  bool without_pxn() const { return is_on("NCCL_PXN_DISABLE"); }
   // "NCCL_ALGO=Ring NCCL_NVLS_ENABLE=0", those that a prediction follows; "" where there are none.
   std::string followed() const;
 

@@ -231,7 +231,7 @@ FittedOverhead row_of(const Tree& tree) {
   if (reader.has("per_remote_peer")) row.per_remote_peer = reader.time("per_remote_peer");
   if (reader.has("fill")) row.fill = reader.time("fill");
   if (reader.has("latency_share")) row.latency_share = reader.real("latency_share");
-  if (reader.has("nic_rate")) row.nic_rate = reader.rate("nic_rate");
+  if (reader.has("node_rate")) row.node_rate = reader.rate("node_rate");
   if (reader.has("efficiency")) row.efficiency = reader.efficiency("efficiency", 1);
   if (reader.has("nic_efficiency")) row.nic_efficiency = reader.efficiency("nic_efficiency", 1);
   reader.finish();

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -86,11 +87,22 @@ Seconds shown_latency(const NcclTime& chosen, const OverheadSpec& overhead) {
   return overhead.latency_share * (chosen.protocol == NcclProtocol::simple ? raised : 1) * chosen.latency;
 }
 
-// Chunks of an all_reduce pass every other node before a pipeline over InfiniBand or RoCE is full. Measured on 2 x 8
-// and 8 x 8 H100, and assumed in between and beyond; the constants of other networks were fitted without it.
-OverheadSpec over_nodes(OverheadSpec overhead, const CallShape& call, const ClusterSpec& spec) {
-  if (call.kind == CollectiveKind::all_reduce && call.group.across_nodes() && is_calibrated(spec.nics->transport))
-    overhead.fill = static_cast<double>(call.group.nodes - 1) * overhead.fill;
+// The nodes that a chunk passes before a pipeline is full: every other one on a ring, the levels of a tree.
+double nodes_passed(NcclAlgorithm algorithm, int nodes) {
+  const bool climbs = algorithm == NcclAlgorithm::tree || algorithm == NcclAlgorithm::nvls_tree;
+  return climbs ? std::ceil(std::log2(nodes)) : nodes - 1;
+}
+
+// The fill over several nodes. The constants of InfiniBand and RoCE were fitted with every other node in reductions,
+// measured on 2 x 8 and 8 x 8 H100, and one node in gathers.
+OverheadSpec over_nodes(OverheadSpec overhead, const CallShape& call, const NcclTime& chosen, const ClusterSpec& spec) {
+  if (!call.group.across_nodes()) return overhead;
+  if (is_calibrated(spec.nics->transport)) {
+    if (call.kind == CollectiveKind::all_reduce)
+      overhead.fill = static_cast<double>(call.group.nodes - 1) * overhead.fill;
+    return overhead;
+  }
+  overhead.fill = nodes_passed(chosen.algorithm, call.group.nodes) * overhead.fill;
   return overhead;
 }
 
@@ -105,7 +117,7 @@ class NcclCalls {
   // add to one of them and not to the other is no measurement.
   CollectiveLoads made(std::int64_t bytes) const {
     CollectiveLoads result = as_fitted(bytes);
-    if (bytes == 0 || !is_measured(overhead_at(bytes))) return result;
+    if (bytes == 0 || !is_measured(overhead_of(shape_of(bytes), cluster_))) return result;
     if (const std::optional<std::int64_t> next = next_choice(bytes)) limit(result, made(*next).alone(cluster_));
     return result;
   }
@@ -117,11 +129,6 @@ class NcclCalls {
     return shape;
   }
 
-  OverheadSpec overhead_at(std::int64_t bytes) const {
-    const CallShape shape = shape_of(bytes);
-    return over_nodes(overhead_of(shape, cluster_), shape, cluster_.spec());
-  }
-
   NcclTime chosen_at(std::int64_t bytes) const {
     return bounded_by_channels(call_.kind, setup_, nccl_time(call_.kind, bytes, setup_));
   }
@@ -129,9 +136,9 @@ class NcclCalls {
   CollectiveLoads as_fitted(std::int64_t bytes) const {
     CollectiveLoads result{{}, {}, true, "nccl", {}};
     const CallShape shape = shape_of(bytes);
-    const OverheadSpec overhead = overhead_at(bytes);
     const ClusterSpec& spec = cluster_.spec();
     const NcclTime chosen = chosen_at(bytes);
+    const OverheadSpec overhead = over_nodes(overhead_of(shape, cluster_), shape, chosen, spec);
     result.start = spec.launch_overhead + overhead_start(overhead, shape.group) + shown_latency(chosen, overhead);
     if (bytes == 0) return result;
     result.algorithm = nccl_algorithm_name(chosen.algorithm);

@@ -51,4 +51,22 @@ TEST_CASE("sockets are no measurement of other transports, and plugins do not as
   CHECK(has(told(off, "dgx_h100"), "so its NICs did not reach the GPUs directly"));
 }
 
+TEST_CASE("a run over fewer NICs, or without the NVLinks between hosts, is no measurement of a cluster with more") {
+  SwitchedOff off;
+  off.other_nics = "NCCL_IB_HCA=mlx5_0,mlx5_1";
+  off.nics_left = 2;
+  CHECK(told(off, "dgx_h100") ==
+        "NCCL_IB_HCA=mlx5_0,mlx5_1, so its hosts exchanged over 2 of the 8 NICs that the cluster has for these GPUs");
+  CHECK(told(off, "dgx_h100", 2, 2).empty());  // each of the two GPUs has its own
+  CHECK(told(off, "dgx_h100", 1, 8).empty());
+  off.nics_left = 8;
+  CHECK(told(off, "dgx_h100").empty());
+  off = {};
+  off.nvlinks_of_hosts = "NCCL_MNNVL_ENABLE=0";
+  CHECK(told(off, "dgx_h100").empty());
+  CHECK(told(off, "gb200_nvl72", 1, 72) ==
+        "NCCL_MNNVL_ENABLE=0, so its hosts exchanged over NICs, and a node of the cluster joins 18 hosts by NVLink");
+  CHECK(told(off, "gb200_nvl72", 1, 4).empty());
+}
+
 }  // namespace shardsim::switched_off_test

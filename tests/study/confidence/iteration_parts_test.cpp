@@ -83,6 +83,13 @@ cases:
 
 }  // namespace
 
+TEST_CASE("calls over foreign networks are told apart by size first, as each network has few systems") {
+  CHECK(collective_error_class("all_reduce", true, "tcp", 1 << 20) ==
+        "foreign_collective/1 MiB to 64 MiB/tcp/all_reduce");
+  CHECK(collective_error_class("all_reduce", true, "roce", 1 << 20) == "collective/rdma/1 MiB to 64 MiB/all_reduce");
+  CHECK(collective_error_class("all_reduce", false, "tcp", 100) == "collective/in_node/below 64 KiB/all_reduce");
+}
+
 TEST_CASE("learned lookups and updates have the error of the labels held back, and are guesses beyond the labels") {
   const LearnedEvidence& evidence = shipped_costs()->evidence();
   const std::vector<IterationPart> parts = learned_parts(64);

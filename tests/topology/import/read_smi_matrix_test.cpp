@@ -234,6 +234,19 @@ TEST_CASE("a GPU that lost a link to the switch is no mesh of more links than th
   CHECK(refuses(switch_matrix({18, 18, 18, 17}), "2", "NVLinks, the model A100-SXM4-40GB has 12"));
 }
 
+TEST_CASE("GPUs that all lost links to the switch are no mesh either, and a note says what is gone") {
+  const ClusterSpec alike = imported(switch_matrix({17, 17, 17, 17, 17, 17, 17, 17}), "H100-SXM5-80GB");
+  CHECK(alike.nvlink.kind == NvlinkKind::nvswitch);
+  CHECK(alike.nvlink.links_per_gpu == 17);
+  CHECK(opens(alike, "no GPU has all NVLinks of its model: H100-SXM5-80GB has 18, and 17 at most lead to the switch"));
+  const ClusterSpec unlike = imported(switch_matrix({17, 17, 16, 17, 17, 17, 17, 17}), "H100-SXM5-80GB");
+  CHECK(unlike.nvlink.links_per_gpu == 16);
+  CHECK(opens(unlike, "NVLinks to the switch differ, 16 to 17: GPU 2 has the fewest"));
+  // Four GPUs with four links a pair are the mesh of this model, and three a pair are one that lost links.
+  CHECK(imported(switch_matrix({4, 4, 4, 4})).nvlink.kind == NvlinkKind::mesh);
+  CHECK(imported(switch_matrix({3, 3, 3, 3})).nvlink.kind == NvlinkKind::mesh);
+}
+
 TEST_CASE("labels of launchers before the lines of a matrix are taken off") {
   const ClusterSpec plain = imported(switch_matrix({12, 12, 12, 12}));
   for (const char* label : {"0: ", "[pod/dgx-0/c] ", "2026-07-01T12:00:00Z stdout F "})

@@ -380,8 +380,24 @@ TEST_CASE("hardware that a run switched off is read") {
   CHECK(off("NCCL_NET_GDR_LEVEL=LOC NCCL_NET=Socket").all_but_sockets == "NCCL_NET=Socket");
   CHECK(off("NCCL_NET_GDR_LEVEL=LOC NCCL_NET=Socket").gpudirect == "NCCL_NET_GDR_LEVEL=LOC");
   CHECK(off("a:1:1 [0] NCCL INFO Using network Socket").all_but_sockets == "Using network Socket");
+  CHECK(off("export NCCL_MNNVL_ENABLE=0").nvlinks_of_hosts == "NCCL_MNNVL_ENABLE=0");
+  CHECK(off("export NCCL_MNNVL_ENABLE=1").nvlinks_of_hosts == "");
   // What NCCL says it uses counts more than what it was told.
   CHECK(off("NCCL_IB_DISABLE=1\na:1:1 [0] NCCL INFO Using network AWS Libfabric").infiniband == "");
+}
+
+TEST_CASE("the NICs that NCCL_IB_HCA names one by one are counted, and PXN is off where a run says so") {
+  const auto nics = [](const std::string& value) {
+    return log("export NCCL_IB_HCA=" + value + "\n" + kLog).rows.at(0).switched_off.nics_left;
+  };
+  CHECK(nics("mlx5_0") == 1);
+  CHECK(nics("\"mlx5_0,mlx5_1\"") == 2);
+  CHECK(nics("=mlx5_0:1,mlx5_3:1,mlx5_3:1") == 2);
+  for (const char* uncounted : {"mlx5", "^mlx5_bond_0", "mlx5_0,mlx5_bond", "ib"}) CHECK(nics(uncounted) == 0);
+  const Measurements without = log("NCCL_PXN_DISABLE=1\n" + std::string(kLog));
+  CHECK(without.rows.at(0).without_pxn);
+  CHECK(told(without, "predicted with NCCL_PXN_DISABLE=1 as the log says"));
+  CHECK_FALSE(log("NCCL_PXN_DISABLE=0\n" + std::string(kLog)).rows.at(0).without_pxn);
 }
 
 TEST_CASE("a header that names or counts the time otherwise is refused, not read as something else") {

@@ -1,9 +1,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/rng.h"
 #include "models/collective/channel_layout.h"
+#include "models/collective/collective_prediction.h"
 #include "tests/models/test_clusters.h"
 
 namespace shardsim::direct_test {
@@ -106,6 +108,19 @@ std::string without_gpudirect(int nodes) {
 }  // namespace
 
 // A common two-tier platform with 64 MiB per GPU: 2.5 us + S (n - 8) / n / 25 GB/s, in ms.
+TEST_CASE("an all-to-all over more nodes is never faster, least of all on a fabric that loses rate to it") {
+  const auto of = [](int nodes, bool collapse) {
+    const Cluster cluster = cluster_from(two_tier(nodes, collapse ? "fabric: {collapse: true}\n" : ""));
+    return predict_collective({CollectiveKind::all_to_all, 1 << 30, nullptr, ranks_from(0, 8 * nodes), {}}, cluster)
+        .time.value;
+  };
+  for (const bool collapse : {false, true})
+    for (int nodes = 2; nodes < 1024; nodes += nodes < 40 ? 1 : 97)
+      CHECK(of(nodes + 1, collapse) >= of(nodes, collapse) * (1 - 1e-9));
+  CHECK(of(8, true) == of(8, false));
+  CHECK(of(540, true) / of(540, false) == doctest::Approx(std::pow(540 / 8., .05)).epsilon(.02));
+}
+
 TEST_CASE("the all-to-all of the two-tier platform matches its fluid times") {
   const double expected_ms[][2] = {{32, 2.015766},  {128, 2.519082},  {256, 2.602968},
                                    {512, 2.644912}, {1024, 2.665883}, {4096, 2.681612}};

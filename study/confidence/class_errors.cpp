@@ -26,8 +26,10 @@ std::vector<std::string> from_general(const std::string& error_class) {
   return classes;
 }
 
-bool is_of_collectives(const std::string& error_class) {
-  return error_class.substr(0, error_class.find('/')).ends_with("collective");
+// Classes of networks for which no accuracy is claimed, or whose rate is not known.
+bool is_of_foreign_network(const std::string& error_class) {
+  const std::string root = error_class.substr(0, error_class.find('/'));
+  return root != "collective" && root.ends_with("_collective");
 }
 
 struct MeanSize {
@@ -73,8 +75,7 @@ double ClassErrors::scale(const std::string& error_class, const std::string& lef
     scale = sum / count;
     weight = kParentSystems;
   }
-  if (!is_of_collectives(error_class)) return scale;
-  return std::hypot(scale, guessed_constant_scale() / std::sqrt(1 + systems(error_class, left_out)));
+  return is_of_foreign_network(error_class) ? std::hypot(scale, guessed_constant_scale()) : scale;
 }
 
 std::string_view size_class(std::int64_t bytes) {

@@ -16,8 +16,8 @@ namespace shardsim {
 // this distribution equals the scale, so that no fit is needed. The errors of one system say little about another
 // system, so the scale of a class is the mean over its systems of their mean absolute errors, however many rows a
 // system has. A class of few systems is pulled towards the class above it, which counts as much as kParentSystems
-// systems. What sets a kind of collective apart on its network is a guess beside that (guessed_constant_scale()), of
-// which each system that shows it takes its part away.
+// systems. Where a network was hardly measured, what sets it apart from the others is a guess beside that
+// (guessed_constant_scale()).
 class ClassErrors {
  public:
   explicit ClassErrors(std::map<std::string, std::map<std::string, double>> sizes) : sizes_(std::move(sizes)) {}

@@ -72,9 +72,10 @@ struct FabricSpec {
                   "all nodes are under one leaf, so no traffic crosses the oversubscribed links",
                   "Write nodes_per_leaf too");
     map.take("latency", latency, "added for each crossing of the spine");
-    map.take("collapse", collapse,
-             "published measurements of this fabric show that its rate collapses under all-to-all, which is not "
-             "simulated. A note says so, and how much of the iteration is affected");
+    map.take(
+        "collapse", collapse,
+        "published measurements of this fabric show that it loses rate under all-to-all: over N nodes, more than 8, "
+        "a NIC keeps (8 / N)^0.05 of it. A note says so, and how much of the iteration is affected");
     map.take("sharp", sharp,
              "the InfiniBand switches reduce data themselves (SHARP, NCCL's COLLNET). For an all_reduce over several "
              "nodes, NCCL may then choose NVLS with SHARP, CollnetDirect or CollnetChain. Other collectives do not "

@@ -110,7 +110,7 @@ TEST_CASE("a note on a fabric that collapses says how much of the iteration is a
   Case item = on_toy();
   CHECK(notes_of(result, item).empty());
   item.cluster.fabric.collapse = true;
-  CHECK(holds(notes_of(result, item), "The 10.00 ms (20 % of the iteration)"));
+  CHECK(holds(notes_of(result, item), "the 10.00 ms (20 % of the iteration)"));
 }
 
 // Eight ranks; the small table's hottest row is nearly all of it, but hardly anything of what is read.

@@ -157,8 +157,8 @@ void add_once(std::vector<std::string>& notes, const std::string& note) {
   if (!note.empty() && std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
 }
 
-// The systems of some rows that the map lacks, or whose entry is faulty, and the runs that no counts fit, with the error
-// of each: it costs the rows of that system or run alone.
+// The systems of some rows that the map lacks, or whose entry is faulty, and the runs that no counts fit, with the
+// error of each: it costs the rows of that system or run alone.
 class LostRows {
  public:
   // Lays the row out on its system. Returns null where the map has none for it, or its counts do not fit that.
@@ -166,8 +166,7 @@ class LostRows {
     const MappedSystem* system = nullptr;
     attempt({row.system, ""}, [&] { system = &map.system_of(row); });
     if (system == nullptr) return nullptr;
-    const bool fits =
-        attempt({row.system, row.place.source}, [&] { lay_out(row, counts_of(*system), system->spec); });
+    const bool fits = attempt({row.system, row.place.source}, [&] { lay_out(row, counts_of(*system), system->spec); });
     return fits ? system : nullptr;
   }
 

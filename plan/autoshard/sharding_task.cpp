@@ -122,12 +122,13 @@ void refuse_unplaceable(const ShardingTask& task) {
   for (const double bytes : largest_first) *std::ranges::min_element(held) += bytes;
   const double most = std::ranges::max(held);
   if (most <= task.room) return;
-  throw Error(Failure::infeasible, Place{},
-              fmt::format("the {} tables of {} do not fit: dealt whole, the largest first, {} of memory are missing on a "
-                          "GPU that has room for {}",
-                          task.tables(), task.name, to_text(Bytes{static_cast<std::int64_t>(std::ceil(most - task.room))}),
-                          to_text(Bytes{static_cast<std::int64_t>(std::max(task.room, 0.0))})),
-              "Take more memory or more GPUs, or leave this case out: nothing can be learned from it");
+  throw Error(
+      Failure::infeasible, Place{},
+      fmt::format("the {} tables of {} do not fit: dealt whole, the largest first, {} of memory are missing on a "
+                  "GPU that has room for {}",
+                  task.tables(), task.name, to_text(Bytes{static_cast<std::int64_t>(std::ceil(most - task.room))}),
+                  to_text(Bytes{static_cast<std::int64_t>(std::max(task.room, 0.0))})),
+      "Take more memory or more GPUs, or leave this case out: nothing can be learned from it");
 }
 
 double balance(std::span<const double> seconds) {

@@ -44,12 +44,11 @@ Document balance_document(const std::vector<BalanceResult>& results, const Shard
                           const TaskSplit& split) {
   Sheet sheet{{{"placed by", false}, {"tasks"}, {"balance %"}, {"least %"}, {"slowest ms"}, {"over random"}}, {}};
   for (const BalanceResult& result : results) {
-    sheet.rows.push_back({{result.way, fmt::format("{}", result.solved),
-                           mean_cell(result.solved, "{:.1f}", 100 * result.balance),
-                           mean_cell(result.solved, "{:.1f}", 100 * result.least_balance),
-                           mean_cell(result.solved, "{:.4f}", result.largest_ms),
-                           mean_cell(result.solved, "{:.3f}x", result.speed_up)},
-                          false});
+    sheet.rows.push_back(
+        {{result.way, fmt::format("{}", result.solved), mean_cell(result.solved, "{:.1f}", 100 * result.balance),
+          mean_cell(result.solved, "{:.1f}", 100 * result.least_balance),
+          mean_cell(result.solved, "{:.4f}", result.largest_ms), mean_cell(result.solved, "{:.3f}x", result.speed_up)},
+         false});
   }
   Document document;
   document.add(table_section(

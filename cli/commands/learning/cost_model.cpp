@@ -53,8 +53,8 @@ LabelFile drawn(const Arguments& given) {
 void refuse_table_name(const Arguments& given) {
   const std::string output = given.value("output").value_or("-");
   if (output.ends_with(".csv"))
-    throw input_error(Arguments::place("output"), "shards and labels are written as JSON, not as the CSV that " +
-                                                      excerpt(output) + " says",
+    throw input_error(Arguments::place("output"),
+                      "shards and labels are written as JSON, not as the CSV that " + excerpt(output) + " says",
                       "End the name with .json");
 }
 

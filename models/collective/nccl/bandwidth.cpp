@@ -80,8 +80,7 @@ class BusBandwidth {
   bool sends_once() const { return carried_ && setup_.graphs.plain_tree && setup_.nodes() == 2; }
 
   double tree() const {
-    double rate =
-        std::min((sends_once() ? 2 : kTreeShare) * bus(false), rings().count * column(constants_.tree));
+    double rate = std::min((sends_once() ? 2 : kTreeShare) * bus(false), rings().count * column(constants_.tree));
     if (protocol_ == NcclProtocol::ll) rate = std::min(rate * kTreeLl, ll_max());
     if (protocol_ == NcclProtocol::ll128)
       rate = std::min(rate * (setup_.group.across_nodes() ? kTreeLl128 : kTreeLl128OneNode),

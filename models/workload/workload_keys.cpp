@@ -341,7 +341,7 @@ void check_strides(MapReader& reader, const Workload& workload) {
       "Leave 'batch' out, or take embedding_kernels: fused with TorchRec's exchanges");
 }
 
-// Each direction for itself: a codec needs a type that it converts to, and int8 in TorchRec its scales.
+// Each direction for itself: scales need a type that has some.
 void check_direction(const Workload& workload, bool forward, const Place& place) {
   const WireCodec& codec = workload.wire_codec;
   const std::int64_t rows = forward ? codec.forward_rows : codec.backward_rows;
@@ -355,9 +355,21 @@ void check_direction(const Workload& workload, bool forward, const Place& place)
   if (rows > 0 && !sends(Dtype::fp8) && !sends(Dtype::int8))
     throw input_error(place, fmt::format("'{}' has no effect: nothing is fp8 or int8 on the wire", key),
                       fmt::format("Leave '{}' out, or write {}: fp8", key, forward ? "forward" : "backward"));
-  if (codec.kernels && rows == 0 && sends(Dtype::int8))
-    throw input_error(place, "no kernel of TorchRec sends int8 without scales",
-                      fmt::format("Write '{}', or another type", key));
+}
+
+// Whether kernels of their own convert vectors, or lookups write them: int8 without scales is what nobody sends.
+void check_int8(MapReader& reader, const Workload& workload) {
+  for (const bool forward : {true, false}) {
+    if ((forward ? workload.wire_codec.forward_rows : workload.wire_codec.backward_rows) > 0) continue;
+    const auto found = std::ranges::find_if(workload.tables, [&](const Table& table) {
+      return (forward ? forward_wire(workload, table) : backward_wire(workload, table)) == Dtype::int8;
+    });
+    if (found == workload.tables.end()) continue;
+    throw input_error(reader.has("wire_dtype") ? reader.place_of("wire_dtype") : found->place,
+                      fmt::format("no kernel of TorchRec sends int8 without scales, as {} of table '{}' would be",
+                                  forward ? "vectors" : "gradients", found->name),
+                      fmt::format("Write '{}', or another type", forward ? "quantize_dim" : "quantize_dim_backward"));
+  }
 }
 
 // The codecs are TorchRec's, of the exchanges that it has.
@@ -479,9 +491,10 @@ void group_keys(Fields& map, ShardingGroups& groups) {
              "of K groups, group g is the ranks g, g + K, g + 2 K ..., so that replicas are neighbours, or a block of "
              "ranks (`use_inter_host_allreduce`)");
   groups.consecutive = members == "consecutive";
-  map.take("sync_every", groups.sync_every, count_leaf(Bounds::from(1).to(kMostSyncInterval)),
-           "the replicas are averaged behind the backward pass of one in so many iterations, and each iteration is "
-           "charged with its part of that");
+  map.take(
+      "sync_every", groups.sync_every, count_leaf(Bounds::from(1).to(kMostSyncInterval)),
+      "the replicas are averaged behind the backward pass of one in so many iterations, and the mean of the iterations "
+      "is told");
   map.take("sync_states", groups.sync_states, "the sums of Adagrad are averaged with the rows");
   if (map.reading()) groups.place = map.reader().place_of("size");
 }
@@ -588,6 +601,7 @@ Workload read_workload(const Tree& tree, const std::string& folder) {
   check_pipeline(reader, workload);
   check_stash(workload);
   check_groups(workload);
+  check_int8(reader, workload);
   check_codec(reader, workload);
   check_batches(workload);
   check_shared_features(workload);

@@ -156,7 +156,6 @@ Lowering::Lowering(const Plan& plan, const Workload& workload, const Cluster& cl
       sharding_groups_(groups),
       software_(options.software),
       launches_(options.launches),
-      together_(options.together),
       items_(options.drawn == nullptr ? nullptr : &options.drawn->items),
       program_(program_frame(plan, workload, cluster, options)),
       groups_(fuse(program_, plan, workload, cluster, options)),

@@ -33,8 +33,6 @@ struct LoweringOptions {
   const DrawnBatch* drawn = nullptr;  // sizes of this batch (sim/lower/draws/drawn_programs.h); none: the expected ones
   const Software* software = nullptr;  // whose host launches all of it, and whose kernels are counted; none: no host
   bool launches = true;                // of the software; false: its kernels alone, without the host's operations
-  bool together =
-      false;  // without a pipeline the ids of all modules come at once, as those of a pipeline's first batch
 };
 
 // The operations of one training iteration of this plan (docs/lowering.md). The Program's byte counts are whole

@@ -69,7 +69,7 @@ class Lowering {
   void recat();
   void prefetch_rows();  // after recat(); nothing without cached tables
   // TorchRec's collections, each of which waits for its ids and looks them up before the next one begins.
-  bool one_by_one() const { return workload_.modules_apart && !together_ && full() && !pipelined(); }
+  bool one_by_one() const { return workload_.modules_apart && full() && !pipelined(); }
   bool takes_turn(const FusionGroup& group) const { return turn_ < 0 || group.module == turn_; }
   void connect_pipeline();  // where what a step needs was sent on its way in the previous iteration; once all are added
   Stream stream(Stream wanted) const;
@@ -218,7 +218,6 @@ class Lowering {
   int sharding_groups_;                  // of the world; the Program is that of one until it is done
   const Software* software_;             // null: none is stated
   bool launches_;                        // by the host, as an operation each
-  bool together_;                        // modules that otherwise take turns
   std::map<int, double> operators_;      // [operation] of the dense part, for the host
   const std::vector<RankItems>* items_;  // [rank] of a drawn batch; null: the expected ones
   Program program_;

@@ -100,8 +100,7 @@ struct CaseResult {
   std::optional<double> last_change;  // as SimulationResult has it
   // Where replicas are averaged in one of several iterations: one without and one with that. The mean is told.
   std::optional<double> iteration_ms_without_averages, iteration_ms_with_averages;
-  double fill_ms =
-      0;  // by which a run takes longer than its iterations: the first batch has an empty pipeline before it
+  double fill_ms = 0;  // what a pipeline does for its first batch before the first iteration
   double samples_per_s = 0;
   double estimate_iteration_ms = 0;  // closed form: no contention
   std::optional<double> iteration_ms_at_observed_payload;

@@ -83,28 +83,28 @@ void set_iteration(CaseResult& result, double ms) {
       static_cast<double>(result.world_size) * static_cast<double>(result.batch_per_gpu) / (ms * 1e-3);
 }
 
-// A run of one batch has no later one to work for: whatever its pipeline, it is an iteration without one, but that the
-// ids of all modules come at once.
-double single_batch_ms(const PreparedCase& prepared) {
-  Case single = prepared.item;
-  single.workload.pipeline = "none";
-  single.workload.input_exchange = prepared.item.workload.full_input_exchange() ? "full" : "ids";
-  if (const std::optional<int> draw = prepared.row_draw()) single.load.draw = draw;
-  const PreparedCase first(prepared.scenario, single, prepared.shared_cluster(), prepared.plan);
-  LoweringOptions options = first.placed_options(false);
-  options.together = !prepared.item.workload.base_pipeline();
-  const Program program = lower(first.plan, single.workload, first.cluster, options);
-  return first.time(program, *first.repeatable_network()).ms();
+// Returns the time of the copies and exchanges that work for a later batch, of the rank where they take longest: as
+// many run before the first iteration of a run, when nothing hides them.
+double fill_ms(const Program& program, const Timeline& timeline) {
+  std::vector<double> us(static_cast<std::size_t>(timeline.world_size), 0.0);
+  for (const Span& span : timeline.spans) {
+    const Op& op = program.op(span.op);
+    if (op.batches_ahead > 0 && op.role != OpRole::launch)
+      us[static_cast<std::size_t>(span.rank)] += span.end_us - span.start_us;
+  }
+  return us.empty() ? 0 : *std::ranges::max_element(us) * 1e-3;
 }
 
-// Of the expected batches, also where drawn ones are simulated.
-double fill_ms(const PreparedCase& prepared, const CaseResult& result) {
-  const bool asked = std::ranges::any_of(prepared.item.published,
-                                         [](const Published& each) { return each.quantity.starts_with(kRunPrefix); });
-  if (!asked || prepared.item.workload.pipeline == "none") return 0;
-  const double iteration_ms =
-      result.drawn ? prepared.time(prepared.program(), *prepared.repeatable_network()).ms() : result.iteration_ms;
-  return single_batch_ms(prepared) - iteration_ms;
+// Returns what the last iteration of a run is shorter by, for there is no later batch to work for: of those copies,
+// lookups and exchanges what its critical path has.
+double drained_ms(const Program& program, const CriticalPath& path) {
+  double seconds = 0;
+  for (const PathStep& step : path.steps) {
+    if (step.op < 0) continue;
+    const Op& op = program.op(step.op);
+    if (op.batches_ahead > 0 && op.role != OpRole::launch) seconds += step.seconds;
+  }
+  return seconds * 1e3;
 }
 
 void add_simulation(CaseResult& result, const PreparedCase& prepared, SimulationResult simulated) {
@@ -117,6 +117,8 @@ void add_simulation(CaseResult& result, const PreparedCase& prepared, Simulation
     result.iteration_ms_with_averages = simulated.rare->with.ms();
   }
   set_iteration(result, result.timeline.iteration_ms);
+  result.fill_ms = fill_ms(prepared.program(), result.timeline);
+  result.fill_ms = std::max(result.fill_ms - drained_ms(prepared.program(), simulated.path), 0.0);
   TimelineTimes times = all_times(result.timeline);
   result.times = std::move(times.names);
   result.rank_times = std::move(times.ranks);
@@ -399,7 +401,6 @@ CaseResult whole_case(const PreparedCase& prepared, bool pareto) {
   const std::optional<WithoutDuplicates> without = without_duplicates(result, prepared);
   if (without) result.iteration_ms_without_duplicates = without->iteration_ms;
   result.notes = notes_for(Asker::run, {item, &prepared, &result, without ? &*without : nullptr});
-  result.fill_ms = fill_ms(prepared, result);
   result.published = compared_with_published(result, item.published, [&] { return KernelParts::of(prepared); });
   return result;
 }

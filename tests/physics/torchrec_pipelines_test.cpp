@@ -1,9 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "sim/memory/memory_profile.h"
-#include "study/run/case_result.h"
 #include "tests/physics/two_tables.h"
-#include "tests/study/scenario_text.h"
 
 namespace shardsim::torchrec_pipelines_test {
 
@@ -108,40 +106,6 @@ TEST_CASE("both need a full exchange of ids, and TorchRec's embeddings") {
   CHECK(refused("base", "") == "");
   CHECK(refused("semi_sync", "dense: {layers: [{name: bottom, in: 64, out: 8}]}\n").find("takes vectors") !=
         std::string::npos);
-}
-
-// There is no other batch that a pipeline could work for meanwhile.
-TEST_CASE("a run of one batch takes as long with any pipeline, and each further batch an iteration of it") {
-  const std::string text = R"(schema: shardsim.scenario/1
-cluster: {base: dgx_h100, nodes: 1, gpu: {count: 2}}
-planner: {name: table_wise}
-workload:
-  name: w
-  batch_per_gpu: 512
-  input_exchange: full
-  dense: {layers: [{name: bottom_0, in: 64, out: 64}, {name: over, in: 320, out: 64}], parameters_bytes: 20 MB}
-  tables: [{name: t, rows: 100000, dim: 64, kind: pooled, pooling_factor: 10, copies: 4}]
-cases:
-  - name: one
-    published:
-      - {quantity: "run:1", value: 1 ms, role: predicted, source: test}
-      - {quantity: "run:10", value: 1 ms, role: predicted, source: test}
-)";
-  for (const std::string more : {"", "software: pytorch_eager\n"}) {
-    std::optional<double> without;
-    for (const char* const pipeline : {"none", "base", "sparse_dist", "prefetch_sparse_dist", "semi_sync"}) {
-      CAPTURE(pipeline);
-      const Scenario scenario = test::read(text + more, test::set("workload.pipeline", pipeline));
-      const Case& item = scenario.cases.front();
-      Cluster cluster = cluster_of(item);
-      Plan plan = make_plan(item, cluster, scenario.seed, {});
-      const CaseResult result = simulated_case({scenario, item, std::move(cluster), std::move(plan)}, false);
-      const double one = result.published[0].predicted.value(), ten = result.published[1].predicted.value();
-      if (!without) without = one;
-      CHECK(one == doctest::Approx(*without).epsilon(1e-9));
-      CHECK(ten - one == doctest::Approx(9 * result.iteration_ms).epsilon(1e-9));
-    }
-  }
 }
 
 }  // namespace shardsim::torchrec_pipelines_test

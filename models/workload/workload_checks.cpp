@@ -240,7 +240,7 @@ void check_strides(MapReader& reader, const Workload& workload) {
       "Leave 'batch' out, or take embedding_kernels: fused with TorchRec's exchanges");
 }
 
-// Each direction for itself: a codec needs a type that it converts to, and int8 in TorchRec its scales.
+// Each direction for itself: scales need a type that has some.
 void check_direction(const Workload& workload, bool forward, const Place& place) {
   const WireCodec& codec = workload.wire_codec;
   const std::int64_t rows = forward ? codec.forward_rows : codec.backward_rows;
@@ -254,9 +254,21 @@ void check_direction(const Workload& workload, bool forward, const Place& place)
   if (rows > 0 && !sends(Dtype::fp8) && !sends(Dtype::int8))
     throw input_error(place, fmt::format("'{}' has no effect: nothing is fp8 or int8 on the wire", key),
                       fmt::format("Leave '{}' out, or write {}: fp8", key, forward ? "forward" : "backward"));
-  if (codec.kernels && rows == 0 && sends(Dtype::int8))
-    throw input_error(place, "no kernel of TorchRec sends int8 without scales",
-                      fmt::format("Write '{}', or another type", key));
+}
+
+// Whether kernels of their own convert vectors, or lookups write them: int8 without scales is what nobody sends.
+void check_int8(MapReader& reader, const Workload& workload) {
+  for (const bool forward : {true, false}) {
+    if ((forward ? workload.wire_codec.forward_rows : workload.wire_codec.backward_rows) > 0) continue;
+    const auto found = std::ranges::find_if(workload.tables, [&](const Table& table) {
+      return (forward ? forward_wire(workload, table) : backward_wire(workload, table)) == Dtype::int8;
+    });
+    if (found == workload.tables.end()) continue;
+    throw input_error(reader.has("wire_dtype") ? reader.place_of("wire_dtype") : found->place,
+                      fmt::format("no kernel of TorchRec sends int8 without scales, as {} of table '{}' would be",
+                                  forward ? "vectors" : "gradients", found->name),
+                      fmt::format("Write '{}', or another type", forward ? "quantize_dim" : "quantize_dim_backward"));
+  }
 }
 
 // The codecs are TorchRec's, of the exchanges that it has.
@@ -310,6 +322,7 @@ void check_combinations(MapReader& reader, const Workload& workload, const Table
   check_pipeline(reader, workload);
   check_stash(workload);
   check_groups(workload);
+  check_int8(reader, workload);
   check_codec(reader, workload);
   check_batches(workload);
   check_shared_features(workload);

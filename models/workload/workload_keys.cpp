@@ -195,9 +195,10 @@ void group_keys(Fields& map, ShardingGroups& groups) {
              "of K groups, group g is the ranks g, g + K, g + 2 K ..., so that replicas are neighbours, or a block of "
              "ranks (`use_inter_host_allreduce`)");
   groups.consecutive = members == "consecutive";
-  map.take("sync_every", groups.sync_every, count_leaf(Bounds::from(1).to(kMostSyncInterval)),
-           "the replicas are averaged behind the backward pass of one in so many iterations, and each iteration is "
-           "charged with its part of that");
+  map.take(
+      "sync_every", groups.sync_every, count_leaf(Bounds::from(1).to(kMostSyncInterval)),
+      "the replicas are averaged behind the backward pass of one in so many iterations, and the mean of the iterations "
+      "is told");
   map.take("sync_states", groups.sync_states, "the sums of Adagrad are averaged with the rows");
   if (map.reading()) groups.place = map.reader().place_of("size");
 }

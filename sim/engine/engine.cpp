@@ -1,12 +1,14 @@
 #include "sim/engine/engine.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "sim/engine/alone_times.h"
 #include "sim/engine/critical_path.h"
 #include "sim/engine/execution.h"
 #include "sim/engine/limit.h"
+#include "sim/engine/mean_iteration.h"
 #include "sim/engine/steady_timeline.h"
 #include "sim/engine/uncontended.h"
 
@@ -39,22 +41,81 @@ CriticalPath path_of(const SteadyRun& run, const Program& program, const Cluster
   return find(past);
 }
 
-SimulationResult simulate_classes(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
-                                  NodeClasses classes, Network& network, const EngineOptions& options) {
-  const SteadyRun run(program, cluster, works, std::move(classes), network, options);
-  SimulationResult result = simulation_result(run.outcome.kept, program, works, run.classes, cluster);
-  result.path = path_of(run, program, cluster, works, critical_path);
-  return result;
-}
-
-// The length of the steady iteration, and nothing else.
-Seconds time_of_classes(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
+// The length of the steady iteration of these works, and nothing else.
+Seconds time_as_charged(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                         NodeClasses classes, Network& network, const EngineOptions& options) {
   if (network.is_uncontended()) {
     if (const auto time = uncontended_time(program, cluster, works, classes, options)) return *time;
   }
   const SteadyRun run(program, cluster, works, std::move(classes), network, options, Execution::Keep::none);
   return {run.outcome.kept.seconds};
+}
+
+// The works that are simulated: those that are given, or where collectives run in one of several iterations those of
+// the mean one. A network that a process can run once is left for what is kept.
+class WorksOfMean {
+ public:
+  WorksOfMean(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works, Network& network,
+              const EngineOptions& options)
+      : program_(program), works_(works) {
+    if (!has_rare_ops(program)) return;
+    if (network.is_once()) repeatable_ = make_network(named_map("fair_queues"));
+    Network& tried = repeatable_ ? *repeatable_ : network;
+    time_of_ = [&program, &cluster, &tried, &options](const std::vector<OpWork>& some) {
+      return time_as_charged(program, cluster, some, classify_nodes(some, cluster), tried, options).value;
+    };
+    mean_ = mean_iteration(program, works, time_of_);
+  }
+
+  const std::optional<MeanIteration>& mean() const { return mean_; }
+  const std::vector<OpWork>& works() {
+    if (!mean_) return works_;
+    if (found_.empty()) found_ = works_of_mean(program_, works_, *mean_, time_of_);
+    return found_;
+  }
+  void tell(Execution::Kept& kept) const {
+    if (mean_) kept.seconds = mean_->mean;
+  }
+
+ private:
+  const Program& program_;
+  const std::vector<OpWork>& works_;
+  std::unique_ptr<Network> repeatable_;
+  TimeOfWorks time_of_;
+  std::optional<MeanIteration> mean_;
+  std::vector<OpWork> found_;
+};
+
+// A run of the mean iteration's works, told with the length of the mean.
+struct MeanRun {
+  MeanRun(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works, NodeClasses like,
+          Network& network, const EngineOptions& options, Execution::Keep keep = Execution::Keep::recent)
+      : of_mean(program, cluster, works, network, options),
+        steady(program, cluster, of_mean.works(), std::move(like), network, options, keep) {
+    of_mean.tell(steady.outcome.kept);
+  }
+
+  const Execution::Kept& kept() const { return steady.outcome.kept; }
+
+  WorksOfMean of_mean;
+  SteadyRun steady;
+};
+
+SimulationResult simulate_classes(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
+                                  NodeClasses classes, Network& network, const EngineOptions& options) {
+  MeanRun run(program, cluster, works, std::move(classes), network, options);
+  SimulationResult result = simulation_result(run.kept(), program, works, run.steady.classes, cluster);
+  result.path = path_of(run.steady, program, cluster, run.of_mean.works(), critical_path);
+  if (const auto& mean = run.of_mean.mean()) result.rare = {{mean->without}, {mean->with}};
+  return result;
+}
+
+// The length of the steady iteration, and nothing else.
+Seconds time_of_classes(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
+                        NodeClasses classes, Network& network, const EngineOptions& options) {
+  const WorksOfMean of_mean(program, cluster, works, network, options);
+  if (of_mean.mean()) return {of_mean.mean()->mean};
+  return time_as_charged(program, cluster, works, std::move(classes), network, options);
 }
 
 }  // namespace
@@ -88,34 +149,35 @@ SimulationResult simulation_result(const Execution::Kept& kept, const Program& p
   const Utilisation link = busiest_link(link_seconds(works, cluster), cluster, kept.seconds);
   Timeline timeline = timeline_of(kept, program, works, classes, cluster);
   const Utilisation rank = limiting_rank(program, works, timeline, kept.seconds);
-  return {std::move(timeline), busier(link, rank), kept.change, {}};
+  return {std::move(timeline), busier(link, rank), kept.change};
 }
 
 SteadyIteration steady_iteration(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                                  Network& network, const EngineOptions& options) {
-  const SteadyRun run(program, cluster, works, classify_nodes(works, cluster), network, options);
-  const Execution::Kept& kept = run.outcome.kept;
-  Timeline timeline = timeline_without_traffic(kept, program, works, run.classes, cluster);
+  MeanRun run(program, cluster, works, classify_nodes(works, cluster), network, options);
+  const Execution::Kept& kept = run.kept();
+  Timeline timeline = timeline_without_traffic(kept, program, works, run.steady.classes, cluster);
   const Utilisation link = busiest_link(link_seconds(works, cluster), cluster, kept.seconds);
   const Utilisation rank = limiting_rank(program, works, timeline, kept.seconds);
   return {{kept.seconds},
           busier(link, rank),
           std::move(timeline),
-          path_of(run, program, cluster, works, bare_critical_path)};
+          path_of(run.steady, program, cluster, run.of_mean.works(), bare_critical_path)};
 }
 
 Timeline steady_timeline(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                          Network& network, const EngineOptions& options) {
-  const SteadyRun run(program, cluster, works, classify_nodes(works, cluster), network, options, Execution::Keep::last);
-  return timeline_without_traffic(run.outcome.kept, program, works, run.classes, cluster);
+  const MeanRun run(program, cluster, works, classify_nodes(works, cluster), network, options, Execution::Keep::last);
+  return timeline_without_traffic(run.kept(), program, works, run.steady.classes, cluster);
 }
 
 SteadyTimes steady_times(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                          Network& network, const EngineOptions& options) {
-  const SteadyRun run(program, cluster, works, classify_nodes(works, cluster), network, options, Execution::Keep::last);
-  const Execution::Kept& kept = run.outcome.kept;
-  if (auto alone = alone_times(kept, program, works, run.classes, cluster)) return {{kept.seconds}, std::move(*alone)};
-  return {{kept.seconds}, named_times_alone(timeline_without_traffic(kept, program, works, run.classes, cluster))};
+  const MeanRun run(program, cluster, works, classify_nodes(works, cluster), network, options, Execution::Keep::last);
+  const Execution::Kept& kept = run.kept();
+  const NodeClasses& classes = run.steady.classes;
+  if (auto alone = alone_times(kept, program, works, classes, cluster)) return {{kept.seconds}, std::move(*alone)};
+  return {{kept.seconds}, named_times_alone(timeline_without_traffic(kept, program, works, classes, cluster))};
 }
 
 Seconds iteration_time(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,

@@ -33,6 +33,12 @@ struct SimulationResult {
   Utilisation busiest;             // what limits the iteration
   std::optional<double> change{};  // of the last iteration's time against the one before, relative; nothing after one
   CriticalPath path{};             // of the kept iteration
+  // Where collectives run in one of several iterations, of which the kept one is the mean
+  // (sim/engine/mean_iteration.h).
+  struct Rare {
+    Seconds without, with;  // an iteration without them, and with all of them
+  };
+  std::optional<Rare> rare{};
 };
 
 // Executes the Program on the modelled cluster: streams in order, compute by the model, collectives as link loads that

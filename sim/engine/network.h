@@ -46,6 +46,8 @@ class Network {
                    const std::function<void(NetworkSession&)>& body) = 0;
   // True where no transfer ever waits for another one, so that whoever asks for times alone need not run it.
   virtual bool is_uncontended() const { return false; }
+  // True where a process can run it only once: NetworkEntry::once.
+  virtual bool is_once() const { return false; }
 };
 
 using NetworkMaker = std::unique_ptr<Network>(MapReader& options);

@@ -35,6 +35,18 @@ Table plain_batch(Table table) {
   return table;
 }
 
+// Where a feature of a module has another batch than the workload, TorchRec brings the vectors of all of them from
+// their batches to that of the workload.
+bool varies_batch_of_module(const Table& table, const Workload& workload) {
+  if (std::ranges::none_of(table.features, [](const Feature& feature) { return feature.batch.has_value(); }))
+    return false;
+  const auto module_of = [&](const Table& of) { return of.module.empty() ? workload.pooled_module : of.module; };
+  return std::ranges::any_of(workload.tables, [&](const Table& other) {
+    return other.kind == table.kind && module_of(other) == module_of(table) &&
+           varies_batch(other, workload.batch_per_gpu);
+  });
+}
+
 // As many lengths as samples, of each feature.
 std::int64_t lengths_of_rank(const Table& table, std::int64_t batch) {
   std::int64_t lengths = 0;
@@ -156,7 +168,7 @@ void put_wire(GroupMember& member, const Workload& workload, const Program& prog
   const bool sums = member.pooled() && in_rows(member.placement->strategy);
   member.forward_type = sent_type(forward_wire(workload, table), sums, Dtype::fp16);
   member.backward_type = sent_type(backward_wire(workload, table), sums, Dtype::bf16);
-  refuse_summed_int8(member, sums && codec.kernels);
+  refuse_summed_int8(member, sums);
   const bool cross = sums_cross(member, program);
   member.cross_forward_type = cross ? forward_wire(workload, table) : member.forward_type;
   member.cross_backward_type = cross ? backward_wire(workload, table) : member.backward_type;
@@ -170,6 +182,12 @@ void put_wire(GroupMember& member, const Workload& workload, const Program& prog
   member.backward = carried(member.backward_type, codec.backward_rows);
   member.cross_forward = carried(member.cross_forward_type, codec.forward_rows);
   member.cross_backward = carried(member.cross_backward_type, codec.backward_rows);
+}
+
+// A type that is written out and is that of the workload all the same takes a table out of no exchange.
+bool states_other_types(const Workload& workload, const Table& table) {
+  return forward_wire(workload, table) != wire_dtype(workload.wire_forward, table) ||
+         backward_wire(workload, table) != wire_dtype(workload.wire_backward, table);
 }
 
 }  // namespace
@@ -194,14 +212,14 @@ GroupMember make_member(int shard, const Placement& placement, const Workload& w
   const std::int64_t vectors = member.pooled() ? half_up(bags_of_rank(table, batch)) : member.items.count;
   member.weights = {half_up(weighted), kWeightBytes};
   member.lengths = {lengths_of_rank(table, batch), kLengthBytes};
-  if (varies_batch(table, batch)) {
+  if (varies_batch_of_module(table, workload)) {
     member.strides = {static_cast<std::int64_t>(table.features.size()), kStrideBytes};
     member.expanded = half_up(bags_of_rank(plain_batch(table), batch));
   }
   member.row_bytes = placement.columns() * dtype_bytes(table.dtype);
   put_wire(member, workload, program, vectors);
   member.latest_cached = workload.cache_policy == "lru";
-  member.own_types = table.wire_forward || table.wire_backward;
+  member.own_types = states_other_types(workload, table);
   if (options.drawn != nullptr) member.drawn = &options.drawn->placements[static_cast<std::size_t>(shard)];
   return member;
 }

@@ -38,7 +38,7 @@ struct GroupMember {
   Carried cross_forward{}, cross_backward{};
   Dtype cross_forward_type = Dtype::fp32, cross_backward_type = Dtype::fp32;
   bool latest_cached = false;  // a cache holds the latest rows, else the hottest
-  bool own_types = false;      // stated by the table itself, not by the workload for all of them
+  bool own_types = false;      // stated by the table itself, other ones than the workload has for it
 
   std::int64_t expanded = 0;     // bags of the whole batch, where features have batches of their own; else 0
   std::int64_t occurrences = 0;  // ids in these rows, each as often as the batch has it

@@ -134,7 +134,8 @@ class ResidentShard {
         row_bytes_(static_cast<double>(placement.columns() *
                                        dtype_bytes(workload.tables[static_cast<std::size_t>(placement.table)].dtype))),
         state_(static_cast<double>(optimizer_row_bytes(workload.optimizer, placement.columns()))),
-        cached_(placement.compute_kernel == "fused_uvm_caching") {
+        cached_(placement.compute_kernel == "fused_uvm_caching"),
+        load_factor_(placement.cache_load_factor) {
     count(0);
   }
 
@@ -151,11 +152,12 @@ class ResidentShard {
     rows_ = shard_rows;
     tables_ = rounded_up(share_ * rows * row_bytes_);
     optimizer_ = rounded_up(share_ * rows * state_);
-    cache_ = rounded_up(rows * (4 + 16 * kCacheLoadFactor));
+    cache_ = rounded_up(rows * (4 + 16 * load_factor_));
   }
 
   double share_, row_bytes_, state_;
   bool cached_;
+  double load_factor_;
   std::uint64_t rows_ = 0;  // of these
   std::int64_t tables_ = 0, optimizer_ = 0, cache_ = 0;
 };

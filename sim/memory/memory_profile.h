@@ -76,8 +76,8 @@ MemoryProfile memory_profile(const Program& program, const std::vector<Buffer>& 
                              const Plan& plan, const Workload& workload);
 
 // Returns the bytes that stay in each rank's device memory between operations, by rank: rows and their optimizer states
-// (fp32, beside the rows; none of a table in host memory), caches of kCacheLoadFactor of the rows with (4 + 16
-// kCacheLoadFactor) bytes of bookkeeping per row, dense parameters with their state.
+// (fp32, beside the rows; none of a table in host memory), caches of the share f of the rows that their load factor is,
+// with (4 + 16 f) bytes of bookkeeping per row, dense parameters with their state.
 std::vector<MemoryAmounts> resident_memory(const Plan& plan, const Workload& workload, int world_size);
 
 }  // namespace shardsim

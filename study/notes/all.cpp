@@ -10,10 +10,10 @@ namespace shardsim {
 NoteMaker activations_note, allowance_note, averages_note, bandwidths_note, better_plan_note, beyond_torchrec_note,
     cluster_note, collapse_note, compute_model_note, cut_cluster_note, dense_widths_note, duplicates_note,
     even_rows_note, fit_reach_note, fused_sequences_note, host_rows_note, idle_caches_note, idle_cluster_keys_note,
-    idle_keys_note, idle_ranks_note, kernel_fit_note, learned_note, learned_reach_note, lengths_note, loads_note,
-    lookups_note, measured_rest_note, memory_need_note, operations_note, other_order_note, output_types_note,
-    overhead_fits_note, own_lowering_note, peak_note, published_note, relay_fit_note, slices_note, slower_links_note,
-    sound_cluster_note, steadiness_note, uncontended_note, workload_note;
+    idle_keys_note, idle_ranks_note, idle_torchrec_keys_note, kernel_fit_note, learned_note, learned_reach_note,
+    lengths_note, loads_note, lookups_note, measured_rest_note, memory_need_note, operations_note, other_order_note,
+    output_types_note, overhead_fits_note, own_lowering_note, peak_note, published_note, relay_fit_note, slices_note,
+    slower_links_note, sound_cluster_note, steadiness_note, uncontended_note, workload_note;
 
 namespace {
 
@@ -41,6 +41,7 @@ std::span<const NoteEntry> note_entries() {
       {"cut_cluster", to(run, plan, sweep), cut_cluster_note},
       {"idle_cluster_keys", to(check), idle_cluster_keys_note},
       {"idle_keys", to(run, check, sweep), idle_keys_note},
+      {"idle_torchrec_keys", to(run, check), idle_torchrec_keys_note},
       {"fit_reach", to(plan, sweep, drift, why), fit_reach_note},
       {"overhead_fits", to(run), overhead_fits_note},
       {"relay_fit", to(run), relay_fit_note},

@@ -32,16 +32,24 @@ Notes steadiness_note(const Known& known) {
                   result.timeline.iterations_run, 100 * *result.last_change)};
 }
 
-// Which part of the mean iteration the averages are, and what the iteration takes that has them.
+// Which part of the mean iteration the averages are, and what the iteration takes that has them. Jobs that share a
+// fabric are charged with their part.
 Notes averages_note(const Known& known) {
   const auto& groups = known.item.workload.sharding_groups;
   if (!groups || groups->size == known.result->world_size) return {};
   double ms = 0;
   for (const NamedTime& time : known.result->times)
     if (time.name.starts_with("replica_")) ms += time.span_ms;
+  if (ms == 0) return {};  // of replicas whose gradients are reduced
   const std::string of_groups =
       fmt::format("{} sharding groups of {} ranks", known.result->world_size / groups->size, groups->size);
   if (groups->sync_every == 1) return {fmt::format("{}: averaging their replicas takes {:.4g} ms.", of_groups, ms)};
+  if (known.result->iteration_ms_with_averages)
+    return {fmt::format(
+        "{}: their replicas are averaged in one of {} iterations. That one takes {:.4g} ms and each of the others "
+        "{:.4g} ms; their mean is told, and the averages that are shown are so long that they make an iteration so.",
+        of_groups, groups->sync_every, *known.result->iteration_ms_with_averages,
+        *known.result->iteration_ms_without_averages)};
   return {fmt::format(
       "{}: their replicas are averaged in one of {} iterations. Each is charged with {:.4g} ms of that, and "
       "the one that averages takes some {:.4g} ms more.",

@@ -98,7 +98,9 @@ struct CaseResult {
   std::int64_t batch_per_gpu = 0;
   double iteration_ms = 0;
   std::optional<double> last_change;  // as SimulationResult has it
-  double fill_ms = 0;                 // what a pipeline does for its first batch before the first iteration
+  // Where replicas are averaged in one of several iterations: one without and one with that. The mean is told.
+  std::optional<double> iteration_ms_without_averages, iteration_ms_with_averages;
+  double fill_ms = 0;  // what a pipeline does for its first batch before the first iteration
   double samples_per_s = 0;
   double estimate_iteration_ms = 0;  // closed form: no contention
   std::optional<double> iteration_ms_at_observed_payload;

@@ -112,6 +112,10 @@ void add_simulation(CaseResult& result, const PreparedCase& prepared, Simulation
   result.timeline.hbm_bytes = result.memory_per_rank;
   result.limit = simulated.busiest;
   result.last_change = simulated.change;
+  if (simulated.rare) {
+    result.iteration_ms_without_averages = simulated.rare->without.ms();
+    result.iteration_ms_with_averages = simulated.rare->with.ms();
+  }
   set_iteration(result, result.timeline.iteration_ms);
   result.fill_ms = fill_ms(prepared.program(), result.timeline);
   result.fill_ms = std::max(result.fill_ms - drained_ms(prepared.program(), simulated.path), 0.0);

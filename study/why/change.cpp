@@ -14,15 +14,16 @@
 namespace shardsim {
 namespace {
 
-constexpr std::array<LeverWords, 9> kLeverWords = {{{"nics", "NIC rate", true},
-                                                    {"nvlink", "NVLink rate", true},
-                                                    {"hbm", "HBM bandwidth", true},
-                                                    {"flops", "FLOP rate", true},
-                                                    {"host", "host time", false},
-                                                    {"collective_starts", "collective starts", false},
-                                                    {"kernel_starts", "kernel starts", false},
-                                                    {"batch", "batch", false},
-                                                    {"lookups", "lookups", false}}};
+constexpr std::array<LeverWords, 10> kLeverWords = {{{"nics", "NIC rate", true},
+                                                     {"nvlink", "NVLink rate", true},
+                                                     {"host_link", "host link (PCIe) rate", true},
+                                                     {"hbm", "HBM bandwidth", true},
+                                                     {"flops", "FLOP rate", true},
+                                                     {"host", "host time", false},
+                                                     {"collective_starts", "collective starts", false},
+                                                     {"kernel_starts", "kernel starts", false},
+                                                     {"batch", "batch", false},
+                                                     {"lookups", "lookups", false}}};
 
 std::string text_in(const Tree& map, const char* key) {
   const Tree* const value = map.find(key);
@@ -58,6 +59,13 @@ class Scaling {
     cluster.nvlink.per_link = factor_ * cluster.nvlink.per_link;
     rate("cluster.nvlink.per_link_effective", cluster.nvlink.per_link_effective);
     if (cluster.graph_one_node) channels("one_node", *cluster.graph_one_node, false);
+  }
+
+  void host_link() {
+    ClusterSpec& cluster = item_.cluster;
+    Bandwidth link = cluster.host.gpu_link_bandwidth.value_or(pcie_rate(cluster.pcie));
+    rate("cluster.host.gpu_link_bandwidth", link);
+    cluster.host.gpu_link_bandwidth = link;
   }
 
   void hbm() {
@@ -158,6 +166,9 @@ ChangedCase changed_case(const Case& item, const Change& change) {
       break;
     case Lever::nvlink:
       scaling.nvlink();
+      break;
+    case Lever::host_link:
+      scaling.host_link();
       break;
     case Lever::hbm:
       scaling.hbm();

@@ -35,8 +35,24 @@ std::string purpose_of(const Op& op) {
       return "the all-reduce of gradients of replicated rows";
     case OpRole::dense_all_reduce:
       return "the all-reduce of the dense part's gradients";
+    case OpRole::average_replicas:
+      return "the all-reduce that averages the replicas of rows";
     case OpRole::lookup:
       return "looking up rows";
+    case OpRole::prefetch_rows:
+      return "fetching rows that caches miss, and writing others back";
+    case OpRole::stash_rows:
+    case OpRole::restore_rows:
+      return "moving stashed rows to host memory and back";
+    case OpRole::copy_inputs:
+      return "copying batches from the host";
+    case OpRole::wait_for_splits:
+      return "the host, which waits for the sizes of exchanges";
+    case OpRole::encode_output:
+    case OpRole::decode_output:
+    case OpRole::encode_gradient:
+    case OpRole::decode_gradient:
+      return "converting vectors and gradients for the wire";
     case OpRole::update:
     case OpRole::apply:
     case OpRole::sum_gradient:
@@ -91,6 +107,8 @@ std::vector<std::pair<std::string, Clause>> clauses_of(const Program& program, c
     clause->second.seconds += step.seconds;
     for (const auto& [table, share] : shares.of(step.op, step.rank))
       clause->second.tables[table] += share * step.seconds;
+    if (goes_over_host_link(step, program, cluster))
+      clause->second.over[std::string(host_link_name(cluster))] += step.seconds;
     if (step.link < 0) continue;
     const LinkKind kind = cluster.links()[static_cast<std::size_t>(step.link)].kind;
     const std::string_view op_class = op_class_name(program.op(step.op).op_class);
@@ -141,6 +159,23 @@ std::string_view medium_of(LinkKind kind, std::string_view op_class, const Clust
       return "the spine of the fabric";
   }
   return "";
+}
+
+std::string_view host_link_name(const Cluster& cluster) {
+  const ClusterSpec& spec = cluster.spec();
+  const bool is_pcie = !spec.host.gpu_link_bandwidth || *spec.host.gpu_link_bandwidth == pcie_rate(spec.pcie);
+  return is_pcie ? "the host link (PCIe)" : "the host link";
+}
+
+bool goes_over_host_link(const PathStep& step, const Program& program, const Cluster& cluster) {
+  if (step.op < 0 || step.rank < 0 || step.kind != PathStep::Kind::work) return false;
+  const Op& op = program.op(step.op);
+  if (op.host_bytes.values.empty()) return false;
+  const auto at = op.ranks.empty() ? step.rank : std::ranges::find(op.ranks, step.rank) - op.ranks.begin();
+  const ClusterSpec& spec = cluster.spec();
+  const Bandwidth rate = spec.host.gpu_link_bandwidth.value_or(pcie_rate(spec.pcie));
+  constexpr double kMost = 0.5;  // of its time
+  return op.host_bytes.at(static_cast<std::size_t>(at)) / rate.bytes_per_second > kMost * step.seconds;
 }
 
 std::string why_sentence(const Why& why, const Program& program, const Cluster& cluster, const CriticalPath& path,

@@ -22,4 +22,8 @@ std::string waited_rank_text(const CollectivePart& part);
 // than its slot carries, so that a faster NIC changes nothing.
 std::string_view medium_of(LinkKind kind, std::string_view op_class, const Cluster& cluster);
 
+// The way between the memory of a GPU and that of its host, and whether a step mostly waits for bytes on it.
+std::string_view host_link_name(const Cluster& cluster);
+bool goes_over_host_link(const PathStep& step, const Program& program, const Cluster& cluster);
+
 }  // namespace shardsim

@@ -159,13 +159,16 @@ constexpr double kTellingModuleOrder = 0.03, kTellingOption = 0.01;
 
 }  // namespace
 
-// The next generation of PCIe, where its slots or links take time on the path.
+// The next generation of PCIe, where its slots or links, or those to the memory of the hosts, take time on the path.
 std::optional<ChangedCase> with_faster_pcie(const Case& item, const Why& why) {
   const auto over_pcie = [](const PathPart& part) { return part.over.find("PCIe") != std::string::npos; };
   constexpr int kNewest = 6;
   if (item.cluster.pcie.generation >= kNewest || std::ranges::none_of(why.parts, over_pcie)) return std::nullopt;
   ChangedCase changed{item};
-  ++changed.item.cluster.pcie.generation;
+  ClusterSpec& cluster = changed.item.cluster;
+  const bool feeds_host = cluster.host.gpu_link_bandwidth == pcie_rate(cluster.pcie);
+  ++cluster.pcie.generation;
+  if (feeds_host) cluster.host.gpu_link_bandwidth = pcie_rate(cluster.pcie);
   changed.settings.push_back(fmt::format("cluster.pcie.generation={}", changed.item.cluster.pcie.generation));
   return changed;
 }

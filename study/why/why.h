@@ -54,12 +54,13 @@ struct SlackPart {
 };
 
 struct Why {
-  double iteration_ms = 0;                    // of the iteration that was looked at; the parts add up to it
-  bool repeats = false;                       // CriticalPath::repeats
-  std::string sentence;                       // what a manager wants to know
-  std::vector<std::string> left_out{};        // what the path does not tell, in sentences
-  std::vector<PathPart> parts{};              // in the order of the path
-  std::vector<TablePart> tables{};            // the most expensive first
+  double iteration_ms = 0;              // of the iteration that was looked at; the parts add up to it
+  bool repeats = false;                 // CriticalPath::repeats
+  std::string sentence;                 // what a manager wants to know
+  bool uses_host_link = false;          // rows go over it, or it is on the path; known to who finds the path alone
+  std::vector<std::string> left_out{};  // what the path does not tell, in sentences
+  std::vector<PathPart> parts{};        // in the order of the path
+  std::vector<TablePart> tables{};      // the most expensive first
   std::vector<CollectivePart> collectives{};  // of the Program, in its order
   std::vector<SlackPart> slack{};             // the least first
 

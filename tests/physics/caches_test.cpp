@@ -4,6 +4,7 @@
 #include <random>
 #include <set>
 
+#include "sim/memory/memory_profile.h"
 #include "tests/physics/two_tables.h"
 
 namespace shardsim::caches_test {
@@ -375,6 +376,21 @@ TEST_CASE("a cache of the rows that are used most is not filled ahead, as FBGEMM
   };
   CHECK(refusal(0.2).find("FBGEMM does not fill ahead") != std::string::npos);
   CHECK(refusal(1).empty());  // no cache
+}
+
+TEST_CASE("the bookkeeping of a cache grows with the rows that it holds, as TorchRec's estimate has it") {
+  const Workload workload = one_table(1);
+  const auto model = make_memory_model(named("torchrec"));
+  for (const double load_factor : {0.02, 0.2, 0.9, 1.0}) {
+    Placement placement = placed(0, Strategy::table_wise, {{0}});
+    placement.row_end = kRows;
+    placement.compute_kernel = "fused_uvm_caching";
+    placement.cache_load_factor = load_factor;
+    const std::int64_t counted = resident_memory({{placement}}, workload, 1).front()[MemoryPart::cache];
+    CHECK(counted == std::llround(kRows * (4 + 16 * load_factor)));
+    const PlacementMemory estimated = memory_on_rank({{placement}}, 0, workload, one_gpu(), *model);
+    CHECK(std::abs(static_cast<double>(counted) - estimated.cache_bytes) <= 1);
+  }
 }
 
 }  // namespace shardsim::caches_test

@@ -292,6 +292,23 @@ TEST_CASE("tables of different types on the wire are exchanged apart") {
   CHECK(exchanges(OpRole::exchange_gradient).at("fp32") == whole.at("fp32"));
 }
 
+TEST_CASE("a table that states the type that it has anyway is exchanged with the others") {
+  Workload plain = two_tables(), half = two_tables();
+  half.wire_forward = half.wire_backward = WireDtype{Dtype::fp16};
+  for (const Strategy strategy : {Strategy::row_wise, Strategy::table_wise, Strategy::table_row_wise})
+    for (const Workload& workload : {plain, half}) {
+      const Program together = lowered_by_hand(uniform(strategy), workload);
+      Workload stated = workload;
+      stated.tables[0].wire_forward = WireDtype{forward_wire(workload, workload.tables[0])};
+      CHECK(lowered_by_hand(uniform(strategy), stated) == together);
+      stated.tables[1].wire_backward = WireDtype{backward_wire(workload, workload.tables[1])};
+      CHECK(lowered_by_hand(uniform(strategy), stated) == together);
+    }
+  plain.tables[0].wire_forward = WireDtype{};  // that of its rows, which are fp32
+  CHECK(lowered_by_hand(uniform(Strategy::row_wise), plain) ==
+        lowered_by_hand(uniform(Strategy::row_wise), two_tables()));
+}
+
 // B L D s per rank and direction for row-wise rows, (E/W) D s and E D s for reduced ones (FlexShard paper, Table 3).
 TEST_CASE("the study's Programs move what FlexShard's equations count, to the byte") {
   const Cluster cluster(cluster_spec("a100_mesh_4x8.yaml"));

@@ -88,13 +88,23 @@ TEST_CASE("each feature has its own batch, and every sample of the batch its vec
   CHECK(lookup.lookups.at(0) == 8 * 8 * 3);
   CHECK(lookup.lookups.at(5) == 8 * 32 * 2);
   CHECK(lookup.bags.at(0) == 8 * 8);
-  // Table b has the batch of the workload, so only the vectors of a are expanded.
-  CHECK(only(program, "expand_batch").hbm_bytes.at(0) == 2 * 32 * 64 * 4);
-  CHECK(only(program, "sum_batch").hbm_bytes.at(0) == 3 * 32 * 64 * 4 + 8 * 64 * 4);
-  CHECK(moved(program, only(program, "input_strides_all_to_all")).total == 8 * 8);
+  // Table b has the batch of the workload, and is in a module with one that has not: one gather expands both.
+  CHECK(only(program, "expand_batch").hbm_bytes.at(0) == 2 * 2 * 32 * 64 * 4);
+  CHECK(only(program, "sum_batch").hbm_bytes.at(0) == 2 * 3 * 32 * 64 * 4 + (8 + 32) * 64 * 4);
+  CHECK(moved(program, only(program, "input_strides_all_to_all")).total == 2 * 8 * 8);
   CHECK(moved(program, only(program, "input_lengths_all_to_all")).total == 8 * (8 + 32) * 4);
   const Op& dense = *std::ranges::find(program.ops, OpRole::dense_forward, &Op::role);
   CHECK(waits_for(program, dense, only(program, "expand_batch").id));
+}
+
+TEST_CASE("a feature with all samples but one is expanded as one with all, where another has its own batch") {
+  for (const Strategy strategy : kAll) {
+    const Program all = program_of(strategy, "8", "32"), most = program_of(strategy, "8", "31");
+    CHECK(only(all, "expand_batch").hbm_bytes == only(most, "expand_batch").hbm_bytes);
+    if (strategy == Strategy::data_parallel) continue;
+    const Op &of_all = only(all, "input_strides_all_to_all"), &of_most = only(most, "input_strides_all_to_all");
+    CHECK(moved(all, of_all).total == moved(most, of_most).total);
+  }
 }
 
 TEST_CASE("features of one table have batches of their own") {

@@ -248,6 +248,11 @@ TEST_CASE("codecs that no kernel has, and keys without effect, are refused") {
   };
   CHECK(of("forward: int8, kernels: true").find("no kernel of TorchRec sends int8 without scales") !=
         std::string::npos);
+  for (const char* const wire : {"forward: int8", "backward: int8", "forward: int8, quantize_dim_backward: 16",
+                                 "forward: fp16, backward: int8, quantize_dim: 16"})
+    CHECK_FALSE(of(wire).empty());
+  CHECK(of("forward: int8").find("no kernel of TorchRec sends int8 without scales") != std::string::npos);
+  CHECK(of("forward: int8, quantize_dim: 16").empty());
   CHECK(of("forward: int8, kernels: true, quantize_dim: 16").empty());
   CHECK(of("kernels: true").find("needs no conversion") != std::string::npos);
   CHECK(of("forward: fp16, quantize_dim: 16").find("nothing is fp8 or int8") != std::string::npos);
@@ -265,9 +270,8 @@ TEST_CASE("codecs that no kernel has, and keys without effect, are refused") {
           program_of(Strategy::table_row_wise, "forward: fp8, quantize_dim: 24");
         }).find("no whole rows of 24") != std::string::npos);
   CHECK(refused([] { program_of(Strategy::row_wise, "forward: fp8, quantize_dim: 24"); }).empty());
-  CHECK(refused([] {
-          program_of(Strategy::row_wise, "forward: int8, kernels: true, quantize_dim: 16");
-        }).find("added up as int8") != std::string::npos);
+  CHECK(refused([] { program_of(Strategy::row_wise, "forward: int8, quantize_dim: 16"); }).find("added up as int8") !=
+        std::string::npos);
 }
 
 }  // namespace shardsim::quantised_exchanges_test

@@ -9,6 +9,7 @@
 #include "study/run/drawn_batches.h"
 #include "study/run/explained_case.h"
 #include "tests/physics/lab.h"
+#include "tests/study/scenario_text.h"
 
 namespace shardsim::why_test {
 namespace {
@@ -165,6 +166,52 @@ TEST_CASE("tables and parts of a Why add up") {
     CHECK(tables <= why.iteration_ms * (1 + kSame));
     CHECK(why.sentence.starts_with("The iteration takes "));
   }
+}
+
+// Rows behind the host link: in host memory, in a cache that misses them, or stashed.
+constexpr const char* kHostRows = R"(schema: shardsim.scenario/1
+cluster: {base: dgx_h100, nodes: 1, gpu: {count: 2}}
+planner: {name: torchrec}
+workload:
+  name: w
+  batch_per_gpu: 512
+  pipeline: sparse_dist
+  dense: {layers: [{name: bottom_0, in: 64, out: 64}, {name: over, in: 320, out: 64}]}
+  tables: [{name: t, rows: 200000, dim: 64, kind: pooled, pooling_factor: 20, access: {family: zipf, s: 1.05}, copies: 4}]
+cases:
+  - {name: uvm, constraints: {"*": {compute_kernels: [fused_uvm], sharding_types: [table_wise]}}}
+  - {name: cached, constraints: {"*": {compute_kernels: [fused_uvm_caching], sharding_types: [table_wise], cache_load_factor: 0.02}}}
+  - {name: hbm}
+)";
+
+TEST_CASE("what goes over the host link is named as what it is, and the link is a lever") {
+  const Scenario scenario = test::read(kHostRows);
+  const Scenario of_stash = test::read(kHostRows, test::set("workload.stash", "{restore_at: over}", "hbm"));
+  const auto of = [&](const std::string& name, bool with_help) {
+    return explained_case(scenario, case_of(scenario, name), with_help, {});
+  };
+  const auto over_link = [](const Why& why, const std::string& operation) {
+    const auto part = std::ranges::find(why.parts, operation, &PathPart::operation);
+    return part != why.parts.end() && part->over == "the host link (PCIe)";
+  };
+  const Why cached = of("cached", false).why, stashed = explained_case(of_stash, of_stash.cases.front(), false, {}).why;
+  CHECK(test::says(cached.sentence, "is fetching rows that caches miss, and writing others back over the host link"));
+  CHECK(over_link(cached, "cache_prefetch"));
+  CHECK(test::says(stashed.sentence, "is moving stashed rows to host memory and back over the host link"));
+  CHECK(over_link(stashed, "restore_rows"));
+  const ExplainedCase uvm = of("uvm", true), hbm = of("hbm", true);
+  CHECK(over_link(uvm.why, "lookup_table_wise"));
+  REQUIRE(uvm.help);
+  const auto lever = std::ranges::find(uvm.help->elasticities, "host_link", &Elasticity::lever);
+  REQUIRE(lever != uvm.help->elasticities.end());
+  CHECK(lever->percent > 0.3);
+  // The next PCIe generation, which doubles the link, is simulated as `--set` would.
+  const auto faster = std::ranges::find(uvm.help->supposed, "faster_pcie", &Supposed::key);
+  REQUIRE(faster != uvm.help->supposed.end());
+  const Scenario set = test::read(kHostRows, test::set("cluster.pcie.generation", "6"));
+  const Case& item = case_of(set, "uvm");
+  CHECK(off(explained_case(set, item, false, {}).why.iteration_ms, faster->iteration_ms) < kSame);
+  CHECK(std::ranges::find(hbm.help->elasticities, "host_link", &Elasticity::lever) == hbm.help->elasticities.end());
 }
 
 }  // namespace shardsim::why_test

@@ -28,6 +28,7 @@ class SimgridNetwork : public Network {
            const std::function<void(NetworkSession&)>& body) override {
     loaded_simgrid()(links, routes, body);
   }
+  bool is_once() const override { return true; }
 };
 
 }  // namespace

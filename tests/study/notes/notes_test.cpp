@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "models/software/software.h"
+#include "plan/sharding_groups.h"
 #include "tests/physics/lab.h"
 #include "tests/study/notes/note_named.h"
 
@@ -180,16 +181,23 @@ Case of_one_table(const std::string& more = "") {
   return item;
 }
 
-Notes idle_keys_of(const Case& item, Strategy strategy, const std::string& kernel = "fused") {
+// `note`: of which. Of sharding groups the plan is that of one.
+Notes idle_keys_of(const Case& item, Strategy strategy, const std::string& kernel = "fused",
+                   const std::string& note = "idle_keys") {
   const Scenario scenario;
   std::vector<std::vector<int>> holders = {{0}};
-  if (strategy == Strategy::row_wise) holders = {{0, 1, 2, 3, 4, 5, 6, 7}};
+  if (strategy == Strategy::row_wise || strategy == Strategy::data_parallel) holders = {{0, 1, 2, 3, 4, 5, 6, 7}};
+  const auto groups = GroupedWorld::of(item.workload, Cluster(item.cluster));
+  if (groups && holders.front().size() > 1) holders = {all_ranks(groups->cluster().world_size())};
   Placement placement = whole_table(0, item.workload.tables[0], strategy, holders);
   placement.compute_kernel = kernel;
   Plan plan;
   plan.placements = {placement};
+  if (groups) plan = groups->of_world(plan);
   const PreparedCase prepared(scenario, item, Cluster(item.cluster), plan);
-  return note_named("idle_keys", {item, &prepared});
+  Notes notes = note_named(note, {item, &prepared});
+  std::erase(notes, "");
+  return notes;
 }
 
 }  // namespace
@@ -201,6 +209,29 @@ TEST_CASE("output_exchange and cache_policy say so where no table of the plan ha
   const Case cache = of_one_table("cache_policy: lfu\n");
   CHECK(holds(idle_keys_of(cache, Strategy::table_wise), "cache_policy of 'one' has no effect here"));
   CHECK_FALSE(holds(idle_keys_of(cache, Strategy::table_wise, "fused_uvm_caching"), "cache_policy"));
+}
+
+TEST_CASE("keys of TorchRec's parts of an iteration say so where the plan has no use for them") {
+  const auto said = [](const std::string& more, Strategy strategy, const std::string& kernel = "fused") {
+    const Case item = of_one_table("input_exchange: full\ndense: {layers: [{name: top, in: 64, out: 1}]}\n" + more);
+    return idle_keys_of(item, strategy, kernel, "idle_torchrec_keys");
+  };
+  const std::string stash = "stash: {restore_at: top}\n";
+  CHECK(holds(said(stash, Strategy::table_wise, "fused_uvm"), "stash of 'one' has no effect here"));
+  CHECK(holds(said(stash, Strategy::table_wise, "fused_uvm_caching"), "stash of 'one' has no effect here"));
+  CHECK(holds(said(stash, Strategy::data_parallel), "stash of 'one' has no effect here"));
+  CHECK_FALSE(holds(said(stash, Strategy::table_wise), "stash"));
+  CHECK(holds(said("sharding_groups: {size: 8}\n", Strategy::row_wise), "one group is the whole world"));
+  CHECK(holds(said("sharding_groups: {size: 4}\n", Strategy::data_parallel), "every table is data_parallel"));
+  const std::string sgd = "optimizer: {name: sgd}\n";
+  CHECK(holds(said(sgd + "sharding_groups: {size: 4, sync_states: true}\n", Strategy::row_wise),
+              "sharding_groups.sync_states of 'one' has no effect here"));
+  CHECK(said(sgd + "sharding_groups: {size: 4, sync_states: false}\n", Strategy::row_wise).empty());
+  CHECK(said("sharding_groups: {size: 4, sync_states: true}\n", Strategy::table_wise).empty());
+  CHECK(holds(said("modules: {exchanges: each}\n", Strategy::row_wise), "modules.exchanges of 'one' has no effect"));
+  const std::string codec = "wire_dtype: {forward: fp16, backward: fp16, kernels: true}\n";
+  CHECK(holds(said(codec, Strategy::data_parallel), "wire_dtype.kernels of 'one' has no effect here"));
+  CHECK_FALSE(holds(said(codec, Strategy::row_wise), "wire_dtype"));
 }
 
 // The launches of TorchRec's modules are in the times of the modules: without a dense part there are no others.

@@ -392,6 +392,20 @@ def said_of(work):
     return str(failure_of(work))
 
 
+def test_faults_of_plans_name_the_value():
+    """A Plan and a text of one line have no lines that people see: the path to the value stands for them."""
+    plan = shardsim.plan(TOY, "rows")
+    wrong = re.sub(r'("ranks": \[\s*)0', r"\1-1", plan.text, count=1)
+    made = shardsim.Plan(wrong)
+    assert wrong != plan.text
+    place = "['ec']['history']['ranks'][0]"
+    assert said_of(lambda: shardsim.simulate(TOY, "rows", plan=made)).startswith(f"plan['plan']{place}: "), wrong
+    flat = json.dumps({"plan": {"ec": {"a b": 3}}})
+    assert said_of(lambda: shardsim.simulate(TOY, "rows", plan=flat)).startswith('$.plan.ec["a b"]: '), flat
+    assert failure_of(lambda: shardsim.simulate(TOY, "rows", plan=flat)).source == '$.plan.ec["a b"]'
+    assert said_of(lambda: shardsim.simulate(TOY, "rows", plan="{")).startswith("plan:1")
+
+
 def test_paths_and_lists_have_places():
     for call in (lambda: shardsim.import_model(3), lambda: shardsim.run(TOY, "rows").write(None),
                  lambda: shardsim.plan(TOY, "rows").save(None), lambda: shardsim.import_trace(3)):

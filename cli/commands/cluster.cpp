@@ -47,7 +47,8 @@ Cluster named_cluster(const Arguments& given) {
 }
 
 int show(const Arguments& given, const Terminal&) {
-  print_lines(cluster_text(named_cluster(given)));
+  const Cluster cluster = named_cluster(given);
+  print_lines(shows_details(given) ? cluster_text(cluster) : brief_cluster_text(cluster));
   return 0;
 }
 
@@ -137,7 +138,7 @@ Command show_command() {
   return {.name = "shardsim cluster show",
           .summary = "print a cluster's links, the paths between its GPUs, its ports and where its numbers come from",
           .positionals = {cluster_positional()},
-          .options = {nodes_option(), cluster_set_option()},
+          .options = {nodes_option(), cluster_set_option(), details_option()},
           .examples = {"shardsim cluster show dgx1_v100",
                        "shardsim cluster show dgx_a100_80gb --nodes 4 --set nics.rate='400 Gbit/s'"},
           .run = show};

@@ -20,6 +20,7 @@ Option cluster_set_option();
 // GPU's ports, NCCL's channels, the facts that the file leaves open, every value that states its source (fitted ones
 // marked), and the notes that qualify times on it.
 std::string cluster_text(const Cluster& cluster);
+std::string brief_cluster_text(const Cluster& cluster);  // of it, what a screen has room for
 
 // Writes a cluster file as deliver() does. It must read back as what was found, and make a cluster first.
 // Errors (Failure::run): it does not.

@@ -189,6 +189,16 @@ std::string range_of(const SourcedValue& value, const ClusterSpec& spec) {
   return "";
 }
 
+// Where the numbers come from, in a sentence.
+std::string origins(const ClusterSpec& spec) {
+  const auto fitted = static_cast<std::size_t>(std::ranges::count_if(spec.sources, &SourcedValue::fitted));
+  std::string text = fitted == 0 ? "\nNothing here was fitted to measurements." : "\n";
+  if (fitted > 0) text += counted(fitted, "value") + " fitted to measurements.";
+  if (spec.sources.size() > fitted) text += fmt::format(" {} more with a source.", spec.sources.size() - fitted);
+  if (!spec.open.empty()) text += fmt::format(" {} left open.", counted(spec.open.size(), "point"));
+  return text + "\n";
+}
+
 std::string source_line(const SourcedValue& value, const ClusterSpec& spec) {
   std::string text = fmt::format("  {} = {}", value.path, value.value.empty() ? "(a list)" : value.value);
   if (value.fitted) text += ", FITTED";
@@ -213,6 +223,19 @@ std::string cluster_text(const Cluster& cluster) {
   const ClusterSpec& spec = cluster.spec();
   return head(cluster) + tiers(cluster) + "\n" + write_smi_matrix(spec) + sockets(spec) + ports(cluster) +
          channels(cluster) + open_points(spec) + sourced_values(spec) + notes(spec);
+}
+
+std::string brief_cluster_text(const Cluster& cluster) {
+  constexpr std::size_t kMostNotes = 2;
+  const ClusterSpec& spec = cluster.spec();
+  std::string text = head(cluster) + tiers(cluster) + channels(cluster) + origins(spec);
+  const std::vector<std::string> all = cluster_notes(spec);
+  for (std::size_t i = 0; i < std::min(all.size(), kMostNotes); ++i) text += "note: " + all[i] + "\n";
+  const std::string more = all.size() > kMostNotes ? fmt::format(", {} more notes", all.size() - kMostNotes) : "";
+  return text +
+         "With --details: the path between any two devices, the ports of each GPU, what is left open and the "
+         "source of each value" +
+         more + ".\n";
 }
 
 }  // namespace shardsim

@@ -255,10 +255,28 @@ std::string version_line(torchrec::PlannerVersion version) {
                      torchrec::commit_of(version));
 }
 
-std::string text_of(const Figures& figures, const PlanToExplain& plan) {
+constexpr std::size_t kScreenLines = 24;
+
+std::size_t lines_of(const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::count(text, '\n'));
+}
+
+// What a terminal has room for: the extremes of the ranks, and the slowest tables.
+std::string brief_text(std::string text, const Figures& figures) {
+  text += torchrec::summary_text(figures.statistics) + "\n";
+  const std::string end =
+      "With --details: every rank, how uneven they are, and how the bytes of each table are made up.";
+  constexpr std::size_t kHead = 2, kEnd = 3;  // lines of the table's head, and of those below it
+  const std::size_t used = lines_of(text) + kHead + kEnd;
+  text += torchrec::slowest_tables_text(figures.statistics, kScreenLines > used ? kScreenLines - used : 1);
+  return text + end + "\n" + (kTorchrecUnits + 1);
+}
+
+std::string text_of(const Figures& figures, const PlanToExplain& plan, bool whole) {
   std::string text = version_line(plan.settings.estimate.version);
   for (const std::string& note : plan.notes)
     text += wrapped(note, static_cast<int>(torchrec::kTerminalColumns), "") + "\n";
+  if (!whole && !figures.one_table) return brief_text(std::move(text), figures);
   if (!figures.one_table) text += torchrec::statistics_text(figures.statistics) + "\n";
   return text + torchrec::explanation_text(figures.statistics) + kTorchrecUnits;
 }
@@ -266,7 +284,8 @@ std::string text_of(const Figures& figures, const PlanToExplain& plan) {
 void print_torchrec(const PlanToExplain& plan, const Arguments& given) {
   Figures figures{torchrec::statistics_of(plan.run, plan.settings), false};
   if (const auto table = given.value("table")) keep_table(figures, *table, plan.unsized);
-  const std::string text = given.has("json") ? document_of(figures, plan).dump(1) + "\n" : text_of(figures, plan);
+  const std::string text =
+      given.has("json") ? document_of(figures, plan).dump(1) + "\n" : text_of(figures, plan, shows_details(given));
   print_result(text);
 }
 
@@ -303,13 +322,26 @@ std::vector<PlacementMemory> memory_by_model(const Case& item, std::uint64_t see
   return ranks;
 }
 
-std::string memory_text(const std::vector<PlacementMemory>& memory) {
+// The ranks whose figures are the largest and the smallest, where all have no room on a screen.
+std::string extremes_text(const std::vector<PlacementMemory>& memory) {
+  const auto bytes = [](const PlacementMemory& rank) { return rank.static_bytes + rank.dynamic_bytes; };
+  const auto [least, most] = std::ranges::minmax_element(memory, {}, bytes);
+  const auto line = [&](const char* what, auto rank) {
+    return fmt::format("{} rank: {} GiB of HBM, {} of them static, on rank {}\n", what,
+                       torchrec::decimals_text(bytes(*rank) / (1 << 30), 3),
+                       torchrec::decimals_text(rank->static_bytes / (1 << 30), 3), rank - memory.begin());
+  };
+  return line("fullest", most) + line("emptiest", least) + "With --details: every rank.\n";
+}
+
+std::string memory_text(const std::vector<PlacementMemory>& memory, bool whole) {
   const auto gib = [](double bytes) { return torchrec::decimals_text(bytes / (1 << 30), 3); };
   std::vector<std::vector<std::string>> cells;
   for (const PlacementMemory& rank : memory) {
     cells.push_back({gib(rank.static_bytes), gib(rank.dynamic_bytes), gib(rank.static_bytes + rank.dynamic_bytes)});
   }
-  return torchrec::ranks_text({"Ranks", "Static (GiB)", "Dynamic (GiB)", "HBM (GiB)"}, cells, 48);
+  const std::string text = torchrec::ranks_text({"Ranks", "Static (GiB)", "Dynamic (GiB)", "HBM (GiB)"}, cells, 48);
+  return whole || lines_of(text) <= kScreenLines ? text : extremes_text(memory);
 }
 
 void print_by_model(const Case& item, std::uint64_t seed, const Arguments& given, const PlanWatch& watch) {
@@ -320,7 +352,7 @@ void print_by_model(const Case& item, std::uint64_t seed, const Arguments& given
   }
   const Json document = {
       {"schema", "shardsim.explanation/1"}, {"memory_model", item.memory_model.find("name")->scalar}, {"ranks", list}};
-  print_result(given.has("json") ? document.dump(1) + "\n" : memory_text(ranks));
+  print_result(given.has("json") ? document.dump(1) + "\n" : memory_text(ranks, shows_details(given)));
 }
 
 void require_plan_file_alone(const Arguments& given) {
@@ -394,6 +426,7 @@ Command explain_command() {
                          "(torchrec), whoever made the plan. Default: as the planner torchrec of the case says, or "
                          "else cluster.",
                      .choices = {"cluster", "torchrec"}},
+              details_option(),
               Option{"json", 0, "",
                      "Print one JSON document instead of tables; it lists every rank and every table separately."}} +
           options,

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include "base/result_stream.h"
 #include "base/text.h"
 #include "base/tree/tree_editor.h"
 #include "cli/commands/all.h"
 #include "cli/commands/dry_run.h"
+#include "cli/commands/plan_answer.h"
 #include "cli/commands/shared.h"
 #include "plan/plan_file.h"
 #include "plan/planner.h"
@@ -37,6 +39,29 @@ void set_objective(Case& item, const std::string& objective) {
   set_path(item.planner, "objective", text_tree(objective, Arguments::place("objective")));
 }
 
+// The options that made the case another one, for a command that asks about the same.
+std::vector<std::string> same_options(const Arguments& given) {
+  std::vector<std::string> words = given_scenario_options(given);
+  for (const auto& [option, key] :
+       {std::pair("planner", "planner.name"), std::pair("objective", "planner.objective")}) {
+    if (const auto value = given.value(option)) words.insert(words.end(), {"--set", std::string(key) + "=" + *value});
+  }
+  return words;
+}
+
+// Where people look on: beside a file on stdout, else beside the plan on stderr. A script that takes the plan alone
+// waits for no simulation.
+void answer(const PreparedCase& prepared, const Arguments& given, const Terminal& terminal) {
+  const std::string file = given.value("output").value_or("-");
+  const bool to_file = file != "-" && !is_stream(file);
+  const bool on_terminal = terminal.width != kNoTerminal || terminal.stderr_is_terminal;
+  if (!to_file && !on_terminal) return;
+  const std::string text = plan_answer(prepared, terminal, same_options(given));
+  if (to_file) return print_lines(text);
+  for (const std::string& line : split(text, '\n'))
+    if (!line.empty()) say(line);
+}
+
 int plan(const Arguments& given, const Terminal& terminal) {
   if (given.has("dry-run")) return dry_run(given, terminal);
   const Scenario scenario = asked_scenario(given);
@@ -50,6 +75,7 @@ int plan(const Arguments& given, const Terminal& terminal) {
   // Behind what may fail: an error stands alone.
   const PreparedCase prepared(scenario, item, cluster, made);
   for (const std::string& note : notes_for(Asker::planned, {item, &prepared})) print_note(note);
+  answer(prepared, given, terminal);
   return 0;
 }
 

@@ -315,7 +315,7 @@ class SearchRun {
     for (const Found& found : found_) {
       if (candidates_.all().size() < most) candidates_.add("search", plan_from(found.plan), found.seconds);
     }
-    if (candidates_.all().empty()) throw_no_room();
+    if (candidates_.all().empty() && !candidates_.refused()) throw_no_room();
     candidates_.judge();
   }
 

@@ -50,6 +50,7 @@ void LocalSearch::add_whole(std::size_t table, Strategy type, int kernel, std::v
   std::vector<int> places = {0};
   if (type == Strategy::table_wise) places = idle_ranks();
   if (type == Strategy::table_row_wise) places = idle_nodes();
+  if (!choices_.can_slice(table, type, kernel, dim)) return;
   for (std::size_t i = 0; i < std::min(places.size(), kPlaces); ++i) {
     made.push_back({choices_.piece(table, type, kernel, places[i], 0, dim)});
   }
@@ -66,6 +67,7 @@ void LocalSearch::add_columns(std::size_t table, Strategy type, int kernel, std:
   for (std::size_t slices = by_node ? 2 : 1; slices <= most; slices *= 2) {
     const auto count = static_cast<std::int64_t>(slices);
     if (dim % count != 0 || (slices > 1 && (dim / count < least || dim / count % 4 != 0))) break;
+    if (!choices_.can_slice(table, type, kernel, dim / count)) break;
     if (by_node) {
       made.push_back(sliced(table, type, kernel, nodes, slices));
     } else if (!in_node) {

@@ -46,6 +46,7 @@ Choice LocalSearch::random_choice(std::size_t table, Strategy type, Rng& rng) {
   for (std::size_t count = 2; count <= idle.size(); count *= 2) {
     const auto slices = static_cast<std::int64_t>(count);
     if (dim % slices != 0 || dim / slices < choices_.min_partition(table) || dim / slices % 4 != 0) break;
+    if (!choices_.can_slice(table, type, kernel, dim / slices)) break;
     counts.push_back(count);
   }
   const std::size_t slices = any_of_them(counts, rng);

@@ -26,8 +26,13 @@ bool has_room(const Plan& plan, const Workload& workload, const Cluster& cluster
 void Candidates::add(const std::string& name, Plan plan, double quick) {
   const auto same = [&](const Candidate& c) { return c.plan == plan && (c.name == name || name == "search"); };
   if (std::ranges::any_of(candidates_, same) || !has_room(plan, workload_, cluster_, context_.memory)) return;
-  const double estimate = context_.host.estimated(plan).value;
-  candidates_.push_back({name, std::move(plan), estimate, {}, quick});
+  try {
+    const double estimate = context_.host.estimated(plan).value;
+    candidates_.push_back({name, std::move(plan), estimate, {}, quick});
+  } catch (const Error& error) {
+    if (error.failure() != Failure::input) throw;
+    if (!refused_) refused_ = error;
+  }
 }
 
 void Candidates::simulate(Candidate& candidate) const {
@@ -56,6 +61,7 @@ const Candidate* Candidates::fastest() const {
 // Transfers that slow each other make an iteration longer than its closed form, never shorter: what is slower in closed
 // form than the best is simulated needs no simulation.
 void Candidates::judge() {
+  if (candidates_.empty() && refused_) throw Error(*refused_);
   std::ranges::stable_sort(candidates_, {}, &Candidate::estimate);
   for (Candidate& each : candidates_) {
     const Candidate* const best = fastest();

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "plan/planner.h"
 
 namespace shardsim::search {
@@ -34,11 +35,13 @@ class Candidates {
   Candidates(const Workload& workload, const Cluster& cluster, const PlannerContext& context)
       : workload_(workload), cluster_(cluster), context_(context) {}
 
-  // Leaves out what is known or does not fit by the memory model.
+  // Leaves out what is known, does not fit by the memory model, or is refused by the simulation.
   void add(const std::string& name, Plan plan, double quick);
   const std::vector<Candidate>& all() const { return candidates_; }
+  bool refused() const { return refused_.has_value(); }  // some were, by the simulation
 
-  // Simulates all plans that may be the fastest, and those of the search's own that are nearly as fast.
+  // Simulates all plans that may be the fastest, and those of the search's own that are nearly as fast. Errors: that of
+  // the first one that was refused, where none is left.
   void judge();
 
   // By how much the memory model has to be undercut, because a plan that would be the fastest needs more than a GPU has
@@ -64,6 +67,7 @@ class Candidates {
   const Cluster& cluster_;
   const PlannerContext& context_;
   std::vector<Candidate> candidates_;
+  std::optional<Error> refused_;
 };
 
 }  // namespace shardsim::search

@@ -42,9 +42,9 @@ class IterationCost {
   IterationCost(IterationOutline outline, const Workload& workload, const Cluster& cluster,
                 const ComputeModel& compute);
 
-  // The shares that the steps of a load add, in this outline. Errors: Failure::run for a step that the outline does not
-  // have.
+  // The shares that the steps of a load add, in this outline. Steps that it does not have are left out.
   std::vector<Share> shares_of(const PlacementLoad& load) const;
+  bool has(const LoadStep& step) const { return by_key_.contains(step.key); }
 
   void add(const std::vector<Share>& shares, const Shift& shift, int times);  // times: 1, or -1 to take away
   void clear();

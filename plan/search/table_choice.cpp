@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "plan/column_shards/piece_kinds.h"
+#include "plan/plan_file.h"
 #include "plan/torchrec_types.h"
 
 namespace shardsim::search {
@@ -59,8 +60,11 @@ TableChoices::TableChoices(const Workload& workload, const Cluster& cluster, con
 
 void TableChoices::find_classes() {
   std::vector<Table> classes;
-  for (const Table& table : workload_.tables) {
-    const Table nameless = without_names(table);
+  std::vector<std::string> modules(workload_.tables.size());  // that tables share their operations with
+  if (workload_.modules_apart) modules = module_paths(workload_);
+  for (std::size_t index = 0; index < workload_.tables.size(); ++index) {
+    Table nameless = without_names(workload_.tables[index]);
+    nameless.module = modules[index];
     const auto found = std::ranges::find(classes, nameless);
     class_of_.push_back(static_cast<int>(found - classes.begin()));
     if (found == classes.end()) classes.push_back(nameless);
@@ -102,13 +106,60 @@ void TableChoices::read_rules(std::size_t index, const TableConstraint* constrai
     if (is_simulated(kernel)) rules.kernels.push_back(kernel_index(kernel));
   }
   if (rules.kernels.empty()) std::erase_if(rules.strategies, [](Strategy each) { return !replicated(each); });
+  leave_out_refused(index);
   if (!rules.strategies.empty()) return;
   throw input_error(constraint != nullptr ? constraint->place : table.place,
                     "the constraints do not allow the planner search any way to place table '" + table.name + "'",
                     "Allow compute kernels fused, fused_uvm or fused_uvm_caching, or dense for data_parallel and flex");
 }
 
+// The copies of the groups of 2D parallelism are averaged of rows in device memory, and flex has copies of its own
+// (sim/lower/lower.cpp).
+bool TableChoices::refused(const Placement& placement) const {
+  if (workload_.sharding_groups && (placement.strategy == Strategy::flex || on_host(placement))) return true;
+  const bool first_id = workload_.tables[static_cast<std::size_t>(placement.table)].bag_ids == BagIds::first_id;
+  const bool may_be = workload_.wire_codec.kernels || first_id;
+  if (!may_be || !context_.host.answers(PlannerHost::Question::loads)) return false;
+  const Kind kind{class_of_[static_cast<std::size_t>(placement.table)], placement.strategy, on_host(placement) ? 1 : 0,
+                  placement.columns(),
+                  placement.rows() < workload_.tables[static_cast<std::size_t>(placement.table)].rows};
+  const auto [entry, added] = refused_.try_emplace(kind, false);
+  if (!added) return entry->second;
+  try {
+    context_.host.load_of(placement);
+  } catch (const Error& error) {
+    if (error.failure() != Failure::input) throw;
+    entry->second = true;
+  }
+  return entry->second;
+}
+
+bool TableChoices::can_slice(std::size_t table, Strategy strategy, int kernel, std::int64_t columns) const {
+  Piece piece;
+  piece.strategy = strategy;
+  piece.kernel = kernel;
+  piece.column_end = columns;
+  return !refused(placement_of(table, piece));
+}
+
+// Types that the simulation refuses whatever their columns are cut to.
+void TableChoices::leave_out_refused(std::size_t table) {
+  Rules& rules = rules_[table];
+  const std::int64_t dim = workload_.tables[table].dim;
+  std::erase_if(rules.kernels, [&](int kernel) {
+    const bool kept = std::ranges::any_of(rules.strategies, [&](Strategy strategy) {
+      return !replicated(strategy) && can_slice(table, strategy, kernel, dim);
+    });
+    return !kept;
+  });
+  std::erase_if(rules.strategies, [&](Strategy strategy) {
+    if (replicated(strategy)) return !can_slice(table, strategy, 0, dim);
+    return std::ranges::none_of(rules.kernels, [&](int kernel) { return can_slice(table, strategy, kernel, dim); });
+  });
+}
+
 bool TableChoices::allowed(const Placement& placement) const {
+  if (refused(placement)) return false;
   const Table& table = workload_.tables[static_cast<std::size_t>(placement.table)];
   const TableConstraint* const constraint = context_.constraints ? context_.constraints->of(table.name) : nullptr;
   if (constraint == nullptr) return true;
@@ -151,22 +202,50 @@ Placement TableChoices::placement_of(std::size_t table, const Piece& piece) cons
   return placement;
 }
 
-// One of each type, kernel and kind of table.
+namespace {
+
+// What tells the operations of one placement from those of another, sizes aside: how the table's vectors travel, whose
+// exchanges it shares and what is done to its ids (sim/lower/fusion_group.h).
+struct OperationKind {
+  TableKind kind;
+  Dtype dtype;
+  std::string pooling, module;
+  std::optional<WireDtype> forward, backward;
+  bool weighted, own_batch, deduplicates;
+  Strategy strategy;
+  std::string kernel;
+  bool tier;
+  bool operator==(const OperationKind&) const = default;
+};
+
+}  // namespace
+
+// One of each kind of operation, of the table that is asked for most ids: what has none moves nothing.
 Plan TableChoices::every_kind(const std::vector<Plan>& plans) const {
-  using Sort = std::tuple<TableKind, Dtype, std::string, bool, Strategy, std::string, bool>;
-  std::set<Sort> met;
-  Plan all;
+  std::vector<std::string> modules(workload_.tables.size());
+  if (workload_.modules_apart) modules = module_paths(workload_);
+  std::vector<std::pair<OperationKind, Placement>> met;
   const auto offer = [&](const Placement& placement) {
-    const Table& table = workload_.tables[static_cast<std::size_t>(placement.table)];
-    const bool weighted = std::ranges::any_of(table.features, &Feature::weighted);
-    const Sort sort{table.kind,
-                    table.dtype,
-                    table.pooling,
-                    weighted,
-                    placement.strategy,
-                    placement.compute_kernel,
-                    placement.rows() < table.rows};
-    if (met.insert(sort).second) all.placements.push_back(placement);
+    const auto index = static_cast<std::size_t>(placement.table);
+    const Table& table = workload_.tables[index];
+    const OperationKind kind{table.kind,
+                             table.dtype,
+                             table.pooling,
+                             modules[index],
+                             table.wire_forward,
+                             table.wire_backward,
+                             std::ranges::any_of(table.features, &Feature::weighted),
+                             varies_batch(table, workload_.batch_per_gpu),
+                             table.index_dedup,
+                             placement.strategy,
+                             placement.compute_kernel,
+                             placement.rows() < table.rows};
+    const auto found = std::ranges::find(met, kind, &std::pair<OperationKind, Placement>::first);
+    if (found == met.end()) {
+      met.emplace_back(kind, placement);
+    } else if (workload_.tables[static_cast<std::size_t>(found->second.table)].average_length < table.average_length) {
+      found->second = placement;
+    }
   };
   for (std::size_t t = 0; t < workload_.tables.size(); ++t) {
     for (const Strategy strategy : rules_[t].strategies) {
@@ -184,6 +263,8 @@ Plan TableChoices::every_kind(const std::vector<Plan>& plans) const {
   for (const Plan& plan : plans) {
     for (const Placement& placement : plan.placements) offer(placement);
   }
+  Plan all;
+  for (const auto& [kind, placement] : met) all.placements.push_back(placement);
   std::ranges::stable_sort(all.placements, {}, &Placement::table);
   return all;
 }

@@ -48,7 +48,9 @@ class TableChoices {
   // Kernels, as Piece::kernel, that its rows may have where they are not replicated.
   const std::vector<int>& kernels(std::size_t table) const { return rules_[table].kernels; }
   std::int64_t min_partition(std::size_t table) const { return rules_[table].min_partition; }
+  // What constraints or the simulation of such a workload do not allow.
   bool allows(const Plan& plan) const;
+  bool can_slice(std::size_t table, Strategy strategy, int kernel, std::int64_t columns) const;
 
   // Known to `cost` from now on: every piece of these plans and every piece that tables may have. One placement of
   // each kind, for an outline.
@@ -76,6 +78,8 @@ class TableChoices {
   int kernel_index(const std::string& name);
   PieceLoad load_of(const Placement& placement) const;
   bool allowed(const Placement& placement) const;
+  bool refused(const Placement& placement) const;
+  void leave_out_refused(std::size_t table);
   void remember_tiers(const std::vector<Choice>& choices);
 
   const Workload& workload_;
@@ -86,6 +90,7 @@ class TableChoices {
   std::vector<Rules> rules_;   // [table]
   std::vector<std::string> kernels_;
   std::map<Kind, PieceLoad> known_;
+  mutable std::map<Kind, bool> refused_;  // by the simulation; kernel: in host memory; the last: a tier
   std::deque<Placement> given_;
   std::deque<PieceLoad> given_loads_;
   std::vector<std::vector<Choice>> tiers_;  // [table]

@@ -47,7 +47,8 @@ void SweepPoints::work() {
                 ready_.push_back(result);
                 changed_.notify_one();
               },
-              stop});
+              stop},
+             [&](std::uint32_t point) { return simulator.group_of(point); });
   } catch (const Interrupted&) {
   } catch (...) {
     const std::lock_guard lock(mutex_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "plan/plan_file.h"
 #include "sim/engine/op_work.h"
 #include "sim/engine/row_facts.h"
 #include "sim/lower/lower.h"
@@ -39,6 +40,12 @@ Workload workload_around(const Placement& placement, const Workload& workload) {
   around.wire_forward = workload.wire_forward;
   around.wire_backward = workload.wire_backward;
   around.wire_codec = workload.wire_codec;
+  around.modules_apart = workload.modules_apart;
+  if (workload.modules_apart) {
+    around.pooled_module = workload.pooled_module;
+    around.sequence_module = workload.sequence_module;
+    around.tables.front().module = module_paths(workload)[static_cast<std::size_t>(placement.table)];
+  }
   around.dense.all_reduce = workload.dense.all_reduce;  // one call for all is no step of a placement
   if (workload.dense.measured)
     around.dense.measured.emplace().simulates_embeddings = workload.dense.measured->simulates_embeddings;
@@ -98,11 +105,32 @@ void add_compute(const Op& op, const Program& program, const RowFacts& facts, co
   for (std::vector<double>* amounts : {&step.hbm_bytes, &step.lookups, &step.host_seconds}) collapse_equal(*amounts);
 }
 
+// Modules whose exchanges wait for each other have steps on their inputs of their own, which serve no fusion group.
+bool takes_turns(OpRole role, const Workload& workload) {
+  const bool of_inputs = role > OpRole::copy_inputs && role <= OpRole::prefetch_rows;
+  const bool in_line = workload.pipeline == "none" || workload.base_pipeline();
+  return of_inputs && in_line && workload.modules_apart && workload.full_input_exchange();
+}
+
+// The module whose turn it is: of the next operation that serves a fusion group.
+std::string module_in_turn(const Op& op, const Program& program, const Plan& plan, const Workload& workload) {
+  for (std::size_t id = static_cast<std::size_t>(op.id); id < program.ops.size(); ++id) {
+    const int fusion = program.ops[id].fusion;
+    if (fusion < 0) continue;
+    const Program::Fusion& group = program.fusions[static_cast<std::size_t>(fusion)];
+    const int table = plan.placements[static_cast<std::size_t>(group.shards.front())].table;
+    return (group.kind == TableKind::pooled ? " pooled " : " ") +
+           module_paths(workload, plan)[static_cast<std::size_t>(table)];
+  }
+  return "";
+}
+
 }  // namespace
 
 // A lookup serves tables of one kind (sim/lower/group_member.h).
 std::string load_key(const Op& op, const Program& program, const Plan& plan, const Workload& workload) {
   std::string key(op_role_name(op.role));
+  if (op.fusion < 0 && takes_turns(op.role, workload)) key += module_in_turn(op, program, plan, workload);
   if (op.fusion < 0) return key;
   key += " " + program.fusions[static_cast<std::size_t>(op.fusion)].name + " " + op.name;
   if (op.is_collective() || op.shards.empty()) return key;
@@ -117,8 +145,9 @@ PlacementLoad placement_load(const Placement& placement, const Workload& workloa
   Plan plan;
   plan.placements = {placement};
   plan.placements.front().table = 0;
-  const Workload around = workload_around(placement, workload);
+  Workload around = workload_around(placement, workload);
   const Program program = lower(plan, around, cluster, options);
+  around.pipeline = workload.pipeline;  // of the iteration whose steps these are
   const RowFacts facts(program);
   PlacementLoad load;
   for (const Op& op : program.ops) {

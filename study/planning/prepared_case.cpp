@@ -164,13 +164,14 @@ Plan unchecked_plan(const Case& item, const Cluster& world, std::uint64_t seed, 
   require_reasonable_plan(item, cluster);
   const Scenario scenario;  // its seed is all that a Program takes of it, and times do not depend on it
   Case planned = item;
-  planned.load.draw.reset();  // which of the draws is told, nobody knows who makes a plan
+  planned.load.draw.reset();                              // which of the draws is told, nobody knows who makes a plan
+  if (!groups) planned.workload.sharding_groups.reset();  // one group is the world
   const PreparedCase unplanned(scenario, planned, lent(world), {});
   const MemoryModel& memory = unplanned.memory();
   const CaseHost host(planned, cluster, groups, unplanned, watch);
   const PlannerContext context{memory, seed, host, item.constraints.by_table.empty() ? nullptr : &item.constraints};
   check_constraints_fit(item.constraints, item.workload, cluster, memory);
-  return make_planner(item.planner)->plan(item.workload, cluster, context);
+  return make_planner(item.planner)->plan(planned.workload, cluster, context);
 }
 
 void check_made_plan(const Plan& plan, const Case& item, const Cluster& cluster) {

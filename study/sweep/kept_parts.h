@@ -35,6 +35,9 @@ class Recent {
     while (kept_.size() >= most) kept_.pop_back();
     return kept_.emplace_front(std::move(made));
   }
+  std::size_t size() const { return kept_.size(); }
+  const Made& oldest() const { return kept_.back(); }
+  void drop_oldest() { kept_.pop_back(); }
   template <typename Do>
   void each(const Do& act) const {
     std::ranges::for_each(kept_, act);
@@ -114,11 +117,7 @@ struct LoweredCase {
   LoweringInputs inputs;
   std::optional<Lowered> typical{};  // as the load fixes it, or typically drawn
   std::map<int, Lowered> drawn{};    // by draw of where rows lie, for its spread alone
-  std::size_t bytes() const {
-    std::size_t all = typical ? typical->bytes : 0;
-    for (const auto& [draw, lowered] : drawn) all += lowered.bytes;
-    return all;
-  }
+  std::size_t bytes = 0;             // of all of them
 };
 
 // All inputs, besides the Cluster, on which the loads of a reduction depend. Only reductions are kept: the bytes of an

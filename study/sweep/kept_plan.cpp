@@ -134,37 +134,51 @@ class KeptPlan::Store {
   kept::LoweredCase& programs_of(const Case& item) {
     const auto is_same = [&](const kept::LoweredCase& each) { return each.inputs.describe(item); };
     if (kept::LoweredCase* const known = cases_.find(is_same)) return *known;
+    while (cases_.size() >= kMostLoweredCases) drop_oldest_case();
     return cases_.add({kept::LoweringInputs::of(item)}, kMostLoweredCases);
   }
 
-  // Returns the same Program after others have made room for it, as far as they are of other cases.
-  kept::Lowered with_room(kept::Lowered made) {
-    made.bytes = bytes_of(made);
-    cases_.drop_while([&](const std::list<kept::LoweredCase>& cases) {
-      std::size_t all = made.bytes;
-      for (const kept::LoweredCase& each : cases) all += each.bytes();
-      return all > most_program_bytes_;
-    });
-    return made;
+  void drop_oldest_case() {
+    case_bytes_ -= cases_.oldest().bytes;
+    cases_.drop_oldest();
+  }
+
+  // Sums are kept up to date instead of taken anew: a sweep asks for them with every Program that it makes.
+  void count(kept::LoweredCase& programs, kept::Lowered& lowered) {
+    const std::size_t before = lowered.bytes;
+    lowered.bytes = bytes_of(lowered);
+    programs.bytes = programs.bytes - before + lowered.bytes;
+    case_bytes_ = case_bytes_ - before + lowered.bytes;
+  }
+
+  // Cases other than the last one that was asked for make room for a Program of it.
+  void make_room(std::size_t bytes) {
+    while (cases_.size() > 1 && case_bytes_ + bytes > most_program_bytes_) drop_oldest_case();
   }
 
   kept::Lowered& typical(const Case& item, const Cluster& cluster) {
-    std::optional<kept::Lowered>& known = programs_of(item).typical;
-    if (known) return *known;
+    kept::LoweredCase& programs = programs_of(item);
+    if (programs.typical) return *programs.typical;
     const LoweringOptions options = planned_options(item);
     RowDraws draws(plan_, item.workload, cluster, options);
     Program program = lower(plan_, item.workload, cluster, draws.placed(options));
-    return known.emplace(with_room({std::move(program), std::move(draws)}));
+    kept::Lowered made{std::move(program), std::move(draws)};
+    make_room(bytes_of(made));
+    count(programs, programs.typical.emplace(std::move(made)));
+    return *programs.typical;
   }
 
   // Where there is no room for all draws of the case, the first ones stay: whoever asks for one asks for all, in order.
   kept::Lowered& drawn_program(const Case& item, const Cluster& cluster, int draw) {
     kept::LoweredCase& programs = programs_of(item);
     if (const auto known = programs.drawn.find(draw); known != programs.drawn.end()) return known->second;
-    kept::Lowered made =
-        with_room({lower(plan_, item.workload, cluster, RowDraws::tried(planned_options(item), draw))});
-    if (programs.bytes() + made.bytes > most_program_bytes_) return unkept_ = std::move(made);
-    return programs.drawn.emplace(draw, std::move(made)).first->second;
+    kept::Lowered made{lower(plan_, item.workload, cluster, RowDraws::tried(planned_options(item), draw))};
+    const std::size_t bytes = bytes_of(made);
+    make_room(bytes);
+    if (programs.bytes + bytes > most_program_bytes_) return unkept_ = std::move(made);
+    kept::Lowered& added = programs.drawn.emplace(draw, std::move(made)).first->second;
+    count(programs, added);
+    return added;
   }
 
   LoweringOptions planned_options(const Case& item) {
@@ -173,14 +187,14 @@ class KeptPlan::Store {
     return options;
   }
 
-  static const std::vector<OpWork>& compute_works(kept::Lowered& lowered, const ResolvedCase& resolved) {
+  const std::vector<OpWork>& compute_works(kept::Lowered& lowered, const ResolvedCase& resolved) {
     const Case& item = resolved.item;
     kept::Recent<kept::Computed>& all = lowered.computed;
     if (const kept::Computed* known = all.find([&](const kept::Computed& each) { return each.inputs.describe(item); }))
       return known->works;
     std::vector<OpWork> works = expand_compute(lowered.program, resolved.cluster, resolved.compute());
     const std::vector<OpWork>& added = all.add({kept::ComputeInputs::of(item), std::move(works)}, kMostComputed).works;
-    lowered.bytes = bytes_of(lowered);
+    if (&lowered != &unkept_) count(programs_of(item), lowered);
     return added;
   }
 
@@ -217,7 +231,7 @@ class KeptPlan::Store {
             peak};
   }
 
-  static std::vector<OpWork> works_of(kept::Lowered& of_case, const ResolvedCase& resolved, kept::ReadyCluster& ready) {
+  std::vector<OpWork> works_of(kept::Lowered& of_case, const ResolvedCase& resolved, kept::ReadyCluster& ready) {
     const Case& item = resolved.item;
     of_case.program.case_name = item.name;  // for messages; cases of other names may share the Program
     const Program& program = of_case.program;
@@ -253,7 +267,8 @@ class KeptPlan::Store {
   std::shared_ptr<const IterationJudge> judge_;
   kept::Recent<kept::ReadyCluster> clusters_;
   kept::Recent<kept::LoweredCase> cases_;
-  kept::Lowered unkept_;  // the last Program for which there was no room
+  std::size_t case_bytes_ = 0;  // of all of them
+  kept::Lowered unkept_;        // the last Program for which there was no room
   std::shared_ptr<KeptShares> shares_;
   std::size_t most_program_bytes_;
 };

@@ -4,6 +4,7 @@ works in a browser. Usage: explore.py SHARDSIM SOURCE_DIR"""
 import json
 import os
 import random
+import select
 import signal
 import socket
 import statistics
@@ -162,6 +163,22 @@ def raw(port, text):
         return connection.recv(1 << 16).decode(errors="replace").split("\r\n", 1)[0]
 
 
+def check_many_at_once(server):
+    """Connections that come while the program is busy wait for it: none of them is turned away."""
+    server.process.send_signal(signal.SIGSTOP)
+    waiting = [socket.socket() for _ in range(60)]
+    try:
+        for each in waiting:
+            each.setblocking(False)
+            each.connect_ex(("127.0.0.1", server.port))
+        accepted = [each.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0 and bool(select.select([], [each], [], 0.2)[1]) for each in waiting]
+        check(f"{sum(accepted)} of 60 connections at once are taken", all(accepted))
+    finally:
+        server.process.send_signal(signal.SIGCONT)
+        for each in waiting:
+            each.close()
+
+
 def check_hostile():
     server = Server("scenarios/toy.yaml")
     home, token = f"/{server.token}/", server.token
@@ -216,6 +233,7 @@ def check_hostile():
     with open("/proc/net/tcp", encoding="ascii") as file:
         listening = [line.split()[1] for line in file if line.split()[3] == "0A"]
     check("only this computer is listened to", f"0100007F:{server.port:04X}" in listening and f"00000000:{server.port:04X}" not in listening)
+    check_many_at_once(server)
     # After all of that it still answers.
     check("it still answers", "figures" in server.answer({"case": "row_wise", "knobs": {}}))
     other = subprocess.run([shardsim, "explore", "scenarios/toy.yaml", "--no-open", "--port", str(server.port)], capture_output=True, text=True)

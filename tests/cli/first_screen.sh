@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # No command that answers a question prints more than a terminal of 24 lines shows, notes and the place of its report
-# included; the answer is among these lines, and --details prints all of it. Lists, files on standard output (lower, schema)
-# and tables of what a plan or a cluster has (explain, cluster show) are as long as what they list.
+# included; the answer is among these lines, and --details prints all of it. Lists and files on standard output (lower,
+# schema) are as long as what they list.
 # Usage: first_screen.sh SHARDSIM SOURCE_DIR [RESULTS]     RESULTS: of shared_results.sh
 set -euo pipefail
 shardsim=$(realpath "$1") source=$(realpath "$2")
@@ -102,6 +102,21 @@ shows 'the last day' '^ +30 +[0-9.]+ '
 fits 'compare' compare out/toy/timeline.h5 out/toy/timeline.h5
 fits 'confidence' confidence
 fits 'collectives' collective compare --measurements scenarios/measurements/open -o out/collectives
+for case in rm1/row_wise rm1/flexshard_3tier; do fits "the plan of $case" explain scenarios/flexshard.yaml --case $case; done
+shows 'the slowest rank' '^maximum of total perf  *[0-9.]+ ms on ranks '
+shows 'and the fullest' '^most HBM  *[0-9.]+ GiB on ranks '
+fits 'a plan of sixty tables' explain scenarios/sixty_tables.yaml --case chosen
+shows 'tables that have no room' '^and [0-9]+ others that take less time$'
+for cluster in dgx_h100 dgx1_v100 gb200_nvl72 pcie_rtx6000d; do fits "the cluster $cluster" cluster show $cluster; done
+shows 'paths between its GPUs' '^tier +GPU pairs'
+"$shardsim" plan scenarios/toy.yaml --case flexshard_3tier -o out/tiers.json >streams/shown 2>/dev/null
+check "plan -o prints $(wc -l <streams/shown) lines, not 6 at most" [ "$(wc -l <streams/shown)" -le 6 ]
+shows 'how the plan cuts' '^The plan of flexshard_3tier for toy_history on toy_2x4, 8 GPUs: 1 table in tiers of rows[.]$'
+says 'how long it takes' 'An iteration takes [0-9.]+ ms .80 % within [0-9.]+-[0-9.]+[?]?.; at its peak the fullest GPU holds [0-9.]+ [KM]iB of 16 GiB'
+says 'that TorchRec cannot run it' 'TorchRec cannot run it, for it has tiers of rows'
+next=$(sed -n 's/^Next: shardsim //p' streams/shown)
+check "what plan says to do next runs: $next" bash -c "'$shardsim' $next >streams/why 2>&1"
+check 'without -o there is the plan alone' bash -c "'$shardsim' plan scenarios/toy.yaml --case row_wise 2>/dev/null | jq -e .plan >/dev/null"
 fits 'kernels' compute compare --measurements scenarios/measurements/kernels -o out/kernels
 shows 'its answer first' '^[0-9]+ measured kernels predicted by'
 check 'the answer of kernels stands above their table' [ "$(grep -n 'measured kernels predicted' streams/shown | cut -d: -f1)" -lt "$(grep -n '^  kernel ' streams/shown | cut -d: -f1)" ]

@@ -44,8 +44,8 @@ until_true() {
 # Commands that print a first screen print all of it here, for tests to read (tests/cli/first_screen.sh looks at the screens).
 run() {
   local details=() word
-  case ${1:-} in run | why | sweep | drift | compare | confidence | validate-emulated) details=(--details) ;; esac
-  [[ ${2:-} != compare ]] || details=(--details)
+  case ${1:-} in run | why | sweep | drift | compare | confidence | validate-emulated | explain) details=(--details) ;; esac
+  [[ ${2:-} != compare && "${1:-} ${2:-}" != 'cluster show' ]] || details=(--details)
   for word in "$@"; do [[ $word != --json && $word != --help && $word != -h ]] || details=(); done
   code=0
   timeout "${ends_within:-$patience}" "$shardsim" "$@" "${details[@]}" >streams/out 2>streams/err </dev/null || code=$?

@@ -377,4 +377,112 @@ TEST_CASE("the search's own cost is near what is simulated") {
   }
 }
 
+namespace {
+
+std::string drawn_table(Rng& rng, int index, bool own_batch) {
+  const auto chance = [&](std::uint64_t of) { return rng.below(of) == 0; };
+  std::string text = fmt::format("  - {{name: t{}, rows: {}, dim: {}, dtype: {}", index, 100 + rng.below(400000),
+                                 32 * (1 + rng.below(4)), one_of<std::string>(rng, {"fp32", "fp16"}));
+  if (chance(3)) text += ", wire_dtype: {forward: fp16, backward: bf16}";
+  if (chance(4)) text += ", wire_dtype: {forward: bf16, backward: bf16}";
+  if (text.find("wire_dtype") != text.rfind("wire_dtype")) text.resize(text.rfind(", wire_dtype"));
+  if (chance(2)) text += fmt::format(", module: m.{}", rng.below(2) == 0 ? "a" : "b");
+  if (chance(2)) {
+    const char* const length = chance(3) ? "0.001" : "12";  // some of them ask for nothing
+    return text + fmt::format(", kind: sequence, average_length: {}, index_dedup: {}}}\n", length, chance(2));
+  }
+  const std::string batch = own_batch ? fmt::format(", batch: {}", 32 + rng.below(64)) : "";
+  return text + fmt::format(", kind: pooled, features: [{{name: f{}, pooling_factor: {}, weighted: {}{}}}]}}\n", index,
+                            chance(4) ? 0.001 : 7.0, chance(4), batch);
+}
+
+std::string drawn_options(Rng& rng) {
+  std::string text =
+      "pipeline: " + one_of<std::string>(rng, {"none", "base", "sparse_dist", "prefetch_sparse_dist", "semi_sync"}) +
+      "\n";
+  text += "dense: {layers: [{name: bottom, in: 16, out: 64}, {name: over, in: 192, out: 256}]}\n";
+  if (rng.below(2) == 0) text += "modules: {exchanges: each}\n";
+  if (rng.below(3) == 0)
+    text += "wire_dtype: {forward: fp16, backward: fp8, kernels: true, quantize_dim_backward: 32}\n";
+  return text;
+}
+
+// What the outline of a search lacks, among all steps that tables may have.
+std::string missing_steps(SearchLab& lab, const Workload& workload, const Cluster& cluster) {
+  search::TableChoices choices(workload, cluster, lab.context);
+  const search::IterationCost cost(lab.context.outline(choices.every_kind({})), workload, cluster,
+                                   *lab.context.compute);
+  std::string missing;
+  for (std::size_t t = 0; t < workload.tables.size(); ++t) {
+    for (const Strategy strategy : choices.strategies(t)) {
+      search::Piece piece;
+      piece.strategy = strategy;
+      piece.column_end = workload.tables[t].dim;
+      for (const LoadStep& step : placement_load(choices.placement_of(t, piece), workload, cluster).steps) {
+        const bool shared = workload.pipeline != "none" && step.key.starts_with("exchange_splits");
+        if (!cost.has(step) && !shared) missing += step.key + "\n";
+      }
+    }
+  }
+  return missing;
+}
+
+}  // namespace
+
+TEST_CASE("search plans tables that are exchanged apart: by wire types, by modules, with batches of their own") {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Rng rng(seed);
+    std::string tables;
+    const int count = 2 + static_cast<int>(rng.below(4));
+    const bool own_batch = rng.below(4) == 0;
+    for (int index = 0; index < count; ++index) tables += drawn_table(rng, index, own_batch);
+    const std::string options = drawn_options(rng);
+    CAPTURE(seed);
+    CAPTURE(options);
+    CAPTURE(tables);
+    const Workload workload = workload_from(tables, 128, options);
+    const Cluster& cluster = shaped_cluster(1 + static_cast<int>(seed % 2), 4);
+    SearchLab lab(workload, cluster);
+    CHECK(missing_steps(lab, workload, cluster) == "");
+    const double best = lab.ms(lab.plan("{name: search, evaluations: 300}"));
+    CHECK(best <= lab.ms(lab.plan("{name: torchrec}")) * (1 + 1e-5));
+  }
+}
+
+TEST_CASE("search leaves out types that the codec of a workload cannot add up or cut") {
+  const Workload workload =
+      workload_from(R"(
+  - {name: a, rows: 400000, dim: 64, kind: pooled, pooling_factor: 30}
+  - {name: b, rows: 300000, dim: 128, kind: pooled, pooling_factor: 17}
+)",
+                    512,
+                    "wire_dtype: {forward: int8, backward: int8, kernels: true, quantize_dim: 64, "
+                    "quantize_dim_backward: 64}\n");
+  SearchLab lab(workload, shaped_cluster(1, 4));
+  for (const Placement& placement : lab.plan("{name: search, evaluations: 500}").placements) {
+    CHECK_FALSE(in_rows(placement.strategy));
+    CHECK(placement.columns() % 64 == 0);
+  }
+}
+
+TEST_CASE("under 2D parallelism search takes nothing that its simulation refuses") {
+  const Workload workload = workload_from(R"(
+  - {name: a, rows: 400000, dim: 64, kind: sequence, average_length: 30, access: {family: zipf, s: 1.2}}
+  - {name: b, rows: 300000, dim: 64, kind: sequence, average_length: 17, access: {family: zipf, s: 1.2}}
+)",
+                                          512, "sharding_groups: {size: 4, sync_every: 2}\n");
+  const Cluster& group = shaped_cluster(1, 4);
+  SearchLab lab(workload, group);
+  const search::TableChoices choices(workload, group, lab.context);
+  Plan plan = lab.plan("{name: row_wise}");
+  CHECK(choices.allows(plan));
+  plan.placements[0] = whole_table(0, workload.tables[0], Strategy::flex, {all_ranks(4)});
+  CHECK_FALSE(choices.allows(plan));
+  plan = lab.plan("{name: row_wise}");
+  plan.placements[1].compute_kernel = "fused_uvm";
+  CHECK_FALSE(choices.allows(plan));
+  for (const Placement& placement : lab.plan("{name: search, evaluations: 500}").placements)
+    CHECK(placement.strategy != Strategy::flex);
+}
+
 }  // namespace shardsim::physics::search_test

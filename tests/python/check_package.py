@@ -164,6 +164,14 @@ def swept(sweep):
     return {**edited(["cases"], TOY["cases"][:1]), "sweep": sweep}
 
 
+def test_sweep_hands_out_points_by_what_they_share():
+    """Points of one batch share their Programs, so a process gets them one after the other, whatever their numbers."""
+    sweep = shardsim.sweep(swept({"axes": {"cluster.nics.rate": ["100 Gbit/s", "200 Gbit/s"],
+                                           "workload.batch_per_gpu": [64, 128, 256]}}), jobs=1)
+    batches = [point.values["workload.batch_per_gpu"] for point in sweep]
+    assert batches == sorted(batches, key=int), batches
+
+
 def test_sweep_is_a_dataset():
     """A grid has its axes as dimensions; what is no grid is over its points. The values are those of the frame."""
     axes = {"workload.batch_per_gpu": [64, 128], "planner": ["row_wise", "table_wise"],
@@ -390,6 +398,20 @@ def test_wrong_types():
 
 def said_of(work):
     return str(failure_of(work))
+
+
+def test_faults_of_plans_name_the_value():
+    """A Plan and a text of one line have no lines that people see: the path to the value stands for them."""
+    plan = shardsim.plan(TOY, "rows")
+    wrong = re.sub(r'("ranks": \[\s*)0', r"\1-1", plan.text, count=1)
+    made = shardsim.Plan(wrong)
+    assert wrong != plan.text
+    place = "['plan']['ebc']['t0']['ranks'][0]"
+    assert said_of(lambda: shardsim.simulate(TOY, "rows", plan=made)).startswith(f"plan{place}: ")
+    flat = json.dumps({"plan": {"ec": {"a b": 3}}})
+    assert said_of(lambda: shardsim.simulate(TOY, "rows", plan=flat)).startswith('$.plan.ec["a b"]: '), flat
+    assert failure_of(lambda: shardsim.simulate(TOY, "rows", plan=flat)).source == '$.plan.ec["a b"]'
+    assert said_of(lambda: shardsim.simulate(TOY, "rows", plan="{")).startswith("plan:1")
 
 
 def test_paths_and_lists_have_places():

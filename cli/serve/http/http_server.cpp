@@ -46,7 +46,8 @@ class HttpServer : public shardsim::LocalServer {
     server_.set_read_timeout(kSlowSeconds);
     server_.set_write_timeout(kSlowSeconds);
     server_.set_tcp_nodelay(true);
-    server_.set_socket_options([](socket_t socket) {
+    server_.set_socket_options([this](socket_t socket) {
+      socket_ = socket;
       const int yes = 1;
       ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     });
@@ -85,6 +86,7 @@ class HttpServer : public shardsim::LocalServer {
       port_ = server_.bind_to_port(kHere, service_.port) ? service_.port : -1;
     }
     if (port_ <= 0) return false;
+    ::listen(socket_, SOMAXCONN);  // cpp-httplib lets five wait, and more that come at once would be turned away
     thread_ = std::thread([this] { server_.listen_after_bind(); });
     return true;
   }
@@ -94,6 +96,7 @@ class HttpServer : public shardsim::LocalServer {
  private:
   LocalService service_;
   httplib::Server server_;
+  socket_t socket_ = -1;  // that it listens on
   int port_ = -1;
   std::thread thread_;
 };

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "base/text.h"
@@ -189,20 +190,46 @@ std::string with_ranks(const TableGroup& group) {
   return text;
 }
 
-}  // namespace
+bool has_ssd(const Statistics& statistics) {
+  return std::ranges::any_of(statistics.tables,
+                             [](const TableStatistics& table) { return table.option->total.ssd > 0; });
+}
 
-std::string explanation_text(const Statistics& statistics) {
-  const bool with_ssd =
-      std::ranges::any_of(statistics.tables, [](const TableStatistics& table) { return table.option->total.ssd > 0; });
+std::vector<std::vector<std::string>> overview_head(bool with_ssd) {
   std::vector<std::vector<std::string>> rows = {
       {"Table", "Type", "Kernel", "Perf (ms)", "HBM (GiB)", "DDR (GiB)", "Rows", "Dim", "Ranks"}};
   if (with_ssd) rows.front().insert(rows.front().begin() + 6, "SSD (GiB)");
+  return rows;
+}
+
+}  // namespace
+
+std::string explanation_text(const Statistics& statistics) {
+  const bool with_ssd = has_ssd(statistics);
+  std::vector<std::vector<std::string>> rows = overview_head(with_ssd);
   std::string details;
   for (const TableGroup& group : groups_of(statistics)) {
     rows.push_back(overview_row(group, with_ssd));
     details += "\n" + group_name(group) + with_ranks(group);
   }
   return overview_text(std::move(rows)) + details;
+}
+
+std::string slowest_tables_text(const Statistics& statistics, std::size_t most) {
+  std::vector<TableGroup> groups = groups_of(statistics);
+  std::ranges::stable_sort(groups, std::greater<>(),
+                           [](const TableGroup& group) { return group.tables.front()->perf.total(); });
+  const std::size_t shown = groups.size() > most ? std::max<std::size_t>(most, 2) - 1 : groups.size();
+  const bool with_ssd = has_ssd(statistics);
+  std::vector<std::vector<std::string>> rows = overview_head(with_ssd);
+  std::size_t tables = 0;
+  for (std::size_t i = 0; i < shown; ++i) {
+    rows.push_back(overview_row(groups[i], with_ssd));
+    tables += groups[i].tables.size();
+  }
+  const std::size_t others = statistics.tables.size() - tables;
+  return overview_text(std::move(rows)) +
+         (others > 0 ? "and " + counted(others, "other") + " that take less time\n" : "");
 }
 
 }  // namespace shardsim::torchrec

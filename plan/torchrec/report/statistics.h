@@ -99,12 +99,17 @@ Statistics statistics_of(const RunResult& run, const RunSettings& settings);
 // Ranks with equal figures share a line.
 std::string statistics_text(const Statistics& statistics);
 
+// The lines of it that answer: the slowest and the fullest rank, beside the others, and what lies where.
+std::string summary_text(const Statistics& statistics);
+
 // The same as one JSON object, numbers rounded as they are printed.
 std::string statistics_json(const Statistics& statistics);
 
 // The bytes of every table, step by step: an overview, and the steps. Tables that are equal in every figure are one
 // entry there; figures are of one of them.
 std::string explanation_text(const Statistics& statistics);
+// The overview alone, of at most so many entries, those of the most time first; behind them how many more there are.
+std::string slowest_tables_text(const Statistics& statistics, std::size_t most);
 std::string explanation_json(const Statistics& statistics);  // a JSON list
 
 }  // namespace shardsim::torchrec

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <cmath>
+#include <string_view>
+
 #include "base/text.h"
 #include "plan/torchrec/report/statistics.h"
 #include "plan/torchrec/report/text.h"
@@ -56,12 +59,18 @@ void add_ranks(std::string& text, const Statistics& statistics) {
       ranks_text({"Ranks", "HBM (GiB)", "DDR (GiB)", "Perf (ms)", "In (MiB)", "Out (MiB)", "Shards"}, cells, 16) + "\n";
 }
 
+// What sums in another order leave of equal figures is nothing.
+double told(double value) {
+  constexpr double kRounding = 1e-9;
+  return std::abs(value) < kRounding ? 0 : value;
+}
+
 std::string over_mean(double most, double mean) {
-  return mean > 0 ? fmt::format("{:.3g} %", (most - mean) / mean * 100) : "0 %";
+  return mean > 0 ? fmt::format("{:.3g} %", told((most - mean) / mean) * 100) : "0 %";
 }
 
 std::vector<std::string> imbalance_row(const char* what, const Imbalance& of, const std::string& most) {
-  const auto cell = [](double value) { return fmt::format("{:.3f}", value); };
+  const auto cell = [](double value) { return fmt::format("{:.3f}", told(value)); };
   return {what, cell(of.total_variation), cell(of.total_distance), cell(of.chi()), cell(of.kl()), most};
 }
 
@@ -94,11 +103,15 @@ void add_newest_kernels(std::string& text, const Statistics& of) {
   add_labelled(text, "kernels by constraints", fmt::format("{}{}, chosen {}", constrained, which, count - constrained));
 }
 
-void add_kernels(std::string& text, const Statistics& of) {
+void add_kernel_counts(std::string& text, const Statistics& of) {
   for (const auto& [name, kernel] : of.kernels) {
     add_labelled(text, "compute kernel " + name,
                  fmt::format("{} tables, {}", kernel.count, gigabytes_text(kernel.storage)));
   }
+}
+
+void add_kernels(std::string& text, const Statistics& of) {
+  add_kernel_counts(text, of);
   if (of.newest() && !of.kernels.empty()) add_newest_kernels(text, of);
 }
 
@@ -136,6 +149,26 @@ void add_placed(std::string& text, const Statistics& of) {
 }
 
 }  // namespace
+
+std::string summary_text(const Statistics& of) {
+  std::string text;
+  if (!of.ranks.empty()) {
+    add_maximum(text, of.total);
+    add_labelled(text, "beside the mean of all ranks",
+                 fmt::format("{} more than {}", over_mean(of.total.value, of.mean_total), ms_text(of.mean_total)));
+    add_labelled(text, "critical path",
+                 fmt::format("{} comms + {} compute", ms_text(of.critical_comms), ms_text(of.critical_compute)));
+    for (const Spot& spot : of.hbm)
+      if (std::string_view(spot.key) == "max_hbm" || std::string_view(spot.key) == "min_hbm")
+        add_labelled(text, spot.label, gigabytes_text(spot.value) + " " + on_ranks(spot.ranks));
+  }
+  const Storage usable = of.usable();
+  add_labelled(text, "for planning per rank",
+               fmt::format("HBM {}, DDR {}", gigabytes_text(static_cast<double>(usable.hbm)),
+                           gigabytes_text(static_cast<double>(usable.ddr))));
+  add_kernel_counts(text, of);
+  return text;
+}
 
 std::string statistics_text(const Statistics& statistics) {
   const RunResult& run = *statistics.run;

@@ -97,6 +97,15 @@ Section memory_section(const StudyResult& study) {
   return section;
 }
 
+namespace {
+
+std::string percent_of(double share) {
+  constexpr double kLeast = 0.01;
+  return share > 0 && share < kLeast ? "less than 1 %" : fmt::format("{:.0f} %", 100 * share);
+}
+
+}  // namespace
+
 std::string memory_sentence(const StudyResult& study) {
   const CaseResult* fullest = nullptr;
   Fullness most;
@@ -107,11 +116,10 @@ std::string memory_sentence(const StudyResult& study) {
     most = here;
   }
   if (fullest == nullptr) return "";
-  const std::string simulated =
-      most.simulated ? fmt::format("{:.0f} % at its simulated peak, ", 100 * *most.simulated) : "";
+  const std::string simulated = most.simulated ? percent_of(*most.simulated) + " at its simulated peak, " : "";
   const std::string which = study.cases.size() == 1 ? "" : fmt::format(", with {},", fullest->name);
-  return fmt::format(" The fullest GPU{} is filled to {}{:.0f} % by the memory model.", which, simulated,
-                     100 * most.model);
+  return fmt::format(" The fullest GPU{} is filled to {}{} by the memory model.", which, simulated,
+                     percent_of(most.model));
 }
 
 std::string cases_over_at_peak(const StudyResult& study) {

@@ -100,8 +100,15 @@ bool has_unlike_sizes(const StudyResult& study) {
 Sheet screen_sheet(const StudyResult& study) {
   const bool chosen = !study.choices.empty(), sizes = has_unlike_sizes(study);
   Sheet sheet;
-  sheet.columns = {{"case", false, true}, {"ms"},   {"80 % within", true, false, true}, {"samples/s"},
-                   {"peak GiB"},          {"free"}, {"busiest", false, false, true},    {"%", true, false, true}};
+  // A narrow line keeps how sure the time is and what limits it; what follows from the time or from what is free goes.
+  sheet.columns = {{"case", false, true},
+                   {"ms"},
+                   {"80 % within", true, false, true},
+                   {"samples/s", true, false, true},
+                   {"peak GiB", true, false, true},
+                   {"free"},
+                   {"busiest", false},
+                   {"%", true, false, true}};
   if (chosen) sheet.columns.push_back({"1st faster %"});
   if (sizes) sheet.columns.insert(sheet.columns.begin() + 1, {"GPUs"});
   const int places = has_very_many_cases(study) ? kBriefDecimals : decimals_for(longest_iteration_ms(study));

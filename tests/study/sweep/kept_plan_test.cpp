@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <ctime>
 #include <functional>
 #include <string>
 #include <utility>
@@ -252,6 +253,32 @@ TEST_CASE("drawn batches are those of a run") {
   CHECK(kept.figures(item) == run_figures(item, plan));
   ++item.load.seed;
   CHECK(kept.figures(item) == run_figures(item, plan));
+}
+
+// The sums of what is kept were once taken anew for each Program, which made the 200th point twice as dear.
+TEST_CASE("a point costs the same however many came before it") {
+  const Case item = case_of("toy.yaml", "row_wise");
+  const Plan plan = plan_of(item);
+  int batch = 1000;
+  const auto cpu_of = [&](KeptPlan& kept, int points) {
+    const std::clock_t from = std::clock();
+    for (int point = 0; point < points; ++point) {
+      Case other = item;
+      other.workload.batch_per_gpu = ++batch;
+      kept.figures(other);
+    }
+    return static_cast<double>(std::clock() - from);
+  };
+  KeptPlan full(plan, judge());
+  cpu_of(full, 220);
+  double first = 1e300, later = 1e300;
+  for (int round = 0; round < 3; ++round) {
+    KeptPlan fresh(plan, judge());
+    cpu_of(fresh, 1);  // makes its cluster
+    first = std::min(first, cpu_of(fresh, 8));
+    later = std::min(later, cpu_of(full, 8));
+  }
+  CHECK(later < 1.5 * first);
 }
 
 }  // namespace shardsim::kept_plan_test

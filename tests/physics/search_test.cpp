@@ -379,31 +379,36 @@ TEST_CASE("the search's own cost is near what is simulated") {
 
 namespace {
 
-std::string drawn_table(Rng& rng, int index, bool own_batch) {
+// What all tables of a workload have in common.
+struct DrawnKind {
+  bool own_batch, weighted, codec;
+};
+
+std::string drawn_table(Rng& rng, int index, const DrawnKind& kind) {
   const auto chance = [&](std::uint64_t of) { return rng.below(of) == 0; };
+  const bool sequence = chance(2);
   std::string text = fmt::format("  - {{name: t{}, rows: {}, dim: {}, dtype: {}", index, 100 + rng.below(400000),
-                                 32 * (1 + rng.below(4)), one_of<std::string>(rng, {"fp32", "fp16"}));
-  if (chance(3)) text += ", wire_dtype: {forward: fp16, backward: bf16}";
-  if (chance(4)) text += ", wire_dtype: {forward: bf16, backward: bf16}";
-  if (text.find("wire_dtype") != text.rfind("wire_dtype")) text.resize(text.rfind(", wire_dtype"));
-  if (chance(2)) text += fmt::format(", module: m.{}", rng.below(2) == 0 ? "a" : "b");
-  if (chance(2)) {
-    const char* const length = chance(3) ? "0.001" : "12";  // some of them ask for nothing
+                                 sequence ? 64 : 32 * (1 + rng.below(4)), one_of<std::string>(rng, {"fp32", "fp16"}));
+  if (index > 0)  // the first one has the types of the workload
+    text += one_of<std::string>(rng, {"", "", ", wire_dtype: {forward: fp16, backward: bf16}",
+                                      ", wire_dtype: {forward: bf16, backward: bf16}"});
+  if (chance(2)) text += fmt::format(", module: {}.{}", sequence ? "ec" : "ebc", chance(2) ? "a" : "b");
+  if (sequence) {
+    const char* const length = !kind.codec && chance(3) ? "0.001" : "12";  // some of them ask for nothing
     return text + fmt::format(", kind: sequence, average_length: {}, index_dedup: {}}}\n", length, chance(2));
   }
-  const std::string batch = own_batch ? fmt::format(", batch: {}", 32 + rng.below(64)) : "";
+  const std::string batch = kind.own_batch ? fmt::format(", batch: {}", 32 + rng.below(64)) : "";
   return text + fmt::format(", kind: pooled, features: [{{name: f{}, pooling_factor: {}, weighted: {}{}}}]}}\n", index,
-                            chance(4) ? 0.001 : 7.0, chance(4), batch);
+                            !kind.codec && chance(4) ? 0.001 : 7.0, kind.weighted, batch);
 }
 
-std::string drawn_options(Rng& rng) {
+std::string drawn_options(Rng& rng, const DrawnKind& kind) {
   std::string text =
       "pipeline: " + one_of<std::string>(rng, {"none", "base", "sparse_dist", "prefetch_sparse_dist", "semi_sync"}) +
       "\n";
   text += "dense: {layers: [{name: bottom, in: 16, out: 64}, {name: over, in: 192, out: 256}]}\n";
   if (rng.below(2) == 0) text += "modules: {exchanges: each}\n";
-  if (rng.below(3) == 0)
-    text += "wire_dtype: {forward: fp16, backward: fp8, kernels: true, quantize_dim_backward: 32}\n";
+  if (kind.codec) text += "wire_dtype: {forward: fp16, backward: fp8, kernels: true, quantize_dim_backward: 32}\n";
   return text;
 }
 
@@ -434,9 +439,9 @@ TEST_CASE("search plans tables that are exchanged apart: by wire types, by modul
     Rng rng(seed);
     std::string tables;
     const int count = 2 + static_cast<int>(rng.below(4));
-    const bool own_batch = rng.below(4) == 0;
-    for (int index = 0; index < count; ++index) tables += drawn_table(rng, index, own_batch);
-    const std::string options = drawn_options(rng);
+    const DrawnKind kind{rng.below(4) == 0, rng.below(3) == 0, rng.below(3) == 0};
+    for (int index = 0; index < count; ++index) tables += drawn_table(rng, index, kind);
+    const std::string options = drawn_options(rng, kind);
     CAPTURE(seed);
     CAPTURE(options);
     CAPTURE(tables);

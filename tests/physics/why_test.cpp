@@ -177,7 +177,7 @@ workload:
   batch_per_gpu: 512
   pipeline: sparse_dist
   dense: {layers: [{name: bottom_0, in: 64, out: 64}, {name: over, in: 320, out: 64}]}
-  tables: [{name: t, rows: 200000, dim: 64, kind: pooled, pooling_factor: 20, access: {family: zipf, s: 1.05}, copies: 4}]
+  tables: [{name: t, rows: 1000000, dim: 64, kind: pooled, pooling_factor: 20, access: {family: zipf, s: 0.8}, copies: 4}]
 cases:
   - {name: uvm, constraints: {"*": {compute_kernels: [fused_uvm], sharding_types: [table_wise]}}}
   - {name: cached, constraints: {"*": {compute_kernels: [fused_uvm_caching], sharding_types: [table_wise], cache_load_factor: 0.02}}}
@@ -194,7 +194,8 @@ TEST_CASE("what goes over the host link is named as what it is, and the link is 
     const auto part = std::ranges::find(why.parts, operation, &PathPart::operation);
     return part != why.parts.end() && part->over == "the host link (PCIe)";
   };
-  const Why cached = of("cached", false).why, stashed = explained_case(of_stash, of_stash.cases.front(), false, {}).why;
+  const Why cached = of("cached", false).why,
+            stashed = explained_case(of_stash, case_of(of_stash, "hbm"), false, {}).why;
   CHECK(test::says(cached.sentence, "is fetching rows that caches miss, and writing others back over the host link"));
   CHECK(over_link(cached, "cache_prefetch"));
   CHECK(test::says(stashed.sentence, "is moving stashed rows to host memory and back over the host link"));

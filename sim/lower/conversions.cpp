@@ -66,7 +66,9 @@ class ConversionMaker {
         }
       }
     }
-    return sides;
+    // Tables of almost no ids exchange nothing, and there is no pass over nothing.
+    const auto moves = [](double bytes) { return bytes > 0; };
+    return std::ranges::any_of(sides.owner, moves) ? sides : Sides{};
   }
 
   // A rank brings partial sums of all whom it serves, and gets its part of the sums of each node. Sums that cross nodes

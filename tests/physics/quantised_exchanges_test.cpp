@@ -204,6 +204,19 @@ TEST_CASE("behind a codec gradients are divided and ordered in the type of their
   }
 }
 
+TEST_CASE("a collection of almost no ids exchanges nothing, and no codec converts nothing") {
+  const Cluster cluster = toy_cluster();
+  Workload workload = sent_as("forward: fp16, backward: fp16, kernels: true", TableKind::sequence);
+  for (Table& table : workload.tables) {
+    table.average_length = 1e-4;
+    for (Feature& feature : table.features) feature.pooling_factor = 1e-4;
+  }
+  const Plan plan = plan_of(Strategy::table_wise);
+  const Program program = lowered_plan(plan, workload, cluster);
+  for (const Op& op : program.ops) CHECK(op.role != OpRole::encode_gradient);
+  CHECK(memory_profile(program, simulated(program, cluster), plan, workload).highest().bytes() > 0);
+}
+
 TEST_CASE("gradients that were decoded take the memory that they take without a codec") {
   const Cluster cluster = toy_cluster();
   const auto peak = [&](const std::string& wire) {

@@ -98,6 +98,7 @@ void add_misses(const std::vector<LikeRows>& blocks, RowReuse& reuse) {
     before = held;
     missed = state.missed;
   }
+  for (double& each : reuse.missed) each = std::max(each, reuse.distinct);
 }
 
 }  // namespace
@@ -105,11 +106,10 @@ void add_misses(const std::vector<LikeRows>& blocks, RowReuse& reuse) {
 double RowReuse::missed_by(double rows) const {
   if (rows >= distinct) return distinct;
   const double place = std::log2(std::max(rows, 1.0)) / 2 - 1;
-  if (place <= 0) return lookups + (place + 1) * (std::max(missed.front(), distinct) - lookups);
+  if (place <= 0) return lookups + (place + 1) * (missed.front() - lookups);
   const auto below = std::min(static_cast<int>(place), kCaches - 2);
   const double share = std::min(place - below, 1.0);
-  const double low = std::max(missed[below], distinct), high = std::max(missed[below + 1], distinct);
-  return low + share * (high - low);
+  return missed[below] + share * (missed[below + 1] - missed[below]);
 }
 
 RowReuse row_reuse(const AccessDistribution& access, std::uint64_t first, std::uint64_t end, double draws) {

@@ -21,13 +21,12 @@ struct RowReuse {
   double long_pieces = 0;   // of at most kLongestPiece lookups, into which these are cut
   double largest = 0;       // lookups of the row that most of them want
   // Lookups that a cache of 4, 16, 64 ... rows misses when it drops the row that was not used for longest (Che's
-  // approximation), once it is full; 0 where so few lookups do not fill it.
+  // approximation), with a cache that holds nothing at first; never fewer than different rows.
   static constexpr int kCaches = 12;
   std::array<double, kCaches> missed{};
 
-  // Misses of a cache of `rows` rows that holds nothing at first, never fewer than different rows; between the sizes
-  // above in proportion to its logarithm. The table's lookups may be those of `parts` owners that share the rows
-  // evenly: all figures are then those of all together.
+  // Misses of a cache of `rows` rows, between the sizes above in proportion to its logarithm. The table's lookups may
+  // be those of `parts` owners that share the rows evenly: all figures are then those of all together.
   double missed_by(double rows) const;
   bool operator==(const RowReuse&) const = default;
 };

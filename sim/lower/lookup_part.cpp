@@ -401,6 +401,7 @@ class MemberAdder {
     RowReuse reuse = known_ == nullptr ? row_reuse(member_.access, placement.row_begin, placement.row_end, lookups)
                                        : known_->reuse(placement, *member_.table, member_.access, lookups);
     reuse.distinct = std::accumulate(touched.begin(), touched.end(), 0.0);
+    for (double& missed : reuse.missed) missed = std::max(missed, reuse.distinct);
     return reuse;
   }
 

@@ -162,7 +162,7 @@ KernelFamily fitted_family(KernelFamily start, const std::vector<MeasuredCalls>&
   const FamilyFit fit(calls, gpu);
   fit.fit(start, "lookup");
   fit.fit(start, "update");
-  start.lookup.drain = std::min(start.lookup.drain, 1.0);
+  start.lookup.drain = std::max(start.lookup.drain, 1.0);
   return start;
 }
 

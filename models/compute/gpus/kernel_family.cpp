@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kKernelsSchema = "shardsim.kernels/1";
 constexpr int kMostLanes = 32, kMostCubeSide = 1 << 16;
-constexpr double kMostNumber = 1024;
+constexpr double kSteepestDrain = 16, kMostNumber = 1024;
 
 // Reads numbers of one part of the file by their types.
 struct NumberReader {
@@ -28,7 +28,7 @@ struct NumberReader {
   void operator()(const char* key, Bytes& bytes) const { bytes = reader.bytes(key); }
   void operator()(const char* key, double& number) const {
     if (std::string_view(key) == "drain") {
-      number = reader.real(key, Bounds::from(0).to(1));
+      number = reader.real(key, Bounds::from(1).to(kSteepestDrain));
     } else {
       number = reader.real(key, Bounds::from(0).to(kMostNumber));
     }

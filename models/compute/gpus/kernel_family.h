@@ -29,7 +29,7 @@ struct KernelFamily {
     Bandwidth memory;         // rows that L2 does not hold, vectors, ids
     Bandwidth cache;          // rows from L2
     Bytes written_back;       // lines of others that L2 still holds, written back as it fills
-    double drain = 0;         // exponent, 0 to 1, by which the last bag counts less behind more work
+    double drain = 1;         // exponent with which the longest bag adds to the rest
   };
   // Numbers of an update, exact and sorted.
   struct Update {

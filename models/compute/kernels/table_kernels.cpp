@@ -71,26 +71,8 @@ void pass(CallPlaces& places, const TableWork& table) {
 struct LookupPart {
   double seconds = 0;  // of its work, all groups together
   double bytes = 0;    // of memory
-  double first = 0;    // s, of one of its first bags, which finds no row in a cache
-  double last = 0;     // s, of one of its last bags, which finds what the mean of all finds
+  double chain = 0;    // s, of one of its bags
 };
-
-// Different rows that one bag reads, by the chance that a lookup brings a new one: with as many rows read, it is that
-// of a cache of them to miss. More bags do not change it.
-double rows_of_bag(const TableWork& table, double length) {
-  const double share = table.share(), draws = share > 0 ? length / share : 0;
-  double rows = 0, cache = 4, drawn = 0, chance = 1;
-  for (const double missed : table.reuse.missed) {
-    const double next = std::min(missed / table.reuse.lookups, chance), mean = (chance + next) / 2;
-    if (!(drawn + (cache - rows) / mean < draws)) break;
-    drawn += (cache - rows) / mean;
-    rows = cache;
-    cache *= 4;
-    chance = next;
-  }
-  rows += std::max(draws - drawn, 0.0) * chance;
-  return std::min(length, share * std::min(rows, table.reuse.distinct));
-}
 
 class LookupLaw {
  public:
@@ -125,13 +107,12 @@ class LookupLaw {
     const double dram = groups.some_waits(std::min(share * from_dram / lookups, 1.0));
     const double l2 = groups.some_waits(std::min(share * from_l2 / lookups, 1.0));
     LookupPart part;
-    const double mean = chain(table, l2, dram, groups.lanes);
-    part.first = first_chain(table, groups.lanes);
-    part.last = std::min(mean, part.first);
+    part.chain = chain(table, l2, dram, groups.lanes);
     part.bytes = share * from_dram * places.row(whole(table.row_bytes), kGpuMemoryLine) +
                  table.vectors() * vector_bytes(table, places, kGpuCacheLine) + kIdBytes * (table.lookups + table.bags);
-    part.seconds = table.bags * groups.warps * mean / groups_ + table.lookups * groups.warps * law_.row_issue.value +
-                   table.vectors() * law_.vector_issue.value + share * from_l2 * line / law_.cache.bytes_per_second;
+    part.seconds = table.bags * groups.warps * part.chain / groups_ +
+                   table.lookups * groups.warps * law_.row_issue.value + table.vectors() * law_.vector_issue.value +
+                   share * from_l2 * line / law_.cache.bytes_per_second;
     return part;
   }
 
@@ -147,16 +128,8 @@ class LookupLaw {
     return share > 0 && rows < share * table.reuse.distinct ? misses(table, rows) : 0;
   }
 
-  static double length_of(const TableWork& table) { return table.bags > 0 ? table.lookups / table.bags : 0; }
-
-  // Each different row of the bag comes from DRAM.
-  double first_chain(const TableWork& table, int lanes) const {
-    const double length = length_of(table), waits = length > 0 ? rows_of_bag(table, length) / length : 0;
-    return chain(table, waits, waits, lanes);
-  }
-
   double chain(const TableWork& table, double l2, double dram, int lanes) const {
-    const double length = length_of(table);
+    const double length = table.bags > 0 ? table.lookups / table.bags : 0;
     const double row = table.pooled ? law_.row_from_l2.value * l2 + law_.row_from_dram.value * dram
                                     : law_.sequence_row.value + law_.sequence_dram.value * dram;
     return law_.bag_start.value + length * (row + law_.ids.value / lanes);
@@ -168,25 +141,18 @@ class LookupLaw {
     return filled > 0 ? held * filled / (filled + held * held) : 0;
   }
 
-  // Tables run one after the other. A call ends no sooner than the first bags of any of them, which find its rows in no
-  // cache; nor than the last ones, which begin as its work ends and count in part. More bags find more of the rows in
-  // caches and wait less: without the first ones, a call of few bags would take less time for more of them.
+  // Tables run one after the other; what is left of the longest bag when all others are done comes on top, in part.
   double together(const std::vector<LookupPart>& parts) const {
     const double memory = law_.memory.bytes_per_second;
-    double work = 0, bytes = 0, end = 0;
-    for (const LookupPart& part : parts) {
-      end = std::max(end, work + part.first);
-      work += part.seconds + part.bytes / memory;
-      bytes += part.bytes;
+    double work = 0, bytes = 0, left = 0;
+    for (std::size_t i = parts.size(); i-- > 0;) {
+      left = std::max(left, parts[i].chain - work);
+      work += parts[i].seconds + parts[i].bytes / memory;
+      bytes += parts[i].bytes;
     }
-    const double filled = evicted(bytes) / memory;
-    end = std::max(end, work);
-    for (std::size_t i = parts.size(); i-- > 0;) {  // backwards, where most of them need no power
-      const double last = parts[i].last;
-      if (work + last > end) end = std::max(end, work + last * std::pow(last / (last + work), law_.drain));
-      work -= parts[i].seconds + parts[i].bytes / memory;
-    }
-    return end + filled;
+    work += evicted(bytes) / memory;
+    const double drain = std::max(law_.drain, 1.0);
+    return std::pow(std::pow(work, drain) + std::pow(left, drain), 1 / drain);
   }
 
   const std::vector<TableWork>& tables_;

@@ -70,14 +70,6 @@ TEST_CASE("larger caches miss less, never less than the different rows, never mo
   }
 }
 
-TEST_CASE("the share of lookups that a full cache misses does not depend on how many there are") {
-  const AccessDistribution law = zipf(100'000, 1.05);
-  const RowReuse few = row_reuse(law, 0, law.rows(), 1e4), many = row_reuse(law, 0, law.rows(), 1e7);
-  for (int cache = 0; cache < 5; ++cache)  // of 1,024 rows at most
-    CHECK(few.missed[cache] / few.lookups == doctest::Approx(many.missed[cache] / many.lookups).epsilon(1e-9));
-  CHECK(few.missed_by(1024) >= few.distinct);
-}
-
 TEST_CASE("no lookups, no rows and rows that nobody wants are nothing") {
   CHECK(row_reuse(even(100), 0, 100, 0) == RowReuse{});
   CHECK(row_reuse(even(100), 50, 50, 10) == RowReuse{});

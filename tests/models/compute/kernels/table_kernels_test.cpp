@@ -15,6 +15,11 @@ GpuConstants gpu_named(const char* name) {
   return *shipped_gpu_table().find(name);
 }
 
+KernelFamily fbgemm_on(const char* gpu) {
+  const KernelFamily family = shipped_kernel_family("fbgemm", {});
+  return carried_to(family, gpu_named(gpu), gpu_named(family.gpu.c_str()));
+}
+
 // `batch` bags of `pooling` ids each of a table of `rows` rows of `dim` floats, drawn by Zipf's law (0: evenly).
 TableWork table_of(double rows, double dim, double batch, double pooling, double zipf = 0) {
   AccessSpec spec;
@@ -26,26 +31,13 @@ TableWork table_of(double rows, double dim, double batch, double pooling, double
   return table;
 }
 
-KernelFamily family_on(const std::string& kernels, const char* gpu) {
-  const KernelFamily family = shipped_kernel_family(kernels, {});
-  return carried_to(family, gpu_named(gpu), gpu_named(family.gpu.c_str()));
-}
-
-double lookup_us_of(const std::string& kernels, const std::vector<TableWork>& tables, const char* gpu) {
-  return tables_lookup_time(tables, family_on(kernels, gpu), gpu_named(gpu)).us();
-}
-
-double update_us_of(const std::string& kernels, const std::vector<TableWork>& tables, const char* gpu) {
-  return tables_update_time(tables, "rowwise_adagrad", family_on(kernels, gpu), gpu_named(gpu)).us();
-}
-
 double lookup_us(const std::vector<TableWork>& tables, const char* gpu = "H100-SXM5-80GB") {
-  return lookup_us_of("fbgemm", tables, gpu);
+  return tables_lookup_time(tables, fbgemm_on(gpu), gpu_named(gpu)).us();
 }
 
 double update_us(const std::vector<TableWork>& tables, const std::string& optimizer = "rowwise_adagrad",
                  const char* gpu = "H100-SXM5-80GB") {
-  return tables_update_time(tables, optimizer, family_on("fbgemm", gpu), gpu_named(gpu)).us();
+  return tables_update_time(tables, optimizer, fbgemm_on(gpu), gpu_named(gpu)).us();
 }
 
 }  // namespace
@@ -110,38 +102,6 @@ TEST_CASE("no call takes less for more bags, longer bags, more tables or wider r
       lookups = lookup_us(tables);
       updates = update_us(tables);
     }
-  }
-}
-
-TEST_CASE("a small call does not take less for more bags, which find each other's rows, on any GPU") {
-  for (const std::string& kernels : table_kernel_names()) {
-    for (const char* const gpu : {"V100-SXM2-16GB", "A100-SXM4-80GB", "H100-SXM5-80GB", "H200-SXM5-141GB"}) {
-      for (const double rows : {20.0, 229.0, 1000.0, 5e4}) {
-        for (const double zipf : {0.0, 0.97, 1.5}) {
-          double lookup = 0, update = 0;
-          for (double batch = 1; batch < 70'000; batch *= 2) {
-            const std::vector<TableWork> tables{table_of(rows, 16, batch, 20, zipf), table_of(30, 4, batch, 1)};
-            const double now = lookup_us_of(kernels, tables, gpu), then = update_us_of(kernels, tables, gpu);
-            CHECK(now >= 0.99 * lookup);  // misses are known of few sizes of caches
-            CHECK(then >= update);
-            lookup = std::max(lookup, now);
-            update = then;
-          }
-        }
-      }
-    }
-  }
-  CHECK(lookup_us({table_of(1000, 16, 2048, 10)}) >= lookup_us({table_of(1000, 16, 256, 10)}));
-}
-
-TEST_CASE("a short table behind a long bag adds to a call") {
-  std::vector<TableWork> tables{table_of(1e6, 64, 8, 300)};
-  double before = 0;
-  for (int count = 0; count < 30; ++count) {
-    const double now = lookup_us(tables);
-    CHECK(now >= before);
-    before = now;
-    tables.push_back(table_of(1e6, 64, 512, 1));
   }
 }
 

@@ -7,8 +7,6 @@
   var NEAR = "300px";       // so near to the window a chart is drawn
   var scripts = Array.prototype.slice.call(document.querySelectorAll("script[data-chart]"));
   var waiting = scripts.slice(), good = 0, done = 0, near = null, begun = false;
-  var dark = window.matchMedia("(prefers-color-scheme: dark)"), printing = false;
-  var views = {};  // of the charts that are drawn, by name
   var rows = {};  // by CHART/SET, as text: a view adds to what it is given
 
   function script_of(chart) {
@@ -24,57 +22,12 @@
     }
     return JSON.parse(rows[name]);
   }
-  // Specifications are written for white paper. On a dark page greys change places with it, and colours that would drown
-  // in it become lighter; data stay as they are.
-  var PAPER = 24, INK = 230, LEAST = 0.45;  // greys of a dark page, and the lightness that a colour has on it at least
-  function hex(parts) {
-    return "#" + parts.map(function (each) { return ("0" + Math.round(each).toString(16)).slice(-2); }).join("");
-  }
-  function on_dark(colour) {
-    var digits = colour.length === 4 ? colour.replace(/[0-9a-f]/gi, "$&$&") : colour;
-    var parts = [1, 3, 5].map(function (at) { return parseInt(digits.substr(at, 2), 16); });
-    var most = Math.max.apply(null, parts), least = Math.min.apply(null, parts);
-    if (most - least < 24) {
-      var grey = INK - (most / 255) * (INK - PAPER);
-      return hex([grey, grey, grey]);
-    }
-    var light = (0.3 * parts[0] + 0.59 * parts[1] + 0.11 * parts[2]) / 255;
-    if (light >= LEAST) return colour;
-    var share = (LEAST - light) / (1 - light);
-    return hex(parts.map(function (each) { return each + share * (255 - each); }));
-  }
-  function darkened(value, key) {
-    if (key === "values") return value;
-    if (typeof value === "string") {
-      if (value === "white") return hex([PAPER, PAPER, PAPER]);
-      if (value === "black") return hex([INK, INK, INK]);
-      return value.replace(/#(?:[0-9a-f]{6}|[0-9a-f]{3})\b/gi, on_dark);
-    }
-    if (Array.isArray(value)) return value.map(function (each) { return darkened(each); });
-    if (value === null || typeof value !== "object") return value;
-    var result = {};
-    Object.keys(value).forEach(function (each) { result[each] = darkened(value[each], each); });
-    return result;
-  }
-  function dark_page(spec) {
-    var ink = hex([INK, INK, INK]), result = darkened(spec), config = result.config = result.config || {};
-    result.background = null;
-    function fill_in(name, values) {
-      config[name] = Object.assign(values, config[name]);
-    }
-    fill_in("text", { fill: ink });
-    fill_in("rule", { stroke: ink });
-    fill_in("title", { color: ink });
-    fill_in("axis", { labelColor: ink, titleColor: ink });
-    fill_in("legend", { labelColor: ink, titleColor: ink });
-    return result;
-  }
   function specification(script) {
     var spec = JSON.parse(script.textContent);
     spec.data.forEach(function (set) {
       if (typeof set.values === "string") set.values = rows_of(set.values);
     });
-    return dark.matches && !printing ? dark_page(spec) : spec;
+    return spec;
   }
 
   function heading_of(place) {
@@ -105,20 +58,6 @@
     document.documentElement.dataset.charts = good + "/" + scripts.length;
     document.title += " (" + good + " of " + scripts.length + " charts)";
   }
-  function view_in(place, script) {
-    return views[script.dataset.chart] = new vega.View(vega.parse(specification(script)), {
-      renderer: "svg", container: place, hover: true, logLevel: vega.Warn
-    });
-  }
-  // The page became dark or light, or goes to paper.
-  function draw_again() {
-    Object.keys(views).forEach(function (chart) {
-      var place = document.getElementById(chart);
-      views[chart].finalize();
-      view_in(place, script_of(chart)).run();
-      name(place);
-    });
-  }
   function draw(script, at_once) {
     var at = waiting.indexOf(script);
     if (at < 0) return Promise.resolve();
@@ -127,7 +66,9 @@
     if (near) near.unobserve(place);
     place.classList.remove("waiting");
     try {
-      var view = view_in(place, script);
+      var view = new vega.View(vega.parse(specification(script)), {
+        renderer: "svg", container: place, hover: true, logLevel: vega.Warn
+      });
       window.scrolledByKeys(place);
       if (!at_once) return view.runAsync().then(function () { name(place); count(1); }, function (error) { count(failed(place, error)); });
       view.run();
@@ -166,14 +107,7 @@
   if (!near || !scripts.length) draw_next();
   if (!scripts.length) document.documentElement.dataset.charts = "0/0";
   // Paper has no window to scroll.
-  dark.addEventListener("change", draw_again);
-  window.addEventListener("afterprint", function () {
-    printing = false;
-    if (dark.matches) draw_again();
-  });
   window.addEventListener("beforeprint", function () {
-    printing = true;
-    if (dark.matches) draw_again();
     waiting.slice().forEach(function (script) { draw(script, true); });
   });
 })();

@@ -48,26 +48,6 @@ def opened(browser, path, chart=None):
     return page
 
 
-# The darkest and the lightest text of the charts that are drawn, and whether one stands on white of its own.
-CHARTS = """(function () {
-  var light = [].map.call(document.querySelectorAll('.chart svg .role-axis-label text'), function (text) {
-    return Math.max.apply(null, getComputedStyle(text).fill.match(/[0-9]+/g).map(Number));
-  });
-  var white = [].some.call(document.querySelectorAll('.chart svg > rect, .chart svg .background'), function (part) {
-    return getComputedStyle(part).fill === 'rgb(255, 255, 255)';
-  });
-  return [light.length ? Math.min.apply(null, light) : null, light.length ? Math.max.apply(null, light) : null, white];
-})()"""
-
-
-def charts_follow(page, at, dark):
-    least, most, white = page.evaluate(CHARTS)
-    if least is None:
-        return
-    check(f"{at}: charts have labels of {least} to {most} of 255", least > 150 if dark else most < 120)
-    check(f"{at}: a chart is a white box", not (dark and white))
-
-
 def fits_windows(page, name):
     for width in WIDTHS:
         for dark in (False, True):
@@ -76,7 +56,6 @@ def fits_windows(page, name):
             at = f"{name} at {width} px, {'dark' if dark else 'light'}"
             wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
             check(f"{at}: {wide} px wider than its window", wide == 0)
-            charts_follow(page, at, dark)
             covered = page.evaluate(COVERED)
             check(f"{at}: these cover each other: {covered}", not covered)
             answer = page.evaluate("document.querySelector('.summary').getBoundingClientRect().top")

@@ -29,6 +29,9 @@ check "where the GPU needs far longer, an eager step takes its time" \
 for factor in 1 2; do run run "$steps" --set software=pytorch_eager --set cluster.host.time_factor=$factor -q --json -o "slow$factor"; done
 check "where the host does, twice as slow a host takes twice as long" \
   awk -v a="$(ms slow2 dot64_fp32/1024)" -v b="$(ms slow1 dot64_fp32/1024)" 'BEGIN { exit !(a / b > 1.9 && a / b < 2.1) }'
+run run "$steps" --case dot64_fp32/1024 --set 'software={name: pytorch_eager, operator_times: {linear: 5 ms}}' -q --json -o stated
+check "an operator takes the time that is stated for it" \
+  awk -v a="$(ms stated dot64_fp32/1024)" -v b="$(ms slow1 dot64_fp32/1024)" 'BEGIN { exit !(a > b + 15) }'
 run lower "$steps" --case dot128_tf32/4096 --set software=pytorch_eager -o program.json
 check "a Program with its kernels is written: $(cat streams/err)" jq -e '[.ops[] | select(.by_kernel)] | length > 3' program.json
 run check program.json
@@ -36,4 +39,4 @@ check "... and read: $(cat streams/err)" [ "$code" -eq 0 ]
 
 echo "-- what cannot be"
 refuse 2 "unknown key .linears. in .software.operator_times" run "$steps" --set 'software={name: pytorch_eager, operator_times: {linears: 3 us}}' -o none
-finish 10
+finish 11

@@ -119,6 +119,7 @@ EXPECTED = {
 # Keys of the schemas that are given no value here, with all that is below them, by what they are or who tries them.
 NOT_TRIED = {
     "workload.schema": "says which format it is",
+    "software.operator_times": "only software by PyTorch has them: tests/cli/pytorch_software.sh",
     "workload.base": "another workload",
     "workload.tables_from": "other tables",
     "workload.name": "a name",

@@ -136,7 +136,7 @@ Command autoshard_command() {
   return {.name = "shardsim autoshard",
           .summary = "train policies that place whole tables, as AutoShard does",
           .examples = {"shardsim workload sample tasks metasyn_856 --tasks 6 --test 2 --gpus 4 --min-tables 8 "
-                       "--max-tables 8 -o out/autoshard.yaml",
+                       "--max-tables 8 --max-dim 16 -o out/autoshard.yaml",
                        "shardsim autoshard train out/autoshard.yaml --updates 2 -o out/policy.h5"},
           .parts = {autoshard_train_command()}};
 }

@@ -105,7 +105,7 @@ Command dreamshard_command() {
   return {.name = "shardsim dreamshard",
           .summary = "train policies that place whole tables by predicted costs, as DreamShard does",
           .examples = {"shardsim workload sample tasks metasyn_856 --tasks 6 --test 2 --gpus 4 --min-tables 8 "
-                       "--max-tables 8 -o out/autoshard.yaml",
+                       "--max-tables 8 --max-dim 16 -o out/autoshard.yaml",
                        "shardsim dreamshard train out/autoshard.yaml --iterations 1 -o out/dreamshard.h5"},
           .parts = {dreamshard_train_command()}};
 }

@@ -42,7 +42,7 @@ printf '%s\n' 'schema: shardsim.scenario/1' 'cluster: {base: dgx_h100, nodes: 2}
   'workload: {base: sixty_tables, batch_per_gpu: 1024}' 'software: torchrec_eager' >$sixty
 run why "$sixty" --json
 cp streams/out sixty.json
-compiled=$("$shardsim" plan "$sixty" -o kept.json 2>streams/err && "$shardsim" run "$sixty" --set software=torchrec_compiled --set planner=null --set 'plan={file: kept.json}' --json -q -o compiled | jq '.cases[0].iteration_ms')
+compiled=$("$shardsim" plan "$sixty" -o kept.json >streams/out 2>streams/err && "$shardsim" run "$sixty" --set software=torchrec_compiled --set planner=null --set 'plan={file: kept.json}' --json -q -o compiled | jq '.cases[0].iteration_ms')
 check "the same software with a CUDA graph brings what the changed file gives" jq -e >streams/jq --argjson run "$compiled" \
   '.help.supposed[] | select(.key == "with_graph") | .text == "with software torchrec_compiled" and (.iteration_ms / $run - 1 | fabs) < 1e-9 and .shorter_pct > 1' sixty.json
 check "no supposition is below the host alone but that of a free host" jq -e >streams/jq \
@@ -50,7 +50,7 @@ check "no supposition is below the host alone but that of a free host" jq -e >st
 run why "$sixty" --set workload.index_dedup=true --json
 check "nothing is said of index_dedup where it is on" jq -e >streams/jq '[.help.supposed[].key] | index("index_dedup") == null' streams/out
 ids=(--set software=ideal)
-deduped=$("$shardsim" plan "$sixty" "${ids[@]}" -o own.json 2>streams/err && "$shardsim" run "$sixty" "${ids[@]}" --json -q -o asked >asked.json && "$shardsim" run "$sixty" "${ids[@]}" --set workload.index_dedup=true --set planner=null --set 'plan={file: own.json}' --json -q -o deduped | jq '.cases[0].iteration_ms')
+deduped=$("$shardsim" plan "$sixty" "${ids[@]}" -o own.json >streams/out 2>streams/err && "$shardsim" run "$sixty" "${ids[@]}" --json -q -o asked >asked.json && "$shardsim" run "$sixty" "${ids[@]}" --set workload.index_dedup=true --set planner=null --set 'plan={file: own.json}' --json -q -o deduped | jq '.cases[0].iteration_ms')
 run why "$sixty" "${ids[@]}" --json
 cp streams/out dedup.json
 check "where it is off, as much as the changed file gives" jq -e >streams/jq --argjson run "$deduped" \

@@ -10,7 +10,9 @@
 #include "accuracy/measurements/row_layout.h"
 #include "accuracy/measurements/switched_off.h"
 #include "base/text.h"
+#include "models/collective/nccl/graph.h"
 #include "models/collective/unclaimed_network.h"
+#include "topology/spec/network_spec.h"
 
 namespace shardsim {
 namespace {
@@ -98,9 +100,10 @@ class Judge {
  private:
   const Cluster& cluster_of(const JudgedRow& row, const MappedSystem& system, int nodes) {
     const MeasuredRow& measured = row.measured;
-    const std::string key = join({system.label, system.setting, measured.algorithm, measured.protocol,
-                                  measured.without_pxn ? "without PXN" : ""},
-                                 "/");
+    const std::string key = join(
+        {system.label, system.setting, measured.algorithm, measured.protocol, measured.without_pxn ? "without PXN" : "",
+         std::to_string(measured.cross_nic.value_or(-1)), channels_key(measured)},
+        "/");
     std::unique_ptr<Cluster>& cluster = clusters_[{key, nodes}];
     if (!cluster) {
       ClusterSpec spec =
@@ -109,9 +112,29 @@ class Judge {
       if (!measured.algorithm.empty()) spec.forced.algorithm = measured.algorithm;
       if (!measured.protocol.empty()) spec.forced.protocol = measured.protocol;
       if (measured.without_pxn) spec.p2p.pxn = false;
-      cluster = std::make_unique<Cluster>(std::move(spec));
+      if (measured.cross_nic) spec.forced.cross_nic = *measured.cross_nic;
+      cluster = std::make_unique<Cluster>(with_channels(measured, std::move(spec)));
     }
     return *cluster;
+  }
+
+  // Bounds of the channels hold for a group of this shape, on which NCCL's own choice depends; "" without bounds.
+  static std::string channels_key(const MeasuredRow& row) {
+    if (row.least_channels == 0 && row.most_channels == 0) return "";
+    return fmt::format("{} to {} channels, {} x {}", row.least_channels, row.most_channels, row.nodes,
+                       row.gpus_per_node);
+  }
+
+  // The spec with the channels that NCCL takes within the bounds of the run, where they are not those of its search.
+  static ClusterSpec with_channels(const MeasuredRow& row, ClusterSpec spec) {
+    if (row.least_channels == 0 && row.most_channels == 0) return spec;
+    const Cluster cluster(spec);
+    const Lay lay = lay_of(row, spec.name, spec.gpu.count);
+    const NcclGraphs graphs = nccl_graphs(nccl_group(group_ranks(lay, 0, spec.gpu.count), cluster), cluster);
+    const int most = row.most_channels > 0 ? row.most_channels : kMostChannels;
+    const int taken = std::clamp(graphs.compute_channels, std::min(row.least_channels, most), most);
+    if (taken != graphs.compute_channels) spec.forced.channels = taken;
+    return spec;
   }
 
   const SystemMap& map_;

@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, 6> kSourcedKeys = {"value",     "source",
 
 Tree laid_over(const Tree& under, const Tree& over) {
   const bool both_maps = under.kind == Tree::Kind::map && over.kind == Tree::Kind::map;
-  if (!both_maps || is_sourced_value(under) || is_sourced_value(over)) return over;
+  if (!both_maps || is_sourced_value(under) || is_sourced_value(over)) return in_place_of(under, over);
   Tree result = under;
   result.place = over.place;
   result.asked = over.asked;
@@ -58,6 +58,13 @@ bool is_sourced_value(const Tree& tree) {
   return std::all_of(tree.fields.begin(), tree.fields.end(), [](const auto& field) {
     return std::find(kSourcedKeys.begin(), kSourcedKeys.end(), field.first) != kSourcedKeys.end();
   });
+}
+
+Tree in_place_of(const Tree& under, Tree over) {
+  if (under.kind != Tree::Kind::scalar) return over;
+  const std::int64_t stated = whole_number<std::int64_t>(under.scalar).value_or(-1);
+  over.replaced = std::max({over.replaced, under.replaced, stated});
+  return over;
 }
 
 int top_layer(const Tree& tree) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -32,6 +33,8 @@ struct Tree {
   // add a number above all that were there before. If a value was derived from another one that has a higher number, it
   // is out of date.
   int layer = 0;
+  // The largest whole number that this value replaced where it was laid over others; -1: none.
+  std::int64_t replaced = -1;
 
   // Where readers note what they ask of this value (base/tree/asked.h), and copies of it note it in the same place.
   // Null in all trees but those that a schema is made from.
@@ -50,6 +53,9 @@ struct Tree {
 
   bool operator==(const Tree& other) const;  // by content; places and layers do not count
 };
+
+// The value that takes the place of `under`, and remembers it.
+Tree in_place_of(const Tree& under, Tree over);
 
 // The highest layer in a tree, and the tree with all its layers higher by so many.
 int top_layer(const Tree& tree);

@@ -119,7 +119,7 @@ void TreeEditor::set_field(Tree& tree, const Walk& walk) {
 void TreeEditor::set_part(Tree& tree, Walk walk) {
   if (walk.parts.empty()) {
     changed_ = walk.at;
-    tree = walk.value;
+    tree = in_place_of(tree, walk.value);
     return;
   }
   const std::string& part = walk.parts.front();

@@ -56,6 +56,11 @@ int channels_per_remote_peer(const GroupShape& shape, const Cluster& cluster);
 // The same as a rate: most that one rank sends to one rank of another node, in bytes per second.
 Bandwidth remote_pair_rate(const GroupShape& shape, const Cluster& cluster);
 
+// Channels that carry one send of a group of `ranks` on one node whose GPUs an NVSwitch joins (NVIDIA/nccl
+// src/enqueue.cc, scheduleP2pTasksToPlan): as many as leave each rank of the group its own, then twice as many for as
+// long as one of them would carry more than 16 MiB.
+int channels_of_send(std::int64_t bytes, int ranks, const ClusterSpec& spec);
+
 // True when bytes for another rail leave by a GPU of their node that has that rail's NIC (PXN): as the cluster file
 // says, else wherever NVLinks and GPUDirect are.
 bool uses_pxn(const Cluster& cluster);

@@ -284,6 +284,17 @@ void note_idle_cross_nic(const ClusterSpec& spec, std::vector<std::string>& note
       spec.name));
 }
 
+// Of a file's own: fits state the rate of channels for switches alone.
+void note_idle_channel_rate(const ClusterSpec& spec, std::vector<std::string>& notes) {
+  if (spec.nvlink.kind == NvlinkKind::nvswitch) return;
+  std::vector<std::string> idle;
+  for (const auto& [kind, reaches] : spec.overheads)
+    if (reaches.in_node.channel_rate) idle.push_back(fmt::format("overheads.{}.in_node.channel_rate", kind));
+  if (idle.empty()) return;
+  notes.push_back(fmt::format("{} of '{}' {} no effect: no NVSwitch joins the GPUs of a node.", join(idle), spec.name,
+                              idle.size() == 1 ? "has" : "have"));
+}
+
 void note_idle_gpu_keys(const ClusterSpec& spec, std::vector<std::string>& notes) {
   std::vector<std::string> idle = keys_without_effect(spec.gpu);
   if (std::erase(idle, "gpu.launch_overhead") > 0)
@@ -305,6 +316,7 @@ std::vector<std::string> idle_key_notes(const ClusterSpec& spec) {
   note_idle_gpu_keys(spec, notes);
   note_idle_spine(spec, notes);
   note_idle_cross_nic(spec, notes);
+  note_idle_channel_rate(spec, notes);
   note_idle_hardware_rate(spec, notes);
   return notes;
 }

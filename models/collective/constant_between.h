@@ -40,6 +40,7 @@ inline OverheadConstants constant_between(const OverheadConstants& held, Overhea
   mix(held.plateau, value.plateau);
   if (value.nic_efficiency) mix(held.nic_efficiency, *value.nic_efficiency);
   if (value.nic_rate) mix(held.nic_rate, *value.nic_rate);
+  if (value.channel_rate) mix(held.channel_rate, *value.channel_rate);
   value.beside_start = (1 - share) * held.beside_start + share * value.beside_start;
   return value;
 }
@@ -56,6 +57,8 @@ inline OverheadConstants no_faster(const OverheadConstants& than, OverheadConsta
   if (than.nic_efficiency)
     constants.nic_efficiency = std::min(constants.nic_efficiency.value_or(1), *than.nic_efficiency);
   if (than.nic_rate) constants.nic_rate = std::min(constants.nic_rate.value_or(*than.nic_rate), *than.nic_rate);
+  if (than.channel_rate)
+    constants.channel_rate = std::min(constants.channel_rate.value_or(*than.channel_rate), *than.channel_rate);
   return constants;
 }
 

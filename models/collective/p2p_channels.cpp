@@ -45,7 +45,25 @@ int channel_pool(const Cluster& cluster) {
   return power_of_two_from(kernel_channels(std::clamp(stated, 1, 64), true, spec));
 }
 
+// All channels of a communicator on one node whose GPUs an NVSwitch joins: its graph has one per NVLink.
+int channel_pool_of_switch(const ClusterSpec& spec) {
+  constexpr int kMost = 32;  // MAXCHANNELS of src/include/device.h up to 2.25
+  const auto& graph = spec.graph_one_node;
+  const int found = graph && graph->channels > 0 ? graph->channels : std::max(1, spec.nvlink.links_per_gpu);
+  return power_of_two_from(std::min(kMost, kernel_channels(found, false, spec)));
+}
+
 }  // namespace
+
+int channels_of_send(std::int64_t bytes, int ranks, const ClusterSpec& spec) {
+  constexpr std::int64_t kMostOfChannel = 16 * kMiB;  // 32 steps of a buffer of 4 MiB with 8 steps
+  const int pool = channel_pool_of_switch(spec);
+  const int most = spec.p2p.channels_per_peer > 0 ? spec.p2p.channels_per_peer : pool;
+  int channels = most;
+  while (channels > 1 && channels * ranks > pool) channels /= 2;
+  while (2 * channels <= most && bytes > channels * kMostOfChannel) channels *= 2;
+  return channels;
+}
 
 int channels_per_remote_peer(const GroupShape& shape, const Cluster& cluster) {
   const int stated = cluster.spec().p2p.channels_per_peer;

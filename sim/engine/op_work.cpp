@@ -32,7 +32,7 @@ std::vector<ProductRun> products_of(const Op& op, std::size_t position) {
 Seconds host_time(const Op& op, std::size_t position, const ClusterSpec& spec) {
   const double bytes = op.host_bytes.at(position);
   if (bytes <= 0) return {0};
-  return {bytes / spec.host.gpu_link_bandwidth.value_or(pcie_rate(spec.pcie)).bytes_per_second};
+  return {bytes / host_link_rate(spec).bytes_per_second};
 }
 
 OpWork compute_work(const Op& op, const Program& program, const RowFacts& facts, const Cluster& cluster,

@@ -63,7 +63,7 @@ class Scaling {
 
   void host_link() {
     ClusterSpec& cluster = item_.cluster;
-    Bandwidth link = cluster.host.gpu_link_bandwidth.value_or(pcie_rate(cluster.pcie));
+    Bandwidth link = host_link_rate(cluster);
     rate("cluster.host.gpu_link_bandwidth", link);
     cluster.host.gpu_link_bandwidth = link;
   }

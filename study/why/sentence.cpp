@@ -172,8 +172,7 @@ bool goes_over_host_link(const PathStep& step, const Program& program, const Clu
   const Op& op = program.op(step.op);
   if (op.host_bytes.values.empty()) return false;
   const auto at = op.ranks.empty() ? step.rank : std::ranges::find(op.ranks, step.rank) - op.ranks.begin();
-  const ClusterSpec& spec = cluster.spec();
-  const Bandwidth rate = spec.host.gpu_link_bandwidth.value_or(pcie_rate(spec.pcie));
+  const Bandwidth rate = host_link_rate(cluster.spec());
   constexpr double kMost = 0.5;  // of its time
   return op.host_bytes.at(static_cast<std::size_t>(at)) / rate.bytes_per_second > kMost * step.seconds;
 }

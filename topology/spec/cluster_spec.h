@@ -161,6 +161,9 @@ Bandwidth cpu_link_rate(const ClusterSpec& spec);
 // The rate at which bytes move there: what the file says, or that of usual machines with that CPU.
 Bandwidth socket_link_rate(const ClusterSpec& spec);
 
+// One direction between a GPU and the memory of its host: what the file says, or the rate of the GPU's slot.
+Bandwidth host_link_rate(const ClusterSpec& spec);
+
 // NICs of a node by the file's counts, 0 without NICs.
 int nics_of_node(const ClusterSpec& spec);
 

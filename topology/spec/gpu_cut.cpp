@@ -24,9 +24,11 @@ Tree* field_of(Tree& map, std::string_view first, std::string_view second) {
 
 class GpuCut {
  public:
-  GpuCut(Tree& cluster, std::int64_t gpus, int layer) : cluster_(cluster), gpus_(gpus), layer_(layer) {}
+  GpuCut(Tree& cluster, std::int64_t gpus, const Tree& count)
+      : cluster_(cluster), gpus_(gpus), before_(count.replaced), layer_(count.layer) {}
 
   std::vector<std::string> cut() {
+    if (!lists_gpus()) say_counts();
     cut_shared_nics();
     cut_tree();
     cut_links();
@@ -50,11 +52,29 @@ class GpuCut {
     if (is_earlier(shared) && whole(shared).value_or(0) > gpus_) shared->scalar = std::to_string(gpus_);
   }
 
-  // NICs of a node that its GPUs own; nothing where the node owns them itself.
-  std::optional<std::int64_t> owned_nics() {
-    if (const auto each = whole(field_of(cluster_, "nics", "per_gpu"))) return gpus_ * *each;
-    if (const auto by = whole(field_of(cluster_, "nics", "shared_by")); by && *by > 0) return gpus_ / *by;
+  // NICs that so many GPUs of a node own; nothing where the node owns them itself.
+  std::optional<std::int64_t> nics_of(std::int64_t gpus) {
+    if (const auto each = whole(field_of(cluster_, "nics", "per_gpu"))) return gpus * *each;
+    if (const auto by = whole(field_of(cluster_, "nics", "shared_by")); by && *by > 0)
+      return gpus / std::min(*by, gpus);
     return std::nullopt;
+  }
+
+  // True where the tree of the node's switches names GPUs that go, and so says how many.
+  bool lists_gpus() {
+    const Tree* const tree = field_of(cluster_, "pcie", "tree");
+    if (!is_earlier(tree) || tree->kind != Tree::Kind::list) return false;
+    return std::ranges::any_of(tree->items, [&](const Tree& entry) {
+      return std::ranges::any_of(indices(entry, "gpus"), [&](std::int64_t gpu) { return gpu >= gpus_; });
+    });
+  }
+
+  // What a file counts and does not list goes with the number of GPUs that it stated.
+  void say_counts() {
+    if (before_ <= gpus_) return;
+    say(static_cast<std::size_t>(before_ - gpus_), "GPU", "GPUs");
+    const auto earlier = nics_of(before_), now = nics_of(gpus_);
+    if (earlier && now && *earlier > *now) say(static_cast<std::size_t>(*earlier - *now), "NIC", "NICs");
   }
 
   // The indices of a list that are kept, as they are numbered then.
@@ -80,7 +100,7 @@ class GpuCut {
   // NICs by their number: those of the GPUs that are left, or, where the node has NICs of its own, all but those beside
   // GPUs that go.
   std::map<std::int64_t, std::int64_t> kept_nics(const Tree& tree) {
-    const std::optional<std::int64_t> owned = owned_nics();
+    const std::optional<std::int64_t> owned = nics_of(gpus_);
     std::set<std::int64_t> kept;
     for (const Tree& entry : tree.items) {
       const std::vector<std::int64_t> gpus = indices(entry, "gpus");
@@ -112,12 +132,8 @@ class GpuCut {
   }
 
   void cut_tree() {
+    if (!lists_gpus()) return;
     Tree* const tree = field_of(cluster_, "pcie", "tree");
-    if (!is_earlier(tree) || tree->kind != Tree::Kind::list) return;
-    bool more = false;
-    for (const Tree& entry : tree->items)
-      for (const std::int64_t gpu : indices(entry, "gpus")) more = more || gpu >= gpus_;
-    if (!more) return;
     std::map<std::int64_t, std::int64_t> gpus;
     for (std::int64_t gpu = 0; gpu < gpus_; ++gpu) gpus.emplace(gpu, gpu);
     const std::map<std::int64_t, std::int64_t> nics = kept_nics(*tree);
@@ -173,6 +189,7 @@ class GpuCut {
 
   Tree& cluster_;
   std::int64_t gpus_;
+  std::int64_t before_;  // that an earlier layer stated; -1: none did
   int layer_;
   std::vector<std::string> gone_;
 };
@@ -184,7 +201,7 @@ CutCluster cut_to_gpus(Tree cluster) {
   Tree* const gpu = result.tree.find("gpu");
   const Tree* const count = gpu == nullptr ? nullptr : gpu->find("count");
   const std::optional<std::int64_t> gpus = whole(count);
-  if (gpus && *gpus > 0) result.gone = GpuCut(result.tree, *gpus, count->layer).cut();
+  if (gpus && *gpus > 0) result.gone = GpuCut(result.tree, *gpus, *count).cut();
   return result;
 }
 

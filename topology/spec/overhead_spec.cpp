@@ -83,6 +83,11 @@ void OverheadConstants::keys(Fields& map, std::string_view kind, bool across_nod
         .take("nic_rate", nic_rate,
               "the most that one NIC carries for the kind, whatever its line rate, for example because processors "
               "copy its bytes (TCP). A faster NIC does not raise it");
+  } else {
+    map.usual("no limit, or as fitted")
+        .take("channel_rate", channel_rate,
+              "only all_to_all and send_recv over an NVSwitch: the rate of one of the channels that NCCL gives to a "
+              "pair of GPUs ([collectives.md](../collectives.md))");
   }
   map.usual("every call").take("holds_for", holds_for, "the range for which these constants were fitted, see below");
   refuse_foreign(map, kind, across_nodes);
@@ -117,6 +122,9 @@ void OverheadConstants::refuse_foreign(Fields& map, std::string_view kind, bool 
   map.refuse_if(!plateau && (kind != "all_reduce" || !across_nodes), "plateau",
                 "NCCL raises the latency of rings (plateau) for all_reduce across nodes alone",
                 "Remove it, or write it in all_reduce.across_nodes");
+  map.refuse_if(!is_exchange(kind) && channel_rate, "channel_rate",
+                fmt::format("channel_rate has no effect on {}: NCCL's graph gives the rate of its channels", kind),
+                "Remove it, and state graph.one_node instead");
   map.refuse_if(!across_nodes && per_remote_peer.value > 0, "per_remote_peer",
                 "a group inside one node has no peers on other nodes", "Remove it, or write it in across_nodes");
 }

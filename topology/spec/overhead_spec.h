@@ -65,8 +65,9 @@ void nic_efficiency_key(Fields& map, std::optional<double>& efficiency);
 struct OverheadConstants {
   Seconds start;
   Seconds per_remote_peer;
-  std::optional<double> nic_efficiency;  // absent: bounded by the graph, or by NCCL's own model
-  std::optional<Bandwidth> nic_rate;     // absent: the line rate is the limit
+  std::optional<double> nic_efficiency;   // absent: bounded by the graph, or by NCCL's own model
+  std::optional<Bandwidth> nic_rate;      // absent: the line rate is the limit
+  std::optional<Bandwidth> channel_rate;  // of exchanges in a node; absent: no limit
   double beside_start = 1;  // share of launch and latency of the steps that comes on top of `start`; fitted, it is 0
   double efficiency = 1;
   Seconds fill;

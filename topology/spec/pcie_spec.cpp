@@ -167,6 +167,10 @@ double host_copy_efficiency(const PcieSpec& pcie) {
   return pcie.host_copy_efficiency.value_or(1);
 }
 
+Bandwidth host_link_rate(const ClusterSpec& spec) {
+  return spec.host.gpu_link_bandwidth.value_or(pcie_rate(spec.pcie));
+}
+
 int nics_of_node(const ClusterSpec& spec) {
   return spec.nics ? spec.nics->of_node(spec.gpu.count) : 0;
 }

@@ -291,6 +291,9 @@ void NcclRuns::finish_rows(CollectiveKind kind, const RankCounts& counts) {
     row.algorithm = settings_.algorithms();
     row.protocol = settings_.value("NCCL_PROTO");
     row.without_pxn = settings_.without_pxn();
+    row.cross_nic = settings_.cross_nic();
+    row.least_channels = settings_.least_channels();
+    row.most_channels = settings_.most_channels();
     row.switched_off = settings_.switched_off();
     result_.rows.push_back(std::move(row));
   }
@@ -300,6 +303,8 @@ void NcclRuns::finish_rows(CollectiveKind kind, const RankCounts& counts) {
   const std::string followed = settings_.followed();
   if (!followed.empty())
     note(fmt::format("{} predicted with {} as the log says", counted(rows_.size(), "row"), followed));
+  if (const std::string other = settings_.not_followed(); !other.empty())
+    note(fmt::format("{} measured with {}, which no prediction follows", counted(rows_.size(), "row"), other));
   rows_.clear();
 }
 

@@ -6,11 +6,19 @@
 
 #include "accuracy/measurements/read/log_command.h"
 #include "base/text.h"
+#include "topology/spec/network_spec.h"
 
 namespace shardsim {
 namespace {
 
 constexpr const char* kNetwork = "network";
+
+// Each changes how fast NCCL is, and nothing here says by how much.
+constexpr std::array<std::string_view, 8> kNotFollowed = {
+    "NCCL_BUFFSIZE",        "NCCL_NTHREADS",          "NCCL_GRAPH_FILE",
+    "NCCL_TUNER_PLUGIN",    "NCCL_P2P_NET_CHUNKSIZE", "NCCL_NCHANNELS_PER_NET_PEER",
+    "NCCL_SOCKET_NTHREADS", "NCCL_NSOCKS_PERTHREAD",
+};
 
 std::string word_at(std::string_view text) {
   if (text.starts_with('"') || text.starts_with('\'')) text.remove_prefix(1);
@@ -52,14 +60,17 @@ void find_variable(std::string_view line, std::string_view variable, std::vector
 }  // namespace
 
 std::vector<RunSetting> settings_in(std::string_view line) {
-  static constexpr std::array<std::string_view, 12> kVariables = {
-      "NCCL_ALGO",          "NCCL_PROTO",        "NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL",
-      "NCCL_SHM_DISABLE",   "NCCL_IB_DISABLE",   "NCCL_NET",         "NCCL_NVLS_ENABLE",
-      "NCCL_NET_GDR_LEVEL", "NCCL_MNNVL_ENABLE", "NCCL_IB_HCA",      "NCCL_PXN_DISABLE",
+  static constexpr std::array<std::string_view, 17> kVariables = {
+      "NCCL_ALGO",          "NCCL_PROTO",         "NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL",     "NCCL_SHM_DISABLE",
+      "NCCL_IB_DISABLE",    "NCCL_NET",           "NCCL_NVLS_ENABLE", "NCCL_NET_GDR_LEVEL", "NCCL_MNNVL_ENABLE",
+      "NCCL_IB_HCA",        "NCCL_PXN_DISABLE",   "NCCL_CROSS_NIC",   "NCCL_MIN_CTAS",      "NCCL_MAX_CTAS",
+      "NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS",
   };
   std::vector<RunSetting> found;
-  if (line.find("NCCL_") != std::string_view::npos)
+  if (line.find("NCCL_") != std::string_view::npos) {
     for (const std::string_view variable : kVariables) find_variable(line, variable, found);
+    for (const std::string_view variable : kNotFollowed) find_variable(line, variable, found);
+  }
   constexpr std::string_view kUsing = "Using network ";
   if (const std::size_t at = line.find(kUsing); at != std::string_view::npos)
     found.push_back({kNetwork, word_at(line.substr(at + kUsing.size())), false});
@@ -93,6 +104,25 @@ std::string RunSettings::algorithms() const {
   return stated.starts_with('^') ? stated + ",NVLS,NVLSTree" : stated;
 }
 
+std::optional<int> RunSettings::cross_nic() const {
+  const std::optional<int> stated = whole_number<int>(value("NCCL_CROSS_NIC"));
+  return stated && *stated >= 0 && *stated <= 2 ? stated : std::nullopt;
+}
+
+// The number of a variable, by either of its names; 0 where neither is stated.
+int RunSettings::channels(const char* newer, const char* older) const {
+  const std::string stated = value(newer).empty() ? value(older) : value(newer);
+  return std::clamp(whole_number<int>(stated).value_or(0), 0, kMostChannels);
+}
+
+int RunSettings::least_channels() const {
+  return channels("NCCL_MIN_CTAS", "NCCL_MIN_NCHANNELS");
+}
+
+int RunSettings::most_channels() const {
+  return channels("NCCL_MAX_CTAS", "NCCL_MAX_NCHANNELS");
+}
+
 SwitchedOff RunSettings::switched_off() const {
   const auto is_local = [](const std::string& level) { return level == "LOC" || level == "0"; };
   SwitchedOff off;
@@ -116,6 +146,16 @@ std::string RunSettings::followed() const {
     if (!value(variable).empty()) texts.push_back(statement(variable));
   if (is_nvls_off()) texts.push_back(statement("NCCL_NVLS_ENABLE"));
   if (without_pxn()) texts.push_back(statement("NCCL_PXN_DISABLE"));
+  if (cross_nic()) texts.push_back(statement("NCCL_CROSS_NIC"));
+  for (const char* const variable : {"NCCL_MIN_CTAS", "NCCL_MIN_NCHANNELS", "NCCL_MAX_CTAS", "NCCL_MAX_NCHANNELS"})
+    if (!value(variable).empty()) texts.push_back(statement(variable));
+  return join(texts, " ");
+}
+
+std::string RunSettings::not_followed() const {
+  std::vector<std::string> texts;
+  for (const std::string_view variable : kNotFollowed)
+    if (const std::string name(variable); !value(name).empty()) texts.push_back(statement(name));
   return join(texts, " ");
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,11 +32,17 @@ class RunSettings {
   std::string algorithms() const;
   SwitchedOff switched_off() const;
   bool without_pxn() const { return is_on("NCCL_PXN_DISABLE"); }
+  std::optional<int> cross_nic() const;  // 0 to 2
+  int least_channels() const;            // 0: not said
+  int most_channels() const;
   // "NCCL_ALGO=Ring NCCL_NVLS_ENABLE=0", those that a prediction follows; "" where there are none.
   std::string followed() const;
+  // Those that change how fast a run is, and that no prediction knows of.
+  std::string not_followed() const;
 
  private:
   std::string statement(const std::string& variable) const;
+  int channels(const char* newer, const char* older) const;
   bool is_on(const std::string& variable) const;
   bool is_nvls_off() const { return value("NCCL_NVLS_ENABLE") == "0"; }
 

@@ -232,6 +232,7 @@ FittedOverhead row_of(const Tree& tree) {
   if (reader.has("fill")) row.fill = reader.time("fill");
   if (reader.has("latency_share")) row.latency_share = reader.real("latency_share");
   if (reader.has("node_rate")) row.node_rate = reader.rate("node_rate");
+  if (reader.has("channel_rate")) row.channel_rate = reader.rate("channel_rate");
   if (reader.has("efficiency")) row.efficiency = reader.efficiency("efficiency", 1);
   if (reader.has("nic_efficiency")) row.nic_efficiency = reader.efficiency("nic_efficiency", 1);
   reader.finish();

@@ -9,6 +9,49 @@
 namespace shardsim {
 namespace {
 
+// Over an NVSwitch the channels of a pair of GPUs carry no more than their rate, so a port is busy at least as long as
+// its slowest pair.
+class PairChannels {
+ public:
+  PairChannels(const CallShape& shape, const CollectiveCall& call, const Cluster& cluster)
+      : call_(call), cluster_(cluster), rate_(rate_of(shape, cluster)), sums_({}, cluster), seconds_({}, cluster) {
+    if (!rate_) return;
+    sums_ = LinkSums(call.ranks, cluster);
+    seconds_ = sums_.zeros();
+  }
+
+  void add(int from, int to, double bytes) {
+    if (!rate_ || bytes <= 0) return;
+    const int channels =
+        channels_of_send(static_cast<std::int64_t>(bytes), static_cast<int>(call_.ranks.size()), cluster_.spec());
+    const double alone = bytes / (channels * rate_->bytes_per_second);
+    const int node = cluster_.node_of(from);
+    for (LinkId of_first : cluster_.local_route(cluster_.gpu_of(from), cluster_.gpu_of(to)).links) {
+      const LinkId link = cluster_.on_node(of_first, node);
+      sums_[link] += bytes;
+      seconds_[link] = std::max(seconds_[link], alone);
+    }
+  }
+
+  void cap(LoadBuilder& builder) const {
+    if (!rate_) return;
+    seconds_.for_each([&](LinkId link, double seconds) {
+      if (seconds > 0) builder.cap(link, sums_[link] / seconds);
+    });
+  }
+
+ private:
+  static std::optional<Bandwidth> rate_of(const CallShape& shape, const Cluster& cluster) {
+    const bool by_switch = cluster.spec().nvlink.kind == NvlinkKind::nvswitch && !shape.group.across_nodes();
+    return by_switch ? overhead_of(shape, cluster).channel_rate : std::nullopt;
+  }
+
+  const CollectiveCall& call_;
+  const Cluster& cluster_;
+  std::optional<Bandwidth> rate_;  // of a channel; absent: no limit
+  LinkSums sums_, seconds_;        // bytes of each port, and what its slowest pair takes
+};
+
 // One all-to-all, summed per port: the bytes between nodes are known from each rank's total less what stays in its
 // node, so only pairs within a node (and within a leaf) are looked at one by one. With PXN what a rank sends goes to
 // the GPU of its node that has the rail of the destination, and out of that GPU's NIC.
@@ -26,10 +69,10 @@ class Exchange {
         sent_off_node_(sent_),
         received_off_node_(received_) {}
 
-  void add_pairs_in_nodes() {
+  void add_pairs_in_nodes(PairChannels& channels) {
     for (const NodeMembers& node : nodes_)
       for (int from : node.positions)
-        for (int to : node.positions) add_pair(from, to);
+        for (int to : node.positions) add_pair(from, to, channels);
   }
 
   void add_ports() {
@@ -77,11 +120,13 @@ class Exchange {
   int node_of(int member) const { return cluster_.node_of(call_.ranks[member]); }
   int rail_of(int member) const { return cluster_.nic_of(cluster_.gpu_of(call_.ranks[member])); }
 
-  void add_pair(int from, int to) {
+  void add_pair(int from, int to, PairChannels& channels) {
     const std::int64_t amount = bytes(from, to);
     sent_off_node_[from] -= amount;
     received_off_node_[to] -= amount;
-    if (from != to) builder_.add_local(call_.ranks[from], call_.ranks[to], static_cast<double>(amount));
+    if (from == to) return;
+    builder_.add_local(call_.ranks[from], call_.ranks[to], static_cast<double>(amount));
+    channels.add(call_.ranks[from], call_.ranks[to], static_cast<double>(amount));
   }
 
   std::vector<double> sent_to_rails(int member, const NodeMembers& node, const RailSums& sums) const {
@@ -185,20 +230,25 @@ class Exchange {
 void add_exchange(const CollectiveCall& call, const CallShape& shape, const Cluster& cluster, double pair_rate,
                   LoadBuilder& builder) {
   Exchange exchange(call, cluster, builder);
-  exchange.add_pairs_in_nodes();
+  PairChannels channels(shape, call, cluster);
+  exchange.add_pairs_in_nodes(channels);
+  channels.cap(builder);
   exchange.add_ports();
   exchange.add_leaves();
   if (pair_rate > 0) exchange.cap_ports(pair_rate, nic_efficiency(shape, cluster));
 }
 
 // Every member sends to the next one of the group, the last one to the first.
-void add_shift(const CollectiveCall& call, const Cluster& cluster, double pair_rate, LoadBuilder& builder) {
+void add_shift(const CollectiveCall& call, const CallShape& shape, const Cluster& cluster, double pair_rate,
+               LoadBuilder& builder) {
+  PairChannels channels(shape, call, cluster);
   const double bytes = static_cast<double>(call.bytes);
   std::map<LinkId, int> pairs;
   for (std::size_t i = 0; i < call.ranks.size(); ++i) {
     const int from = call.ranks[i], to = call.ranks[(i + 1) % call.ranks.size()];
     if (cluster.node_of(from) == cluster.node_of(to)) {
       builder.add_local(from, to, bytes);
+      channels.add(from, to, bytes);
       continue;
     }
     builder.add_across(from, to, bytes);
@@ -206,6 +256,7 @@ void add_shift(const CollectiveCall& call, const Cluster& cluster, double pair_r
     ++pairs[cluster.nic_in(cluster.node_of(to), cluster.nic_of(cluster.gpu_of(to)))];
   }
   for (const auto& [link, count] : pairs) builder.cap(link, count * pair_rate);
+  channels.cap(builder);
 }
 
 }  // namespace
@@ -217,7 +268,7 @@ CollectiveLoads expand_direct(const CollectiveCall& call, const Cluster& cluster
   const bool across = shape.group.across_nodes();
   const double pair_rate = across ? remote_pair_rate(shape.group, cluster).bytes_per_second : 0;
   if (call.kind == CollectiveKind::send_recv) {
-    add_shift(call, cluster, pair_rate, builder);
+    add_shift(call, shape, cluster, pair_rate, builder);
   } else {
     add_exchange(call, shape, cluster, pair_rate, builder);
   }

@@ -47,6 +47,21 @@ TEST_CASE("a row is predicted as the collective on its cluster is") {
   CHECK(judgement.rows[2].prediction.time.value == predict_collective(question, Cluster(spec)).time.value);
 }
 
+TEST_CASE("bounds of channels count where NCCL would take others") {
+  const SystemMap map = system_map_from_tree(
+      parse_yaml("schema: shardsim.clusters_map/1\nsystems: {a: hgx_h100_8x400g}\n", "map.yaml"), "map.yaml");
+  const auto time = [&](int least, int most) {
+    std::vector<MeasuredRow> rows = measured("a,,1,8,all_reduce,1073741824,1,100\n").rows;
+    rows.at(0).algorithm = "Ring";
+    rows.at(0).least_channels = least;
+    rows.at(0).most_channels = most;
+    return judgement_of(rows, map, {}, "m.csv").rows.at(0).prediction.time.value;
+  };
+  const double free = time(0, 0);
+  CHECK(time(0, 4) > 1.5 * free);
+  CHECK(time(1, 1024) == free);
+}
+
 TEST_CASE("fewer GPUs than a node has are its first ones, further groups the next ones, then further nodes") {
   const std::string head = "system,nodes,gpus_per_node,groups_at_once,collective,size_bytes,time_us\n";
   const auto predicted = [&](const std::string& row) {

@@ -103,6 +103,19 @@ TEST_CASE("what the NICs of a node carry over TCP is the same whatever their rat
   }
 }
 
+TEST_CASE("the channels of a pair over an NVSwitch have the rate of the GPUs' clock") {
+  const auto rate = [](const std::string& capability, const std::string& nvlink) {
+    const ClusterSpec spec = with_fits(spec_from(header(1) + gpu_line(8, capability) + "fits: open_data\n" + nvlink));
+    const auto channel = spec.overheads.at("send_recv").in_node.channel_rate;
+    return channel ? channel->bytes_per_second * 1e-9 : 0;
+  };
+  const std::string by_switch = "nvlink: {kind: switch, links_per_gpu: 12}\n";
+  CHECK(rate("8.0", by_switch) == doctest::Approx(14.5).epsilon(.01));
+  CHECK(rate("9.0", by_switch) == doctest::Approx(20.4).epsilon(.01));
+  CHECK(rate("9.0", "") == 0);
+  CHECK(rate("6.0", by_switch) == 0);
+}
+
 // The constant is listed as a fit only where some pair of GPUs copies through host memory, and never in place of the
 // file's.
 TEST_CASE("the share of copies through host memory is filled in where there are any") {

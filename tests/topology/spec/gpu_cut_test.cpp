@@ -49,6 +49,17 @@ TEST_CASE("a node cut to fewer GPUs keeps what these have") {
                                                     "the NVLinks between 2 pairs of GPUs", "1 fault of a GPU"});
 }
 
+TEST_CASE("what a node counts and does not list is named, too") {
+  const auto gone = [](const std::string& nics, const std::string& count) {
+    return with_gpus(least_cluster(8) + nics, count).places.gone;
+  };
+  CHECK(gone("nics: {per_gpu: 1, rate: 400 Gbit/s}\n", "4") == std::vector<std::string>{"4 GPUs", "4 NICs"});
+  CHECK(gone("nics: {shared_by: 2, rate: 100 Gbit/s}\n", "2") == std::vector<std::string>{"6 GPUs", "3 NICs"});
+  CHECK(gone("nics: {shared_by: 4, rate: 100 Gbit/s}\n", "1") == std::vector<std::string>{"7 GPUs", "1 NIC"});
+  CHECK(gone("nics: {per_node: 2, rate: 100 Gbit/s}\n", "4") == std::vector<std::string>{"4 GPUs"});
+  CHECK(gone("nics: {per_gpu: 1, rate: 400 Gbit/s}\n", "8").empty());
+}
+
 TEST_CASE("one GPU has no NVLinks, and a NIC for itself") {
   const ClusterSpec cut = with_gpus(node_of_eight(), "1");
   CHECK(cut.nvlink.kind == NvlinkKind::none);

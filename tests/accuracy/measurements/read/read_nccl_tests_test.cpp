@@ -400,6 +400,19 @@ TEST_CASE("the NICs that NCCL_IB_HCA names one by one are counted, and PXN is of
   CHECK_FALSE(log("NCCL_PXN_DISABLE=0\n" + std::string(kLog)).rows.at(0).without_pxn);
 }
 
+TEST_CASE("channels and rings that a run forced are read, and what changes its times unseen is told") {
+  const Measurements forced =
+      log("export NCCL_MAX_NCHANNELS=8\nNCCL_MIN_CTAS=4 NCCL_CROSS_NIC=0\n" + std::string(kLog));
+  CHECK(forced.rows.at(0).most_channels == 8);
+  CHECK(forced.rows.at(0).least_channels == 4);
+  CHECK(forced.rows.at(0).cross_nic == 0);
+  CHECK(told(forced, "predicted with NCCL_CROSS_NIC=0 NCCL_MIN_CTAS=4 NCCL_MAX_NCHANNELS=8 as the log says"));
+  const Measurements odd = log("NCCL_BUFFSIZE=8388608 NCCL_CROSS_NIC=7\n" + std::string(kLog));
+  CHECK_FALSE(odd.rows.at(0).cross_nic);
+  CHECK(odd.rows.at(0).most_channels == 0);
+  CHECK(told(odd, "measured with NCCL_BUFFSIZE=8388608, which no prediction follows"));
+}
+
 TEST_CASE("a header that names or counts the time otherwise is refused, not read as something else") {
   CHECK(has(log_fault(replaced(kLog, "    root     time   algbw", "    root  latency   algbw")),
             "cluster7.log:13: the column before algbw is \"latency\", not time"));

@@ -278,6 +278,27 @@ std::string pair_channels_note(const CollectiveRequest& request, const Cluster& 
       to_text(pair), to_text(port), channels_per_remote_peer(two, cluster));
 }
 
+// Where the channels that NCCL gives a pair of GPUs of one node carry less than their NVLinks: they are more for a
+// larger send.
+std::string node_channels_note(const CollectiveRequest& request, const Cluster& cluster) {
+  const ClusterSpec& spec = cluster.spec();
+  const GroupShape shape = group_shape(request.groups.front(), cluster);
+  if (request.kind != CollectiveKind::send_recv || shape.across_nodes() || shape.members < 2) return "";
+  if (spec.nvlink.kind != NvlinkKind::nvswitch) return "";
+  const Bandwidth port = spec.nvlink.links_per_gpu * spec.nvlink.per_link_effective;
+  for (const std::int64_t bytes : request.sizes) {
+    const auto rate = overhead_of({request.kind, shape, bytes}, cluster).channel_rate;
+    const int channels = channels_of_send(bytes, shape.members, spec);
+    if (!rate || !(channels * *rate < port)) continue;
+    return fmt::format(
+        "NCCL gives a pair of {} GPUs {} of {} for {}, so they exchange {:.3g} GB/s, and not the {:.3g} of the "
+        "NVLinks; a channel carries at most 16 MiB where a pair can have more.",
+        shape.members, counted(static_cast<std::size_t>(channels), "channel"), to_text(*rate), to_text(Bytes{bytes}),
+        channels * rate->bytes_per_second * 1e-9, port.bytes_per_second * 1e-9);
+  }
+  return "";
+}
+
 std::vector<std::string> notes_of(const CollectiveRequest& request,
                                   const std::vector<CollectivePrediction>& predictions, const Cluster& cluster) {
   std::vector<std::string> notes = cluster_notes(cluster.spec());
@@ -285,6 +306,7 @@ std::vector<std::string> notes_of(const CollectiveRequest& request,
   if (std::string why = above_nics_note(request, predictions, cluster); !why.empty()) notes.push_back(std::move(why));
   if (std::string why = within_node_note(request, predictions, cluster); !why.empty()) notes.push_back(std::move(why));
   if (std::string pairs = pair_channels_note(request, cluster); !pairs.empty()) notes.push_back(std::move(pairs));
+  if (std::string pairs = node_channels_note(request, cluster); !pairs.empty()) notes.push_back(std::move(pairs));
   if (std::string choice = unforced_note(request, predictions, cluster); !choice.empty()) notes.push_back(choice);
   const auto add = [&](std::string CollectivePrediction::*why, std::string_view fit, std::string_view taken) {
     const auto outside = [&](const CollectivePrediction& prediction) { return !(prediction.*why).empty(); };

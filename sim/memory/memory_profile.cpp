@@ -168,12 +168,13 @@ std::int64_t dense_bytes(const Workload& workload) {
   return parameters + parameters / 4 * optimizer_row_bytes(workload.optimizer, 1);
 }
 
-// Rows that leave the device in each iteration are buffers.
-void take_off_stashed(std::vector<MemoryAmounts>& resident, const Program& program) {
+// Rows that leave the device in each iteration, or go to replicas, are buffers.
+void take_off_moved(std::vector<MemoryAmounts>& resident, const Program& program) {
   for (const Op& op : program.ops) {
-    if (op.role != OpRole::stash_rows) continue;
+    if (op.role != OpRole::stash_rows && op.role != OpRole::scatter_rows) continue;
+    const BytesByRank bytes = op.role == OpRole::scatter_rows ? rows_scattered(program, op) : BytesByRank{};
     for (std::size_t rank = 0; rank < resident.size(); ++rank)
-      resident[rank][MemoryPart::tables] -= std::llround(op.host_bytes.at(rank));
+      resident[rank][MemoryPart::tables] -= bytes.empty() ? std::llround(op.host_bytes.at(rank)) : bytes[rank];
   }
 }
 
@@ -208,7 +209,7 @@ MemoryProfile memory_profile(const Program& program, const Timeline& timeline, c
 MemoryProfile memory_profile(const Program& program, const std::vector<Buffer>& buffers, const Timeline& timeline,
                              const Plan& plan, const Workload& workload) {
   std::vector<MemoryAmounts> resident = resident_memory(plan, workload, program.world_size);
-  take_off_stashed(resident, program);
+  take_off_moved(resident, program);
   const Times times(timeline, program.ops.size());
   const std::vector<IterationWindow> windows = iteration_windows(timeline);
   Peaks peaks(buffers, times, windows.empty() ? 0 : windows.front().begin_us, timeline.iteration_ms * 1e3);

@@ -44,6 +44,11 @@ std::string purpose_of(const Op& op) {
     case OpRole::stash_rows:
     case OpRole::restore_rows:
       return "moving stashed rows to host memory and back";
+    case OpRole::scatter_rows:
+    case OpRole::gather_rows:
+      return "sharding rows among their replicas and gathering them again";
+    case OpRole::transform_inputs:
+      return "transforming batches in stages of the pipeline";
     case OpRole::copy_inputs:
       return "copying batches from the host";
     case OpRole::wait_for_splits:

@@ -188,10 +188,10 @@ struct WireCodec {
 };
 
 // The pipeline fused_sparse_dist (TorchRec's TrainPipelineFusedSparseDist): where and when it looks a batch up.
-struct FusedLookup {
+struct LookupLaunch {
   std::string stream = "data_dist";  // data_dist, new, current
   bool after_input_dist = false;     // the host launches it behind the input of the next batch
-  bool operator==(const FusedLookup&) const = default;
+  bool operator==(const LookupLaunch&) const = default;
 };
 
 // A stage of the pipeline `staged` (TorchRec's StagedTrainPipeline), on a stream of its own.
@@ -259,7 +259,7 @@ struct Workload {
   std::string optimizer = "rowwise_adagrad";  // sgd, rowwise_adagrad, adagrad, adam, lamb
   // base, sparse_dist, fused_sparse_dist, prefetch_sparse_dist, semi_sync, staged, hugectr
   std::string pipeline = "none";
-  FusedLookup fused_lookup;           // of fused_sparse_dist
+  LookupLaunch fused_lookup;          // of fused_sparse_dist
   std::vector<PipelineStage> stages;  // of staged, the newest batch first
   // "fused": one lookup and one update serve many tables (FBGEMM). "per_table": one of each per table, whose gradients
   // are first expanded to a row per lookup, then summed by row and applied (sparse gradients of TensorFlow). "hugectr":

@@ -182,7 +182,7 @@ void pipeline_word(Fields& map, std::string& pipeline) {
     pipeline = "prefetch_sparse_dist";
 }
 
-void fused_keys(Fields& map, FusedLookup& fused) {
+void fused_keys(Fields& map, LookupLaunch& fused) {
   map.choose(
       "stream", fused.stream, {"data_dist", "new", "current"},
       "the stream of lookups, and of their backward pass (`emb_lookup_stream`): that of the exchange of ids, one "

@@ -70,7 +70,7 @@ std::int64_t rows_held(const Placement& placement, std::size_t position) {
 }
 
 // Bytes of all rows of these shards, by rank.
-BytesByRank rows_of(const Program& program, const std::vector<int>& shards) {
+BytesByRank rows_of_shards(const Program& program, const std::vector<int>& shards) {
   BytesByRank bytes = zeros(program);
   for (const int index : shards) {
     const Program::Shard& shard = program.shard(index);
@@ -122,13 +122,13 @@ BytesByRank vectors_of(const Program& program, const Op& lookup) {
 
 BytesByRank dense_gradient_of(const Program& program, const Op& gradient, bool all_rows) {
   if (all_rows && !replicated(program.shard(gradient.shards.front()).strategy)) return half_of(gradient.hbm_bytes);
-  return rows_of(program, gradient.shards);
+  return rows_of_shards(program, gradient.shards);
 }
 
 BytesByRank rows_scattered(const Program& program, const Op& scatter) {
   const auto looks_up = [&](int id) { return program.op(id).role == OpRole::lookup; };
   const auto lookup = std::ranges::find_if(scatter.after, looks_up);
-  return lookup == scatter.after.end() ? zeros(program) : rows_of(program, program.op(*lookup).shards);
+  return lookup == scatter.after.end() ? zeros(program) : rows_of_shards(program, program.op(*lookup).shards);
 }
 
 }  // namespace shardsim

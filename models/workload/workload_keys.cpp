@@ -193,10 +193,9 @@ void fused_keys(Fields& map, LookupLaunch& fused) {
 }
 
 void stage_keys(Fields& map, PipelineStage& stage) {
-  map.choose(
-      "does", stage.does, {"copy", "transform", "input_dist", "prefetch"},
-      "`copy` of a batch to the device, a `transform` of it, the start of its exchange of ids (`input_dist`), or "
-      "the `prefetch` of rows into caches");
+  map.need("does", stage.does, word_leaf({"copy", "transform", "input_dist", "prefetch"}),
+           "`copy` of a batch to the device, a `transform` of it, the start of its exchange of ids (`input_dist`), or "
+           "the `prefetch` of rows into caches");
   map.usual("0").take("bytes", stage.bytes, "that the kernels of a `transform` read and write in device memory");
   map.refuse_if(stage.bytes.count > 0 && stage.does != "transform", "bytes", "only a transform has bytes of its own",
                 "Leave 'bytes' out, or write does: transform");

@@ -332,7 +332,6 @@ std::vector<Choice> TableChoices::of_plan(const Plan& plan) {
     own.load = &given_loads_.back();
     choices[table].push_back(own);
   }
-  remember_tiers(choices);
   return choices;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/document/document.h"
+#include "study/confidence/search_spread.h"
 #include "study/result/result.h"
 
 namespace shardsim {
@@ -15,9 +16,6 @@ struct FourInFive {
   double low = 0, high = 0;
 };
 FourInFive four_in_five(const std::vector<double>& drawn);
-// How much longer the longest iteration of plans of planner `search` is than the shortest, relative, where nothing but
-// the seed or the order of tables differs: the most that scripts/search_spread.py finds, rounded up (docs/planners.md).
-inline constexpr double kSearchSpread = 0.03;
 // The section on how sure the figures are: the chance that the fastest plan of each choice is faster than each of the
 // others and what choosing it may cost, what the intervals rest on, and what of the cases nobody has measured. A
 // terminal shows some of many.

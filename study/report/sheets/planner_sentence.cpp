@@ -40,7 +40,9 @@ std::string best_of_case(const PlannerComparison& comparison, const StudyResult&
       fmt::format("Of {}, {} makes the fastest plan for {} on {}: {} ms", counted(plans.size(), "planner"),
                   plans.front()->planner, comparison.workload, comparison.cluster, fixed(best, decimals_for(best)));
   if (solved > 1) {
-    text += fmt::format("; {} follows with {} times that", plans[1]->planner, fixed(*plans[1]->iteration_ms / best, 3));
+    const double times = *plans[1]->iteration_ms / best;  // in the placement of hot rows that is told
+    text += times < 1 ? fmt::format("; {} follows, on average over the placements of hot rows", plans[1]->planner)
+                      : fmt::format("; {} follows with {} times that", plans[1]->planner, fixed(times, 3));
   }
   if (solved < plans.size()) text += fmt::format("; {} of them made no plan that fits", plans.size() - solved);
   return text + "." + fair_text(comparison, study) + rest;

@@ -240,11 +240,10 @@ TEST_CASE("who waits for a rank waits for its own tables, and for no more than t
   CHECK(waiting->waited_on == "global_all_to_all");
   CHECK(waiting->table == "clicks");
   CHECK(waiting->waited_ms > 0);
-  CHECK(waiting->waited_ms < 0.9 * waiting->waiting_ms);  // nodes wait for ranks of their own, too
-  CHECK(test::says(why.sentence, fmt::format("in {:.3f} ms of it the mean rank waits for others, {:.3f} ms of that for "
-                                             "rank {}, which is longest in the previous global_all_to_all (mostly "
-                                             "table clicks).",
-                                             waiting->waiting_ms, waiting->waited_ms, waiting->rank)));
+  CHECK(waiting->waited_ms <= waiting->waiting_ms * (1 + kSame));
+  CHECK(test::says(why.sentence, fmt::format("in {:.3f} ms of it the mean rank waits for rank {}, which is longest in "
+                                             "the previous global_all_to_all (mostly table clicks).",
+                                             waiting->waited_ms, waiting->rank)));
 }
 
 }  // namespace shardsim::why_test

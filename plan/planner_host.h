@@ -33,7 +33,7 @@ class PlannerHost {
   // loads: the work that one placement adds to an iteration, and what gives the seconds of its lookups and updates.
   virtual PlacementLoad load_of(const Placement& placement) const;
   virtual const ComputeModel& compute_model() const;
-  // The family of kernels whose lookups and updates that model times (fbgemm); "" where it knows of none.
+  // Who times them: a family of kernels (fbgemm), or a compute model without one (roofline, learned); "": not said.
   virtual std::string kernels() const { return ""; }
   // iterations: the operations of an iteration of a plan, in the order and with the dependencies of the lowering, where
   // placements may leave out parts of tables or hold them several times; and the time of an iteration by a closed

@@ -366,9 +366,14 @@ def dreamshard(runs):
 SECTIONS = {"flexshard": flexshard, "flexshard_gain": gain_rows, "autoshard": autoshard, "neuroshard": neuroshard, "dreamshard": dreamshard}
 
 
-def charts():
-    """{file: SVG} of the figures that are curves."""
-    found = {}
+def entries_of(rows):
+    """Rows of a table of the page, as those of a CSV."""
+    return [dict(zip(("what", "published", "ours", "command", "why"), (cell.strip() for cell in line.strip("| ").split(" | ")))) for line in rows]
+
+
+def charts(runs):
+    """{file: SVG} of the figures that are curves or bars."""
+    found = {PAGE.parent / "papers" / file: svg for file, svg in paper_charts.flexshard_charts(entries_of(flexshard(runs)), read_csv("flexshard_band.csv"))}
     for name, draw in (("autoshard_figures.csv", paper_charts.autoshard_charts), ("neuroshard_figures.csv", paper_charts.neuroshard_charts)):
         found.update({PAGE.parent / "papers" / file: svg for file, svg in draw(read_csv(name))})
     return found
@@ -395,12 +400,13 @@ def main(arguments):
             if not flags:
                 print("\n".join(rows))
             new = with_rows(new, section, rows)
+        drawn = charts(runs) if flags else {}
     if "--update" in flags:
         PAGE.write_text(new)
-        for path, svg in charts().items():
+        for path, svg in drawn.items():
             path.write_text(svg)
     if "--check" in flags:
-        for path, svg in charts().items():
+        for path, svg in drawn.items():
             if not path.is_file() or path.read_text() != svg:
                 print(f"{path} is not what scripts/paper_charts.py draws")
                 return 1

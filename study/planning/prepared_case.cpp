@@ -95,7 +95,10 @@ class CaseHost : public PlannerHost {
     return typical_load(placement, item_, cluster_, known_);
   }
   const ComputeModel& compute_model() const override { return unplanned_.compute(); }
-  std::string kernels() const override { return kernel_family_name(item_.compute_model); }
+  std::string kernels() const override {
+    const std::string family = kernel_family_name(item_.compute_model);
+    return family.empty() ? compute_model_name(item_.compute_model) : family;
+  }
   IterationOutline outline_of(const Plan& plan) const override {
     return iteration_outline(plan, item_.workload, cluster_, unplanned_.compute(), item_.overlap,
                              item_.software ? &*item_.software : nullptr);

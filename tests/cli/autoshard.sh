@@ -56,6 +56,8 @@ planned '{name: autoshard}'
 refuse 2 'policy' plan bad.yaml --case test/0
 sed 's|batch_per_gpu: [0-9]*|batch_per_gpu: 64|' planned.yaml >bad.yaml
 refuse 2 'lookups of 65536 samples' plan bad.yaml --case test/0
+sed 's|^planner: |compute_model: {name: roofline}\nplanner: |' planned.yaml >bad.yaml
+refuse 2 '^error: bad.yaml:[0-9]+:[0-9]+: .*trained on costs by gpu_kernels, those of this case are by closed_form.*provider: gpu_kernels' plan bad.yaml --case test/0
 printf 'schema: shardsim.scenario/1\ncluster: a100_mesh_4x8\nworkload: rm1\nplanner: {name: autoshard, policy: deep/policy.h5}\n' >bad.yaml
 refuse 2 'is a sequence' plan bad.yaml
 refuse 2 'argument --updates' autoshard train tasks.yaml --updates 0 -o new.h5
@@ -83,4 +85,4 @@ stop() {
 }
 stop INT 130
 stop KILL 137
-finish 30
+finish 31

@@ -14,8 +14,8 @@ failures=0
 cat >small <<END
 #!/bin/sh
 case "\$1 \$2" in
-  'autoshard train') exec "$shardsim" "\$@" --updates 1 --test 'test/*0' ;;
-  'dreamshard train') exec "$shardsim" "\$@" --iterations 1 --test 'test/*0' ;;
+  'autoshard train') exec "$shardsim" "\$@" --updates 1 --test 'test/4x4/0' ;;
+  'dreamshard train') exec "$shardsim" "\$@" --iterations 1 --test 'test/4x4/0' ;;
 esac
 exec "$shardsim" "\$@"
 END

@@ -4,6 +4,7 @@
 window.chartTheme = (function () {
   "use strict";
   var LEAST = 4.5;  // contrast with a dark page
+  var BRIGHTEST = 0.25;  // how far a scale of colours goes towards its pale end on a dark page
   var PAPER = { ink: "#222", paper: "#fff", faint: "#595959", line: "#ddd", answer: "#0072b2", path: "#b00020" };
   var FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif";
   var COLOUR = /^(#[0-9a-f]{3}|#[0-9a-f]{6}|white|black)$/i;
@@ -66,6 +67,7 @@ window.chartTheme = (function () {
   function on_dark(parts) {
     var colours = page(false), paper = channels(colours.paper), ink = channels(colours.ink);
     if (!is_grey(parts)) return lighter(parts, paper);
+    if (Math.min.apply(null, parts) === 255) return paper;
     var wanted = Math.min(contrast(parts, [255, 255, 255]), contrast(ink, paper));
     return grey_of(wanted * (luminance(paper) + 0.05) - 0.05);
   }
@@ -89,7 +91,7 @@ window.chartTheme = (function () {
     if (value === null || typeof value !== "object") return value;
     var result = {};
     Object.keys(value).forEach(function (key) { result[key] = key === "values" ? value[key] : shaded(value[key], printing); });
-    if (result.scheme && is_dark(printing)) result.extent = [1, 0];
+    if (result.scheme && is_dark(printing)) result.extent = [1, BRIGHTEST];
     return result;
   }
   // What Vega's charts have in common. There is no background: they stand on the page.

@@ -85,9 +85,10 @@
       var place = document.getElementById(chart), left = place.scrollLeft;
       views[chart].finalize();
       views[chart] = window.chartTheme.vega_view(specification(script_of(chart)), place, printing);
-      views[chart].run();
-      name(place);
-      place.scrollLeft = left;
+      views[chart].runAsync().then(function () {
+        name(place);
+        place.scrollLeft = left;
+      });
     });
   }
   function to_paper(is_paper) {

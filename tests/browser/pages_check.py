@@ -28,6 +28,10 @@ COVERED = """(function () {
 })()"""
 
 
+# Tables and charts that are wider than their window without a word of it.
+CUT_SILENTLY = """Array.from(document.querySelectorAll('.scroll, .chart')).filter(function (box) {
+  return box.checkVisibility() && box.scrollWidth > box.clientWidth + 1 && !/scroll/.test(getComputedStyle(box, '::before').content);
+}).map(function (box) { return box.id || box.getAttribute('aria-label') || box.className; })"""
 LINES_OF_ANSWER = """(function () {
   var answer = document.querySelector('.summary');
   return Math.round(answer.getBoundingClientRect().height / parseFloat(getComputedStyle(answer).lineHeight));
@@ -100,6 +104,10 @@ def fits_windows(page, name):
             check(f"{at}: no more than {used} px of the screen are used", used > 0.75 * width)
             lines = page.evaluate(LINES_OF_ANSWER)
             check(f"{at}: the answer takes {lines} lines", width < 1440 or lines <= 4)
+    page.size(360, 900)
+    page.evaluate(PAINTED)
+    silent = page.evaluate(CUT_SILENTLY)
+    check(f"{name}: at 360 px these are cut and do not say that they scroll: {silent}", not silent)
     page.size(1440, 900)
 
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "plan/flexshard_equations.h"
 #include "plan/iteration_outline.h"
@@ -33,8 +34,10 @@ class PlannerHost {
   // loads: the work that one placement adds to an iteration, and what gives the seconds of its lookups and updates.
   virtual PlacementLoad load_of(const Placement& placement) const;
   virtual const ComputeModel& compute_model() const;
-  // The family of kernels whose lookups and updates that model times (fbgemm); "" where it knows of none.
+  // Who times them: a family of kernels (fbgemm), or a compute model without one (roofline, learned); "": not said.
   virtual std::string kernels() const { return ""; }
+  // Plans of this workload on this cluster that are there already, with which a search may begin, too.
+  virtual std::vector<Plan> known_plans() const { return {}; }
   // iterations: the operations of an iteration of a plan, in the order and with the dependencies of the lowering, where
   // placements may leave out parts of tables or hold them several times; and the time of an iteration by a closed
   // formula, in which transfers do not slow each other down. That takes some milliseconds.
@@ -59,7 +62,8 @@ class PlannerHost {
   virtual void stop_if_asked() const {}
 };
 
-// Another host but for what a class below it overrides.
+// Another host but for what a class below it overrides. It knows no plans: those of the other one may be of more
+// tables.
 class HostOver : public PlannerHost {
  public:
   explicit HostOver(const PlannerHost& below) : below_(below) {}

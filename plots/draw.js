@@ -6,7 +6,8 @@
   var LONGEST_WAIT = 1500;  // ms after which the next chart is drawn although the page is busy
   var NEAR = "300px";       // so near to the window a chart is drawn
   var scripts = Array.prototype.slice.call(document.querySelectorAll("script[data-chart]"));
-  var waiting = scripts.slice(), good = 0, done = 0, near = null, begun = false;
+  var waiting = scripts.slice(), good = 0, done = 0, near = null, begun = false, printing = false;
+  var views = {};  // of the charts that are drawn, by name
   var rows = {};  // by CHART/SET, as text: a view adds to what it is given
 
   function script_of(chart) {
@@ -66,18 +67,35 @@
     if (near) near.unobserve(place);
     place.classList.remove("waiting");
     try {
-      var view = new vega.View(vega.parse(specification(script)), {
-        renderer: "svg", container: place, hover: true, logLevel: vega.Warn
-      });
+      var view = views[place.id] = window.chartTheme.vega_view(specification(script), place, printing);
       window.scrolledByKeys(place);
-      if (!at_once) return view.runAsync().then(function () { name(place); count(1); }, function (error) { count(failed(place, error)); });
+      if (!at_once) return view.runAsync().then(function () { name(place); window.scrolledByKeys(place); count(1); }, function (error) { count(failed(place, error)); });
       view.run();
       name(place);
+      window.scrolledByKeys(place);
       count(1);
     } catch (error) {
       count(failed(place, error));
     }
     return Promise.resolve();
+  }
+
+  // The page has become dark or light, or goes to paper.
+  function draw_again() {
+    Object.keys(views).forEach(function (chart) {
+      var place = document.getElementById(chart), left = place.scrollLeft;
+      views[chart].finalize();
+      views[chart] = window.chartTheme.vega_view(specification(script_of(chart)), place, printing);
+      views[chart].runAsync().then(function () {
+        name(place);
+        place.scrollLeft = left;
+      });
+    });
+  }
+  function to_paper(is_paper) {
+    var changes = window.chartTheme.is_dark(printing) !== window.chartTheme.is_dark(is_paper);
+    printing = is_paper;
+    if (changes) draw_again();
   }
 
   function when_idle(work) {
@@ -106,8 +124,11 @@
   }
   if (!near || !scripts.length) draw_next();
   if (!scripts.length) document.documentElement.dataset.charts = "0/0";
-  // Paper has no window to scroll.
+  window.chartTheme.on_change(draw_again);
+  window.addEventListener("afterprint", function () { to_paper(false); });
+  // Paper has no window to scroll, and is white.
   window.addEventListener("beforeprint", function () {
+    to_paper(true);
     waiting.slice().forEach(function (script) { draw(script, true); });
   });
 })();

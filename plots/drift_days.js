@@ -26,12 +26,9 @@
     var range = make("p", { className: "own-range", role: "status" }), told = make("p", { className: "own-told", role: "status" });
     var help = make("p", { className: "own-help", id: place.id + "-help", textContent: "Point at a day, or go from day to day with the arrow keys; M goes from mark to mark." });
     canvas.setAttribute("aria-describedby", help.id);
-    function key(colour, text) {
-      var element = make("span", {}, [make("i"), text]);
-      element.firstChild.style.background = colour;
-      return element;
-    }
-    var legend = make("p", { className: "own-legend" }, [key(KEPT, "the plan of day 0, kept"), key(BEST, "the best plan of each day")]);
+    function key(text) { return make("span", {}, [make("i"), text]); }
+    var kept_key = key("the plan of day 0, kept"), best_key = key("the best plan of each day");
+    var legend = make("p", { className: "own-legend" }, [kept_key, best_key]);
 
     function figure() { return FIGURES[what.value]; }
     function known(name) { return days.filter(function (day) { return typeof day[name] === "number"; }); }
@@ -91,8 +88,11 @@
       pen.fillText("day", LEFT + wide / 2, HEIGHT - 9);
       pen.textAlign = "left";
       draw_marks(pen, colours, x, easel.room);
-      line(pen, shape[3], BEST, x, y);
-      line(pen, shape[2], KEPT, x, y);
+      var kept = window.chartTheme.shade(KEPT, printing), best = window.chartTheme.shade(BEST, printing);
+      kept_key.firstChild.style.background = kept;
+      best_key.firstChild.style.background = best;
+      line(pen, shape[3], best, x, y);
+      line(pen, shape[2], kept, x, y);
       if (chosen && !printing) {
         pen.globalAlpha = 0.25;
         pen.fillStyle = colours.answer;

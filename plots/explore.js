@@ -279,7 +279,7 @@
   function range_words(words) {
     if (!words.range) return "";
     var range = make("small", { textContent: words.range + " ms in four of five cases" });
-    return words.doubt ? make("div", {}, [range, make("br"), make("small", { textContent: words.doubt })]) : range;
+    return words.doubt ? make("div", {}, [range, make("small", { textContent: words.doubt })]) : range;
   }
 
   function memory_figure(outcome) {
@@ -314,7 +314,7 @@
     parts.style.width = (100 * whole / longest) + "%";
     outcome.parts.forEach(function (part) {
       var piece = make("span", { title: spoken(part.name) + ": " + part.ms.toPrecision(3) + " ms" });
-      piece.style.flex = part.ms + " 0 0";
+      piece.style.flex = 100 * part.ms / whole + " 0 0";  // shares of less than 1 in all would leave room
       piece.style.background = "var(--" + part.class + ")";
       parts.append(piece);
     });

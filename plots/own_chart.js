@@ -2,7 +2,7 @@
 // elements with it, too.
 window.ownChart = (function () {
   "use strict";
-  // The classes as the scale `colour` of the other charts has them; one is too dark for a dark page.
+  // The classes as the scale `colour` of the other charts has them.
   var COLOURS = {
     lookup: "#009e73", dense: "#56b4e9", update: "#f0e442", global_all_to_all: "#d55e00", intra_node_all_to_all: "#e69f00",
     global_all_reduce: "#0072b2", cross_node_all_reduce: "#cc79a7", input_all_to_all: "#222222", other_collective: "#8c6d31",
@@ -10,8 +10,7 @@ window.ownChart = (function () {
   };
   var NEAR = "300px";  // so near to the window a chart is drawn
   var PAPER_WIDTH = 900, FONT = "11px system-ui, sans-serif";
-  var PAPER = { ink: "#222", paper: "#fff", faint: "#595959", line: "#ddd", answer: "#0072b2", path: "#b00020" };
-  var dark = window.matchMedia("(prefers-color-scheme: dark)");
+  var look = window.chartTheme;
 
   function make(tag, properties, children) {
     var element = document.createElement(tag);
@@ -34,17 +33,7 @@ window.ownChart = (function () {
       .replace(/reduce scatter/g, "reduce-scatter").replace(/all gather/g, "all-gather");
   }
 
-  // The colours of the page, or of white paper.
-  function theme(printing) {
-    if (printing) return PAPER;
-    var style = getComputedStyle(document.documentElement), found = {};
-    Object.keys(PAPER).forEach(function (key) { found[key] = style.getPropertyValue("--" + key).trim() || PAPER[key]; });
-    return found;
-  }
-  function colour_of(part, printing) {
-    if (part === "input_all_to_all" && dark.matches && !printing) return "#c8c8c8";
-    return COLOURS[part] || COLOURS.other_collective;
-  }
+  function colour_of(part, printing) { return look.shade(COLOURS[part] || COLOURS.other_collective, printing); }
 
   // A canvas of so many CSS pixels, and its pen.
   function pen_of(canvas, width, height) {
@@ -66,7 +55,7 @@ window.ownChart = (function () {
   function easel(place, canvas, height, printing) {
     var room = printing ? PAPER_WIDTH : place.clientWidth;
     if (!room) return null;
-    var colours = theme(printing), pen = pen_of(canvas, room, height);
+    var colours = look.page(printing), pen = pen_of(canvas, room, height);
     pen.font = FONT;
     pen.textBaseline = "middle";
     if (printing) {
@@ -125,7 +114,7 @@ window.ownChart = (function () {
           if (entries.some(function (entry) { return entry.isIntersecting; })) fit();
         }, { rootMargin: NEAR }).observe(place);
       } else fit();
-      dark.addEventListener("change", function () { if (chart) chart.draw(); });
+      look.on_change(function () { if (chart) chart.draw(); });
       window.addEventListener("beforeprint", function () {
         fit();
         if (chart) chart.draw(true);
@@ -135,7 +124,7 @@ window.ownChart = (function () {
   }
 
   return {
-    make: make, spelt: spelt, spoken: spoken, theme: theme, colour_of: colour_of, pen_of: pen_of, easel: easel, upright_axis: upright_axis,
+    make: make, spelt: spelt, spoken: spoken, theme: look.page, colour_of: colour_of, pen_of: pen_of, easel: easel, upright_axis: upright_axis,
     fitted: fitted, ticks: ticks, each: each
   };
 })();

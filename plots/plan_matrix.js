@@ -139,7 +139,7 @@
         pen.strokeRect(left + at.column * width, at.row * ROW, Math.max(3, width), ROW - 1);
       }
       draw_ruler(colours);
-      scale.textContent = shown.length ? "darkest: " + spelt(most) + (figure[2] ? " " + figure[2] : " lookups") : "no table has such a name";
+      scale.textContent = shown.length ? "strongest: " + spelt(most) + (figure[2] ? " " + figure[2] : " lookups") : "no table has such a name";
       canvas.setAttribute("aria-label", shown.length + " tables by " + now.columns + " columns, " + figure[1] +
         "; arrow keys go from cell to cell, and the same numbers stand in the tables below");
       place.dataset.drawn = shown.length + "x" + now.columns;

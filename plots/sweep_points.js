@@ -116,7 +116,8 @@
       all.points.forEach(function (point) { if (seen.indexOf(point.words[hue.select.value]) < 0) seen.push(point.words[hue.select.value]); });
       return seen;
     }
-    function colour(seen, point) { return COLOURS[Math.min(seen.indexOf(point.words[hue.select.value]), COLOURS.length - 1)]; }
+    function colour(seen, point) { return shade(seen.indexOf(point.words[hue.select.value])); }
+    function shade(number) { return window.chartTheme.shade(COLOURS[Math.min(number, COLOURS.length - 1)], printing); }
 
     function axes(pen, colours, x, y) {
       own.upright_axis(pen, colours, {
@@ -167,6 +168,7 @@
     function draw_now(for_paper) {
       printing = for_paper === true;
       var easel = own.easel(place, canvas, HEIGHT, printing);
+      Array.prototype.forEach.call(legend.children, function (key, number) { key.firstChild.style.background = shade(number); });
       if (!easel) return;
       var colours = easel.colours, pen = easel.pen, seen = hues();
       at = [];
@@ -238,9 +240,7 @@
       canvas.setAttribute("aria-label", titled(up.select.value) + " over " + titled(across.select.value) + " of " + range.textContent);
       var seen = hues();
       legend.replaceChildren.apply(legend, seen.slice(0, COLOURS.length).map(function (word, number) {
-        var key = make("span", {}, [make("i"), number === COLOURS.length - 1 && seen.length > COLOURS.length ? "others" : word]);
-        key.firstChild.style.background = COLOURS[number];
-        return key;
+        return make("span", {}, [make("i"), number === COLOURS.length - 1 && seen.length > COLOURS.length ? "others" : word]);
       }));
       if (shown.indexOf(chosen) < 0) { chosen = null; told.textContent = "Point at a point, or use the arrow keys."; }
       filter_table();

@@ -81,11 +81,12 @@
     table.parentNode.insertBefore(field, table);
   }
 
-  // What is wider than its window is scrolled by keys, too: tables, and the charts of draw.js.
+  // What is wider than its window says so, and is scrolled by keys, too: tables, and the charts of draw.js.
   var reach = window.ResizeObserver && new ResizeObserver(function (entries) {
     entries.forEach(function (entry) {
-      var box = entry.target;
-      if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
+      var box = entry.target, wide = box.scrollWidth > box.clientWidth + 1;
+      box.classList.toggle("wide", wide);
+      if (wide) box.tabIndex = 0;
       else box.removeAttribute("tabindex");
     });
   });

@@ -156,11 +156,6 @@
       pen.restore();
     }
 
-    function is_light(colour) {
-      var n = parseInt(colour.slice(1), 16);
-      return 0.299 * (n >> 16) + 0.587 * (n >> 8 & 255) + 0.114 * (n & 255) > 125;
-    }
-
     function bar(pen, mark, y, colours) {
       if (mark.end < from || mark.start > to) return;
       var a = Math.max(left, x_of(mark.start)), b = Math.max(left, Math.min(left + width, x_of(mark.begin))), c = Math.min(left + width, x_of(mark.end));
@@ -177,7 +172,7 @@
       } else {
         pen.fillRect(b, y, Math.max(1, c - b), high);
         if (c - b > 30) {
-          pen.fillStyle = mark.ahead > 0 ? colours.ink : is_light(colour) ? "#000" : "#fff";
+          pen.fillStyle = mark.ahead > 0 ? colours.ink : window.chartTheme.ink_on(colour);
           pen.globalAlpha = 1;
           pen.font = "10px system-ui, sans-serif";
           pen.fillText(own.fitted(pen, spoken(mark.op) || KINDS[mark.kind], c - b - 6), b + 3, y + high / 2 + 0.5);

@@ -84,7 +84,7 @@ void ProgramChecker::check_collective(const Op& op) const {
             known_names_hint(excerpt(op.group), some_keys(program_.groups)));
   }
   check_members(op);
-  const std::vector<std::string> dtypes{"fp32", "fp16", "bf16", "int8", "fp8", "int32", "int64"};
+  const std::vector<std::string> dtypes{"fp32", "fp16", "bf16", "int8", "fp8", "mx4", "int32", "int64"};
   if (!op.dtype.empty() && std::ranges::find(dtypes, op.dtype) == dtypes.end()) {
     fail_op(op, fmt::format("unknown dtype {}", excerpt(op.dtype)), known_names_hint(op.dtype, dtypes));
   }

@@ -32,9 +32,10 @@ struct RoleRow {
   Belonging fusion;
 };
 
-constexpr std::array<RoleRow, 47> kRoles{{
+constexpr std::array<RoleRow, 50> kRoles{{
     {OpRole::none, "none", std::nullopt, Belonging::none},
     {OpRole::copy_inputs, "copy_inputs", OpClass::dense, Belonging::none},
+    {OpRole::transform_inputs, "transform_inputs", OpClass::dense, Belonging::none},
     {OpRole::deduplicate_ids, "deduplicate_ids", OpClass::dense, Belonging::none},
     {OpRole::split_tiers, "split_tiers", OpClass::dense, Belonging::none},
     {OpRole::permute_inputs, "permute_inputs", OpClass::dense, Belonging::none},
@@ -59,6 +60,8 @@ constexpr std::array<RoleRow, 47> kRoles{{
     {OpRole::restore_duplicates, "restore_duplicates", OpClass::dense, Belonging::none},
     {OpRole::stash_rows, "stash_rows", OpClass::dense, Belonging::none},
     {OpRole::restore_rows, "restore_rows", OpClass::dense, Belonging::none},
+    {OpRole::scatter_rows, "scatter_rows", OpClass::reduce_scatter, Belonging::must},
+    {OpRole::gather_rows, "gather_rows", OpClass::all_gather, Belonging::must},
     {OpRole::bottom_forward, "bottom_forward", OpClass::dense, Belonging::none},
     {OpRole::dense_forward, "dense_forward", OpClass::dense, Belonging::none},
     {OpRole::dense_backward, "dense_backward", OpClass::dense, Belonging::none},

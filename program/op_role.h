@@ -36,6 +36,7 @@ enum class OpRole {
 
   // The way of a batch's ids to the ranks that look them up.
   copy_inputs,       // from the host
+  transform_inputs,  // of a stage of the pipeline that is the user's own
   deduplicate_ids,   // of the own batch: each is sent once
   split_tiers,       // ids by the tier of their row
   permute_inputs,    // into the order in which they are sent
@@ -64,6 +65,8 @@ enum class OpRole {
   // Rows, which the dense part needs no longer than the lookup takes.
   stash_rows,    // to host memory, behind the lookup
   restore_rows,  // from there, ahead of the update
+  scatter_rows,  // to the ranks that hold the same ones, as their mean, behind the lookup: each keeps its share
+  gather_rows,   // from there, ahead of the update
 
   // The dense part. Its bottom is the part that takes no embeddings.
   bottom_forward,

@@ -7,7 +7,8 @@
 #   SETTING: GPUSxDIM, as 4x128; all twelve without. PLANNERS: a YAML list as in `planners` of a scenario.
 #   CLUSTER: another one than pcie_4gib_x4 and _x8, with 4 GiB a GPU: dgx_h100 has the laws of kernels measured on its GPU.
 #   -l: with AutoShard, DreamShard and TorchRec. Their policies are trained first, once for all settings, on tasks of another seed
-#   (nine of each setting; four minutes of a CPU), where OUT has none yet. Prints the rows of docs/papers/neuroshard_table1.csv at the end.
+#   (nine of each setting, without those that do not fit; a minute of a CPU), where OUT has none yet. Prints the rows of
+#   docs/papers/neuroshard_table1.csv at the end.
 set -euo pipefail
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 usage() { sed -n 's/^# \(Usage: .*\)/\1/p; s/^#   \(SETTING: .*\)/  \1/p' "$0"; }
@@ -48,8 +49,24 @@ draw() {
     --max-bytes "$bytes" "$@" -o "$file" --force
 }
 
-# Tasks of all settings in one scenario, with names that tell the settings apart; and the policies that are trained on them.
-train() {
+# Nothing can be learned from a task whose tables, dealt whole, fit nowhere, and trainings refuse it: such tasks leave their files.
+leave_out_unfit() {
+  local task file unfit
+  "$shardsim" run "$out/training/all.yaml" --set 'planners=[{name: greedy, score: size}]' -o "$out/training/fit" -q --force >"$out/training/fit.txt"
+  unfit=$(python3 -c 'import json, sys
+for task in json.load(open(sys.argv[1]))["planner_comparisons"]:
+    if not any(plan["solved"] for plan in task["planners"]): print(task["case"])' "$out/training/fit/result.json")
+  for task in $unfit; do
+    for file in "$out/training/"*x*.yaml; do
+      awk -v left="  - name: $task" '/^  - name: /{out = $0 == left} !out' "$file" >"$out/training/kept"
+      mv "$out/training/kept" "$file"
+    done
+  done
+  [ -z "$unfit" ] || echo "left out of the training, since dealt whole their tables do not fit: ${unfit//$'\n'/, }"
+}
+
+# Tasks of all settings in one scenario, with names that tell the settings apart.
+draw_training() {
   local setting files=()
   mkdir -p "$out/training"
   for setting in "${all_settings[@]}"; do
@@ -57,15 +74,16 @@ train() {
     sed -i "s|- name: \(t[a-z]*\)/|- name: \1/$setting/|" "$out/training/$setting.yaml"
     files+=("$setting.yaml")
   done
-  printf 'schema: shardsim.scenario/1\ntitle: "NeuroShard'"'"'s settings, 9 tasks of each, seed 100"\ninclude: [%s]\n' \
+  printf 'schema: shardsim.scenario/1\ntitle: "NeuroShard'"'"'s settings, up to 9 tasks of each, seed 100"\ninclude: [%s]\n' \
     "$(IFS=,; echo "${files[*]}")" >"$out/training/all.yaml"
-  for planner in autoshard dreamshard; do
-    [ -f "$out/$planner.h5" ] || "$shardsim" "$planner" train "$out/training/all.yaml" -o "$out/$planner.h5"
-  done
+  leave_out_unfit
 }
 
 if [ -n "$learned" ]; then
-  train
+  [ -f "$out/autoshard.h5" ] && [ -f "$out/dreamshard.h5" ] || draw_training
+  for planner in autoshard dreamshard; do
+    [ -f "$out/$planner.h5" ] || "$shardsim" "$planner" train "$out/training/all.yaml" -o "$out/$planner.h5"
+  done
   planners="${planners%]}, {name: autoshard, policy: $out/autoshard.h5}, {name: dreamshard, policy: $out/dreamshard.h5}, {name: torchrec}]"
 fi
 

@@ -1,4 +1,4 @@
-"""Draws those figures of the papers that are curves, from docs/papers/*.csv, as SVG beside them; scripts/papers.py calls it."""
+"""Draws those figures of the papers that are curves or bars, from rows of docs/papers.md and docs/papers/*.csv, as SVG beside the latter; scripts/papers.py calls it."""
 
 import math
 import re
@@ -51,21 +51,26 @@ def text(x, y, words, anchor="middle", extra=""):
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{extra}>{words}</text>'
 
 
-def chart(title, x_name, y_name, series, logarithmic):
-    """An SVG of lines; series: [(name, [(x, y)])]."""
-    points = [point for _, line in series for point in line]
-    x_axis = Axis([x for x, _ in points], LEFT, WIDTH - RIGHT, logarithmic)
-    y_axis = Axis([y for _, y in points], HEIGHT - BOTTOM, TOP, False, 0.08)
+def frame(title, y_axis, y_name):
+    """The begin of an SVG: title, horizontal lines and the name of the vertical axis."""
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img" '
              f'aria-label="{title}" font-family="sans-serif" font-size="12">', f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
              text(LEFT, 20, title, "start", ' font-weight="bold"')]
     for tick in y_axis.ticks():
         y = y_axis.at(tick)
         parts += [f'<line x1="{LEFT}" y1="{y:.1f}" x2="{WIDTH - RIGHT}" y2="{y:.1f}" stroke="#ddd"/>', text(LEFT - 6, y + 4, tick_text(tick), "end")]
+    return parts, text(16, (TOP + HEIGHT - BOTTOM) / 2, y_name, "middle", f' transform="rotate(-90 16 {(TOP + HEIGHT - BOTTOM) / 2:.1f})"')
+
+
+def chart(title, x_name, y_name, series, logarithmic):
+    """An SVG of lines; series: [(name, [(x, y)])]."""
+    points = [point for _, line in series for point in line]
+    x_axis = Axis([x for x, _ in points], LEFT, WIDTH - RIGHT, logarithmic)
+    y_axis = Axis([y for _, y in points], HEIGHT - BOTTOM, TOP, False, 0.08)
+    parts, y_words = frame(title, y_axis, y_name)
     for tick in x_axis.ticks():
         parts.append(text(x_axis.at(tick), HEIGHT - BOTTOM + 18, tick_text(tick)))
-    parts += [text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12, x_name),
-              text(16, (TOP + HEIGHT - BOTTOM) / 2, y_name, "middle", f' transform="rotate(-90 16 {(TOP + HEIGHT - BOTTOM) / 2:.1f})"')]
+    parts += [text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12, x_name), y_words]
     for number, (name, line) in enumerate(series):
         places = [f"{x_axis.at(x):.1f},{y_axis.at(y):.1f}" for x, y in line]
         colour, dash = COLOURS[number], DASHES[number]
@@ -77,8 +82,76 @@ def chart(title, x_name, y_name, series, logarithmic):
     return "\n".join(parts + ["</svg>"]) + "\n"
 
 
+def bars(title, x_name, y_name, groups, series):
+    """An SVG of bars from 0, beside each other in each group; series: [(name, [(value, least, most)])], None: no bar. A line goes from least to most."""
+    y_axis = Axis([0.0] + [bar[2] for _, line in series for bar in line if bar], HEIGHT - BOTTOM, TOP, False)
+    parts, y_words = frame(title, y_axis, y_name)
+    room = (WIDTH - RIGHT - LEFT) / len(groups)
+    wide = 0.8 * room / len(series)
+    for at, group in enumerate(groups):
+        parts.append(text(LEFT + room * (at + 0.5), HEIGHT - BOTTOM + 18, group))
+    for number, (name, line) in enumerate(series):
+        colour = COLOURS[number]
+        for at, bar in enumerate(line):
+            if bar is None:
+                continue
+            left, (y, least, most) = LEFT + room * (at + 0.1) + wide * number, (y_axis.at(value) for value in bar)
+            parts += [f'<rect x="{left:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{HEIGHT - BOTTOM - y:.1f}" fill="{colour}"/>',
+                      f'<line x1="{left + wide / 2:.1f}" y1="{least:.1f}" x2="{left + wide / 2:.1f}" y2="{most:.1f}" stroke="#000" stroke-width="2"/>']
+        y = TOP + 14 + 18 * number
+        parts += [f'<rect x="{WIDTH - RIGHT + 10}" y="{y - 6}" width="12" height="12" fill="{colour}"/>', text(WIDTH - RIGHT + 28, y + 4, name, "start")]
+    return "\n".join(parts + [text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12, x_name), y_words, "</svg>"]) + "\n"
+
+
 def starting(rows, words):
     return next(row for row in rows if row["what"].startswith(words))
+
+
+MODELS = ("RM-1", "RM-2", "RM-3", "RM-4")
+
+
+def plain(cell):
+    return [(value, value, value) for value in lead_numbers(cell)]
+
+
+def banded(cell, rows):
+    """The values of a cell, with the least and the most of the band's rows, which are those of the models."""
+    return [(value, min(value, float(row["least"])), max(value, float(row["most"]))) for value, row in zip(lead_numbers(cell), rows)]
+
+
+def flexshard_charts(rows, band):
+    """Figures 1, 6 and 7, and the band of Table 6; `band`: rows of flexshard_band.csv."""
+    memory, sent, pooled = (starting(rows, "Figure 1, " + words) for words in ("memory of a history", "what it sends", "memory of one pooled"))
+    items = listed(memory["what"], "history of", "items")
+    series = [("published", list(zip(items, lead_numbers(memory["published"])))), ("here", list(zip(items, lead_numbers(memory["ours"])))),
+              ("sent, here", list(zip(items, lead_numbers(sent["ours"])))), ("a pooled table", [(at, float(pooled["ours"])) for at in (items[0], items[-1])])]
+    yield "flexshard_figure1.svg", chart("FlexShard, Figure 1: a history of vectors", "items of the history", "GB a GPU", series, False)
+    series6, series7 = [], []
+    for tiers in ("2 tiers", "3 tiers"):
+        observed, planned = starting(rows, f'Table 6, "Reduction %" and Figure 6 observed, {tiers}'), starting(rows, f"Figure 6, predicted by the planner, {tiers}")
+        series6 += [(f"published, {tiers}", plain(observed["published"])), (f"here, {tiers}", plain(planned["ours"]))]
+        gain = starting(rows, f"Figure 7, gain of communication latency, {tiers}")
+        others = [row for row in band if f", {tiers}, gain of latency" in row["what"]]
+        series7 += [(f"published, {tiers}", plain(gain["published"])), (f"here, {tiers}", banded(gain["ours"], others))]
+    yield "flexshard_figure6.svg", bars("FlexShard, Figure 6: what is not sent", "", "% of the elements row-wise", MODELS, series6)
+    yield "flexshard_figure7.svg", bars("FlexShard, Figure 7: gain of latency, and its band", "", "row-wise, plan = 1", MODELS, series7)
+    yield "flexshard_table6.svg", band_chart(band)
+
+
+def band_chart(band):
+    """Times of Table 6 over the published ones: with the fitted knots, and with other laws."""
+    groups = [f"{model}, {tiers}" for tiers in ("2", "3") for model in MODELS]
+    by_name = {row["what"]: row for row in band}
+    series = []
+    for column, name in (("global_all_to_all", "all-to-all"), ("intra_node_all_to_all", "same, in a node"), ("global_all_reduce", "all-reduce"),
+                         ("cross_node_all_reduce", "same, across nodes")):
+        line = []
+        for group in groups:
+            row = by_name.get(f"{group} tiers, {column} ms")
+            ratios = row and [float(row[key]) / float(row["published"]) for key in ("fitted", "least", "most")]
+            line.append(row and (ratios[0], min(ratios), max(ratios)))
+        series.append((name, line))
+    return bars("FlexShard, Table 6: times and their band", "RM-1 to RM-4 / tiers of the plan", "ours / published", [group.replace("RM-", "").replace(", ", "/") for group in groups], series)
 
 
 def autoshard_charts(rows):

@@ -87,6 +87,11 @@ std::string values_of(const FittedOverhead& row) {
   if (row.efficiency) values.push_back("efficiency " + shortest(*row.efficiency));
   if (row.nic_efficiency) values.push_back("NIC efficiency " + shortest(*row.nic_efficiency));
   if (row.node_rate) values.push_back("the NICs of a node carry at most " + to_text(*row.node_rate));
+  if (row.channel_rate) {
+    const std::string from =
+        fmt::format(", from compute capability {}.{} on", row.capability_from / 10, row.capability_from % 10);
+    values.push_back("a channel of a pair " + to_text(*row.channel_rate) + (row.capability_from > 0 ? from : ""));
+  }
   if (row.latency_share) values.push_back("share of NCCL's latency " + shortest(*row.latency_share));
   if (row.plateau) values.push_back(*row.plateau ? "with plateau" : "without plateau");
   return join(values, "; ");

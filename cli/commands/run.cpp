@@ -197,11 +197,24 @@ void note_joined(const Scenario& scenario) {
   }
 }
 
+// "greedy for rm1: 2 GiB are missing ... ": why the first planner that says so has no plan. The first screen shows no
+// other reason.
+std::string first_reason(const StudyResult& study) {
+  for (const PlannerComparison& comparison : study.comparisons)
+    for (const ComparedPlan& plan : comparison.planners)
+      if (!plan.reason.empty() && !plan.needs_options)
+        return fmt::format("{} for {}: {}", plan.planner, comparison.name, plan.reason);
+  return "";
+}
+
 // Errors: where planners were compared, and none has a plan.
 void require_some_plan(const StudyResult& study) {
   if (!study.cases.empty() || study.comparisons.empty()) return;
-  throw Error(Failure::infeasible, Place{}, "no planner has a plan that fits, for any case",
-              "The table gives the reasons. Take more memory, a smaller batch, or fewer constraints");
+  std::string reason = first_reason(study);
+  while (reason.ends_with('.')) reason.pop_back();
+  throw Error(Failure::infeasible, Place{},
+              "no planner has a plan that fits, for any case" + (reason.empty() ? "" : ". " + reason),
+              "--details gives all reasons. Take more memory, a smaller batch, or fewer constraints");
 }
 
 // Returns the case that the sentence of why is about: the fastest that fits. Where none does, the fastest.

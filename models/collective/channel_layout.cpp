@@ -19,6 +19,7 @@ std::vector<int> only(const std::vector<int>& order, const std::vector<int>& gpu
 
 std::vector<int> gpus_of(const NodeMembers& members, const Cluster& cluster) {
   std::vector<int> gpus;
+  gpus.reserve(members.ranks.size());
   for (int rank : members.ranks) gpus.push_back(cluster.gpu_of(rank));
   return gpus;
 }
@@ -63,7 +64,13 @@ int channel_count(const std::vector<NodeMembers>& nodes, const Cluster& cluster)
   const auto& graph = cluster.spec().graph_multi_node;
   if (graph && graph->channels > 0) return std::min(graph->channels, kMostChannels);
   std::size_t most = 1;
-  for (const NodeMembers& members : nodes) most = std::max(most, nic_owners(gpus_of(members, cluster), cluster).size());
+  std::vector<int> counted;  // GPUs of the node before, which most nodes have, too
+  for (const NodeMembers& members : nodes) {
+    std::vector<int> gpus = gpus_of(members, cluster);
+    if (gpus == counted) continue;
+    most = std::max(most, nic_owners(gpus, cluster).size());
+    counted = std::move(gpus);
+  }
   return static_cast<int>(most);
 }
 
@@ -86,6 +93,7 @@ std::vector<NodeChannel> on_node(const std::vector<MeshRing>& orders, int node, 
   double width = 0;
   for (const MeshRing& order : orders) width += order.links;
   std::vector<NodeChannel> channels;
+  channels.reserve(orders.size());
   for (const MeshRing& order : orders) {
     NodeChannel channel{order.gpus, order.links / width};
     for (int& rank : channel.ranks) rank += node * cluster.ranks_per_node();
@@ -100,6 +108,7 @@ std::vector<std::vector<NodeChannel>> laid_on(const std::vector<NodeMembers>& no
                                               const FindOrders& find_orders) {
   std::map<std::vector<int>, std::vector<MeshRing>> known;
   std::vector<std::vector<NodeChannel>> result;
+  result.reserve(nodes.size());
   for (const NodeMembers& members : nodes) {
     const auto gpus = gpus_of(members, cluster);
     const auto [entry, fresh] = known.try_emplace(gpus);
@@ -114,11 +123,16 @@ std::vector<std::vector<NodeChannel>> laid_on(const std::vector<NodeMembers>& no
 std::vector<NodeMembers> members_by_node(const std::vector<int>& ranks, const Cluster& cluster) {
   std::vector<int> positions(ranks.size());
   std::iota(positions.begin(), positions.end(), 0);
-  std::sort(positions.begin(), positions.end(), [&](int a, int b) { return ranks[a] < ranks[b]; });
+  if (!std::is_sorted(ranks.begin(), ranks.end()))  // as nearly all groups are: to sort a large one takes long
+    std::sort(positions.begin(), positions.end(), [&](int a, int b) { return ranks[a] < ranks[b]; });
   std::vector<NodeMembers> nodes;
   for (int position : positions) {
     const int node = cluster.node_of(ranks[position]);
-    if (nodes.empty() || nodes.back().node != node) nodes.push_back({node, {}, {}});
+    if (nodes.empty() || nodes.back().node != node) {
+      NodeMembers& fresh = nodes.emplace_back(NodeMembers{node, {}, {}});
+      fresh.ranks.reserve(static_cast<std::size_t>(cluster.ranks_per_node()));
+      fresh.positions.reserve(static_cast<std::size_t>(cluster.ranks_per_node()));
+    }
     nodes.back().ranks.push_back(ranks[position]);
     nodes.back().positions.push_back(position);
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "models/collective/fitted_overheads.h"
 
@@ -30,6 +29,34 @@ Bandwidth filled_by_graph(const Cluster& cluster) {
   return {graph->channels * graph->bw_inter.bytes_per_second / used};
 }
 
+// [node with members, by rising number] how many. Neighbours among the members mostly share a node, and nodes mostly
+// rise; where they do not, those of one node are brought together.
+std::vector<int> members_by_rising_node(const std::vector<int>& ranks, const Cluster& cluster) {
+  struct OnNode {
+    int node = 0, members = 0;
+  };
+  std::vector<OnNode> runs;
+  bool rising = true;
+  for (const int rank : ranks) {
+    const int node = cluster.node_of(rank);
+    if (runs.empty() || runs.back().node != node) {
+      rising = rising && (runs.empty() || runs.back().node < node);
+      runs.push_back({node, 0});
+    }
+    ++runs.back().members;
+  }
+  if (!rising) std::ranges::sort(runs, {}, &OnNode::node);
+  std::vector<int> members;
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    if (run > 0 && runs[run].node == runs[run - 1].node) {
+      members.back() += runs[run].members;
+    } else {
+      members.push_back(runs[run].members);
+    }
+  }
+  return members;
+}
+
 }  // namespace
 
 Seconds CollectiveLoads::alone(const Cluster& cluster) const {
@@ -41,20 +68,12 @@ LinkId CollectiveLoads::bottleneck(const Cluster& cluster) const {
 }
 
 GroupShape group_shape(const std::vector<int>& ranks, const Cluster& cluster) {
-  std::map<int, int> members_of_node;
-  auto last = members_of_node.end();  // neighbours among the members share a node
-  for (const int rank : ranks) {
-    const int node = cluster.node_of(rank);
-    if (last == members_of_node.end() || last->first != node) last = members_of_node.try_emplace(node, 0).first;
-    ++last->second;
-  }
+  const std::vector<int> members_of_node = members_by_rising_node(ranks, cluster);
   GroupShape shape{static_cast<int>(ranks.size()), static_cast<int>(members_of_node.size()), 0, 0};
   if (ranks.empty()) return shape;
-  shape.min_per_node = shape.members;
-  for (const auto& [node, members] : members_of_node) {
-    shape.max_per_node = std::max(shape.max_per_node, members);
-    shape.min_per_node = std::min(shape.min_per_node, members);
-  }
+  const auto [least, most] = std::ranges::minmax(members_of_node);
+  shape.max_per_node = most;
+  shape.min_per_node = least;
   return shape;
 }
 

@@ -47,10 +47,12 @@ int channel_pool(const Cluster& cluster) {
 
 // All channels of a communicator on one node whose GPUs an NVSwitch joins: its graph has one per NVLink.
 int channel_pool_of_switch(const ClusterSpec& spec) {
-  constexpr int kMost = 32;  // MAXCHANNELS of src/include/device.h up to 2.25
+  constexpr int kBlackwell = 100;
+  // MAXCHANNELS of src/include/device.h, which is 64 since NCCL knows Blackwell; Hopper's graphs have at most 32.
+  const int most = capability_number(spec.gpu.compute_capability) >= kBlackwell ? 64 : 32;
   const auto& graph = spec.graph_one_node;
   const int found = graph && graph->channels > 0 ? graph->channels : std::max(1, spec.nvlink.links_per_gpu);
-  return power_of_two_from(std::min(kMost, kernel_channels(found, false, spec)));
+  return power_of_two_from(std::min(most, kernel_channels(found, false, spec)));
 }
 
 }  // namespace

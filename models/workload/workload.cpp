@@ -20,11 +20,12 @@ struct DtypeEntry {
   std::string_view name;
   int bytes;
 };
-constexpr std::array<DtypeEntry, 5> kDtypes{{{Dtype::fp32, "fp32", 4},
+constexpr std::array<DtypeEntry, 6> kDtypes{{{Dtype::fp32, "fp32", 4},
                                              {Dtype::fp16, "fp16", 2},
                                              {Dtype::bf16, "bf16", 2},
                                              {Dtype::int8, "int8", 1},
-                                             {Dtype::fp8, "fp8", 1}}};
+                                             {Dtype::fp8, "fp8", 1},
+                                             {Dtype::mx4, "mx4", 1}}};
 
 const DtypeEntry& entry_of(Dtype dtype) {
   return *std::find_if(kDtypes.begin(), kDtypes.end(), [dtype](const DtypeEntry& e) { return e.dtype == dtype; });
@@ -54,6 +55,14 @@ void check_sizes(const Workload& workload) {
 
 int dtype_bytes(Dtype dtype) {
   return entry_of(dtype).bytes;
+}
+
+double least_wire_bytes(Dtype dtype) {
+  return dtype == Dtype::mx4 ? 0.5 : dtype_bytes(dtype);
+}
+
+bool Workload::fetches_ahead() const {
+  return pipeline == "prefetch_sparse_dist" || (staged() && !stages.empty() && stages.back().does == "prefetch");
 }
 
 std::string dtype_name(Dtype dtype) {

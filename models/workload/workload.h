@@ -12,13 +12,14 @@
 
 namespace shardsim {
 
-enum class Dtype { fp32, fp16, bf16, int8, fp8 };  // fp8 only on the wire
+enum class Dtype { fp32, fp16, bf16, int8, fp8, mx4 };  // fp8 and mx4 only on the wire
 enum class TableKind { sequence, pooled };
 
 // The ids of a bag: all drawn independently, or all determined by the first one (models/load/row_shares.h).
 enum class BagIds { independent, first_id };
 
-int dtype_bytes(Dtype dtype);
+int dtype_bytes(Dtype dtype);  // of mx4, which has half of one and its exponents, as TorchRec's planner counts it
+double least_wire_bytes(Dtype dtype);  // of an element, without scales
 std::string dtype_name(Dtype dtype);
 
 // The type of vectors, or of their gradients, while they are exchanged.
@@ -166,12 +167,14 @@ inline constexpr const char* kRestoreAtGradients = "gradients";  // with their e
 struct ShardingGroups {
   std::int64_t size = 0;     // ranks of a sharding group
   bool consecutive = false;  // a group is a block of ranks, and replicas are `size` apart; false: they are neighbours
-  std::int64_t sync_every = 1;  // iterations
+  // Between the lookup and the update of a batch a replica keeps its share of the rows, averaged on the way.
+  bool fully_sharded = false;
+  std::int64_t sync_every = 1;  // iterations; 0: never
   bool sync_states = true;      // of the optimizer, too
   Place place;
   bool operator==(const ShardingGroups& other) const {
-    return size == other.size && consecutive == other.consecutive && sync_every == other.sync_every &&
-           sync_states == other.sync_states;
+    return size == other.size && consecutive == other.consecutive && fully_sharded == other.fully_sharded &&
+           sync_every == other.sync_every && sync_states == other.sync_states;
   }
 };
 
@@ -180,7 +183,22 @@ struct WireCodec {
   bool kernels = false;  // passes of their own convert them; false: lookups write it, and updates read it
   // Elements of fp8 and int8 that share a scale and an offset, two numbers of 4 bytes; 0: none have.
   std::int64_t forward_rows = 0, backward_rows = 0;
+  std::int64_t mx4_group = 32;  // elements of mx4 that share an exponent, one byte
   bool operator==(const WireCodec&) const = default;
+};
+
+// The pipeline fused_sparse_dist (TorchRec's TrainPipelineFusedSparseDist): where and when it looks a batch up.
+struct LookupLaunch {
+  std::string stream = "data_dist";  // data_dist, new, current
+  bool after_input_dist = false;     // the host launches it behind the input of the next batch
+  bool operator==(const LookupLaunch&) const = default;
+};
+
+// A stage of the pipeline `staged` (TorchRec's StagedTrainPipeline), on a stream of its own.
+struct PipelineStage {
+  std::string does = "copy";  // copy, transform, input_dist, prefetch
+  Bytes bytes;                // that a transform reads and writes in device memory
+  bool operator==(const PipelineStage&) const = default;
 };
 
 // The parts of a batch's input that stay in device memory after they were used, until the batch is through.
@@ -239,7 +257,10 @@ struct Workload {
   std::vector<Table> tables;
   DensePart dense;
   std::string optimizer = "rowwise_adagrad";  // sgd, rowwise_adagrad, adagrad, adam, lamb
-  std::string pipeline = "none";              // base, sparse_dist, prefetch_sparse_dist, semi_sync, hugectr
+  // base, sparse_dist, fused_sparse_dist, prefetch_sparse_dist, semi_sync, staged, hugectr
+  std::string pipeline = "none";
+  LookupLaunch fused_lookup;          // of fused_sparse_dist
+  std::vector<PipelineStage> stages;  // of staged, the newest batch first
   // "fused": one lookup and one update serve many tables (FBGEMM). "per_table": one of each per table, whose gradients
   // are first expanded to a row per lookup, then summed by row and applied (sparse gradients of TensorFlow). "hugectr":
   // as its embedding collections do, with pointers before the lookup and the index work of the update apart from it
@@ -281,6 +302,9 @@ struct Workload {
   bool hugectr_pipeline() const { return pipeline == "hugectr"; }
   bool base_pipeline() const { return pipeline == "base"; }   // the next batch is copied, all else is in line
   bool semi_sync() const { return pipeline == "semi_sync"; }  // the next batch is looked up before the update
+  bool fused_sparse_dist() const { return pipeline == "fused_sparse_dist"; }  // looks up beside the dense optimizer
+  bool staged() const { return pipeline == "staged"; }
+  bool fetches_ahead() const;  // the pipeline fills caches for the next batch
 };
 
 // Samples of one rank that have the feature: its own batch, or else that of the workload.

@@ -119,7 +119,8 @@ void check_index_dedup(MapReader& reader, const Workload& workload, const TableD
 
 // These pipelines are TorchRec's, whose exchange of ids has all its steps.
 void check_pipeline(MapReader& reader, const Workload& workload) {
-  if (!workload.base_pipeline() && !workload.semi_sync()) return;
+  const bool is_new = workload.fused_sparse_dist() || workload.staged();
+  if (!workload.base_pipeline() && !workload.semi_sync() && !is_new) return;
   if (!workload.full_input_exchange())
     throw input_error(reader.place_of("pipeline"),
                       fmt::format("pipeline {} simulates the exchange of ids in all its steps, so it needs a full "
@@ -251,6 +252,11 @@ void check_direction(const Workload& workload, bool forward, const Place& place)
     return std::ranges::any_of(workload.tables, [&](const Table& table) { return type(table) == dtype; });
   };
   const std::string key = forward ? "quantize_dim" : "quantize_dim_backward";
+  if (!forward && codec.mx4_group != WireCodec{}.mx4_group && !sends(Dtype::mx4) &&
+      std::ranges::none_of(workload.tables,
+                           [&](const Table& table) { return forward_wire(workload, table) == Dtype::mx4; }))
+    throw input_error(place, "'mx4_group' has no effect: nothing is mx4 on the wire",
+                      "Leave 'mx4_group' out, or write forward: mx4");
   if (rows > 0 && !sends(Dtype::fp8) && !sends(Dtype::int8))
     throw input_error(place, fmt::format("'{}' has no effect: nothing is fp8 or int8 on the wire", key),
                       fmt::format("Leave '{}' out, or write {}: fp8", key, forward ? "forward" : "backward"));
@@ -294,6 +300,24 @@ void check_codec(MapReader& reader, const Workload& workload) {
                       "Leave that out, or 'kernels'");
 }
 
+// TorchRec's fully sharded tables are pooled ones (ShardedBatchedFusedEmbeddingBag in batched_embedding_kernel.py).
+void check_fully_sharded(const Workload& workload) {
+  if (!workload.sharding_groups || !workload.sharding_groups->fully_sharded) return;
+  const Place& place = workload.sharding_groups->place;
+  const auto sequence = std::ranges::find(workload.tables, TableKind::sequence, &Table::kind);
+  if (sequence != workload.tables.end())
+    throw input_error(
+        place,
+        fmt::format("table '{}' is a sequence, and TorchRec's fully sharded tables are pooled ones", sequence->name),
+        "Leave 'strategy' out: all replicas are then averaged behind the backward pass");
+  const std::string other = workload.stash         ? "stash"
+                            : workload.semi_sync() ? "pipeline: semi_sync, which looks rows up while others are updated"
+                                                   : "";
+  if (!other.empty())
+    throw input_error(place, fmt::format("strategy fully_sharded cannot be used with {}", other),
+                      "Leave that out, or 'strategy'");
+}
+
 // 2D parallelism is TorchRec's, whose lookups are fused.
 void check_groups(const Workload& workload) {
   if (!workload.sharding_groups) return;
@@ -322,6 +346,7 @@ void check_combinations(MapReader& reader, const Workload& workload, const Table
   check_pipeline(reader, workload);
   check_stash(workload);
   check_groups(workload);
+  check_fully_sharded(workload);
   check_int8(reader, workload);
   check_codec(reader, workload);
   check_batches(workload);

@@ -19,6 +19,7 @@ constexpr std::string_view kWorkloadSchema = "shardsim.workload/1";
 constexpr std::int64_t kMostQuantized = 1 << 20;
 constexpr std::int64_t kMostGroupRanks = 1 << 20;  // as a Program may have
 constexpr std::int64_t kMostSyncInterval = 1'000'000;
+constexpr int kMostStages = 16;
 constexpr std::size_t kMostTables = 100'000;
 
 void optimizer_keys(Fields& map, Workload& workload) {
@@ -37,7 +38,7 @@ void optimizer_keys(Fields& map, Workload& workload) {
 void wire_key(Fields& map, std::string_view key, std::optional<WireDtype>& wire, const char* usual, const char* help) {
   std::vector<std::string> words{"table"};
   std::ranges::copy(words_of(Dtype{}), std::back_inserter(words));
-  words.push_back(dtype_name(Dtype::fp8));  // behind the types of rows, as in the enumeration
+  for (const Dtype dtype : {Dtype::fp8, Dtype::mx4}) words.push_back(dtype_name(dtype));  // behind those of rows
   std::optional<std::string> word;
   map.usual(usual).take(key, word, word_leaf(words), help);
   if (!map.reading() || !word) return;
@@ -51,7 +52,8 @@ void wire_keys(Fields& map, Workload& workload) {
            "is what TorchRec's lookups return whatever the type of the rows. (TorchRec's own estimate assumes the "
            "type of the rows if none is stated.) fp8 is TorchRec's without scales: one byte for each element, but "
            "where partial sums are reduced (row_wise, table_row_wise and grid_shard of pooled tables) fp16 forward "
-           "and bf16 backward, as in TorchRec, which sends the sums of a node to other nodes as fp8");
+           "and bf16 backward, as in TorchRec, which sends the sums of a node to other nodes as fp8. mx4 has half a "
+           "byte for each element and one byte for each `mx4_group`, and is fp16 and bf16 where fp8 is");
   wire_key(map, "backward", workload.wire_backward, "fp32",
            "the same of their gradients. Gradients of replicated rows (data_parallel; flex across nodes) are always "
            "all-reduced in the type of the rows, or in fp32 for int8 rows");
@@ -65,10 +67,15 @@ void wire_keys(Fields& map, Workload& workload) {
       .take("quantize_dim", codec.forward_rows, count_leaf(Bounds::from(0).to(kMostQuantized)),
             "elements of fp8 and int8 vectors that share a scale and an offset, 8 bytes for all of "
             "them (`fp8_quantize_dim`); a divisor of the columns of every shard whose vectors are fp8 or int8 on the "
-            "wire");
+            "wire, or a multiple of them that divides the vectors of every rank");
   map.usual("no scales")
       .take("quantize_dim_backward", codec.backward_rows, count_leaf(Bounds::from(0).to(kMostQuantized)),
             "the same of gradients (`fp8_quantize_dim_bwd`)");
+  map.take("mx4_group", codec.mx4_group, count_leaf(Bounds::from(2).to(kMostQuantized)),
+           "elements of mx4 vectors that share an exponent (`mx4_quantize_dim`), one byte; a divisor of the columns of "
+           "every shard whose vectors are mx4 on the wire");
+  map.refuse_if(codec.mx4_group % 2 != 0, "mx4_group",
+                fmt::format("{} elements of half a byte are no whole bytes", codec.mx4_group), "Give an even number");
 }
 
 }  // namespace
@@ -156,19 +163,72 @@ void head_keys(Fields& map, Workload& workload) {
 }
 
 // TorchRec's own names are aliases of the short ones.
-void pipeline_key(Fields& map, std::string& pipeline) {
-  map.choose("pipeline", pipeline,
-             {"none", "base", "sparse_dist", "prefetch_sparse_dist", "semi_sync", "train_base", "train_sparse_dist",
-              "train_prefetch_sparse_dist", "prefetch_train_sparse_dist", "train_semi_sync", "hugectr"},
-             "when the ids of the next batch are exchanged ([lowering.md](../lowering.md#pipelines)). TorchRec's "
-             "names with `train_` mean the same as those without. `base` copies the next batch and does all else "
-             "in line; `semi_sync` looks the next batch up before this one's update; both need a full exchange. "
-             "`hugectr` works as in [HugeCTR's embedding collections](../lowering.md#hugectr) and needs pooled "
-             "tables and a full exchange");
-  for (const char* const name : {"base", "sparse_dist", "semi_sync"})
+void pipeline_word(Fields& map, std::string& pipeline) {
+  map.choose(
+      "pipeline", pipeline,
+      {"none", "base", "sparse_dist", "fused_sparse_dist", "prefetch_sparse_dist", "semi_sync", "staged", "train_base",
+       "train_sparse_dist", "train_fused_sparse_dist", "train_prefetch_sparse_dist", "prefetch_train_sparse_dist",
+       "train_semi_sync", "hugectr"},
+      "when the ids of the next batch are exchanged ([lowering.md](../lowering.md#pipelines)). TorchRec's "
+      "names with `train_` mean the same as those without. `base` copies the next batch and does all else "
+      "in line; `semi_sync` looks the next batch up before this one's update; `fused_sparse_dist` looks a batch up "
+      "beside the dense optimizer of the one before; `staged` has the stages of `stages`; all four need a full "
+      "exchange. "
+      "`hugectr` works as in [HugeCTR's embedding collections](../lowering.md#hugectr) and needs pooled "
+      "tables and a full exchange");
+  for (const char* const name : {"base", "sparse_dist", "fused_sparse_dist", "semi_sync"})
     if (pipeline == fmt::format("train_{}", name)) pipeline = name;
   if (pipeline.starts_with("train_prefetch") || pipeline.starts_with("prefetch_train"))
     pipeline = "prefetch_sparse_dist";
+}
+
+void fused_keys(Fields& map, LookupLaunch& fused) {
+  map.choose(
+      "stream", fused.stream, {"data_dist", "new", "current"},
+      "the stream of lookups, and of their backward pass (`emb_lookup_stream`): that of the exchange of ids, one "
+      "of its own, or that of the dense part");
+  map.take("after_input_dist", fused.after_input_dist,
+           "the host launches lookups behind the permute and the splits of the next batch "
+           "(`embedding_lookup_after_data_dist`); else before them");
+}
+
+void stage_keys(Fields& map, PipelineStage& stage) {
+  map.need("does", stage.does, word_leaf({"copy", "transform", "input_dist", "prefetch"}),
+           "`copy` of a batch to the device, a `transform` of it, the start of its exchange of ids (`input_dist`), or "
+           "the `prefetch` of rows into caches");
+  map.usual("0").take("bytes", stage.bytes, "that the kernels of a `transform` read and write in device memory");
+  map.refuse_if(stage.bytes.count > 0 && stage.does != "transform", "bytes", "only a transform has bytes of its own",
+                "Leave 'bytes' out, or write does: transform");
+}
+
+bool are_in_order(const std::vector<PipelineStage>& stages) {
+  const std::size_t last = stages.size() - (stages.back().does == "prefetch" ? 1 : 0);
+  for (std::size_t stage = 0; stage < last; ++stage) {
+    const std::string wanted = stage == 0 ? "copy" : stage + 1 == last ? "input_dist" : "transform";
+    if (stages[stage].does != wanted) return false;
+  }
+  return last >= 2;
+}
+
+void pipeline_keys(Fields& map, Workload& workload) {
+  pipeline_word(map, workload.pipeline);
+  map.map("fused_lookup", "where and when `pipeline: fused_sparse_dist` looks rows up",
+          [&](Fields& inside) { fused_keys(inside, workload.fused_lookup); });
+  if (!workload.fused_sparse_dist())
+    map.refuse("fused_lookup", "only the pipeline fused_sparse_dist has a fused lookup",
+               "Leave 'fused_lookup' out, or write pipeline: fused_sparse_dist");
+  map.list("stages", workload.stages, Bounds::from(2).to(kMostStages),
+           "the stages of `pipeline: staged` (TorchRec's `StagedTrainPipeline`), the newest batch first, each on a "
+           "stream of its own: a copy, any number of transforms, the exchange of ids, and perhaps a prefetch; by "
+           "default a copy and the exchange of ids",
+           stage_keys);
+  if (!workload.staged())
+    map.refuse("stages", "only the pipeline staged has stages to choose",
+               "Leave 'stages' out, or write pipeline: staged");
+  map.refuse_if(!workload.stages.empty() && !are_in_order(workload.stages), "stages",
+                "the stages are not in an order in which a batch can pass them",
+                "Write copy, any number of transform, input_dist, and behind it prefetch or nothing");
+  if (workload.staged() && workload.stages.empty()) workload.stages = {{"copy", {}}, {"input_dist", {}}};
 }
 
 void kept_keys(Fields& map, InputsKept& kept) {
@@ -195,11 +255,22 @@ void group_keys(Fields& map, ShardingGroups& groups) {
              "of K groups, group g is the ranks g, g + K, g + 2 K ..., so that replicas are neighbours, or a block of "
              "ranks (`use_inter_host_allreduce`)");
   groups.consecutive = members == "consecutive";
-  map.take(
-      "sync_every", groups.sync_every, count_leaf(Bounds::from(1).to(kMostSyncInterval)),
-      "the replicas are averaged behind the backward pass of one in so many iterations, and the mean of the iterations "
-      "is told");
+  std::string strategy = "default";
+  map.choose(
+      "strategy", strategy, {"default", "fully_sharded"},
+      "`fully_sharded` (TorchRec's `ShardingStrategy.FULLY_SHARDED`): between the lookup and the update of a batch "
+      "each replica keeps its share of the rows, and they are averaged on the way");
+  groups.fully_sharded = strategy == "fully_sharded";
+  if (groups.fully_sharded) groups.sync_every = 0;
+  map.usual("1; with `fully_sharded` never")
+      .take("sync_every", groups.sync_every, count_leaf(Bounds::from(1).to(kMostSyncInterval)),
+            "the replicas are averaged behind the backward pass of one in so many iterations, and the mean of the "
+            "iterations "
+            "is told");
   map.take("sync_states", groups.sync_states, "the sums of Adagrad are averaged with the rows");
+  if (groups.sync_every == 0)
+    map.refuse("sync_states", "no state is averaged without 'sync_every'",
+               "Give 'sync_every', or leave 'sync_states' out");
   if (map.reading()) groups.place = map.reader().place_of("size");
 }
 
@@ -261,7 +332,7 @@ void tables_key(Fields& map, Workload& workload, const std::string& folder, cons
 TableDefaults workload_keys(Fields& map, Workload& workload, const std::string& folder) {
   TableDefaults defaults;
   head_keys(map, workload);
-  pipeline_key(map, workload.pipeline);
+  pipeline_keys(map, workload);
   exchange_keys(map, workload);
   row_memory_keys(map, workload);
   map.usual("{name: rowwise_adagrad}").map("optimizer", "see [`optimizer`](#optimizer)", [&](Fields& inside) {

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "base/text.h"
+#include "models/compute/compute_model.h"
 
 namespace shardsim {
 namespace {
@@ -70,6 +71,14 @@ std::uint64_t hash_of_tasks(std::span<const ShardingTask* const> tasks) {
     for (const double seconds : task->alone) hash = mix(hash, std::bit_cast<std::uint64_t>(seconds));
   }
   return hash;
+}
+
+// As labels name it: the closed form is the roofline's, the laws of any family of kernels are those of gpu_kernels.
+std::string provider_of(const PlannerHost& host) {
+  const std::string who = host.kernels();
+  if (who.empty() || who == "roofline") return "closed_form";
+  const bool is_model = std::ranges::find(compute_models(), who, &ComputeModelEntry::name) != compute_models().end();
+  return is_model ? who : kDefaultComputeModel;
 }
 
 void write_features(Hdf5Writer& file, const TrainedOn& policy) {
@@ -163,6 +172,17 @@ void check_fits(const TrainedOn& policy, const ShardingTask& task, const Place& 
   if (trained.optimizer != asked.optimizer)
     refuse(fmt::format("updates by {}, this workload has {}", trained.optimizer, asked.optimizer));
   if (trained.dtype != asked.dtype) refuse(fmt::format("rows of {}, this workload has {}", trained.dtype, asked.dtype));
+}
+
+void check_provider(const TrainedOn& policy, const StatedPolicy& stated, const PlannerHost& host, const Place& place,
+                    const std::string& planner) {
+  const std::string &trained = policy.setting.provider, asked = provider_of(host);
+  if (!stated.provider.empty() || trained == asked) return;
+  throw input_error(place,
+                    fmt::format("the policy was trained on costs by {}, those of this case are by {}", trained, asked),
+                    fmt::format("Train a policy for this workload: shardsim {} train SCENARIO -o policy.h5; or state "
+                                "policy: {{file: {}, provider: {}}} to take this one nevertheless",
+                                planner, stated.file, trained));
 }
 
 std::string origin_of(const TrainedOn& policy, const ShardingTask& task) {

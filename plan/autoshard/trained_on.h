@@ -52,6 +52,10 @@ void read_trained_on(const LearnedFile& file, const std::string& schema, const s
 // differs.
 void check_fits(const TrainedOn& policy, const ShardingTask& task, const Place& place,
                 const std::string& planner = "autoshard");
+// Refuses costs of a case that somebody else says than who labelled the policy's: what is cheap by one of them may be
+// dear by another. A policy whose provider the scenario states is taken nevertheless. Errors (Failure::input).
+void check_provider(const TrainedOn& policy, const StatedPolicy& stated, const PlannerHost& host, const Place& place,
+                    const std::string& planner);
 // "The policy was trained on ...", and how the task differs.
 std::string origin_of(const TrainedOn& policy, const ShardingTask& task);
 

@@ -110,12 +110,26 @@ void CostSource::check_setting(const Workload& workload, const Cluster& cluster,
     if (range.columns_to > 0 && table.dim > range.columns_to)
       refuse(fmt::format("tables of up to {} columns, table '{}' has {}", range.columns_to, table.name, table.dim));
   }
+  say_without_nets(cluster, context);
   // Labels in closed form are the roofline's, unless somebody chose another compute model for them.
   context.host.learned_from(setting.judge());
   if (setting.device != cluster.spec().gpu.model) {
     context.host.say(fmt::format("The planner's costs were learned on {} (labels: {}), the cluster has {}.",
                                  setting.device, setting.provider, cluster.spec().gpu.model));
   }
+}
+
+// Exchanges are a part of what the planner compares: whoever gives nets for them may think that they are asked.
+void CostSource::say_without_nets(const Cluster& cluster, const PlannerContext& context) const {
+  if (topology_of_nets_.empty() || cluster.world_size() < 2 || nets_serve(cluster)) return;
+  std::string of;
+  for (const auto& [ranks, topology] : topology_of_nets_) of += (of.empty() ? "" : ", ") + std::to_string(ranks);
+  const char* const where = topology_of_nets_.contains(cluster.world_size()) ? " on another network" : "";
+  context.host.say(
+      fmt::format("The nets for exchanges in the planner's costs are for {} GPUs, and this case has {}{}: its "
+                  "exchanges are taken in closed form. Label exchanges of this cluster (shardsim cost-model label) and "
+                  "train with them to have nets.",
+                  of, cluster.world_size(), where));
 }
 
 // Over several nodes a number of ranks says little: then the labels must be of this very cluster.

@@ -34,6 +34,7 @@ class CostSource {
                                   std::string* why = nullptr) const;
   void check_setting(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const;
   bool nets_serve(const Cluster& cluster) const;
+  void say_without_nets(const Cluster& cluster, const PlannerContext& context) const;
 
   std::optional<LearnedCosts> learned_;
   std::map<int, std::string> topology_of_nets_;  // of its exchanges, by ranks

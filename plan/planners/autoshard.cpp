@@ -11,11 +11,12 @@ namespace {
 class AutoShard : public Planner {
  public:
   explicit AutoShard(MapReader& options) : place_(options.place_of("policy")) {
-    const StatedPolicy stated = stated_policy(options);
-    policy_ = read_policy(stated.file, stated.provider);
+    stated_ = stated_policy(options);
+    policy_ = read_policy(stated_.file, stated_.provider);
   }
 
   Plan plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const override {
+    check_provider(policy_, stated_, context.host, place_, "autoshard");
     const ShardingTask task = sharding_task(workload, cluster, context, policy_.setting.provider);
     check_fits(policy_, task, place_);
     const std::vector<int> rank_of = placed(policy_, task);
@@ -32,6 +33,7 @@ class AutoShard : public Planner {
 
  private:
   Place place_;
+  StatedPolicy stated_;
   ShardingPolicy policy_;
 };
 

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "plan/dreamshard/placing_policy.h"
@@ -13,15 +11,14 @@ namespace {
 class DreamShard : public Planner {
  public:
   explicit DreamShard(MapReader& options) : place_(options.place_of("policy")) {
-    const StatedPolicy stated = stated_policy(options);
-    policy_ = read_placing_policy(stated.file, stated.provider);
-    any_family_ = !stated.provider.empty();
+    stated_ = stated_policy(options);
+    policy_ = read_placing_policy(stated_.file, stated_.provider);
     constexpr std::int64_t kMostSamples = 1000;
     samples_ = static_cast<int>(options.count("samples", Bounds::from(0).to(kMostSamples), kUsualSamples));
   }
 
   Plan plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const override {
-    check_family(context);
+    check_provider(policy_, stated_, context.host, place_, "dreamshard");
     const ShardingTask task = sharding_task(workload, cluster, context, policy_.setting.provider);
     check_fits(policy_, task, place_, "dreamshard");
     const GamePlan best = best_of_games(policy_, task, samples_, context.seed);
@@ -37,25 +34,10 @@ class DreamShard : public Planner {
   }
 
  private:
-  // Costs of the kernels that a GPU runs and those of a roofline are two families; a scenario that states the provider
-  // knows which one it takes.
-  void check_family(const PlannerContext& context) const {
-    const std::string kernels = context.host.kernels(), &provider = policy_.setting.provider;
-    const bool is_of_kernels = provider == kDefaultComputeModel;
-    if (any_family_ || is_of_kernels == !kernels.empty()) return;
-    throw input_error(
-        place_,
-        fmt::format("the policy was trained on costs by {}, the lookups of this case are timed by {}", provider,
-                    kernels.empty() ? "its own compute model" : "the laws of " + kernels + " kernels"),
-        fmt::format("Train a policy for this workload: shardsim dreamshard train SCENARIO -o policy.h5; or state "
-                    "policy: {{file: FILE, provider: {}}} to take this one nevertheless",
-                    provider));
-  }
-
   Place place_;
+  StatedPolicy stated_;
   PlacingPolicy policy_;
   int samples_ = 0;
-  bool any_family_ = false;
 };
 
 }  // namespace

@@ -20,12 +20,13 @@ class MemoryBalanced : public Planner {
   explicit MemoryBalanced(double threshold) : threshold_(threshold) {}
 
   Plan plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const override {
-    const std::vector<std::vector<int>> ranks = deal(workload, cluster.world_size());
+    const std::int64_t together = columns_together(context.host);
+    const std::vector<std::vector<int>> ranks = deal(workload, cluster.world_size(), together);
     Plan plan;
     plan.hash_seed = context.seed;
     for (std::size_t t = 0; t < ranks.size(); ++t) {
       const std::vector<ColumnSlice> slices =
-          column_slices(workload.tables[t].dim, 1, static_cast<std::int64_t>(ranks[t].size()));
+          column_slices(workload.tables[t].dim, 1, static_cast<std::int64_t>(ranks[t].size()), together);
       for (std::size_t i = 0; i < slices.size(); ++i) {
         add_slice(plan, workload, t, Strategy::column_wise, {ranks[t][i]}, slices[i]);
       }
@@ -41,11 +42,11 @@ class MemoryBalanced : public Planner {
     return std::min({slices, static_cast<std::int64_t>(world), table.dim});
   }
 
-  std::vector<Piece> pieces_of(const Workload& workload, int world) const {
+  std::vector<Piece> pieces_of(const Workload& workload, int world, std::int64_t together) const {
     std::vector<Piece> pieces;
     for (std::size_t t = 0; t < workload.tables.size(); ++t) {
       const Table& table = workload.tables[t];
-      for (const ColumnSlice& slice : column_slices(table.dim, 1, slices_of(table, world))) {
+      for (const ColumnSlice& slice : column_slices(table.dim, 1, slices_of(table, world), together)) {
         pieces.emplace_back(static_cast<double>(table.rows) * static_cast<double>(slice.end - slice.begin), t);
       }
     }
@@ -54,9 +55,9 @@ class MemoryBalanced : public Planner {
   }
 
   // The ranks of each table's slices, lowest first: a rank takes the next columns that are left.
-  std::vector<std::vector<int>> deal(const Workload& workload, int world) const {
+  std::vector<std::vector<int>> deal(const Workload& workload, int world, std::int64_t together) const {
     std::vector<std::vector<int>> ranks(workload.tables.size());
-    const std::vector<Piece> pieces = pieces_of(workload, world);
+    const std::vector<Piece> pieces = pieces_of(workload, world, together);
     const auto turn = static_cast<std::size_t>(2 * world);
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       const auto at = static_cast<int>(i % turn);

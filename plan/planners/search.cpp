@@ -156,6 +156,10 @@ class SearchRun {
       if (plan && (!known || start.name == start.options.find("name")->scalar))
         starts_.push_back({start.name, std::move(*plan)});
     }
+    for (Plan& plan : context_.host.known_plans()) {
+      const bool known = std::ranges::any_of(starts_, [&](const Candidate& c) { return c.plan == plan; });
+      if (!known && choices_.allows(plan)) starts_.push_back({"known", std::move(plan)});
+    }
   }
 
   // Nothing where the planner has none, or breaks constraints.
@@ -219,13 +223,27 @@ class SearchRun {
 
   static bool is_before(const Found& a, const Found& b) { return a.fits != b.fits ? a.fits : a.seconds < b.seconds; }
 
+  // False where the compute model has no time for the plan of the start, which then is none. That of a file is an
+  // error.
+  bool begin_with(LocalSearch& local, Candidate& start) {
+    try {
+      const std::vector<Choice> choices = choices_.of_plan(start.plan);
+      local.begin(choices);
+      choices_.remember_tiers(choices);
+    } catch (const Error& error) {
+      if (error.failure() != Failure::input || !options_.start_.empty()) throw;
+      candidates_.refuse(start.name, error);
+      return false;
+    }
+    start.quick = local.seconds();
+    keep(local, start.name.substr(0, start.name.find('_')));
+    return true;
+  }
+
   void explore(LocalSearch& local) {
     const std::int64_t all = budget();
-    for (Candidate& start : starts_) {
-      local.begin(choices_.of_plan(start.plan));
-      start.quick = local.seconds();
-      keep(local, start.name.substr(0, start.name.find('_')));
-    }
+    std::erase_if(starts_, [&](Candidate& start) { return !begin_with(local, start); });
+    if (found_.empty()) candidates_.throw_if_refused();
     if (options_.max_moved_) {
       local.begin(found_.front().plan);
       finish(local, all);
@@ -233,9 +251,9 @@ class SearchRun {
     }
     std::ranges::stable_sort(found_, is_before);
     // The best start, and the best one of another kind: tiers of one planner differ little.
-    std::vector<Found> first = {found_.front()};
-    const auto other = std::ranges::find_if(found_, [&](const Found& each) { return each.from != first[0].from; });
-    if (other != found_.end()) first.push_back(*other);
+    std::vector<Found> first;
+    for (const Found& each : found_)
+      if (first.empty() || (first.size() == 1 && each.from != first[0].from)) first.push_back(each);
     for (const Found& start : first) {
       local.begin(start.plan);
       local.descend({}, all / 8);
@@ -315,7 +333,8 @@ class SearchRun {
     for (const Found& found : found_) {
       if (candidates_.all().size() < most) candidates_.add("search", plan_from(found.plan), found.seconds);
     }
-    if (candidates_.all().empty() && !candidates_.refused()) throw_no_room();
+    const bool refused = !candidates_.refusals().empty() && std::ranges::any_of(found_, &Found::fits);
+    if (candidates_.all().empty() && !refused) throw_no_room();
     candidates_.judge();
   }
 
@@ -335,14 +354,19 @@ class SearchRun {
     for (const Candidate& each : candidates_.all()) {
       if (each.name != "search") state("start_" + each.name + "_ms", each.seconds() * 1e3);
     }
-    say(fmt::format("{} by its quick formula, {} simulated; {:.3f} ms simulated, {:.3f} ms in closed form",
-                    counted(local.evaluations(), "evaluation"), counted(simulations, "plan"), *best.simulated * 1e3,
-                    best.estimate * 1e3));
+    say(fmt::format(
+        "compared {} by a quick estimate, and simulated {} of them: an iteration of the chosen one takes {:.3f} ms "
+        "({:.3f} ms by the estimate, in which operations do not share links or GPUs)",
+        counted(local.evaluations(), "plan"), counted(simulations, "plan"), *best.simulated * 1e3,
+        best.estimate * 1e3));
     if (start != nullptr) {
-      say(fmt::format("fastest of the plans that the search began with: {}, {:.3f} ms {}", start->name,
+      say(fmt::format("the fastest of the plans that the search began with: {}, {:.3f} ms{}", start->name,
                       start->seconds() * 1e3,
-                      start->simulated ? "simulated" : "in closed form, too slow to be simulated, too"));
+                      start->simulated ? "" : " by the estimate, which others beat so far that it was not simulated"));
     }
+    for (const auto& [name, error] : candidates_.refusals())
+      if (name != "search")
+        say(fmt::format("not begun with the plan of {}, which cannot be simulated: {}", name, error.what()));
     if (timed_out_) say("the timeout ended the search: another run may find another plan");
   }
 

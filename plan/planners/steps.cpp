@@ -1,6 +1,8 @@
 #include "plan/planners/steps.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 namespace shardsim {
 
@@ -26,12 +28,21 @@ Plan uniform_plan(const Workload& workload, Strategy strategy, const std::vector
   return plan;
 }
 
-std::vector<ColumnSlice> column_slices(std::int64_t dim, std::int64_t min_partition, std::int64_t most) {
-  const std::int64_t count = std::clamp<std::int64_t>(dim / min_partition, 1, most);
+std::int64_t columns_together(const PlannerHost& host) {
+  constexpr std::int64_t kOfKernels = 4;
+  constexpr std::array<std::string_view, 3> kInGroups = {"fbgemm", "executor", "learned"};
+  return std::ranges::find(kInGroups, host.kernels()) == kInGroups.end() ? 1 : kOfKernels;
+}
+
+std::vector<ColumnSlice> column_slices(std::int64_t dim, std::int64_t min_partition, std::int64_t most,
+                                       std::int64_t together) {
+  const std::int64_t group = dim % together == 0 ? together : 1, groups = dim / group;
+  const std::int64_t least = (min_partition + group - 1) / group;
+  const std::int64_t count = std::clamp<std::int64_t>(groups / least, 1, most);
   std::vector<ColumnSlice> slices;
   std::int64_t begin = 0;
   for (std::int64_t slice = 0; slice < count; ++slice) {
-    const std::int64_t end = begin + dim / count + (slice < dim % count ? 1 : 0);
+    const std::int64_t end = begin + group * (groups / count + (slice < groups % count ? 1 : 0));
     slices.push_back({begin, end});
     begin = end;
   }

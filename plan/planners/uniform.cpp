@@ -51,12 +51,13 @@ class Uniform : public Planner {
     plan.hash_seed = context.seed;
     const auto places = within_node(strategy_) ? node_groups(cluster) : single_ranks(cluster.world_size());
     const std::vector<std::size_t> home = least_loaded(workload, places.size());
+    const std::int64_t together = columns_together(context.host);
     std::vector<std::size_t> dealt(places.size(), 0);  // to each place, or by the first one to all
     for (std::size_t t = 0; t < home.size(); ++t) {
       const bool in_home = strategy_ == Strategy::table_column_wise;
       const std::size_t targets = in_home ? places[home[t]].size() : places.size();
       std::size_t& next = dealt[in_home ? home[t] : 0];
-      for (const ColumnSlice& slice : slices_of(workload.tables[t], targets)) {
+      for (const ColumnSlice& slice : slices_of(workload.tables[t], targets, together)) {
         const std::size_t target = in_columns(strategy_) ? next++ % targets : home[t];
         add_slice(plan, workload, t, strategy_, in_home ? std::vector{places[home[t]][target]} : places[target], slice);
       }
@@ -71,9 +72,9 @@ class Uniform : public Planner {
     return ranks;
   }
 
-  std::vector<ColumnSlice> slices_of(const Table& table, std::size_t most) const {
+  std::vector<ColumnSlice> slices_of(const Table& table, std::size_t most, std::int64_t together) const {
     if (!in_columns(strategy_)) return {{0, table.dim}};
-    return column_slices(table.dim, min_partition_, static_cast<std::int64_t>(most));
+    return column_slices(table.dim, min_partition_, static_cast<std::int64_t>(most), together);
   }
 
   Strategy strategy_;

@@ -31,8 +31,16 @@ void Candidates::add(const std::string& name, Plan plan, double quick) {
     candidates_.push_back({name, std::move(plan), estimate, {}, quick});
   } catch (const Error& error) {
     if (error.failure() != Failure::input) throw;
-    if (!refused_) refused_ = error;
+    refuse(name, error);
   }
+}
+
+void Candidates::refuse(const std::string& name, const Error& error) {
+  if (std::ranges::find(refusals_, name, &Refusal::first) == refusals_.end()) refusals_.emplace_back(name, error);
+}
+
+void Candidates::throw_if_refused() const {
+  if (!refusals_.empty()) throw Error(refusals_.front().second);
 }
 
 void Candidates::simulate(Candidate& candidate) const {
@@ -61,7 +69,7 @@ const Candidate* Candidates::fastest() const {
 // Transfers that slow each other make an iteration longer than its closed form, never shorter: what is slower in closed
 // form than the best is simulated needs no simulation.
 void Candidates::judge() {
-  if (candidates_.empty() && refused_) throw Error(*refused_);
+  if (candidates_.empty()) throw_if_refused();
   std::ranges::stable_sort(candidates_, {}, &Candidate::estimate);
   for (Candidate& each : candidates_) {
     const Candidate* const best = fastest();

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -38,7 +39,12 @@ class Candidates {
   // Leaves out what is known, does not fit by the memory model, or is refused by the simulation.
   void add(const std::string& name, Plan plan, double quick);
   const std::vector<Candidate>& all() const { return candidates_; }
-  bool refused() const { return refused_.has_value(); }  // some were, by the simulation
+
+  // Plans that cannot be simulated, by their planners, and why; each planner once.
+  using Refusal = std::pair<std::string, Error>;
+  void refuse(const std::string& name, const Error& error);
+  const std::vector<Refusal>& refusals() const { return refusals_; }
+  void throw_if_refused() const;  // errors: that of the first one that was
 
   // Simulates all plans that may be the fastest, and those of the search's own that are nearly as fast. Errors: that of
   // the first one that was refused, where none is left.
@@ -67,7 +73,7 @@ class Candidates {
   const Cluster& cluster_;
   const PlannerContext& context_;
   std::vector<Candidate> candidates_;
-  std::optional<Error> refused_;
+  std::vector<Refusal> refusals_;
 };
 
 }  // namespace shardsim::search

@@ -117,12 +117,14 @@ void TableChoices::read_rules(std::size_t index, const TableConstraint* constrai
 // (sim/lower/lower.cpp).
 bool TableChoices::refused(const Placement& placement) const {
   if (workload_.sharding_groups && (placement.strategy == Strategy::flex || on_host(placement))) return true;
-  const bool first_id = workload_.tables[static_cast<std::size_t>(placement.table)].bag_ids == BagIds::first_id;
-  const bool may_be = workload_.wire_codec.kernels || first_id;
+  const bool is_dense = placement.compute_kernel == "dense" && !replicated(placement.strategy);
+  if (workload_.sharding_groups && workload_.sharding_groups->fully_sharded && is_dense) return true;
+  const Table& table = workload_.tables[static_cast<std::size_t>(placement.table)];
+  const bool grouped = forward_wire(workload_, table) == Dtype::mx4 || backward_wire(workload_, table) == Dtype::mx4;
+  const bool may_be = workload_.wire_codec != WireCodec{} || grouped || table.bag_ids == BagIds::first_id;
   if (!may_be || !context_.host.answers(PlannerHost::Question::loads)) return false;
   const Kind kind{class_of_[static_cast<std::size_t>(placement.table)], placement.strategy, on_host(placement) ? 1 : 0,
-                  placement.columns(),
-                  placement.rows() < workload_.tables[static_cast<std::size_t>(placement.table)].rows};
+                  placement.columns(), placement.rows() < table.rows};
   const auto [entry, added] = refused_.try_emplace(kind, false);
   if (!added) return entry->second;
   try {
@@ -332,7 +334,6 @@ std::vector<Choice> TableChoices::of_plan(const Plan& plan) {
     own.load = &given_loads_.back();
     choices[table].push_back(own);
   }
-  remember_tiers(choices);
   return choices;
 }
 

@@ -59,7 +59,8 @@ class TableChoices {
 
   Piece piece(std::size_t table, Strategy strategy, int kernel, int place, std::int64_t begin, std::int64_t end);
   std::vector<Choice> of_plan(const Plan& plan);  // by table
-  // Ways to place the table that plans had which were asked for so far, and that the search cannot make itself: tiers.
+  // Ways to place the table that remembered plans had, and that the search cannot make itself: tiers.
+  void remember_tiers(const std::vector<Choice>& choices);
   const std::vector<Choice>& tiers_met(std::size_t table) const { return tiers_[table]; }
   Plan plan_of(const std::vector<Choice>& choices, std::uint64_t seed) const;
   Placement placement_of(std::size_t table, const Piece& piece) const;
@@ -80,7 +81,6 @@ class TableChoices {
   bool allowed(const Placement& placement) const;
   bool refused(const Placement& placement) const;
   void leave_out_refused(std::size_t table);
-  void remember_tiers(const std::vector<Choice>& choices);
 
   const Workload& workload_;
   const Cluster& cluster_;

@@ -264,7 +264,7 @@ NamedTime::WaitedFor longest_wait(const NameSums& sums, const Timeline& timeline
   for (const auto& [whom, us] : sums.waited_us) {
     const double ms = us * kMsPerUs / runs;
     const std::string before = whom.second < 0 ? "" : timeline.ops[static_cast<std::size_t>(whom.second)].name;
-    if (ms > longest.ms) longest = {whom.first, before, ms};
+    if (ms > longest.ms) longest = {whom.first, before, ms, whom.second};
   }
   return longest;
 }

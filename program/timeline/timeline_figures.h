@@ -46,6 +46,7 @@ struct NamedTime {
     int rank = -1;          // -1: nobody
     std::string operation;  // "": nothing before
     double ms = 0;          // of waiting_ms
+    int op = -1;            // of the Timeline, that operation: names are shared; -1: none, or read from a file
   };
   WaitedFor waited_for{};
 

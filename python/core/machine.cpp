@@ -39,7 +39,7 @@ std::int64_t exchange_bytes_of(const Workload& workload) {
   double bytes = 0;
   for (const Table& table : workload.tables)
     bytes += vectors_of_sample(table) * batch_of(table, workload.batch_per_gpu) * static_cast<double>(table.dim) *
-             dtype_bytes(forward_wire(workload, table));
+             least_wire_bytes(forward_wire(workload, table));
   return std::max<std::int64_t>(1, std::llround(bytes));
 }
 

@@ -174,10 +174,7 @@ Timeline steady_timeline(const Program& program, const Cluster& cluster, const s
 SteadyTimes steady_times(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                          Network& network, const EngineOptions& options) {
   const MeanRun run(program, cluster, works, classify_nodes(works, cluster), network, options, Execution::Keep::last);
-  const Execution::Kept& kept = run.kept();
-  const NodeClasses& classes = run.steady.classes;
-  if (auto alone = alone_times(kept, program, works, classes, cluster)) return {{kept.seconds}, std::move(*alone)};
-  return {{kept.seconds}, named_times_alone(timeline_without_traffic(kept, program, works, classes, cluster))};
+  return {{run.kept().seconds}, alone_times(run.kept(), program, works, run.steady.classes, cluster)};
 }
 
 Seconds iteration_time(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,

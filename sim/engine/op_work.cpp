@@ -21,12 +21,11 @@ ComputeWork::Kind work_kind(const Op& op) {
   return op.op_class == OpClass::update && !streams ? ComputeWork::Kind::update : ComputeWork::Kind::dense;
 }
 
-std::vector<ProductRun> products_of(const Op& op, std::size_t position) {
-  std::vector<ProductRun> runs;
+void take_products(const Op& op, std::size_t position, std::vector<ProductRun>& runs) {
+  runs.clear();
   for (const OpProduct& each : op.products)
     runs.push_back(
         {{each.m.at(position), each.n.at(position), each.k.at(position)}, static_cast<double>(each.count), each.share});
-  return runs;
 }
 
 Seconds host_time(const Op& op, std::size_t position, const ClusterSpec& spec) {
@@ -35,15 +34,42 @@ Seconds host_time(const Op& op, std::size_t position, const ClusterSpec& spec) {
   return {bytes / host_link_rate(spec).bytes_per_second};
 }
 
+// What the work of an operation is on all of its ranks.
+ComputeWork work_on_all(const Op& op) {
+  ComputeWork work;
+  work.kind = work_kind(op);
+  work.precision = op.precision.empty() ? "fp32" : op.precision;
+  work.kernels = op.kernels;
+  work.by_kernel = op.by_kernel;
+  work.optimizer = op.optimizer;
+  work.indexed = op.indexed;
+  if (op.sort_bits > 0) work.sort.key_bits = op.sort_bits;
+  if (op.role == OpRole::deduplicate_ids) work.sort.key_bytes = work.sort.value_bytes = kUniqueIdBytes;
+  work.fixed = {static_cast<double>(op.fixed_ns) * 1e-9};
+  return work;
+}
+
+// Puts in what the work on one rank is. A large world has an operation on 100,000 of them: texts and lists stay where
+// they are from one rank to the next.
+void place_on_rank(ComputeWork& work, const Op& op, std::size_t position, const ClusterSpec& spec) {
+  work.hbm_bytes = op.hbm_bytes.at(position);
+  work.host_link = host_time(op, position, spec);
+  work.flops = op.flops.at(position);
+  take_products(op, position, work.products);
+  work.lookups = op.lookups.at(position);
+  work.sorted_update = work.kind == ComputeWork::Kind::update && work.lookups > 0 && !op.in_place;
+}
+
 OpWork compute_work(const Op& op, const Program& program, const RowFacts& facts, const Cluster& cluster,
                     const ComputeModel& compute) {
   OpWork work;
   work.seconds.assign(program.world_size, -1.0);
   const std::vector<int> ranks = program.ranks_of(op);
   const RowFacts::OfOp rows = facts.of(op);
+  ComputeWork asked = work_on_all(op);
   for (std::size_t position = 0; position < ranks.size(); ++position) {
     const int rank = ranks[position];
-    ComputeWork asked = work_of(op, position, cluster.spec());
+    place_on_rank(asked, op, position, cluster.spec());
     asked.rows = rows.at(position);
     asked.tables = rows.tables_at(position);
     const Seconds nominal = compute.seconds(asked, cluster.spec().gpu);
@@ -100,22 +126,8 @@ bool same_calls(const Op& a, const Op& b) {
 }  // namespace
 
 ComputeWork work_of(const Op& op, std::size_t position, const ClusterSpec& spec) {
-  ComputeWork work;
-  work.kind = work_kind(op);
-  work.hbm_bytes = op.hbm_bytes.at(position);
-  work.host_link = host_time(op, position, spec);
-  work.flops = op.flops.at(position);
-  work.precision = op.precision.empty() ? "fp32" : op.precision;
-  work.products = products_of(op, position);
-  work.kernels = op.kernels;
-  work.by_kernel = op.by_kernel;
-  work.lookups = op.lookups.at(position);
-  work.optimizer = op.optimizer;
-  work.sorted_update = work.kind == ComputeWork::Kind::update && work.lookups > 0 && !op.in_place;
-  work.indexed = op.indexed;
-  if (op.sort_bits > 0) work.sort.key_bits = op.sort_bits;
-  if (op.role == OpRole::deduplicate_ids) work.sort.key_bytes = work.sort.value_bytes = kUniqueIdBytes;
-  work.fixed = {static_cast<double>(op.fixed_ns) * 1e-9};
+  ComputeWork work = work_on_all(op);
+  place_on_rank(work, op, position, spec);
   return work;
 }
 

@@ -168,7 +168,8 @@ int Lowering::gradient_exchange(const FusionGroup& group, std::vector<int> after
     crossed = add_exchange("cross_node_all_to_all", group.as(OpRole::exchange_gradient), "cross_node",
                            group.cross_gradients, dtype_name(group.cross_backward_type), after);
     if (crossed >= 0) after = {crossed};
-    after = convert("recode_gradients", OpRole::encode_gradient, group, group.converted_gradient.recode, after);
+    after = convert("recode_gradients", OpRole::encode_gradient, group, group.converted_gradient.recode, after,
+                    lookup_stream());
   }
   const int gathered = add_reduction(group.reach() + "all_gather", group.as(OpRole::gather_gradient),
                                      group.reducing_group(), group.gathered_bytes, type, after);
@@ -180,21 +181,23 @@ int Lowering::gradient_exchange(const FusionGroup& group, std::vector<int> after
 std::vector<int> Lowering::settle(const FusionGroup& group, std::vector<int> after) {
   if (!full() || !shuffles() || !group.exchanges() || index_apart()) return after;
   const std::vector<double>& bytes = group.gradient_bytes;
-  after = {add_vector_pass("grad_divide", OpRole::divide_gradient, group, bytes, std::move(after))};
+  after = {add_vector_pass("grad_divide", OpRole::divide_gradient, group, bytes, std::move(after), lookup_stream())};
   if (group.sums_received() || (group.pooled() && !group.reduces())) return after;
   const char* const name = group.reduces() ? "recat_gradient" : "seq_permute";
-  return {add_vector_pass(name, OpRole::order_received_gradient, group, bytes, std::move(after))};
+  return {add_vector_pass(name, OpRole::order_received_gradient, group, bytes, std::move(after), lookup_stream())};
 }
 
 void Lowering::add_gradients(const FusionGroup& group, GroupOps& ops) {
   std::vector<int> after = gradients_of(group);
   if (ops.gradient_exchange >= 0) after = {ops.gradient_exchange};
-  after = convert("decode_gradients", OpRole::decode_gradient, group, group.converted_gradient.decode, after);
+  after = convert("decode_gradients", OpRole::decode_gradient, group, group.converted_gradient.decode, after,
+                  lookup_stream());
   after = settle(group, after);
   for (std::size_t number = 0; number < group.parts.size(); ++number) {
     std::vector<int> behind = after;
     if (!ops.indices.empty()) behind.push_back(ops.indices[number]);
     behind.push_back(restore_);
+    behind.push_back(gather_rows(group, ops.scatters[number], behind));
     ops.gradients.push_back(add_gradient(group, group.parts[number], behind));
   }
   if (replicated(group.strategy) && !in_one_reduction(group) && !owned(group)) reduce_replicas(group, ops);
@@ -203,8 +206,9 @@ void Lowering::add_gradients(const FusionGroup& group, GroupOps& ops) {
 int Lowering::add_gradient(const FusionGroup& group, const LookupPart& part, const std::vector<int>& after) {
   const bool sum = part.dense_gradient;
   // HugeCTR updates rows beside the dense part, and sums those of replicated ones in its line.
+  const Stream of_rows = workload_.hugectr_rows() ? row_stream() : lookup_stream();
   Op& op = add_row_work(sum ? "gradient_" : "update_", sum ? OpRole::sum_gradient : OpRole::update, group, part, after,
-                        sum && !hybrid() ? Stream::compute : row_stream());
+                        sum && workload_.hugectr_rows() && !hybrid() ? Stream::compute : of_rows);
   op.lookups.values = part.of_ranks(part.lookups);
   op.hbm_bytes.values = part.of_ranks(part.gradient_bytes);
   op.host_bytes.values = part.of_ranks(part.gradient_host);
@@ -254,6 +258,9 @@ void Lowering::dense_optimizer() {
   if (steps_.empty() || parameters <= 0) return;
   std::vector<int> after = reductions_.empty() ? dense_ : reductions_;
   after.insert(after.end(), averages_.begin(), averages_.end());
+  // The end of the backward pass waits for its streams.
+  for (const GroupOps& ops : ops_)
+    if (looks_up_apart()) after.insert(after.end(), ops.gradients.begin(), ops.gradients.end());
   const int step = add("dense_optimizer_step", {OpRole::dense_update}, Stream::compute, std::move(after));
   op_at(step).hbm_bytes.values = {3.0 * static_cast<double>(parameters)};
   op_at(step).optimizer = workload_.optimizer;

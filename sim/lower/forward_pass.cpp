@@ -18,6 +18,7 @@ void Lowering::look_up() {
       ops.owned_rows = exchange_owned(groups_[index], OpRole::exchange_output, before_lookup());
     for (const LookupPart& part : groups_[index].parts) {
       ops.lookups.push_back(add_lookup(groups_[index], part, ops.owned_rows));
+      ops.scatters.push_back(scatter_rows(groups_[index], part, ops.lookups.back()));
     }
     ops.output = add_output(groups_[index], ops.lookups);
   }
@@ -40,13 +41,14 @@ std::vector<int> Lowering::before_lookup() const {
   if (!pipelined()) return full() ? std::vector<int>{ready()} : all_ids();
   if (!full()) return {};
   if (workload_.hugectr_pipeline()) return {keep_};
+  if (workload_.staged() && workload_.fetches_ahead()) return {};  // the iteration before has all: came_before
   return {sends_behind_forward() ? ready() : wait_};
 }
 
 int Lowering::add_lookup(const FusionGroup& group, const LookupPart& part, int owned_rows) {
   std::vector<int> after = before_lookup();
   after.push_back(owned_rows);
-  Op& op = add_row_work("lookup_", OpRole::lookup, group, part, after);
+  Op& op = add_row_work("lookup_", OpRole::lookup, group, part, after, lookup_stream());
   op.lookups.values = part.of_ranks(part.lookups);
   op.pooled = group.pooled();
   op.bags.values = part.of_ranks(part.bags);
@@ -65,9 +67,10 @@ int Lowering::add_output(const FusionGroup& group, const std::vector<int>& looku
   if (group.reduces()) return add_reduced_output(group, type, lookups);
   std::vector<int> after = lookups;
   if (full() && shuffles() && !group.pooled()) {
-    after = {add_vector_pass("seq_permute", OpRole::order_lookups, group, group.owner_bytes, lookups)};
+    after = {add_vector_pass("seq_permute", OpRole::order_lookups, group, group.owner_bytes, lookups, lookup_stream())};
   }
-  after = convert("encode_vectors", OpRole::encode_output, group, group.converted_output.encode, after);
+  after =
+      convert("encode_vectors", OpRole::encode_output, group, group.converted_output.encode, after, lookup_stream());
   const int done = add_exchange(group.reach() + "all_to_all", group.as(OpRole::exchange_output), group.group,
                                 group.rows, type, after);
   return done >= 0 ? done : lookups.back();
@@ -75,20 +78,21 @@ int Lowering::add_output(const FusionGroup& group, const std::vector<int>& looku
 
 // A pass of the codec; returns what follows `after` where there is none.
 std::vector<int> Lowering::convert(const std::string& name, OpRole role, const FusionGroup& group,
-                                   const std::vector<double>& bytes, const std::vector<int>& after) {
+                                   const std::vector<double>& bytes, const std::vector<int>& after, Stream stream) {
   if (bytes.empty()) return after;
-  return {add_pass(name, group.as(role), Stream::compute, bytes, after)};
+  return {add_pass(name, group.as(role), stream, bytes, after)};
 }
 
 // Partial sums are added up, in the node first where the rows lie in one; then the nodes exchange what is complete.
 int Lowering::add_reduced_output(const FusionGroup& group, const std::string& type, const std::vector<int>& lookups) {
   const FusionGroup::Conversions& converted = group.converted_output;
-  const std::vector<int> after = convert("encode_vectors", OpRole::encode_output, group, converted.encode, lookups);
+  const std::vector<int> after =
+      convert("encode_vectors", OpRole::encode_output, group, converted.encode, lookups, lookup_stream());
   int done = add_reduction(group.reach() + "reduce_scatter", group.as(OpRole::sum_output), group.reducing_group(),
                            group.scattered_bytes, type, after);
   if (done < 0) done = after.back();
   if (!group.crosses()) return done;
-  done = convert("recode_vectors", OpRole::encode_output, group, converted.recode, {done}).front();
+  done = convert("recode_vectors", OpRole::encode_output, group, converted.recode, {done}, lookup_stream()).front();
   const int crossed = add_exchange("cross_node_all_to_all", group.as(OpRole::exchange_output), "cross_node",
                                    group.cross_rows, dtype_name(group.cross_forward_type), {done});
   return crossed >= 0 ? crossed : done;

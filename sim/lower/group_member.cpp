@@ -128,9 +128,10 @@ IdCounts counts_of(const GroupMember& member, std::int64_t of_one_source, int gr
   return {of_one_source, shares, group_size, by_position && static_cast<int>(shares.size()) == group_size};
 }
 
-// TorchRec reduces partial sums in `reduced` where fp8 is asked for (torchrec/distributed/fbgemm_qcomm_codec.py).
+// TorchRec reduces partial sums in `reduced` where fp8 or mx4 is asked for
+// (torchrec/distributed/fbgemm_qcomm_codec.py).
 Dtype sent_type(Dtype asked, bool sums, Dtype reduced) {
-  return asked == Dtype::fp8 && sums ? reduced : asked;
+  return (asked == Dtype::fp8 || asked == Dtype::mx4) && sums ? reduced : asked;
 }
 
 namespace {
@@ -151,20 +152,36 @@ bool sums_cross(const GroupMember& member, const Program& program) {
   return member.pooled() && in_node && program.world_size > program.ranks_per_node;
 }
 
-// Of a vector: elements, and where rows of them are quantised a scale and an offset for each.
-std::int64_t wire_bytes(const Table& table, std::int64_t columns, Dtype type, std::int64_t row) {
-  if (row == 0 || (type != Dtype::fp8 && type != Dtype::int8)) return columns * dtype_bytes(type);
-  if (columns % row == 0) return columns / row * ((row + 3) / 4 * 4 + kScaleBytes);
-  throw input_error(
-      table.place,
-      fmt::format("{} columns of table '{}' are no whole rows of {} that share a scale", columns, table.name, row),
-      "Choose a 'quantize_dim' that divides the columns of every shard");
+// Elements that share a scale and an offset, or an exponent, and the bytes that they take together.
+struct WireRow {
+  std::int64_t elements = 0, bytes = 0;
+  const char* key = "";
+};
+
+WireRow wire_row(Dtype type, std::int64_t row, std::int64_t group) {
+  if (type == Dtype::mx4) return {group, group / 2 + 1, "mx4_group"};
+  return {row, (row + 3) / 4 * 4 + kScaleBytes, "quantize_dim"};
+}
+
+// Of one of `vectors` that a rank has for each other one. Rows are of all that is sent there, so one of them may have
+// several vectors.
+std::int64_t wire_bytes(const GroupMember& member, Dtype type, const WireRow& row, std::int64_t vectors) {
+  const std::int64_t columns = member.placement->columns();
+  if (row.elements == 0 || (type != Dtype::fp8 && type != Dtype::int8 && type != Dtype::mx4))
+    return columns * dtype_bytes(type);
+  if (columns % row.elements == 0) return columns / row.elements * row.bytes;
+  // A sequence brings as many vectors as it has ids, which no rule makes whole rows.
+  const bool whole = member.pooled() && vectors * columns % row.elements == 0;
+  if (whole && columns * row.bytes % row.elements == 0) return columns * row.bytes / row.elements;
+  throw input_error(member.table->place,
+                    fmt::format("{} columns of table '{}' are no whole rows of {} that share a scale", columns,
+                                member.table->name, row.elements),
+                    fmt::format("Choose a '{}' that divides the columns of every shard", row.key));
 }
 
 void put_wire(GroupMember& member, const Workload& workload, const Program& program, std::int64_t vectors) {
   const Table& table = *member.table;
   const WireCodec& codec = workload.wire_codec;
-  const std::int64_t columns = member.placement->columns();
   const bool sums = member.pooled() && in_rows(member.placement->strategy);
   member.forward_type = sent_type(forward_wire(workload, table), sums, Dtype::fp16);
   member.backward_type = sent_type(backward_wire(workload, table), sums, Dtype::bf16);
@@ -175,8 +192,9 @@ void put_wire(GroupMember& member, const Workload& workload, const Program& prog
   const Strategy strategy = member.placement->strategy;
   const bool sent = !replicated(strategy) || strategy == Strategy::flex;
   const auto carried = [&](Dtype type, std::int64_t row) {
-    // A vector that stays on its rank has no scales.
-    return GroupMember::Carried{vectors, wire_bytes(table, columns, type, sent ? row : 0)};
+    // A vector that stays on its rank has no scales, and no half bytes.
+    return GroupMember::Carried{
+        vectors, wire_bytes(member, type, sent ? wire_row(type, row, codec.mx4_group) : WireRow{}, vectors)};
   };
   member.forward = carried(member.forward_type, codec.forward_rows);
   member.backward = carried(member.backward_type, codec.backward_rows);

@@ -176,7 +176,7 @@ void Lowering::prefetch_rows() {
   }
   if (!any) return;
   // With ids alone it stands in front of the lookups, whatever the pipeline.
-  const Stream on = workload_.pipeline == "prefetch_sparse_dist" && full() ? Stream::prefetch : Stream::compute;
+  const Stream on = workload_.fetches_ahead() && full() ? Stream::prefetch : lookup_stream();
   const std::vector<int> after = !pipelined() && !full() ? all_ids() : std::vector<int>{recat_};
   prefetch_ = add_pass("cache_prefetch", {OpRole::prefetch_rows}, on, fetched, after);
   op_at(prefetch_).host_bytes = op_at(prefetch_).hbm_bytes;
@@ -185,7 +185,8 @@ void Lowering::prefetch_rows() {
 void Lowering::connect_pipeline() {
   say_batches_ahead();
   if (workload_.base_pipeline()) connect_copy();
-  if (permute_first_ >= 0) follow(op_at(permute_first_), copy_);
+  if (workload_.staged()) connect_stages();
+  if (permute_first_ >= 0 && !workload_.staged()) follow(op_at(permute_first_), copy_);
   launch_behind_wait();
   if (wait_ >= 0) {
     for (const int id : splits_) follow(op_at(wait_), id);
@@ -195,6 +196,17 @@ void Lowering::connect_pipeline() {
   }
   if (recat_ < 0) return;
   for (const int id : inputs_) follow(op_at(recat_), id);
+}
+
+// Each stage takes what the one before it made of the batch in the iteration before.
+void Lowering::connect_stages() {
+  int before = copy_;
+  for (const int transform : transforms_) {
+    op_at(transform).after_previous.push_back(before);
+    if (wait_ >= 0) op_at(transform).after_previous.push_back(wait_);
+    before = transform;
+  }
+  if (permute_first_ >= 0 && before >= 0) op_at(permute_first_).after_previous.push_back(before);
 }
 
 // The host copies the next batch once it has launched the forward pass of this one. Where no ids are exchanged it is
@@ -220,6 +232,7 @@ void Lowering::connect_copy() {
 void Lowering::say_batches_ahead() {
   if (!pipelined()) return;
   if (workload_.semi_sync()) return say_semi_sync();
+  if (workload_.staged()) return say_staged();
   const bool prefetch = workload_.pipeline == "prefetch_sparse_dist";
   for (Op& op : program_.ops) {  // roles are in the order in which a batch meets them
     if (op.role == OpRole::none || op.role > OpRole::prefetch_rows) continue;
@@ -245,6 +258,23 @@ void Lowering::say_semi_sync() {
       op.batches_ahead = 3;
     } else {
       op.batches_ahead = op.role <= OpRole::exchange_weights ? 2 : 1;
+    }
+  }
+}
+
+// As many batches ahead as stages follow. The exchange of ids ends behind the forward pass, one batch before its rows
+// are fetched or looked up.
+void Lowering::say_staged() {
+  const int stages = static_cast<int>(workload_.stages.size()), fetched = workload_.fetches_ahead() ? 1 : 0;
+  int transformed = stages;
+  for (Op& op : program_.ops) {
+    if (op.role == OpRole::none || op.role > OpRole::prefetch_rows) continue;
+    if (op.role == OpRole::copy_inputs) {
+      op.batches_ahead = stages;
+    } else if (op.role == OpRole::transform_inputs) {
+      op.batches_ahead = --transformed;
+    } else {
+      op.batches_ahead = op.role <= OpRole::exchange_weights ? 1 + fetched : fetched;
     }
   }
 }

@@ -39,11 +39,12 @@ RowMemory memory_of(const GroupMember& member) {
 // prefetch_pipeline", fbgemm_gpu/split_table_batched_embeddings_ops_training.py).
 void check_cache(const GroupMember& member, const Workload& workload) {
   if (memory_of(member) != RowMemory::cached || member.latest_cached) return;
-  if (workload.pipeline != "prefetch_sparse_dist") return;
+  if (!workload.fetches_ahead()) return;
   throw input_error(member.table->place,
                     "table '" + member.table->name +
                         "' has a cache of the rows that are used most (cache_policy: lfu), which FBGEMM does not fill "
-                        "ahead, as the pipeline prefetch_sparse_dist does",
+                        "ahead, as the pipeline " +
+                        workload.pipeline + " does",
                     "Choose cache_policy: lru, or another pipeline");
 }
 
@@ -321,7 +322,7 @@ class MemberAdder {
         gradient_(dense_gradient_bytes(member, workload)),
         kernels_(row_kernels_of(workload)) {
     const double draws = static_cast<double>(member.occurrences) * sources;
-    if (cached()) uncached_ = uncached_share(member, draws, workload.pipeline == "prefetch_sparse_dist");
+    if (cached()) uncached_ = uncached_share(member, draws, workload.fetches_ahead());
     if (cached() && !member.latest_cached) cold_ = cold_lookups(member);
     by_table_ = rules.tables;
     known_ = rules.known;

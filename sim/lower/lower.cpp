@@ -128,8 +128,22 @@ void hold_measured_times(Program& program, const MeasuredRest& measured) {
        [](const Op& op) { return op.role == OpRole::dense_backward || op.role == OpRole::bottom_backward; });
 }
 
-constexpr const char* kStreamNames[] = {"compute",  "world", "node", "cross", "memcpy",   "data_dist",
-                                        "prefetch", "host",  "side", "stash", "sharding", "replica"};
+constexpr const char* kStreamNames[] = {"compute", "world", "node",  "cross",    "memcpy",  "data_dist", "prefetch",
+                                        "host",    "side",  "stash", "sharding", "replica", "lookup"};
+
+// The streams of transforms are numbered.
+std::string stream_name(Stream stream) {
+  const int number = static_cast<int>(stream), first = static_cast<int>(Stream::transform);
+  return number < first ? kStreamNames[number] : fmt::format("transform{}", number - first + 1);
+}
+
+Stream transform_stream(std::size_t number) {
+  return static_cast<Stream>(static_cast<std::size_t>(Stream::transform) + number);
+}
+
+std::size_t transforms_of(const Workload& workload) {
+  return static_cast<std::size_t>(std::ranges::count(workload.stages, "transform", &PipelineStage::does));
+}
 
 std::vector<Stream> streams_of(const Workload& workload, bool grouped) {
   std::vector<Stream> streams = {Stream::compute, Stream::world, Stream::node, Stream::cross};
@@ -139,8 +153,11 @@ std::vector<Stream> streams_of(const Workload& workload, bool grouped) {
     streams.push_back(Stream::memcpy);
   } else if (workload.full_input_exchange() && workload.pipeline != "none") {
     streams.insert(streams.end(), {Stream::memcpy, Stream::data_dist});
-    if (workload.pipeline == "prefetch_sparse_dist") streams.push_back(Stream::prefetch);
+    if (workload.fetches_ahead()) streams.push_back(Stream::prefetch);
     streams.push_back(Stream::host);
+    if (workload.fused_sparse_dist() && workload.fused_lookup.stream == "new") streams.push_back(Stream::lookup);
+    for (std::size_t number = 0; number < transforms_of(workload); ++number)
+      streams.push_back(transform_stream(number));
   }
   if (workload.hugectr_rows()) streams.push_back(Stream::side);
   if (workload.stash) streams.push_back(Stream::stash);
@@ -163,7 +180,7 @@ Lowering::Lowering(const Plan& plan, const Workload& workload, const Cluster& cl
   if (!options.overlap) return;
   streams_ = streams_of(workload, groups > 1);
   program_.streams.clear();
-  for (const Stream stream : streams_) program_.streams.emplace_back(kStreamNames[static_cast<int>(stream)]);
+  for (const Stream stream : streams_) program_.streams.push_back(stream_name(stream));
 }
 
 Program Lowering::take(const Cluster& cluster) {
@@ -182,6 +199,10 @@ Program Lowering::take(const Cluster& cluster) {
     sparse_dist();
   } else if (workload_.semi_sync()) {
     semi_sync();
+  } else if (workload_.fused_sparse_dist()) {
+    fused_sparse_dist();
+  } else if (workload_.staged()) {
+    staged();
   } else {
     prefetch_sparse_dist();
   }
@@ -282,6 +303,55 @@ void Lowering::semi_sync() {
   backward(done);
 }
 
+Stream Lowering::lookup_stream() const {
+  if (!workload_.fused_sparse_dist() || workload_.fused_lookup.stream == "current") return Stream::compute;
+  return workload_.fused_lookup.stream == "new" ? Stream::lookup : Stream::data_dist;
+}
+
+// TrainPipelineFusedSparseDist.progress: lookups of a batch wait for the update of their rows, and not for the
+// optimizer of the dense part behind it; all else is that of sparse_dist.
+void Lowering::fused_sparse_dist() {
+  const auto look = [&] {
+    recat();
+    prefetch_rows();
+    look_up();
+  };
+  if (!workload_.fused_lookup.after_input_dist) look();
+  permute();
+  exchange_splits();
+  copy_to_device();
+  if (workload_.fused_lookup.after_input_dist) look();
+  const std::vector<int> done = dense_part();
+  wait_for_splits();
+  exchange_inputs();
+  backward(done);
+}
+
+// StagedTrainPipeline.progress, then the user's loop: the stages from the newest batch on, the model's forward pass,
+// whose hook waits for the splits (SparseDataDistUtil), and its backward pass.
+void Lowering::staged() {
+  copy_to_device();
+  transform();
+  const int copy = std::exchange(copy_, -1);  // of a later batch than the one whose ids are sent
+  permute();
+  copy_ = copy;
+  exchange_splits();
+  recat();
+  prefetch_rows();
+  const std::vector<int> done = forward();
+  wait_for_splits();
+  exchange_inputs();
+  backward(done);
+}
+
+void Lowering::transform() {
+  for (const PipelineStage& stage : workload_.stages) {
+    if (stage.does != "transform") continue;
+    transforms_.push_back(add_pass("transform_batch", {OpRole::transform_inputs}, transform_stream(transforms_.size()),
+                                   {static_cast<double>(stage.bytes.count)}, {}));
+  }
+}
+
 // PrefetchTrainPipelineSparseDist.progress: ids of the next batch first, its rows fetched during the backward pass,
 // splits of the one after it last.
 void Lowering::prefetch_sparse_dist() {
@@ -308,6 +378,7 @@ void Lowering::hugectr() {
 // Rows must be updated before the next iteration reads them. Without a pipeline the next exchange of ids follows the
 // last operation of this iteration; with one, the ids that a lookup needs came during the iteration before.
 void Lowering::connect_iterations() {
+  await_scatters();
   const int last = last_compute();
   for (const GroupOps& ops : ops_) {
     for (std::size_t part = 0; part < ops.lookups.size(); ++part) {
@@ -340,8 +411,9 @@ void Lowering::connect_iterations() {
 std::vector<int> Lowering::came_before(const GroupOps& ops) const {
   std::vector<int> ids = {ops.ids};
   const bool indexed = hybrid() && !indices_in_line();
-  if (workload_.hugectr_pipeline() || indexed || (full() && workload_.pipeline == "prefetch_sparse_dist"))
-    ids.push_back(ready());
+  // With a prefetch behind the exchange of ids, a batch has been in the iteration before last.
+  if (workload_.staged() && workload_.fetches_ahead()) ids = {wait_};
+  if (workload_.hugectr_pipeline() || indexed || (full() && workload_.fetches_ahead())) ids.push_back(ready());
   std::erase(ids, -1);
   return ids;
 }
@@ -371,9 +443,9 @@ Op& Lowering::add_row_work(const char* what, OpRole role, const FusionGroup& gro
 }
 
 int Lowering::add_vector_pass(const std::string& name, OpRole role, const FusionGroup& group,
-                              std::vector<double> vectors, std::vector<int> after) {
+                              std::vector<double> vectors, std::vector<int> after, Stream stream) {
   for (double& bytes : vectors) bytes *= 2;
-  return add_pass(name, group.as(role), Stream::compute, std::move(vectors), std::move(after));
+  return add_pass(name, group.as(role), stream, std::move(vectors), std::move(after));
 }
 
 namespace {
@@ -402,6 +474,13 @@ void check_grouped(const Plan& plan, const Workload& workload, const LoweringOpt
       throw input_error(place, fmt::format("table '{}' is flex, whose rows have replica groups of their own", table),
                         "Choose one of TorchRec's sharding types (constraints: {\"*\": {torchrec_only: true}} keeps a "
                         "planner to them), or leave 'sharding_groups' out");
+    const bool is_dense = placement.compute_kernel == "dense" && !replicated(placement.strategy);
+    if (is_dense && workload.sharding_groups->fully_sharded)
+      throw input_error(place,
+                        fmt::format("table '{}' has the compute kernel dense, and TorchRec's fully sharded tables are "
+                                    "of the kernel fused",
+                                    table),
+                        "Choose the kernel fused, or leave 'strategy' out");
     if (on_host(placement))
       throw input_error(
           place,

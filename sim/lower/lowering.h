@@ -16,8 +16,24 @@ namespace shardsim {
 // Streams of a lowered Program (docs/lowering.md, "Groups and streams"): compute, one per kind of group, as PyTorch
 // keeps one per process group, and with a full exchange of input those that TorchRec's pipelines have besides.
 // HugeCTR has one for what its update needs beside the dense part, and stashed rows leave on one of their own.
-// 2D parallelism has one for each of its kinds of groups.
-enum class Stream { compute, world, node, cross, memcpy, data_dist, prefetch, host, side, stash, sharding, replica };
+// 2D parallelism has one for each of its kinds of groups, lookups may have one, and each transform of a batch has one:
+// `transform` and those behind it.
+enum class Stream {
+  compute,
+  world,
+  node,
+  cross,
+  memcpy,
+  data_dist,
+  prefetch,
+  host,
+  side,
+  stash,
+  sharding,
+  replica,
+  lookup,
+  transform
+};
 
 // Operations of one fusion group; -1 or empty: none.
 struct GroupOps {
@@ -30,6 +46,7 @@ struct GroupOps {
   std::vector<int> gradients;   // [part] fused updates, or summed gradients
   std::vector<int> reductions;  // all-reduces of replicated rows
   std::vector<int> applies;     // [part], -1 where the update is fused
+  std::vector<int> scatters;    // [part] of rows among replicas; -1: they stay as they are
   int update(std::size_t part) const { return applies[part] >= 0 ? applies[part] : gradients[part]; }
 };
 
@@ -52,6 +69,10 @@ class Lowering {
   void sparse_dist();
   void prefetch_sparse_dist();
   void semi_sync();
+  void fused_sparse_dist();
+  void staged();
+  void transform();
+  void connect_stages();
   void hugectr();
   void connect_iterations();
   HostWork host_work(const Cluster& cluster) const;
@@ -80,6 +101,7 @@ class Lowering {
   std::vector<double> received_bytes() const;
   void say_batches_ahead();
   void say_semi_sync();
+  void say_staged();
   void connect_copy();
   void launch_behind_wait();
   std::vector<int> all_ids() const;                                  // those that exist, by id
@@ -97,6 +119,10 @@ class Lowering {
   void add_fact(Op& op, const LookupPart& part, const std::vector<double>& vector_bytes) const;
   bool index_apart() const { return workload_.hugectr_kernels(); }
   Stream row_stream() const { return workload_.hugectr_rows() ? Stream::side : Stream::compute; }
+  // Of lookups and, as autograd runs the backward pass of what was called on a stream there, too, of all behind the
+  // exchange of their gradients.
+  Stream lookup_stream() const;
+  bool looks_up_apart() const { return lookup_stream() != Stream::compute; }
   std::vector<std::size_t> forward_order() const;  // of the groups
 
   // hugectr_hybrid.cpp: what HugeCTR's hybrid embedding does otherwise (docs/lowering.md, "HugeCTR's hybrid
@@ -126,7 +152,8 @@ class Lowering {
   int add_lookup(const FusionGroup& group, const LookupPart& part, int owned_rows);
   int add_output(const FusionGroup& group, const std::vector<int>& lookups);
   std::vector<int> convert(const std::string& name, OpRole role, const FusionGroup& group,
-                           const std::vector<double>& bytes, const std::vector<int>& after);
+                           const std::vector<double>& bytes, const std::vector<int>& after,
+                           Stream stream = Stream::compute);
   int add_reduced_output(const FusionGroup& group, const std::string& type, const std::vector<int>& lookups);
   void add_unexchanged(std::vector<int>& outputs) const;
   std::vector<int> restore_order();
@@ -164,6 +191,12 @@ class Lowering {
   // replicas.cpp: of 2D parallelism, the all-reduces that make the copies of the groups equal again.
   void average_replicas();
   void average(const std::string& name, std::vector<std::int64_t> bytes, Dtype dtype);
+  // Fully sharded: behind a lookup rows leave for the ranks that hold the same ones, and come back ahead of the update.
+  // -1: those of the part stay.
+  int scatter_rows(const FusionGroup& group, const LookupPart& part, int lookup);
+  int gather_rows(const FusionGroup& group, int scatter, std::vector<int> after);
+  void await_scatters();
+  int add_sharded(const char* name, OpRole role, const FusionGroup& group, std::vector<int> after);
   std::vector<std::int64_t> held_bytes(const std::function<std::int64_t(const Program::Shard&)>& row_bytes) const;
 
   // stashing.cpp: rows in host memory between the lookup and the update (docs/lowering.md, "Stashing").
@@ -199,8 +232,11 @@ class Lowering {
   bool full() const { return workload_.full_input_exchange(); }  // the exchange of ids in all its steps
   // The exchange of ids works ahead.
   bool pipelined() const { return workload_.pipeline != "none" && !workload_.base_pipeline(); }
-  // The exchange of ids is in the forward pass, that of the next batch behind it.
-  bool sends_behind_forward() const { return workload_.pipeline == "sparse_dist" || workload_.semi_sync(); }
+  // The exchange of ids is in the forward pass, that of a later batch behind it.
+  bool sends_behind_forward() const {
+    return workload_.pipeline == "sparse_dist" || workload_.semi_sync() || workload_.fused_sparse_dist() ||
+           workload_.staged();
+  }
   bool shuffles() const { return !workload_.dense.measured; }  // passes over vectors; a measured rest holds them
   bool exchanges() const;
   OwnAmount tier_bytes() const;  // of tier_merge and tier_split_gradient; with ids alone they order the vectors of all
@@ -212,7 +248,7 @@ class Lowering {
                    const std::vector<int>& after, Stream stream = Stream::compute);
   // A pass over the vectors of a group, which are read and written; bytes of one number, or by rank.
   int add_vector_pass(const std::string& name, OpRole role, const FusionGroup& group, std::vector<double> vectors,
-                      std::vector<int> after);
+                      std::vector<int> after, Stream stream = Stream::compute);
 
   const Workload& workload_;
   int sharding_groups_;                  // of the world; the Program is that of one until it is done
@@ -227,7 +263,8 @@ class Lowering {
   int turn_ = -1;                // the module whose input and lookups are written; -1: all of them
 
   int stash_ = -1, restore_ = -1;
-  std::vector<int> averages_;  // of replicas
+  std::vector<int> averages_;    // of replicas
+  std::vector<int> transforms_;  // of a batch, in its stages
   int copy_ = -1, permute_first_ = -1, permute_ = -1, wait_ = -1, recat_ = -1, prefetch_ = -1;
   int index_ = -1;                    // of the hybrid embedding
   int keep_ = -1, sort_ = -1;         // of HugeCTR's pipeline

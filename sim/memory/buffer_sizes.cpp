@@ -69,6 +69,20 @@ std::int64_t rows_held(const Placement& placement, std::size_t position) {
   return static_cast<std::int64_t>(placement.shard_rows(placement.shards() > 1 ? static_cast<int>(position) : 0));
 }
 
+// Bytes of all rows of these shards, by rank.
+BytesByRank rows_of_shards(const Program& program, const std::vector<int>& shards) {
+  BytesByRank bytes = zeros(program);
+  for (const int index : shards) {
+    const Program::Shard& shard = program.shard(index);
+    for (const std::vector<int>& group : shard.holders) {
+      for (std::size_t i = 0; i < group.size(); ++i) {
+        bytes[static_cast<std::size_t>(group[i])] += rows_held(shard, i) * row_bytes(program, shard);
+      }
+    }
+  }
+  return bytes;
+}
+
 }  // namespace
 
 BytesByRank half_of(const PerRank& moved) {
@@ -108,16 +122,13 @@ BytesByRank vectors_of(const Program& program, const Op& lookup) {
 
 BytesByRank dense_gradient_of(const Program& program, const Op& gradient, bool all_rows) {
   if (all_rows && !replicated(program.shard(gradient.shards.front()).strategy)) return half_of(gradient.hbm_bytes);
-  BytesByRank bytes = zeros(program);
-  for (const int index : gradient.shards) {
-    const Program::Shard& shard = program.shard(index);
-    for (const std::vector<int>& group : shard.holders) {
-      for (std::size_t i = 0; i < group.size(); ++i) {
-        bytes[static_cast<std::size_t>(group[i])] += rows_held(shard, i) * row_bytes(program, shard);
-      }
-    }
-  }
-  return bytes;
+  return rows_of_shards(program, gradient.shards);
+}
+
+BytesByRank rows_scattered(const Program& program, const Op& scatter) {
+  const auto looks_up = [&](int id) { return program.op(id).role == OpRole::lookup; };
+  const auto lookup = std::ranges::find_if(scatter.after, looks_up);
+  return lookup == scatter.after.end() ? zeros(program) : rows_of_shards(program, program.op(*lookup).shards);
 }
 
 }  // namespace shardsim

@@ -107,6 +107,7 @@ class BufferList {
     copies_vectors() ? add_activations_by_step()
                      : add_activations(OpRole::dense_forward, OpRole::dense_backward, false);
     add_restored_rows();
+    add_sharded_rows();
     return std::move(buffers_);
   }
 
@@ -356,6 +357,26 @@ class BufferList {
       for (const double value : op(restore).host_bytes.values) bytes.push_back(std::llround(value));
       Buffer& buffer = add(MemoryPart::tables, restore, std::move(bytes));
       for (const int stash : all(OpRole::stash_rows)) buffer.readers.push_back({stash, 1});
+    }
+  }
+
+  // A rank has all rows of its tables from the gather to the scatter of the next batch, and its share from there to the
+  // gather. Rows that replicas cannot share evenly are copied with what fills them up.
+  void add_sharded_rows() {
+    for (const int scatter : all(OpRole::scatter_rows)) {
+      const auto returns = [&](int gather) {
+        return std::ranges::find(op(gather).after, scatter) != op(gather).after.end();
+      };
+      const std::vector<int> gathers = all(OpRole::gather_rows);
+      const auto gather = std::ranges::find_if(gathers, returns);
+      if (gather == gathers.end()) continue;
+      add(MemoryPart::tables, *gather, moved_by(program_, op(*gather), false)).readers.push_back({scatter, 1});
+      read(add(MemoryPart::tables, scatter, moved_by(program_, op(scatter), false)), *gather);
+      BytesByRank filled = moved_by(program_, op(scatter), true);
+      const BytesByRank rows = rows_scattered(program_, op(scatter));
+      for (std::size_t rank = 0; rank < filled.size(); ++rank)
+        if (filled[rank] == rows[rank]) filled[rank] = 0;
+      if (std::ranges::max(filled) > 0) add(MemoryPart::tables, scatter, std::move(filled));
     }
   }
 

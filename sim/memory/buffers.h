@@ -49,4 +49,8 @@ BytesByRank vectors_of(const Program& program, const Op& lookup);
 // most one for each gradient that is read.
 BytesByRank dense_gradient_of(const Program& program, const Op& gradient, bool all_rows);
 
+// The rows that each rank holds of the tables whose rows the operation scatters among replicas, without what fills them
+// up.
+BytesByRank rows_scattered(const Program& program, const Op& scatter);
+
 }  // namespace shardsim

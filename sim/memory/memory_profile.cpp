@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <tuple>
 
 #include "program/timeline/iteration_window.h"
@@ -15,6 +16,7 @@ constexpr double kInstant = 1e-9;
 
 struct Lifetime {
   double start = 0, end = 0;
+  bool operator==(const Lifetime&) const = default;
 };
 
 // The time at which each operation ran, by rank and operation; start above end where it did not.
@@ -30,8 +32,11 @@ class Times {
   const Lifetime& of(int rank, int op) const {
     return spans_[static_cast<std::size_t>(rank) * ops_ + static_cast<std::size_t>(op)];
   }
+  bool alike(int rank, int other) const { return std::ranges::equal(of(rank), of(other)); }
 
  private:
+  std::span<const Lifetime> of(int rank) const { return {spans_.data() + static_cast<std::size_t>(rank) * ops_, ops_}; }
+
   std::size_t ops_;
   std::vector<Lifetime> spans_;
 };
@@ -62,6 +67,13 @@ class Peaks {
     MemoryPeak peak = highest(resident);
     if (peak.op >= 0) peak.at_us = in_period(times_.of(rank, peak.op).start);
     return peak;
+  }
+
+  // True when two ranks hold the same buffers at the same times, as most of a large cluster do.
+  bool alike(int rank, int other) const {
+    return times_.alike(rank, other) && std::ranges::all_of(buffers_, [&](const Buffer& buffer) {
+             return bytes_at(buffer.bytes, rank) == bytes_at(buffer.bytes, other);
+           });
   }
 
  private:
@@ -168,12 +180,13 @@ std::int64_t dense_bytes(const Workload& workload) {
   return parameters + parameters / 4 * optimizer_row_bytes(workload.optimizer, 1);
 }
 
-// Rows that leave the device in each iteration are buffers.
-void take_off_stashed(std::vector<MemoryAmounts>& resident, const Program& program) {
+// Rows that leave the device in each iteration, or go to replicas, are buffers.
+void take_off_moved(std::vector<MemoryAmounts>& resident, const Program& program) {
   for (const Op& op : program.ops) {
-    if (op.role != OpRole::stash_rows) continue;
+    if (op.role != OpRole::stash_rows && op.role != OpRole::scatter_rows) continue;
+    const BytesByRank bytes = op.role == OpRole::scatter_rows ? rows_scattered(program, op) : BytesByRank{};
     for (std::size_t rank = 0; rank < resident.size(); ++rank)
-      resident[rank][MemoryPart::tables] -= std::llround(op.host_bytes.at(rank));
+      resident[rank][MemoryPart::tables] -= bytes.empty() ? std::llround(op.host_bytes.at(rank)) : bytes[rank];
   }
 }
 
@@ -196,8 +209,15 @@ std::vector<MemoryAmounts> resident_memory(const Plan& plan, const Workload& wor
 }
 
 std::size_t MemoryProfile::fullest() const {
-  const auto less = [](const MemoryPeak& a, const MemoryPeak& b) { return a.bytes() < b.bytes(); };
-  return static_cast<std::size_t>(std::max_element(ranks.begin(), ranks.end(), less) - ranks.begin());
+  std::size_t fullest = 0;
+  std::int64_t most = ranks.front().bytes();
+  for (std::size_t rank = 1; rank < ranks.size(); ++rank) {
+    const std::int64_t bytes = ranks[rank].bytes();
+    if (bytes <= most) continue;
+    most = bytes;
+    fullest = rank;
+  }
+  return fullest;
 }
 
 MemoryProfile memory_profile(const Program& program, const Timeline& timeline, const Plan& plan,
@@ -208,13 +228,23 @@ MemoryProfile memory_profile(const Program& program, const Timeline& timeline, c
 MemoryProfile memory_profile(const Program& program, const std::vector<Buffer>& buffers, const Timeline& timeline,
                              const Plan& plan, const Workload& workload) {
   std::vector<MemoryAmounts> resident = resident_memory(plan, workload, program.world_size);
-  take_off_stashed(resident, program);
+  take_off_moved(resident, program);
   const Times times(timeline, program.ops.size());
   const std::vector<IterationWindow> windows = iteration_windows(timeline);
   Peaks peaks(buffers, times, windows.empty() ? 0 : windows.front().begin_us, timeline.iteration_ms * 1e3);
+  const int per_node = std::clamp(timeline.ranks_per_node, 1, std::max(1, program.world_size));
+  std::vector<int> looked_at(static_cast<std::size_t>(per_node), -1);  // [GPU] the last rank
   MemoryProfile profile;
+  profile.ranks.reserve(static_cast<std::size_t>(program.world_size));
   for (int rank = 0; rank < program.world_size; ++rank) {
-    profile.ranks.push_back(peaks.of(rank, resident[static_cast<std::size_t>(rank)]));
+    int& other = looked_at[static_cast<std::size_t>(rank % per_node)];
+    const MemoryAmounts& stays = resident[static_cast<std::size_t>(rank)];
+    if (other >= 0 && stays == resident[static_cast<std::size_t>(other)] && peaks.alike(rank, other)) {
+      profile.ranks.push_back(profile.ranks[static_cast<std::size_t>(other)]);
+    } else {
+      profile.ranks.push_back(peaks.of(rank, stays));
+      other = rank;
+    }
   }
   return profile;
 }

@@ -4,17 +4,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <numeric>
 
 #include "base/statistics.h"
 #include "base/text.h"
+#include "base/tree/json.h"
 #include "models/collective/collective.h"
 #include "models/workload/workload_limits.h"
 #include "plan/autoshard/cost_error.h"
 #include "plan/check.h"
 #include "plan/memory_model.h"
 #include "plan/memory_need.h"
+#include "plan/plan_file.h"
 #include "sim/engine/network.h"
 #include "sim/engine/op_work.h"
 #include "sim/lower/draws/row_draws.h"
@@ -22,6 +25,7 @@
 #include "sim/memory/memory_profile.h"
 #include "study/confidence/faster.h"
 #include "study/confidence/iteration_judge.h"
+#include "study/confidence/search_spread.h"
 #include "study/planning/policy_study.h"
 #include "study/planning/prepared_case.h"
 
@@ -168,6 +172,38 @@ void refuse_other_policy(const Case& item, const DriftMonitor& monitor, std::uin
                       "Leave 'monitor' out, or take more GPUs");
 }
 
+// Whether the planner is a search, or asks one for some of the tables.
+bool searches(const Tree& planner) {
+  const Tree* const name = planner.find("name");
+  const std::string& own = name != nullptr ? name->scalar : planner.scalar;
+  const Tree* const tables = own == "per_table" ? planner.find("tables") : nullptr;
+  if (tables == nullptr) return own == "search";
+  return std::ranges::any_of(tables->fields, [](const auto& part) { return searches(part.second); });
+}
+
+// The planners that are asked for a plan of every day; none where the plan of the case is that of a file.
+std::vector<Tree> planners_of_days(const Case& item, const DriftOptions& options) {
+  if (!options.planners.empty() || !item.plan_file.empty()) return options.planners;
+  return {item.planner};
+}
+
+// What one day found: the day, the same without the plans of searches, and the plan that a search made, as its file.
+struct DayOutcome {
+  DriftDay day, settled;
+  std::string searched_plan;  // "" none
+};
+
+void fields(auto& visit, MaybeConst<DayOutcome> auto& outcome) {
+  visit(outcome.day, outcome.settled, outcome.searched_plan);
+}
+
+// A plan that a search has made for a later day.
+struct LaterPlan {
+  int day = 0;
+  std::string planner;
+  Plan plan;
+};
+
 // Plans of one day and what becomes of them.
 class DayRun {
  public:
@@ -178,6 +214,7 @@ class DayRun {
         judge_(judge),
         shares_(shares),
         row_draw_(row_draw),
+        planners_(planners_of_days(item, options)),
         item_(item),
         shared_cluster_(std::make_shared<const Cluster>(cluster_of(item))),
         cluster_(*shared_cluster_) {
@@ -185,38 +222,47 @@ class DayRun {
     item_.workload = workload_on(item.workload, options, day);
     kept_ = kept_plan(first, item.workload, item_.workload);
     stays_ = std::pow(1 - options.rotation, day);
+    if (day == 0 && options.planners.empty() && searches(item.planner)) planners_.clear();  // it has made the kept plan
   }
 
-  DriftDay run() {
+  // `later`: plans that are tried on this day, too.
+  DayOutcome run(const std::vector<LaterPlan>& later) {
     Case frozen = item_, kept_cuts = item_;
     frozen.load.draw = kept_cuts.load.draw = row_draw_;
     for (std::size_t t = 0; stays_ < 1 && t < frozen.workload.tables.size(); ++t) {
       Table& table = frozen.workload.tables[t];
       if (fits_pattern(table.name, options_.tables)) rotate(table, tiers_of_table(static_cast<int>(t)), stays_);
     }
-    const DriftIteration kept = simulated(frozen, kept_, frozen.workload.has_runtime());
-    result_.frozen_ms = kept.ms;
-    result_.frozen_low_ms = kept.interval.low_ms;
-    result_.frozen_high_ms = kept.interval.high_ms;
-    result_.outside = kept.interval.outside;
-    result_.frozen_bytes = kept.memory.judged();
-    result_.frozen_fits = has_room(kept);
+    frozen_ = simulated(frozen, kept_, frozen.workload.has_runtime());
+    result_.frozen_ms = frozen_.ms;
+    result_.frozen_low_ms = frozen_.interval.low_ms;
+    result_.frozen_high_ms = frozen_.interval.high_ms;
+    result_.outside = frozen_.interval.outside;
+    result_.frozen_bytes = frozen_.memory.judged();
+    result_.frozen_fits = has_room(frozen_);
     if (result_.frozen_fits) {
       const bool is_same = stays_ == 1 && !frozen.workload.has_runtime();  // no row has another popularity yet
-      offer("kept cuts", kept_, is_same ? kept : simulated(kept_cuts, kept_, false));
+      offer({kKeptCuts, kept_, is_same ? frozen_ : simulated(kept_cuts, kept_, false), result_.day, false});
     }
     if (options_.monitor) result_.cost_error = monitored_error(item_, *options_.monitor, scenario_.seed);
     try_planners();
-    const bool is_best = !result_.best_fits || kept.ms * (1 - kLeastGain) <= best_.ms;
-    if (result_.frozen_fits && is_best) choose(kKeptPlan, kept_, kept);
-    if (!result_.best_fits) return result_;
-    compare(kept);
-    result_.best_bytes = best_.memory.judged();
-    if (result_.best != kKeptPlan) price();
-    return result_;
+    for (const LaterPlan& each : later) try_later(each);
+    DayOutcome outcome{closed(true), closed(false), ""};
+    if (outcome.day.searched && !item_.workload.sharding_groups)
+      outcome.searched_plan = plan_to_json(fastest(true)->plan, item_.workload, cluster_);
+    return outcome;
   }
 
  private:
+  // A plan for the day.
+  struct Offer {
+    std::string name;
+    Plan plan;
+    DriftIteration iteration;
+    int made_on = 0;
+    bool searched = false;
+  };
+
   std::vector<Placement> tiers_of_table(int table) const {
     std::vector<Placement> tiers;
     std::ranges::copy_if(kept_.placements, std::back_inserter(tiers),
@@ -253,51 +299,79 @@ class DayRun {
     return fits(iteration.memory, cluster_.memory_per_rank().count);
   }
 
-  // The fastest of those that fit is the best, in whatever order they come.
-  void offer(const std::string& name, Plan plan, DriftIteration iteration) {
-    if (!has_room(iteration)) return;
-    if (!result_.best_fits || iteration.ms < best_.ms) choose(name, std::move(plan), std::move(iteration));
-  }
-
-  void choose(const std::string& name, Plan plan, DriftIteration iteration) {
-    result_.best_fits = true;
-    result_.best = name;
-    best_plan_ = std::move(plan);
-    best_ = std::move(iteration);
+  void offer(Offer offered) {
+    if (has_room(offered.iteration)) offers_.push_back(std::move(offered));
   }
 
   void try_planners() {
-    std::vector<Tree> planners = options_.planners;
-    if (planners.empty() && item_.plan_file.empty()) planners = {item_.planner};
-    item_.plan_file.clear();
-    for (const Tree& planner : planners) {
-      item_.planner = planner;
+    Case planned = item_;
+    planned.plan_file.clear();
+    for (const Tree& planner : planners_) {
+      planned.planner = planner;
+      const std::vector<Plan> known(result_.day > 0 ? 1 : 0, kept_);
       try {
-        Plan plan = make_plan(item_, cluster_, scenario_.seed, {});
-        const DriftIteration iteration = simulated(item_, plan, false);
-        offer(planner.find("name")->scalar, std::move(plan), iteration);
+        Plan plan = make_plan_from(known, planned, cluster_, scenario_.seed, {});
+        DriftIteration iteration = simulated(planned, plan, false);
+        offer({planner.find("name")->scalar, std::move(plan), std::move(iteration), result_.day, searches(planner)});
       } catch (const Error& error) {
         if (error.failure() != Failure::infeasible) throw;  // a day on which it has no plan
       }
     }
   }
 
-  void compare(const DriftIteration& kept) {
-    result_.best_ms = best_.ms;
-    result_.best_low_ms = best_.interval.low_ms;
-    result_.best_high_ms = best_.interval.high_ms;
-    if (!result_.frozen_fits) return;  // nobody can choose the kept plan
-    const Difference anew = difference_of(best_.ms, best_.interval, kept.ms, kept.interval);
-    result_.unlike = anew.unlike;
-    result_.chance = anew.first_is_faster();
-    result_.regret_pct = 100 * anew.expected_regret();
-    result_.frozen_regret_pct = 100 * difference_of(kept.ms, kept.interval, best_.ms, best_.interval).expected_regret();
+  // With the rows of this day. Cuts that leave no rows behind them before a table has grown are none.
+  void try_later(const LaterPlan& later) {
+    try {
+      check_plan(later.plan, item_.workload, cluster_, item_.place);
+      offer({later.planner, later.plan, simulated(item_, later.plan, false), later.day, true});
+    } catch (const Error& error) {
+      if (error.failure() != Failure::infeasible && error.failure() != Failure::input) throw;
+    }
   }
 
-  void price() {
-    const MovedBytes moved = moved_bytes(kept_, best_plan_, item_.workload, stays_, cluster_.world_size());
-    result_.moved_bytes += moved.all();
-    result_.moving_s = moving_seconds(moved, cluster_);
+  // The fastest of those that fit is the best, in whatever order they come; null: none fits.
+  const Offer* fastest(bool with_searched) const {
+    const Offer* best = nullptr;
+    for (const Offer& each : offers_) {
+      if (each.searched && !with_searched) continue;
+      if (best == nullptr || each.iteration.ms < best->iteration.ms) best = &each;
+    }
+    return best;
+  }
+
+  DriftDay closed(bool with_searched) const {
+    DriftDay day = result_;
+    const Offer* best = fastest(with_searched);
+    const Offer kept{kKeptPlan, kept_, frozen_, result_.day, false};
+    const bool is_best = best == nullptr || frozen_.ms * (1 - kLeastGain) <= best->iteration.ms;
+    if (day.frozen_fits && is_best) best = &kept;
+    day.best_fits = best != nullptr;
+    if (best == nullptr) return day;
+    day.best = best->name;
+    day.made_on = best->made_on;
+    day.searched = best->searched;
+    compare(day, best->iteration);
+    day.best_bytes = best->iteration.memory.judged();
+    if (day.best != kKeptPlan) price(day, best->plan);
+    return day;
+  }
+
+  void compare(DriftDay& day, const DriftIteration& best) const {
+    day.best_ms = best.ms;
+    day.best_low_ms = best.interval.low_ms;
+    day.best_high_ms = best.interval.high_ms;
+    if (!day.frozen_fits) return;  // nobody can choose the kept plan
+    const Difference anew = difference_of(best.ms, best.interval, frozen_.ms, frozen_.interval);
+    day.unlike = anew.unlike;
+    day.chance = anew.first_is_faster();
+    day.regret_pct = 100 * anew.expected_regret();
+    day.frozen_regret_pct = 100 * difference_of(frozen_.ms, frozen_.interval, best.ms, best.interval).expected_regret();
+  }
+
+  void price(DriftDay& day, const Plan& best) const {
+    const MovedBytes moved = moved_bytes(kept_, best, item_.workload, stays_, cluster_.world_size());
+    day.moved_bytes += moved.all();
+    day.moving_s = moving_seconds(moved, cluster_);
   }
 
   const Scenario& scenario_;
@@ -306,13 +380,15 @@ class DayRun {
   KeptShares shares_;
   std::optional<std::vector<double>> kept_placements_;
   const std::optional<int> row_draw_;  // of the kept plan on all days: its rows stay where they were on day 0
+  std::vector<Tree> planners_;
   Case item_;
   std::shared_ptr<const Cluster> shared_cluster_;
   const Cluster& cluster_;
-  Plan kept_, best_plan_;
+  Plan kept_;
   double stays_ = 1;
-  DriftIteration best_;
-  DriftDay result_;
+  DriftIteration frozen_;
+  std::vector<Offer> offers_;
+  DriftDay result_;  // but for its best plan
 };
 
 void refuse_undriftable(const Case& item, const DriftOptions& options) {
@@ -352,6 +428,37 @@ void refuse_days_beyond_limits(const Workload& workload, const DriftOptions& opt
   workload_on(workload, options, bad);
 }
 
+// The plans of searches that gain most over the kept one, as they would have been made on day 0.
+std::vector<LaterPlan> later_plans(const std::vector<DayOutcome>& outcomes, const Case& item,
+                                   const DriftOptions& options) {
+  constexpr std::size_t kMostLater = 8;  // each is simulated
+  std::vector<const DayOutcome*> found;
+  for (const DayOutcome& each : outcomes)
+    if (!each.searched_plan.empty() && each.day.is_choice()) found.push_back(&each);
+  const auto gain = [](const DayOutcome* each) { return each->day.frozen_ms / each->day.best_ms; };
+  std::ranges::stable_sort(found, std::greater<>(), gain);
+  if (found.size() > kMostLater) found.resize(kMostLater);
+  std::vector<LaterPlan> later;
+  const Cluster cluster = cluster_of(item);
+  for (const DayOutcome* const each : found) {
+    const Workload workload = workload_on(item.workload, options, each->day.day);
+    const Plan plan = plan_from_tree(parse_json(each->searched_plan, "plan"), workload, cluster);
+    later.push_back({each->day.day, each->day.best, kept_plan(plan, workload, item.workload)});
+  }
+  return later;
+}
+
+// Whether the best plan of a day is one of a search, and no further ahead of the kept one, with the rows of the day if
+// these help, than another search may be of the same data. Where day 0 has a better plan, that one is ahead on every
+// day.
+bool is_within_spread(const DriftDay& start, const DayOutcome& outcome) {
+  const DriftDay &day = outcome.day, &settled = outcome.settled;
+  if (!day.searched || !day.is_choice() || start.gains_tellingly()) return false;
+  const bool of_kept = settled.best == kKeptPlan || settled.best == kKeptCuts;
+  const double kept_ms = of_kept ? settled.best_ms : day.frozen_ms;
+  return day.day == 0 || kept_ms <= (1 + kSearchSpread) * day.best_ms;
+}
+
 void add_up(DriftResult& result, const DriftOptions& options) {
   double saved = 0;
   for (DriftDay& day : result.days) {
@@ -368,6 +475,10 @@ void add_up(DriftResult& result, const DriftOptions& options) {
 }
 
 }  // namespace
+
+std::string DriftDay::best_name() const {
+  return best_fits && made_on != day ? fmt::format("{} of day {}", best, made_on) : best;
+}
 
 Workload workload_on(const Workload& workload, const DriftOptions& options, int day) {
   Workload after = workload;
@@ -431,19 +542,32 @@ DriftResult drift_study(const Scenario& scenario, const Case& item, const DriftO
   const std::optional<int> row_draw =
       PreparedCase(scenario, item, cluster, first, shares.of(item.workload.tables)).row_draw();
   const IterationJudge judge;
-  std::vector<WorkerTask> tasks;
-  for (int day = 0; day <= options.days; ++day) {
-    tasks.push_back({fmt::format("{}, day {}", item.name, day), [&, day] {
-                       return done_in_case(item, [&] {
-                         return packed(DayRun(scenario, item, options, first, row_draw, judge, shares, day).run());
-                       });
-                     }});
+  const auto run_days = [&](int from, int until, const std::vector<LaterPlan>& later) {
+    std::vector<WorkerTask> tasks;
+    for (int day = from; day <= until; ++day) {
+      tasks.push_back({fmt::format("{}, day {}", item.name, day), [&, day] {
+                         return done_in_case(item, [&] {
+                           return packed(
+                               DayRun(scenario, item, options, first, row_draw, judge, shares, day).run(later));
+                         });
+                       }});
+    }
+    std::vector<DayOutcome> outcomes;
+    for (const std::string& bytes : run_in_workers(tasks, workers)) outcomes.push_back(unpacked<DayOutcome>(bytes));
+    return outcomes;
+  };
+  // What a search finds on a later day may be as good on day 0: then it is luck, and no reason to move later.
+  const bool any_search = std::ranges::any_of(planners_of_days(item, options), searches);
+  std::vector<DayOutcome> outcomes = run_days(any_search ? 1 : 0, options.days, {});
+  if (any_search) {
+    std::vector<DayOutcome> start = run_days(0, 0, later_plans(outcomes, item, options));
+    outcomes.insert(outcomes.begin(), std::move(start.front()));
   }
   DriftResult result;
   result.name = item.name;
-  for (const std::string& bytes : run_in_workers(tasks, workers)) {
-    result.days.push_back(unpacked<DriftDay>(bytes));
-  }
+  const DriftDay& start = outcomes.front().day;
+  for (const DayOutcome& outcome : outcomes)
+    result.days.push_back(is_within_spread(start, outcome) ? outcome.settled : outcome.day);
   add_up(result, options);
   return result;
 }

@@ -10,7 +10,7 @@
 
 namespace shardsim {
 
-inline constexpr const char* kKeptPlan = "kept plan";
+inline constexpr const char *kKeptPlan = "kept plan", *kKeptCuts = "kept cuts";
 
 // One day of a drifting world.
 struct DriftDay {
@@ -28,7 +28,9 @@ struct DriftDay {
   double regret_pct = 0;         // expected, of choosing the best plan, in % of an iteration of the frozen one
   double frozen_regret_pct = 0;  // the same of keeping the frozen one, in % of the best one's
   std::int64_t best_bytes = 0;
-  std::string best;        // the planner, "kept cuts", or kKeptPlan, the frozen one where no other one gains
+  std::string best;        // the planner, kKeptCuts, or kKeptPlan, the frozen one where no other one gains
+  int made_on = 0;         // the day on which the best plan was made: of that of day 0 it may be a later one
+  bool searched = false;   // whether a search made it, whose plans differ by kSearchSpread for no reason in the data
   double moved_bytes = 0;  // that change their holder, over all ranks
   double moving_s = 0;     // of an all-to-all of them
   double saved_s = 0;      // by the best plans of this day and all before it on which both fit
@@ -38,6 +40,9 @@ struct DriftDay {
   bool is_choice() const { return frozen_fits && best_fits; }
   bool has_better() const { return is_choice() && best != kKeptPlan; }
   bool has_new_plan() const { return best_fits && best != kKeptPlan; }
+  // Whether the best plan is faster by more than 1 %, of which an answer tells where it is so on day 0 already.
+  bool gains_tellingly() const { return best_ms < 0.99 * frozen_ms; }
+  std::string best_name() const;  // with the day on which it was made, where that is another one
 };
 
 void fields(auto& visit, MaybeConst<DriftDay> auto& day) {
@@ -53,6 +58,8 @@ void fields(auto& visit, MaybeConst<DriftDay> auto& day) {
   visit.field("best_high_ms", day.best_high_ms);
   visit.field("best_bytes", day.best_bytes);
   visit.field("best", day.best);
+  visit.field("made_on", day.made_on);
+  visit.field("searched", day.searched);
   visit.field("unlike", day.unlike);
   visit.field("chance", day.chance);
   visit.field("regret_pct", day.regret_pct);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "study/confidence/search_spread.h"
+
 namespace shardsim {
 namespace {
 
@@ -14,9 +16,25 @@ std::optional<int> first_day(const DriftResult& result, bool DriftDay::*is_so) {
   return day == result.days.end() ? std::nullopt : std::optional(day->day);
 }
 
-// Seconds that the first days lose to the age of the plan: what it loses on day 0 it loses for another reason.
+// Whether the best plan of the day is one of a search and no further ahead of the kept one than plans of searches are
+// of each other. What the best plan of day 0 was ahead is no gain of a later day.
+bool is_luck(const DriftResult& result, const DriftDay& day) {
+  const DriftDay& first = result.days.front();
+  const double start = first.has_better() ? first.frozen_ms / first.best_ms : 1;
+  return day.searched && day.has_better() && day.frozen_ms <= start * (1 + kSearchSpread) * day.best_ms;
+}
+
+// Seconds that the first days lose to the age of the plan: what it loses on day 0, or to the luck of a search, it loses
+// for another reason.
 double lost_to_age(const DriftResult& result, int days) {
-  return std::max(0.0, on_day(result, days - 1).saved_s - days * result.days.front().saved_s);
+  const double from_start = result.days.front().saved_s;
+  double lost = on_day(result, days - 1).saved_s - days * from_start, before = 0;
+  for (int day = 0; day < days; ++day) {
+    const DriftDay& each = on_day(result, day);
+    if (is_luck(result, each)) lost -= each.saved_s - before - from_start;
+    before = each.saved_s;
+  }
+  return std::max(0.0, lost);
 }
 
 double cost_of_new_plan(const DriftResult& result, int day, Seconds pause) {
@@ -24,10 +42,10 @@ double cost_of_new_plan(const DriftResult& result, int day, Seconds pause) {
 }
 
 // The first of these days on which there is another plan to go to. Where the kept one is the best nothing moves, so
-// that a change would seem cheap, and is none.
+// that a change would seem cheap, and is none; one that is better by luck is no reason to move.
 std::optional<int> next_new_plan(const DriftResult& result, int from, int until) {
   for (int day = from; day <= until; ++day)
-    if (on_day(result, day).has_new_plan()) return day;
+    if (on_day(result, day).has_new_plan() && !is_luck(result, on_day(result, day))) return day;
   return std::nullopt;
 }
 
@@ -50,11 +68,6 @@ std::optional<int> least_costly_interval(const DriftResult& result, int longest,
   return best;
 }
 
-bool is_telling(const DriftDay& first) {
-  constexpr double kTellingStart = 0.01;  // of an iteration
-  return first.best_ms < (1 - kTellingStart) * first.frozen_ms;
-}
-
 }  // namespace
 
 int Resharding::last_chance() const {
@@ -68,7 +81,7 @@ Resharding resharding_of(const DriftResult& result, Seconds pause) {
   found.last_day = found.out_of_memory_day.value_or(static_cast<int>(result.days.size())) - 1;
   if (pays_by_age(result, found.last_day, pause))
     found.every_days = least_costly_interval(result, found.last_chance(), pause);
-  found.better_from_start = is_telling(result.days.front());
+  found.better_from_start = result.days.front().gains_tellingly();
   return found;
 }
 

@@ -39,8 +39,8 @@ std::string explore_page(const Explorer& explorer, const std::string& first, con
   page += "<script type=\"application/json\" id=\"start\">" +
           escape_script_json(start.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +
           "</script>\n";
-  page += fmt::format("<script nonce=\"{}\">\n", nonce) + page_asset("own_chart.js") + page_asset("explore.js") +
-          "</script>\n";
+  page += fmt::format("<script nonce=\"{}\">\n", nonce) + page_asset("chart_theme.js") + page_asset("own_chart.js") +
+          page_asset("explore.js") + "</script>\n";
   return page + "</body>\n</html>\n";
 }
 

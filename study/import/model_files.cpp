@@ -136,9 +136,9 @@ std::string workload_body(const ImportedModel& model, const ImportSetting& setti
   text += model.pipeline.empty()
               ? "# pipeline: sparse_dist                # TorchRec's TrainPipelineSparseDist; the default is none\n"
               : "pipeline: " + model.pipeline + "\n";
-  text += !setting.dense.empty()
-              ? setting.dense
-              : "# dense: {layers: [{name: bottom_0, in: 13, out: 512}, {name: top_0, in: 4096, out: 1024}]}\n";
+  text += !setting.dense.empty() ? setting.dense
+                                 : "# dense: {precision: fp32, layers: [{name: bottom_0, in: 13, out: 512}, {name: "
+                                   "top_0, in: 4096, out: 1024}]}\n";
   return text + "tables:\n" + imported_lines(with_batches(model, setting));
 }
 
@@ -346,7 +346,10 @@ std::vector<std::string> assumptions(const ImportedModel& model, const ImportSet
       model.pipeline.empty() ? "The optimizer is rowwise_adagrad, and there is no pipeline."
                              : "The optimizer is rowwise_adagrad."};
   if (setting.dense.empty()) {
-    sentences.insert(sentences.end() - 1, "There is no dense part, so an iteration is that of the embeddings alone.");
+    sentences.insert(
+        sentences.end() - 1,
+        "There is no dense part, so an iteration is that of the embeddings alone. Products of one that you write are "
+        "fp32 unless its 'precision' says tf32, fp16 or bf16, in which they take less time.");
     sentences.emplace_back(
         "No host is simulated, which is right only where it is always ahead of the GPUs; 'software' says what it "
         "does.");

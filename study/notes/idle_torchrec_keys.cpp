@@ -37,12 +37,13 @@ std::string idle_groups_note(const Known& known) {
     return no_effect_here("sharding_groups", known,
                           "one group is the whole world. Write a size that divides it, or leave the key out.");
   const Program& program = known.prepared->program();
-  if (!has_role(program, OpRole::average_replicas))
+  if (!has_role(program, OpRole::average_replicas) && !has_role(program, OpRole::scatter_rows))
     return no_effect_here("sharding_groups", known,
                           "every table is data_parallel, and the gradients of those are reduced over the world, "
                           "whatever the groups. Other strategies have replicas to average.");
   const std::string& optimizer = known.item.workload.optimizer;
-  if (!groups->sync_states || optimizer == "adagrad" || optimizer == "rowwise_adagrad") return "";
+  if (!groups->sync_states || groups->sync_every == 0 || optimizer == "adagrad" || optimizer == "rowwise_adagrad")
+    return "";
   return no_effect_here("sharding_groups.sync_states", known,
                         fmt::format("TorchRec averages the sums of Adagrad and of row-wise Adagrad alone, and the "
                                     "optimizer is {}. Replicas of rows are averaged.",

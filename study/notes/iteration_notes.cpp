@@ -32,17 +32,28 @@ Notes steadiness_note(const Known& known) {
                   result.timeline.iterations_run, 100 * *result.last_change)};
 }
 
+double span_ms_of(const CaseResult& result, const std::vector<std::string>& names) {
+  double ms = 0;
+  for (const NamedTime& time : result.times)
+    if (std::ranges::find(names, time.name) != names.end()) ms += time.span_ms;
+  return ms;
+}
+
 // Which part of the mean iteration the averages are, and what the iteration takes that has them. Jobs that share a
 // fabric are charged with their part.
 Notes averages_note(const Known& known) {
   const auto& groups = known.item.workload.sharding_groups;
   if (!groups || groups->size == known.result->world_size) return {};
-  double ms = 0;
-  for (const NamedTime& time : known.result->times)
-    if (time.name.starts_with("replica_")) ms += time.span_ms;
-  if (ms == 0) return {};  // of replicas whose gradients are reduced
   const std::string of_groups =
       fmt::format("{} sharding groups of {} ranks", known.result->world_size / groups->size, groups->size);
+  const double sharded = span_ms_of(*known.result, {"replica_rows_reduce_scatter", "replica_rows_all_gather"});
+  if (sharded > 0)
+    return {
+        fmt::format("{}: between lookup and update each replica keeps its share of the rows; giving up the others "
+                    "and gathering them again takes {:.4g} ms of its stream.",
+                    of_groups, sharded)};
+  const double ms = span_ms_of(*known.result, {"replica_rows_all_reduce", "replica_states_all_reduce"});
+  if (ms == 0) return {};  // of replicas whose gradients are reduced
   if (groups->sync_every == 1) return {fmt::format("{}: averaging their replicas takes {:.4g} ms.", of_groups, ms)};
   if (known.result->iteration_ms_with_averages)
     return {fmt::format(

@@ -67,12 +67,17 @@ std::vector<std::size_t> beaten_on_better_hardware(const TimeOnHardware& fast,
   return beaten;
 }
 
-std::string beaten_text(const TimeOnHardware& fast, const std::vector<TimeOnHardware>& others,
-                        const std::vector<std::size_t>& beaten) {
+std::string lead_text(const TimeOnHardware& fast, const std::vector<TimeOnHardware>& others,
+                      const std::vector<std::size_t>& beaten) {
   std::vector<std::string> texts;
   for (const std::size_t i : beaten)
     texts.push_back(fmt::format("{:.2g} % faster than {}", 100 * (others[i].ms / fast.ms - 1), others[i].name));
-  return fmt::format("It is {}, although nothing of its cluster is faster", first_names(texts, kMostBeaten));
+  return first_names(texts, kMostBeaten);
+}
+
+std::string beaten_text(const TimeOnHardware& fast, const std::vector<TimeOnHardware>& others,
+                        const std::vector<std::size_t>& beaten) {
+  return fmt::format("It is {}, although nothing of its cluster is faster", lead_text(fast, others, beaten));
 }
 
 void add_slower_hardware_notes(StudyResult& study, const Scenario& scenario) {
@@ -80,7 +85,9 @@ void add_slower_hardware_notes(StudyResult& study, const Scenario& scenario) {
   for (CaseResult& item : study.cases) {
     const Rivalry all = rivalry_of(item, study, scenario);
     const std::vector<std::size_t> beaten = beaten_on_better_hardware(all.time, all.times);
-    if (!beaten.empty()) item.notes.push_back(order_note(all, beaten));
+    if (beaten.empty()) continue;
+    item.beats_better_hardware = lead_text(all.time, all.times, beaten);
+    item.notes.push_back(order_note(all, beaten));
   }
 }
 

@@ -22,12 +22,16 @@ struct TimeOnHardware {
 std::vector<std::size_t> beaten_on_better_hardware(const TimeOnHardware& fast,
                                                    const std::vector<TimeOnHardware>& others);
 
-// "It is 2.4 % faster than A and 1.1 % faster than B and 2 more, although nothing of its cluster is faster": of
-// `beaten`, as above and not empty, three by name.
+// "2.4 % faster than A and 1.1 % faster than B and 2 more": of `beaten`, as above and not empty, three by name.
+std::string lead_text(const TimeOnHardware& fast, const std::vector<TimeOnHardware>& others,
+                      const std::vector<std::size_t>& beaten);
+
+// "It is 2.4 % faster than A ..., although nothing of its cluster is faster".
 std::string beaten_text(const TimeOnHardware& fast, const std::vector<TimeOnHardware>& others,
                         const std::vector<std::size_t>& beaten);
 
-// Adds a note to every case that is faster on slower hardware than cases that ask for the same, or have the same plan.
+// Adds a note to every case that is faster on slower hardware than cases that ask for the same, or have the same plan,
+// and sets its `beats_better_hardware`.
 // `study`: of that scenario, with the `why` of its cases.
 void add_slower_hardware_notes(StudyResult& study, const Scenario& scenario);
 

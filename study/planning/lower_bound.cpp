@@ -143,7 +143,8 @@ class TableBound {
   // replicated rows are reduced on `copies` nodes more than one.
   double exchanged(double away, double copies) const {
     const auto dim = static_cast<double>(table_.dim);
-    const double wires = dtype_bytes(forward_wire(workload_, table_)) + dtype_bytes(backward_wire(workload_, table_));
+    const double wires =
+        least_wire_bytes(forward_wire(workload_, table_)) + least_wire_bytes(backward_wire(workload_, table_));
     const double of_vector = away * dim * wires, of_row = copies * dim * dtype_bytes(reduced_dtype());
     if (table_.kind == TableKind::pooled) return std::min(vectors_ * of_vector, rows() * of_row);
     const std::uint64_t hot = access_.count_at_least(cheaper_replicated(of_row / of_vector) / batch());

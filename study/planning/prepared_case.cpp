@@ -86,8 +86,8 @@ class CaseHost : public PlannerHost {
  public:
   // `groups`: of one of which `cluster` and the plans are; none: those of the world.
   CaseHost(const Case& item, const Cluster& cluster, const std::optional<GroupedWorld>& groups,
-           const PreparedCase& unplanned, const PlanWatch& watch)
-      : item_(item), cluster_(cluster), groups_(groups), unplanned_(unplanned), watch_(watch) {}
+           const PreparedCase& unplanned, const PlanWatch& watch, const std::vector<Plan>& known)
+      : item_(item), cluster_(cluster), groups_(groups), unplanned_(unplanned), watch_(watch), plans_(known) {}
 
   bool answers(Question) const override { return true; }
   PlannerBandwidths bandwidths() const override { return simulated_bandwidths(item_.workload, cluster_); }
@@ -95,7 +95,11 @@ class CaseHost : public PlannerHost {
     return typical_load(placement, item_, cluster_, known_);
   }
   const ComputeModel& compute_model() const override { return unplanned_.compute(); }
-  std::string kernels() const override { return kernel_family_name(item_.compute_model); }
+  std::string kernels() const override {
+    const std::string family = kernel_family_name(item_.compute_model);
+    return family.empty() ? compute_model_name(item_.compute_model) : family;
+  }
+  std::vector<Plan> known_plans() const override { return groups_ ? std::vector<Plan>{} : plans_; }
   IterationOutline outline_of(const Plan& plan) const override {
     return iteration_outline(plan, item_.workload, cluster_, unplanned_.compute(), item_.overlap,
                              item_.software ? &*item_.software : nullptr);
@@ -134,6 +138,7 @@ class CaseHost : public PlannerHost {
   const std::optional<GroupedWorld>& groups_;
   const PreparedCase& unplanned_;
   const PlanWatch& watch_;
+  const std::vector<Plan>& plans_;
   std::shared_ptr<KnownShares> known_ = std::make_shared<KnownShares>();
 };
 
@@ -147,6 +152,24 @@ void require_reasonable_plan(const Case& item, const Cluster& cluster) {
                     "Plan fewer tables, or for fewer ranks");
 }
 
+Plan planned_from(const std::vector<Plan>& known, const Case& item, const Cluster& world, std::uint64_t seed,
+                  const PlanWatch& watch) {
+  const std::optional<GroupedWorld> groups = GroupedWorld::of(item.workload, world);
+  const Cluster& cluster = groups ? groups->cluster() : world;
+  if (!item.plan_file.empty()) return read_plan_file(item.plan_file, item.workload, cluster);
+  require_reasonable_plan(item, cluster);
+  const Scenario scenario;  // its seed is all that a Program takes of it, and times do not depend on it
+  Case planned = item;
+  planned.load.draw.reset();                              // which of the draws is told, nobody knows who makes a plan
+  if (!groups) planned.workload.sharding_groups.reset();  // one group is the world
+  const PreparedCase unplanned(scenario, planned, lent(world), {});
+  const MemoryModel& memory = unplanned.memory();
+  const CaseHost host(planned, cluster, groups, unplanned, watch, known);
+  const PlannerContext context{memory, seed, host, item.constraints.by_table.empty() ? nullptr : &item.constraints};
+  check_constraints_fit(item.constraints, item.workload, cluster, memory);
+  return make_planner(item.planner)->plan(planned.workload, cluster, context);
+}
+
 }  // namespace
 
 Error in_case(const Case& item, const Error& error) {
@@ -158,20 +181,7 @@ Error in_case(const Case& item, const Error& error) {
 }
 
 Plan unchecked_plan(const Case& item, const Cluster& world, std::uint64_t seed, const PlanWatch& watch) {
-  const std::optional<GroupedWorld> groups = GroupedWorld::of(item.workload, world);
-  const Cluster& cluster = groups ? groups->cluster() : world;
-  if (!item.plan_file.empty()) return read_plan_file(item.plan_file, item.workload, cluster);
-  require_reasonable_plan(item, cluster);
-  const Scenario scenario;  // its seed is all that a Program takes of it, and times do not depend on it
-  Case planned = item;
-  planned.load.draw.reset();                              // which of the draws is told, nobody knows who makes a plan
-  if (!groups) planned.workload.sharding_groups.reset();  // one group is the world
-  const PreparedCase unplanned(scenario, planned, lent(world), {});
-  const MemoryModel& memory = unplanned.memory();
-  const CaseHost host(planned, cluster, groups, unplanned, watch);
-  const PlannerContext context{memory, seed, host, item.constraints.by_table.empty() ? nullptr : &item.constraints};
-  check_constraints_fit(item.constraints, item.workload, cluster, memory);
-  return make_planner(item.planner)->plan(planned.workload, cluster, context);
+  return planned_from({}, item, world, seed, watch);
 }
 
 void check_made_plan(const Plan& plan, const Case& item, const Cluster& cluster) {
@@ -196,8 +206,13 @@ Plan plan_of_world(Plan plan, const Case& item, const Cluster& cluster) {
 }
 
 Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {
+  return make_plan_from({}, item, cluster, seed, watch);
+}
+
+Plan make_plan_from(const std::vector<Plan>& known, const Case& item, const Cluster& cluster, std::uint64_t seed,
+                    const PlanWatch& watch) {
   try {
-    Plan plan = unchecked_plan(item, cluster, seed, watch);
+    Plan plan = planned_from(known, item, cluster, seed, watch);
     check_made_plan(plan, item, cluster);
     plan = plan_of_world(std::move(plan), item, cluster);
     check_memory(plan, item.workload, cluster, *make_memory_model(item.memory_model));

@@ -54,6 +54,10 @@ Plan plan_of_world(Plan plan, const Case& item, const Cluster& cluster);
 
 // The plan of the world, checked, within memory. Errors: those of planners, plan files and checks; Interrupted.
 Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch);
+// The same, where a search begins with these plans of the world, too. Sharding groups have plans of their own and begin
+// with none.
+Plan make_plan_from(const std::vector<Plan>& known, const Case& item, const Cluster& cluster, std::uint64_t seed,
+                    const PlanWatch& watch);
 
 // The FlexShard planner's four bandwidths as this cluster's model gives them: payload over time of one call alone.
 // Payloads: the batch's rows for the all-to-alls; 256 MiB for the all-reduces, whose payload the plan decides.

@@ -24,7 +24,7 @@ std::vector<WorkloadCases> by_workload(const StudyResult& study) {
   }
   for (WorkloadCases& group : groups) {
     std::ranges::stable_sort(group.cases, {}, [](const CaseResult* each) {
-      return std::pair(is_without_limit(*each), order_key(1 / each->samples_per_s, *each));
+      return std::pair(is_without_limit(*each), order_key(1 / expected_rate(*each), *each));
     });
   }
   return groups;

@@ -13,7 +13,8 @@ namespace shardsim {
 
 struct WorkloadCases {
   std::string workload;
-  // Fastest first, by samples per second, whatever their batches are; then what was excluded.
+  // Fastest first, by samples per second on average over the placements of hot rows, as choices_of() has it, whatever
+  // their batches are; then what was excluded.
   std::vector<const CaseResult*> cases;
 };
 std::vector<WorkloadCases> by_workload(const StudyResult& study);  // workloads in the scenario's order

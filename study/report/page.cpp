@@ -273,7 +273,9 @@ std::string page_html(const Document& document) {
   std::string page = head_html(document.title) +
                      document_html(undrawn > 0 ? with_notice(document, undrawn) : document, Drawings(vega.has_value()));
   page += script_html("tables.js");
-  if (page.find(" data-own=") != std::string::npos) page += script_html("own_chart.js");
+  const bool has_own = page.find(" data-own=") != std::string::npos;
+  if (vega || has_own) page += script_html("chart_theme.js");
+  if (has_own) page += script_html("own_chart.js");
   for (const std::string_view plot : kOwnCharts) {
     if (page.find(fmt::format(" data-own=\"{}\"", plot)) != std::string::npos)
       page += script_html(fmt::format("{}.js", plot));

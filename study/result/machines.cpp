@@ -13,11 +13,6 @@ namespace {
 
 using Machines = std::vector<const CaseResult*>;  // the fastest case of each
 
-// Samples in a second, on average over the placements of hot rows.
-double expected_rate(const CaseResult* item) {
-  return item->samples_per_s * item->iteration_ms / expected_ms(*item);
-}
-
 std::map<std::string, Machines> machines_by_workload(const StudyResult& study) {
   std::map<std::string, Machines> workloads;
   for (const CaseResult& item : study.cases) {
@@ -28,11 +23,12 @@ std::map<std::string, Machines> machines_by_workload(const StudyResult& study) {
     });
     if (known == machines.end()) {
       machines.push_back(&item);
-    } else if (expected_rate(&item) > expected_rate(*known)) {
+    } else if (expected_rate(item) > expected_rate(**known)) {
       *known = &item;
     }
   }
-  for (auto& [workload, machines] : workloads) std::ranges::stable_sort(machines, std::greater{}, expected_rate);
+  for (auto& [workload, machines] : workloads)
+    std::ranges::stable_sort(machines, std::greater{}, [](const CaseResult* each) { return expected_rate(*each); });
   return workloads;
 }
 

@@ -124,6 +124,9 @@ struct CaseResult {
   std::vector<Comparison> published;
   std::vector<ParetoFigure> pareto;
   std::vector<std::string> notes;
+  // "2.2 % faster than base", of cases on better hardware (study/notes/slower_hardware.h); "": of none. Known to who
+  // has all cases, and told in words by a note.
+  std::string beats_better_hardware;
   std::optional<JobFigures> job;
   // [draw] of where its hot rows may lie, as the function of this name has it; empty where nothing depends on it, and
   // for jobs.

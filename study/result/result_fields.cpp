@@ -91,6 +91,10 @@ double expected_ms(const CaseResult& result) {
   return result.iteration_ms * std::exp(mean(result.placement_log_times));
 }
 
+double expected_rate(const CaseResult& result) {
+  return result.samples_per_s * result.iteration_ms / expected_ms(result);
+}
+
 OrderKey order_key(double time, double reach, std::int64_t memory) {
   constexpr double kPerUnit = 1e9;
   return {time > 0 ? std::llround(std::log(time) * kPerUnit) : 0, reach, memory};

@@ -335,6 +335,7 @@ std::vector<double> row_placements_ms(const CaseResult& result);
 // The geometric mean over them: what a case is chosen by, for two cases may be told in a fast and in a slow placement.
 // `iteration_ms` where nothing depends on where rows lie.
 double expected_ms(const CaseResult& result);
+double expected_rate(const CaseResult& result);  // samples per second, likewise
 
 // The order of cases, the first the one to choose: by time to a billionth of it, then by how far its range reaches
 // above the time, then by the memory that the fullest GPU needs. Times that differ by rounding are no reason for a

@@ -127,6 +127,10 @@ class Helper {
       help_.remarks.emplace_back(
           "Vectors travel as fp16 with 'wire_dtype: {forward: fp16, backward: fp16}' in the workload, in TorchRec with "
           "quantised communication. That changes the numbers which the model is trained with.");
+    if (key == kTf32Products)
+      help_.remarks.emplace_back(
+          "Products run in TF32 with 'precision: tf32' in the dense part of the workload, in PyTorch with "
+          "torch.set_float32_matmul_precision('high'). That rounds their factors to 10 bits of mantissa.");
     if (key == kIndexDedup)
       help_.remarks.emplace_back(
           "With 'index_dedup: true' in the workload, an option of TorchRec's sequence modules, an id that a rank's "

@@ -44,6 +44,11 @@ std::string purpose_of(const Op& op) {
     case OpRole::stash_rows:
     case OpRole::restore_rows:
       return "moving stashed rows to host memory and back";
+    case OpRole::scatter_rows:
+    case OpRole::gather_rows:
+      return "sharding rows among their replicas and gathering them again";
+    case OpRole::transform_inputs:
+      return "transforming batches in stages of the pipeline";
     case OpRole::copy_inputs:
       return "copying batches from the host";
     case OpRole::wait_for_splits:
@@ -121,8 +126,10 @@ std::vector<std::pair<std::string, Clause>> clauses_of(const Program& program, c
 std::string waiting_text(const Why& why) {
   const CollectivePart* const most = longest_waiting(why);
   if (most == nullptr) return "";
-  return fmt::format("; in {} ms of it the mean rank waits for {}",
-                     fixed(most->waiting_ms, decimals_for(why.iteration_ms)), waited_rank_text(*most));
+  const int places = decimals_for(why.iteration_ms);
+  const std::string waiting = fixed(most->waiting_ms, places), for_rank = fixed(most->waited_ms, places);
+  const std::string others = waiting == for_rank ? "" : fmt::format("others, {} ms of that for ", for_rank);
+  return fmt::format("; in {} ms of it the mean rank waits for {}{}", waiting, others, waited_rank_text(*most));
 }
 
 }  // namespace
@@ -136,8 +143,10 @@ const CollectivePart* longest_waiting(const Why& why) {
 
 std::string waited_rank_text(const CollectivePart& part) {
   const std::string table = part.table.empty() ? "" : fmt::format(" (mostly table {})", printable(part.table));
-  const std::string busy =
-      part.waited_on.empty() ? "arrives last" : fmt::format("is longest in {}{}", printable(part.waited_on), table);
+  const std::string_view before = part.waited_on == part.operation ? "the previous " : "";  // calls share their name
+  const std::string busy = part.waited_on.empty()
+                               ? "arrives last"
+                               : fmt::format("is longest in {}{}{}", before, printable(part.waited_on), table);
   return fmt::format("rank {}, which {}", part.rank, busy);
 }
 

@@ -50,6 +50,34 @@ const TableShares::Shares& TableShares::of(int op, int rank) {
   return entry->second;
 }
 
+TableShares::Shares TableShares::of_own(int op, int rank) {
+  const Op& of_op = program_.op(op);
+  if (!of_op.is_collective()) return of(op, rank);
+  Shares own;
+  double total = 0;
+  for (const int index : shards_of(of_op)) {
+    const double bytes = exchanged_by(of_op, index, rank);
+    if (bytes <= 0) continue;
+    own[program_.shard(index).table] += bytes;
+    total += bytes;
+  }
+  for (auto& [table, share] : own) share /= total;
+  return own.empty() ? of(op, rank) : own;
+}
+
+// Returns the bytes of a holder; 0 of other ranks.
+double TableShares::exchanged_by(const Op& op, int index, int rank) {
+  const Program::Shard& shard = program_.shard(index);
+  const Table& table = program_.table_of(index);
+  const double each = bytes_each(op, program_, shard, table);
+  double count = 0;
+  for (const std::vector<int>& set : shard.holders)
+    for (std::size_t i = 0; i < set.size(); ++i)
+      if (set[i] == rank)
+        count += goes_by_bags(op, table) ? static_cast<double>(table.features.size()) : lookups(index)[i];
+  return count * each;
+}
+
 const std::vector<TableShares::Share>& TableShares::of_held(int op, int rank) {
   const Op& of = program_.op(op);
   const auto [entry, added] = by_rank_.try_emplace(shards_of(of));

@@ -19,6 +19,10 @@ class TableShares {
   using Shares = std::map<int, double>;
   const Shares& of(int op, int rank);
 
+  // The same of what that rank holds: of an exchange the bytes of its own shards, which make it longer there than on
+  // other ranks. Of an exchange of which it holds nothing, of().
+  Shares of_own(int op, int rank);
+
   // The same of an operation that computes, without the tables of which the rank holds nothing: of many tables on many
   // ranks these are nearly all.
   struct Share {
@@ -32,6 +36,7 @@ class TableShares {
   Shares of_computing(const Op& op, int rank);
   Shares of_exchange(const Op& op);
   double exchanged(const Op& op, int shard);
+  double exchanged_by(const Op& op, int shard, int rank);
   std::vector<std::vector<Share>> weights_by_rank(const Op& op);
   const std::vector<double>& lookups(int shard);
 

@@ -114,6 +114,23 @@ ChangedCase with_fp16_vectors(const Case& item) {
   return changed;
 }
 
+// The rates that the compute model goes by are the cluster's, also where its constants are measured.
+bool may_use_tf32(const Case& item) {
+  const DensePart& dense = item.workload.dense;
+  const auto& flops = item.cluster.gpu.flops;
+  const auto tf32 = flops.find("tf32"), fp32 = flops.find("fp32");
+  const bool faster = tf32 != flops.end() && (fp32 == flops.end() || tf32->second.per_second > fp32->second.per_second);
+  return faster && !dense.layers.empty() && !dense.measured && dense.precision == "fp32";
+}
+
+ChangedCase with_tf32_products(const Case& item) {
+  ChangedCase changed{item};
+  changed.item.workload.dense.precision = "tf32";
+  changed.lowered_anew = true;
+  changed.settings.emplace_back("workload.dense.precision=tf32");
+  return changed;
+}
+
 ChangedCase with_other_order(const Case& item) {
   ChangedCase changed{item};
   changed.item.workload.first_module = other_kind(item.workload.first_kind());
@@ -174,7 +191,8 @@ std::optional<ChangedCase> with_faster_pcie(const Case& item, const Why& why) {
 }
 
 bool is_way(std::string_view key) {
-  return key == kFp16Vectors || key == kIndexDedup || key == kWithGraph || key == kOtherModuleFirst;
+  return key == kFp16Vectors || key == kTf32Products || key == kIndexDedup || key == kWithGraph ||
+         key == kOtherModuleFirst;
 }
 
 std::vector<WhatIf> what_ifs(const Case& item, const Why& why) {
@@ -194,6 +212,8 @@ std::vector<WhatIf> what_ifs(const Case& item, const Why& why) {
     all.push_back({kIndexDedup, "with index_dedup of sequences", with_index_dedup(item), kTellingOption, true});
   if (has_wide_vectors(item.workload) && std::ranges::any_of(why.parts, exchanges_vectors))
     all.push_back({kFp16Vectors, "if vectors travelled as fp16", with_fp16_vectors(item)});
+  if (may_use_tf32(item))
+    all.push_back({kTf32Products, "if products ran in TF32", with_tf32_products(item), kTellingOption, true});
   if (auto faster = with_faster_pcie(item, why)) {
     const std::string text = fmt::format("with PCIe {}.0", faster->item.cluster.pcie.generation);
     all.push_back({"faster_pcie", text, std::move(*faster), kTellingOption, true});

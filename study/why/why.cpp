@@ -92,11 +92,10 @@ std::vector<TablePart> tables_of(const Program& program, const CriticalPath& pat
   return parts;
 }
 
-// The table that the operation of that name on that rank is mostly for.
-std::string main_table(const Program& program, const std::string& name, int rank, TableShares& shares) {
-  const auto op = std::ranges::find(program.ops, name, &Op::name);
-  if (rank < 0 || op == program.ops.end()) return "";
-  const TableShares::Shares& parts = shares.of(op->id, rank);
+// The table that the operation that kept a rank is mostly for. Of several operations of one name each has its tables.
+std::string main_table(const Program& program, const NamedTime::WaitedFor& whom, TableShares& shares) {
+  if (whom.rank < 0 || whom.op < 0) return "";
+  const TableShares::Shares parts = shares.of_own(whom.op, whom.rank);
   const auto most = std::ranges::max_element(parts, {}, [](const auto& each) { return each.second; });
   return most == parts.end() ? "" : program.tables[static_cast<std::size_t>(most->first)].name;
 }
@@ -112,7 +111,8 @@ std::vector<CollectivePart> collectives_of(const Program& program, const std::ve
     if (time.waiting_ms > 0) {
       part.rank = time.waited_for.rank;
       part.waited_on = time.waited_for.operation;
-      part.table = main_table(program, part.waited_on, part.rank, shares);
+      part.waited_ms = time.waited_for.ms;
+      part.table = main_table(program, time.waited_for, shares);
     }
     collectives.push_back(std::move(part));
   }

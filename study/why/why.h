@@ -42,7 +42,8 @@ struct CollectivePart {
   double transfer_ms = 0, waiting_ms = 0;
   int rank = -1;            // that was waited for longest; -1: none
   std::string waited_on{};  // what kept it: most of the time that the others waited
-  std::string table{};      // of which that is mostly; "" where it is of none
+  std::string table{};      // of which that is mostly on that rank; "" where it is of none
+  double waited_ms = 0;     // of waiting_ms: for that rank, while it ran that
 };
 
 // The time by which an operation that is not on the path could take longer in every iteration.

@@ -61,13 +61,15 @@ double least_shown(const Why& why, std::size_t most) {
 Sheet collectives_sheet(const Why& why) {
   const Cells cells(why);
   Sheet sheet;
-  sheet.columns = {{"collective", false, true}, {"on path ms"}, {"transfer ms"}, {"waiting ms"}, {"for rank"},
-                   {"which runs", false}};
+  sheet.columns = {
+      {"collective", false, true}, {"on path ms"}, {"transfer ms"}, {"waiting ms"}, {"for rank"}, {"of it ms"},
+      {"which runs", false}};
   for (const CollectivePart& part : why.collectives) {
     const std::string table = part.table.empty() ? "" : fmt::format(" ({})", part.table);
-    sheet.rows.push_back({{part.operation, cells.ms(part.path_ms), cells.ms(part.transfer_ms),
-                           cells.ms(part.waiting_ms), cells.rank(part.rank), part.waited_on + table},
-                          false});
+    sheet.rows.push_back(
+        {{part.operation, cells.ms(part.path_ms), cells.ms(part.transfer_ms), cells.ms(part.waiting_ms),
+          cells.rank(part.rank), part.rank < 0 ? "" : cells.ms(part.waited_ms), part.waited_on + table},
+         false});
   }
   return sheet;
 }
@@ -158,10 +160,12 @@ std::string best_way_text(const Help& help) {
   for (const Supposed& each : help.supposed) {  // the shortest iteration first
     if (each.shorter_pct < kTellingPct) break;
     if (!is_way(each.key)) continue;
+    const std::string_view cost =
+        each.key == kTf32Products ? ", which rounds their factors to 10 bits of mantissa" : "";
     return fmt::format(
-        "On the same machine, an iteration would take {} ms {} ({} % shorter, with the plan kept: a planner may make "
+        "On the same machine, an iteration would take {} ms {}{} ({} % shorter, with the plan kept: a planner may make "
         "another one; 'plan: {{file: PLAN.json}}' keeps what `shardsim plan` wrote).",
-        fixed(each.iteration_ms, decimals_for(help.iteration_ms)), each.text, fixed(each.shorter_pct, 1));
+        fixed(each.iteration_ms, decimals_for(help.iteration_ms)), each.text, cost, fixed(each.shorter_pct, 1));
   }
   return "";
 }
@@ -232,7 +236,8 @@ Document why_document(const Why& why, const Help* help, const std::string& case_
                              table_parts_sheet(why, most)));
   document.add(table_section("Collectives",
                              "on path: start and transfer on the path. transfer, waiting: as in the table of `shardsim "
-                             "run`, the time in which nothing computes, mean over ranks.",
+                             "run`, the time in which nothing computes, mean over ranks. of it: for that rank while it "
+                             "runs that.",
                              collectives_sheet(why)));
   document.add(table_section("Not on the path", slack_legend(why, most), slack_sheet(why, most)));
   return document;

@@ -43,6 +43,7 @@ void fields(Visitor& visit, MaybeConst<CollectivePart> auto& part) {
     inner.field("rank", part.rank);
     inner.field("operation", part.waited_on);
     inner.take("table", part.table);
+    inner.field("waiting_ms", part.waited_ms);
   });
 }
 

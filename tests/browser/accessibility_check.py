@@ -90,7 +90,7 @@ RULES = {
 
 # The contrast of each text with the colour that is painted below it; text of a picture lies on its chart's paper, or on
 # the bar that was drawn there before it.
-CONTRAST = """
+COLOURS = """
 function channels(text) { var m = text.match(/[\\d.]+/g).map(Number); return m.length === 3 ? m.concat(1) : m; }
 function over(top, below) { return [0, 1, 2].map(function (i) { return top[i] * top[3] + below[i] * (1 - top[3]); }).concat(1); }
 function luminance(c) {
@@ -118,6 +118,8 @@ function below_in_picture(text, picture, ground) {
   return ground;
 }
 function opacity(element) { var all = 1; for (var at = element; at; at = at.parentElement) all *= Number(getComputedStyle(at).opacity); return all; }
+"""
+CONTRAST = """
 var walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), seen = {}, found = [], looked = 0;
 for (var node; (node = walker.nextNode());) {
   var at = node.parentElement;
@@ -141,6 +143,28 @@ for (var node; (node = walker.nextNode());) {
 return {looked: looked, found: found};
 """
 
+# Charts stand on the page: what is painted at their corner is hardly lighter than the page, and hardly darker.
+CHART_PAPER = """
+var found = [], looked = 0;
+document.querySelectorAll('.chart svg, .own-chart canvas').forEach(function (picture) {
+  if (!shown(picture)) return;
+  var ground = paper(document.body), below = paper(picture);
+  if (picture.tagName === 'CANVAS') {
+    if (!picture.width || !picture.height) return;
+    var dot = picture.getContext('2d').getImageData(picture.width - 1, 0, 1, 1).data;
+    below = over([dot[0], dot[1], dot[2], dot[3] / 255], below);
+  } else Array.from(picture.querySelectorAll(':scope > rect, .background')).forEach(function (mark) {
+    var style = getComputedStyle(mark), fill = style.fill === 'none' ? null : channels(style.fill);
+    if (fill) below = over([fill[0], fill[1], fill[2], fill[3] * Number(style.fillOpacity) * opacity(mark)], below);
+  });
+  looked += 1;
+  var a = luminance(ground), b = luminance(below);
+  if ((Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) > 1.15)
+    found.push(told(picture.closest('.chart, .own-chart')) + ' has ' + below.slice(0, 3).map(Math.round) + ' on ' + ground.slice(0, 3).map(Math.round));
+});
+return {looked: looked, found: found};
+"""
+
 # Where the focus is, and how it is seen: an outline, or a border or shade that it does not have otherwise.
 FOCUS = """
 var at = document.activeElement;
@@ -160,7 +184,7 @@ SCROLL_THROUGH = """(async function () {
 
 
 def in_page(page, body):
-    return page.evaluate(f"(function () {{ {SHOWN} {body} }})()")
+    return page.evaluate(f"(function () {{ {SHOWN} {COLOURS} {body} }})()")
 
 
 def broken_rules(page):
@@ -208,24 +232,30 @@ def broken_for_axe(page):
     return found
 
 
+def broken_colours(page, when):
+    """Of the theme that has just been chosen: charts that are drawn take it with the next picture."""
+    page.evaluate(PAINTED)
+    return [f"{rule} ({when}): {what}" for rule, body in (("color-contrast", CONTRAST), ("chart-paper", CHART_PAPER))
+            for what in in_page(page, body)["found"][:8]]
+
+
 def check(browser, url):
     page = browser.page(url)
     page.wait_for("document.readyState === 'complete'")
     page.wait_for("document.getElementById('knobs') ? document.documentElement.dataset.answers > 0 : "
                   "document.documentElement.dataset.charts || !document.querySelector('script[data-chart]')")
-    broken, looked = [], 0
+    broken = []
     for dark in (False, True):
         page.size(1366, 900, dark)
-        seen = in_page(page, CONTRAST)
-        looked += seen["looked"]
-        broken += [f"color-contrast ({'dark' if dark else 'light'}): {what}" for what in seen["found"]]
-    page.size(1366, 900)
+        broken += broken_colours(page, "dark" if dark else "light")
     page.evaluate("document.querySelectorAll('details').forEach(function (e) { e.open = true; })")
     page.wait_for("!document.querySelector('.chart.waiting')")
+    for dark in (True, False):
+        page.size(1366, 900, dark)
+        broken += broken_colours(page, f"{'dark' if dark else 'light'}, all open")
     broken += broken_rules(page)
     broken += broken_for_axe(page)
-    seen = in_page(page, CONTRAST)
-    broken += [f"color-contrast (all open): {what}" for what in seen["found"] if not any(what in known for known in broken)]
+    looked = sum(in_page(page, each)["looked"] for each in (CONTRAST, CHART_PAPER))
     page.size(360, 640)
     page.evaluate(SCROLL_THROUGH)  # what was not seen yet is not laid out yet
     broken += [f"{what} at 360 px" for what in in_page(page, f"return (function () {{ {RULES['scrollable-region-focusable']} }})();")]
@@ -234,7 +264,7 @@ def check(browser, url):
     focus, stops = broken_focus(page)
     if not stops:
         focus.append("nothing can be reached by Tab")
-    print(f"{url.rsplit('/', 2)[-2:]}: {len(RULES) + 2} rules, {looked} texts in two themes, {stops} stops of Tab, {len(broken + focus)} broken")
+    print(f"{url.rsplit('/', 2)[-2:]}: {len(RULES) + 2} rules, {looked} texts and charts in two themes, {stops} stops of Tab, {len(broken + focus)} broken")
     return broken + focus
 
 

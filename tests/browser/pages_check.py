@@ -8,10 +8,12 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 from devtools import Browser, find_browser
 
 failures = []
+PAINTED = "new Promise(function (done) { requestAnimationFrame(function () { requestAnimationFrame(done); }); })"
 WIDTHS = (360, 768, 1440, 1920, 3840)
 # Boxes of one level that cover each other: blocks of the page, and the parts of a chart.
 COVERED = """(function () {
@@ -27,6 +29,10 @@ COVERED = """(function () {
 })()"""
 
 
+# Tables and charts that are wider than their window without a word of it.
+CUT_SILENTLY = """Array.from(document.querySelectorAll('.scroll, .chart')).filter(function (box) {
+  return box.checkVisibility({contentVisibilityAuto: true}) && box.scrollWidth > box.clientWidth + 1 && !/scroll/.test(getComputedStyle(box, '::before').content);
+}).map(function (box) { return box.id || box.getAttribute('aria-label') || box.className; })"""
 LINES_OF_ANSWER = """(function () {
   var answer = document.querySelector('.summary');
   return Math.round(answer.getBoundingClientRect().height / parseFloat(getComputedStyle(answer).lineHeight));
@@ -48,11 +54,46 @@ def opened(browser, path, chart=None):
     return page
 
 
+# The darkest and the lightest label of the axes that Vega has drawn, of 255.
+LABELS = """(function () {
+  var all = [].map.call(document.querySelectorAll('.chart svg .role-axis-label text'), function (text) {
+    return Math.max.apply(null, getComputedStyle(text).fill.match(/[0-9]+/g).map(Number));
+  });
+  return all.length ? [Math.min.apply(null, all), Math.max.apply(null, all)] : null;
+})()"""
+
+
+def has_ink(page, at, light):
+    labels = page.evaluate(LABELS)
+    check(f"{at}: labels of charts have {labels} of 255", labels is None or (labels[0] > 150 if light else labels[1] < 120))
+
+
+def follows_theme(page, name):
+    """Charts that are drawn change with the page, and go to white paper from either; a reader's place in them is kept."""
+    page.size(360, 900)
+    page.wait_for("document.documentElement.dataset.charts", 240)
+    scroll = "Array.from(document.querySelectorAll('.chart')).map(function (each) { if (%s) each.scrollLeft = 40; return each.scrollLeft; })"
+    before = page.evaluate(scroll % "true")
+    for dark in (True, False, True):
+        page.size(360, 900, dark)
+        page.evaluate(PAINTED)
+        has_ink(page, f"{name}, become {'dark' if dark else 'light'}", dark)
+    check(f"{name}: a chart loses its place when the page becomes dark", page.evaluate(scroll % "false") == before)
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    has_ink(page, f"{name}, dark, on paper", False)
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    has_ink(page, f"{name}, dark, after printing", True)
+    pictures = "[document.querySelectorAll('.chart svg').length, document.querySelectorAll('.chart').length]"
+    drawn_now, charts = page.evaluate(pictures)
+    check(f"{name}: {drawn_now} pictures of {charts} charts", drawn_now == charts)
+    page.size(1440, 900)
+
+
 def fits_windows(page, name):
     for width in WIDTHS:
         for dark in (False, True):
             page.size(width, 900, dark)
-            page.evaluate("window.scrollTo(0, 0); new Promise(function (done) { requestAnimationFrame(function () { requestAnimationFrame(done); }); })")
+            page.evaluate("window.scrollTo(0, 0); " + PAINTED)
             at = f"{name} at {width} px, {'dark' if dark else 'light'}"
             wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
             check(f"{at}: {wide} px wider than its window", wide == 0)
@@ -64,6 +105,17 @@ def fits_windows(page, name):
             check(f"{at}: no more than {used} px of the screen are used", used > 0.75 * width)
             lines = page.evaluate(LINES_OF_ANSWER)
             check(f"{at}: the answer takes {lines} lines", width < 1440 or lines <= 4)
+    page.size(360, 900)
+    height = page.evaluate("document.documentElement.scrollHeight")
+    for top in range(0, int(height), 800):  # what is off the screen is not laid out
+        page.evaluate(f"window.scrollTo(0, {top}); " + PAINTED)
+        for _ in range(20):  # charts are drawn anew where the theme changed with the window
+            silent = page.evaluate(CUT_SILENTLY)
+            if not silent:
+                break
+            page.evaluate(PAINTED)
+            time.sleep(0.1)
+        check(f"{name}: at 360 px these are cut and do not say that they scroll: {silent}", not silent)
     page.size(1440, 900)
 
 
@@ -118,6 +170,7 @@ def look_at_sweep(browser, path):
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     check("paper has another picture", drawn(page)[0] == points)
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    follows_theme(page, "the sweep")
     fits_windows(page, "the sweep")
 
 
@@ -150,6 +203,7 @@ def look_at_planners(browser, path):
     check(f"{len(rows)} rows of cases in the matrix of planners", len(rows) == 2)
     for row in rows:
         check(f"nobody is best in {row}", "1.000" in row[2:])
+    follows_theme(page, "planners")
     fits_windows(page, "planners")
 
 
@@ -160,6 +214,7 @@ def look_at_run(browser, path):
     page.size(1920, 1080)
     tops = page.evaluate("Array.from(document.querySelectorAll('main > section')).slice(0, 2).map(function (each) { return each.getBoundingClientRect().top; })")
     check(f"they do not stand beside each other: {tops}", tops[0] == tops[1] < 500)
+    follows_theme(page, "run")
     fits_windows(page, "run")
 
 
@@ -175,6 +230,7 @@ def look_at_tables(browser, path, name):
     for _ in "up", "down":
         page.evaluate("(function () { var all = document.querySelector('.sort').closest('tr').querySelectorAll('.sort'); all[all.length - 1].click(); })()")
     check(f"{name}: a sorted table stays as it was", page.evaluate(cells) != before)
+    follows_theme(page, name)
     fits_windows(page, name)
 
 

@@ -70,7 +70,7 @@ refuse 2 'samples' plan bad.yaml --case test/0
 planned '{name: dreamshard}'
 refuse 2 'policy' plan bad.yaml --case test/0
 sed 's|^planner: .*|compute_model: {name: roofline}\nplanner: {name: dreamshard, policy: deep/policy.h5}|' tasks.yaml >bad.yaml
-refuse 2 'trained on costs by gpu_kernels' plan bad.yaml --case test/0
+refuse 2 '^error: bad.yaml:[0-9]+:[0-9]+: .*trained on costs by gpu_kernels, those of this case are by closed_form' plan bad.yaml --case test/0
 sed 's|batch_per_gpu: [0-9]*|batch_per_gpu: 64|' planned.yaml >bad.yaml
 refuse 2 'dreamshard train' plan bad.yaml --case test/0
 refuse 3 'missing on GPU' plan planned.yaml --case test/0 --set cluster.gpu.hbm="1 GiB"

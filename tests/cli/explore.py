@@ -306,6 +306,18 @@ def check_page():
         check("a server that stopped is told, with the command that starts it",
               "shardsim explore scenarios/flexshard.yaml" in other.evaluate("document.getElementById('stopped').textContent"))
         check("and nothing can be turned any longer", other.evaluate("document.getElementById('knob-batch').disabled"))
+        look_at_microseconds(browser)
+
+
+def look_at_microseconds(browser):
+    """The parts of an iteration of less than a millisecond fill its bar, as those of a longer one do."""
+    server = Server("scenarios/toy.yaml", "--case", "row_wise")
+    page = browser.page(server.url)
+    page.wait_for("document.querySelector('.bars .parts')")
+    filled = page.evaluate("""(function () { var bar = document.querySelector('.bars .parts'), all = Array.from(bar.children);
+        return all.reduce(function (sum, each) { return sum + each.getBoundingClientRect().width; }, 0) / bar.getBoundingClientRect().width; })()""")
+    check(f"parts fill {filled:.2f} of their bar", filled > 0.9)
+    server.stop()
 
 
 def check_written_files():

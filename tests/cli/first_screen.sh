@@ -100,6 +100,15 @@ fits 'drift' drift scenarios/sixty_tables.yaml --case chosen -o out/drift
 shows 'the first day' '^ +0 +[0-9.]+ '
 shows 'the last day' '^ +30 +[0-9.]+ '
 fits 'compare' compare out/toy/timeline.h5 out/toy/timeline.h5
+"$shardsim" run scenarios/flexshard.yaml --set cluster=a100_nvswitch_4x8 -o out/nvswitch -q >/dev/null
+for other in flexshard nvswitch; do
+  fits "flexshard beside $other" compare out/flexshard/timeline.h5 out/$other/timeline.h5
+  for case in rm1/row_wise rm4/flexshard_3tier; do check "a line of $case" [ "$(grep -c "^  $case " streams/shown)" -eq 1 ]; done
+done
+says 'how many cases, and how far off' '^In 12 cases the first and the second differ by [0-9.]+ % in the median. The largest difference is that of rm4/flexshard_3tier: '
+"$shardsim" workload sample tasks metasyn_856 --tasks 6 --test 2 --gpus 4 --min-tables 8 --max-tables 8 --max-dim 16 -o out/tasks.yaml 2>/dev/null
+fits 'a trained policy' autoshard train out/tasks.yaml --updates 2 -o out/policy.h5
+shows 'what its costs are off by' '^  tasks held back '
 fits 'confidence' confidence
 fits 'collectives' collective compare --measurements scenarios/measurements/open -o out/collectives
 for case in rm1/row_wise rm1/flexshard_3tier; do fits "the plan of $case" explain scenarios/flexshard.yaml --case $case; done

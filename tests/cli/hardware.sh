@@ -128,5 +128,5 @@ done
 printf 'schema: shardsim.scenario/1\ntitle: t\ncluster: dgx1_v100\nworkload: toy_history\nplanner: {name: row_wise}\n' >cut.yaml
 run run cut.yaml --set cluster.gpu.count=4 --set cluster.nodes=1 -q -o cut --force
 check "what is left out is said: $(cat streams/err streams/out)" \
-  grep -q "Nodes of 'dgx1_v100' have 4 GPUs here, fewer than its file says. Left out: the NVLinks between 10 pairs of GPUs\\." <(tr '\n' ' ' <streams/out)
+  grep -q "Nodes of 'dgx1_v100' have 4 GPUs here, fewer than its file says. Left out: 4 GPUs, 2 NICs, the NVLinks between 10 pairs of GPUs\\." <(tr '\n' ' ' <streams/out)
 finish 50

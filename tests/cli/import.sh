@@ -12,6 +12,7 @@ check "is taken: $(cat streams/err)" [ "$code" -eq 0 ]
 check "what is not read is said" grep -q 'not read: Owner' streams/err
 check "sequences have lengths" grep -q 'purchase_history.*kind: sequence, average_length: 200' csv/workload.yaml
 check "features have their factors" grep -q '"liked_pages", pooling_factor: 12.5' csv/workload.yaml
+check "the dense part to fill in says in which precision its products are" grep -q 'dense: {precision: fp32' csv/workload.yaml
 check "what is assumed is a comment" grep -q '^# \* Rows are fp32\|^# \* There is no dense part' csv/workload.yaml
 check "a GPU with constants of its own is timed by them" grep -q '^compute_model: {name: gpu_kernels}$' csv/scenario.yaml
 check "narrow rows are said to be wide on the wire" grep -q "^note: Vectors are exchanged as fp32, those of the 4 tables with narrower rows, too" streams/err

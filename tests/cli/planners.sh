@@ -85,6 +85,8 @@ check "and that the memory model counts replicated rows several times" \
   grep -q 'counts a replicated row 6 times' <(tr '\n' ' ' <streams/out)
 run run small.yaml --set 'cluster.gpu.hbm=1 KB' -o tiny
 check "where none has a plan the exit code is 3: $code" [ "$code" -eq 3 ]
+check "its one line says why the first planner has none: $(cat streams/err)" \
+  grep -qE '^error: no planner has a plan that fits, for any case\. row_wise for main: .*memory.*--details' streams/err
 check "and the table is there all the same" grep -q '^PLANNERS' streams/out
 check "so is result.json" jq -e '.cases == [] and (.planner_comparisons | length == 1)' tiny/result.json >/dev/null
 
@@ -146,4 +148,4 @@ check "which are not those without" [ "$limited" != "$(md5sum <unlimited/sweep.c
 refuse 2 "group.yaml:5:.*device group cpu, and the cluster's devices are cuda" run group.yaml -o none
 sed -i 's/history:/histroy:/2; s/{history/{histroy/' kept.yaml
 refuse 2 "kept.yaml:5:.*no table \"histroy\".*Did you mean 'history'" run kept.yaml -o none
-finish 40
+finish 41

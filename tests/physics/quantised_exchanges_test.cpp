@@ -120,6 +120,53 @@ TEST_CASE("tables that ask for fp8 and for fp16 themselves do not cross nodes to
   CHECK(program.fusions[0].name != program.fusions[1].name);
 }
 
+TEST_CASE("mx4 has half a byte for each element and an exponent for each group, but not where sums are reduced") {
+  for (const Strategy strategy : kOfVectors) {
+    for (const TableKind kind : {TableKind::pooled, TableKind::sequence}) {
+      for (const OpRole role : {OpRole::exchange_output, OpRole::exchange_gradient}) {
+        const std::int64_t fp8 = wire_bytes(program_of(strategy, "forward: fp8, backward: fp8", kind), role);
+        const auto mx4 = [&](const std::string& more) {
+          return wire_bytes(program_of(strategy, "forward: mx4, backward: mx4" + more, kind), role);
+        };
+        CHECK(32 * mx4("") == 17 * fp8);
+        CHECK(16 * mx4(", mx4_group: 16") == 9 * fp8);
+      }
+    }
+  }
+  for (const Strategy strategy : {Strategy::row_wise, Strategy::table_row_wise, Strategy::grid_shard}) {
+    const Program mx4 = program_of(strategy, "forward: mx4, backward: mx4");
+    const Program half = program_of(strategy, "forward: fp16, backward: bf16");
+    for (const OpRole role : {OpRole::sum_output, OpRole::gather_gradient})
+      CHECK(wire_bytes(mx4, role) == wire_bytes(half, role));
+  }
+  const Program coded = program_of(Strategy::table_wise, "forward: mx4, backward: mx4, kernels: true");
+  // 8 ranks x 32 bags x 64 columns: 4 bytes each in the table, 34 of a vector on the wire.
+  CHECK(only(coded, "encode_vectors").hbm_bytes.at(0) == 8 * 32 * (64 * 4 + 34));
+  CHECK(only(coded, "decode_gradients").hbm_bytes.at(5) == 8 * 32 * (64 * 4 + 34));
+}
+
+TEST_CASE("a row that shares a scale may have several vectors, where those of a rank are whole rows") {
+  for (const int vectors : {2, 4, 8}) {
+    const auto bytes = [&](const std::string& more) {
+      return wire_bytes(program_of(Strategy::table_wise, "forward: fp8" + more), OpRole::exchange_output);
+    };
+    const int row = 64 * vectors;
+    CHECK(bytes(fmt::format(", quantize_dim: {}", row)) * row == bytes("") * (row + 8));
+  }
+  const auto refusal = [](const std::string& wire, TableKind kind) {
+    return refused([&] { program_of(Strategy::table_wise, wire, kind); });
+  };
+  // 32 bags are no whole rows of three; 3 ids of a sample are as many as there are.
+  CHECK(refusal("forward: fp8, quantize_dim: 192", TableKind::pooled).find("no whole rows of 192") !=
+        std::string::npos);
+  CHECK(refusal("forward: fp8, quantize_dim: 128", TableKind::sequence).find("no whole rows of 128") !=
+        std::string::npos);
+  CHECK(refusal("forward: mx4, mx4_group: 48", TableKind::pooled).find("'mx4_group' that divides") !=
+        std::string::npos);
+  CHECK(refusal("forward: mx4, mx4_group: 7", TableKind::pooled).find("even number") != std::string::npos);
+  CHECK(refusal("forward: fp8, mx4_group: 16", TableKind::pooled).find("nothing is mx4") != std::string::npos);
+}
+
 TEST_CASE("a kernel in front of each exchange and one behind it convert all vectors once") {
   const Program program = program_of(Strategy::table_wise, "forward: fp16, backward: fp8, kernels: true");
   const Op &encode = only(program, "encode_vectors"), &decode = only(program, "decode_vectors");

@@ -4,6 +4,7 @@
 
 #include "base/tree/json.h"
 #include "program/program_file.h"
+#include "sim/memory/buffers.h"
 #include "sim/memory/memory_profile.h"
 #include "tests/physics/two_tables.h"
 
@@ -123,6 +124,92 @@ TEST_CASE(
   }
   CHECK(averages(of_world(plan_of_four(Strategy::table_wise), grouped("size: 4, sync_states: false"), toy_cluster()))
             .size() == 1);
+}
+
+namespace {
+
+std::vector<const Op*> in_role(const Program& program, OpRole role) {
+  std::vector<const Op*> found;
+  for (const Op& op : program.ops)
+    if (op.role == role) found.push_back(&op);
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("fully sharded rows leave for their replicas behind the lookup, and come back ahead of the update") {
+  for (const char* const pipeline : {"none", "sparse_dist", "fused_sparse_dist"}) {
+    const Program program = of_world(
+        plan_of_four(Strategy::table_wise),
+        grouped("size: 4, strategy: fully_sharded", TableKind::pooled,
+                fmt::format("input_exchange: full\npipeline: {}\ndense: {{layers: [{{name: over, in: 128, out: "
+                            "256}}]}}\n",
+                            pipeline)),
+        toy_cluster());
+    CHECK(averages(program).empty());
+    REQUIRE(in_role(program, OpRole::scatter_rows).size() == 1);
+    REQUIRE(in_role(program, OpRole::gather_rows).size() == 1);
+    const Op &scatter = *in_role(program, OpRole::scatter_rows).front(),
+             &gather = *in_role(program, OpRole::gather_rows).front();
+    for (const Op* const call : {&scatter, &gather}) {
+      CHECK(call->group == "replica");
+      CHECK(stream_of(program, *call) == "replica");
+      CHECK(call->bytes_by_set == std::vector<std::int64_t>{1000 * 64 * 4, 0, 600 * 64 * 4, 0});
+    }
+    // 2 x rows x (K - 1) / K over the wire, K = 2: a half each way.
+    CHECK(moved_by(program, scatter, false)[0] == 1000 * 64 * 4 / 2);
+    CHECK(moved_by(program, gather, true)[4] == 600 * 64 * 4 / 2);
+    CHECK(waits_for(program, scatter, in_role(program, OpRole::lookup).front()->id));
+    CHECK(waits_for(program, *in_role(program, OpRole::order_output).front(), scatter.id));
+    CHECK(waits_for(program, gather, in_role(program, OpRole::divide_gradient).front()->id));
+    CHECK(waits_for(program, *in_role(program, OpRole::update).front(), gather.id));
+    Program named = program;
+    named.case_name = "groups";
+    CHECK(program_from_tree(parse_json(program_to_json(named), "test")) == named);
+  }
+}
+
+TEST_CASE("rows that replicas cannot share evenly are filled up") {
+  const Program program = of_world(plan_of_four(Strategy::table_wise),
+                                   grouped("size: 4, members: consecutive, strategy: fully_sharded"), nodes_of_four(3));
+  // 64,000 and 38,400 elements among three.
+  CHECK(in_role(program, OpRole::scatter_rows).front()->bytes_by_set ==
+        std::vector<std::int64_t>{3 * 21334 * 4, 0, 3 * 12800 * 4, 0});
+}
+
+TEST_CASE("fully sharded replicas are averaged in whole only where an interval is given") {
+  const auto found = [](const std::string& more) {
+    return averages(of_world(plan_of_four(Strategy::table_wise), grouped("size: 4, strategy: fully_sharded" + more),
+                             toy_cluster()))
+        .size();
+  };
+  CHECK(found("") == 0);
+  CHECK(found(", sync_every: 1") == 2);
+  CHECK(found(", sync_every: 4, sync_states: false") == 1);
+  CHECK(lowered_plan(plan_of(Strategy::row_wise), grouped("size: 8, strategy: fully_sharded"), toy_cluster()) ==
+        lowered_plan(plan_of(Strategy::row_wise), grouped(""), toy_cluster()));
+  CHECK(of_world(plan_of_four(Strategy::data_parallel), grouped("size: 4, strategy: fully_sharded"), toy_cluster()) ==
+        of_world(plan_of_four(Strategy::data_parallel), grouped("size: 4"), toy_cluster()));
+}
+
+TEST_CASE("beside the dense part a rank has its share of fully sharded rows") {
+  const auto tables = [](const std::string& strategy, const Cluster& cluster) {
+    const Workload workload =
+        grouped("size: 4, members: consecutive" + strategy, TableKind::pooled,
+                "input_exchange: full\npipeline: sparse_dist\ndense: {layers: [{name: over, in: 128, out: 65536}, "
+                "{name: top, in: 65536, out: 8}]}\n");
+    const auto groups = GroupedWorld::of(workload, cluster);
+    const Plan plan = groups->of_world(plan_of_four(Strategy::table_wise));
+    const Program program = lower(plan, workload, cluster, {});
+    const MemoryProfile profile = memory_profile(program, simulated(program, cluster), plan, workload);
+    std::vector<std::int64_t> bytes;
+    for (std::size_t rank = 0; rank < 4; ++rank) bytes.push_back(profile.ranks[rank].amounts[MemoryPart::tables]);
+    return bytes;
+  };
+  using Amounts = std::vector<std::int64_t>;
+  CHECK(tables("", toy_cluster()) == Amounts{256000, 0, 153600, 0});
+  CHECK(tables(", strategy: fully_sharded", toy_cluster()) == Amounts{256000 / 2, 0, 153600 / 2, 0});
+  CHECK(tables(", strategy: fully_sharded", nodes_of_four(3)) == Amounts{21334 * 4, 0, 153600 / 3, 0});
 }
 
 TEST_CASE("gradients of data-parallel tables are reduced over the world, so their copies are equal already") {
@@ -246,6 +333,20 @@ TEST_CASE("groups that do not fit the world, and what cannot be in groups, are r
   CHECK(refused([] {
           grouped("size: 4", TableKind::pooled, "embedding_kernels: hugectr\ninput_exchange: full\n");
         }).find("sharding groups are TorchRec's") != std::string::npos);
+  CHECK(refused([] {
+          grouped("size: 4, strategy: fully_sharded", TableKind::sequence);
+        }).find("fully sharded tables are pooled") != std::string::npos);
+  CHECK(refused([] { grouped("size: 4, strategy: fully_sharded, sync_states: false"); }).find("no state is averaged") !=
+        std::string::npos);
+  CHECK(refused([] {
+          grouped("size: 4, strategy: fully_sharded", TableKind::pooled,
+                  "input_exchange: full\npipeline: semi_sync\ndense: {layers: [{name: over, in: 128, out: 8}]}\n");
+        }).find("cannot be used with pipeline: semi_sync") != std::string::npos);
+  Plan apart = plan_of_four(Strategy::table_wise);
+  apart.placements.front().compute_kernel = "dense";
+  CHECK(refused([&] {
+          of_world(apart, grouped("size: 4, strategy: fully_sharded"), toy_cluster());
+        }).find("of the kernel fused") != std::string::npos);
   Plan hosted = plan_of_four(Strategy::table_wise);
   hosted.placements.front().compute_kernel = "fused_uvm";
   CHECK(refused([&] { of_world(hosted, grouped("size: 4"), toy_cluster()); }).find("host memory") != std::string::npos);

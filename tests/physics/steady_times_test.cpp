@@ -49,18 +49,34 @@ TEST_CASE("so they are where one node stands for many") {
 }
 
 // A sum depends on the order of unlike numbers, and ranks decide who is first of those that start together.
-TEST_CASE("where unlike operations of one name start together only the Timeline tells their sum") {
-  const Cluster cluster = toy_cluster();
-  Program program = lowered_plan(plan_of(Strategy::row_wise), two_tables_of(TableKind::pooled), cluster);
+TEST_CASE("where unlike operations of one name start together their sum is that of the Timeline's order") {
+  const Cluster cluster(cluster_spec("a100_mesh_4x8.yaml", 4));
+  Program program;
+  program.world_size = cluster.world_size();
+  program.streams = {"compute", "other"};
+  program.ops.resize(3);
   std::vector<OpWork> works(program.ops.size());
-  for (std::size_t op = 0; op < works.size(); ++op) works[op].alone = {1e-6 * static_cast<double>(op + 1)};
-  program.ops[1].name = program.ops[0].name;
-  const NodeClasses classes{{0, 1}};
+  for (std::size_t op = 0; op < works.size(); ++op) {
+    program.ops[op].id = static_cast<int>(op);
+    program.ops[op].name = op == 2 ? "last" : "both";
+    works[op].alone = {1e-6 / static_cast<double>(3 + 4 * op)};
+  }
+  program.ops[0].stream = 1;
+  // One half of the ranks of a node has the first operation before the second one, the other half both at once.
+  const NodeClasses classes{{0, 1, 0, 1}};
   Execution::Kept kept;
-  kept.spans = {{0, 1, 0, 0, 0}, {1, 2, 0, 0, 1}};
-  CHECK(alone_times(kept, program, works, classes, cluster));
-  kept.spans[1].start = 0;
-  CHECK_FALSE(alone_times(kept, program, works, classes, cluster));
+  for (int rank = 0; rank < 2 * cluster.ranks_per_node(); ++rank) {
+    kept.spans.push_back({rank % 2 == 0 ? 0.0 : 1e-7, 2e-6, rank, 1, 0});
+    kept.spans.push_back({1e-7, 3e-6, rank, 0, 1});
+    kept.spans.push_back({3e-6, 4e-6, rank, 0, 2});
+  }
+  const auto alone = alone_times(kept, program, works, classes, cluster);
+  const auto of_timeline = named_times_alone(timeline_without_traffic(kept, program, works, classes, cluster));
+  REQUIRE(alone.size() == 2);
+  for (std::size_t name = 0; name < alone.size(); ++name) {
+    CHECK(alone[name].name == of_timeline[name].name);
+    CHECK(alone[name].alone_ms == of_timeline[name].alone_ms);
+  }
 }
 
 }  // namespace shardsim::steady_times_test

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -8,6 +9,7 @@
 #include "study/run/case_result.h"
 #include "study/run/drawn_batches.h"
 #include "study/run/explained_case.h"
+#include "study/why/sentence.h"
 #include "tests/physics/lab.h"
 #include "tests/study/scenario_text.h"
 
@@ -213,6 +215,35 @@ TEST_CASE("what goes over the host link is named as what it is, and the link is 
   const Case& item = case_of(set, "uvm");
   CHECK(off(explained_case(set, item, false, {}).why.iteration_ms, faster->iteration_ms) < kSame);
   CHECK(std::ranges::find(hbm.help->elasticities, "host_link", &Elasticity::lever) == hbm.help->elasticities.end());
+}
+
+// Two exchanges of one name, of which the sequences' keep the rank with their hottest rows.
+constexpr const char* kSharedName = R"(schema: shardsim.scenario/1
+cluster: {base: dgx_h100, nodes: 2}
+planner: {name: torchrec}
+constraints: {rare: {sharding_types: [table_wise]}, clicks: {sharding_types: [row_wise]}}
+workload:
+  name: w
+  batch_per_gpu: 512
+  tables:
+    - {name: rare, rows: 100000, dim: 64, kind: pooled, pooling_factor: 2}
+    - {name: clicks, rows: 1000000, dim: 128, kind: sequence, average_length: 60, access: {family: zipf, s: 1.2}}
+)";
+
+TEST_CASE("who waits for a rank waits for its own tables, and for no more than the part that is told for it") {
+  const Scenario scenario = test::read(kSharedName);
+  const Why why = explained_case(scenario, scenario.cases.front(), false, {}).why;
+  CAPTURE(why.sentence);
+  const CollectivePart* const waiting = longest_waiting(why);
+  REQUIRE(waiting != nullptr);
+  CHECK(waiting->operation == "global_all_to_all");
+  CHECK(waiting->waited_on == "global_all_to_all");
+  CHECK(waiting->table == "clicks");
+  CHECK(waiting->waited_ms > 0);
+  CHECK(waiting->waited_ms <= waiting->waiting_ms * (1 + kSame));
+  CHECK(test::says(why.sentence, fmt::format("in {:.3f} ms of it the mean rank waits for rank {}, which is longest in "
+                                             "the previous global_all_to_all (mostly table clicks).",
+                                             waiting->waited_ms, waiting->rank)));
 }
 
 }  // namespace shardsim::why_test

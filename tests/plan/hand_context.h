@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "plan/planner.h"
 
@@ -13,6 +14,7 @@ struct HandHost : PlannerHost {
   std::function<PlacementLoad(const Placement&)> load;
   const ComputeModel* compute = nullptr;
   std::string family;  // of kernels()
+  std::vector<Plan> known;
   std::function<IterationOutline(const Plan&)> outline;
   std::function<Seconds(const Plan&)> estimate, simulate;
   std::function<PlanTrial(const Plan&)> trial;
@@ -39,6 +41,7 @@ struct HandHost : PlannerHost {
   PlacementLoad load_of(const Placement& placement) const override { return load(placement); }
   const ComputeModel& compute_model() const override { return *compute; }
   std::string kernels() const override { return family; }
+  std::vector<Plan> known_plans() const override { return known; }
   IterationOutline outline_of(const Plan& plan) const override { return outline(plan); }
   Seconds estimated(const Plan& plan) const override { return estimate(plan); }
   Seconds simulated(const Plan& plan) const override { return simulate(plan); }

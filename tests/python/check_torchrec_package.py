@@ -310,7 +310,7 @@ def test_refusals():
         assert failure_of(lambda wrong=wrong: shardsim.torchrec.workload(MODEL, batch_per_gpu=1, **wrong)).startswith(words)
     uneven = {"sparse.items.id": rec.ParameterConstraints(pooling_factors=[1.0, 2.0], num_poolings=[1.0])}
     assert "1 numbers of poolings for 2 features" in failure_of(lambda: shardsim.torchrec.workload(MODEL, batch_per_gpu=1, constraints=uneven))
-    for key, value in (("wire_dtype", {"forward": "mx4"}), ("sharding_groups", {"size": -4}), ("sharding_groups", {"size": 3})):
+    for key, value in (("wire_dtype", {"forward": "fp4"}), ("sharding_groups", {"size": -4}), ("sharding_groups", {"size": 3})):
         assert key.split("_")[0] in failure_of(lambda key=key, value=value: shardsim.simulate(scenario(more={key: value})))
     if "torchrec" not in sys.modules:
         assert "TorchRec is not here" in failure_of(lambda: shardsim.torchrec.to_sharding_plan(shardsim.plan(scenario()), MODEL))

@@ -204,6 +204,7 @@ Route Cluster::route_between_nodes(int from_rank, int to_rank) const {
   const bool crosses_spine = leaf_of(from) != leaf_of(to);
   const bool through_hosts = !spec_.nics->gpudirect;
   Route route;
+  route.links.reserve(6);  // all that it can have: an all-reduce of a large world asks for 100,000 such routes
   route.path = PathClass::net;
   if (through_hosts) route.links.push_back(on_node(node_.pcie_out[from_gpu], from));
   route.links.push_back(nic_out(from, nic_of(from_gpu)));

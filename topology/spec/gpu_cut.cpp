@@ -69,12 +69,13 @@ class GpuCut {
     });
   }
 
-  // What a file counts and does not list goes with the number of GPUs that it stated.
+  // What a file counts and does not list goes with the number of GPUs that it stated. GPUs alone are what was asked
+  // for.
   void say_counts() {
-    if (before_ <= gpus_) return;
-    say(static_cast<std::size_t>(before_ - gpus_), "GPU", "GPUs");
     const auto earlier = nics_of(before_), now = nics_of(gpus_);
-    if (earlier && now && *earlier > *now) say(static_cast<std::size_t>(*earlier - *now), "NIC", "NICs");
+    if (before_ <= gpus_ || !earlier || !now || *earlier <= *now) return;
+    say(static_cast<std::size_t>(before_ - gpus_), "GPU", "GPUs");
+    say(static_cast<std::size_t>(*earlier - *now), "NIC", "NICs");
   }
 
   // The indices of a list that are kept, as they are numbered then.

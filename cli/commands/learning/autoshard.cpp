@@ -19,6 +19,7 @@ namespace shardsim {
 namespace {
 
 constexpr std::int64_t kMostUpdates = 100'000;
+constexpr int kTables = 2;  // of balance, and of the costs that the policy predicts
 
 // AutoShard's Table 3: the cost model on tables that it was trained on, and on those of other tasks.
 Section cost_section(const ShardingPolicy& policy, const TaskSplit& split) {
@@ -99,8 +100,7 @@ int train_autoshard(const Arguments& given, const Terminal& terminal) {
   write_result(given.text("output"), result_writer(given),
                [&](const std::filesystem::path& hidden) { save_policy(policy, hidden); });
   if (!results.empty())
-    std::fputs(document_text(balance_document(results, policy, split), terminal.width, terminal.colour).c_str(),
-               stdout);
+    std::fputs(shown_text(balance_document(results, policy, split), given, terminal, kTables).c_str(), stdout);
   say(fmt::format("wrote {}: {} tasks, {} episodes, seed {}", given.text("output"), policy.tasks, policy.episodes,
                   policy.seed));
   return 0;
@@ -122,7 +122,7 @@ Command autoshard_train_command() {
               Option{"rate", 0, "R", "The learning rate of Adam in the first step; it falls to 0 in the last one.",
                      "0.001"},
               without_option(" cost_model: let it learn without predicted costs, and place tables in their order."),
-              force_option()} +
+              details_option(), force_option()} +
           scenario_options(),
       .notes = "The same scenario and the same seed give the same file. A training that is stopped leaves no file.\n",
       .examples = {"shardsim autoshard train scenarios/autoshard_tasks.yaml -o out/policy.h5",

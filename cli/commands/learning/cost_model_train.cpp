@@ -245,7 +245,7 @@ int evaluate_model(const Arguments& given, const Terminal& terminal) {
       "Held-back labels",
       "The third of the labels that no fit looked at; backward with update. Labels: " + text_of(costs.setting()) + ".",
       sheet));
-  print_result(document_text(document, terminal.width, terminal.colour));
+  print_result(shown_text(document, given, terminal));
   return 0;
 }
 
@@ -298,7 +298,8 @@ Command cost_model_evaluate_command() {
                    "The workload whose tables a CSV table of measured calls names, such as metasyn_856."},
                   {"cluster", 0, "NAME|FILE",
                    "Also show the error of the compute model roofline for the GPU of this cluster, calibrated on the "
-                   "other two thirds of the labels."}} +
+                   "other two thirds of the labels."},
+                  details_option()} +
               needing("cluster", {nodes_option(), cluster_set_option()}),
           .examples = {"shardsim cost-model evaluate out/costs.h5 out/labels.json",
                        "shardsim cost-model evaluate out/costs.h5 out/labels.json --cluster dgx_a100_40gb",

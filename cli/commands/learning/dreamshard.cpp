@@ -70,9 +70,7 @@ int train_dreamshard(const Arguments& given, const Terminal& terminal) {
   write_result(given.text("output"), result_writer(given),
                [&](const std::filesystem::path& hidden) { save_placing_policy(policy, hidden); });
   if (!split.test.empty())
-    std::fputs(document_text(placement_document(judgement, policy, split.test.size()), terminal.width, terminal.colour)
-                   .c_str(),
-               stdout);
+    std::fputs(shown_text(placement_document(judgement, policy, split.test.size()), given, terminal).c_str(), stdout);
   say(fmt::format("wrote {}: {} tasks, {} placements measured, {} episodes, seed {}", given.text("output"),
                   policy.tasks, policy.measured, policy.episodes, policy.seed));
   return 0;
@@ -91,7 +89,7 @@ Command dreamshard_train_command() {
                      "The number of iterations; in each, placements are measured, the cost network learns from all "
                      "that were measured, and the policy from what the cost network predicts.",
                      fmt::format("{}", PlacingTraining{}.iterations)},
-              without_option(), force_option()} +
+              without_option(), details_option(), force_option()} +
           scenario_options(),
       .notes = "The same scenario and the same seed give the same file. A training that is stopped leaves no file.\n",
       .examples = {"shardsim dreamshard train scenarios/autoshard_tasks.yaml -o out/dreamshard.h5",

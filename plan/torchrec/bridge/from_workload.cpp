@@ -85,9 +85,12 @@ PlannerRequest request_of(const Workload& workload) {
 EstimateSettings settings_for(const Workload& workload, EstimateSettings settings) {
   settings.batch_size = static_cast<double>(workload.batch_per_gpu);
   // HugeCTR holds the keys of two batches, as TrainPipelineSparseDist is taken to. TorchRec's planner has no word for
-  // semi_sync.
-  const bool is_like_sparse_dist = workload.hugectr_pipeline() || workload.semi_sync();
-  const std::string pipeline = is_like_sparse_dist ? "sparse_dist" : workload.pipeline;
+  // semi_sync, fused_sparse_dist and stages.
+  const bool is_like_sparse_dist =
+      workload.hugectr_pipeline() || workload.semi_sync() || workload.fused_sparse_dist() || workload.staged();
+  const std::string pipeline = workload.fetches_ahead() ? "prefetch_sparse_dist"
+                               : is_like_sparse_dist    ? "sparse_dist"
+                                                        : workload.pipeline;
   settings.pipeline = parse_pipeline(pipeline, {"workload pipeline"});
   return settings;
 }

@@ -27,7 +27,7 @@ OwnerBytes IterationLoad::of(const Placement& placement, const Workload& workloa
   bytes.memory =
       values * static_cast<double>(dtype_bytes(table.dtype)) * slower * (sequence ? kPassesOfSequences : kPassesOfBags);
   if (placement.strategy == Strategy::data_parallel || world() < 2) return bytes;
-  const auto vectors = [&](Dtype wire) { return sequence ? values * static_cast<double>(dtype_bytes(wire)) : 0; };
+  const auto vectors = [&](Dtype wire) { return sequence ? values * least_wire_bytes(wire) : 0; };
   bytes.asked = lookups * static_cast<double>(workload.id_bytes) + vectors(backward_wire(workload, table));
   bytes.answered = vectors(forward_wire(workload, table));
   return bytes;

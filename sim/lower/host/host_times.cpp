@@ -28,8 +28,9 @@ bool is_call(OpRole role) {
 }
 // Steps that only some models have, and that the modules which were timed did not.
 bool is_added(OpRole role) {
-  return role == OpRole::deduplicate_ids || role == OpRole::restore_duplicates || role == OpRole::sum_duplicates ||
-         role == OpRole::decode_output || role == OpRole::encode_gradient || role == OpRole::decode_gradient;
+  return role == OpRole::transform_inputs || role == OpRole::deduplicate_ids || role == OpRole::restore_duplicates ||
+         role == OpRole::sum_duplicates || role == OpRole::decode_output || role == OpRole::encode_gradient ||
+         role == OpRole::decode_gradient;
 }
 bool is_output(OpRole role) {
   return role >= OpRole::sum_output && role <= OpRole::restore_duplicates;

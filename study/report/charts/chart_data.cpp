@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "base/document/cells.h"
 #include "base/text.h"
 #include "study/report/case_groups.h"
 #include "study/report/sheets/published_iterations.h"
@@ -168,6 +169,30 @@ std::string blocks_caption(const StudyResult& study) {
                                 : "";
 }
 
+std::size_t column_of(const DataSet& set, const std::string& name) {
+  return static_cast<std::size_t>(std::ranges::find(set.columns, name) - set.columns.begin());
+}
+
+// Speaks of what is there to see: colours that differ, and triangles.
+std::string loads_caption(const DataSet& loads) {
+  constexpr double kNearlyEven = 1.05;
+  const std::size_t times_column = column_of(loads, "times_mean"), waited_column = column_of(loads, "waited_for");
+  double most = 0;
+  bool waited = false;
+  for (const std::vector<DataSet::Cell>& row : loads.rows) {
+    most = std::max(most, std::get<double>(row[times_column]));
+    waited = waited || !std::get<std::string>(row[waited_column]).empty();
+  }
+  std::string text = "The rows that each rank looks up in one iteration, compared with the mean rank.";
+  if (most < kNearlyEven)
+    text += fmt::format(
+        " All ranks look up nearly equally many, the fullest of all cases {} times the mean: so all "
+        "strips have one colour.",
+        fixed(most, 2));
+  if (waited) text += " A triangle marks the rank that the others wait for longest, which need not be the fullest one.";
+  return text + " Cases in which all owners of rows get equally many lookups are left out.";
+}
+
 void add_iterations(std::vector<Chart>& charts, const StudyResult& study) {
   add_chart(charts, {"breakdown",
                      "iteration_breakdown",
@@ -192,15 +217,13 @@ void add_iterations(std::vector<Chart>& charts, const StudyResult& study) {
                      "dark line is the median, the diamond the mean.",
                      has_many_cases(study),
                      {drawn_iterations(study)}});
+  const DataSet loads = rank_load_strips(study);
   add_chart(charts, {"loads",
                      "rank_loads",
                      "Which rank is the fullest, and through which table?",
-                     "The rows that each rank looks up in one iteration, compared with the mean rank. The triangle "
-                     "marks the rank that the others wait for longest, which need not be the fullest one. Cases in "
-                     "which all owners of rows get equally many lookups are left out." +
-                         blocks_caption(study),
+                     loads_caption(loads) + blocks_caption(study),
                      has_many_cases(study),
-                     {rank_load_strips(study)}});
+                     {loads}});
 }
 
 void add_memory(std::vector<Chart>& charts, const StudyResult& study) {

@@ -75,9 +75,9 @@ std::optional<Chart> plan_matrix_chart(const StudyResult& study) {
       "plan_matrix",
       "Which table lies where",
       "Each line is a table, the largest first, and each column a GPU; in large worlds a block of GPUs, with the "
-      "mean of one. The darker a cell, the more it has of what is chosen: bytes of weights, lookups of an "
-      "iteration, or milliseconds of lookups and updates, where a fused kernel's time is divided by the bytes "
-      "that it reads of each table." +
+      "mean of one. The stronger the colour of a cell, the more it has of what is chosen: bytes of weights, "
+      "lookups of an iteration, or milliseconds of lookups and updates, where a fused kernel's time is divided by "
+      "the bytes that it reads of each table." +
           which,
       false,
       std::move(sets)};

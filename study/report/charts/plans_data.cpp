@@ -23,6 +23,23 @@ void add_planner(DataSet& set, const PlannerComparison& comparison, const Compar
                       comparison.in_model(plan) ? "in-model" : ""});
 }
 
+// What stands below the plans that fit.
+std::string unfit_text(const StudyResult& study) {
+  bool too_large = false, without_bar = false;
+  for (const PlannerComparison& comparison : study.comparisons) {
+    for (const ComparedPlan& plan : comparison.planners) {
+      if (plan.needs_options) continue;
+      too_large = too_large || (plan.iteration_ms && plan.bytes_over);
+      without_bar = without_bar || !plan.iteration_ms;
+    }
+  }
+  std::string text;
+  if (too_large) text += " Grey bars, below the others: plans that do not fit in memory, and what they lack.";
+  if (without_bar)
+    text += " A planner without a bar has no plan, or one so large that it was not simulated; its text says which.";
+  return text;
+}
+
 }  // namespace
 
 DataSet planner_bars(const StudyResult& study) {
@@ -40,9 +57,10 @@ std::vector<Chart> planner_charts(const StudyResult& study) {
   if (study.comparisons.empty()) return {};
   const std::size_t cases = study.comparisons.size(), drawn = std::min(cases, kCasesDrawn);
   std::string caption =
-      "The simulated iteration of each planner's plan, the fastest first. The red line is the lower bound for plans "
-      "with all rows in device memory. Bars that end in an arrow are longer than drawn. A planner without a bar has no "
-      "plan that fits, and the text says what is missing.";
+      "The simulated iteration of each planner's plan that fits, the fastest first. The red line is the lower bound "
+      "for "
+      "plans with all rows in device memory. Bars that end in an arrow are longer than drawn." +
+      unfit_text(study);
   const bool in_model = any_in_model(study);
   if (in_model)
     caption += " Paler bars, in-model: the model that labelled the planner's training data also judges it here.";

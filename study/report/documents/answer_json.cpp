@@ -32,7 +32,7 @@ nlohmann::ordered_json day_json(const DriftDay& day) {
           {"best_low_ms", if_fits(day.best_fits, day.best_low_ms)},
           {"best_high_ms", if_fits(day.best_fits, day.best_high_ms)},
           {"best_bytes", if_fits(day.best_fits, day.best_bytes)},
-          {"best", if_fits(day.best_fits, day.best)},
+          {"best", if_fits(day.best_fits, day.best_name())},
           {"chance", if_fits(day.is_choice(), day.chance)},
           {"unlike_pct", if_fits(day.is_choice(), 100 * day.unlike)},
           {"regret_pct", if_fits(day.is_choice(), day.regret_pct)},

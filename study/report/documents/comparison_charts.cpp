@@ -171,8 +171,9 @@ std::vector<Chart> comparison_charts(const ComparedCase& item, const std::string
        {names, points}},
       {id + "-errors",
        "operation_errors",
-       "How far off is each operation?",
-       "Error compared with the median iteration; the bar shows the errors compared with the shortest and the longest.",
+       sides.is_usual() ? "How far off is each operation?" : "How much does each operation differ?",
+       fmt::format("{} the median iteration; the bar shows what it is beside the shortest and the longest one.",
+                   sides.is_usual() ? "Error beside" : "Difference from"),
        false,
        {names, points}}};
 }

@@ -7,6 +7,7 @@
 
 #include "base/document/cells.h"
 #include "base/files.h"
+#include "base/statistics.h"
 #include "base/text.h"
 #include "study/report/page.h"
 #include "study/report/sheets/result_sheets.h"
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::size_t kRanksInText = 16;
 constexpr std::size_t kRanksInPage = 256;
+constexpr double kEqualPct = 0.05;  // what is shown with one decimal and less than this is a zero
 
 using Role = Paragraph::Role;
 
@@ -48,7 +50,7 @@ class OperationRows {
                       {comparison.second + " ms"},
                       {"min"},
                       {"max"},
-                      {"error %"},
+                      {comparison.is_usual() ? "error %" : "difference %"},
                       {"share %"}};
     if (tolerance) sheet_.columns.push_back({"tolerance", false});
   }
@@ -113,9 +115,9 @@ std::string pair_text(const ComparedTime& time) {
   return fixed(time.predicted_ms, places) + " / " + fixed(time.observed_ms.median, places);
 }
 
-std::string worst_text(const TimelineComparison& comparison) {
+std::string worst_text(const TimelineComparison& comparison, std::size_t count) {
   std::vector<std::string> parts;
-  for (const ComparedOperation& row : worst_operations(comparison, kWorstOperations))
+  for (const ComparedOperation& row : worst_operations(comparison, count))
     parts.push_back(fmt::format("{} {} ({} %)", row.name,
                                 signed_time(row.time.predicted_ms - row.time.observed_ms.median),
                                 signed_percent(row.time.error_pct())));
@@ -158,7 +160,7 @@ std::string traced_text(const TimelineComparison& comparison) {
 std::string difference_text(const TimelineComparison& comparison) {
   const std::optional<double> error = comparison.iteration.error_pct();
   if (!error) return "the second one has no time to compare with";
-  if (std::abs(*error) < 0.05) return "they are equal within 0.05 %";
+  if (std::abs(*error) < kEqualPct) return fmt::format("they are equal within {} %", kEqualPct);
   const std::string percent = fixed(std::abs(*error), 1);
   const bool longer = *error > 0;
   return comparison.is_usual()
@@ -174,8 +176,8 @@ std::string comparison_summary(const TimelineComparison& comparison) {
                                  fixed(iteration.predicted_ms, places), comparison.second,
                                  fixed(iteration.observed_ms.median, places), difference_text(comparison));
   text += traced_text(comparison);
-  if (const std::string worst = worst_text(comparison); !worst.empty())
-    text += " Largest errors in time: " + worst + ".";
+  if (const std::string worst = worst_text(comparison, kWorstOperations); !worst.empty())
+    text += fmt::format(" Largest {} in time: {}.", comparison.is_usual() ? "errors" : "differences", worst);
   if (comparison.predicted_bytes && comparison.observed_bytes)
     text +=
         fmt::format(" Memory that the fullest rank holds, without what passes: {} {} GiB, {} {} GiB.", comparison.first,
@@ -204,10 +206,11 @@ TimelineComparison sides_of(const ComparisonReport& report) {
 std::string legend_of_times(const TimelineComparison& comparison) {
   return fmt::format(
       "Times are sums over an iteration on the slowest rank, including waiting inside collectives; for the second "
-      "timeline{2}: median, smallest and largest over the iterations. An error is 100 ({0} - {1}) / {1}, which is "
+      "timeline{2}: median, smallest and largest over the iterations. {4} is 100 ({0} - {1}) / {1}, which is "
       "positive if {3}. Share: of the iteration. Ranks: {0} / {1}.",
       comparison.first, comparison.second, comparison.is_usual() ? " (observed)" : "",
-      comparison.is_usual() ? "we predict too long" : "the " + comparison.first + " takes longer");
+      comparison.is_usual() ? "we predict too long" : "the " + comparison.first + " takes longer",
+      comparison.is_usual() ? "An error" : "A difference");
 }
 
 Section operations_section(const ComparedCase& item, const std::optional<double>& tolerance) {
@@ -252,8 +255,8 @@ std::vector<Section::Block> charts_of(const ComparedCase& item, const std::strin
 // The answer first, charts next, then tables.
 Section case_section(const ComparedCase& item, const ComparisonReport& report, Medium medium, const std::string& id) {
   const TimelineComparison& comparison = item.comparison;
-  const std::string whose = report.cases.size() == 1 ? "" : comparison.case_name + ": ";
-  const Paragraph summary{whose + comparison_summary(comparison), Role::summary};
+  // Of several cases the answer to all stands above them.
+  const Paragraph summary{comparison_summary(comparison), report.cases.size() == 1 ? Role::summary : Role::plain};
   const Paragraph origin{observed_on(comparison), Role::origin};
   Section section{comparison.case_name, {summary, origin}};
   section.style = Section::Heading::as_it_is;
@@ -278,15 +281,74 @@ std::vector<std::string> without_partner(const ComparisonReport& report) {
   return lines;
 }
 
+// The size of a case's difference; one that has nothing to compare with comes before all others.
+double size_of_difference(const ComparedCase* item) {
+  const std::optional<double> error = item->comparison.iteration.error_pct();
+  return error ? std::abs(*error) : INFINITY;
+}
+
+std::vector<const ComparedCase*> largest_difference_first(const ComparisonReport& report) {
+  std::vector<const ComparedCase*> order;
+  for (const ComparedCase& item : report.cases) order.push_back(&item);
+  std::stable_sort(order.begin(), order.end(), [](const ComparedCase* a, const ComparedCase* b) {
+    return size_of_difference(a) > size_of_difference(b);
+  });
+  return order;
+}
+
+// One answer for several cases: how far off they are as a rule and at most, and where that comes from.
+std::string overall_summary(const ComparisonReport& report) {
+  const std::vector<const ComparedCase*> order = largest_difference_first(report);
+  const TimelineComparison& worst = order.front()->comparison;
+  const std::string sides = fmt::format("the {} and the {}", worst.first, worst.second);
+  if (size_of_difference(order.front()) < kEqualPct)
+    return fmt::format("In all {} cases {} are equal within {} %.", order.size(),
+                       worst.is_usual() ? "prediction and observation" : sides, kEqualPct);
+  std::vector<double> sizes;
+  for (const ComparedCase* item : order)
+    if (std::isfinite(size_of_difference(item))) sizes.push_back(size_of_difference(item));
+  std::string text = sizes.empty()      ? ""
+                     : worst.is_usual() ? fmt::format("In {} cases the prediction is off by {} % in the median.",
+                                                      sizes.size(), fixed(median(sizes), 1))
+                                        : fmt::format("In {} cases {} differ by {} % in the median.", sizes.size(),
+                                                      sides, fixed(median(sizes), 1));
+  text += fmt::format(" The largest {} is that of {}: {}", worst.is_usual() ? "error" : "difference", worst.case_name,
+                      difference_text(worst));
+  const std::string operation = worst_text(worst, 1);
+  return text + (operation.empty() ? "." : ", and of its operations differs most " + operation + ".");
+}
+
+// How many cases have no partner; their names stand at the end.
+std::string lone_cases_text(const ComparisonReport& report) {
+  const TimelineComparison sides = sides_of(report);
+  std::string text;
+  const auto add = [&](const std::vector<std::string>& names, const std::string& side) {
+    if (!names.empty()) text += fmt::format(" Only in the {} file: {}.", side, counted(names.size(), "case"));
+  };
+  add(report.only_predicted, sides.first);
+  add(report.only_observed, sides.second);
+  return text;
+}
+
 // With several cases: one line each.
 Section overview(const ComparisonReport& report) {
-  Sheet sheet;
   const TimelineComparison sides = sides_of(report);
-  sheet.columns = {{"case", false}, {sides.first + " and " + sides.second + ", the worst operations", false}};
-  for (const ComparedCase& item : report.cases)
-    sheet.rows.push_back({{item.comparison.case_name, comparison_summary(item.comparison)}});
-  return table_section("Cases", "In order of the " + (sides.is_usual() ? "prediction." : sides.first + " file."),
-                       std::move(sheet));
+  const std::string difference = sides.is_usual() ? "error" : "difference";
+  Sheet sheet;
+  sheet.columns = {{"case", false, true},
+                   {sides.first + " ms"},
+                   {sides.second + " ms"},
+                   {difference + " %"},
+                   {"operation that differs most", false}};
+  for (const ComparedCase* item : largest_difference_first(report)) {
+    const ComparedTime& time = item->comparison.iteration;
+    const int places = places_of(time);
+    sheet.rows.push_back(
+        {{item->comparison.case_name, fixed(time.predicted_ms, places), fixed(time.observed_ms.median, places),
+          signed_percent(time.error_pct()), worst_text(item->comparison, 1)}});
+  }
+  Section section{"Cases", {std::move(sheet)}, fmt::format("largest {} first", difference)};
+  return section;
 }
 
 Paragraph tolerance_verdict(const ComparisonReport& report) {
@@ -313,7 +375,10 @@ Document comparison_document(const ComparisonReport& report, Medium medium) {
     document.title = title_of_sides(first) + (one ? ": " + first.case_name : "");
     document.origin = fmt::format("{} beside {}, shardsim {}", report.predicted, report.observed, version());
     if (report.tolerance_pct) document.blocks.emplace_back(tolerance_verdict(report));
-    if (!one) document.add(overview(report));
+  }
+  if (!one && !report.cases.empty()) {
+    document.blocks.emplace_back(Paragraph{overall_summary(report) + lone_cases_text(report), Role::summary});
+    document.add(overview(report));
   }
   for (std::size_t i = 0; i < report.cases.size(); ++i) {
     Section section = case_section(report.cases[i], report, medium, fmt::format("case{}", i));

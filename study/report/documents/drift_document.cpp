@@ -26,8 +26,12 @@ std::string interval_text(int days) {
 
 // Each second of training with the better plan does what the kept one would take longer for.
 std::string start_text(const DriftDay& first, Seconds pause) {
-  std::string text = fmt::format("Change to another plan once: on day 0 that of {} takes {} ms, and the kept one {} ms",
-                                 first.best, fixed(first.best_ms, 3), fixed(first.frozen_ms, 3));
+  const bool found_later = first.made_on != first.day;
+  std::string text = found_later
+                         ? fmt::format("Begin with another plan: on day 0 already that which {} makes on day {}",
+                                       first.best, first.made_on)
+                         : fmt::format("Change to another plan once: on day 0 that of {}", first.best);
+  text += fmt::format(" takes {} ms, and the kept one {} ms", fixed(first.best_ms, 3), fixed(first.frozen_ms, 3));
   const double lost = first.moving_s + pause.value;
   if (lost > 0)
     text += ", which makes up for the pause in " + duration_text(lost / (first.frozen_ms / first.best_ms - 1));
@@ -181,7 +185,7 @@ Sheet drift_sheet(const DriftResult& result, bool is_monitored, Medium medium) {
   for (const DriftDay& day : result.days) {
     const bool fits = day.frozen_fits, best = day.best_fits, both = day.is_choice(), better = day.has_better();
     sheet.rows.push_back({{fmt::format("{}", day.day), fits ? fixed(day.frozen_ms, 3) : none,
-                           best ? fixed(day.best_ms, 3) : none, best ? day.best : "none fits",
+                           best ? fixed(day.best_ms, 3) : none, best ? day.best_name() : "none fits",
                            better ? chance_cell(day.chance) : none, better ? regret_cell(day.regret_pct) : none,
                            gib(static_cast<double>(day.frozen_bytes)) + (fits ? "" : " over"),
                            best ? gib(static_cast<double>(day.best_bytes)) : none, best ? gib(day.moved_bytes) : none,
@@ -206,8 +210,9 @@ DataSet days_of(const DriftResult& result) {
   for (const DriftDay& day : result.days) {
     const bool kept = day.frozen_fits, best = day.best_fits;
     days.rows.push_back({static_cast<double>(day.day), known(kept, day.frozen_ms), known(kept, day.frozen_low_ms),
-                         known(kept, day.frozen_high_ms), known(best, day.best_ms), best ? day.best : "none fits",
-                         known(day.is_choice(), day.saved_s), static_cast<double>(day.frozen_bytes) / 0x1p30,
+                         known(kept, day.frozen_high_ms), known(best, day.best_ms),
+                         best ? day.best_name() : "none fits", known(day.is_choice(), day.saved_s),
+                         static_cast<double>(day.frozen_bytes) / 0x1p30,
                          known(best, static_cast<double>(day.best_bytes) / 0x1p30)});
   }
   return days;
@@ -250,7 +255,8 @@ Document drift_document(const DriftResult& result, const DriftOptions& options, 
       "Days",
       std::string(
           "kept: the plan of day 0. best: the fastest of the day's own plans that fit in memory, the kept cuts "
-          "with rows of the day among them, or the kept plan where none gains a ten-thousandth. chance: the "
+          "with rows of the day among them, or the kept plan where none gains a ten-thousandth (a search's: 3 %). "
+          "chance: the "
           "probability that the best plan is really faster than the kept one, leaving out errors that affect both. "
           "regret: expected; how much time going to the best plan loses, on average over all outcomes, of which "
           "those count 0 in which it is the faster one. over: more memory than a GPU has, so that plan is none to "

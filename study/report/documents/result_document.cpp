@@ -157,6 +157,8 @@ std::vector<Paragraph> answers(const StudyResult& study, bool judged, Medium med
   if (judged) add(accuracy_text(study), Role::summary);
   add(why_sentence_of_fastest(study), Role::summary);
   if (!judged && study.comparisons.size() == 1) add(choice_sentence(study), Role::summary);  // no column tells it
+  if (medium == Medium::screen && !judged) add(order_sentence(study), Role::summary);  // elsewhere How sure says it
+  if (medium == Medium::screen) add(slower_hardware_warning(study), Role::notice);     // elsewhere a note does
   if (medium == Medium::screen) add(levers_text(study), Role::summary);  // elsewhere they stand beside their case
   // Elsewhere How sure says it, and on a screen that is full of cases their question marks do.
   constexpr std::size_t kFewCases = 8;
@@ -203,14 +205,17 @@ void add_first_screen(Document& page, const StudyResult& study) {
     page.blocks.emplace_back(Paragraph{why, Role::summary});
   if (const std::string levers = levers_text(study); !levers.empty())
     page.blocks.emplace_back(Paragraph{levers, Role::summary});
+  if (const std::string warning = slower_hardware_warning(study); !warning.empty())
+    page.blocks.emplace_back(Paragraph{warning, Role::notice});
   if (!study.comparisons.empty() || !published_iterations(study).empty()) return;
+  const std::string order = order_sentence(study);
   page.add(table_section(
       "Plans",
       std::string(
           "peak GiB: memory of the fullest GPU at its simulated peak; free: what is left of it. 1st faster: the "
           "chance that the fastest plan of the workload is really faster than this one. The other tables "
           "explain the rest. ") +
-          doubt_sentence(study),
+          doubt_sentence(study) + (order.empty() ? "" : " " + order),
       cases_sheet(study, Medium::screen)));
 }
 

@@ -186,15 +186,16 @@ std::string samples_text(const SweepResult& result, std::size_t point) {
 }
 
 // The best point by the figure that points are sorted by: "Most samples per second: 737,339 at nodes 8 (177.8 ms".
-std::string best_by(const SweepResult& result, std::size_t point, SweepOrder order) {
+// `mean`: " on average ..." where it is that of another point that is told with the best figure.
+std::string best_by(const SweepResult& result, std::size_t point, SweepOrder order, std::string_view mean) {
   const PointResult& best = result.at(point);
   const std::string ms = fixed(best.iteration_ms, decimals_for(best.iteration_ms)) + " ms";
   const std::string at = named_values(result, point), samples = samples_text(result, point);
   switch (order) {
     case SweepOrder::iteration:
-      return fmt::format("Shortest iteration: {} at {} ({}", ms, at, samples);
+      return fmt::format("Shortest iteration{}: {} at {} ({}", mean, ms, at, samples);
     case SweepOrder::cost:
-      return fmt::format("Least cost of a million samples: {} at {} ({}, {}",
+      return fmt::format("Least cost of a million samples{}: {} at {} ({}, {}", mean,
                          price_text(result, sorting_figure(result, point, order)), at, samples, ms);
     case SweepOrder::memory:
       return fmt::format("Least memory of the fullest GPU: {} GiB at {} ({}, {}",
@@ -202,12 +203,12 @@ std::string best_by(const SweepResult& result, std::size_t point, SweepOrder ord
     case SweepOrder::samples:
       break;
   }
-  return fmt::format("Most samples per second: {} at {} ({}",
+  return fmt::format("Most samples per second{}: {} at {} ({}", mean,
                      with_thousands(static_cast<std::int64_t>(std::llround(best.samples_per_s))), at, ms);
 }
 
-std::string sweep_summary(const SweepResult& result, const std::vector<std::size_t>& fastest, std::size_t first,
-                          SweepOrder order) {
+std::string sweep_summary(const SweepResult& result, const std::vector<std::size_t>& fastest,
+                          const std::vector<std::size_t>& sorted, SweepOrder order) {
   const std::size_t lost = result.without_result();
   std::string points = fmt::format("{} point{}", with_thousands(static_cast<std::int64_t>(result.results.size())),
                                    result.results.size() == 1 ? "" : "s");
@@ -217,10 +218,14 @@ std::string sweep_summary(const SweepResult& result, const std::vector<std::size
   if (lost > 0) points += fmt::format(", {} without a result", lost);
   points += ".";
   if (fastest.empty()) return points;
+  const std::size_t first = sorted.front();
   const PointResult& best = result.at(first);
+  const std::string_view mean = is_first_on_average(result, sorted, order)
+                                    ? " on average over the placements of hot rows, of which one is told"
+                                    : "";
   const std::string within = best.interval ? fmt::format(", 80 % within {}", interval_cell(*best.interval)) : "";
-  return fmt::format("{}{}, busiest: {}). {}", best_by(result, first, order), within, unit_in_words(best.limited_by),
-                     points) +
+  return fmt::format("{}{}, busiest: {}). {}", best_by(result, first, order, mean), within,
+                     unit_in_words(best.limited_by), points) +
          peak_warning(result, fastest) + host_warning(result, fastest, first);
 }
 
@@ -268,8 +273,7 @@ Document sweep_document(const SweepResult& result, Medium medium, SweepOrder ord
     document.origin = fmt::format("{}, case {}, seed {}, shardsim {}", result.sweep->path, result.sweep->base.name,
                                   result.sweep->seed, version());
   }
-  const std::string summary =
-      sweep_summary(result, sorted_points(result, SweepOrder::samples), sorted.empty() ? 0 : sorted.front(), order);
+  const std::string summary = sweep_summary(result, sorted_points(result, SweepOrder::samples), sorted, order);
   document.blocks.emplace_back(Paragraph{summary, Paragraph::Role::summary});
   std::vector<Chart> charts;
   if (page) {

@@ -99,23 +99,19 @@ NoteList host_notes(const SweepResult& result) {
 // The points with plans that TorchRec does not have, and the fastest of the others, where there is one.
 NoteList torchrec_notes(const SweepResult& result) {
   std::size_t beyond = 0;
-  std::optional<std::size_t> fastest;
   const PointResult* first = nullptr;
-  for (std::size_t point = 0; point < result.results.size(); ++point) {
-    const PointResult& each = result.at(point);
-    if (each.outcome != PointResult::Outcome::ok) continue;
-    if (!each.beyond_torchrec.empty()) {
-      if (beyond++ == 0) first = &each;
-    } else if (!each.runs_out_of_memory() && (!fastest || each.samples_per_s > result.at(*fastest).samples_per_s)) {
-      fastest = point;
-    }
-  }
+  for (const PointResult& each : result.results)
+    if (each.outcome == PointResult::Outcome::ok && !each.beyond_torchrec.empty() && beyond++ == 0) first = &each;
   if (first == nullptr) return {};
   std::string text = fmt::format(
       "TorchRec cannot run these plans (beyond_torchrec in sweep.csv), the first because it has {}; with "
       "--torchrec-only, planners keep to what TorchRec has.",
       first->beyond_torchrec);
-  if (fastest)
+  const std::vector<std::size_t> sorted = sorted_points(result, SweepOrder::samples);
+  const auto fastest = std::ranges::find_if(sorted, [&](std::size_t point) {
+    return result.at(point).beyond_torchrec.empty() && !result.at(point).runs_out_of_memory();
+  });
+  if (fastest != sorted.end())
     text += fmt::format(" Among the points that it can run, {} has the most samples per second.",
                         named_values(result, *fastest));
   NoteList list;

@@ -26,9 +26,14 @@ std::string order_fault(const SweepResult& result, SweepOrder order);
 // The figure by which points are sorted, the least first.
 double sorting_figure(const SweepResult& result, std::size_t point, SweepOrder order);
 
-// Points with a result, the best first; equal ones in the order of the axes. Equal to a float's seven digits: else the
-// rounding of the last bits would recommend 500 Gbit/s where 400 are as good.
+// Points with a result, the best first, times on average over the placements of hot rows as choices have it; equal ones
+// in the order of the axes. Equal to a float's seven digits: else the rounding of the last bits would recommend 500
+// Gbit/s where 400 are as good.
 std::vector<std::size_t> sorted_points(const SweepResult& result, SweepOrder order);
+
+// True where the first of these points is told with a worse figure than another one: in the placement of hot rows that
+// is told, and not on average.
+bool is_first_on_average(const SweepResult& result, const std::vector<std::size_t>& sorted, SweepOrder order);
 
 // How many points, or choices, a document shows.
 inline std::size_t most_shown(Medium medium) {

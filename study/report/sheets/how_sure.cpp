@@ -94,9 +94,7 @@ std::string order_text(const CaseResult& first, const CaseResult& second, bool r
   const auto told = [&](const CaseResult& item) { return rates ? 1 / item.samples_per_s : item.iteration_ms; };
   if (told(first) <= told(second)) return "";
   if (rates) {
-    const auto expected = [](const CaseResult& item) {
-      return grouped(item.samples_per_s * item.iteration_ms / expected_ms(item));
-    };
+    const auto expected = [](const CaseResult& item) { return grouped(expected_rate(item)); };
     return fmt::format(
         "{} comes before {}, although the placement of its rows that is told trains fewer samples per "
         "second ({} and {}): on average over all placements it trains {}, and {} {}.",
@@ -243,6 +241,21 @@ std::string why_first(const StudyResult& study, const std::string& one, const st
 }
 
 }  // namespace
+
+std::string order_sentence(const StudyResult& study) {
+  constexpr double kTellingOrder = 1e-4;  // of a rate: less is the same in a table
+  for (const WorkloadCases& group : by_workload(study)) {
+    std::vector<const CaseResult*> cases = group.cases;
+    std::erase_if(cases, [](const CaseResult* each) { return !fits(*each) || is_without_limit(*each); });
+    for (auto first = cases.begin(); first != cases.end(); ++first) {
+      const CaseResult& told_fastest = **std::max_element(
+          first, cases.end(), [](const auto* a, const auto* b) { return a->samples_per_s < b->samples_per_s; });
+      if (told_fastest.samples_per_s > (1 + kTellingOrder) * (*first)->samples_per_s)
+        return order_text(**first, told_fastest, !is_one_choice(group));
+    }
+  }
+  return "";
+}
 
 std::string doubt_sentence(const StudyResult& study) {
   std::vector<const Interval*> intervals;

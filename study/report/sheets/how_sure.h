@@ -1,12 +1,16 @@
 #pragma once
 
 #include "base/document/document.h"
+#include "study/confidence/search_spread.h"
 #include "study/result/result.h"
 
 namespace shardsim {
 
 // What the question mark of a range says, and of what; "" where no case has one.
 std::string doubt_sentence(const StudyResult& study);
+// Why a case stands before one that is told with less time or more samples per second: cases stand in the order of
+// their means over the placements of hot rows, of which one is told. The first such pair; "" where there is none.
+std::string order_sentence(const StudyResult& study);
 // The chance that the chosen case is faster than another one; "equal" where they take as long.
 std::string other_cell(const StudyResult& study, const Choice& choice, const Choice::Other& other);
 // Between which a further one of such values lies in four of five cases. The middle of as many values as were drawn is
@@ -15,9 +19,6 @@ struct FourInFive {
   double low = 0, high = 0;
 };
 FourInFive four_in_five(const std::vector<double>& drawn);
-// How much longer the longest iteration of plans of planner `search` is than the shortest, relative, where nothing but
-// the seed or the order of tables differs: the most that scripts/search_spread.py finds, rounded up (docs/planners.md).
-inline constexpr double kSearchSpread = 0.03;
 // The section on how sure the figures are: the chance that the fastest plan of each choice is faster than each of the
 // others and what choosing it may cost, what the intervals rest on, and what of the cases nobody has measured. A
 // terminal shows some of many.

@@ -18,13 +18,26 @@ std::string not_compared_text(const std::vector<std::string>& names) {
                      names.size() == 1 ? "needs" : "need");
 }
 
-// " With index_dedup of sequences where that is faster, search comes first and torchrec follows with 1.305 times that."
-std::string fair_text(const PlannerComparison& comparison, const StudyResult& study) {
+// "torchrec follows with 1.305 times that", or that it is as fast. `times` is of the placement of hot rows that is
+// told, and the order that of the mean over placements.
+std::string second_text(const std::string& planner, double times) {
+  const std::string shown = fixed(times, 3);
+  if (shown == "1.000") return planner + " is as fast";
+  if (times < 1) return planner + " follows, on average over the placements of hot rows";
+  return fmt::format("{} follows with {} times that", planner, shown);
+}
+
+// What index_dedup of sequences changes of the order of the first two; nothing where it is the same to the digit.
+std::string fair_text(const PlannerComparison& comparison, const StudyResult& study,
+                      const std::vector<const ComparedPlan*>& plans) {
   const std::vector<FairTime> times = fair_times(comparison, study);
   if (times.size() < 2) return "";
-  return fmt::format(
-      " With index_dedup of sequences where that is faster, {} comes first and {} follows with {} times that.",
-      times[0].plan->planner, times[1].plan->planner, fixed(times[1].ms / times[0].ms, 3));
+  const std::string second = second_text(times[1].plan->planner, times[1].ms / times[0].ms);
+  const bool same_order = times[0].plan == plans[0] && times[1].plan == plans[1];
+  if (same_order && second == second_text(plans[1]->planner, *plans[1]->iteration_ms / *plans[0]->iteration_ms))
+    return "";
+  return fmt::format(" With index_dedup of sequences where that is faster, {} comes first and {}.",
+                     times[0].plan->planner, second);
 }
 
 // The answer for one case.
@@ -39,11 +52,9 @@ std::string best_of_case(const PlannerComparison& comparison, const StudyResult&
   std::string text =
       fmt::format("Of {}, {} makes the fastest plan for {} on {}: {} ms", counted(plans.size(), "planner"),
                   plans.front()->planner, comparison.workload, comparison.cluster, fixed(best, decimals_for(best)));
-  if (solved > 1) {
-    text += fmt::format("; {} follows with {} times that", plans[1]->planner, fixed(*plans[1]->iteration_ms / best, 3));
-  }
+  if (solved > 1) text += "; " + second_text(plans[1]->planner, *plans[1]->iteration_ms / best);
   if (solved < plans.size()) text += fmt::format("; {} of them made no plan that fits", plans.size() - solved);
-  return text + "." + fair_text(comparison, study) + rest;
+  return text + "." + fair_text(comparison, study, plans) + rest;
 }
 
 // The next after the best: who has the fastest plan most often of the others, then most plans beside the best's, then

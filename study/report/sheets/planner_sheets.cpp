@@ -238,8 +238,10 @@ std::vector<const ComparedPlan*> fastest_first(const PlannerComparison& comparis
     if (!plan.needs_options) plans.push_back(&plan);
   std::ranges::stable_sort(plans, {}, [&](const ComparedPlan* plan) {
     const auto of = results.find(plan->name);
+    const CaseResult& result = of == results.end() ? unknown : *of->second;
+    const double mean = result.iteration_ms > 0 ? expected_ms(result) / result.iteration_ms : 1;  // over placements
     return std::tuple(!plan->iteration_ms, plan->iteration_ms && plan->bytes_over,
-                      order_key(plan->iteration_ms.value_or(0), of == results.end() ? unknown : *of->second));
+                      order_key(plan->iteration_ms.value_or(0) * mean, result));
   });
   return plans;
 }

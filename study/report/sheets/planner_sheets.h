@@ -16,7 +16,8 @@ namespace shardsim {
 Section planners_section(const StudyResult& study, Medium medium);
 Section planner_totals_section(const StudyResult& study);  // over several such cases
 Section planner_matrix_section(const StudyResult& study);  // a row for each of several, a column for each planner
-// As order_key() puts them, then those without a plan; without those that need options.
+// As order_key() puts them, on average over the placements of hot rows, then those without a plan; without those that
+// need options.
 std::vector<const ComparedPlan*> fastest_first(const PlannerComparison& comparison, const StudyResult& study);
 // "fits", "2.10 GiB over" or "no plan".
 std::string memory_outcome(const ComparedPlan& plan);

@@ -60,6 +60,9 @@ std::string cases_over_at_peak(const StudyResult& study);
 
 // That TorchRec cannot run the fastest plans, what of them it does not have, and the remedy; "" where it can.
 std::string torchrec_warning(const StudyResult& study);
+// Where the fastest case of a workload has the slower hardware: "slow is 2.2 % faster than base, although ..."; else
+// "".
+std::string slower_hardware_warning(const StudyResult& study);
 // The same in a line or two, for a first screen.
 std::string short_torchrec_warning(const StudyResult& study);
 

@@ -39,13 +39,14 @@ struct Gain {
   std::string than;
 };
 
-// As in the table of cases; of the case that the others are measured against, against the slowest that fits. Nothing
-// where none does.
+// As in the table of cases; of the case that the others are measured against, against the slowest that fits. Where the
+// placement that is told makes the best one slower than that, on average over all of them. Nothing where none fits.
 std::optional<Gain> gain_of(const CaseResult& best, const WorkloadCases& group, const StudyResult& study) {
   const CaseResult* base = measured_against(best, group, study);
   if (base == nullptr || base == &best || !fits(*base)) base = slowest_that_fits(group);
   if (base == nullptr) return std::nullopt;
-  return Gain{base->samples_per_s > 0 ? best.samples_per_s / base->samples_per_s : 1, short_name(*base)};
+  const double told = base->samples_per_s > 0 ? best.samples_per_s / base->samples_per_s : 1;
+  return Gain{told < 1 ? expected_rate(best) / expected_rate(*base) : told, short_name(*base)};
 }
 
 std::string gain_text(const std::optional<Gain>& gain) {
@@ -206,6 +207,18 @@ std::string summary_text(const StudyResult& study) {
   const std::string sure = judged ? "" : choice_sentence(study);
   if (!sure.empty()) text += " " + sure;
   return text + memory_sentence(study);
+}
+
+std::string slower_hardware_warning(const StudyResult& study) {
+  for (const WorkloadCases& group : by_workload(study)) {
+    const CaseResult* const best = fastest_that_fits(group);
+    if (best != nullptr && !best->beats_better_hardware.empty())
+      return fmt::format(
+          "{} is {}, although nothing of its cluster is faster: that is no advice to take it, and no chance is stated. "
+          "The notes say where it comes from.",
+          best->name, best->beats_better_hardware);
+  }
+  return "";
 }
 
 // The fastest of each workload, which readers look at first, then the others in the order of the scenario.

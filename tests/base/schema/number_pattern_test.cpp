@@ -8,13 +8,11 @@ using namespace shardsim;
 
 namespace {
 
-bool fits(const std::string& text, const std::string& pattern) {
-  return std::regex_search(text, std::regex(pattern));
-}
-
+// To build the automaton of a pattern takes a hundred times as long as to search a text with it: so it is built once.
 void check_all(const std::string& pattern, const std::vector<std::string>& good, const std::vector<std::string>& bad) {
-  for (const std::string& text : good) CHECK_MESSAGE(fits(text, pattern), text);
-  for (const std::string& text : bad) CHECK_MESSAGE(!fits(text, pattern), text);
+  const std::regex automaton(pattern);
+  for (const std::string& text : good) CHECK_MESSAGE(std::regex_search(text, automaton), text);
+  for (const std::string& text : bad) CHECK_MESSAGE(!std::regex_search(text, automaton), text);
 }
 
 }  // namespace

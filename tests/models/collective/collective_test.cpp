@@ -41,6 +41,10 @@ TEST_CASE("a group's shape counts nodes and members per node") {
   CHECK(shape.across_nodes());
   CHECK_FALSE(group_shape({0, 7}, cluster).across_nodes());
   CHECK(group_shape({}, cluster).members == 0);
+  const GroupShape mixed = group_shape({25, 1, 9, 0, 2}, cluster);  // in whatever order
+  CHECK(mixed.nodes == 3);
+  CHECK(mixed.max_per_node == 3);
+  CHECK(mixed.min_per_node == 1);
 }
 
 // Rule of docs/formats/cluster.md, cluster key `overheads`.

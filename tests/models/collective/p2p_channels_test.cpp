@@ -61,6 +61,9 @@ TEST_CASE("a send over an NVSwitch has more channels the larger it is, and fewer
   CHECK(of(128, 4) == 8);
   CHECK(of(1, 2) == 16);
   CHECK(of(1, 72) == 1);
+  const Cluster blackwell =
+      cluster_from(header(1) + gpu_line(8, "10.0") + "nvlink: {kind: switch, links_per_gpu: 18}\n");
+  CHECK(channels_of_send(kMiB, 8, blackwell.spec()) == 8);
 }
 
 TEST_CASE("a pair over an NVSwitch moves what its channels carry, and a port with many pairs all that it can") {

@@ -31,6 +31,7 @@ struct Asked {
     add_hand_costs(context, workload, cluster);
     context.figure = [this](const std::string& name, double value) { figures[name] = value; };
     context.trained_on = [this](const std::string& provider) { trained_on = provider; };
+    context.note = [this](const std::string& text) { notes += text + "\n"; };
     save_cost_model(rough_model(), folder / "costs.h5");
   }
 
@@ -45,7 +46,7 @@ struct Asked {
   Workload workload = small_pool();
   std::unique_ptr<MemoryModel> memory = weights_memory();
   std::map<std::string, double> figures;
-  std::string trained_on;
+  std::string trained_on, notes;
   HandContext context{*memory, 1};
 };
 
@@ -106,6 +107,9 @@ TEST_CASE("neuroshard plans by a model file, on clusters without nets of their e
     CHECK_NOTHROW(check_plan(plan, asked.workload, asked.cluster, {}));
     CHECK(asked.figures.at("cost_ms") > 0);
     CHECK(asked.trained_on == "made_up");
+    const bool has_nets = nodes == 1 && gpus == 4;
+    const std::string text = fmt::format("for 4 GPUs, and this case has {}: its exchanges", nodes * gpus);
+    CHECK(has(asked.notes, text) == !has_nets);
   }
 }
 
@@ -124,6 +128,7 @@ TEST_CASE("nets of exchanges over several nodes serve only the cluster that they
   };
   CHECK(cost_with(exchange_topology(asked.cluster)) != doctest::Approx(closed_form));
   CHECK(cost_with("another of 2 nodes") == doctest::Approx(closed_form));
+  CHECK(has(asked.notes, "for 8 GPUs, and this case has 8 on another network"));
 }
 
 TEST_CASE("costs: auto takes the shipped nets on the GPU that they were learned on, and says what they do not cover") {

@@ -27,7 +27,7 @@ Workload pooled_workload(int tables) {
 
 // A policy of one update, in a file, for as long as the test runs.
 struct PolicyFile {
-  PolicyFile(const Workload& workload, const Cluster& cluster)
+  PolicyFile(const Workload& workload, const Cluster& cluster, const std::string& provider = "closed_form")
       : path(fs::temp_directory_path() / ("autoshard_test_" + std::to_string(::getpid()) + ".h5")) {
     const auto memory = paper_memory();
     HandContext context{*memory, 1};
@@ -35,7 +35,7 @@ struct PolicyFile {
     PolicyTraining training;
     training.updates = 1;
     training.cost_batch = 16;
-    ShardingPolicy policy = train_policy({sharding_task(workload, cluster, context, "closed_form")}, training);
+    ShardingPolicy policy = train_policy({sharding_task(workload, cluster, context, provider)}, training);
     policy.data = "one task";
     save_policy(policy, path);
   }
@@ -73,6 +73,28 @@ TEST_CASE("a policy says by name what it does not fit") {
   changed.tables[2].kind = TableKind::sequence;
   CHECK(has(error_of([&] { plan_by(policy.planner(), changed, cluster); }), "'t2' is a sequence"));
   CHECK(has(error_of([&] { make_planner(options("{name: autoshard}")); }), "policy"));
+}
+
+TEST_CASE("a policy serves the costs that it was trained on, by the exact name of who says them") {
+  const Cluster cluster = test_cluster(1, 4);
+  const Workload workload = pooled_workload(4);
+  const auto memory = paper_memory();
+  HandContext context{*memory, 1};
+  add_hand_costs(context, workload, cluster);
+  const auto planned = [&](const std::string& planner) {
+    return make_planner(options(planner))->plan(workload, cluster, context);
+  };
+  for (const std::string trained : {"closed_form", "gpu_kernels", "learned"}) {
+    const PolicyFile policy(workload, cluster, trained);
+    for (const std::string asked : {"closed_form", "gpu_kernels", "learned"}) {
+      context.family = asked == "closed_form" ? "roofline" : asked == "gpu_kernels" ? "fbgemm" : asked;
+      const std::string text = trained == asked ? "" : "costs by " + trained + ", those of this case are by " + asked;
+      if (text.empty()) CHECK(planned(policy.planner()).placements.size() == 4);
+      if (!text.empty()) CHECK(has(error_of([&] { planned(policy.planner()); }), text));
+    }
+    const std::string stated = "{file: \"" + policy.path.string() + "\", provider: " + trained + "}";
+    CHECK(planned("{name: autoshard, policy: " + stated + "}").placements.size() == 4);
+  }
 }
 
 TEST_CASE("tables that find no room are infeasible, with the bytes that are missing") {

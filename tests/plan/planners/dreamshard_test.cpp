@@ -100,11 +100,13 @@ TEST_CASE("DreamShard says by name what a policy does not fit") {
   CHECK(has(text, "missing on GPU"));
 }
 
-TEST_CASE("costs of another family are refused, unless the scenario states them") {
+TEST_CASE("DreamShard refuses costs of another provider, unless the scenario states whose the policy learned") {
   const Cluster cluster = test_cluster(1, 4);
   const Workload workload = pooled_workload(4);
   const PolicyFile policy(workload, cluster, "gpu_kernels");
-  CHECK(has(error_of([&] { plan_by(policy.planner(), workload, cluster); }), "trained on costs by gpu_kernels"));
+  const std::string text = error_of([&] { plan_by(policy.planner(), workload, cluster); });
+  CHECK(has(text, "trained on costs by gpu_kernels, those of this case are by closed_form"));
+  CHECK(has(text, "shardsim dreamshard train"));
   const std::string stated =
       "{name: dreamshard, policy: {file: \"" + policy.path.string() + "\", provider: gpu_kernels}}";
   CHECK(plan_by(stated, workload, cluster).placements.size() == 4);

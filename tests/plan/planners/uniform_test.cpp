@@ -61,6 +61,33 @@ TEST_CASE("column_wise cuts no slice narrower than min_partition and deals on fr
   for (std::size_t i = 0; i < 7; ++i) CHECK(plan.placements[i].holders == std::vector<std::vector<int>>{{expected[i]}});
 }
 
+namespace {
+
+std::vector<std::int64_t> widths_for(const std::string& kernels, const std::string& planner, std::int64_t dim) {
+  const Cluster cluster = test_cluster(3, 1);
+  const Workload workload = workload_of({sequence_table("wide", 5000, dim)});
+  const auto memory = paper_memory();
+  HandContext context{*memory, 1};
+  context.family = kernels;
+  std::vector<std::int64_t> widths;
+  for (const Placement& placement : make_planner(options(planner))->plan(workload, cluster, context).placements)
+    widths.push_back(placement.columns());
+  return widths;
+}
+
+}  // namespace
+
+TEST_CASE("columns are cut by whole groups of 4 where kernels read such, as long as a table has only such") {
+  using Widths = std::vector<std::int64_t>;
+  for (const char* const name : {"{name: grid_shard}", "{name: column_wise}"}) {
+    CHECK(widths_for("fbgemm", name, 1024) == Widths{344, 340, 340});
+    CHECK(widths_for("", name, 1024) == Widths{342, 341, 341});
+    CHECK(widths_for("fbgemm", name, 1023) == Widths{341, 341, 341});
+  }
+  CHECK(widths_for("fbgemm", "{name: column_wise, min_partition: 2}", 8) == Widths{4, 4});
+  CHECK(widths_for("fbgemm", "{name: memory_balanced, column_slice_threshold: 1}", 1024) == Widths{344, 340, 340});
+}
+
 TEST_CASE("table_wise puts the largest first on the emptiest rank") {
   const Cluster cluster = test_cluster(1, 2);
   const Workload workload = workload_of(

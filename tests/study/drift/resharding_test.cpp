@@ -108,6 +108,47 @@ TEST_CASE("a plan that is slower from the start is to be replaced once, not ever
       "up for the pause in 4 s. After that, within 30 days"));
 }
 
+// Day 0 has the plan that a search made, and each later day has one that is faster by `gain`.
+static DriftResult searched(int days, double gain) {
+  DriftResult result;
+  for (int t = 0; t <= days; ++t) {
+    DriftDay day;
+    day.day = day.made_on = t;
+    day.best_fits = day.searched = true;
+    day.best = "search";
+    day.frozen_ms = 10 + t;
+    day.best_ms = t == 0 ? day.frozen_ms : day.frozen_ms / (1 + gain);
+    day.saved_s = t == 0 ? 0 : result.days.back().saved_s + 86400 * (1 - day.best_ms / day.frozen_ms);
+    result.days.push_back(day);
+  }
+  result.days[0].best = kKeptPlan;
+  result.days[0].searched = false;
+  result.kept_s = 86'400.0 * days;
+  return result;
+}
+
+TEST_CASE("what searches differ by on the same data is no reason to move") {
+  CHECK_FALSE(resharding_of(searched(20, 0.029), Seconds{60}).every_days.has_value());
+  CHECK(resharding_of(searched(20, 0.04), Seconds{60}).every_days.has_value());
+}
+
+TEST_CASE("a plan of a later day that is faster on day 0, too, is one to begin with, and no reason to move later") {
+  DriftResult result = searched(20, 0.05);
+  DriftDay& first = result.days[0];
+  first.best = "search";
+  first.searched = true;
+  first.made_on = 2;
+  first.best_ms = first.frozen_ms / 1.05;
+  for (DriftDay& day : result.days) day.saved_s += 86400 * (1 - 1 / 1.05);
+  CHECK_FALSE(resharding_of(result, Seconds{60}).every_days.has_value());
+  CHECK(
+      has(resharding_text(result, pause_of(60, 20)),
+          "Begin with another plan: on day 0 already that which search makes on day 2 takes 9.524 ms, and the kept one "
+          "10.000 ms"));
+  CHECK(first.best_name() == "search of day 2");
+  CHECK(result.days[3].best_name() == "search");
+}
+
 TEST_CASE("a plan that fits for all days and never pays to replace is said to be good for all of them") {
   const std::string text = resharding_text(aging(3), pause_of(1e9, 3));
   CHECK(has(text, "Within 3 days re-sharding does not pay off"));

@@ -46,6 +46,8 @@ TEST_CASE("a case that beats others on better hardware says so, also where their
   const auto notes = sample.notes(0);
   CHECK(has(notes, "It is 10 % faster than fast, although nothing of its cluster is faster. Its plan is another one"));
   CHECK(sample.study.cases[1].notes.empty());
+  CHECK(sample.study.cases[0].beats_better_hardware == "10 % faster than fast");
+  CHECK(sample.study.cases[1].beats_better_hardware.empty());
   CHECK(is_faster_on_slower_hardware(sample.study.cases[0], sample.study.cases[1], sample.scenario));
 }
 

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -134,6 +135,17 @@ TEST_CASE("an operation class has one colour in all charts") {
     const std::string pair =
         first["domain"][each].get<std::string>() + ": \"" + first["range"][each].get<std::string>() + "\"";
     CHECK_MESSAGE(own.find(pair) != std::string::npos, pair);
+  }
+}
+
+TEST_CASE("shipped charts leave the colours of the page to the theme") {
+  const std::regex inside_text(R"([^"]#[0-9a-fA-F]{3,6}\b|'(white|black)')");  // where the theme does not look
+  for (const auto& path : shipped_plots()) {
+    const std::string text = read_file(path.string());
+    const Json spec = Json::parse(text);
+    CHECK_FALSE_MESSAGE(spec.contains("background"), path.string());
+    CHECK_FALSE_MESSAGE(spec.contains("config"), path.string());
+    CHECK_FALSE_MESSAGE(std::regex_search(text, inside_text), path.string());
   }
 }
 

@@ -35,4 +35,27 @@ TEST_CASE("a lever that makes the iteration longer where it is better stands las
   CHECK(std::ranges::any_of(help.remarks, says));
 }
 
+TEST_CASE("products in TF32 are supposed where those of the dense part are fp32 and the GPU has a faster rate") {
+  const auto supposes = [](const std::string& cluster, const std::string& precision) {
+    const Scenario scenario = read("schema: shardsim.scenario/1\ncluster: {base: " + cluster +
+                                   ", nodes: 2}\nworkload: {base: toy_history, dense: {" + precision +
+                                   "layers: [{name: top_0, in: 64, out: 64}]}}\nplanner: {name: row_wise}\n");
+    const Case& item = scenario.cases.front();
+    Why why;
+    why.iteration_ms = 10;
+    const auto simulate = [&](const ChangedCase& changed) {
+      return Resimulated{changed.item.workload.dense.precision == "tf32" ? 7.0 : 10.0, {}};
+    };
+    const Help help = help_for(item, why, simulate, 0);
+    const bool supposed = std::ranges::find(help.supposed, "tf32_products", &Supposed::key) != help.supposed.end();
+    const auto says = [](const std::string& remark) { return remark.find("10 bits of mantissa") != std::string::npos; };
+    CHECK(std::ranges::any_of(help.remarks, says) == supposed);
+    return supposed;
+  };
+  CHECK(supposes("dgx_h100", ""));
+  CHECK_FALSE(supposes("dgx_h100", "precision: bf16, "));
+  CHECK_FALSE(supposes("dgx_h100", "precision: tf32, "));
+  CHECK_FALSE(supposes("dgx1_v100", ""));
+}
+
 }  // namespace shardsim::help_test

@@ -62,4 +62,15 @@ TEST_CASE("a lever within rounding of nothing is said as nothing, of either sign
       has(document_text(why_document(why, &help, "main", Medium::terminal), 120, false), "On the same machine"));
 }
 
+TEST_CASE("what TF32 costs is said with what it gains") {
+  Why why;
+  Help help;
+  why.iteration_ms = help.iteration_ms = 18.9;
+  help.supposed = {{"tf32_products", "if products ran in TF32", 13.12, 30.6}};
+  const std::string text = document_text(why_document(why, &help, "main", Medium::terminal), 400, false);
+  CHECK(has(text,
+            "an iteration would take 13.12 ms if products ran in TF32, which rounds their factors to 10 bits of "
+            "mantissa (30.6 % shorter"));
+}
+
 }  // namespace shardsim::why_document_test

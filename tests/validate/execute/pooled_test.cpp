@@ -309,7 +309,7 @@ TEST_CASE("every sharding type equals a single process bit for bit, under every 
 TEST_CASE("collections apart equal a single process bit for bit, one by one and ahead") {
   std::string tables = sample::kPooledTables;
   tables.replace(tables.find("pooling: mean,"), 0, "module: weighted_ebc, ");
-  for (const char* const pipeline : {"none", "base", "sparse_dist"}) {
+  for (const char* const pipeline : {"none", "base", "sparse_dist", "fused_sparse_dist", "staged"}) {
     CAPTURE(pipeline);
     const Program program = sample::lowered(
         std::vector<Strategy>{Strategy::table_wise},

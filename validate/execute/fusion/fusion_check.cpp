@@ -159,6 +159,10 @@ class FusionCheck {
 
   // The kernels have no codec of int8, which needs a scale for every few elements. Sums have none of fp8.
   void check_codec(const Fusion::Codec& codec, int sum, int exchange) const {
+    for (const int id : {sum, exchange})
+      if (id >= 0 && program_.op(id).dtype == dtype_name(Dtype::mx4))
+        refuse(places_, program_.op(id), "it sends mx4, whose elements are half a byte, which the executor has not",
+               "Choose wire_dtype fp16, bf16 or fp8");
     if (!codec.any()) return;
     for (const int id : {sum, exchange}) {
       if (id < 0) continue;
@@ -211,6 +215,10 @@ class FusionCheck {
   // Copies in several sharding groups, which an all_reduce in the role average_replicas makes equal.
   void check_averaged(const std::set<std::vector<int>>& needed) const {
     if (!averaged(program_, fusion_)) return;
+    const auto scatters = [&](const Op& op) { return op.role == OpRole::scatter_rows && op.fusion == lookup_.fusion; };
+    if (std::ranges::any_of(program_.ops, scatters))
+      fail("its rows are shared among their replicas between the lookup and the update, which is not executed",
+           "Lower the case without sharding_groups.strategy: fully_sharded");
     std::set<std::vector<int>> means;
     for (const Op& op : program_.ops) {
       if (op.role == OpRole::average_replicas) add_sets(op.id, means);

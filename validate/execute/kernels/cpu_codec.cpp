@@ -35,6 +35,7 @@ void with_wire(Dtype wire, const Visit& visit) {
     case Dtype::fp8:
       return visit(Eighth{});
     case Dtype::int8:
+    case Dtype::mx4:
       break;
   }
   throw run_error("there is no codec of " + std::string(dtype_name(wire)), "");

@@ -107,6 +107,21 @@ TEST_CASE("the rank that the others wait for is marked where the critical path h
   }
 }
 
+TEST_CASE("the caption of loads speaks of colours that differ and of triangles only where there are some") {
+  const auto caption = [](const StudyResult& study) {
+    for (const Chart& chart : charts_of(study))
+      if (chart.plot == "rank_loads") return chart.caption;
+    return std::string();
+  };
+  StudyResult study = with_loads(8);
+  CHECK(caption(study).find("one colour") == std::string::npos);
+  CHECK(caption(study).find("triangle") == std::string::npos);
+  study.cases[0].loads->lookups[5] = 102;
+  CHECK(caption(study).find("nearly equally many, the fullest of all cases 1.02 times the mean") != std::string::npos);
+  study.cases[0].why.emplace().collectives = {{"exchange", 3, 1, 2, 7, "lookup", "bag"}};
+  CHECK(caption(study).find("A triangle marks the rank that the others wait for longest") != std::string::npos);
+}
+
 TEST_CASE("alike neighbours of a large world share a row of loads, and the odd rank has its own") {
   const DataSet loads = rank_load_strips(with_loads(65'536));
   REQUIRE(loads.rows.size() == 3);
@@ -255,6 +270,13 @@ TEST_CASE(
   CHECK(text(bars, 2, "iteration_ms") == "-");
   CHECK(planner_charts(sample::one_case()).empty());
   CHECK(planner_charts(study).at(0).title == "Planners side by side, in-model");
+  const std::string below = " A planner without a bar has no plan, or one so large that it was not simulated; ";
+  const std::string grey = " Grey bars, below the others: plans that do not fit in memory, and what they lack.";
+  CHECK(planner_charts(study).at(0).caption.find(below) != std::string::npos);
+  CHECK(planner_charts(study).at(0).caption.find(grey) == std::string::npos);
+  study.comparisons[0].planners[0].iteration_ms = 9;  // simulated, faster than all, and too large
+  CHECK(text(planner_bars(study), 2, "planner") == "over");
+  CHECK(planner_charts(study).at(0).caption.find(grey + below) != std::string::npos);
   study.comparisons.resize(20, comparison);
   CHECK(planner_bars(study).rows.size() == 6 * 4);
   for (int i = 0; i < 20; ++i) study.comparisons[static_cast<std::size_t>(i)].name = std::to_string(i);

@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/document/first_screen.h"
 #include "base/error.h"
 #include "tests/program/sample_timeline.h"
 
@@ -180,6 +182,51 @@ TEST_CASE("two predictions are called first and second everywhere, and neither i
   }
   CHECK(says(page, "First against second"));
   CHECK(says(page, "<th scope=\"col\">first (ms)<th scope=\"col\">second (ms)"));
+}
+
+// 12 predictions beside others that are shorter by less and less: the second side's first spans end later.
+ComparisonReport twelve_cases(bool observed) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 12; ++i) names.push_back("case" + std::to_string(i));
+  TimelineSource first = source("p.h5", names, false), second = source("q.h5", names, observed);
+  for (std::size_t i = 0; i < 12; ++i) {
+    Timeline& timeline = first.cases[i].timeline;
+    const double more = 10.0 * static_cast<double>(i);
+    for (Span& span : timeline.spans)
+      if (span.op == 4) span.end_us += more;  // sync, the last one
+    timeline.iteration_ms += more / 1e3;
+  }
+  return compare_sources(first, second, {});
+}
+
+TEST_CASE("several cases have one answer and a line each, the largest difference first") {
+  const ComparisonReport report = twelve_cases(false);
+  const std::string screen = first_screen_text(comparison_document(report, Medium::terminal), kNoTerminal, false);
+  INFO(screen);
+  CHECK(std::count(screen.begin(), screen.end(), '\n') <= kFirstScreenLines);
+  CHECK(screen.starts_with("In 12 cases the first and the second differ by "));
+  CHECK(says(screen, "case11: the first is 55.0 % longer, and of its operations differs most sync +0.11 ms"));
+  CHECK(says(screen, "CASES, largest difference first"));
+  CHECK(screen.find("\n  case11 ") < screen.find("\n  case0 "));
+  CHECK(screen.find("rrors in time") == std::string::npos);
+  const std::string page = comparison_html(report);
+  const std::size_t answer = page.find("<p class=\"summary\">In 12&nbsp;cases"),
+                    plain = page.find("<p class=\"summary\">In 12 cases");
+  CHECK(std::min(answer, plain) < page.find("<table"));
+  CHECK(says(page, "Largest differences in time: "));
+  CHECK(says(page, "How much does each operation differ?"));
+  CHECK(says(comparison_html(twelve_cases(true)), "Largest errors in time: "));
+}
+
+TEST_CASE("cases that are all equal are said to be so") {
+  const std::vector<std::string> names = {"a", "b", "only_here"};
+  const std::string text = document_text(
+      comparison_document(compare_sources(source("p.h5", names, false), source("q.h5", {"a", "b"}, false), {}),
+                          Medium::terminal),
+      kNoTerminal, false);
+  INFO(text);
+  CHECK(text.starts_with(
+      "In all 2 cases the first and the second are equal within 0.05 %. Only in the first file: 1 case."));
 }
 
 TEST_CASE("a name that would end the page's scripts or tags does not") {

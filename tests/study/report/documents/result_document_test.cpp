@@ -6,6 +6,7 @@
 #include "study/report/sheets/how_sure.h"
 #include "study/report/sheets/result_sheets.h"
 #include "study/report/sure_cells.h"
+#include "study/result/choices.h"
 #include "tests/study/report/sample_study.h"
 
 namespace shardsim::result_document_test {
@@ -253,6 +254,52 @@ TEST_CASE("a note says where the first is told with the longer time, and only th
               "over all placements an iteration takes 22.0 ms, and 22.8 with h200; 22.3 and 22.1 are told."));
   CHECK(holds(text, "trains fewer samples per second (35,923 and 36,134): on average over all placements it trains"));
   CHECK_FALSE(holds(text, "four comes before two"));
+}
+
+// A placement of hot rows in which the slower plan is told as the faster one.
+TEST_CASE("the case that is chosen stands first in table, sentence and summary, and a sentence says why") {
+  StudyResult study;
+  const auto add = [&](const char* name, double ms, double mean_log) {
+    CaseResult& item = study.cases.emplace_back();
+    item.name = name;
+    item.iteration_ms = ms;
+    item.world_size = 8;
+    item.batch_per_gpu = 100;
+    item.samples_per_s = 800 / (ms * 1e-3);
+    item.placement_log_times = {mean_log, mean_log};
+    item.interval.emplace();
+    item.why.emplace().sentence = "The iteration takes long.";
+  };
+  add("flex", 1.462, 0.019);
+  add("row_wise", 1.490, -0.021);
+  study.choices = choices_of(study);
+  REQUIRE(study.choices.size() == 1);
+  CHECK(study.choices.front().chosen == "row_wise");
+  const std::string screen = document_text(result_document(study, Medium::screen), 400, false);
+  CAPTURE(screen);
+  REQUIRE(holds(screen, "\n  flex "));
+  CHECK(screen.find("\n  row_wise ") < screen.find("\n  flex "));
+  CHECK(holds(screen, "row_wise: The iteration takes long."));
+  CHECK(holds(screen, "row_wise comes before flex, although the placement of its rows that is told takes longer"));
+  CHECK(holds(summary_text(study), "row_wise is the fastest plan: 1.490 ms per iteration"));
+  CHECK_FALSE(holds(summary_text(study), "0.98 times as fast"));
+  study.cases[0].placement_log_times = study.cases[1].placement_log_times = {};
+  CHECK(order_sentence(study).empty());
+}
+
+TEST_CASE("a first screen warns of a case that is the fastest although its hardware is the slower one") {
+  StudyResult study;
+  for (const double ms : {13.07, 13.36}) {
+    CaseResult& item = study.cases.emplace_back();
+    item.name = ms < 13.1 ? "slow" : "base";
+    item.iteration_ms = ms;
+    item.samples_per_s = 1e3 / ms;
+  }
+  const auto screen = [&] { return document_text(result_document(study, Medium::screen), 400, false); };
+  CHECK_FALSE(holds(screen(), "although nothing of its cluster is faster"));
+  study.cases[0].beats_better_hardware = "2.2 % faster than base";
+  CHECK(
+      holds(screen(), "slow is 2.2 % faster than base, although nothing of its cluster is faster: that is no advice"));
 }
 
 }  // namespace shardsim::result_document_test

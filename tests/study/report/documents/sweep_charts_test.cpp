@@ -47,6 +47,23 @@ struct Sample {
 
 }  // namespace
 
+// Chances and choices are of means over the placements of hot rows, and so is what stands first.
+TEST_CASE("points stand in the order of their means over the placements of hot rows") {
+  Sample sample;
+  const std::vector<std::size_t> told = sorted_points(sample.result, SweepOrder::samples);
+  REQUIRE(told[0] == 10);
+  REQUIRE(told[1] == 9);
+  CHECK_FALSE(is_first_on_average(sample.result, told, SweepOrder::samples));
+  CHECK(document_text(sweep_document(sample.result, Medium::terminal), 400, false)
+            .starts_with("Most samples per second: 110 at"));
+  for (PointResult& each : sample.result.results) each.interval.emplace();
+  sample.result.results[10].interval->placements = {0.03, 0.01};  // longer in the others than in the one that is told
+  const std::vector<std::size_t> sorted = sorted_points(sample.result, SweepOrder::samples);
+  CHECK(sorted[0] == 9);
+  CHECK(is_first_on_average(sample.result, sorted, SweepOrder::samples));
+  CHECK(sorted_points(sample.result, SweepOrder::memory).front() == 0);
+}
+
 TEST_CASE("the map is over axes of numbers, and each cell names the best of the others") {
   const Sample sample;
   CHECK(drawn_dimensions(sample.sweep) == std::vector<std::size_t>{1, 2});

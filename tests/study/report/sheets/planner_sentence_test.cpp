@@ -52,4 +52,16 @@ TEST_CASE("plans that do not fit or were not simulated both ways are left out, a
   CHECK(times_of(study).empty());
 }
 
+TEST_CASE("of index_dedup the sentence speaks where it changes who follows, and by how much") {
+  StudyResult study = two_planners();
+  std::string said = planners_sentence(study);
+  CHECK(said.find("torchrec follows with 3.000 times that. With index_dedup of sequences where that is faster, search "
+                  "comes first and torchrec follows with 1.300 times that.") != std::string::npos);
+  study.comparisons.front().planners[0].iteration_ms = 10.0001;
+  study.cases[0].iteration_ms_without_duplicates = 8.0001;
+  study.cases[1].iteration_ms_without_duplicates = 8;
+  said = planners_sentence(study);
+  CHECK(said.ends_with(": 10.00 ms; torchrec is as fast."));
+}
+
 }  // namespace shardsim::fair_times_test

@@ -177,13 +177,15 @@ ncclResult_t NcclSet::exchange(const Part& part, const char* in, char* out, cuda
   return ncclSuccess;
 }
 
-// Vectors that do not divide by the ranks lose the rest, less than one element per rank.
+// Vectors that do not divide by the ranks lose the rest, less than one element per rank. What moves no bytes may have
+// no memory.
 ncclResult_t NcclSet::launch(const Op& op, const Part& part, const void* in, void* out, std::size_t bytes,
                              cuda::Stream stream) {
   const auto& [members, position, communicator, matrix] = part;
   const ncclDataType_t type = type_of(op.dtype);
   const std::size_t count = bytes / bytes_of(type), chunk = bytes / static_cast<std::size_t>(members);
-  char* const own = static_cast<char*>(out) + static_cast<std::size_t>(position) * chunk;
+  const std::size_t before = static_cast<std::size_t>(position) * chunk;
+  char* const own = out == nullptr ? nullptr : static_cast<char*>(out) + before;
   switch (*collective_kind(op.op_class)) {
     case CollectiveKind::all_to_all:
       return exchange(part, static_cast<const char*>(in), static_cast<char*>(out), stream);

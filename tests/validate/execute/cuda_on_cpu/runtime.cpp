@@ -104,12 +104,14 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   return cudaSuccess;
 }
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
-  if (broken() == cudaSuccess) std::memmove(to, from, bytes);
+  if (broken() == cudaSuccess && bytes > 0) std::memmove(to, from, bytes);
   return broken();
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   if (kind == cudaMemcpyDeviceToDevice) seen().copied.push_back(from);
-  enqueue(stream, [=] { std::memmove(to, from, bytes); });
+  enqueue(stream, [=] {
+    if (bytes > 0) std::memmove(to, from, bytes);
+  });
   return broken();
 }
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,

@@ -41,8 +41,7 @@ PlacedGames play_games(const PlacingPolicy& policy, const ShardingTask& task, in
 // nobody states a number, that of the planner.
 struct GameCounts {
   int samples = 100;
-  int measured =
-      8;  // placements of the least predicted costs of which the least measured one is taken; 0: by prediction
+  int measured = 8;  // of the placements of least predicted cost, the fastest of which is taken; 0: none is measured
 };
 // The first placement where none fits.
 struct GamePlan {

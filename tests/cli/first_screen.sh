@@ -84,6 +84,11 @@ shows 'and asks about it' '^Next: shardsim why scenarios/flexshard.yaml --case r
 printf 'schema: shardsim.scenario/1\nworkload: toy_history\nplanner: {name: row_wise}\ncluster: {base: toy_2x4, nodes: 2}\ncases: [{name: two}, {name: one, cluster: {base: toy_2x4, nodes: 1}}]\n' >sizes.yaml
 fits 'clusters of unlike size' run sizes.yaml -o out/sizes
 shows 'the GPUs of each' '^  case +GPUs '
+printf 'schema: shardsim.scenario/1\nworkload: toy_history\nplanner: {name: row_wise}\ncluster: hgx_h100_8x400g\ncases: [{name: h100}, {name: a100, cluster: {base: dgx_a100_80gb, nodes: 2}}, {name: b200, cluster: {base: hgx_b200_8x400g, nodes: 2}}]\nsweep: {axes: {cluster: [dgx_a100_80gb, hgx_h100_8x400g, hgx_b200_8x400g], workload.batch_per_gpu: [32, 64, 128, 256]}}\n' >unlike.yaml
+fits 'clusters of unlike evidence' run unlike.yaml --set cluster.nodes=2 -o out/unlike
+says 'that their evidence is unlike' 'Unlike evidence: the collectives of .*dgx_a100_80gb.* and which is faster may come of that'
+fits 'a sweep over clusters of unlike evidence' sweep unlike.yaml --case h100 -o out/unlike_sweep
+says 'that their evidence is unlike, too' 'Unlike evidence: the collectives of hgx_b200_8x400g, hgx_h100_8x400g are '
 fits 'two planners' run compare.yaml -o out/two
 says 'how sure the first is' 'is faster than plans/[a-z_0-9]+ with a probability of'
 fits 'all planners' run scenarios/toy.yaml --planners all -o out/planners
@@ -130,4 +135,4 @@ fits 'kernels' compute compare --measurements scenarios/measurements/kernels -o 
 shows 'its answer first' '^[0-9]+ measured kernels predicted by'
 check 'the answer of kernels stands above their table' [ "$(grep -n 'measured kernels predicted' streams/shown | cut -d: -f1)" -lt "$(grep -n '^  kernel ' streams/shown | cut -d: -f1)" ]
 
-finish 63
+finish 69

@@ -290,6 +290,10 @@ Document sweep_document(const SweepResult& result, Medium medium, SweepOrder ord
   Section best = table_section("Points", legend, points_sheet(result, sorted, page));
   best.remark = order_remark(order);
   document.add(std::move(best));
+  if (medium == Medium::screen) {  // elsewhere How sure names the constants
+    if (std::string unlike = sweep_evidence_sentence(result, sorted); !unlike.empty())
+      document.blocks.emplace_back(Paragraph{std::move(unlike), Paragraph::Role::notice});
+  }
   for (std::size_t chart = 1; chart < charts.size(); ++chart) document.blocks.emplace_back(std::move(charts[chart]));
   document.add(sweep_how_sure(result, sorted, medium, order));
   document.add(sweep_notes(result, sorted));

@@ -7,6 +7,7 @@ thing that is not.
 
 import contextlib
 import copy
+import dataclasses
 import io
 import json
 import os
@@ -209,6 +210,20 @@ def test_results_in_a_notebook():
     list(sweep)
     assert "30 of 30 points" in sweep._repr_html_() and "20 of 30 rows" in sweep._repr_html_()
     assert "iteration" in shardsim.confidence()._repr_html_() and "2 cases" in shardsim.check(TOY)._repr_html_()
+
+
+def test_a_sweep_is_shown_in_the_order_of_means():
+    """The point that is told with more samples per second lies in a lucky placement of its hot rows: it comes second."""
+    sweep = shardsim.sweep(swept({"axes": {"workload.batch_per_gpu": [64, 128]}}))
+    lucky, other = sorted(sweep, key=lambda point: point.point)
+    sweep._done = [
+        dataclasses.replace(lucky, iteration_ms=10.0, samples_per_s=1000.0,
+                            interval=dataclasses.replace(lucky.interval, low_ms=10.0, high_ms=14.4)),
+        dataclasses.replace(other, iteration_ms=11.0, samples_per_s=950.0,
+                            interval=dataclasses.replace(other.interval, low_ms=10.0, high_ms=12.1)),
+    ]
+    shown = sweep._repr_html_()
+    assert 0 < shown.index("<td>128</td>") < shown.index("<td>64</td>"), shown
 
 
 def test_why_is_the_command():

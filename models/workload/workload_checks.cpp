@@ -262,7 +262,7 @@ void check_direction(const Workload& workload, bool forward, const Place& place)
                       fmt::format("Leave '{}' out, or write {}: fp8", key, forward ? "forward" : "backward"));
 }
 
-// Whether kernels of their own convert vectors, or lookups write them: int8 without scales is what nobody sends.
+// Refuses int8 without scales, whether kernels of their own convert vectors or lookups write them: nobody sends it.
 void check_int8(MapReader& reader, const Workload& workload) {
   for (const bool forward : {true, false}) {
     if ((forward ? workload.wire_codec.forward_rows : workload.wire_codec.backward_rows) > 0) continue;

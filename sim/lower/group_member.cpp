@@ -163,7 +163,7 @@ WireRow wire_row(Dtype type, std::int64_t row, std::int64_t group) {
   return {row, (row + 3) / 4 * 4 + kScaleBytes, "quantize_dim"};
 }
 
-// Of one of `vectors` that a rank has for each other one. Rows are of all that is sent there, so one of them may have
+// Counts one of `vectors` that a rank has for each other one. Rows are of all that is sent there, so one may have
 // several vectors.
 std::int64_t wire_bytes(const GroupMember& member, Dtype type, const WireRow& row, std::int64_t vectors) {
   const std::int64_t columns = member.placement->columns();

@@ -27,7 +27,7 @@ std::string second_text(const std::string& planner, double times) {
   return fmt::format("{} follows with {} times that", planner, shown);
 }
 
-// What index_dedup of sequences changes of the order of the first two; nothing where it is the same to the digit.
+// Says what index_dedup of sequences changes of the order of the first two; nothing where it is the same to the digit.
 std::string fair_text(const PlannerComparison& comparison, const StudyResult& study,
                       const std::vector<const ComparedPlan*>& plans) {
   const std::vector<FairTime> times = fair_times(comparison, study);

@@ -80,8 +80,11 @@ table = csv.DictWriter(sys.stdout, rows[0])
 table.writeheader()
 table.writerows(rows)
 P
-refuse 2 'worse than the cluster does as it is: .*Remove slip.csv:16 \(all_reduce 1x8 16 MiB, [78]([.][0-9])? times the time that .*: without this row the fit is taken' \
-  cluster calibrate --cluster dgx1_v100 --measurements slip.csv -o slip.yaml
+run cluster calibrate --cluster dgx1_v100 --measurements slip.csv -o slip.yaml
+check "it is named, with what to do: $(cat streams/err)" \
+  grep -qE 'worse than the cluster does as it is: .*Remove slip.csv:16 \(all_reduce 1x8 16 MiB, 8 times the time that .*: without this row the fit is taken' streams/err
+check "the exit code is 2, not $code" [ "$code" -eq 2 ]
+check "and no file is written" [ ! -e slip.yaml ]
 
 echo "-- nccl-tests on one node and on two"
 # rows NODES SYSTEM FILE: all_reduce in steps of four from 1 KiB to 1 GiB, the first run of each.

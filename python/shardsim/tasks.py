@@ -35,8 +35,6 @@ def _scenario(source: Scenario | Source) -> Scenario:
     return source if isinstance(source, Scenario) else Scenario(source)
 
 
-
-
 class Evaluator:
     """A plan that is simulated again and again: what two scenarios have in common is made once.
 
@@ -62,6 +60,7 @@ class Evaluator:
 
     @property
     def plan(self) -> Plan:
+        """What is simulated, with what its planner says of it."""
         return Plan(self._of.plan_json(), self._of.notes())
 
     def simulate(self, scenario: Scenario | Source | None = None, case: str | None = None) -> Simulation:

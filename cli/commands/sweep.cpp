@@ -138,7 +138,8 @@ int tell_sweep(const SweepOutcome& outcome, const Sweep& sweep, const std::files
   const SweepOrder order = possible_order(given, *outcome.result);
   if (const std::string fault = order_fault(*outcome.result, sweep_order(given.text("sort"))); !quiet && !fault.empty())
     print_note(fmt::format("not sorted by {}: {}", given.text("sort"), fault));
-  print_result(shown_text(sweep_document(*outcome.result, Medium::terminal, order), given, terminal));
+  const Medium medium = shows_details(given) ? Medium::terminal : Medium::screen;
+  print_result(shown_text(sweep_document(*outcome.result, medium, order), given, terminal));
   if (!quiet) {
     say(fmt::format("report: {}", (folder / "report.html").string()));
     if (const std::string missing = missing_charts_text(); !missing.empty()) say(missing);

@@ -96,6 +96,8 @@ fits 'why' why scenarios/flexshard.yaml --case rm1/flexshard_3tier
 shows 'what would help' '^WHAT WOULD HELP'
 fits 'a sweep' sweep scenarios/sweep_nics_batch.yaml -o out/sweep
 shows 'its best point' 'Most samples per second: '
+fits 'a sweep of planners' sweep scenarios/sweep_planners.yaml -o out/sweep_planners
+says 'that TorchRec cannot run the best' 'TorchRec cannot run the plan of planner three tiers, .*; of these points it can run planner row_wise, '
 fits 'drift' drift scenarios/sixty_tables.yaml --case chosen -o out/drift
 shows 'the first day' '^ +0 +[0-9.]+ '
 shows 'the last day' '^ +30 +[0-9.]+ '

@@ -73,8 +73,11 @@ def follows_theme(page, name):
     page.size(360, 900)
     page.wait_for("document.documentElement.dataset.charts", 240)
     scroll = "Array.from(document.querySelectorAll('.chart')).map(function (each) { if (%s) each.scrollLeft = 40; return each.scrollLeft; })"
+    page.size(360, 900, True)  # drawn anew, for this window
+    page.evaluate(PAINTED)
+    time.sleep(0.5)
     before = page.evaluate(scroll % "true")
-    for dark in (True, False, True):
+    for dark in (False, True):
         page.size(360, 900, dark)
         page.evaluate(PAINTED)
         has_ink(page, f"{name}, become {'dark' if dark else 'light'}", dark)
@@ -218,6 +221,18 @@ def look_at_run(browser, path):
     fits_windows(page, "run")
 
 
+def look_at_narrow(browser, path):
+    """A page that is opened in a narrow window has charts for it."""
+    for width, wide_allowed in ((768, 0), (360, 3)):  # names of ranks and of plans have no room on a telephone
+        page = browser.page("file://" + path, width, 900)
+        page.wait_for("document.documentElement.dataset.charts", 240)
+        good, charts = page.evaluate("document.documentElement.dataset.charts").split("/")
+        check(f"at {width} px {good} of {charts} charts are drawn", good == charts)
+        wide = page.evaluate("""Array.from(document.querySelectorAll('.chart')).filter(function (each) {
+            return each.scrollWidth > each.clientWidth + 8; }).map(function (each) { return each.id; })""")
+        check(f"at {width} px these charts scroll: {wide}", len(wide) <= wide_allowed and "breakdown" not in wide)
+
+
 def look_at_tables(browser, path, name):
     """A page of tables and charts, each with its numbers."""
     page = opened(browser, path)
@@ -255,6 +270,7 @@ def main(words):
         look_at_planners(browser, f"{folder}/planners/report.html")
         made("run", "scenarios/toy.yaml", to="run")
         look_at_run(browser, f"{folder}/run/report.html")
+        look_at_narrow(browser, f"{folder}/run/report.html")
         made("run", "scenarios/toy.yaml", "--set", "workload.batch_per_gpu=64", to="other")
         subprocess.run([shardsim, "compare", f"{folder}/run/timeline.h5", f"{folder}/other/timeline.h5", "--case", "row_wise",
                         "-o", f"{folder}/compare.html"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

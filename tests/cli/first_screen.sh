@@ -37,6 +37,14 @@ shows 'what to ask next' '^Next: shardsim why scenarios/flexshard.yaml --case rm
 for model in rm1 rm2 rm3 rm4; do shows "a heading of $model" "^$model on a100_mesh_4x8: 32 GPUs"; done
 for plan in 3tier 2tier; do check "$plan of every model" [ "$(grep -c "^  flexshard_$plan " streams/shown)" -eq 4 ]; done
 
+# On a terminal of 80 columns a table loses whole columns, never a part of a number, and colours are of the sixteen.
+for command in 'run scenarios/toy.yaml -o out/narrow' 'sweep scenarios/sweep_planners.yaml -o out/narrow_sweep'; do
+  script -qec "stty cols 80 rows 24; '$shardsim' $command" /dev/null </dev/null >streams/terminal 2>&1 || fail "$command fails on a terminal"
+  check "$command cuts a number" [ "$(grep -cE '[0-9.]~ *.?$' streams/terminal)" -eq 0 ]
+  check "$command says what it leaves out" grep -q 'A wider terminal also shows: ' streams/terminal
+  check "$command has more than sixteen colours" [ "$(grep -c '\[[34]8;' streams/terminal)" -eq 0 ]
+done
+
 # Fifty cases of which the same is to be said.
 "$shardsim" check scenarios/torchrec_crosscheck.yaml >streams/shown 2>&1
 check "check of fifty cases prints $(wc -l <streams/shown) lines, not 24 at most" [ "$(wc -l <streams/shown)" -le 24 ]
@@ -130,4 +138,4 @@ fits 'kernels' compute compare --measurements scenarios/measurements/kernels -o 
 shows 'its answer first' '^[0-9]+ measured kernels predicted by'
 check 'the answer of kernels stands above their table' [ "$(grep -n 'measured kernels predicted' streams/shown | cut -d: -f1)" -lt "$(grep -n '^  kernel ' streams/shown | cut -d: -f1)" ]
 
-finish 63
+finish 69

@@ -9,7 +9,7 @@
 // does here: jemalloc makes its first arena, the one of our only thread, before it reads the setting.
 extern "C" {
 // NOLINTNEXTLINE: the name, the type and the C linkage are jemalloc's.
-const char* malloc_conf = "thp:always,oversize_threshold:0";
+const char* malloc_conf = "thp:always,oversize_threshold:0,lg_extent_max_active_fit:3";
 }
 
 namespace shardsim {

@@ -71,6 +71,29 @@ std::shared_ptr<const Cluster> cluster_of_group(const ShardingGroups& groups, in
 
 }  // namespace
 
+std::optional<Error> refused_in_groups(const Placement& placement, const Workload& workload) {
+  const Place& place = workload.sharding_groups->place;
+  const std::string& table = workload.tables[static_cast<std::size_t>(placement.table)].name;
+  if (placement.strategy == Strategy::flex)
+    return input_error(place, fmt::format("table '{}' is flex, whose rows have replica groups of their own", table),
+                       "Choose one of TorchRec's sharding types (constraints: {\"*\": {torchrec_only: true}} keeps a "
+                       "planner to them), or leave 'sharding_groups' out");
+  const bool is_dense = placement.compute_kernel == "dense" && !replicated(placement.strategy);
+  if (is_dense && workload.sharding_groups->fully_sharded)
+    return input_error(place,
+                       fmt::format("table '{}' has the compute kernel dense, and TorchRec's fully sharded tables are "
+                                   "of the kernel fused",
+                                   table),
+                       "Choose the kernel fused, or leave 'strategy' out");
+  if (on_host(placement))
+    return input_error(
+        place,
+        fmt::format("rows of table '{}' lie in host memory ({}), and copies of such rows are not averaged", table,
+                    placement.compute_kernel),
+        "Choose the kernel fused, or leave 'sharding_groups' out");
+  return std::nullopt;
+}
+
 std::optional<GroupedWorld> GroupedWorld::of(const Workload& workload, const Cluster& cluster) {
   if (!workload.sharding_groups || workload.sharding_groups->size == cluster.world_size()) return std::nullopt;
   const ShardingGroups& groups = *workload.sharding_groups;

@@ -4,11 +4,16 @@
 #include <optional>
 #include <vector>
 
+#include "base/error.h"
 #include "models/workload/workload.h"
 #include "plan/plan.h"
 #include "topology/graph/cluster.h"
 
 namespace shardsim {
+
+// Why a placement has no copies in sharding groups, what TorchRec's 2D parallelism has not or what is not simulated
+// with it: an error at the place of the workload's `sharding_groups`. None where it may have them.
+std::optional<Error> refused_in_groups(const Placement& placement, const Workload& workload);
 
 // The world of 2D parallelism (ShardingGroups of the workload): equal groups of ranks, each of which holds all tables
 // by the same plan. A plan is made for the positions 0 .. size() - 1 of one group, and is then that of the world, with

@@ -6,6 +6,7 @@ window.chartTheme = (function () {
   var LEAST = 4.5;  // contrast with a dark page
   var BRIGHTEST = 0.25;  // how far a scale of colours goes towards its pale end on a dark page
   var PAPER = { ink: "#222", paper: "#fff", faint: "#595959", line: "#ddd", answer: "#0072b2", path: "#b00020" };
+  var LEAST_WIDTH = 150, NARROW = 600;  // px
   var FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif";
   var COLOUR = /^(#[0-9a-f]{3}|#[0-9a-f]{6}|white|black)$/i;
   var NAMED = { white: "#ffffff", black: "#000000" };
@@ -107,7 +108,9 @@ window.chartTheme = (function () {
         labelFontSize: 11, titleFontSize: 12, titleFontWeight: "normal", titlePadding: 8, titleColor: colours.ink, labelColor: colours.ink,
         gridColor: colours.line, domainColor: colours.faint, tickColor: colours.faint
       },
+      axisX: { labelOverlap: true },
       legend: {
+        layout: { bottom: { direction: "vertical", anchor: "start" } },
         labelFontSize: 11, titleFontSize: 11, titleFontWeight: "normal", titleColor: colours.ink, labelColor: colours.ink,
         gradientStrokeColor: colours.line
       }
@@ -117,14 +120,33 @@ window.chartTheme = (function () {
   function vega_view(spec, place, printing) {
     var ink = page(printing).ink;
     vega.expressionFunction("ink_on", function (colour) { return colour ? ink_on(colour) : ink; });
-    return new vega.View(vega.parse(shaded(spec, printing), config(printing)), {
+    if (!printing && place.clientWidth && place.clientWidth < NARROW) legends_below(spec);
+    var view = new vega.View(vega.parse(shaded(spec, printing), config(printing)), {
       renderer: "svg", container: place, hover: true, logLevel: vega.Warn
     });
+    return view;
+  }
+  // Runs a view, as a promise.
+  function shown(view, place, printing) {
+    return view.runAsync().then(function () { return printing ? view : fitted(view, place, 3); });
+  }
+  // Beside a chart they would leave none of a narrow window to it.
+  function legends_below(spec) {
+    (spec.legends || []).forEach(function (legend) {
+      if (!legend.orient || legend.orient === "right") legend.orient = "bottom", legend.direction = "vertical";
+    });
+  }
+  // As wide as its window: what labels and a legend take is known only once they are drawn.
+  function fitted(view, place, tries) {
+    var picture = place.querySelector("svg"), width = view.width();
+    var over = picture && place.clientWidth ? picture.getBoundingClientRect().width - place.clientWidth : 0;
+    if (over <= 0 || width <= LEAST_WIDTH || !tries) return view;
+    return view.width(Math.max(LEAST_WIDTH, Math.floor(width - over))).runAsync().then(function () { return fitted(view, place, tries - 1); });
   }
 
   media.addEventListener("change", function () { shades = {}; });
   return {
-    page: page, shade: shade, ink_on: ink_on, is_dark: is_dark, vega_view: vega_view,
+    page: page, shade: shade, ink_on: ink_on, is_dark: is_dark, vega_view: vega_view, shown: shown,
     on_change: function (work) { media.addEventListener("change", work); }
   };
 })();

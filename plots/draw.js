@@ -13,12 +13,21 @@
   function script_of(chart) {
     return scripts.filter(function (script) { return script.dataset.chart === chart; })[0];
   }
+  // Rows as Vega wants them, of the lists that a page has: the names of columns stand there once, and texts in `words`.
+  function rows_in(values) {
+    if (Array.isArray(values)) return values;
+    return values.rows.map(function (list) {
+      var row = {};
+      values.columns.forEach(function (name, c) { row[name] = values.texts.indexOf(c) < 0 ? list[c] : values.words[list[c]]; });
+      return row;
+    });
+  }
   // The rows of a set that stand in the specification of an earlier chart.
   function rows_of(name) {
     if (!rows[name]) {
       var cut = name.lastIndexOf("/"), set = name.slice(cut + 1);
       JSON.parse(script_of(name.slice(0, cut)).textContent).data.forEach(function (each) {
-        if (each.name === set) rows[name] = JSON.stringify(each.values);
+        if (each.name === set) rows[name] = JSON.stringify(rows_in(each.values));
       });
     }
     return JSON.parse(rows[name]);
@@ -26,7 +35,7 @@
   function specification(script) {
     var spec = JSON.parse(script.textContent);
     spec.data.forEach(function (set) {
-      if (typeof set.values === "string") set.values = rows_of(set.values);
+      if (set.values) set.values = typeof set.values === "string" ? rows_of(set.values) : rows_in(set.values);
     });
     return spec;
   }
@@ -69,7 +78,7 @@
     try {
       var view = views[place.id] = window.chartTheme.vega_view(specification(script), place, printing);
       window.scrolledByKeys(place);
-      if (!at_once) return view.runAsync().then(function () { name(place); window.scrolledByKeys(place); count(1); }, function (error) { count(failed(place, error)); });
+      if (!at_once) return window.chartTheme.shown(view, place, printing).then(function () { name(place); window.scrolledByKeys(place); count(1); }, function (error) { count(failed(place, error)); });
       view.run();
       name(place);
       window.scrolledByKeys(place);
@@ -86,7 +95,7 @@
       var place = document.getElementById(chart), left = place.scrollLeft;
       views[chart].finalize();
       views[chart] = window.chartTheme.vega_view(specification(script_of(chart)), place, printing);
-      views[chart].runAsync().then(function () {
+      window.chartTheme.shown(views[chart], place, printing).then(function () {
         name(place);
         place.scrollLeft = left;
       });

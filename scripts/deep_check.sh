@@ -29,9 +29,10 @@ tidy() {
     clang-tidy -p "$build" --quiet --warnings-as-errors='*' --header-filter="^$PWD/[a-z]+/" 2>/dev/null
 }
 
-# Many sources at a time, as they are compiled: most of the work is in the headers that they share.
+# Many sources at a time, as they are compiled: most of the work is in the headers that they share. clang-tidy can't read the
+# headers that g++ has read for all of them.
 check_all() {
-  cmake --preset release -B "$build" -DCMAKE_UNITY_BUILD=ON -DCMAKE_EXPORT_COMPILE_COMMANDS=ON >/dev/null
+  cmake --preset release -B "$build" -DCMAKE_UNITY_BUILD=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DCMAKE_EXPORT_COMPILE_COMMANDS=ON >/dev/null
   local batches
   mapfile -t batches < <(find "$build" -path '*/Unity/unity_*_cxx.cxx' | sort)
   [ "${#batches[@]}" -ge 10 ] || { echo "error: only ${#batches[@]} batches of sources were found in $build" >&2; exit 1; }
@@ -39,7 +40,7 @@ check_all() {
   echo "clang-tidy: ${#batches[@]} batches of sources checked"
 }
 
-# One source at a time. Those for GPUs and MPI are compiled only where those are: what has no compile command is counted.
+# One source at a time, so each with no more than its own includes (cmake/precompiled.cmake). Those for GPUs and MPI are compiled only where those are: what has no compile command is counted.
 check_some() {
   cmake --preset release -B "$build" -DCMAKE_UNITY_BUILD=OFF -DCMAKE_EXPORT_COMPILE_COMMANDS=ON >/dev/null
   local file checked=() left=()
@@ -51,7 +52,7 @@ check_some() {
 }
 
 link_all() {
-  cmake --preset release -B build/odr -DCMAKE_CXX_FLAGS_RELEASE="-O1 -flto=auto" -DCMAKE_EXE_LINKER_FLAGS="-Wodr -Wlto-type-mismatch" >/dev/null
+  cmake --preset release -B build/odr -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DCMAKE_CXX_FLAGS_RELEASE="-O1 -flto=auto" -DCMAKE_EXE_LINKER_FLAGS="-Wodr -Wlto-type-mismatch" >/dev/null
   ninja -C build/odr >build/odr.log 2>&1 || { tail -n 40 build/odr.log >&2; found=1; }
   ! grep -E 'warning:.*\[-W(odr|lto-type-mismatch)\]' build/odr.log || found=1
   echo "link-time optimisation: done"

@@ -18,10 +18,9 @@ bool needs_sockets(const NicSpec& nics) {
   return nics.transport == "tcp";
 }
 
-// The NICs that some GPUs of a node use.
+// The NICs that some GPUs of a node use: of those that GPUs share, the last may have fewer of them.
 int nics_used(const NicSpec& nics, int gpus) {
-  if (nics.shared_by > 0) return (gpus + nics.shared_by - 1) / nics.shared_by;
-  return nics.per_gpu > 0 ? gpus * nics.per_gpu : nics.per_node;
+  return nics.of_node(gpus + std::max(0, nics.shared_by - 1));
 }
 
 // A log names the NICs of a host, and a node of the cluster may join several hosts.

@@ -18,12 +18,32 @@ constexpr int kGap = 2;
 constexpr int kLeastTextWidth = 8;
 constexpr int kLeastBesideName = 16;  // "rank 127 compute"
 
+// Of the sixteen colours that every terminal has and its user has chosen for its ground.
+std::string dressed(const std::string& text, const char* code, bool colour) {
+  return colour ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
+}
+
 std::string bold(const std::string& text, bool colour) {
-  return colour ? "\033[1m" + text + "\033[0m" : text;
+  return dressed(text, "1", colour);
 }
 
 std::string faint(const std::string& text, bool colour) {
-  return colour ? "\033[2m" + text + "\033[0m" : text;
+  return dressed(text, "2", colour);
+}
+
+constexpr const char* kGroupColour = "36";    // cyan: headings within a table
+constexpr const char* kNoticeColour = "33";   // yellow: warnings
+constexpr const char* kCommandColour = "32";  // green: what one may type next
+
+// Each line by itself: a terminal that scrolls forgets colours of the line before.
+std::string each_line(const std::string& lines, const char* code, bool colour) {
+  std::string result;
+  for (std::size_t begin = 0; begin < lines.size();) {
+    const std::size_t end = std::min(lines.find('\n', begin), lines.size());
+    result += dressed(lines.substr(begin, end - begin), code, colour) + "\n";
+    begin = end + 1;
+  }
+  return result;
 }
 
 // Letters of ASCII alone: headings are ours.
@@ -64,14 +84,16 @@ void narrow(const Sheet& sheet, int width, int least, Test gives, std::vector<in
   }
 }
 
-// The least that the columns take. `names_whole`: names stand in their line.
+// The least that the columns take. `names_whole`: names stand in their line; texts of a table without names as far as
+// they tell one from another.
 int least_width(const Sheet& sheet, bool names_whole) {
   std::vector<int> widths = natural_widths(sheet);
   const bool named = !sheet.columns.empty() && sheet.columns.front().name;
   for (std::size_t c = 0; c < widths.size(); ++c) {
     const Sheet::Column& column = sheet.columns[c];
     if (column.number || (column.name && names_whole)) continue;
-    widths[c] = std::min(widths[c], named && !column.name ? kLeastBesideName : kLeastTextWidth);
+    const bool wide = named ? !column.name : names_whole;
+    widths[c] = std::min(widths[c], wide ? kLeastBesideName : kLeastTextWidth);
   }
   return total_width(widths);
 }
@@ -80,6 +102,17 @@ void take_out(Sheet& sheet, std::ptrdiff_t column) {
   for (Sheet::Row& row : sheet.rows)
     if (!row.is_heading(sheet)) row.cells.erase(row.cells.begin() + column);
   sheet.columns.erase(sheet.columns.begin() + column);
+}
+
+// A number of which a part is cut off is another number: so the last columns go until the line has room for the others.
+Sheet without_last(Sheet sheet, int width, std::vector<std::string>& left_out) {
+  constexpr std::size_t kLeastColumns = 2;
+  const bool named = !sheet.columns.empty() && sheet.columns.front().name;
+  while (sheet.columns.size() > kLeastColumns && least_width(sheet, !named) > width) {
+    left_out.push_back(sheet.columns.back().header);
+    take_out(sheet, static_cast<std::ptrdiff_t>(sheet.columns.size()) - 1);
+  }
+  return sheet;
 }
 
 // Without as many minor columns as the line has no room for, whose headers go to `left_out`; as few as possible where
@@ -94,7 +127,8 @@ Sheet without_minor(const Sheet& whole, int width, std::vector<std::string>& lef
       left_out.insert(left_out.begin(), last->header);
       take_out(sheet, sheet.columns.rend() - last - 1);
     }
-    if (!names_whole || least_width(sheet, names_whole) <= width) return sheet;
+    if (!names_whole || least_width(sheet, names_whole) <= width)
+      return without_last(std::move(sheet), width, left_out);
   }
   return whole;
 }
@@ -251,12 +285,15 @@ std::string sheet_text(const Sheet& all, int width, bool colour) {
   std::string result = bold(line_of(sheet, widths, headers, width), colour) + "\n";
   for (const Sheet::Row& row : sheet.rows) {
     if (row.is_heading(sheet)) {
-      result += bold(clipped(row.cells[0], width), colour) + "\n";
+      result += dressed(clipped(row.cells[0], width), kGroupColour, colour) + "\n";
     } else {
       result += faint(row_text(sheet, widths, row.cells, width), colour && row.quiet) + "\n";
     }
   }
   if (whole.spelt_out) result += spelt_out(whole, sheet, widths, width);
+  std::ranges::sort(left_out, {}, [&](const std::string& header) {
+    return std::ranges::find(all.columns, header, &Sheet::Column::header) - all.columns.begin();
+  });
   if (!left_out.empty()) result += wrapped("A wider terminal also shows: " + join(left_out) + ".", width, "");
   return result;
 }
@@ -276,7 +313,7 @@ class TerminalWriter {
         colour_(colour) {}
 
   void title(const std::string& text) {
-    if (!text.empty()) text_ += bold(clipped(text, width_), colour_) + "\n";
+    if (!text.empty()) text_ += each_line(wrapped(text, width_, ""), "1", colour_);
   }
   void write(const std::vector<Section::Block>& blocks) {
     for (const Section::Block& block : blocks) std::visit(*this, block);
@@ -285,7 +322,10 @@ class TerminalWriter {
 
   void operator()(const Paragraph& paragraph) {
     const std::string indent(static_cast<std::size_t>(paragraph.indent), ' ');
-    text_ += paragraph.unbroken ? indent + paragraph.text + "\n" : wrapped(paragraph.text, width_, indent);
+    const std::string lines =
+        paragraph.unbroken ? indent + paragraph.text + "\n" : wrapped(paragraph.text, width_, indent);
+    const bool notice = paragraph.role == Paragraph::Role::notice;
+    text_ += notice || paragraph.unbroken ? each_line(lines, notice ? kNoticeColour : kCommandColour, colour_) : lines;
   }
   void operator()(const NoteList& list) {
     std::size_t number = 0;

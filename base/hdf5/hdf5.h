@@ -17,7 +17,7 @@ struct Hdf5Meaning {
 
 enum class Hdf5Layout {
   plain,
-  packed,  // gzip level 4, chunks of at most 65,536 values
+  packed,  // gzip level 1, chunks of at most 65,536 values
 };
 
 // A new HDF5 file, built in memory and saved whole: the same calls give the same bytes. Paths are absolute

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -17,6 +18,9 @@ inline constexpr int kOutsideTolerance = static_cast<int>(Failure::tolerance);
 
 // A line on stderr, after what stdout was given: where both go to one file, lines stay whole and in order.
 void say(const std::string& line);
+
+// `told` is called before anything is said or printed, `progress` where a line of Progress is; nullptr ends that.
+void before_output(void (*told)(bool progress));
 
 // Prints a result on stdout, as it is: a file of ours, or a table that has been laid out for the terminal.
 void print_result(const std::string& text);
@@ -41,12 +45,15 @@ class Progress {
   explicit Progress(bool enabled) : enabled_(enabled) {}
   ~Progress() { clear(); }
   void show(const std::string& text);
+  // "3 of 12 cases, 1.5 a second, 6 s left", since it was made; `done` is 1 or more.
+  void count(const std::string& of, std::int64_t done, std::int64_t total);
   void clear();
 
  private:
   bool enabled_;
   bool shown_ = false;
-  std::chrono::steady_clock::time_point last_{};
+  std::int64_t counted_ = 0;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now(), last_{};
 };
 
 }  // namespace shardsim

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "accuracy/measurements/calibration.h"
+#include "accuracy/measurements/outliers.h"
 #include "accuracy/measurements/read/measurements.h"
 #include "accuracy/measurements/read/system_map.h"
 #include "accuracy/measurements/row_layout.h"
@@ -77,18 +78,28 @@ void refuse_absurd(const Calibration& made, const Arguments& given) {
                     "Check the units of times and sizes, and the cluster; --force writes the fit all the same");
 }
 
-void refuse_worse(const Calibration& made, const Arguments& given) {
+// Says what to do about a fit that is worse: leave out the rows that make it so, where these are few.
+std::string worse_remedy(const std::vector<Outlier>& outliers) {
+  if (outliers.empty()) return kForce;
+  return fmt::format(
+      "Remove {} from the file if something else ran meanwhile: without {} the fit is taken; --force writes it all the "
+      "same",
+      outliers_text(outliers), outliers.size() == 1 ? "this row" : "these rows");
+}
+
+void refuse_worse(const Calibration& made, const ClusterSpec& prior, const CalibrationOptions& options) {
   const std::string worse = made.worse_text();
-  if (!made.took_any())
-    throw input_error(
-        {given.text("measurements")},
-        worse.empty() ? "no collective is measured at a second size, which would judge its fit" : kWorse + worse,
-        kForce);
-  if (worse.empty()) return;
-  if (given.has("force")) return say(kForced + worse);
+  if (worse.empty() && made.took_any()) return;
+  if (worse.empty())
+    throw input_error({options.measurements}, "no collective is measured at a second size, which would judge its fit",
+                      kForce);
+  const std::vector<Outlier> outliers = spoiling_rows(prior, made, options);
+  if (!made.took_any()) throw input_error({options.measurements}, kWorse + worse, worse_remedy(outliers));
+  const std::string apart = outliers.empty() ? "" : ". These rows make it so: " + outliers_text(outliers);
+  if (options.force) return say(kForced + worse + apart);
   say("warning: fits that predict rows left out worse than the cluster as it is are not taken, and the cluster keeps "
       "its constants there: " +
-      worse);
+      worse + apart);
 }
 
 // How many nodes and GPUs the run used, as the options or an entry of a map state it. A log may say it itself; the
@@ -159,7 +170,7 @@ Fitted fitted_collectives(const Arguments& given) {
   lay_out_all(rows, stated_counts(given, rows.front().system), prior, path, given.has("force"));
   const Calibration made = calibrate(prior, rows, options);
   refuse_absurd(made, given);
-  refuse_worse(made, given);
+  refuse_worse(made, prior, options);
   return {made.spec, "overheads", made.system, calibration_document(made)};
 }
 

@@ -283,11 +283,10 @@ std::string pair_channels_note(const CollectiveRequest& request, const Cluster& 
 std::string node_channels_note(const CollectiveRequest& request, const Cluster& cluster) {
   const ClusterSpec& spec = cluster.spec();
   const GroupShape shape = group_shape(request.groups.front(), cluster);
-  if (request.kind != CollectiveKind::send_recv || shape.across_nodes() || shape.members < 2) return "";
-  if (spec.nvlink.kind != NvlinkKind::nvswitch) return "";
+  if (request.kind != CollectiveKind::send_recv || shape.members < 2) return "";
   const Bandwidth port = spec.nvlink.links_per_gpu * spec.nvlink.per_link_effective;
   for (const std::int64_t bytes : request.sizes) {
-    const auto rate = overhead_of({request.kind, shape, bytes}, cluster).channel_rate;
+    const auto rate = channel_rate_of({request.kind, shape, bytes}, cluster);
     const int channels = channels_of_send(bytes, shape.members, spec);
     if (!rate || !(channels * *rate < port)) continue;
     return fmt::format(

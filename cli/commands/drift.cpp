@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "base/files.h"
@@ -14,6 +16,7 @@ namespace shardsim {
 namespace {
 
 int run_drift(const Arguments& given, const Terminal& terminal) {
+  const auto waiting = waiting_for(given, "planning the days");
   const Scenario scenario = asked_scenario(given);
   const DriftOptions options = drift_options(read_file(scenario.path), scenario.path, overrides(given));
   const std::filesystem::path folder = output_folder(given, "drift", "out/drift");
@@ -22,15 +25,19 @@ int run_drift(const Arguments& given, const Terminal& terminal) {
   WorkerOptions workers;
   if (const auto stated = given.count("jobs", 1, 1024)) workers.jobs = static_cast<int>(*stated);
   workers.interrupted = terminal.interrupted;
+  Progress progress(terminal.stderr_is_terminal && !given.has("quiet"));
+  workers.progress = [&](int done, int total) { progress.count("days", done, total); };
   const Case& item = chosen_case(scenario, given);
   if (!given.has("quiet"))
     for (const std::string& note : notes_for(Asker::drift, {item})) print_note(note);
   const DriftResult result = drift_study(scenario, item, options, workers);
+  progress.clear();
   write_folder(folder, writer, [&](const std::filesystem::path& hidden) {
     write_file(hidden / "drift.json", drift_json(result, options, scenario));
     write_file(hidden / "drift.html", page_html(drift_document(result, options, scenario, Medium::page)));
   });
   print_result(shown_text(drift_document(result, options, scenario, Medium::terminal), given, terminal));
+  if (!given.has("quiet")) say(fmt::format("report: {}", (folder / "drift.html").string()));
   return 0;
 }
 
@@ -50,7 +57,7 @@ Command drift_command() {
               {"output", 'o', "DIR", "Write drift.json and drift.html into this folder.", "out/drift"},
               details_option(),
               force_in_folder_option(),
-              {"quiet", 'q', "", "Do not print notes on stderr."}},
+              {"quiet", 'q', "", "Do not print notes, progress and the place of the report."}},
       .examples = {"shardsim drift scenarios/sixty_tables.yaml --case chosen"},
       .run = run_drift};
 }

@@ -261,7 +261,7 @@ std::size_t lines_of(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count(text, '\n'));
 }
 
-// What a terminal has room for: the extremes of the ranks, and the slowest tables.
+// A terminal has room for this much: the extremes of the ranks, and the slowest tables.
 std::string brief_text(std::string text, const Figures& figures) {
   text += torchrec::summary_text(figures.statistics) + "\n";
   const std::string end =

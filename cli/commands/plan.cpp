@@ -64,18 +64,21 @@ void answer(const PreparedCase& prepared, const Arguments& given, const Terminal
 
 int plan(const Arguments& given, const Terminal& terminal) {
   if (given.has("dry-run")) return dry_run(given, terminal);
+  const auto waiting = waiting_for(given, "planning");
   const Scenario scenario = asked_scenario(given);
   Case item = chosen_case(scenario, given);
   if (const auto planner = given.value("planner")) item = with_planner(item, *planner);
   if (const auto objective = given.value("objective")) set_objective(item, *objective);
   const Cluster cluster = cluster_of(item);
-  for (const std::string& note : notes_for(Asker::plan, {item})) print_note(note);
-  const Plan made = make_plan(item, cluster, scenario.seed, {terminal.interrupted, print_note});
+  std::vector<std::string> notes = notes_for(Asker::plan, {item});
+  const auto keep = [&](const std::string& note) { notes.push_back(note); };
+  const Plan made = make_plan(item, cluster, scenario.seed, {terminal.interrupted, keep});
   deliver(plan_to_json(made, item.workload, cluster), given);
   // Behind what may fail: an error stands alone.
   const PreparedCase prepared(scenario, item, cluster, made);
-  for (const std::string& note : notes_for(Asker::planned, {item, &prepared})) print_note(note);
+  for (const std::string& note : notes_for(Asker::planned, {item, &prepared})) keep(note);
   answer(prepared, given, terminal);
+  for (const std::string& note : notes) print_note(note);
   return 0;
 }
 

@@ -276,6 +276,7 @@ void require_room_at_peak(StudyResult study) {
 }
 
 int run_scenario(const Arguments& given, const Terminal& terminal) {
+  const auto waiting = waiting_for(given, "reading and planning");
   Scenario scenario = chosen_cases(asked_scenario(given), given);
   if (given.has("torchrec-only")) scenario = with_unlimited(std::move(scenario), given);
   if (given.has("skip-unfit")) scenario = fitting_cases(std::move(scenario), given.has("quiet"), terminal);
@@ -290,7 +291,7 @@ int run_scenario(const Arguments& given, const Terminal& terminal) {
   Progress progress(terminal.stderr_is_terminal && !given.has("quiet"));
   WorkerOptions workers;
   workers.jobs = jobs(given);
-  workers.progress = [&](int done, int total) { progress.show(fmt::format("simulated {} of {}", done, total)); };
+  workers.progress = [&](int done, int total) { progress.count("cases", done, total); };
   workers.interrupted = terminal.interrupted;
   const StudyResult study = run_study(scenario, workers);
   progress.clear();

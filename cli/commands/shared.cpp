@@ -291,6 +291,10 @@ int tolerance_verdict(const std::optional<double>& judged, const std::optional<d
       fmt::format("outside the tolerance: the median error is {:.1f} %, {} % are allowed", *judged, shortest(*most)));
 }
 
+std::unique_ptr<Waiting> waiting_for(const Arguments& given, const std::string& what) {
+  return given.has("quiet") ? nullptr : std::make_unique<Waiting>(what);
+}
+
 void print_note(const std::string& note) {
   say("note: " + note);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "base/document/document.h"
 #include "cli/arguments/arguments.h"
 #include "cli/arguments/process.h"
+#include "cli/arguments/waiting.h"
 #include "study/scenario/scenario.h"
 
 namespace shardsim {
@@ -82,5 +84,8 @@ std::string shown_text(const Document& document, const Arguments& given, const T
 
 // A line "note: ..." on stderr.
 void print_note(const std::string& note);
+
+// What tells a reader of the terminal that `what` goes on, as long as it lives; nothing with --quiet.
+std::unique_ptr<Waiting> waiting_for(const Arguments& given, const std::string& what);
 
 }  // namespace shardsim

@@ -45,31 +45,6 @@ std::optional<SweepPart> sweep_part(const Arguments& given) {
                     fmt::format("Write 0/N to N-1/N, N at most {}", kMostParts));
 }
 
-std::string time_text(double seconds) {
-  if (seconds < 90) return fmt::format("{:.0f} s", seconds);
-  if (seconds < 5400) return fmt::format("{:.0f} min", seconds / 60);
-  return fmt::format("{:.1f} h", seconds / 3600);
-}
-
-// Shows the number of points that are done, their rate, and the time that the rest takes.
-class SweepProgress {
- public:
-  explicit SweepProgress(bool enabled) : progress_(enabled) {}
-  void show(std::size_t done, std::size_t total) {
-    using Clock = std::chrono::steady_clock;
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
-    const double rate = static_cast<double>(done) / std::max(seconds, 1e-3);
-    progress_.show(fmt::format(
-        "{} of {} points, {:.4g} a second, {} left", with_thousands(static_cast<std::int64_t>(done)),
-        with_thousands(static_cast<std::int64_t>(total)), rate, time_text(static_cast<double>(total - done) / rate)));
-  }
-  void clear() { progress_.clear(); }
-
- private:
-  Progress progress_;
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-};
-
 std::filesystem::path sweep_folder(const Arguments& given) {
   const std::string stem = result_name(given);
   return output_folder(given, "sweep", std::filesystem::path("out") / (stem + "-sweep"));
@@ -138,7 +113,8 @@ int tell_sweep(const SweepOutcome& outcome, const Sweep& sweep, const std::files
   const SweepOrder order = possible_order(given, *outcome.result);
   if (const std::string fault = order_fault(*outcome.result, sweep_order(given.text("sort"))); !quiet && !fault.empty())
     print_note(fmt::format("not sorted by {}: {}", given.text("sort"), fault));
-  print_result(shown_text(sweep_document(*outcome.result, Medium::terminal, order), given, terminal));
+  const Medium medium = shows_details(given) ? Medium::terminal : Medium::screen;
+  print_result(shown_text(sweep_document(*outcome.result, medium, order), given, terminal));
   if (!quiet) {
     say(fmt::format("report: {}", (folder / "report.html").string()));
     if (const std::string missing = missing_charts_text(); !missing.empty()) say(missing);
@@ -236,11 +212,11 @@ std::size_t sweep_jobs(const Arguments& given, bool under_mpi) {
 
 // Errors: as run_sweep(); when it is interrupted it says that nothing is lost.
 SweepOutcome finished_sweep(const Sweep& sweep, SweepRun run, bool quiet, const Terminal& terminal) {
-  SweepProgress progress(terminal.stderr_is_terminal && !quiet);
+  Progress progress(terminal.stderr_is_terminal && !quiet);
   std::size_t finished = 0, before = 0;
   run.progress = [&](std::size_t done, std::size_t total) {
     finished = before + done;
-    progress.show(done, total);
+    progress.count("points", static_cast<std::int64_t>(done), static_cast<std::int64_t>(total));
   };
   run.interrupted = terminal.interrupted;
   if (!quiet) run.note = print_note;

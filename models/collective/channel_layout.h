@@ -1,7 +1,9 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "models/collective/call_overheads.h"
 #include "models/collective/collective.h"
 #include "topology/graph/cluster.h"
 #include "topology/spec/cluster_spec.h"
@@ -60,6 +62,10 @@ Bandwidth remote_pair_rate(const GroupShape& shape, const Cluster& cluster);
 // src/enqueue.cc, scheduleP2pTasksToPlan): as many as leave each rank of the group its own, then twice as many for as
 // long as one of them would carry more than 16 MiB.
 int channels_of_send(std::int64_t bytes, int ranks, const ClusterSpec& spec);
+
+// The rate of such a channel; absent where no channels limit a pair: in groups across nodes, without an NVSwitch, and
+// where the cluster states no rate.
+std::optional<Bandwidth> channel_rate_of(const CallShape& shape, const Cluster& cluster);
 
 // True when bytes for another rail leave by a GPU of their node that has that rail's NIC (PXN): as the cluster file
 // says, else wherever NVLinks and GPUDirect are.

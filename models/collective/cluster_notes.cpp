@@ -284,7 +284,7 @@ void note_idle_cross_nic(const ClusterSpec& spec, std::vector<std::string>& note
       spec.name));
 }
 
-// Of a file's own: fits state the rate of channels for switches alone.
+// Only a file states such a rate itself: fits state the rate of channels for switches alone.
 void note_idle_channel_rate(const ClusterSpec& spec, std::vector<std::string>& notes) {
   if (spec.nvlink.kind == NvlinkKind::nvswitch) return;
   std::vector<std::string> idle;

@@ -213,7 +213,7 @@ const Value& stated_value(const std::optional<Value>& value) {
 
 std::optional<Bandwidth> rate_of_each_nic(const FittedOverhead& row, const ClusterSpec& spec) {
   if (!row.node_rate || !spec.nics) return std::nullopt;
-  return Bandwidth{row.node_rate->bytes_per_second / std::max(1, spec.nics->of_node(spec.gpu.count))};
+  return Bandwidth{row.node_rate->bytes_per_second / std::max(1, nics_of_node(spec))};
 }
 
 // Writes what a row says of one reach of one kind, and notes it in `sources`. `share`: how much of it holds.

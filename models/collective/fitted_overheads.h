@@ -32,7 +32,7 @@ struct FittedOverhead {
   // The most that all NICs of a node carry together, whatever their number and line rate, because the node's processors
   // copy their bytes (TCP). Each NIC gets its part of it, in place of a share of the line rate.
   std::optional<Bandwidth> node_rate = {};
-  // Of one of NCCL's channels between two GPUs of a node.
+  // The rate of one of NCCL's channels between two GPUs of a node.
   std::optional<Bandwidth> channel_rate = {};
   std::optional<bool> plateau = {};
   std::vector<std::string> fitted_on = {};  // systems

@@ -67,6 +67,11 @@ int channels_of_send(std::int64_t bytes, int ranks, const ClusterSpec& spec) {
   return channels;
 }
 
+std::optional<Bandwidth> channel_rate_of(const CallShape& shape, const Cluster& cluster) {
+  const bool by_switch = cluster.spec().nvlink.kind == NvlinkKind::nvswitch && !shape.group.across_nodes();
+  return by_switch ? overhead_of(shape, cluster).channel_rate : std::nullopt;
+}
+
 int channels_per_remote_peer(const GroupShape& shape, const Cluster& cluster) {
   const int stated = cluster.spec().p2p.channels_per_peer;
   if (stated > 0) return stated;

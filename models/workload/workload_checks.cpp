@@ -262,21 +262,6 @@ void check_direction(const Workload& workload, bool forward, const Place& place)
                       fmt::format("Leave '{}' out, or write {}: fp8", key, forward ? "forward" : "backward"));
 }
 
-// Whether kernels of their own convert vectors, or lookups write them: int8 without scales is what nobody sends.
-void check_int8(MapReader& reader, const Workload& workload) {
-  for (const bool forward : {true, false}) {
-    if ((forward ? workload.wire_codec.forward_rows : workload.wire_codec.backward_rows) > 0) continue;
-    const auto found = std::ranges::find_if(workload.tables, [&](const Table& table) {
-      return (forward ? forward_wire(workload, table) : backward_wire(workload, table)) == Dtype::int8;
-    });
-    if (found == workload.tables.end()) continue;
-    throw input_error(reader.has("wire_dtype") ? reader.place_of("wire_dtype") : found->place,
-                      fmt::format("no kernel of TorchRec sends int8 without scales, as {} of table '{}' would be",
-                                  forward ? "vectors" : "gradients", found->name),
-                      fmt::format("Write '{}', or another type", forward ? "quantize_dim" : "quantize_dim_backward"));
-  }
-}
-
 // The codecs are TorchRec's, of the exchanges that it has.
 void check_codec(MapReader& reader, const Workload& workload) {
   const WireCodec& codec = workload.wire_codec;
@@ -347,7 +332,6 @@ void check_combinations(MapReader& reader, const Workload& workload, const Table
   check_stash(workload);
   check_groups(workload);
   check_fully_sharded(workload);
-  check_int8(reader, workload);
   check_codec(reader, workload);
   check_batches(workload);
   check_shared_features(workload);

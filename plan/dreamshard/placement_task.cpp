@@ -29,14 +29,20 @@ class PlacementScale {
   }
 
   PlacementCosts costs(std::span<const int> rank_of) {
+    PlacementCosts result = whole(rank_of);
+    for (std::size_t rank = 0; rank < slowness_.size(); ++rank)
+      result.exchange.push_back(exchange_alone(rank_of, static_cast<int>(rank)));
+    return result;
+  }
+
+  // Without `exchange`.
+  PlacementCosts whole(std::span<const int> rank_of) {
     PlacementCosts result;
     result.forward = shard_seconds(*forward_, rank_of);
     result.backward = shard_seconds(*backward_, rank_of);
     std::vector<double> shards;
-    for (std::size_t rank = 0; rank < slowness_.size(); ++rank) {
+    for (std::size_t rank = 0; rank < slowness_.size(); ++rank)
       shards.push_back(result.forward[rank] + result.backward[rank]);
-      result.exchange.push_back(exchange_alone(rank_of, static_cast<int>(rank)));
-    }
     all_kinds_.assign(kinds_.begin(), kinds_.end());
     all_ranks_.assign(rank_of.begin(), rank_of.end());
     result.all = plan_seconds(all_kinds_, all_ranks_, shards);
@@ -87,9 +93,10 @@ class PlacementScale {
 
 PlacementTask placement_task(const Workload& workload, const Cluster& cluster, const PlannerContext& context,
                              const std::string& provider) {
-  PlacementTask task{sharding_task(workload, cluster, context, provider), {}};
+  PlacementTask task{sharding_task(workload, cluster, context, provider), {}, {}};
   const auto scale = std::make_shared<PlacementScale>(workload, cluster, context);
   task.measure = [scale](std::span<const int> rank_of) { return scale->costs(rank_of); };
+  task.measure_all = [scale](std::span<const int> rank_of) { return scale->whole(rank_of).all; };
   return task;
 }
 

@@ -19,6 +19,7 @@ struct PlacementCosts {
 struct PlacementTask : ShardingTask {
   // May hold on to what the task was made of.
   std::function<PlacementCosts(std::span<const int> rank_of)> measure;
+  std::function<double(std::span<const int> rank_of)> measure_all;  // PlacementCosts::all, for less than all of them
 };
 
 // As sharding_task(), by the same providers.

@@ -130,6 +130,16 @@ class PlacingGame {
   PlacedGames games_;
 };
 
+// The games whose placement fits, by rising predicted cost.
+std::vector<std::size_t> fitting_games(const PlacedGames& games, const ShardingTask& task) {
+  std::vector<std::size_t> fitting;
+  for (std::size_t e = 0; e < games.rank_of.size(); ++e) {
+    if (bytes_over(task, games.rank_of[e]) <= 0) fitting.push_back(e);
+  }
+  std::ranges::stable_sort(fitting, {}, [&](std::size_t e) { return games.cost[e]; });
+  return fitting;
+}
+
 int highest_score(std::span<const float> scores) {
   return static_cast<int>(std::ranges::max_element(scores) - scores.begin());
 }
@@ -143,18 +153,19 @@ PlacedGames play_games(const PlacingPolicy& policy, const ShardingTask& task, in
   return game.take();
 }
 
-GamePlan best_of_games(const PlacingPolicy& policy, const ShardingTask& task, int samples, std::uint64_t seed) {
+GamePlan best_of_games(const PlacingPolicy& policy, const PlacementTask& task, const GameCounts& counts,
+                       std::uint64_t seed) {
   if (task.tables() == 0) return {};
   Rng rng(seed);
   const PlacedGames games =
-      play_games(policy, task, samples + 1, false, [&](int episode, std::span<const float> scores) {
+      play_games(policy, task, counts.samples + 1, false, [&](int episode, std::span<const float> scores) {
         return episode == 0 ? highest_score(scores) : drawn_rank(scores, rng);
       });
-  std::size_t best = 0;
-  bool fits = bytes_over(task, games.rank_of[0]) <= 0;
-  for (std::size_t e = 1; e < games.rank_of.size(); ++e) {
-    if (bytes_over(task, games.rank_of[e]) > 0) continue;
-    if (!fits || games.cost[e] < games.cost[best]) best = e, fits = true;
+  const std::vector<std::size_t> fitting = fitting_games(games, task);
+  std::size_t best = fitting.empty() ? 0 : fitting.front();
+  if (counts.measured > 0 && !fitting.empty()) {
+    const auto tried = std::span(fitting).first(std::min(fitting.size(), static_cast<std::size_t>(counts.measured)));
+    best = *std::ranges::min_element(tried, {}, [&](std::size_t e) { return task.measure_all(games.rank_of[e]); });
   }
   return {games.rank_of[best], games.cost[best] * policy.unit_seconds};
 }

@@ -37,14 +37,19 @@ using GameChoice = std::function<int(int episode, std::span<const float> scores)
 PlacedGames play_games(const PlacingPolicy& policy, const ShardingTask& task, int count, bool learned_from,
                        const GameChoice& choice);
 
-// By the highest scores, or by the softmax of the scores in `samples` further games: the placement of the least
-// predicted cost among those that fit, or the first where none does.
+// The games of which a plan is the best: one by the highest scores, and `samples` by the softmax of the scores. Where
+// nobody states a number, that of the planner.
+struct GameCounts {
+  int samples = 100;
+  int measured = 8;  // of the placements of least predicted cost, the fastest of which is taken; 0: none is measured
+};
+// The first placement where none fits.
 struct GamePlan {
   std::vector<int> rank_of;
   double seconds = 0;  // predicted
 };
-inline constexpr int kUsualSamples = 32;  // where nobody states a number
-GamePlan best_of_games(const PlacingPolicy& policy, const ShardingTask& task, int samples, std::uint64_t seed);
+GamePlan best_of_games(const PlacingPolicy& policy, const PlacementTask& task, const GameCounts& games,
+                       std::uint64_t seed);
 
 // HDF5, docs/formats/learned_models.md "Policies". Written whole or not at all; the same policy gives the same bytes.
 void save_placing_policy(const PlacingPolicy& policy, const std::filesystem::path& file);

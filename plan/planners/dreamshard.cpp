@@ -14,14 +14,16 @@ class DreamShard : public Planner {
     stated_ = stated_policy(options);
     policy_ = read_placing_policy(stated_.file, stated_.provider);
     constexpr std::int64_t kMostSamples = 1000;
-    samples_ = static_cast<int>(options.count("samples", Bounds::from(0).to(kMostSamples), kUsualSamples));
+    const Bounds bounds = Bounds::from(0).to(kMostSamples);
+    games_.samples = static_cast<int>(options.count("samples", bounds, games_.samples));
+    games_.measured = static_cast<int>(options.count("measured", bounds, games_.measured));
   }
 
   Plan plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const override {
     check_provider(policy_, stated_, context.host, place_, "dreamshard");
-    const ShardingTask task = sharding_task(workload, cluster, context, policy_.setting.provider);
+    const PlacementTask task = placement_task(workload, cluster, context, policy_.setting.provider);
     check_fits(policy_, task, place_, "dreamshard");
-    const GamePlan best = best_of_games(policy_, task, samples_, context.seed);
+    const GamePlan best = best_of_games(policy_, task, games_, context.seed);
     refuse_overfull(task, best.rank_of);
     context.host.say(origin_of(policy_, task));
     context.host.learned_from(policy_.setting.judge());
@@ -37,7 +39,7 @@ class DreamShard : public Planner {
   Place place_;
   StatedPolicy stated_;
   PlacingPolicy policy_;
-  int samples_ = 0;
+  GameCounts games_;
 };
 
 }  // namespace

@@ -1,8 +1,9 @@
 #include "plan/planners/steps.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
+
+#include "models/compute/gpus/kernel_family.h"
+#include "models/compute/learned_model.h"
 
 namespace shardsim {
 
@@ -30,8 +31,10 @@ Plan uniform_plan(const Workload& workload, Strategy strategy, const std::vector
 
 std::int64_t columns_together(const PlannerHost& host) {
   constexpr std::int64_t kOfKernels = 4;
-  constexpr std::array<std::string_view, 3> kInGroups = {"fbgemm", "executor", "learned"};
-  return std::ranges::find(kInGroups, host.kernels()) == kInGroups.end() ? 1 : kOfKernels;
+  const std::string kernels = host.kernels();
+  const std::vector<std::string> by_table = table_kernel_names();
+  const bool in_groups = kernels == kLearnedModel || std::ranges::find(by_table, kernels) != by_table.end();
+  return in_groups ? kOfKernels : 1;
 }
 
 std::vector<ColumnSlice> column_slices(std::int64_t dim, std::int64_t min_partition, std::int64_t most,

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "plan/column_shards/piece_kinds.h"
 #include "plan/plan_file.h"
+#include "plan/sharding_groups.h"
 #include "plan/torchrec_types.h"
 
 namespace shardsim::search {
@@ -50,6 +51,7 @@ TableChoices::TableChoices(const Workload& workload, const Cluster& cluster, con
     : workload_(workload),
       cluster_(cluster),
       context_(context),
+      modules_(workload.modules_apart ? module_paths(workload) : std::vector<std::string>(workload.tables.size())),
       rules_(workload.tables.size()),
       tiers_(workload.tables.size()) {
   find_classes();
@@ -60,11 +62,9 @@ TableChoices::TableChoices(const Workload& workload, const Cluster& cluster, con
 
 void TableChoices::find_classes() {
   std::vector<Table> classes;
-  std::vector<std::string> modules(workload_.tables.size());  // that tables share their operations with
-  if (workload_.modules_apart) modules = module_paths(workload_);
   for (std::size_t index = 0; index < workload_.tables.size(); ++index) {
     Table nameless = without_names(workload_.tables[index]);
-    nameless.module = modules[index];
+    nameless.module = modules_[index];
     const auto found = std::ranges::find(classes, nameless);
     class_of_.push_back(static_cast<int>(found - classes.begin()));
     if (found == classes.end()) classes.push_back(nameless);
@@ -113,12 +113,8 @@ void TableChoices::read_rules(std::size_t index, const TableConstraint* constrai
                     "Allow compute kernels fused, fused_uvm or fused_uvm_caching, or dense for data_parallel and flex");
 }
 
-// The copies of the groups of 2D parallelism are averaged of rows in device memory, and flex has copies of its own
-// (sim/lower/lower.cpp).
 bool TableChoices::refused(const Placement& placement) const {
-  if (workload_.sharding_groups && (placement.strategy == Strategy::flex || on_host(placement))) return true;
-  const bool is_dense = placement.compute_kernel == "dense" && !replicated(placement.strategy);
-  if (workload_.sharding_groups && workload_.sharding_groups->fully_sharded && is_dense) return true;
+  if (workload_.sharding_groups && refused_in_groups(placement, workload_)) return true;
   const Table& table = workload_.tables[static_cast<std::size_t>(placement.table)];
   const bool grouped = forward_wire(workload_, table) == Dtype::mx4 || backward_wire(workload_, table) == Dtype::mx4;
   const bool may_be = workload_.wire_codec != WireCodec{} || grouped || table.bag_ids == BagIds::first_id;
@@ -224,8 +220,6 @@ struct OperationKind {
 
 // One of each kind of operation, of the table that is asked for most ids: what has none moves nothing.
 Plan TableChoices::every_kind(const std::vector<Plan>& plans) const {
-  std::vector<std::string> modules(workload_.tables.size());
-  if (workload_.modules_apart) modules = module_paths(workload_);
   std::vector<std::pair<OperationKind, Placement>> met;
   const auto offer = [&](const Placement& placement) {
     const auto index = static_cast<std::size_t>(placement.table);
@@ -233,7 +227,7 @@ Plan TableChoices::every_kind(const std::vector<Plan>& plans) const {
     const OperationKind kind{table.kind,
                              table.dtype,
                              table.pooling,
-                             modules[index],
+                             modules_[index],
                              table.wire_forward,
                              table.wire_backward,
                              std::ranges::any_of(table.features, &Feature::weighted),

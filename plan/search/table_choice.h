@@ -48,7 +48,7 @@ class TableChoices {
   // Kernels, as Piece::kernel, that its rows may have where they are not replicated.
   const std::vector<int>& kernels(std::size_t table) const { return rules_[table].kernels; }
   std::int64_t min_partition(std::size_t table) const { return rules_[table].min_partition; }
-  // What constraints or the simulation of such a workload do not allow.
+  // False for what constraints or the simulation of such a workload do not allow.
   bool allows(const Plan& plan) const;
   bool can_slice(std::size_t table, Strategy strategy, int kernel, std::int64_t columns) const;
 
@@ -85,6 +85,7 @@ class TableChoices {
   const Workload& workload_;
   const Cluster& cluster_;
   const PlannerContext& context_;
+  const std::vector<std::string> modules_;  // [table] those with which it shares its operations; "": with all
   IterationCost* cost_ = nullptr;
   std::vector<int> class_of_;  // [table]
   std::vector<Rules> rules_;   // [table]

@@ -434,9 +434,15 @@ void add_questions(py::module_& module) {
   module.def("confidence", [] { return confidence_dict(without_gil([] { return confidence_answer(); })); });
 }
 
+// "0.1.0+abc1234": that of the wheel and the Debian package, and behind it the commit, in the order of PEP 440.
+std::string package_version() {
+  const std::string release = SHARDSIM_RELEASE, commit = version();
+  return commit == release ? release : release + "+" + commit;
+}
+
 PYBIND11_MODULE(_core, module) {
   module.doc() = "The libraries of shardsim. Use the package shardsim, not this module.";
-  module.attr("version") = version();
+  module.attr("version") = package_version();
   py::register_exception_translator([](std::exception_ptr thrown) {
     try {
       if (thrown) std::rethrow_exception(thrown);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -81,7 +81,13 @@ class Point:
 
     @property
     def ok(self) -> bool:
+        """True where the point has a result."""
         return self.outcome == "ok"
+
+    def _repr_html_(self) -> str:
+        names = ["point", *self.values, "outcome", "iteration ms", "samples/s", "busiest"]
+        row = [self.point, *self.values.values(), self.outcome, self.iteration_ms, self.samples_per_s, self.limited_by]
+        return table_html(names, [row]) + paragraphs_html([self.message] if self.message else [])
 
 
 Value = TypeVar("Value")
@@ -106,10 +112,12 @@ class Plan:
     kept: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
+        """The same as a dict, which may be changed and given to `simulate`."""
         made: dict[str, Any] = json.loads(self.text)
         return made
 
     def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the text into a new file."""
         with open(arguments.path(path, "path"), "x", encoding="utf-8") as file:
             file.write(self.text)
 
@@ -148,6 +156,20 @@ class CaseResult:
     notes: list[str]
     raw: dict[str, Any]
 
+    def _repr_html_(self) -> str:
+        return _cases_html([self])
+
+
+def _cases_html(cases: Iterable[CaseResult]) -> str:
+    """A row for each case, and below them what has to be known beside their numbers."""
+    listed = list(cases)
+    rows = [[case.name, case.iteration_ms, case.interval.low_ms if case.interval else None,
+             case.interval.high_ms if case.interval else None, case.samples_per_s, case.limited_by.get("what"),
+             case.memory.get("fits")] for case in listed]
+    names = ["case", "iteration ms", "80 %: low ms", "high ms", "samples/s", "busiest", "fits"]
+    notes = [f"<p><b>{html.escape(case.name)}</b>: {html.escape(note)}</p>" for case in listed for note in case.notes]
+    return "\n".join([table_html(names, rows), *notes])
+
 
 def _case_result(raw: dict[str, Any]) -> CaseResult:
     return with_interval(CaseResult, {"interval": None, "limited_by": {}, "notes": [], **raw, "raw": raw})
@@ -179,6 +201,7 @@ class Why(Answer):
 
     @property
     def iteration_ms(self) -> float:
+        """The time of the iteration whose path is shown."""
         return float(self.raw["iteration_ms"])
 
     @property
@@ -207,7 +230,8 @@ class Why(Answer):
     def _repr_html_(self) -> str:
         largest = sorted(self.raw["path"], key=lambda step: -float(step["ms"]))
         names = ["operation", "kind", "rank", "over", "ms"]
-        return paragraphs_html([self.sentence]) + table_html(names, [[step.get(name) for name in names] for step in largest])
+        rows = [[step.get(name) for name in names] for step in largest]
+        return paragraphs_html([self.sentence]) + table_html(names, rows) + self.page()._repr_html_()
 
 
 class Drift(Answer):
@@ -237,7 +261,7 @@ class Drift(Answer):
         return pandas.DataFrame(self.raw["days"]).set_index("day")
 
     def _repr_html_(self) -> str:
-        return paragraphs_html([self.answer])
+        return paragraphs_html([self.answer]) + self.page()._repr_html_()
 
 
 @dataclass(frozen=True)
@@ -251,6 +275,7 @@ class Check:
 
     @property
     def ok(self) -> bool:
+        """True where nothing is wrong."""
         return not self.findings
 
     def _repr_html_(self) -> str:
@@ -315,6 +340,10 @@ class Imported:
         force: replace files of others, and those that somebody has changed.
         """
         return self._of.write(arguments.path(folder, "folder"), force)
+
+    def _repr_html_(self) -> str:
+        """What was assumed, and the plan where there is one."""
+        return paragraphs_html(self.assumed) + (self.plan._repr_html_() if self.plan else "")
 
 
 class Study:
@@ -399,11 +428,5 @@ class Study:
         return self._of.text(100)
 
     def _repr_html_(self) -> str:
-        rows = [[case.name, case.iteration_ms, case.interval.low_ms if case.interval else None,
-                 case.interval.high_ms if case.interval else None, case.samples_per_s, case.limited_by.get("what"),
-                 case.memory.get("fits")] for case in self.cases]
-        names = ["case", "iteration ms", "80 %: low ms", "high ms", "samples/s", "busiest", "fits"]
-        parts = [table_html(names, rows)]
-        for case in self.cases:
-            parts += [f"<p><b>{html.escape(case.name)}</b>: {html.escape(note)}</p>" for note in case.notes]
-        return "\n".join(parts)
+        """The report with its cards and charts; where frames are not shown, as on pages of code, the table above it."""
+        return _cases_html(self.cases) + self.page()._repr_html_()

@@ -60,19 +60,16 @@ void Execution::fetch_ending(std::span<const TransferId> ended, std::size_t at) 
   if (at + 2 * kFetchAhead < ended.size()) {
     const TransferLog::Entry& entry = transfers_.of(ended[at + 2 * kFetchAhead]);
     __builtin_prefetch(&running_[static_cast<std::size_t>(entry.running)], 1);
-    __builtin_prefetch(&used_[static_cast<std::size_t>(entry.used)], 1);
   }
   if (at + kFetchAhead >= ended.size()) return;
   const auto [id, number] = transfers_.of(ended[at + kFetchAhead]);
   const Running& running = running_[static_cast<std::size_t>(id)];
   if (running.inside == 0 || running.synchronising) return;
-  const GroupMembers& group = *group_of_[static_cast<std::size_t>(running.op)];
-  for (const int index : waiting_for(used_[static_cast<std::size_t>(number)])) {
-    const GroupMembers::Seat& seat = group.seat(index);
-    if (seat.call != running.call) continue;
-    __builtin_prefetch(&running.members[static_cast<std::size_t>(seat.position)], 1);
-    fetch(ranks_[static_cast<std::size_t>(index)]);
-  }
+  const std::vector<int>& members = group_of_[static_cast<std::size_t>(running.op)]->members(running.call);
+  for_each_waiting(id, number, [&](int position) {
+    __builtin_prefetch(&running.members[static_cast<std::size_t>(position)], 1);
+    fetch(ranks_[static_cast<std::size_t>(members[static_cast<std::size_t>(position)])]);
+  });
 }
 
 void Execution::begin(NetworkSession& session) {
@@ -117,6 +114,19 @@ void Execution::advance_rank(int index) {
 
 std::span<const int> Execution::waiting_for(const UsedLink& used) const {
   return {waiting_ranks_.data() + used.first_waiting, static_cast<std::size_t>(used.waiting)};
+}
+
+template <typename Visit>
+void Execution::for_each_waiting(int id, int used, const Visit& visit) const {
+  const int call = running_[id].call;
+  const GroupMembers& group = *group_of_[running_[id].op];
+  const GroupMembers::Seat& one = group.seat_at(used);
+  if (one.call == call) return visit(one.position);
+  if (one.call != GroupMembers::kSeveral) return;
+  for (const int index : waiting_for(used_[used])) {
+    const GroupMembers::Seat& seat = group.seat(index);
+    if (seat.call == call) visit(seat.position);
+  }
 }
 
 void Execution::set_timer(Timer timer) {
@@ -221,27 +231,22 @@ int Execution::running_id(const RankStreams::Next& next, int call) {
 // The start phase is over: all loads of the call move at once.
 void Execution::move_bytes(int id) {
   Running& running = running_[id];
-  const GroupMembers& group = *group_of_[running.op];
   for (const Load& load : loads_[works_.kind_of(running.iteration)][running.op][running.call]) {
     transfers_.add(session_->start(load.route, load.bytes), {id, load.used});
     ++running.transfers;
     ++moving_;
     if (running.synchronising) continue;
-    for (const int index : waiting_for(used_[load.used])) {
-      const GroupMembers::Seat& seat = group.seat(index);
-      if (seat.call == running.call) ++running.members[seat.position].pending;
-    }
+    for_each_waiting(id, load.used, [&](int position) { ++running.members[position].pending; });
   }
   end_where_done(id);
 }
 
 void Execution::transfer_ended(TransferId transfer) {
-  const auto [id, number] = transfers_.take(transfer);
-  const UsedLink& used = used_[number];
+  const auto [id, used] = transfers_.take(transfer);
   Running& running = running_[id];
   --moving_;
   --running.transfers;
-  running.last_link = used.link;
+  running.last_used = used;
   if (running.inside == 0) return;
   if (!running.synchronising) return end_waiting_for(used, id);
   if (running.transfers == 0) end_where_done(id);
@@ -249,16 +254,12 @@ void Execution::transfer_ended(TransferId transfer) {
 
 // Those who wait for it in that collective, for nothing else any more, leave. They may start other collectives:
 // references to Running do not last.
-void Execution::end_waiting_for(const UsedLink& used, int id) {
-  const GroupMembers& group = *group_of_[running_[id].op];
-  const int call = running_[id].call;
-  for (const int index : waiting_for(used)) {
-    const GroupMembers::Seat& seat = group.seat(index);
-    if (seat.call != call) continue;
-    Running::Member& member = running_[id].members[seat.position];
-    member.last_link = used.link;
-    if (--member.pending == 0) end_if_done(id, seat.position);
-  }
+void Execution::end_waiting_for(int used, int id) {
+  for_each_waiting(id, used, [&](int position) {
+    Running::Member& member = running_[id].members[position];
+    member.last_used = used;
+    if (--member.pending == 0) end_if_done(id, position);
+  });
 }
 
 void Execution::end_where_done(int id) {
@@ -272,7 +273,8 @@ void Execution::end_if_done(int id, int position) {
   Running::Member& member = running.members[position];
   if (!member.inside || member.pending > 0 || (running.synchronising && running.transfers > 0)) return;
   const double arrived = member.arrived;
-  const LinkId last_link = running.synchronising ? running.last_link : member.last_link;
+  const int last_used = running.synchronising ? running.last_used : member.last_used;
+  const LinkId last_link = last_used < 0 ? -1 : used_[last_used].link;
   const int op = running.op, iteration = running.iteration;
   const int index = group_of_[op]->members(running.call)[position];
   member.inside = false;

@@ -106,14 +106,14 @@ class Execution {
       double arrived = 0;
       int pending = 0;  // transfers that it waits for
       bool inside = false;
-      LinkId last_link = -1;  // on which a transfer that it waits for ended last
+      int last_used = -1;  // link in use on which a transfer that it waits for ended last; -1: none
     };
     int op = 0, call = 0, iteration = 0;
     int missing = 0;              // members that have not arrived
     int inside = 0;               // those that have, and have not left
     int transfers = 0;            // not ended, over all ranks
     bool synchronising = false;   // all members leave together, with the last transfer
-    LinkId last_link = -1;        // of the last one that ended
+    int last_used = -1;           // link in use of the last one that ended
     std::vector<Member> members;  // none once all have left
   };
   struct Timer {
@@ -143,7 +143,10 @@ class Execution {
   void arrive(int index, RankStreams::Next next);
   int running_id(const RankStreams::Next& next, int call);
   void move_bytes(int id);
-  void end_waiting_for(const UsedLink& used, int id);
+  // Calls `visit` with the position of each member of the collective that waits for that link in use.
+  template <typename Visit>
+  void for_each_waiting(int id, int used, const Visit& visit) const;
+  void end_waiting_for(int used, int id);
   void end_where_done(int id);
   void fire(const Timer& timer);
   void end_if_done(int id, int position);

@@ -128,6 +128,7 @@ void Execution::take_groups() {
     if (!works[op].is_collective()) continue;
     const auto [entry, added] =
         groups_.try_emplace(program_.ops[op].group, works[op].calls, index_of_rank_, ranks_.size());
+    if (added) entry->second.seat_links(used_.size(), [&](std::size_t link) { return waiting_for(used_[link]); });
     group_of_.back() = &entry->second;
   }
 }

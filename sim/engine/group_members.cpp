@@ -20,4 +20,14 @@ GroupMembers::GroupMembers(const std::vector<OpWork::Call>& calls, const std::ve
   }
 }
 
+GroupMembers::Seat GroupMembers::seat_of(std::span<const int> waiting) const {
+  Seat found;
+  for (const int index : waiting) {
+    if (seat(index).call < 0) continue;
+    if (found.call >= 0) return {kSeveral, 0};
+    found = seat(index);
+  }
+  return found;
+}
+
 }  // namespace shardsim

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "sim/engine/op_work.h"
@@ -18,11 +19,24 @@ class GroupMembers {
     int call = -1;  // -1: in no set
     int position = 0;
   };
+  static constexpr int kSeveral = -2;  // in place of a call
   const Seat& seat(int index) const { return seats_[static_cast<std::size_t>(index)]; }
+  // The seat of the one member of the group that waits for a link, by its number among those in use; `kSeveral` where
+  // several do. Most links have one, and a large world asks at each start and end of a transfer.
+  const Seat& seat_at(int link) const { return seats_at_[static_cast<std::size_t>(link)]; }
+  // `waiting_for`: the simulated ranks that wait for a link in use.
+  template <typename WaitingFor>
+  void seat_links(std::size_t links, const WaitingFor& waiting_for) {
+    seats_at_.resize(links);
+    for (std::size_t link = 0; link < links; ++link) seats_at_[link] = seat_of(waiting_for(link));
+  }
   const std::vector<int>& members(int call) const { return members_[static_cast<std::size_t>(call)]; }  // rising
 
  private:
+  Seat seat_of(std::span<const int> waiting) const;
+
   std::vector<Seat> seats_;                // [simulated rank]
+  std::vector<Seat> seats_at_;             // [link in use]
   std::vector<std::vector<int>> members_;  // [call]
 };
 

@@ -28,13 +28,7 @@ void take_products(const Op& op, std::size_t position, std::vector<ProductRun>& 
         {{each.m.at(position), each.n.at(position), each.k.at(position)}, static_cast<double>(each.count), each.share});
 }
 
-Seconds host_time(const Op& op, std::size_t position, const ClusterSpec& spec) {
-  const double bytes = op.host_bytes.at(position);
-  if (bytes <= 0) return {0};
-  return {bytes / host_link_rate(spec).bytes_per_second};
-}
-
-// What the work of an operation is on all of its ranks.
+// Makes what the work of an operation is on all of its ranks.
 ComputeWork work_on_all(const Op& op) {
   ComputeWork work;
   work.kind = work_kind(op);
@@ -53,7 +47,7 @@ ComputeWork work_on_all(const Op& op) {
 // they are from one rank to the next.
 void place_on_rank(ComputeWork& work, const Op& op, std::size_t position, const ClusterSpec& spec) {
   work.hbm_bytes = op.hbm_bytes.at(position);
-  work.host_link = host_time(op, position, spec);
+  work.host_link = host_link_time(op, position, spec);
   work.flops = op.flops.at(position);
   take_products(op, position, work.products);
   work.lookups = op.lookups.at(position);
@@ -124,6 +118,12 @@ bool same_calls(const Op& a, const Op& b) {
 }
 
 }  // namespace
+
+Seconds host_link_time(const Op& op, std::size_t position, const ClusterSpec& spec) {
+  const double bytes = op.host_bytes.at(position);
+  if (bytes <= 0) return {0};
+  return {bytes / host_link_rate(spec).bytes_per_second};
+}
 
 ComputeWork work_of(const Op& op, std::size_t position, const ClusterSpec& spec) {
   ComputeWork work = work_on_all(op);

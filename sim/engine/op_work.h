@@ -46,6 +46,10 @@ class IterationWorks {
   std::vector<const std::vector<OpWork>*> kinds_;  // they outlive the run
 };
 
+// The time of the bytes that an operation moves to or from host memory on the rank at this position among its ranks,
+// over the link of its GPU to the host.
+Seconds host_link_time(const Op& op, std::size_t position, const ClusterSpec& spec);
+
 // The work of a compute operation on the rank at this position among its ranks, without what only the Program as a
 // whole knows about its rows (sim/engine/row_facts.h).
 ComputeWork work_of(const Op& op, std::size_t position, const ClusterSpec& spec);

@@ -35,7 +35,7 @@ class ConversionMaker {
   }
 
  private:
-  // What the passes of owners and of users read and write; between both exchanges, where there are two. Empty: none
+  // The passes of owners and of users read and write so much; between both exchanges, where there are two. Empty: none
   // does.
   struct Sides {
     std::vector<double> owner, user, between;

@@ -19,7 +19,7 @@ bool is_of_bags(const GroupMember& member, CarriedPart what) {
   return member.pooled() && (what == &GroupMember::forward || what == &GroupMember::backward);
 }
 
-// What goes to every owner of a table's rows, whichever of them the ids are.
+// True of what goes to every owner of a table's rows, whichever of them the ids are.
 bool is_of_features(CarriedPart what) {
   return what == &GroupMember::lengths || what == &GroupMember::strides;
 }

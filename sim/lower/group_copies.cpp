@@ -75,7 +75,7 @@ class GroupCopies {
     return ranks;
   }
 
-  // Of each rank of the operation: the place of its position among the positions that the operation has.
+  // Each rank of the operation has the place of its position among the positions that the operation has.
   std::vector<int> places_of(const Op& op) const {
     const std::vector<int> positions = program_.ranks_of(op);
     std::vector<int> places;

@@ -144,6 +144,20 @@ void refuse_summed_int8(const GroupMember& member, bool summed) {
       "Choose fp16, bf16 or fp8 for it, or another sharding type");
 }
 
+// Refuses int8 without scales, whether kernels of their own convert vectors or lookups write them: nobody sends it. An
+// estimate of TorchRec's planner takes its byte for each element all the same.
+void refuse_bare_int8(const GroupMember& member, const WireCodec& codec) {
+  for (const bool forward : {true, false}) {
+    if ((forward ? member.forward_type : member.backward_type) != Dtype::int8) continue;
+    if ((forward ? codec.forward_rows : codec.backward_rows) > 0) continue;
+    throw input_error(
+        member.table->place,
+        fmt::format("no kernel of TorchRec sends int8 without scales, as {} of table '{}' would be",
+                    forward ? "vectors" : "gradients", member.table->name),
+        fmt::format("Write '{}' in 'wire_dtype', or another type", forward ? "quantize_dim" : "quantize_dim_backward"));
+  }
+}
+
 // The sums that were made in a node cross to others as vectors do, by the codec of such exchanges
 // (torchrec/distributed/sharding/twrw_sharding.py, TwRwPooledEmbeddingDist).
 bool sums_cross(const GroupMember& member, const Program& program) {
@@ -163,7 +177,7 @@ WireRow wire_row(Dtype type, std::int64_t row, std::int64_t group) {
   return {row, (row + 3) / 4 * 4 + kScaleBytes, "quantize_dim"};
 }
 
-// Of one of `vectors` that a rank has for each other one. Rows are of all that is sent there, so one of them may have
+// Counts one of `vectors` that a rank has for each other one. Rows are of all that is sent there, so one may have
 // several vectors.
 std::int64_t wire_bytes(const GroupMember& member, Dtype type, const WireRow& row, std::int64_t vectors) {
   const std::int64_t columns = member.placement->columns();
@@ -191,6 +205,7 @@ void put_wire(GroupMember& member, const Workload& workload, const Program& prog
   member.cross_backward_type = cross ? backward_wire(workload, table) : member.backward_type;
   const Strategy strategy = member.placement->strategy;
   const bool sent = !replicated(strategy) || strategy == Strategy::flex;
+  if (sent) refuse_bare_int8(member, codec);
   const auto carried = [&](Dtype type, std::int64_t row) {
     // A vector that stays on its rank has no scales, and no half bytes.
     return GroupMember::Carried{

@@ -26,7 +26,7 @@ FirstIdBags first_id_bags(const Table& table, const RowHash& hash);
 // a table, and planners lower the same tables again and again.
 class KnownShares {
  public:
-  // Whether those of draws that are tried (RowDraws::tried()) are kept, too. Whoever simulates one case asks for each
+  // Are those of draws that are tried (RowDraws::tried()) are kept, too. Whoever simulates one case asks for each
   // of them once; from case to case they stay the same.
   enum class Tried { dropped, kept };
   explicit KnownShares(Tried tried = Tried::dropped) : tried_(tried) {}

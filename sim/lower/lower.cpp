@@ -462,32 +462,14 @@ void check_batches(const Workload& workload, const LoweringOptions& options) {
       "Set load: {batches: expected}, or leave 'batch' out");
 }
 
-// What TorchRec's 2D parallelism has not, or what is not simulated with it.
+// Batches and placements that are not simulated in sharding groups.
 void check_grouped(const Plan& plan, const Workload& workload, const LoweringOptions& options) {
   const Place& place = workload.sharding_groups->place;
   if (options.drawn != nullptr || options.load.batches == LoadOptions::Batches::drawn)
     throw input_error(place, "sharding groups are simulated with expected batches, and the case's are drawn",
                       "Set load: {batches: expected}, or leave 'sharding_groups' out");
-  for (const Placement& placement : plan.placements) {
-    const std::string table = workload.tables[static_cast<std::size_t>(placement.table)].name;
-    if (placement.strategy == Strategy::flex)
-      throw input_error(place, fmt::format("table '{}' is flex, whose rows have replica groups of their own", table),
-                        "Choose one of TorchRec's sharding types (constraints: {\"*\": {torchrec_only: true}} keeps a "
-                        "planner to them), or leave 'sharding_groups' out");
-    const bool is_dense = placement.compute_kernel == "dense" && !replicated(placement.strategy);
-    if (is_dense && workload.sharding_groups->fully_sharded)
-      throw input_error(place,
-                        fmt::format("table '{}' has the compute kernel dense, and TorchRec's fully sharded tables are "
-                                    "of the kernel fused",
-                                    table),
-                        "Choose the kernel fused, or leave 'strategy' out");
-    if (on_host(placement))
-      throw input_error(
-          place,
-          fmt::format("rows of table '{}' lie in host memory ({}), and copies of such rows are not averaged", table,
-                      placement.compute_kernel),
-          "Choose the kernel fused, or leave 'sharding_groups' out");
-  }
+  for (const Placement& placement : plan.placements)
+    if (const std::optional<Error> refused = refused_in_groups(placement, workload)) throw *refused;
 }
 
 }  // namespace

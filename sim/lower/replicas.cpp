@@ -68,7 +68,7 @@ void Lowering::average_replicas() {
   average("replica_states_all_reduce", held_bytes(state), Dtype::fp32);
 }
 
-// Of the rows of its shards, in as many elements as the replicas can share evenly.
+// Moves the rows of its shards, in as many elements as the replicas can share evenly.
 int Lowering::add_sharded(const char* name, OpRole role, const FusionGroup& group, std::vector<int> after) {
   const int id = add(name, group.as(role), Stream::replica, std::move(after));
   op_at(id).group = kReplicaGroup;

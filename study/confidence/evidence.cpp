@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kMostKeys = 2;     // that a sentence quotes
 constexpr std::size_t kMostSystems = 4;  // that are named; more are rows of one system, which the source names
+constexpr std::size_t kMostNamed = 3;    // clusters in a short sentence
 
 // The fitted constants of collectives that count on the cluster, by key.
 std::map<std::string, const SourcedValue*> constants_of(const ComparedCluster& cluster) {
@@ -58,6 +59,28 @@ struct Kind {
   std::vector<std::string> names;
 };
 
+// No two of them alike.
+std::vector<Kind> kinds_of(const std::vector<ComparedCluster>& clusters) {
+  std::vector<Kind> kinds;
+  for (const ComparedCluster& cluster : clusters) {
+    const auto alike = std::ranges::find_if(kinds, [&](const Kind& known) {
+      return known.first->several_nodes == cluster.several_nodes && unlike_constants(*known.first, cluster).empty();
+    });
+    if (alike == kinds.end()) {
+      kinds.push_back({&cluster, {cluster.name}});
+    } else if (std::ranges::find(alike->names, cluster.name) == alike->names.end()) {
+      alike->names.push_back(cluster.name);
+    }
+  }
+  return kinds;
+}
+
+// Likewise of two kinds. A cluster of one node has other collectives than one of several, so the two have none.
+std::vector<std::string> unlike_constants(const Kind& first, const Kind& second) {
+  if (first.first->several_nodes != second.first->several_nodes) return {};
+  return unlike_constants(*first.first, *second.first);
+}
+
 std::string names_of(const Kind& kind) {
   std::vector<std::string> quoted;
   for (const std::string& name : kind.names) quoted.push_back("'" + name + "'");
@@ -81,26 +104,27 @@ std::string sentence(const Kind& first, const Kind& second, std::vector<std::str
 }  // namespace
 
 std::vector<std::string> unlike_evidence(const std::vector<ComparedCluster>& clusters, std::string_view without_fits) {
-  std::vector<Kind> kinds;  // no two of them alike
-  for (const ComparedCluster& cluster : clusters) {
-    const auto alike = std::ranges::find_if(kinds, [&](const Kind& known) {
-      return known.first->several_nodes == cluster.several_nodes && unlike_constants(*known.first, cluster).empty();
-    });
-    if (alike == kinds.end()) {
-      kinds.push_back({&cluster, {cluster.name}});
-    } else if (std::ranges::find(alike->names, cluster.name) == alike->names.end()) {
-      alike->names.push_back(cluster.name);
-    }
-  }
+  const std::vector<Kind> kinds = kinds_of(clusters);
   std::vector<std::string> sentences;
-  for (auto second = kinds.begin(); second != kinds.end(); ++second) {
-    for (auto first = kinds.begin(); first != second; ++first) {
-      if (first->first->several_nodes != second->first->several_nodes) continue;
-      if (auto constants = unlike_constants(*first->first, *second->first); !constants.empty())
+  for (auto second = kinds.begin(); second != kinds.end(); ++second)
+    for (auto first = kinds.begin(); first != second; ++first)
+      if (auto constants = unlike_constants(*first, *second); !constants.empty())
         sentences.push_back(sentence(*first, *second, std::move(constants), without_fits));
-    }
-  }
   return sentences;
+}
+
+std::string unlike_evidence_in_short(const std::vector<ComparedCluster>& clusters) {
+  const std::vector<Kind> kinds = kinds_of(clusters);
+  std::vector<std::string> named;  // one of each kind that is unlike another one
+  for (const Kind& kind : kinds) {
+    const auto is_unlike = [&](const Kind& other) { return &other != &kind && !unlike_constants(kind, other).empty(); };
+    if (std::ranges::any_of(kinds, is_unlike)) named.push_back(kind.names.front());
+  }
+  if (named.empty()) return "";
+  return fmt::format(
+      "Unlike evidence: the collectives of {} are timed by different measurements, and which is faster may come of "
+      "that.",
+      first_names(named, kMostNamed));
 }
 
 }  // namespace shardsim

@@ -21,5 +21,7 @@ struct ComparedCluster {
 // of both. `without_fits`: what would leave the fitted constants out of the comparison.
 std::vector<std::string> unlike_evidence(const std::vector<ComparedCluster>& clusters,
                                          std::string_view without_fits = "`--set cluster.fits=none`");
+// The same for a screen that has room for a line or two: which clusters, and no constants. "" where all are alike.
+std::string unlike_evidence_in_short(const std::vector<ComparedCluster>& clusters);
 
 }  // namespace shardsim

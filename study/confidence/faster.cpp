@@ -27,7 +27,7 @@ struct PartPair {
   double changed() const { return second - first; }
   double error_of_first() const { return first * scale_of_first; }
   double error_of_second() const { return second * scale_of_second; }
-  // What the times would move against each other if both had the constants of the one, or of the other.
+  // The times would move so far against each other if both had the constants of the one, or of the other.
   double unlike_evidence() const {
     return first > 0 && second > 0 ? (first + second) / 2 * std::log(fitted_of_first / fitted_of_second) : 0;
   }

@@ -76,6 +76,43 @@ std::string calibrated_words(const std::vector<IterationPart>& parts, const std:
   return words;
 }
 
+// The published iterations that say how far whole iterations are off: those to which nothing was fitted.
+struct Judges {
+  std::size_t rows = 0, of_left_out = 0;
+  std::vector<std::string> systems;  // in the order of the table; of one software, their clusters
+};
+
+// `error_class`: of one software; "": of all.
+Judges judges_of(const std::vector<Residual>& residuals, const std::string& error_class, const std::string& left_out) {
+  Judges judges;
+  for (const Residual& residual : residuals) {
+    if (residual.fitted || !residual.is_iteration()) continue;
+    if (!error_class.empty() && residual.error_class != error_class) continue;
+    if (residual.system == left_out) {
+      ++judges.of_left_out;
+      continue;
+    }
+    ++judges.rows;
+    const std::string& system = error_class.empty() ? residual.system : residual.setting.cluster;
+    if (std::ranges::find(judges.systems, system) == judges.systems.end()) judges.systems.push_back(system);
+  }
+  return judges;
+}
+
+// "17 published iterations predicted without a host on 3 systems (a, b, c)".
+std::string words_of(const Judges& judges, std::string_view whose) {
+  constexpr std::size_t kNamed = 4;
+  return fmt::format("{} {} on {} ({})", counted(judges.rows, "published iteration"), whose,
+                     counted(judges.systems.size(), "system"), first_names(judges.systems, kNamed));
+}
+
+// "; 1 more, on a100_mesh_4x8 as this case, is left out, ..."; "" where no row is.
+std::string left_out_words(const Judges& judges, const IterationSetting& setting) {
+  if (judges.of_left_out == 0) return "";
+  return fmt::format("; {} more, on {} as this case, {} left out, so that no published time judges itself",
+                     judges.of_left_out, setting.cluster, judges.of_left_out == 1 ? "is" : "are");
+}
+
 }  // namespace
 
 double composed_scale(const std::vector<UncertainPart>& parts, double total_ms) {
@@ -150,16 +187,13 @@ Interval ErrorModel::wordless_interval(double ms, const IterationSetting& settin
 Interval ErrorModel::interval(double ms, const IterationSetting& setting, const std::vector<IterationPart>& parts,
                               const DrawnSpread& spread, const std::string& left_out) const {
   Interval interval = wordless_interval(ms, setting, parts, spread, left_out);
-  const std::string error_class = "iteration/" + setting.software;
-  const int systems = rests_.systems(error_class, left_out);
-  interval.basis =
-      systems > 0
-          ? (setting.software == "none"
-                 ? fmt::format("published iterations predicted without a host on {}", counted(systems, "system"))
-                 : fmt::format("published iterations of {} on {}", setting.software, counted(systems, "system")))
-          : fmt::format("published iterations of other software on {}",
-                        counted(rests_.systems("iteration", left_out), "system"));
-  if (!left_out.empty()) interval.basis += ", none of them of its own system";
+  Judges judges = judges_of(residuals_, "iteration/" + setting.software, left_out);
+  const bool known = !judges.systems.empty();
+  if (!known) judges = judges_of(residuals_, "", left_out);
+  const std::string whose = !known                       ? "of other software"
+                            : setting.software == "none" ? "predicted without a host"
+                                                         : "of " + setting.software;
+  interval.basis = words_of(judges, whose) + left_out_words(judges, setting);
   interval.basis += calibrated_words(parts, setting.cluster);
   return interval;
 }

@@ -15,7 +15,7 @@ namespace shardsim {
 struct HeldOutScale {
   double here = 0;      // of such calls
   double measured = 0;  // of the nearest ones that were measured
-  // Whether even the constants before the calibration, which were fitted to more ranks, are extrapolated: to that, the
+  // True: even the constants before the calibration, which were fitted to more ranks, are extrapolated: to that, the
   // calibration adds nothing.
   bool guessed = false;
   // `guess`: the scale that an extrapolation of published constants adds.
@@ -31,7 +31,7 @@ struct IterationPart {
   double ms = 0;                         // that it adds to the iteration
   bool guessed = false;                  // whether it hangs on a constant that is a guess
   std::optional<double> own_scale = {};  // of its error on what a calibration left out; absent: that of its class
-  // Of a collective, the share of the links' rate that its constants give it: it differs between clusters of one
+  // A collective has the share of the links' rate that its constants give it: it differs between clusters of one
   // network where these were measured on unlike systems. 1: none is stated.
   double fitted_share = 1;
   // Of own_scale, where constants are extrapolated: of the nearest calls that were measured (HeldOutScale).

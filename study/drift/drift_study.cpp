@@ -6,12 +6,9 @@
 #include <cmath>
 #include <functional>
 #include <iterator>
-#include <numeric>
 
 #include "base/statistics.h"
 #include "base/text.h"
-#include "base/tree/json.h"
-#include "models/collective/collective.h"
 #include "models/workload/workload_limits.h"
 #include "plan/autoshard/cost_error.h"
 #include "plan/check.h"
@@ -25,7 +22,7 @@
 #include "sim/memory/memory_profile.h"
 #include "study/confidence/faster.h"
 #include "study/confidence/iteration_judge.h"
-#include "study/confidence/search_spread.h"
+#include "study/drift/later_plans.h"
 #include "study/planning/policy_study.h"
 #include "study/planning/prepared_case.h"
 
@@ -34,7 +31,6 @@ namespace {
 
 constexpr double kSecondsPerDay = 86400;
 constexpr double kLeastGain = 1e-4;  // of an iteration: less is no reason to move a row
-constexpr int kDenseMoves = 256;     // ranks up to which every pair is counted
 
 [[noreturn]] void refuse_day(const Place& place, const std::string& key, int day, const std::string& wrong) {
   throw input_error(place, fmt::format("drift.{}: on day {} {}", key, day, wrong),
@@ -116,47 +112,6 @@ MemoryNeed memory_need(const PreparedCase& prepared, const Program& program, con
           memory_profile(program, timeline, prepared.plan, workload).highest().bytes(), model.counts_buffers()};
 }
 
-// [rank] the share of a row that it holds.
-std::vector<double> holdings(const Placement& placement, std::size_t ranks) {
-  std::vector<double> held(ranks);
-  for (const std::vector<int>& group : placement.holders)
-    for (const int rank : group) held[static_cast<std::size_t>(rank)] = 1.0 / placement.shards();
-  return held;
-}
-
-double overlap(double begin, double end, double other_begin, double other_end) {
-  return std::max(0.0, std::min(end, other_end) - std::max(begin, other_begin));
-}
-
-// Bytes of the rows that are in one placement before and in another one after.
-double bytes_of_both(const Placement& from, const Placement& to, const Table& table, const std::string& optimizer,
-                     double stays) {
-  const auto real = [](auto number) { return static_cast<double>(number); };
-  const auto columns = static_cast<std::int64_t>(
-      overlap(real(from.column_begin), real(from.column_end), real(to.column_begin), real(to.column_end)));
-  if (columns == 0) return 0;
-  const double same = overlap(real(from.row_begin), real(from.row_end), real(to.row_begin), real(to.row_end));
-  const double any = real(from.rows()) * real(to.rows()) / real(table.rows);
-  const double rows = stays * same + (1 - stays) * any;
-  return rows * real(columns * dtype_bytes(table.dtype) + optimizer_row_bytes(optimizer, columns));
-}
-
-double moving_seconds(const MovedBytes& moved, const Cluster& cluster) {
-  const int ranks = cluster.world_size();
-  if (moved.all() < 1 || ranks < 2) return 0;
-  const auto whole = [](double bytes) { return static_cast<std::int64_t>(std::llround(bytes)); };
-  ByteMatrix matrix;
-  matrix.kind = moved.pairs.empty() ? ByteMatrix::Kind::by_destination : ByteMatrix::Kind::dense;
-  for (const std::vector<double>& line : moved.pairs) {
-    std::vector<std::int64_t>& of_source = matrix.dense.emplace_back();
-    std::ranges::transform(line, std::back_inserter(of_source), whole);
-  }
-  if (moved.pairs.empty())
-    for (const double bytes : moved.to) matrix.units.push_back(whole(bytes / ranks));
-  const std::vector<int> all = all_ranks(ranks);
-  return expand_collective({CollectiveKind::all_to_all, all, &matrix, 0}, cluster, "auto").alone(cluster).value;
-}
-
 double monitored_error(const Case& item, const DriftMonitor& monitor, std::uint64_t seed) {
   const PolicyCase asked(item, seed);
   const ShardingTask* const task = &asked.task();
@@ -171,38 +126,6 @@ void refuse_other_policy(const Case& item, const DriftMonitor& monitor, std::uin
     throw input_error(monitor.place, "a monitor in a case of one GPU: its tables make one shard",
                       "Leave 'monitor' out, or take more GPUs");
 }
-
-// Whether the planner is a search, or asks one for some of the tables.
-bool searches(const Tree& planner) {
-  const Tree* const name = planner.find("name");
-  const std::string& own = name != nullptr ? name->scalar : planner.scalar;
-  const Tree* const tables = own == "per_table" ? planner.find("tables") : nullptr;
-  if (tables == nullptr) return own == "search";
-  return std::ranges::any_of(tables->fields, [](const auto& part) { return searches(part.second); });
-}
-
-// The planners that are asked for a plan of every day; none where the plan of the case is that of a file.
-std::vector<Tree> planners_of_days(const Case& item, const DriftOptions& options) {
-  if (!options.planners.empty() || !item.plan_file.empty()) return options.planners;
-  return {item.planner};
-}
-
-// What one day found: the day, the same without the plans of searches, and the plan that a search made, as its file.
-struct DayOutcome {
-  DriftDay day, settled;
-  std::string searched_plan;  // "" none
-};
-
-void fields(auto& visit, MaybeConst<DayOutcome> auto& outcome) {
-  visit(outcome.day, outcome.settled, outcome.searched_plan);
-}
-
-// A plan that a search has made for a later day.
-struct LaterPlan {
-  int day = 0;
-  std::string planner;
-  Plan plan;
-};
 
 // Plans of one day and what becomes of them.
 class DayRun {
@@ -428,37 +351,6 @@ void refuse_days_beyond_limits(const Workload& workload, const DriftOptions& opt
   workload_on(workload, options, bad);
 }
 
-// The plans of searches that gain most over the kept one, as they would have been made on day 0.
-std::vector<LaterPlan> later_plans(const std::vector<DayOutcome>& outcomes, const Case& item,
-                                   const DriftOptions& options) {
-  constexpr std::size_t kMostLater = 8;  // each is simulated
-  std::vector<const DayOutcome*> found;
-  for (const DayOutcome& each : outcomes)
-    if (!each.searched_plan.empty() && each.day.is_choice()) found.push_back(&each);
-  const auto gain = [](const DayOutcome* each) { return each->day.frozen_ms / each->day.best_ms; };
-  std::ranges::stable_sort(found, std::greater<>(), gain);
-  if (found.size() > kMostLater) found.resize(kMostLater);
-  std::vector<LaterPlan> later;
-  const Cluster cluster = cluster_of(item);
-  for (const DayOutcome* const each : found) {
-    const Workload workload = workload_on(item.workload, options, each->day.day);
-    const Plan plan = plan_from_tree(parse_json(each->searched_plan, "plan"), workload, cluster);
-    later.push_back({each->day.day, each->day.best, kept_plan(plan, workload, item.workload)});
-  }
-  return later;
-}
-
-// Whether the best plan of a day is one of a search, and no further ahead of the kept one, with the rows of the day if
-// these help, than another search may be of the same data. Where day 0 has a better plan, that one is ahead on every
-// day.
-bool is_within_spread(const DriftDay& start, const DayOutcome& outcome) {
-  const DriftDay &day = outcome.day, &settled = outcome.settled;
-  if (!day.searched || !day.is_choice() || start.gains_tellingly()) return false;
-  const bool of_kept = settled.best == kKeptPlan || settled.best == kKeptCuts;
-  const double kept_ms = of_kept ? settled.best_ms : day.frozen_ms;
-  return day.day == 0 || kept_ms <= (1 + kSearchSpread) * day.best_ms;
-}
-
 void add_up(DriftResult& result, const DriftOptions& options) {
   double saved = 0;
   for (DriftDay& day : result.days) {
@@ -500,35 +392,6 @@ Plan kept_plan(const Plan& plan, const Workload& before, const Workload& after) 
     if (placement.row_end == before.tables[table].rows) placement.row_end = after.tables[table].rows;
   }
   return kept;
-}
-
-double MovedBytes::all() const {
-  return std::accumulate(to.begin(), to.end(), 0.0);
-}
-
-MovedBytes moved_bytes(const Plan& from, const Plan& to, const Workload& workload, double stays, int ranks) {
-  const auto count = static_cast<std::size_t>(ranks);
-  MovedBytes moved;
-  moved.to.resize(count);
-  if (ranks <= kDenseMoves) moved.pairs.assign(count, std::vector<double>(count, 0.0));
-  for (const Placement& before : from.placements) {
-    for (const Placement& after : to.placements) {
-      if (before.table != after.table) continue;
-      const Table& table = workload.tables[static_cast<std::size_t>(before.table)];
-      const double bytes = bytes_of_both(before, after, table, workload.optimizer, stays);
-      if (bytes <= 0) continue;
-      const std::vector<double> held = holdings(before, count), wanted = holdings(after, count);
-      const double all = std::accumulate(held.begin(), held.end(), 0.0);
-      for (std::size_t rank = 0; rank < count; ++rank) {
-        const double more = wanted[rank] - held[rank], others = all - held[rank];
-        if (more <= 0 || others <= 0) continue;
-        moved.to[rank] += bytes * more;
-        for (std::size_t source = 0; source < moved.pairs.size(); ++source)
-          if (source != rank) moved.pairs[source][rank] += bytes * more * held[source] / others;
-      }
-    }
-  }
-  return moved;
 }
 
 DriftResult drift_study(const Scenario& scenario, const Case& item, const DriftOptions& options,

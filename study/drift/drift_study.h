@@ -7,6 +7,7 @@
 #include "base/packed.h"
 #include "base/workers.h"
 #include "study/scenario/drift_options.h"
+#include "topology/graph/cluster.h"
 
 namespace shardsim {
 
@@ -103,6 +104,8 @@ struct MovedBytes {
   double all() const;
 };
 MovedBytes moved_bytes(const Plan& from, const Plan& to, const Workload& workload, double stays, int ranks);
+// The time that an all-to-all of them takes.
+double moving_seconds(const MovedBytes& moved, const Cluster& cluster);
 
 // Errors: those of planning on day 0, and of workload_on() for the first day that has some; a case of jobs, of drawn
 // batches or with a `runtime`; a monitored policy of another workload, tables that no policy places (Failure::input).

@@ -16,7 +16,7 @@ std::optional<int> first_day(const DriftResult& result, bool DriftDay::*is_so) {
   return day == result.days.end() ? std::nullopt : std::optional(day->day);
 }
 
-// Whether the best plan of the day is one of a search and no further ahead of the kept one than plans of searches are
+// True when the best plan of the day is one of a search and no further ahead of the kept one than plans of searches are
 // of each other. What the best plan of day 0 was ahead is no gain of a later day.
 bool is_luck(const DriftResult& result, const DriftDay& day) {
   const DriftDay& first = result.days.front();
@@ -56,7 +56,7 @@ bool pays_by_age(const DriftResult& result, int last, Seconds pause) {
   return false;
 }
 
-// Of the days on which there is another plan.
+// Only days on which there is another plan count.
 std::optional<int> least_costly_interval(const DriftResult& result, int longest, Seconds pause) {
   const auto lost_per_day = [&](int days) {
     return (lost_to_age(result, days) + cost_of_new_plan(result, days, pause)) / days;

@@ -13,7 +13,7 @@
 namespace shardsim {
 namespace {
 
-// Of clusters with the same GPU, the one that most have: the vendor's own server, where one is shipped.
+// Among clusters with the same GPU this is the one that most have: the vendor's own server, where one is shipped.
 struct UsualCluster {
   std::string_view model, cluster;
   std::string_view instead_of = {};  // the model that the cluster has, where that differs in its memory alone

@@ -23,7 +23,7 @@ struct ImportSetting {
   std::string planner = "torchrec";  // where there is no plan
   std::string dense;  // lines of the workload that say what its dense part was measured at; "": there is none
   std::vector<std::string> notes;  // further assumptions
-  // Of the cluster's `gpu`, where its own are of another one.
+  // Keys that replace the cluster's `gpu`, where its own are of another one.
   std::vector<std::pair<std::string, std::string>> gpu_keys;
   std::int64_t gpus = 0;    // of a node; 0: as many as the plan has, else as the cluster says
   std::int64_t domain = 0;  // GPUs of a part of an NVLink domain over several hosts; 0: as the cluster says

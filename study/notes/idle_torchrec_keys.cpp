@@ -50,7 +50,7 @@ std::string idle_groups_note(const Known& known) {
                                     optimizer));
 }
 
-// Whether there are several modules of one kind, each with exchanges of its own.
+// True when there are several modules of one kind, each with exchanges of its own.
 bool has_more_modules(const Known& known) {
   const std::vector<Table>& tables = known.item.workload.tables;
   const std::vector<std::string> paths = module_paths(known.item.workload, known.prepared->plan);

@@ -8,6 +8,7 @@
 #include "plan/check.h"
 #include "plan/memory_need.h"
 #include "sim/memory/dense_activations.h"
+#include "sim/memory/memory_allowance.h"
 #include "study/notes/notes.h"
 
 namespace shardsim {
@@ -30,6 +31,19 @@ std::string over_note(const CaseResult& result, const Cluster& cluster, std::int
       result.memory_profile.fullest(), gib(result.memory_profile.highest().bytes()), gib(over), room_text(cluster));
 }
 
+// That what is left beside a peak is less than what may come on top of it; "" where there is more.
+std::string tight_text(std::int64_t room, const MemoryAllowance& allowance, std::int64_t capacity) {
+  const bool little = static_cast<double>(room) <= kLittleRoom * static_cast<double>(capacity);
+  if (room > allowance.bytes() && !little) return "";
+  if (allowance.bytes() <= room) return "Fragments that the allocator cannot use may take more than that.";
+  const std::string start_up =
+      allowance.start_up > 0
+          ? fmt::format(", and initialisation and the optimizer's first step {:.2f}", gib(allowance.start_up))
+          : "";
+  return fmt::format("Fragments that the allocator cannot use may take {:.2f} GiB more{}: it may run out of memory.",
+                     gib(allowance.fragments), start_up);
+}
+
 // Returns the memory that the GPUs of a plan hold in a simulated iteration, as `shardsim run` simulates it.
 MemoryProfile simulated_memory(const PreparedCase& prepared) {
   const SimulationResult simulated = simulate_case(prepared, *prepared.network());
@@ -39,10 +53,16 @@ MemoryProfile simulated_memory(const PreparedCase& prepared) {
 // The peak of a simulated iteration, as `run` judges it; nothing where the plan cannot be simulated.
 std::string peak_text(const PreparedCase& prepared, MemoryNeed need) {
   try {
-    need.peak = simulated_memory(prepared).highest().bytes();
-    const std::int64_t over = bytes_over(need, prepared.cluster.memory_per_rank().count);
+    const MemoryProfile profile = simulated_memory(prepared);
+    need.peak = profile.highest().bytes();
+    const std::int64_t capacity = prepared.cluster.memory_per_rank().count;
+    const std::int64_t over = bytes_over(need, capacity);
     std::string text = fmt::format("{:.4g} GiB at its simulated peak", gib(*need.peak));
-    if (over <= 0) return text;
+    if (over <= 0) {
+      const MemoryAllowance allowance = memory_allowance(profile.highest(), prepared.item.workload);
+      const std::string tight = tight_text(capacity - *need.peak, allowance, capacity);
+      return text + (tight.empty() ? "" : ". " + tight.substr(0, tight.size() - 1));
+    }
     return text + fmt::format(", {:.2f} GiB too much: the run would end with an out-of-memory error", gib(over));
   } catch (const Error&) {
     return "a simulated peak that is not known";
@@ -100,11 +120,11 @@ Notes peak_note(const Known& known) {
   if (result.memory_profile.ranks.empty() || result.memory_capacity <= 0) return {};
   const std::int64_t room = result.memory_capacity - result.memory_profile.highest().bytes();
   if (room < 0) return {over_note(result, cluster, -room)};
-  if (static_cast<double>(room) > kLittleRoom * static_cast<double>(result.memory_capacity)) return {};
-  return {fmt::format(
-      "At its simulated peak, rank {} is left with {:.2f} GiB of {}. Fragments that the allocator cannot use may take "
-      "more than that.",
-      result.memory_profile.fullest(), gib(room), room_text(cluster))};
+  const std::string tight =
+      tight_text(room, memory_allowance(result.memory_profile.highest(), known.item.workload), result.memory_capacity);
+  if (tight.empty()) return {};
+  return {fmt::format("At its simulated peak, rank {} is left with {:.2f} GiB of {}. {}",
+                      result.memory_profile.fullest(), gib(room), room_text(cluster), tight)};
 }
 
 // Says that the peak lacks activations that nobody can count.

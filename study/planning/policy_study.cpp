@@ -224,9 +224,11 @@ std::vector<BalanceResult> judge_policy(const ShardingPolicy& policy, const std:
   return results;
 }
 
-PlacementJudgement judge_placing(const PlacingPolicy& policy, const std::vector<PolicyCase>& cases, int samples,
-                                 std::uint64_t seed) {
-  std::vector<PlacementJudge> judges{PlacementJudge("policy"), PlacementJudge("policy, no samples")};
+PlacementJudgement judge_placing(const PlacingPolicy& policy, const std::vector<PolicyCase>& cases,
+                                 const GameCounts& games, std::uint64_t seed) {
+  const std::vector<GameCounts> ways{games, {games.samples, 0}, {0, 0}};
+  std::vector<PlacementJudge> judges{PlacementJudge("policy"), PlacementJudge("policy, none measured"),
+                                     PlacementJudge("policy, no samples")};
   for (const std::string& score : greedy_scores()) judges.emplace_back("greedy, score " + score);
   judges.emplace_back("random");
   PlacementJudgement judgement;
@@ -235,20 +237,21 @@ PlacementJudgement judge_placing(const PlacingPolicy& policy, const std::vector<
     const PlacementTask task = item.with_exchanges();
     const double random = mean_of_random(task, rng);
     judges.back().add(random, random);
-    for (std::size_t way = 0; way < 2; ++way) {
-      const GamePlan plan = best_of_games(policy, task, way == 0 ? samples : 0, seed);
+    for (std::size_t way = 0; way < ways.size(); ++way) {
+      const GamePlan plan = best_of_games(policy, task, ways[way], seed);
       if (bytes_over(task, plan.rank_of) > 0) continue;
       const double seconds = task.measure(plan.rank_of).all;
       judges[way].add(seconds, random);
-      if (way == 0) judgement.cost_error += std::abs(plan.seconds - seconds) / seconds;
+      if (ways[way].measured == 0 && ways[way].samples > 0)
+        judgement.cost_error += std::abs(plan.seconds - seconds) / seconds;
     }
     for (std::size_t i = 0; i < greedy_scores().size(); ++i) {
       const std::vector<int> rank_of = item.placed_by(greedy_by(greedy_scores()[i]));
-      if (!rank_of.empty()) judges[2 + i].add(task.measure(rank_of).all, random);
+      if (!rank_of.empty()) judges[ways.size() + i].add(task.measure(rank_of).all, random);
     }
   }
   for (const PlacementJudge& judge : judges) judgement.ways.push_back(judge.result());
-  judgement.cost_error /= std::max(1, judgement.ways.front().solved);
+  judgement.cost_error /= std::max(1, judgement.ways[1].solved);
   return judgement;
 }
 

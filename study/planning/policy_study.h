@@ -52,9 +52,9 @@ struct PlacementResult {
 };
 struct PlacementJudgement {
   std::vector<PlacementResult> ways;
-  double cost_error = 0;  // of the policy's cost network on its placements, relative, mean
+  double cost_error = 0;  // of the policy's cost network on the placements that it chooses by itself, relative, mean
 };
-PlacementJudgement judge_placing(const PlacingPolicy& policy, const std::vector<PolicyCase>& cases, int samples,
-                                 std::uint64_t seed);
+PlacementJudgement judge_placing(const PlacingPolicy& policy, const std::vector<PolicyCase>& cases,
+                                 const GameCounts& games, std::uint64_t seed);
 
 }  // namespace shardsim

@@ -171,6 +171,35 @@ std::string own_chart_html(const Chart& chart) {
       escape_html(chart.id), script_text({{"words", words}, {"columns", columns}, {"sets", sets}}), chart.plot);
 }
 
+// Rows as lists: the names of columns stand once, and so does each text of a column of texts, which cells name by its
+// place in `words`. draw.js makes rows of them again.
+Json in_columns(const Json& rows) {
+  if (rows.empty()) return rows;
+  Json columns = Json::array(), texts = Json::array(), words = Json::array(), lists = Json::array();
+  std::map<std::string, std::size_t> places;
+  std::vector<bool> is_text;
+  for (const auto& [name, first] : rows.front().items()) {
+    is_text.push_back(std::ranges::all_of(rows, [&, key = name](const Json& row) { return row.at(key).is_string(); }));
+    if (is_text.back()) texts.push_back(columns.size());
+    columns.push_back(name);
+  }
+  for (const Json& row : rows) {
+    Json list = Json::array();
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const Json& cell = row.at(columns[c].get<std::string>());
+      if (!is_text[c]) {
+        list.push_back(short_number(cell));
+        continue;
+      }
+      const auto [known, is_new] = places.try_emplace(cell.get<std::string>(), places.size());
+      if (is_new) words.push_back(cell);
+      list.push_back(known->second);
+    }
+    lists.push_back(std::move(list));
+  }
+  return {{"columns", columns}, {"texts", texts}, {"words", words}, {"rows", lists}};
+}
+
 // The charts of one page. Rows that an earlier chart has, too, are not written again but named: "CHART/SET", which
 // draw.js looks up.
 class Drawings {
@@ -193,7 +222,8 @@ class Drawings {
     if (!entry.contains("values")) return;
     const std::string name = fmt::format("{}/{}", chart, entry["name"].get<std::string>());
     const auto [known, is_new] = place_of_.try_emplace(script_text(entry["values"]), name);
-    if (!is_new && !entry["values"].empty()) entry["values"] = known->second;
+    const bool named = !is_new && !entry["values"].empty();
+    entry["values"] = named ? Json(known->second) : in_columns(entry["values"]);
   }
 
   bool vega_;

@@ -375,10 +375,12 @@ CaseResult at_planned_payload(const PreparedCase& prepared, KnownReductions& kno
     if (result.why) result.why->left_out.push_back(kept_iteration_text(*result.drawn, result.why->iteration_ms));
     return result;
   }
-  const std::vector<OpWork> works =
-      expand_ops(prepared.program(), prepared.cluster, prepared.compute(), item.algorithms, known);
-  ComparedSimulation simulated = simulate_on_both(prepared.program(), prepared.cluster, works, *prepared.network(),
-                                                  *ResolvedCase::uncontended(), engine_options(item));
+  ComparedSimulation simulated = [&] {  // works of a large world take more memory than all that is told of them
+    const std::vector<OpWork> works =
+        expand_ops(prepared.program(), prepared.cluster, prepared.compute(), item.algorithms, known);
+    return simulate_on_both(prepared.program(), prepared.cluster, works, *prepared.network(),
+                            *ResolvedCase::uncontended(), engine_options(item));
+  }();
   return described_case(prepared, std::move(simulated.result), simulated.other.ms(), pareto);
 }
 

@@ -5,7 +5,7 @@
 
 namespace shardsim {
 
-// What times the kernels of a case: the keys `compute_model` and `software`, where the software that is stated says
+// Reads what times the kernels of a case: keys `compute_model` and `software`, where the software that is stated says
 // which kernels run.
 
 // The options of the compute model. Without a name it is the usual one on such GPUs.

@@ -8,6 +8,7 @@
 #include "base/document/cells.h"
 #include "base/text.h"
 #include "models/collective/collective.h"
+#include "sim/engine/op_work.h"
 
 namespace shardsim {
 namespace {
@@ -181,9 +182,8 @@ bool goes_over_host_link(const PathStep& step, const Program& program, const Clu
   const Op& op = program.op(step.op);
   if (op.host_bytes.values.empty()) return false;
   const auto at = op.ranks.empty() ? step.rank : std::ranges::find(op.ranks, step.rank) - op.ranks.begin();
-  const Bandwidth rate = host_link_rate(cluster.spec());
   constexpr double kMost = 0.5;  // of its time
-  return op.host_bytes.at(static_cast<std::size_t>(at)) / rate.bytes_per_second > kMost * step.seconds;
+  return host_link_time(op, static_cast<std::size_t>(at), cluster.spec()).value > kMost * step.seconds;
 }
 
 std::string why_sentence(const Why& why, const Program& program, const Cluster& cluster, const CriticalPath& path,

@@ -61,7 +61,7 @@ std::vector<PathPart> parts_of(const Program& program, const Cluster& cluster, c
   return parts;
 }
 
-// Of rows that are in host memory or come from there; every iteration copies a batch from it.
+// True when rows are in host memory or come from there; every iteration copies a batch from it.
 bool moves_rows_over_host_link(const Program& program) {
   return std::ranges::any_of(program.ops, [](const Op& op) {
     return op.role != OpRole::copy_inputs && std::ranges::max(op.host_bytes.values) > 0;

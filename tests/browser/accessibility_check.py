@@ -5,7 +5,7 @@ tables, charts with a table, focus that is seen, and the order of the keyboard. 
 much was looked at. Exit 77 (skipped) without Chromium.
 Where AXE_CORE names a file axe.min.js (npm's package axe-core), axe-core itself looks at each page too, in both themes.
     accessibility_check.py PAGE.html|URL...
-    accessibility_check.py SHARDSIM SOURCE_DIR     (makes a page of each kind first)"""
+    accessibility_check.py SHARDSIM SOURCE_DIR [PAGES]     (makes a page of each kind first; PAGES: of shared_pages.py)"""
 import os
 import signal
 import subprocess
@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 from devtools import Browser, find_browser
+from shared_pages import shared_pages
 
 # What is seen and read: neither hidden nor in a closed <details>.
 SHOWN = """
@@ -272,27 +273,21 @@ def url_of(word):
     return word if word.startswith("http") else "file://" + os.path.realpath(word)
 
 
-def made_pages(shardsim, folder):
-    """A page of each kind that the program writes."""
+def made_pages(shardsim, folder, shared):
+    """A page of each kind that the program writes; `shared` are those of shared_pages.py."""
     def made(command, scenario, *words):
         subprocess.run([shardsim, command, scenario, *words, "-q"], check=True, stdout=subprocess.DEVNULL)
 
     study, toy = "scenarios/flexshard.yaml", "scenarios/toy.yaml"
     made("run", study, "-o", f"{folder}/study")
-    made("run", toy, "-o", f"{folder}/toy")
-    made("run", toy, "--set", "workload.batch_per_gpu=64", "-o", f"{folder}/other")
     made("run", toy, "--planners", "row_wise,flexshard_2tier,torchrec", "-o", f"{folder}/planners")
-    made("sweep", "scenarios/sweep_planners.yaml", "-o", f"{folder}/sweep")
-    made("drift", "scenarios/sixty_tables.yaml", "--case", "plans/torchrec", "-o", f"{folder}/drift")
-    subprocess.run([shardsim, "compare", f"{folder}/toy/timeline.h5", f"{folder}/other/timeline.h5", "--case", "row_wise",
-                    "-o", f"{folder}/compare.html"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     trace = "scenarios/measurements/traces/sampled_rank0.json.gz"
     for words in (["why", toy, "--case", "row_wise", "-o", f"{folder}/why"], ["why", "--trace", trace, "-o", f"{folder}/step"],
                   ["collective", "compare", "--measurements", "scenarios/measurements/open", "-o", f"{folder}/collectives"],
                   ["compute", "compare", "--measurements", "scenarios/measurements/kernels", "-o", f"{folder}/kernels"]):
         subprocess.run([shardsim, *words], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return [f"{folder}/study/report.html", f"{folder}/toy/report.html", f"{folder}/planners/report.html",
-            f"{folder}/sweep/report.html", f"{folder}/drift/drift.html", f"{folder}/compare.html",
+    return [f"{folder}/study/report.html", f"{shared}/run/report.html", f"{folder}/planners/report.html",
+            f"{shared}/sweep/report.html", f"{shared}/drift/drift.html", f"{shared}/compare.html",
             f"{folder}/why/why.html", f"{folder}/step/why.html", f"{folder}/collectives/report.html", f"{folder}/kernels/report.html"]
 
 
@@ -302,11 +297,11 @@ def main(words):
         return 77
     server, broken = None, []
     with tempfile.TemporaryDirectory() as folder, Browser() as browser:
-        if len(words) == 2 and os.path.isdir(words[1]):
-            shardsim = os.path.realpath(words[0])
+        if len(words) in (2, 3) and os.path.isdir(words[1]):
+            shardsim, shared = os.path.realpath(words[0]), shared_pages(words, folder)
             os.chdir(words[1])
             os.environ["SHARDSIM_DATA"] = os.getcwd()
-            words = made_pages(shardsim, folder)
+            words = made_pages(shardsim, folder, shared)
             server = subprocess.Popen([shardsim, "explore", "scenarios/toy.yaml", "--no-open"], stdout=subprocess.PIPE,
                                       stderr=subprocess.DEVNULL, text=True)
             words.append(server.stdout.readline().strip())

@@ -2,7 +2,7 @@
 """Makes pages of sweep, drift, compared planners, run and compare, and looks at them: the answer stands on the first screen,
 nothing is wider than its window or covers something else at five widths in both themes, points and days are chosen by mouse
 and keys and told in words, axes and the points that fit are a reader's choice, and wide screens are used.
-Exit 77 (skipped) without Chromium. Usage: pages_check.py SHARDSIM SOURCE_DIR"""
+Exit 77 (skipped) without Chromium. Usage: pages_check.py SHARDSIM SOURCE_DIR [PAGES]     PAGES: of shared_pages.py"""
 import os
 import re
 import subprocess
@@ -11,6 +11,7 @@ import tempfile
 import time
 
 from devtools import Browser, find_browser
+from shared_pages import shared_pages
 
 failures = []
 PAINTED = "new Promise(function (done) { requestAnimationFrame(function () { requestAnimationFrame(done); }); })"
@@ -73,8 +74,11 @@ def follows_theme(page, name):
     page.size(360, 900)
     page.wait_for("document.documentElement.dataset.charts", 240)
     scroll = "Array.from(document.querySelectorAll('.chart')).map(function (each) { if (%s) each.scrollLeft = 40; return each.scrollLeft; })"
+    page.size(360, 900, True)  # drawn anew, for this window
+    page.evaluate(PAINTED)
+    time.sleep(0.5)
     before = page.evaluate(scroll % "true")
-    for dark in (True, False, True):
+    for dark in (False, True):
         page.size(360, 900, dark)
         page.evaluate(PAINTED)
         has_ink(page, f"{name}, become {'dark' if dark else 'light'}", dark)
@@ -218,6 +222,18 @@ def look_at_run(browser, path):
     fits_windows(page, "run")
 
 
+def look_at_narrow(browser, path):
+    """A page that is opened in a narrow window has charts for it."""
+    for width, wide_allowed in ((768, 0), (360, 3)):  # names of ranks and of plans have no room on a telephone
+        page = browser.page("file://" + path, width, 900)
+        page.wait_for("document.documentElement.dataset.charts", 240)
+        good, charts = page.evaluate("document.documentElement.dataset.charts").split("/")
+        check(f"at {width} px {good} of {charts} charts are drawn", good == charts)
+        wide = page.evaluate("""Array.from(document.querySelectorAll('.chart')).filter(function (each) {
+            return each.scrollWidth > each.clientWidth + 8; }).map(function (each) { return each.id; })""")
+        check(f"at {width} px these charts scroll: {wide}", len(wide) <= wide_allowed and "breakdown" not in wide)
+
+
 def look_at_tables(browser, path, name):
     """A page of tables and charts, each with its numbers."""
     page = opened(browser, path)
@@ -238,27 +254,23 @@ def main(words):
     if not find_browser():
         print("skipped: no Chromium (install the package chromium)")
         return 77
-    shardsim = os.path.realpath(words[0])
-    os.chdir(words[1])
-    os.environ["SHARDSIM_DATA"] = os.getcwd()
     with tempfile.TemporaryDirectory() as folder, Browser() as browser:
+        shardsim, shared = os.path.realpath(words[0]), shared_pages(words, folder)
+        os.chdir(words[1])
+        os.environ["SHARDSIM_DATA"] = os.getcwd()
+
         def made(command, scenario, *more, to):
             subprocess.run([shardsim, command, scenario, *more, "-q", "-o", f"{folder}/{to}"], check=True, stdout=subprocess.DEVNULL)
 
-        made("sweep", "scenarios/sweep_planners.yaml", to="sweep")
-        look_at_sweep(browser, f"{folder}/sweep/report.html")
+        look_at_sweep(browser, f"{shared}/sweep/report.html")
         made("sweep", "scenarios/sweep_planners.yaml", "--set", "cluster.gpu.hbm=10 GiB", "--set", "cluster.gpu.reserved=0 GiB", to="full")
         look_at_full_sweep(browser, f"{folder}/full/report.html")
-        made("drift", "scenarios/sixty_tables.yaml", "--case", "plans/torchrec", to="drift")
-        look_at_drift(browser, f"{folder}/drift/drift.html")
+        look_at_drift(browser, f"{shared}/drift/drift.html")
         made("run", "scenarios/flexshard.yaml", "--case", "rm3/*", "--case", "rm4/*", "--planners", "row_wise,flexshard_3tier", to="planners")
         look_at_planners(browser, f"{folder}/planners/report.html")
-        made("run", "scenarios/toy.yaml", to="run")
-        look_at_run(browser, f"{folder}/run/report.html")
-        made("run", "scenarios/toy.yaml", "--set", "workload.batch_per_gpu=64", to="other")
-        subprocess.run([shardsim, "compare", f"{folder}/run/timeline.h5", f"{folder}/other/timeline.h5", "--case", "row_wise",
-                        "-o", f"{folder}/compare.html"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        look_at_tables(browser, f"{folder}/compare.html", "compare")
+        look_at_run(browser, f"{shared}/run/report.html")
+        look_at_narrow(browser, f"{shared}/run/report.html")
+        look_at_tables(browser, f"{shared}/compare.html", "compare")
     print(f"{len(failures)} of the pages' rules are broken")
     return int(bool(failures))
 

@@ -69,6 +69,23 @@ refuse 2 'in_ms.csv: times are too short by more than a factor of four, at in_ms
   cluster calibrate --cluster dgx1_v100 --measurements in_ms.csv -o in_ms.yaml
 check "and no file is written" [ ! -e in_ms.yaml ]
 
+echo "-- one row that was measured while something else ran"
+/usr/bin/python3 - "$open/v100_hybrid_cube_mesh.csv" >slip.csv <<'P'
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+for row in rows:
+    if row["size_bytes"] == str(16 << 20):
+        row.update(time_us=8 * float(row["time_us"]), algbw_GB_per_s="", busbw_GB_per_s="")
+table = csv.DictWriter(sys.stdout, rows[0])
+table.writeheader()
+table.writerows(rows)
+P
+run cluster calibrate --cluster dgx1_v100 --measurements slip.csv -o slip.yaml
+check "it is named, with what to do: $(cat streams/err)" \
+  grep -qE 'worse than the cluster does as it is: .*Remove slip.csv:16 \(all_reduce 1x8 16 MiB, 8 times the time that .*: without this row the fit is taken' streams/err
+check "the exit code is 2, not $code" [ "$code" -eq 2 ]
+check "and no file is written" [ ! -e slip.yaml ]
+
 echo "-- nccl-tests on one node and on two"
 # rows NODES SYSTEM FILE: all_reduce in steps of four from 1 KiB to 1 GiB, the first run of each.
 measured() {

@@ -37,6 +37,14 @@ shows 'what to ask next' '^Next: shardsim why scenarios/flexshard.yaml --case rm
 for model in rm1 rm2 rm3 rm4; do shows "a heading of $model" "^$model on a100_mesh_4x8: 32 GPUs"; done
 for plan in 3tier 2tier; do check "$plan of every model" [ "$(grep -c "^  flexshard_$plan " streams/shown)" -eq 4 ]; done
 
+# On a terminal of 80 columns a table loses whole columns, never a part of a number, and colours are of the sixteen.
+for command in 'run scenarios/toy.yaml -o out/narrow' 'sweep scenarios/sweep_planners.yaml -o out/narrow_sweep'; do
+  script -qec "stty cols 80 rows 24; '$shardsim' $command" /dev/null </dev/null >streams/terminal 2>&1 || fail "$command fails on a terminal"
+  check "$command cuts a number" [ "$(grep -cE '[0-9.]~ *.?$' streams/terminal)" -eq 0 ]
+  check "$command says what it leaves out" grep -q 'A wider terminal also shows: ' streams/terminal
+  check "$command has more than sixteen colours" [ "$(grep -c '\[[34]8;' streams/terminal)" -eq 0 ]
+done
+
 # Fifty cases of which the same is to be said.
 "$shardsim" check scenarios/torchrec_crosscheck.yaml >streams/shown 2>&1
 check "check of fifty cases prints $(wc -l <streams/shown) lines, not 24 at most" [ "$(wc -l <streams/shown)" -le 24 ]
@@ -84,6 +92,11 @@ shows 'and asks about it' '^Next: shardsim why scenarios/flexshard.yaml --case r
 printf 'schema: shardsim.scenario/1\nworkload: toy_history\nplanner: {name: row_wise}\ncluster: {base: toy_2x4, nodes: 2}\ncases: [{name: two}, {name: one, cluster: {base: toy_2x4, nodes: 1}}]\n' >sizes.yaml
 fits 'clusters of unlike size' run sizes.yaml -o out/sizes
 shows 'the GPUs of each' '^  case +GPUs '
+printf 'schema: shardsim.scenario/1\nworkload: toy_history\nplanner: {name: row_wise}\ncluster: hgx_h100_8x400g\ncases: [{name: h100}, {name: a100, cluster: {base: dgx_a100_80gb, nodes: 2}}, {name: b200, cluster: {base: hgx_b200_8x400g, nodes: 2}}]\nsweep: {axes: {cluster: [dgx_a100_80gb, hgx_h100_8x400g, hgx_b200_8x400g], workload.batch_per_gpu: [32, 64, 128, 256]}}\n' >unlike.yaml
+fits 'clusters of unlike evidence' run unlike.yaml --set cluster.nodes=2 -o out/unlike
+says 'that their evidence is unlike' 'Unlike evidence: the collectives of .*dgx_a100_80gb.* and which is faster may come of that'
+fits 'a sweep over clusters of unlike evidence' sweep unlike.yaml --case h100 -o out/unlike_sweep
+says 'that their evidence is unlike, too' 'Unlike evidence: the collectives of hgx_b200_8x400g, hgx_h100_8x400g are '
 fits 'two planners' run compare.yaml -o out/two
 says 'how sure the first is' 'is faster than plans/[a-z_0-9]+ with a probability of'
 fits 'all planners' run scenarios/toy.yaml --planners all -o out/planners
@@ -96,6 +109,8 @@ fits 'why' why scenarios/flexshard.yaml --case rm1/flexshard_3tier
 shows 'what would help' '^WHAT WOULD HELP'
 fits 'a sweep' sweep scenarios/sweep_nics_batch.yaml -o out/sweep
 shows 'its best point' 'Most samples per second: '
+fits 'a sweep of planners' sweep scenarios/sweep_planners.yaml -o out/sweep_planners
+says 'that TorchRec cannot run the best' 'TorchRec cannot run the plan of planner three tiers, .*; of these points it can run planner row_wise, '
 fits 'drift' drift scenarios/sixty_tables.yaml --case chosen -o out/drift
 shows 'the first day' '^ +0 +[0-9.]+ '
 shows 'the last day' '^ +30 +[0-9.]+ '
@@ -130,4 +145,4 @@ fits 'kernels' compute compare --measurements scenarios/measurements/kernels -o 
 shows 'its answer first' '^[0-9]+ measured kernels predicted by'
 check 'the answer of kernels stands above their table' [ "$(grep -n 'measured kernels predicted' streams/shown | cut -d: -f1)" -lt "$(grep -n '^  kernel ' streams/shown | cut -d: -f1)" ]
 
-finish 63
+finish 69

@@ -264,10 +264,13 @@ TEST_CASE("int8 rows travel as fp32 unless the workload asks for another type") 
   };
   CHECK(exchanged(narrow, OpRole::exchange_output) == std::pair<std::string, std::int64_t>("fp32", 327'680));
   CHECK(exchanged(narrow, OpRole::exchange_gradient) == std::pair<std::string, std::int64_t>("fp32", 327'680));
-  narrow.wire_forward = WireDtype{};  // the table's
   narrow.wire_backward = WireDtype{Dtype::bf16};
-  CHECK(exchanged(narrow, OpRole::exchange_output) == std::pair<std::string, std::int64_t>("int8", 81'920));
+  CHECK(exchanged(narrow, OpRole::exchange_output) == std::pair<std::string, std::int64_t>("fp32", 327'680));
   CHECK(exchanged(narrow, OpRole::exchange_gradient) == std::pair<std::string, std::int64_t>("bf16", 163'840));
+  narrow.wire_forward = WireDtype{};  // the table's
+  CHECK_THROWS_WITH(
+      lowered_by_hand(uniform(Strategy::row_wise), narrow),
+      doctest::Contains("no kernel of TorchRec sends int8 without scales, as vectors of table 'a' would be"));
 }
 
 // Two collections of TorchRec with codecs of their own: two exchanges, each of its table's bytes.

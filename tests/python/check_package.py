@@ -7,6 +7,7 @@ thing that is not.
 
 import contextlib
 import copy
+import dataclasses
 import io
 import json
 import os
@@ -22,6 +23,7 @@ import time
 
 import numpy
 import shardsim
+import shardsim.torchrec
 from shardsim.show import table_html
 
 PROGRAM, SCENARIOS = (os.path.abspath(each) for each in sys.argv[1:3])
@@ -195,7 +197,8 @@ def test_results_in_a_notebook():
     assert table_html(["<i>"], [["<b>", 1234567, 0.00012345, None]]).count("&lt;") == 2
     named = edited(["cases", 0, "name"], "rows")
     study = shardsim.run(named)
-    assert f"{study['rows'].iteration_ms:,.4g}" in study._repr_html_()
+    assert f"{study['rows'].iteration_ms:,.4g}" in study._repr_html_() and "<iframe" in study._repr_html_()
+    assert f"{study['rows'].iteration_ms:,.4g}" in study["rows"]._repr_html_()
     frame = study.page()._repr_html_()
     assert frame.startswith("<iframe srcdoc=") and frame.count('"') == 8 and "vega" in frame, frame[:200]
     plan = shardsim.plan(named, "rows")
@@ -203,12 +206,29 @@ def test_results_in_a_notebook():
     one = shardsim.simulate(named, "rows")
     assert f"{one.iteration_ms:,.4g}" in one._repr_html_()
     why = shardsim.why(shipped("toy.yaml"), "row_wise", path_only=True)
-    assert "all_to_all" in why._repr_html_() and "iframe" in why.page()._repr_html_()
+    assert "all_to_all" in why._repr_html_() and why.page()._repr_html_() in why._repr_html_()
     sweep = shardsim.sweep(swept({"axes": {"workload.batch_per_gpu": list(range(64, 64 * 31, 64))}}))
     assert "0 of 30 points" in sweep._repr_html_()
-    list(sweep)
+    first = min(sweep, key=lambda point: point.point)
+    assert f"{first.iteration_ms:,.4g}" in first._repr_html_()
+    model = shardsim.import_model(shipped(os.path.join("imports", "torchrec.json")))
+    assert model.assumed[0].split("'")[0] in model._repr_html_() and "<table>" in model._repr_html_()
     assert "30 of 30 points" in sweep._repr_html_() and "20 of 30 rows" in sweep._repr_html_()
     assert "iteration" in shardsim.confidence()._repr_html_() and "2 cases" in shardsim.check(TOY)._repr_html_()
+
+
+def test_a_sweep_is_shown_in_the_order_of_means():
+    """The point that is told with more samples per second lies in a lucky placement of its hot rows: it comes second."""
+    sweep = shardsim.sweep(swept({"axes": {"workload.batch_per_gpu": [64, 128]}}))
+    lucky, other = sorted(sweep, key=lambda point: point.point)
+    sweep._done = [
+        dataclasses.replace(lucky, iteration_ms=10.0, samples_per_s=1000.0,
+                            interval=dataclasses.replace(lucky.interval, low_ms=10.0, high_ms=14.4)),
+        dataclasses.replace(other, iteration_ms=11.0, samples_per_s=950.0,
+                            interval=dataclasses.replace(other.interval, low_ms=10.0, high_ms=12.1)),
+    ]
+    shown = sweep._repr_html_()
+    assert 0 < shown.index("<td>128</td>") < shown.index("<td>64</td>"), shown
 
 
 def test_why_is_the_command():
@@ -305,6 +325,20 @@ def edited(path, value):
         inner = inner[key]
     inner[path[-1]] = value
     return changed
+
+
+def test_all_is_documented():
+    """Each class, function, method and property has a text of its own, and the version begins with that of the package."""
+    for module in (shardsim, shardsim.torchrec):
+        for name in module.__all__:
+            value = getattr(module, name)
+            if not callable(value):
+                continue
+            members = [(f"{name}.{each}", member) for each, member in vars(value).items() if not each.startswith("_")
+                       and (callable(member) or isinstance(member, property))] if isinstance(value, type) else []
+            for path, each in [(name, value), *members]:
+                assert each.__doc__ and not each.__doc__.startswith(f"{name}("), f"{path} is not documented"
+    assert re.fullmatch(r"\d+\.\d+\.\d+(\+[a-z0-9]+([._-][a-z0-9]+)*)?", shardsim.__version__), shardsim.__version__
 
 
 def test_documents():

@@ -12,7 +12,7 @@ import yaml
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
 
-from schema_files import KINDS, changed, files_of_options, is_beneath_free_value, is_free, schema_of, schema_text, \
+from schema_files import KINDS, Validator, changed, files_of_options, is_beneath_free_value, is_free, schema_of, schema_text, \
     shipped_files, spots
 from value_mutations import Program, mutations_of, reason_beyond
 
@@ -78,6 +78,7 @@ print("-- shipped files")
 files = shipped_files(source)
 options = files_of_options(source)
 for kind, path, data in files + options:
+    Validator.keep(data)
     error = jsonschema.exceptions.best_match(schemas[kind].iter_errors(data))
     where = "" if error is None else f"{list(error.absolute_path)}: {error.message[:300]}"
     check(f"{path.relative_to(source)} is a {kind}: {where}", error is None)

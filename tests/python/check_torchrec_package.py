@@ -88,6 +88,29 @@ def test_plans_have_the_paths_of_the_model():
             assert set(tables) == {table.name for table in shardsim.torchrec.tables_of(MODEL) if table.path == path}
 
 
+def test_names_that_are_no_labels():
+    """TorchRec takes any text as the name of a table; a workload has labels, and plans come back with the model's names."""
+    class Named(rec.Module):
+        def __init__(self):
+            self.sparse = rec.EmbeddingBagCollection([rec.EmbeddingBagConfig(1000, 64, name, [name + " ids"]) for name in (
+                "\u0442\u0430\u0431\u043b\u0438\u0446\u0430", "a b", "a/b", "a_b", 'say "so"')])
+            self.other = rec.EmbeddingBagCollection([rec.EmbeddingBagConfig(500, 64, "a b", ["other"])])
+
+    model = Named()
+    of = shardsim.torchrec.scenario(model, cluster="dgx_a100_80gb", batch_per_gpu=64, planner="row_wise",
+                                    constraints={"a/b": rec.ParameterConstraints(pooling_factors=[7.0])})
+    plan = shardsim.plan(of)
+    sharding = shardsim.torchrec.to_sharding_plan(plan, model, classes=rec)
+    assert [list(sharding.plan[path]) for path in ("sparse", "other")] == [
+        [each.name for each in getattr(model, path).embedding_bag_configs()] for path in ("sparse", "other")]
+    back = shardsim.torchrec.from_sharding_plan(sharding, model)
+    assert shardsim.simulate(of, plan=back) == shardsim.simulate(of, plan=plan)
+    own = {"plan": {path: {name: {"sharding_type": each.sharding_type, "compute_kernel": each.compute_kernel,
+                                  "ranks": each.ranks, "shards": [vars(shard) for shard in each.sharding_spec.shards]}
+                           for name, each in tables.items()} for path, tables in sharding.plan.items()}}
+    assert shardsim.torchrec.to_sharding_plan(own, model, classes=rec) == sharding
+
+
 def test_constraints_are_kept():
     wanted = {"country": rec.ParameterConstraints(sharding_types=["column_wise"])}
     made = shardsim.torchrec.scenario(MODEL, cluster={"base": "dgx_a100_80gb", "nodes": 1}, batch_per_gpu=512,

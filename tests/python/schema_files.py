@@ -56,10 +56,11 @@ def spots(kind, value, way=(), place=()):
 
 
 def changed(data, way, change):
-    """A copy of the data in which `change` has been made to the container and key at the end of the way."""
-    result = copy.deepcopy(data)
-    holder = result
+    """The data but for what `change` makes of the container and key at the end of the way. Containers on the way there are
+    copies; all others are those of the data."""
+    result = holder = copy.copy(data)
     for step in way[:-1]:
+        holder[step] = copy.copy(holder[step])
         holder = holder[step]
     change(holder, way[-1])
     return result
@@ -82,10 +83,43 @@ def schema_text(shardsim, kind):
     return subprocess.run([shardsim, "schema", kind], capture_output=True, text=True, check=True).stdout
 
 
+def containers_of(value):
+    """Each map and list of a file, itself among them."""
+    if isinstance(value, (dict, list)):
+        yield value
+        for inside in value.values() if isinstance(value, dict) else value:
+            yield from containers_of(inside)
+
+
+class Validator(jsonschema.Draft202012Validator):
+    """Remembers which parts of which shipped files each part of a schema took, since a changed file shares with its original
+    all that was not changed. Only parts that `keep` was told of are remembered: no other part can have their ids."""
+
+    kept = {}  # the maps and lists, by their ids; held here, so that these stay theirs
+    taken = set()  # ids of a kept part and of the part of a schema that took it
+
+    @classmethod
+    def keep(cls, data):
+        cls.kept.update((id(part), part) for part in containers_of(data))
+
+    def descend(self, instance, schema, path=None, schema_path=None):
+        if id(instance) not in self.kept:
+            yield from super().descend(instance, schema, path, schema_path)
+            return
+        pair = (id(instance), id(schema))
+        if pair in self.taken:
+            return
+        errors = list(super().descend(instance, schema, path, schema_path))
+        if not errors:
+            self.taken.add(pair)
+        yield from errors
+
+
 def schema_of(shardsim, kind):
     schema = json.loads(schema_text(shardsim, kind))
+    Validator.keep(schema)  # whose ids are remembered, too
     jsonschema.Draft202012Validator.check_schema(schema)
-    return jsonschema.Draft202012Validator(schema)
+    return Validator(schema)
 
 
 def files_of_options(source):

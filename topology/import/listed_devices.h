@@ -8,7 +8,7 @@
 
 namespace shardsim {
 
-// What other programs list of a node in the file of its matrix.
+// Reads what other programs list of a node in the file of its matrix.
 
 // The GPU as `nvidia-smi` or `nvidia-smi -L` names it ("NVIDIA H100 80GB HBM3"); "" where the text has neither, or a
 // name that was cut. Errors (Failure::input): GPUs of several models.

@@ -47,7 +47,7 @@ void check_tree(const ClusterSpec& spec) {
     if (!is_under_switch(spec, gpu, &PcieSpec::Switch::gpus))
       refuse_absent(spec, fmt::format("GPU {}", gpu), "gpu.count", "Name every GPU under one switch");
   }
-  const int nics = spec.nics ? spec.nics->of_node(spec.gpu.count) : 0;
+  const int nics = nics_of_node(spec);
   for (int nic = 0; nic < nics; ++nic) {
     if (!is_under_switch(spec, nic, &PcieSpec::Switch::nics))
       refuse_absent(spec, fmt::format("NIC {} of {}", nic, nics), "nics",

@@ -28,7 +28,7 @@ bool is_launcher(const std::string& word) {
   return std::ranges::find(kLaunchers, name_of_word(word)) != kLaunchers.end();
 }
 
-// What may stand before the name of a program in its command: a prompt, variables, programs that run others.
+// These may stand before the name of a program in its command: a prompt, variables, programs that run others.
 bool may_precede(const std::string& word) {
   static constexpr std::array<std::string_view, 12> kWords = {"$",   "+",    "++",      "%",       ">",    "#",
                                                               "env", "exec", "numactl", "taskset", "time", "sudo"};

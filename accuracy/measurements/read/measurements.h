@@ -37,7 +37,7 @@ struct MeasuredRow {
   std::string algorithm, protocol;  // that the run forced by NCCL_ALGO and NCCL_PROTO; "": NCCL's choice
   bool without_pxn = false;         // NCCL_PXN_DISABLE
   std::optional<int> cross_nic;     // NCCL_CROSS_NIC
-  // Of a kernel: NCCL_MIN_CTAS and NCCL_MAX_CTAS, or NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS; 0: not said.
+  // A kernel has these by NCCL_MIN_CTAS and NCCL_MAX_CTAS, or NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS; 0: not said.
   int least_channels = 0, most_channels = 0;
 
   // Counted in logs, whose nodes are hosts; a node of a cluster may be an NVLink domain of several.

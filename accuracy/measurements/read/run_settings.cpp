@@ -13,12 +13,66 @@ namespace {
 
 constexpr const char* kNetwork = "network";
 
-// Each changes how fast NCCL is, and nothing here says by how much.
-constexpr std::array<std::string_view, 8> kNotFollowed = {
-    "NCCL_BUFFSIZE",        "NCCL_NTHREADS",          "NCCL_GRAPH_FILE",
-    "NCCL_TUNER_PLUGIN",    "NCCL_P2P_NET_CHUNKSIZE", "NCCL_NCHANNELS_PER_NET_PEER",
-    "NCCL_SOCKET_NTHREADS", "NCCL_NSOCKS_PERTHREAD",
+bool is_set(const std::string& value) {
+  return !value.empty();
+}
+
+bool is_zero(const std::string& value) {
+  return value == "0";
+}
+
+bool is_switched_on(const std::string& value) {
+  return !value.empty() && value != "0";
+}
+
+std::optional<int> cross_nic_of(const std::string& value) {
+  const std::optional<int> stated = whole_number<int>(value);
+  return stated && *stated >= 0 && *stated <= 2 ? stated : std::nullopt;
+}
+
+bool is_cross_nic(const std::string& value) {
+  return cross_nic_of(value).has_value();
+}
+
+// A variable of NCCL that changes how fast it is.
+struct Variable {
+  // followed: a prediction does as it says. judged: it decides whether the run is one of the cluster (SwitchedOff).
+  // not_followed: nothing here says by how much it changes a time.
+  enum class Use { followed, judged, not_followed };
+
+  std::string_view name;
+  Use use = Use::judged;
+  bool (*holds)(const std::string& value) = is_set;  // whether a value changes anything
 };
+
+// All that are read from a log, in the order in which people are told of them.
+constexpr std::array<Variable, 25> kVariables = {{
+    {"NCCL_ALGO", Variable::Use::followed},
+    {"NCCL_PROTO", Variable::Use::followed},
+    {"NCCL_NVLS_ENABLE", Variable::Use::followed, is_zero},
+    {"NCCL_PXN_DISABLE", Variable::Use::followed, is_switched_on},
+    {"NCCL_CROSS_NIC", Variable::Use::followed, is_cross_nic},
+    {"NCCL_MIN_CTAS", Variable::Use::followed},
+    {"NCCL_MIN_NCHANNELS", Variable::Use::followed},
+    {"NCCL_MAX_CTAS", Variable::Use::followed},
+    {"NCCL_MAX_NCHANNELS", Variable::Use::followed},
+    {"NCCL_P2P_DISABLE"},
+    {"NCCL_P2P_LEVEL"},
+    {"NCCL_SHM_DISABLE"},
+    {"NCCL_IB_DISABLE"},
+    {"NCCL_NET"},
+    {"NCCL_NET_GDR_LEVEL"},
+    {"NCCL_MNNVL_ENABLE"},
+    {"NCCL_IB_HCA"},
+    {"NCCL_BUFFSIZE", Variable::Use::not_followed},
+    {"NCCL_NTHREADS", Variable::Use::not_followed},
+    {"NCCL_GRAPH_FILE", Variable::Use::not_followed},
+    {"NCCL_TUNER_PLUGIN", Variable::Use::not_followed},
+    {"NCCL_P2P_NET_CHUNKSIZE", Variable::Use::not_followed},
+    {"NCCL_NCHANNELS_PER_NET_PEER", Variable::Use::not_followed},
+    {"NCCL_SOCKET_NTHREADS", Variable::Use::not_followed},
+    {"NCCL_NSOCKS_PERTHREAD", Variable::Use::not_followed},
+}};
 
 std::string word_at(std::string_view text) {
   if (text.starts_with('"') || text.starts_with('\'')) text.remove_prefix(1);
@@ -60,17 +114,9 @@ void find_variable(std::string_view line, std::string_view variable, std::vector
 }  // namespace
 
 std::vector<RunSetting> settings_in(std::string_view line) {
-  static constexpr std::array<std::string_view, 17> kVariables = {
-      "NCCL_ALGO",          "NCCL_PROTO",         "NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL",     "NCCL_SHM_DISABLE",
-      "NCCL_IB_DISABLE",    "NCCL_NET",           "NCCL_NVLS_ENABLE", "NCCL_NET_GDR_LEVEL", "NCCL_MNNVL_ENABLE",
-      "NCCL_IB_HCA",        "NCCL_PXN_DISABLE",   "NCCL_CROSS_NIC",   "NCCL_MIN_CTAS",      "NCCL_MAX_CTAS",
-      "NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS",
-  };
   std::vector<RunSetting> found;
-  if (line.find("NCCL_") != std::string_view::npos) {
-    for (const std::string_view variable : kVariables) find_variable(line, variable, found);
-    for (const std::string_view variable : kNotFollowed) find_variable(line, variable, found);
-  }
+  if (line.find("NCCL_") != std::string_view::npos)
+    for (const Variable& variable : kVariables) find_variable(line, variable.name, found);
   constexpr std::string_view kUsing = "Using network ";
   if (const std::size_t at = line.find(kUsing); at != std::string_view::npos)
     found.push_back({kNetwork, word_at(line.substr(at + kUsing.size())), false});
@@ -93,8 +139,7 @@ std::string RunSettings::statement(const std::string& variable) const {
 }
 
 bool RunSettings::is_on(const std::string& variable) const {
-  const std::string stated = value(variable);
-  return !stated.empty() && stated != "0";
+  return is_switched_on(value(variable));
 }
 
 std::string RunSettings::algorithms() const {
@@ -105,8 +150,7 @@ std::string RunSettings::algorithms() const {
 }
 
 std::optional<int> RunSettings::cross_nic() const {
-  const std::optional<int> stated = whole_number<int>(value("NCCL_CROSS_NIC"));
-  return stated && *stated >= 0 && *stated <= 2 ? stated : std::nullopt;
+  return cross_nic_of(value("NCCL_CROSS_NIC"));
 }
 
 // The number of a variable, by either of its names; 0 where neither is stated.
@@ -140,23 +184,21 @@ SwitchedOff RunSettings::switched_off() const {
   return off;
 }
 
-std::string RunSettings::followed() const {
+template <typename Test>
+std::string RunSettings::statements(const Test& is_wanted) const {
   std::vector<std::string> texts;
-  for (const char* const variable : {"NCCL_ALGO", "NCCL_PROTO"})
-    if (!value(variable).empty()) texts.push_back(statement(variable));
-  if (is_nvls_off()) texts.push_back(statement("NCCL_NVLS_ENABLE"));
-  if (without_pxn()) texts.push_back(statement("NCCL_PXN_DISABLE"));
-  if (cross_nic()) texts.push_back(statement("NCCL_CROSS_NIC"));
-  for (const char* const variable : {"NCCL_MIN_CTAS", "NCCL_MIN_NCHANNELS", "NCCL_MAX_CTAS", "NCCL_MAX_NCHANNELS"})
-    if (!value(variable).empty()) texts.push_back(statement(variable));
+  for (const Variable& variable : kVariables)
+    if (const std::string name(variable.name); is_wanted(variable) && variable.holds(value(name)))
+      texts.push_back(statement(name));
   return join(texts, " ");
 }
 
+std::string RunSettings::followed() const {
+  return statements([](const Variable& variable) { return variable.use == Variable::Use::followed; });
+}
+
 std::string RunSettings::not_followed() const {
-  std::vector<std::string> texts;
-  for (const std::string_view variable : kNotFollowed)
-    if (const std::string name(variable); !value(name).empty()) texts.push_back(statement(name));
-  return join(texts, " ");
+  return statements([](const Variable& variable) { return variable.use == Variable::Use::not_followed; });
 }
 
 }  // namespace shardsim

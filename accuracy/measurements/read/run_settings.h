@@ -42,6 +42,8 @@ class RunSettings {
 
  private:
   std::string statement(const std::string& variable) const;
+  template <typename Test>
+  std::string statements(const Test& is_wanted) const;  // of the variables that hold
   int channels(const char* newer, const char* older) const;
   bool is_on(const std::string& variable) const;
   bool is_nvls_off() const { return value("NCCL_NVLS_ENABLE") == "0"; }

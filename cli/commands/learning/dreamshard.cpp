@@ -30,9 +30,11 @@ Document placement_document(const PlacementJudgement& judgement, const PlacingPo
       fmt::format(
           "{} tasks were held back and are judged with the costs of {} for {}, which also labelled the training data: "
           "the slowest rank's lookups and updates, and the exchanges. Means over the tasks that fit in memory (random: "
-          "20 placements each); policy: the best of {} drawn placements by its own cost network, which is off by "
-          "{:.1f} % on them. over random: time of random placements divided by that of this placement.",
-          tasks, policy.setting.provider, policy.setting.device, kUsualSamples, 100 * judgement.cost_error),
+          "20 placements each); policy: of {} drawn placements the {} that its cost network predicts to be the "
+          "fastest are measured, and the best of them is taken; the network is off by {:.1f} % on those that it would "
+          "take itself. over random: time of random placements divided by that of this placement.",
+          tasks, policy.setting.provider, policy.setting.device, GameCounts{}.samples, GameCounts{}.measured,
+          100 * judgement.cost_error),
       std::move(sheet)));
   return document;
 }
@@ -65,7 +67,7 @@ int train_dreamshard(const Arguments& given, const Terminal& terminal) {
   PlacingPolicy policy = trained_placing(split.train, training, terminal);
   policy.data = scenario.title.empty() ? scenario.path : scenario.title;
   PlacementJudgement judgement;
-  if (!split.test.empty()) judgement = judge_placing(policy, split.test, kUsualSamples, scenario.seed);
+  if (!split.test.empty()) judgement = judge_placing(policy, split.test, {}, scenario.seed);
   policy.cost_error = judgement.cost_error;
   write_result(given.text("output"), result_writer(given),
                [&](const std::filesystem::path& hidden) { save_placing_policy(policy, hidden); });

@@ -14,7 +14,11 @@ namespace {
 class PairChannels {
  public:
   PairChannels(const CallShape& shape, const CollectiveCall& call, const Cluster& cluster)
-      : call_(call), cluster_(cluster), rate_(rate_of(shape, cluster)), sums_({}, cluster), seconds_({}, cluster) {
+      : call_(call),
+        cluster_(cluster),
+        rate_(channel_rate_of(shape, cluster)),
+        sums_({}, cluster),
+        seconds_({}, cluster) {
     if (!rate_) return;
     sums_ = LinkSums(call.ranks, cluster);
     seconds_ = sums_.zeros();
@@ -41,11 +45,6 @@ class PairChannels {
   }
 
  private:
-  static std::optional<Bandwidth> rate_of(const CallShape& shape, const Cluster& cluster) {
-    const bool by_switch = cluster.spec().nvlink.kind == NvlinkKind::nvswitch && !shape.group.across_nodes();
-    return by_switch ? overhead_of(shape, cluster).channel_rate : std::nullopt;
-  }
-
   const CollectiveCall& call_;
   const Cluster& cluster_;
   std::optional<Bandwidth> rate_;  // of a channel; absent: no limit

@@ -66,7 +66,7 @@ double cache_share(const ShardingOption& option, const TableSpec& spec) {
   return given > 0 ? given : kCacheLoadFactor;
 }
 
-// Of shards that hold unequal numbers of buckets; equal ones are even shares of rows.
+// The rows of a bucket, for shards that hold unequal numbers of buckets; equal ones are even shares of rows.
 std::uint64_t bucket_rows_of(const ShardingOption& option, const TableSpec& spec) {
   const bool buckets = option.type == ShardingType::row_wise && spec.num_buckets > 0 && !spec.managed_collision;
   if (!buckets || spec.num_buckets % option.shards == 0) return 1;

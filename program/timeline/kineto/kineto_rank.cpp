@@ -1,4 +1,4 @@
-// What the kernels of one rank of a trace mean.
+// Finds what the kernels of one rank of a trace mean.
 
 #include <algorithm>
 #include <iterator>

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import numbers
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,12 +80,33 @@ def module_path(path: str, pooled: bool) -> str:
     return path if is_label(path) else "ebc" if pooled else "ec"
 
 
+def labels_of(names: Iterable[str]) -> dict[str, str]:
+    """What each name is called in a workload: as it is, or with _ for what no label has, and other labels for others."""
+    listed = list(dict.fromkeys(names))
+    made = {name: name for name in listed if is_label(name) or not name}
+    taken = set(made.values())
+    for name in listed:
+        if name not in made:
+            start = re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:240]
+            made[name] = next(each for each in _numbered(start) if each not in taken)
+            taken.add(made[name])
+    return made
+
+
+def _numbered(start: str) -> Iterator[str]:
+    yield start
+    for number in itertools.count(2):
+        yield f"{start}_{number}"
+
+
 def names_of(tables: Sequence[ModelTable]) -> list[str]:
     """The name of each table in the workload: its own, or PATH.NAME where several modules have one of that name."""
     count: dict[str, int] = {}
     for table in tables:
         count[table.name] = count.get(table.name, 0) + 1
-    return [table.name if count[table.name] == 1 else f"{table.path}.{table.name}" for table in tables]
+    full = [table.name if count[table.name] == 1 else f"{table.path}.{table.name}" for table in tables]
+    labels = labels_of(full)
+    return [labels[name] for name in full]
 
 
 def load_factor(of: Any, where: str = "cache_params") -> float | None:

@@ -47,14 +47,16 @@ def torchrec_types() -> Any:
         ShardingPlan=ShardingPlan)
 
 
-def entries_of(text: str, names: Sequence[str]) -> dict[str, Mapping[str, Any]]:
-    """The entry of each table by its name in the workload, which is PATH.NAME where several modules have that name."""
-    known = set(names)
+def entries_of(text: str, names: Mapping[tuple[str, str], str]) -> dict[str, Mapping[str, Any]]:
+    """The entry of each table by its name in the workload, of a plan that has that name or the model's.
+
+    names: those in the workload by path and name in the model; PATH.NAME where several modules have one of that name.
+    """
+    known = set(names.values())
     entries: dict[str, Mapping[str, Any]] = {}
     for path, tables in json.loads(text)["plan"].items():
         for table, entry in tables.items():
-            qualified = f"{path}.{table}"
-            entries[table if table in known else qualified] = entry
+            entries[table if table in known else names.get((path, table), f"{path}.{table}")] = entry
     return entries
 
 
@@ -113,7 +115,7 @@ def to_sharding_plan(plan: PlanSource, model: Any, *, world_size: int | None = N
         ranks = _core.check_loaded_plan(given.text, _model_tables(tables, names), stated or _world_size())
     use = classes if classes is not None else torchrec_types()
     modules: dict[str, Any] = {}
-    entries = entries_of(given.text, names)
+    entries = entries_of(given.text, {(table.path, table.name): name for name, table in zip(names, tables)})
     for name, table in zip(names, tables):
         module = modules.setdefault(table.path, use.EmbeddingModuleShardingPlan())
         module[table.name] = _sharding(entries[name], ranks, use)

@@ -139,7 +139,7 @@ class Proposer:
 
     def _plan_by(self, planner: Mapping[str, Any]) -> dict[Key, _Entry]:
         of = self._scenario.with_({"planner": planner})
-        entries = entries_of(Evaluator(of, self._case).plan.text, list(self._names.values()))
+        entries = entries_of(Evaluator(of, self._case).plan.text, self._names)
         return {key: _entry_of(entries[name]) for key, name in self._names.items()}
 
     def _options_of(self, entries: Mapping[Key, _Entry]) -> list[Any]:

@@ -9,7 +9,18 @@ from typing import Any
 
 from shardsim import arguments
 from shardsim.scenario import Scenario
-from shardsim.torchrec.model import ModelTable, is_label, load_factor, names_of, number, says, tables_of, word, wrong
+from shardsim.torchrec.model import (
+    ModelTable,
+    is_label,
+    labels_of,
+    load_factor,
+    names_of,
+    number,
+    says,
+    tables_of,
+    word,
+    wrong,
+)
 
 # What of ParameterConstraints a scenario or its tables have, or the tables say themselves.
 TAKEN = ("sharding_types", "compute_kernels", "min_partition", "device_group", "pooling_factors", "num_poolings",
@@ -52,9 +63,13 @@ def _factors(constraint: Any, features: Sequence[str], table: str) -> list[float
     return factors
 
 
-def _table_map(name: str, table: ModelTable, constraint: Any) -> dict[str, Any]:
+def _feature_names(table: ModelTable) -> list[str]:
+    return [str(each) for each in table.config.feature_names]
+
+
+def _table_map(name: str, table: ModelTable, constraint: Any, labels: Mapping[str, str]) -> dict[str, Any]:
     config = table.config
-    features = [str(each) for each in config.feature_names]
+    features = [labels[each] for each in _feature_names(table)]
     factors = _factors(constraint, features, name)
     made: dict[str, Any] = {
         "name": name,
@@ -212,7 +227,8 @@ def _workload(
         raise wrong(f"the model has no table {absent[0]!r}", f"Known: {', '.join(names[:12])}", "constraints or tables")
     constrained = [(name, table, _constraint_of(known, name, table)) for name, table in zip(names, found)]
     _warn_of_left_out(constrained)
-    made = [_table_map(name, table, constraint) for name, table, constraint in constrained]
+    labels = labels_of(each for table in found for each in _feature_names(table))
+    made = [_table_map(name, table, constraint, labels) for name, table, constraint in constrained]
     _share_features(made, [constraint is not None for _, _, constraint in constrained])
     _complete_batches(made, batch_per_gpu)
     for each, name, table in zip(made, names, found):

@@ -6,7 +6,7 @@
 
 namespace shardsim {
 
-void FairLink::start(TransferId transfer, double cap, double bytes, double now) {
+void FairLanes::start(TransferId transfer, double cap, double bytes, double now) {
   settle(now);
   Lane& lane = lane_of(cap);
   lane.moving.push_back({lane.served + bytes, transfer});
@@ -14,12 +14,12 @@ void FairLink::start(TransferId transfer, double cap, double bytes, double now) 
   ++moving_;
 }
 
-void FairLink::set_rate(double rate, double now) {
+void FairLanes::set_rate(double rate, double now) {
   settle(now);
   rate_ = rate;
 }
 
-FairLink::Lane& FairLink::lane_of(double cap) {
+FairLanes::Lane& FairLanes::lane_of(double cap) {
   if (moving_ == 0 && !lanes_.empty()) {  // the one that was kept
     lanes_.front().cap = cap;
     return lanes_.front();
@@ -31,14 +31,12 @@ FairLink::Lane& FairLink::lane_of(double cap) {
 }
 
 // Brings virtual times to `now`; a change follows.
-void FairLink::settle(double now) {
+void FairLanes::settle(double now) {
   for (Lane& lane : lanes_) lane.served += lane.rate * (now - settled_);
   settled_ = now;
-  awaits_share_ = true;
 }
 
-void FairLink::share() {
-  awaits_share_ = false;
+void FairLanes::share() {
   if (moving_ == 0) return;
   double free = rate_;
   std::size_t waiting = moving_;
@@ -51,25 +49,24 @@ void FairLink::share() {
   }
 }
 
-double FairLink::next_end() const {
+double FairLanes::next_end() const {
   double next = std::numeric_limits<double>::infinity();
   for (const Lane& lane : lanes_) next = std::min(next, lane.next_end);
   return next;
 }
 
-void FairLink::take_ended(double now, std::vector<TransferId>& ended) {
+void FairLanes::take_ended(double now, std::vector<TransferId>& ended) {
   settle(now);
   for (Lane& lane : lanes_) {
     if (lane.next_end <= now + kSameInstant) end_due(lane, ended);
   }
-  awaits_share_ = moving_ > 0;
-  if (!awaits_share_) return fall_idle();
+  if (moving_ == 0) return fall_idle();
   lanes_.erase(std::remove_if(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.moving.empty(); }),
                lanes_.end());
 }
 
-// One lane stays as if it were new: the link carries a transfer again soon, mostly one at a time.
-void FairLink::fall_idle() {
+// One lane stays as if it were new.
+void FairLanes::fall_idle() {
   if (lanes_.empty()) return;
   lanes_.erase(std::next(lanes_.begin()), lanes_.end());
   Lane& lane = lanes_.front();
@@ -78,7 +75,7 @@ void FairLink::fall_idle() {
 }
 
 // The next one to end, and those that end with it.
-void FairLink::end_due(Lane& lane, std::vector<TransferId>& ended) {
+void FairLanes::end_due(Lane& lane, std::vector<TransferId>& ended) {
   lane.served = std::max(lane.served, lane.moving.front().end);
   while (!lane.moving.empty() && lane.moving.front().end - lane.served <= lane.rate * kSameInstant) {
     ended.push_back(lane.moving.front().transfer);
@@ -86,6 +83,54 @@ void FairLink::end_due(Lane& lane, std::vector<TransferId>& ended) {
     lane.moving.pop_back();
     --moving_;
   }
+}
+
+void FairLink::start(TransferId transfer, double cap, double bytes, double now) {
+  if (state_ == State::alone) meet();
+  awaits_share_ = true;
+  if (state_ == State::lanes) return lanes_->start(transfer, cap, bytes, now);
+  state_ = State::alone;
+  transfer_ = transfer;
+  started_ = now;
+  bytes_ = bytes;
+  cap_ = cap;
+}
+
+void FairLink::set_rate(double rate, double now) {
+  if (state_ == State::alone) meet();
+  awaits_share_ = true;
+  rate_ = rate;
+  if (state_ == State::lanes) lanes_->set_rate(rate, now);
+}
+
+double FairLink::next_end() const {
+  if (state_ == State::alone) return started_ + bytes_ / std::min(cap_, rate_);
+  return state_ == State::lanes ? lanes_->next_end() : std::numeric_limits<double>::infinity();
+}
+
+// The one that was alone goes on in a lane of its own, as if it had been there from its start.
+void FairLink::meet() {
+  if (lanes_ == nullptr) lanes_ = std::make_unique<FairLanes>(rate_);
+  lanes_->set_rate(rate_, started_);
+  lanes_->start(transfer_, cap_, bytes_, started_);
+  if (!awaits_share_) lanes_->share();
+  state_ = State::lanes;
+}
+
+void FairLink::take_ended(double now, std::vector<TransferId>& ended) {
+  if (state_ == State::alone) {
+    if (next_end() <= now + kSameInstant) {
+      ended.push_back(transfer_);
+      state_ = State::idle;
+      awaits_share_ = false;
+      return;
+    }
+    meet();
+  }
+  if (state_ == State::idle) return;
+  lanes_->take_ended(now, ended);
+  if (lanes_->idle()) state_ = State::idle;
+  awaits_share_ = state_ != State::idle;
 }
 
 }  // namespace shardsim

@@ -1,13 +1,17 @@
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
+#include <utility>
 
+#include "base/rng.h"
 #include "sim/engine/earliest.h"
 #include "sim/engine/networks/fair_link.h"
 
 namespace shardsim {
 namespace {
 
-constexpr std::size_t kQueuesAhead = 8;  // that are fetched from memory before their turn
+constexpr std::size_t kQueuesAhead = 8;  // that are fetched from memory before their turn: no cache holds all of them
 constexpr std::size_t kLineOfCache = 64;
 
 // Where every transfer loads one link, max-min fairness over all links is max-min fairness on each of them by itself:
@@ -28,9 +32,8 @@ class FairQueuesSession : public NetworkSession {
       const double cap = route.cap.bytes_per_second;
       routes_.push_back({queue, cap > 0 ? cap : std::numeric_limits<double>::infinity()});
     }
-    queues_.reserve(in_use.size());  // queues are large: growing would copy them, and touch twice their memory
+    queues_.reserve(in_use.size());
     for (const LinkId link : in_use) queues_.emplace_back(links[link].rate.bytes_per_second);
-    versions_.assign(queues_.size(), 0);
   }
 
   Seconds now() const override { return {now_}; }
@@ -45,7 +48,7 @@ class FairQueuesSession : public NetworkSession {
     }
     const auto [queue, cap] = routes_[route];
     note_change(queue);
-    queues_[queue].start(id, cap, whole, now_);
+    queues_[queue].link.start(id, cap, whole, now_);
     return id;
   }
 
@@ -53,7 +56,7 @@ class FairQueuesSession : public NetworkSession {
     const int queue = queue_of_[link];
     if (queue < 0) return;
     note_change(queue);
-    queues_[queue].set_rate(links_[link].rate.bytes_per_second * factor, now_);
+    queues_[queue].link.set_rate(links_[link].rate.bytes_per_second * factor, now_);
   }
 
   std::vector<TransferId> advance(Seconds until) override {
@@ -66,29 +69,72 @@ class FairQueuesSession : public NetworkSession {
   }
 
  private:
+  // A link that transfers load, in one line of cache.
+  struct alignas(kLineOfCache) Queue {
+    explicit Queue(double rate) : link(rate) {}
+    FairLink link;
+    int version = 0;  // of what was said of its next end
+  };
+  // Queues whose next transfers end at one time. The links of a collective do so by the thousand: they wait for their
+  // turn as one, and have it one after the other as they lie in memory.
   struct NextEnd {
     double when = 0;
-    int queue = 0;
-    int version = 0;  // of the queue when this was said; older ones are void
+    int first = 0;  // in places_
     // Those of one instant are taken together, in whatever order.
     bool operator>(const NextEnd& other) const { return when > other.when; }
   };
+  struct Place {
+    int queue = 0;
+    int version = 0;  // of the queue when this was said; older ones are void
+    int next = -1;    // in places_; -1: none
+  };
+  // Ends that were said last: those of one time are joined while they are here.
+  struct Open {
+    double when = 0;
+    int first = -1, last = -1;
+  };
 
   void note_change(int queue) {
-    if (!queues_[queue].awaits_share()) changed_.push_back(queue);
+    if (!queues_[queue].link.awaits_share()) changed_.push_back(queue);
   }
 
   // Once per queue and instant, however many transfers started or ended there.
   void share_changed() {
     for (std::size_t i = 0; i < changed_.size(); ++i) {
-      if (i + kQueuesAhead < changed_.size()) fetch(changed_[i + kQueuesAhead]);
-      const int queue = changed_[i];
-      queues_[queue].share();
-      const double next = queues_[queue].next_end();
-      ++versions_[queue];
-      if (!std::isinf(next)) ends_.push({next, queue, versions_[queue]});
+      if (i + kQueuesAhead < changed_.size()) __builtin_prefetch(&queues_[changed_[i + kQueuesAhead]], 1);
+      Queue& queue = queues_[changed_[i]];
+      queue.link.share();
+      const double next = queue.link.next_end();
+      ++queue.version;
+      if (!std::isinf(next)) join(next, take_place({changed_[i], queue.version}));
     }
     changed_.clear();
+    for (Open& open : open_) close(open);
+  }
+
+  int take_place(const Place& place) {
+    if (free_ < 0) {
+      places_.push_back(place);
+      return static_cast<int>(places_.size()) - 1;
+    }
+    const int taken = free_;
+    free_ = std::exchange(places_[taken], place).next;
+    return taken;
+  }
+
+  void join(double when, int place) {
+    Open& open = open_[mix(std::bit_cast<std::uint64_t>(when), kGolden) % open_.size()];
+    if (open.first >= 0 && open.when == when) {
+      places_[std::exchange(open.last, place)].next = place;
+      return;
+    }
+    close(open);
+    open = {when, place, place};
+  }
+
+  void close(Open& open) {
+    if (open.first >= 0) ends_.push({open.when, open.first});
+    open = {};
   }
 
   void pass_time(double until) {
@@ -99,23 +145,53 @@ class FairQueuesSession : public NetworkSession {
     }
     now_ = std::max(now_, ends_.top().when);
     for (; !ends_.empty() && ends_.top().when <= now_ + kSameInstant; drop_void()) {
-      if (const NextEnd* const soon = ends_.soon()) fetch(soon->queue);
-      const int queue = ends_.top().queue;
+      const int first = ends_.top().first;
       ends_.pop();
-      queues_[queue].take_ended(now_, ended_);
-      if (queues_[queue].awaits_share()) changed_.push_back(queue);
+      end_all(first);
     }
   }
 
-  // A queue that has its turn soon: no cache holds all of them, and they come in no order that a processor foresees.
-  void fetch(int queue) const {
-    const char* const begin = reinterpret_cast<const char*>(&queues_[queue]);
-    for (std::size_t at = 0; at < sizeof(FairLink); at += kLineOfCache) __builtin_prefetch(begin + at, 1);
-    __builtin_prefetch(&versions_[queue], 1);
+  void end_all(int first) {
+    int soon = first;
+    for (std::size_t i = 0; i < kQueuesAhead && soon >= 0; ++i) soon = places_[soon].next;
+    for (int place = first; place >= 0; place = leave(place)) {
+      if (soon >= 0) {
+        __builtin_prefetch(&queues_[places_[soon].queue], 1);
+        soon = places_[soon].next;
+      }
+      end_at(places_[place]);
+    }
   }
 
+  void end_at(const Place& place) {
+    Queue& queue = queues_[place.queue];
+    if (queue.version != place.version) return;
+    queue.link.take_ended(now_, ended_);
+    if (queue.link.awaits_share()) changed_.push_back(place.queue);
+  }
+
+  // Returns the place after this one, which is free from now on.
+  int leave(int place) {
+    const int next = std::exchange(places_[place].next, free_);
+    free_ = place;
+    return next;
+  }
+
+  bool is_void(const Place& place) const { return queues_[place.queue].version != place.version; }
+
+  // What is in front then is not void, and neither is the first place of it.
   void drop_void() {
-    while (!ends_.empty() && ends_.top().version != versions_[ends_.top().queue]) ends_.pop();
+    while (!ends_.empty()) {
+      const int first = ends_.top().first;
+      while (is_void(places_[first]) && places_[first].next >= 0) {
+        const int next = places_[first].next;
+        places_[first] = places_[next];
+        leave(next);
+      }
+      if (!is_void(places_[first])) return;
+      leave(first);
+      ends_.pop();
+    }
   }
 
   const std::vector<Link>& links_;
@@ -127,9 +203,11 @@ class FairQueuesSession : public NetworkSession {
   };
   std::vector<Route> routes_;
   std::vector<int> queue_of_;  // [link], -1: no route uses it
-  std::vector<FairLink> queues_;
-  std::vector<int> versions_;  // [queue]
-  std::vector<int> changed_;   // queues that have to share anew
+  std::vector<Queue> queues_;
+  std::vector<int> changed_;  // queues that have to share anew
+  std::array<Open, 64> open_{};
+  std::vector<Place> places_;
+  int free_ = -1;  // the first of those that are free, each of which says the next one
   Earliest<NextEnd> ends_;
   std::vector<TransferId> ended_;
   double now_ = 0;

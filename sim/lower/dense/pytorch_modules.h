@@ -28,7 +28,7 @@ class KernelList {
   void strided(const char* op, double bytes, double calls = 1);
   // To half precision before a product, and gradients back to that of the parameters.
   void cast(double numbers);
-  // What autocast runs in fp32: layer norms.
+  // Autocast runs this in fp32: layer norms.
   void to_floats(double numbers);
   void widen(double numbers);
   // Tensors joined in rows of `samples`, one kernel; of fp32 vectors with dense ones in half precision a kernel each,
@@ -128,7 +128,7 @@ class MultiheadAttention {
   double items_, width_, bytes_;
 };
 
-// What stands behind a layer: its input is added, then a norm, then a mean of items. Under autocast all in fp32, for
+// This stands behind a layer: its input is added, then a norm, then a mean of items. Under autocast all is in fp32, for
 // the input is, and norms ask for it.
 class Behind {
  public:

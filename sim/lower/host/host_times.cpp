@@ -140,7 +140,7 @@ class HostTimeList {
     }
   }
 
-  // What brings the input of the collections of one turn; features of tables that exchange nothing are in the first
+  // Adds what brings the input of collections of one turn; features of tables that exchange nothing are in the first
   // one.
   void add_input(const InputTurns& turns, int turn) {
     double groups = 0, features = turn == 0 ? work_.features : 0;

@@ -253,8 +253,8 @@ std::vector<Chart> charts_of(const StudyResult& study) {
   std::vector<Chart> charts;
   add_published(charts, study);
   add_iterations(charts, study);
-  add_timelines(charts, study);
   add_memory(charts, study);
+  add_timelines(charts, study);
   add_figure3(charts, study);
   add_figure5(charts, study);
   return charts;

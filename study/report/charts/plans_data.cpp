@@ -23,7 +23,7 @@ void add_planner(DataSet& set, const PlannerComparison& comparison, const Compar
                       comparison.in_model(plan) ? "in-model" : ""});
 }
 
-// What stands below the plans that fit.
+// Says which plans stand below those that fit, and why.
 std::string unfit_text(const StudyResult& study) {
   bool too_large = false, without_bar = false;
   for (const PlannerComparison& comparison : study.comparisons) {

@@ -157,8 +157,9 @@ std::vector<Paragraph> answers(const StudyResult& study, bool judged, Medium med
   if (judged) add(accuracy_text(study), Role::summary);
   add(why_sentence_of_fastest(study), Role::summary);
   if (!judged && study.comparisons.size() == 1) add(choice_sentence(study), Role::summary);  // no column tells it
-  if (medium == Medium::screen && !judged) add(order_sentence(study), Role::summary);  // elsewhere How sure says it
-  if (medium == Medium::screen) add(slower_hardware_warning(study), Role::notice);     // elsewhere a note does
+  if (medium == Medium::screen && !judged) add(order_sentence(study), Role::summary);    // elsewhere How sure says it
+  if (medium == Medium::screen) add(slower_hardware_warning(study), Role::notice);       // elsewhere a note does
+  if (medium == Medium::screen && !judged) add(evidence_sentence(study), Role::notice);  // elsewhere How sure does
   if (medium == Medium::screen) add(levers_text(study), Role::summary);  // elsewhere they stand beside their case
   // Elsewhere How sure says it, and on a screen that is full of cases their question marks do.
   constexpr std::size_t kFewCases = 8;
@@ -198,6 +199,12 @@ void add_breakdown(Document& page, std::vector<Chart>& charts) {
   charts.erase(breakdown);
 }
 
+// Where the answer is a plan, its loads, memory and timeline come before how well other times were predicted.
+void put_published_last(std::vector<Chart>& charts) {
+  std::stable_partition(charts.begin(), charts.end(),
+                        [](const Chart& chart) { return chart.id != "comparison" && chart.id != "error"; });
+}
+
 // The answer, and the plans beside each other; planners have a table of their own.
 void add_first_screen(Document& page, const StudyResult& study) {
   page.blocks.emplace_back(Paragraph{summary_text(study), Role::summary});
@@ -212,9 +219,9 @@ void add_first_screen(Document& page, const StudyResult& study) {
   page.add(table_section(
       "Plans",
       std::string(
-          "peak GiB: memory of the fullest GPU at its simulated peak; free: what is left of it. 1st faster: the "
-          "chance that the fastest plan of the workload is really faster than this one. The other tables "
-          "explain the rest. ") +
+          "peak GiB: memory of the fullest GPU at its simulated peak; free: what is left of it, in GiB. busiest: what "
+          "is busy for the largest part of the iteration, and for how many % of it. 1st faster: the chance that the "
+          "fastest plan of the workload is really faster than this one. The other tables explain the rest. ") +
           doubt_sentence(study) + (order.empty() ? "" : " " + order),
       cases_sheet(study, Medium::screen)));
 }
@@ -224,6 +231,7 @@ Document page_document(const StudyResult& study, const std::string& title) {
   add_first_screen(document, study);
   std::vector<Chart> charts = charts_of(study);
   if (study.comparisons.empty()) add_breakdown(document, charts);
+  if (published_iterations(study).empty()) put_published_last(charts);
   for (const std::string& warning : {torchrec_warning(study), memory_warning(study)})
     if (!warning.empty()) document.blocks.emplace_back(Paragraph{warning, Role::notice});
   add_planners(document, study, Medium::page);

@@ -262,6 +262,21 @@ std::string alternatives_text(const SweepResult& result, const std::vector<std::
   return text;
 }
 
+// That TorchRec cannot run the plan of the point which stands first, and the best of those that it can; "" where it
+// can.
+std::string sweep_torchrec_warning(const SweepResult& result, const std::vector<std::size_t>& sorted) {
+  if (sorted.empty() || result.at(sorted.front()).beyond_torchrec.empty()) return "";
+  const auto other = std::ranges::find_if(sorted, [&](std::size_t point) {
+    return result.at(point).beyond_torchrec.empty() && !result.at(point).runs_out_of_memory();
+  });
+  const std::string instead = other == sorted.end()
+                                  ? "--torchrec-only plans without"
+                                  : fmt::format("of these points it can run {}, with {}", named_values(result, *other),
+                                                samples_text(result, *other));
+  return fmt::format("TorchRec cannot run the plan of {}, which has {}; {}.", named_values(result, sorted.front()),
+                     result.at(sorted.front()).beyond_torchrec, instead);
+}
+
 }  // namespace
 
 Document sweep_document(const SweepResult& result, Medium medium, SweepOrder order) {
@@ -273,11 +288,14 @@ Document sweep_document(const SweepResult& result, Medium medium, SweepOrder ord
     document.origin = fmt::format("{}, case {}, seed {}, shardsim {}", result.sweep->path, result.sweep->base.name,
                                   result.sweep->seed, version());
   }
-  const std::string summary = sweep_summary(result, sorted_points(result, SweepOrder::samples), sorted, order);
-  document.blocks.emplace_back(Paragraph{summary, Paragraph::Role::summary});
+  const std::vector<std::size_t> fastest = sorted_points(result, SweepOrder::samples);
+  document.blocks.emplace_back(Paragraph{sweep_summary(result, fastest, sorted, order), Paragraph::Role::summary});
+  // All notes are printed on a terminal, where one of them says it.
+  if (const std::string text = sweep_torchrec_warning(result, sorted); medium != Medium::terminal && !text.empty())
+    document.blocks.emplace_back(Paragraph{text, Paragraph::Role::notice});
   std::vector<Chart> charts;
   if (page) {
-    const std::string more = alternatives_text(result, sorted_points(result, SweepOrder::samples));
+    const std::string more = alternatives_text(result, fastest);
     if (!more.empty()) document.blocks.emplace_back(Paragraph{more, Paragraph::Role::summary});
     charts = sweep_charts(result);
     if (!charts.empty()) document.blocks.emplace_back(std::move(charts.front()));
@@ -290,6 +308,10 @@ Document sweep_document(const SweepResult& result, Medium medium, SweepOrder ord
   Section best = table_section("Points", legend, points_sheet(result, sorted, page));
   best.remark = order_remark(order);
   document.add(std::move(best));
+  if (medium == Medium::screen) {  // elsewhere How sure names the constants
+    if (std::string unlike = sweep_evidence_sentence(result, sorted); !unlike.empty())
+      document.blocks.emplace_back(Paragraph{std::move(unlike), Paragraph::Role::notice});
+  }
   for (std::size_t chart = 1; chart < charts.size(); ++chart) document.blocks.emplace_back(std::move(charts[chart]));
   document.add(sweep_how_sure(result, sorted, medium, order));
   document.add(sweep_notes(result, sorted));

@@ -63,8 +63,8 @@ NoteList outside_notes(const SweepResult& result) {
   return list;
 }
 
-// Notes on the evidence for the clusters of these points; two of one name are told apart by their NICs.
-NoteList evidence_notes(const SweepResult& result, const std::vector<std::size_t>& points) {
+// The clusters of these points; two of one name are told apart by their NICs.
+std::vector<ComparedCluster> compared_clusters(const SweepResult& result, const std::vector<std::size_t>& points) {
   PointCases cases(*result.sweep);
   std::vector<ComparedCluster> clusters;
   for (const std::size_t point : points) {
@@ -75,8 +75,12 @@ NoteList evidence_notes(const SweepResult& result, const std::vector<std::size_t
     std::ranges::copy_if(spec.sources, std::back_inserter(cluster.fitted), &SourcedValue::fitted);
     if (std::ranges::find(clusters, cluster) == clusters.end()) clusters.push_back(std::move(cluster));
   }
+  return clusters;
+}
+
+NoteList evidence_notes(const SweepResult& result, const std::vector<std::size_t>& points) {
   NoteList list;
-  for (std::string& text : unlike_evidence(clusters, "`fits: none` in each of these clusters"))
+  for (std::string& text : unlike_evidence(compared_clusters(result, points), "`fits: none` in each of these clusters"))
     list.notes.push_back({std::move(text), ""});
   return list;
 }
@@ -292,6 +296,10 @@ Section without_bare_heading(Section section) {
 }
 
 }  // namespace
+
+std::string sweep_evidence_sentence(const SweepResult& result, const std::vector<std::size_t>& points) {
+  return unlike_evidence_in_short(compared_clusters(result, points));
+}
 
 Section sweep_how_sure(const SweepResult& result, const std::vector<std::size_t>& points, Medium medium,
                        SweepOrder order) {

@@ -15,6 +15,9 @@ namespace shardsim {
 Section sweep_how_sure(const SweepResult& result, const std::vector<std::size_t>& points, Medium medium,
                        SweepOrder order);
 
+// That the clusters of the points rest on unlike evidence, for a first screen; "" where they do not.
+std::string sweep_evidence_sentence(const SweepResult& result, const std::vector<std::size_t>& points);
+
 // The facts to know about the clusters and the compute models, each sentence once with the number of points.
 Section sweep_notes(const SweepResult& result, const std::vector<std::size_t>& points);
 

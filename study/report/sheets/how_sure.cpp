@@ -170,13 +170,18 @@ ComparedCluster compared_cluster(const StudyResult& study, const CaseResult& ite
   return cluster;
 }
 
-// Notes on the evidence for the clusters that a workload is run on.
-NoteList evidence_notes(const StudyResult& study) {
+// The clusters that a workload is run on, by workload.
+std::map<std::string, std::vector<ComparedCluster>> compared_clusters(const StudyResult& study) {
   std::map<std::string, std::vector<ComparedCluster>> clusters;
   for (const CaseResult& item : study.cases)
     if (item.interval) clusters[item.workload].push_back(compared_cluster(study, item));
+  return clusters;
+}
+
+// Notes on the evidence for the clusters that a workload is run on.
+NoteList evidence_notes(const StudyResult& study) {
   NoteList list;
-  for (const auto& [workload, of_workload] : clusters)
+  for (const auto& [workload, of_workload] : compared_clusters(study))
     for (const std::string& text : unlike_evidence(of_workload))
       if (std::ranges::find(list.notes, text, &NoteList::Note::text) == list.notes.end())
         list.notes.push_back({text, ""});
@@ -254,6 +259,12 @@ std::string order_sentence(const StudyResult& study) {
         return order_text(**first, told_fastest, !is_one_choice(group));
     }
   }
+  return "";
+}
+
+std::string evidence_sentence(const StudyResult& study) {
+  for (const auto& [workload, of_workload] : compared_clusters(study))
+    if (std::string text = unlike_evidence_in_short(of_workload); !text.empty()) return text;
   return "";
 }
 

@@ -11,6 +11,8 @@ std::string doubt_sentence(const StudyResult& study);
 // Why a case stands before one that is told with less time or more samples per second: cases stand in the order of
 // their means over the placements of hot rows, of which one is told. The first such pair; "" where there is none.
 std::string order_sentence(const StudyResult& study);
+// That clusters which a workload is run on rest on unlike evidence, for the first such workload; "" where none does.
+std::string evidence_sentence(const StudyResult& study);
 // The chance that the chosen case is faster than another one; "equal" where they take as long.
 std::string other_cell(const StudyResult& study, const Choice& choice, const Choice::Other& other);
 // Between which a further one of such values lies in four of five cases. The middle of as many values as were drawn is

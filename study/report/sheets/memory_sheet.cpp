@@ -99,9 +99,10 @@ Section memory_section(const StudyResult& study) {
 
 namespace {
 
+constexpr double kLeastShare = 0.01;  // of a GPU's memory that is worth a number
+
 std::string percent_of(double share) {
-  constexpr double kLeast = 0.01;
-  return share > 0 && share < kLeast ? "less than 1 %" : fmt::format("{:.0f} %", 100 * share);
+  return share > 0 && share < kLeastShare ? "less than 1 %" : fmt::format("{:.0f} %", 100 * share);
 }
 
 }  // namespace
@@ -116,6 +117,7 @@ std::string memory_sentence(const StudyResult& study) {
     most = here;
   }
   if (fullest == nullptr) return "";
+  if (most.most() < kLeastShare) return " No GPU is filled to 1 %.";
   const std::string simulated = most.simulated ? percent_of(*most.simulated) + " at its simulated peak, " : "";
   const std::string which = study.cases.size() == 1 ? "" : fmt::format(", with {},", fullest->name);
   return fmt::format(" The fullest GPU{} is filled to {}{} by the memory model.", which, simulated,

@@ -7,15 +7,16 @@
 #include "base/text.h"
 #include "study/report/case_groups.h"
 #include "study/report/sheets/planner_sheets.h"
+#include "study/report/sure_cells.h"
 
 namespace shardsim {
 namespace {
 
-// " Not compared: autoshard, per_table, which need options that 'all' does not give."
-std::string not_compared_text(const std::vector<std::string>& names) {
-  if (names.empty()) return "";
-  return fmt::format(" Not compared: {}, which {} options that 'all' does not give.", some_names(names),
-                     names.size() == 1 ? "needs" : "need");
+// " (80 % within 0.016-0.037?)", nothing where it is not known.
+std::string range_of(const ComparedPlan& plan, const StudyResult& study) {
+  const auto of = std::ranges::find(study.cases, plan.name, &CaseResult::name);
+  if (of == study.cases.end() || !of->interval) return "";
+  return fmt::format(" (80 % within {})", interval_cell(*of->interval));
 }
 
 // "torchrec follows with 1.305 times that", or that it is as fast. `times` is of the placement of hot rows that is
@@ -27,7 +28,7 @@ std::string second_text(const std::string& planner, double times) {
   return fmt::format("{} follows with {} times that", planner, shown);
 }
 
-// What index_dedup of sequences changes of the order of the first two; nothing where it is the same to the digit.
+// Says what index_dedup of sequences changes of the order of the first two; nothing where it is the same to the digit.
 std::string fair_text(const PlannerComparison& comparison, const StudyResult& study,
                       const std::vector<const ComparedPlan*>& plans) {
   const std::vector<FairTime> times = fair_times(comparison, study);
@@ -45,16 +46,15 @@ std::string best_of_case(const PlannerComparison& comparison, const StudyResult&
   const std::vector<const ComparedPlan*> plans = fastest_first(comparison, study);
   const auto solved = static_cast<std::size_t>(
       std::ranges::count_if(plans, [](const ComparedPlan* plan) { return plan->fitting_ms().has_value(); }));
-  const std::string rest = not_compared_text(comparison.without_options());
   if (solved == 0)
-    return fmt::format("Of {} planners none has a plan that fits for {}.{}", plans.size(), comparison.name, rest);
+    return fmt::format("Of {} planners none has a plan that fits for {}.", plans.size(), comparison.name);
   const double best = *plans.front()->iteration_ms;
-  std::string text =
-      fmt::format("Of {}, {} makes the fastest plan for {} on {}: {} ms", counted(plans.size(), "planner"),
-                  plans.front()->planner, comparison.workload, comparison.cluster, fixed(best, decimals_for(best)));
+  std::string text = fmt::format("Of {}, {} makes the fastest plan for {} on {}: {} ms{}",
+                                 counted(plans.size(), "planner"), plans.front()->planner, comparison.workload,
+                                 comparison.cluster, fixed(best, decimals_for(best)), range_of(*plans.front(), study));
   if (solved > 1) text += "; " + second_text(plans[1]->planner, *plans[1]->iteration_ms / best);
   if (solved < plans.size()) text += fmt::format("; {} of them made no plan that fits", plans.size() - solved);
-  return text + "." + fair_text(comparison, study, plans) + rest;
+  return text + "." + fair_text(comparison, study, plans);
 }
 
 // The next after the best: who has the fastest plan most often of the others, then most plans beside the best's, then
@@ -102,13 +102,12 @@ std::string without_plans_text(const PlannerTotals& totals) {
 
 std::string best_of_cases(const std::vector<PlannerComparison>& comparisons) {
   const PlannerTotals totals = totals_of(comparisons);
-  const std::string rest = not_compared_text(comparisons.front().without_options());
   if (totals.best.empty()) {
-    return fmt::format("Of {} none has a plan for any of the {} cases.{}", counted(totals.planners.size(), "planner"),
-                       totals.cases, rest);
+    return fmt::format("Of {} none has a plan for any of the {} cases.", counted(totals.planners.size(), "planner"),
+                       totals.cases);
   }
   const PlannerTotal& best = *std::ranges::find(totals.planners, totals.best, &PlannerTotal::planner);
-  return wins_text(best, totals) + follower_text(next_after(totals), totals) + without_plans_text(totals) + rest;
+  return wins_text(best, totals) + follower_text(next_after(totals), totals) + without_plans_text(totals);
 }
 
 }  // namespace

@@ -103,11 +103,11 @@ Sheet screen_sheet(const StudyResult& study) {
   // A narrow line keeps how sure the time is and what limits it; what follows from the time or from what is free goes.
   sheet.columns = {{"case", false, true},
                    {"ms"},
-                   {"80 % within", true, false, true},
+                   {"80 % within"},
                    {"samples/s", true, false, true},
                    {"peak GiB", true, false, true},
                    {"free"},
-                   {"busiest", false},
+                   {"busiest", false, false, true},
                    {"%", true, false, true}};
   if (chosen) sheet.columns.push_back({"1st faster %"});
   if (sizes) sheet.columns.insert(sheet.columns.begin() + 1, {"GPUs"});

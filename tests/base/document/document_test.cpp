@@ -31,7 +31,8 @@ TEST_CASE("numbers stand right, text stands left, headings span the columns") {
 TEST_CASE("colour adds bold and faint and nothing else") {
   std::string text = sheet_text(small_sheet(), 80, true);
   CHECK(text.find("\033[2m  second    120.0\033[0m") != std::string::npos);
-  for (const std::string code : {"\033[1m", "\033[2m", "\033[0m"}) {
+  CHECK(text.find("\033[36ma\033[0m") != std::string::npos);
+  for (const std::string code : {"\033[1m", "\033[2m", "\033[36m", "\033[0m"}) {
     for (std::size_t at = text.find(code); at != std::string::npos; at = text.find(code)) text.erase(at, code.size());
   }
   CHECK(text == sheet_text(small_sheet(), 80, false));
@@ -44,6 +45,32 @@ TEST_CASE("text columns give way when the line is too long, numbers stay whole")
   for (const std::string& line : split(text, '\n')) CHECK(display_width(line) <= 30);
   CHECK(text.find("x~") != std::string::npos);
   CHECK(text.find("7.0") != std::string::npos);
+}
+
+TEST_CASE("a column that the line has no room for goes as a whole: a number without its end is another one") {
+  Sheet sheet;
+  sheet.columns = {{"planner", false}, {"iteration ms"}, {"samples/s"}, {"cost"}, {"busiest", false}};
+  sheet.rows = {{{"three tiers", "223.2", "587,158", "0.0621", "node1/nic0/in"}}};
+  CHECK(sheet_text(sheet, 46, false) ==
+        "  planner      iteration ms  samples/s    cost\n"
+        "  three tiers         223.2    587,158  0.0621\n"
+        "A wider terminal also shows: busiest.\n");
+  CHECK(sheet_text(sheet, 44, false) ==
+        "  planner      iteration ms  samples/s\n"
+        "  three tiers         223.2    587,158\n"
+        "A wider terminal also shows: cost, busiest.\n");
+}
+
+TEST_CASE("a title that is longer than a line takes two, warnings are yellow and commands green") {
+  const std::string title = "60 tables and a history of 30 million rows on 4 nodes of 8 H100: drift of plans/torchrec";
+  Document document{title, "", {}};
+  document.blocks.emplace_back(Paragraph{"It does not fit.", Paragraph::Role::notice});
+  document.blocks.emplace_back(Paragraph{"Next: shardsim why x.yaml", Paragraph::Role::summary, 0, true});
+  CHECK(document_text(document, 80, true) ==
+        "\033[1m60 tables and a history of 30 million rows on 4 nodes of 8 H100: drift of\033[0m\n"
+        "\033[1mplans/torchrec\033[0m\n"
+        "\033[33mIt does not fit.\033[0m\n"
+        "\033[32mNext: shardsim why x.yaml\033[0m\n");
 }
 
 TEST_CASE("names that are cut stay apart, whatever tells them apart") {
@@ -111,16 +138,17 @@ TEST_CASE("a line without room for all columns does without the minor ones, and 
 
 TEST_CASE("a table that is spelt out says in full what its cells have no room for, once") {
   Sheet sheet;
-  sheet.columns = {{"compute_model", false}, {"ms"}, {"planner", false}};
+  sheet.columns = {{"compute_model_of_a_case", false}, {"ms"}, {"planner", false}};
   for (const char* const time : {"1.0", "2.0"})
     sheet.rows.push_back({{"roofline", time, "two tiers of a rather long label"}});
-  CHECK(sheet_text(sheet, 30, false).find("In full") == std::string::npos);
+  CHECK(sheet_text(sheet, 42, false).find("In full") == std::string::npos);
   sheet.spelt_out = true;
-  CHECK(sheet_text(sheet, 60, false).find("In full") == std::string::npos);
-  std::string text = sheet_text(sheet, 30, false);
+  CHECK(sheet_text(sheet, 70, false).find("In full") == std::string::npos);
+  CHECK(sheet_text(sheet, 30, false).find("also shows:\nplanner.") != std::string::npos);
+  std::string text = sheet_text(sheet, 42, false);
   CHECK(sheet_text(sheet, 200, false).find("In full") == std::string::npos);
   std::replace(text.begin(), text.end(), '\n', ' ');
-  CHECK(text.find("is compute_model; ") != std::string::npos);
+  CHECK(text.find("is compute_model_of_a_case; ") != std::string::npos);
   const std::size_t label = text.find(" is two tiers of a rather long label.");
   CHECK(label != std::string::npos);
   CHECK(text.find("two tiers of a rather", label + 5) == std::string::npos);

@@ -11,7 +11,7 @@ namespace shardsim {
 inline std::vector<PlacementTask> placing_tasks(int count, int tables, int ranks, std::uint64_t seed) {
   std::vector<PlacementTask> tasks;
   for (ShardingTask& made : made_up_tasks(count, tables, ranks, seed)) {
-    PlacementTask task{std::move(made), {}};
+    PlacementTask task{std::move(made), {}, {}};
     const std::size_t width = feature_names(FeatureLayout::autoshard).size();
     std::vector<double> columns;
     for (int t = 0; t < tables; ++t) columns.push_back(task.features[static_cast<std::size_t>(t) * width]);
@@ -28,6 +28,7 @@ inline std::vector<PlacementTask> placing_tasks(int count, int tables, int ranks
       costs.all += *std::ranges::max_element(costs.exchange);
       return costs;
     };
+    task.measure_all = [measure = task.measure](std::span<const int> rank_of) { return measure(rank_of).all; };
     tasks.push_back(std::move(task));
   }
   return tasks;

@@ -19,7 +19,7 @@ namespace {
 
 double mean_cost(const PlacingPolicy& policy, const std::vector<PlacementTask>& tasks, int samples) {
   double sum = 0;
-  for (const PlacementTask& task : tasks) sum += task.measure(best_of_games(policy, task, samples, 1).rank_of).all;
+  for (const PlacementTask& task : tasks) sum += task.measure(best_of_games(policy, task, {samples, 0}, 1).rank_of).all;
   return sum / static_cast<double>(tasks.size());
 }
 
@@ -86,11 +86,29 @@ TEST_CASE("tables are placed where there is room, and samples never give up a pl
   PlacementTask& task = tasks.front();
   std::ranges::fill(task.bytes, 10.0);
   task.room = 20;
-  for (const int samples : {0, 8}) CHECK(bytes_over(task, best_of_games(policy, task, samples, 3).rank_of) == 0);
+  for (const int samples : {0, 8}) CHECK(bytes_over(task, best_of_games(policy, task, {samples, 0}, 3).rank_of) == 0);
   task.room = 19;
-  CHECK(bytes_over(task, best_of_games(policy, task, 8, 3).rank_of) > 0);
-  CHECK(message_of([&] { refuse_overfull(task, best_of_games(policy, task, 0, 3).rank_of); }).find("missing on GPU") !=
-        std::string::npos);
+  CHECK(bytes_over(task, best_of_games(policy, task, {8, 4}, 3).rank_of) > 0);
+  CHECK(message_of([&] {
+          refuse_overfull(task, best_of_games(policy, task, {0, 0}, 3).rank_of);
+        }).find("missing on GPU") != std::string::npos);
+}
+
+TEST_CASE(
+    "of placements that are measured the fastest is taken, which is never slower than the one that is predicted") {
+  const auto tasks = placing_tasks(6, 12, 4, 3);
+  const PlacingPolicy policy = train_placing(tasks, short_placing(1));
+  int shorter = 0;
+  for (const PlacementTask& task : tasks) {
+    const auto time = [&](int measured) {
+      return task.measure(best_of_games(policy, task, {32, measured}, 3).rank_of).all;
+    };
+    CHECK(time(1) == time(0));
+    CHECK(time(8) <= time(0));
+    CHECK(time(33) <= time(8));
+    shorter += time(8) < time(0) ? 1 : 0;
+  }
+  CHECK(shorter > 0);
 }
 
 TEST_CASE("a task that nothing fits is refused with its name and what is missing") {

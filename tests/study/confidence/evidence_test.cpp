@@ -27,6 +27,16 @@ TEST_CASE("clusters whose constants come from different measurements are said to
   CHECK(said[0].find(kNics + ": 0.848 from Sophia, two servers, and 0.967 from cluster01") != std::string::npos);
 }
 
+TEST_CASE("in short, unlike evidence is said with the names of the clusters alone") {
+  const auto a100 = cluster("a", {constant(kNics, "0.848", {"Sophia"})});
+  const auto h100 = cluster("h", {constant(kNics, "0.967", {"cluster01"})});
+  const auto b200 = cluster("b", {constant(kNics, "0.967", {"cluster01"})});
+  CHECK(unlike_evidence_in_short({a100, h100, b200}) ==
+        "Unlike evidence: the collectives of a, h are timed by different measurements, and which is faster may come of "
+        "that.");
+  CHECK(unlike_evidence_in_short({b200, h100}).empty());
+}
+
 TEST_CASE("a constant that was fitted for one of two clusters is unlike evidence too") {
   const std::vector<std::string> said =
       unlike_evidence({cluster("a", {}), cluster("h", {constant(kNics, "0.967", {"cluster01"})})});

@@ -80,6 +80,33 @@ TEST_CASE("a system is left out of its own interval") {
   CHECK(interval.rest_scale == doctest::Approx(0).epsilon(1e-4));  // what is left, a, is off by what its kernels are
 }
 
+TEST_CASE("the words say which published iterations a range rests on, and which of the case's own are left out") {
+  const Interval all = model().interval(10, on("b"), {{"kernel/lookup", 10}});
+  CHECK(all.basis == "2 published iterations of soft on 2 systems (a, b)");
+  const Interval own = model().interval(10, on("b"), {{"kernel/lookup", 10}}, {}, "soft on b");
+  CHECK(own.basis ==
+        "1 published iteration of soft on 1 system (a); 1 more, on b as this case, is left out, so that no published "
+        "time judges itself");
+  IterationSetting other = on("x");
+  other.software = "hard";
+  CHECK(model().interval(10, other, {}).basis ==
+        "2 published iterations of other software on 2 systems (soft on a, soft on b)");
+}
+
+TEST_CASE("what only the system itself has is not said to be unpublished") {
+  const std::vector<Residual> rows = residuals_of(
+      "class,system,name,predicted_ms,observed_ms,role,software,version,cluster,gpu,transport,model,plan,nodes,gpus,"
+      "batch_per_gpu,parts\n"
+      "iteration/soft,soft on a,i,10,11,predicted,soft,,a,A100,infiniband,m,p,2,16,1,kernel/lookup=10\n"
+      "iteration/soft,soft on b,i,10,11,predicted,soft,,b,A100,roce,m,p,2,16,1,kernel/lookup=10\n",
+      "test");
+  IterationSetting roce = on("b");
+  roce.transport = "roce";
+  CHECK(outside_of(roce, rows, "soft on b") ==
+        std::vector<std::string>{"no other published run of soft on Ethernet (RoCE)"});
+  CHECK(outside_of(roce, rows).empty());
+}
+
 TEST_CASE("what nobody published is said in words") {
   CHECK(model().interval(1, on("x"), {}).outside.empty());
   IterationSetting many = on("x");

@@ -68,6 +68,20 @@ TEST_CASE("a peak beyond what a GPU has, and one that leaves little, are told; a
   CHECK(fits(held.result));
 }
 
+TEST_CASE("what comes on top of a peak is allowed for: fragments of buffers, and the optimizer's first step") {
+  Held held;
+  MemoryAmounts& amounts = held.result.memory_profile.ranks[3].amounts;
+  amounts[MemoryPart::activations] = 10 * kGiBytes;
+  CHECK(has(held.notes(4.5), "rank 3 is left with 1.50 GiB"));
+  CHECK(has(held.notes(4.5),
+            "Fragments that the allocator cannot use may take 1.90 GiB more: it may run out of memory."));
+  CHECK(held.notes(4).empty());
+  held.item.workload.dense.parameters = Bytes{6 * kGiBytes};
+  amounts[MemoryPart::activations] = kGiBytes;
+  amounts[MemoryPart::dense] = 6 * kGiBytes;  // and those of tables: 20 GiB in the first step
+  CHECK(has(held.notes(2), "first step 11.00: it may run out of memory."));
+}
+
 TEST_CASE("what is reserved is told beside what is left") {
   Held held;
   held.item.cluster.gpu.reserved = Bytes{2 * kGiBytes};

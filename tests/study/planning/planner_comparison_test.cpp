@@ -121,10 +121,10 @@ TEST_CASE("planners that need options are named apart and not counted") {
   study.comparisons = {comparison};
   const std::string one = planners_sentence(study);
   CHECK(one.starts_with("Of 2 planners, a makes the fastest plan for "));
-  CHECK(one.ends_with("times that. Not compared: c, which needs options that 'all' does not give."));
+  CHECK(one.ends_with("times that."));  // the table says who is not compared, and why
   study.comparisons = {comparison, comparison};
   CHECK(totals_of(study.comparisons).planners.size() == 2);
-  CHECK(planners_sentence(study).ends_with(" Not compared: c, which needs options that 'all' does not give."));
+  CHECK(planners_sentence(study).find("Not compared") == std::string::npos);
 }
 
 TEST_CASE("without a case that all solve there is no mean") {

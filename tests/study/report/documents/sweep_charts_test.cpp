@@ -125,6 +125,13 @@ TEST_CASE("plans that TorchRec cannot run are counted, with the fastest point th
   CHECK(text.find("the first because it has tiers of rows (history)") != std::string::npos);
   CHECK(text.find("1 of 12 points") != std::string::npos);
   CHECK(text.find("Among the points that it can run, planner b, nodes 2, batch_per_gpu 16") != std::string::npos);
+  const std::string screen = document_text(sweep_document(sample.result, Medium::screen), 1000, false);
+  CAPTURE(screen);
+  CHECK(screen.find("TorchRec cannot run the plan of planner b, nodes 4, batch_per_gpu 8, which has tiers of rows "
+                    "(history); of these points it can run planner b, nodes 2, batch_per_gpu 16, with 109 samples per "
+                    "second.") != std::string::npos);
+  CHECK(document_text(sweep_document(Sample().result, Medium::screen), 1000, false).find("TorchRec") ==
+        std::string::npos);
 }
 
 TEST_CASE("the first sentence names the best point by what points are sorted by") {

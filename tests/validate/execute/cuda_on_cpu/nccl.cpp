@@ -1,8 +1,14 @@
+#include <fcntl.h>
+#include <linux/futex.h>
 #include <nccl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <climits>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -10,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/validate/execute/cuda_on_cpu/faults.h"
@@ -18,12 +25,62 @@
 using shardsim::on_cpu::Faults;
 using shardsim::on_cpu::faults;
 
+namespace {
+
+// A bell for each position of a communicator, in memory that its ranks share: rung for whoever waits for a message to
+// that position. Ranks that looked for their messages every 200 us spent more time asleep and awake than at anything
+// else.
+class Bells {
+ public:
+  Bells(const std::string& file, std::size_t count) {
+    const int opened = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    const std::size_t bytes = count * sizeof(Bell);
+    void* const shared = opened >= 0 && ftruncate(opened, static_cast<off_t>(bytes)) == 0
+                             ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, opened, 0)
+                             : MAP_FAILED;
+    if (opened >= 0) close(opened);
+    if (shared != MAP_FAILED) bells_ = static_cast<Bell*>(shared);
+  }
+  bool shared() const { return bells_ != nullptr; }
+
+  void ring(int position) {
+    ++bells_[position];
+    syscall(SYS_futex, &bells_[position], FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  }
+  // Sleeps until what this position waits for is there, and looks for it whenever its bell rings.
+  template <typename Condition>
+  void wait(int position, const Condition& there) {
+    while (true) {
+      const std::uint32_t rung = bells_[position];
+      if (there()) return;
+      syscall(SYS_futex, &bells_[position], FUTEX_WAIT, rung, nullptr, nullptr,
+              0);  // returns at once if it has rung since
+    }
+  }
+
+ private:
+  using Bell = std::atomic<std::uint32_t>;
+  static_assert(sizeof(Bell) == sizeof(std::uint32_t) && Bell::is_always_lock_free);
+  Bell* bells_ = nullptr;  // never unmapped: a thread of a stream may still wait
+};
+
+}  // namespace
+
 // One rank's end of a communicator: how many messages went to and came from each position. Never freed: a thread of a
 // stream may still look at it.
 struct ncclComm {
+  ncclComm(std::string of_all, int count, int own)
+      : folder(std::move(of_all)),
+        members(count),
+        position(own),
+        sent(static_cast<std::size_t>(count)),
+        received(static_cast<std::size_t>(count)),
+        bells(folder + "/bells", static_cast<std::size_t>(count)) {}
+
   std::string folder;
-  int members = 0, position = 0;
+  int members, position;
   std::vector<long> sent, received;
+  Bells bells;
   std::atomic<bool> aborted = false;
   std::atomic<int> under_way = 0;  // collectives launched and not ended
   std::atomic<ncclResult_t> result = ncclSuccess;
@@ -31,7 +88,7 @@ struct ncclComm {
 
 namespace {
 
-constexpr unsigned kPoll = 200;  // us
+constexpr unsigned kPoll = 200;  // us, where a communicator is given up
 
 struct Call {
   ncclComm_t communicator;
@@ -59,13 +116,14 @@ void send(ncclComm& own, const void* data, std::size_t bytes, int peer) {
   const std::string file = name(own, own.position, peer, own.sent[static_cast<std::size_t>(peer)]++);
   std::ofstream(file + "~").write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
   std::rename((file + "~").c_str(), file.c_str());
+  own.bells.ring(peer);
 }
 
 // Waits for ever, as a kernel of NCCL does, unless the communicator is aborted. Errors: a message of another size,
 // which NCCL would not survive either.
 void receive(ncclComm& own, void* data, std::size_t bytes, int peer) {
   const std::string file = name(own, peer, own.position, own.received[static_cast<std::size_t>(peer)]++);
-  while (!own.aborted && access(file.c_str(), R_OK) != 0) usleep(kPoll);
+  own.bells.wait(own.position, [&own, &file] { return own.aborted || access(file.c_str(), R_OK) == 0; });
   if (own.aborted) return;
   std::ifstream in(file);
   in.read(static_cast<char*>(data), static_cast<std::streamsize>(bytes));
@@ -104,7 +162,7 @@ ncclResult_t launch(ncclComm& own, cudaStream_t stream, std::function<void()> se
   const bool fatal = number == faults().dies_at;
   if (fatal && faults().when == Faults::When::before) die();
   if (number == faults().hangs_at) {
-    while (!own.aborted) usleep(kPoll);
+    own.bells.wait(own.position, [&own] { return own.aborted.load(); });
     return ncclSystemError;
   }
   ++own.under_way;
@@ -140,13 +198,8 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* communicator, int members, ncclUniqueId id, int position,
                                     ncclConfig_t*) {
   static std::vector<std::unique_ptr<ncclComm>> all;
-  const auto places = static_cast<std::size_t>(members);
-  auto made = std::make_unique<ncclComm>();
-  made->folder = id.internal;
-  made->members = members;
-  made->position = position;
-  made->sent.resize(places);
-  made->received.resize(places);
+  auto made = std::make_unique<ncclComm>(id.internal, members, position);
+  if (!made->bells.shared()) return ncclSystemError;
   *communicator = made.get();
   log_line("2 coll channels, 0 collnet channels, 0 nvls channels, 4 p2p channels, 2 p2p channels per peer");
   all.push_back(std::move(made));
@@ -160,6 +213,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t* result
 // Returns when the kernels of this communicator have ended, and they may stand behind those of another.
 ncclResult_t ncclCommAbort(ncclComm_t communicator) {
   communicator->aborted = true;
+  communicator->bells.ring(communicator->position);
   while (faults().abort_hangs) usleep(kPoll);
   while (communicator->under_way > 0 && shardsim::on_cpu::broken() == cudaSuccess) usleep(kPoll);
   return ncclSuccess;

@@ -180,10 +180,15 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   delete stream;
   return broken();
 }
+// Takes a while to say no: who asks every few us of a GPU would otherwise take a processor from the thread that is
+// asked for.
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
-  const std::lock_guard lock(mutex());
+  constexpr std::chrono::milliseconds kPatience{1};
+  std::unique_lock lock(mutex());
+  const bool done =
+      changed().wait_for(lock, kPatience, [stream] { return gpu_broken || stream == nullptr || stream->idle(); });
   if (broken() != cudaSuccess) return broken();
-  return stream == nullptr || stream->idle() ? cudaSuccess : cudaErrorNotReady;
+  return done ? cudaSuccess : cudaErrorNotReady;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   std::unique_lock lock(mutex());

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "study/drift/drift_study.h"
+
+namespace shardsim {
+
+// Whether the planner is a search, or asks one for some of the tables.
+bool searches(const Tree& planner);
+
+// The planners that are asked for a plan of every day; none where the plan of the case is that of a file.
+std::vector<Tree> planners_of_days(const Case& item, const DriftOptions& options);
+
+// What one day found: the day, the same without the plans of searches, and the plan that a search made, as its file.
+struct DayOutcome {
+  DriftDay day, settled;
+  std::string searched_plan;  // "" none
+};
+
+void fields(auto& visit, MaybeConst<DayOutcome> auto& outcome) {
+  visit(outcome.day, outcome.settled, outcome.searched_plan);
+}
+
+// A plan that a search has made for a later day.
+struct LaterPlan {
+  int day = 0;
+  std::string planner;
+  Plan plan;
+};
+
+// The plans of searches that gain most over the kept one, as they would have been made on day 0. What a search finds on
+// a later day may be as good there: then it is luck, and no reason to move later.
+std::vector<LaterPlan> later_plans(const std::vector<DayOutcome>& outcomes, const Case& item,
+                                   const DriftOptions& options);
+
+// Whether the best plan of a day is one of a search, and no further ahead of the kept one, with the rows of the day if
+// these help, than another search may be of the same data. Where day 0 has a better plan, that one is ahead on every
+// day.
+bool is_within_spread(const DriftDay& start, const DayOutcome& outcome);
+
+}  // namespace shardsim

@@ -164,6 +164,26 @@ void check_times(const StudyResult& study, const Tree& cases) {
   }
 }
 
+void check_rank(int rank, std::size_t ranks, const Tree& group, const char* key) {
+  if (rank >= 0 && static_cast<std::size_t>(rank) < ranks) return;
+  const Tree* const stated = group.find(key);
+  throw input_error(stated != nullptr ? stated->place : group.place,
+                    fmt::format("{} {} is none of the {} ranks", key, rank, ranks),
+                    "Is this a file as shardsim wrote it?");
+}
+
+// The ranks that are singled out have figures of their own.
+void check_ranks(const StudyResult& study, const Tree& cases) {
+  for (std::size_t i = 0; i < study.cases.size(); ++i) {
+    const CaseResult& item = study.cases[i];
+    if (item.loads)
+      check_rank(item.loads->fullest, item.loads->lookups.size(), *cases.items[i].find("rank_loads"), "fullest_rank");
+    const Tree* const host = cases.items[i].find("host");
+    if (item.host && host != nullptr)
+      check_rank(item.host->rank, static_cast<std::size_t>(std::max(item.world_size, 0)), *host, "rank");
+  }
+}
+
 }  // namespace
 
 std::string result_to_json(const StudyResult& study) {
@@ -180,7 +200,10 @@ StudyResult result_from_tree(const Tree& tree) {
   check_lists(tree);
   StudyResult study;
   fields(reader, study);
-  if (const Tree* const cases = tree.find("cases")) check_times(study, *cases);
+  if (const Tree* const cases = tree.find("cases")) {
+    check_times(study, *cases);
+    check_ranks(study, *cases);
+  }
   return study;
 }
 

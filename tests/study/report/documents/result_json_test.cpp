@@ -279,6 +279,15 @@ TEST_CASE("a large world says once what is alike, in few bytes, and every rank's
   CHECK(high_water_of(after)->per_rank_bytes == high_water_of(before)->per_rank_bytes);
 }
 
+TEST_CASE("a rank that is singled out is one of the ranks that the file has figures of") {
+  const std::string text = result_to_json(large_study());
+  for (const char* const none : {"32768", "-1"}) {
+    const std::string other = std::string("\"fullest_rank\": ") + none;
+    CHECK(refusal_of(changed(text, "\"fullest_rank\": 20001", other)).find("is none of the 32768 ranks") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("in a large world an odd rank is a class by itself, and a list that nobody shares stays a list") {
   StudyResult study = large_study();
   study.cases[0].loads->distinct_rows.clear();

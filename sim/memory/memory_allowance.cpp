@@ -6,8 +6,8 @@
 namespace shardsim {
 namespace {
 
-// The least of 37 published runs of TorchRec's benchmark (scenarios/measurements/torchrec/pipelines.csv, t016): 9.3 GB
-// held by PyTorch's allocator above the 63.4 that it had given out, of which 14.9 stay for the whole run.
+// A guess that rests on one published run of TorchRec's benchmark (scenarios/measurements/torchrec/pipelines.csv,
+// t016): 9.3 GB held by PyTorch's allocator above the 63.4 that it had given out, of which 14.9 stay for the whole run.
 constexpr double kFragments = 0.19;  // of what comes and goes
 
 }  // namespace

@@ -143,9 +143,9 @@ std::string text_of(const std::vector<DryRun>& machines, const Case& item, int r
   text += torchrec::table_text(rows);
   for (const DryRun& machine : machines) {
     if (machine.gpus_of_host > 0)
-      text += wrapped(fmt::format("{}: {} of the {} GPUs of a node, with their NICs", machine.cluster, ranks,
-                                  machine.gpus_of_host),
-                      100, "  ");
+      text += wrapped(
+          fmt::format("{}: {} of the {} GPUs of a node, with their NICs", machine.cluster, ranks, machine.gpus_of_host),
+          100, "  ");
     const std::string& why = machine.failure.empty() ? machine.not_simulated : machine.failure;
     if (!why.empty()) text += wrapped(fmt::format("{}: {}", machine.cluster, why), 100, "  ");
   }

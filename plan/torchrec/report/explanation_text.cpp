@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kRanksWidth = 14, kLongRanksWidth = 40;
 constexpr std::size_t kFirstMinor = 5;  // of the columns of the overview: what follows the device memory
-constexpr char kRanksHere = '\v';  // stands for ", on ranks 0-7" while tables are compared
+constexpr char kRanksHere = '\v';       // stands for ", on ranks 0-7" while tables are compared
 
 std::string optimizer_note(const TableSpec& table) {
   const double m = optimizer_multiplier(table.optimizer, table.dim);

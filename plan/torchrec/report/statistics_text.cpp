@@ -107,7 +107,8 @@ void add_newest_kernels(std::string& text, const Statistics& of) {
 void add_kernel_counts(std::string& text, const Statistics& of) {
   for (const auto& [name, kernel] : of.kernels) {
     add_labelled(text, "compute kernel " + name,
-                 fmt::format("{}, {}", counted(static_cast<std::size_t>(kernel.count), "table"), gigabytes_text(kernel.storage)));
+                 fmt::format("{}, {}", counted(static_cast<std::size_t>(kernel.count), "table"),
+                             gigabytes_text(kernel.storage)));
   }
 }
 

@@ -207,13 +207,19 @@ std::string first_reason(const StudyResult& study) {
   return "";
 }
 
-// Errors: where planners were compared, and none has a plan.
+// Errors: where planners were compared, and none has a plan: Failure::infeasible, or Failure::input where more memory
+// would help none of them.
 void require_some_plan(const StudyResult& study) {
   if (!study.cases.empty() || study.comparisons.empty()) return;
   std::string reason = first_reason(study);
   while (reason.ends_with('.')) reason.pop_back();
-  throw Error(Failure::infeasible, Place{},
-              "no planner has a plan that fits, for any case" + (reason.empty() ? "" : ". " + reason),
+  const std::string because = reason.empty() ? "" : ". " + reason;
+  const bool all_refuse = std::ranges::all_of(study.comparisons, [](const PlannerComparison& comparison) {
+    return std::ranges::all_of(comparison.planners,
+                               [](const ComparedPlan& plan) { return plan.refused || plan.needs_options; });
+  });
+  if (all_refuse) throw Error(Failure::input, Place{}, "no planner takes the case" + because, "");
+  throw Error(Failure::infeasible, Place{}, "no planner has a plan that fits, for any case" + because,
               "--details gives all reasons. Take more memory, a smaller batch, or fewer constraints");
 }
 

@@ -233,6 +233,7 @@ class StudyTasks {
     plan.host_rows = outcome.host_rows;
     plan.beyond_torchrec = outcome.beyond_torchrec;
     plan.reason = std::move(outcome.reason);
+    plan.refused = outcome.refused;
     plan.figures = std::move(outcome.figures);
     study_.planning_cpu_s[name] = outcome.planning_cpu_s;
     if (outcome.result) {

@@ -200,7 +200,7 @@ std::string name_in_module(const Table& table, const std::string& path, const st
 std::vector<std::string> module_paths(const Workload& workload, const Plan& plan) {
   std::set<std::int64_t> dims;
   for (const Table& table : workload.tables) {
-    if (table.kind == TableKind::sequence) dims.insert(table.dim);
+    if (table.kind == TableKind::sequence && table.sharded) dims.insert(table.dim);
   }
   std::vector<std::string> paths;
   for (const Table& table : workload.tables) {
@@ -233,6 +233,7 @@ std::string plan_to_json(const Plan& plan, const Workload& workload, const Clust
   std::vector<std::pair<std::string, Entries>> modules;  // in order of first appearance
   for (const auto& [index, parts] : by_table) {
     const Table& table = table_of(index);
+    if (!table.sharded) continue;  // of no module of TorchRec's
     const std::string& path = paths.at(static_cast<std::size_t>(index));
     entries_of(path, modules)
         .emplace_back(name_in_module(table, path, names), entry_json(parts, plan, table, cluster).dump(1));

@@ -35,6 +35,7 @@ void ProgramChecker::check_op(std::size_t index) const {
   sorted_ranks(op.ranks, place_in(places_.ops, index), fmt::format("operation {} {}", op.id, excerpt(op.name)));
   check_order(op);
   check_role(op);
+  check_every(op);
   if (op.is_collective()) {
     check_collective(op);
   } else if (op.op_class == OpClass::host) {
@@ -42,6 +43,15 @@ void ProgramChecker::check_op(std::size_t index) const {
   } else {
     check_compute(op);
   }
+}
+
+void ProgramChecker::check_every(const Op& op) const {
+  const bool may_be_rare =
+      op.op_class == OpClass::all_reduce || op.op_class == OpClass::update || op.op_class == OpClass::host;
+  if (op.every >= 1 && op.every <= kMostEvery && (op.every == 1 || may_be_rare)) return;
+  fail_op(op, fmt::format("it runs in one of {} iterations", op.every),
+          fmt::format("Write 1 to {} in 'every', above 1 of an all_reduce, an update and work of the host alone.",
+                      kMostEvery));
 }
 
 // Work of the host takes time and moves nothing.
@@ -59,6 +69,7 @@ void ProgramChecker::check_host(const Op& op) const {
   plain.after = op.after;
   plain.after_previous = op.after_previous;
   plain.fixed_ns = op.fixed_ns;
+  plain.every = op.every;
   if (op != plain) fail_op(op, "an operation of the host moves and computes nothing", "Leave all but 'fixed_ns' out.");
 }
 
@@ -87,10 +98,6 @@ void ProgramChecker::check_collective(const Op& op) const {
   const std::vector<std::string> dtypes{"fp32", "fp16", "bf16", "int8", "fp8", "mx4", "int32", "int64"};
   if (!op.dtype.empty() && std::ranges::find(dtypes, op.dtype) == dtypes.end()) {
     fail_op(op, fmt::format("unknown dtype {}", excerpt(op.dtype)), known_names_hint(op.dtype, dtypes));
-  }
-  if (op.every < 1 || op.every > kMostEvery || (op.every > 1 && op.op_class != OpClass::all_reduce)) {
-    fail_op(op, fmt::format("it runs in one of {} iterations", op.every),
-            fmt::format("Write 1 to {} in 'every', above 1 of an all_reduce alone.", kMostEvery));
   }
   if (op.launch_ns < 0 || op.launch_ns > kMostNanoseconds || (op.launch_ns > 0 && op.op_class != OpClass::all_to_all)) {
     fail_op(op, fmt::format("launch_ns is {}", op.launch_ns), "Write 0 to 10^15 nanoseconds, of an all_to_all alone.");

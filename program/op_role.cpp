@@ -32,7 +32,7 @@ struct RoleRow {
   Belonging fusion;
 };
 
-constexpr std::array<RoleRow, 50> kRoles{{
+constexpr std::array<RoleRow, 53> kRoles{{
     {OpRole::none, "none", std::nullopt, Belonging::none},
     {OpRole::copy_inputs, "copy_inputs", OpClass::dense, Belonging::none},
     {OpRole::transform_inputs, "transform_inputs", OpClass::dense, Belonging::none},
@@ -66,6 +66,7 @@ constexpr std::array<RoleRow, 50> kRoles{{
     {OpRole::dense_forward, "dense_forward", OpClass::dense, Belonging::none},
     {OpRole::dense_backward, "dense_backward", OpClass::dense, Belonging::none},
     {OpRole::bottom_backward, "bottom_backward", OpClass::dense, Belonging::none},
+    {OpRole::dense_accumulate, "dense_accumulate", OpClass::dense, Belonging::none},
     {OpRole::dense_all_reduce, "dense_all_reduce", OpClass::all_reduce, Belonging::none},
     {OpRole::dense_update, "dense_update", OpClass::update, Belonging::none},
     {OpRole::sum_duplicates, "sum_duplicates", OpClass::dense, Belonging::none},
@@ -77,7 +78,9 @@ constexpr std::array<RoleRow, 50> kRoles{{
     {OpRole::decode_gradient, "decode_gradient", OpClass::dense, Belonging::must},
     {OpRole::divide_gradient, "divide_gradient", OpClass::dense, Belonging::must},
     {OpRole::order_received_gradient, "order_received_gradient", OpClass::dense, Belonging::must},
+    {OpRole::weight_gradient, "weight_gradient", OpClass::dense, Belonging::must},
     {OpRole::sum_gradient, "sum_gradient", OpClass::update, Belonging::must},
+    {OpRole::accumulate_gradient, "accumulate_gradient", OpClass::dense, Belonging::must},
     {OpRole::reduce_gradient, "reduce_gradient", OpClass::all_reduce, Belonging::must},
     {OpRole::update, "update", OpClass::update, Belonging::must},
     {OpRole::apply, "apply", OpClass::update, Belonging::must},

@@ -73,6 +73,7 @@ enum class OpRole {
   dense_forward,
   dense_backward,
   bottom_backward,
+  dense_accumulate,  // their gradients, to those of earlier batches
   dense_all_reduce,
   dense_update,
 
@@ -86,11 +87,13 @@ enum class OpRole {
   decode_gradient,          // out of the type on the wire
   divide_gradient,          // by the number of ranks, in place
   order_received_gradient,  // in the order of the ids
+  weight_gradient,          // of the weights that ids have, from rows and gradients of vectors
   sum_gradient,             // by row: of replicated rows, and of the kernel dense
-  reduce_gradient,          // of replicated rows
-  update,                   // fused with the sum
-  apply,                    // a summed gradient to its rows
-  average_replicas,         // rows, or their optimizer states, over the groups of ranks that each hold all of them
+  accumulate_gradient,  // of all rows in one tensor: zeros that it begins with, or its sum with that of earlier batches
+  reduce_gradient,      // of replicated rows
+  update,               // fused with the sum
+  apply,                // a summed gradient to its rows
+  average_replicas,     // rows, or their optimizer states, over the groups of ranks that each hold all of them
 
   launch  // the host launches what follows (sim/lower/host/host_launches.h)
 };

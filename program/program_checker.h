@@ -76,6 +76,7 @@ class ProgramChecker {
   void check_members(const Op& op) const;
   void check_matrix_fits(const Op& op, const std::vector<std::vector<int>>& sets) const;
   void check_matrix_fits(const Op& op, int index, std::size_t members) const;
+  void check_every(const Op& op) const;
   void check_host(const Op& op) const;
   void check_compute(const Op& op) const;
   void check_row_facts(const Op& op) const;

@@ -208,6 +208,7 @@ class ProgramFile {
     ranks(map, op);
     map.field("stream", op.stream);
     map.take("after", op.after, true);
+    map.take("every", op.every, false, 1);
     if (op.is_collective()) {
       collective(map, op);
     } else if (op.op_class == OpClass::host) {
@@ -239,7 +240,6 @@ class ProgramFile {
     } else {
       bytes(map, op);
     }
-    map.take("every", op.every, false, 1);
     map.take("dtype", op.dtype);
     map.take("launch_ns", op.launch_ns);
   }

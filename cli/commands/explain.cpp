@@ -16,6 +16,7 @@
 #include "plan/torchrec/bridge/given_plan.h"
 #include "plan/torchrec/report/statistics.h"
 #include "plan/torchrec/report/text.h"
+#include "plan/unsharded_tables.h"
 #include "study/planning/prepared_case.h"
 #include "study/run/study.h"
 #include "study/scenario/read_case.h"
@@ -195,8 +196,8 @@ std::string estimate_note(const Scenario& scenario, const Case& item, const Argu
 PlanToExplain explained_case(const Case& item, const Arguments& given, std::uint64_t seed, const PlanWatch& watch) {
   try {
     const torchrec::PlannerOptions options = options_of(item, given);
-    return plans_by_torchrec(item) ? chosen_by_torchrec(item, options, seed, watch)
-                                   : estimated(item, options, seed, watch);
+    return plans_by_torchrec(item) && !has_unsharded(item.workload) ? chosen_by_torchrec(item, options, seed, watch)
+                                                                    : estimated(item, options, seed, watch);
   } catch (const Error& error) {
     throw in_case(item, error);
   }

@@ -16,7 +16,8 @@ namespace {
 // The optimizer of the dense part streams over its parameters, where its kernels are known.
 ComputeWork::Kind work_kind(const Op& op) {
   if (op.sort_bits > 0) return ComputeWork::Kind::sort;
-  if (op.op_class == OpClass::lookup) return ComputeWork::Kind::lookup;
+  // The gradient of weights reads rows as a lookup does, and gradients of vectors where that writes vectors.
+  if (op.op_class == OpClass::lookup || op.role == OpRole::weight_gradient) return ComputeWork::Kind::lookup;
   const bool streams = op.role == OpRole::dense_update && op.kernels > 0;
   return op.op_class == OpClass::update && !streams ? ComputeWork::Kind::update : ComputeWork::Kind::dense;
 }
@@ -68,6 +69,7 @@ OpWork compute_work(const Op& op, const Program& program, const RowFacts& facts,
     asked.tables = rows.tables_at(position);
     const Seconds nominal = compute.seconds(asked, cluster.spec().gpu);
     work.seconds[rank] = op.op_class == OpClass::host ? nominal.value : nominal.value / cluster.compute_factor(rank);
+    if (op.every > 1) work.seconds[rank] /= op.every;  // each iteration is charged with its part
     work.alone = std::max(work.alone, Seconds{work.seconds[rank]});
   }
   return work;

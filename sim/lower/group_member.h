@@ -109,6 +109,9 @@ struct LookupPart {
   bool dense_gradient =
       false;  // replicated rows, and the kernel "dense": gradients are summed, then applied to all rows
 
+  bool trains_weights = false;  // some ids have weights that get a gradient
+  bool accumulates = false;  // dense_gradient: in a tensor that an optimizer beside the update takes, after all batches
+
   std::vector<int> ranks;              // that hold a shard, ascending; empty: all
   std::vector<bool> asked;             // [rank] may have lookups
   std::vector<double> lookups;         // rows read
@@ -119,9 +122,13 @@ struct LookupPart {
   std::vector<double> gradient_bytes;  // HBM of the sparse gradient or of the fused update
   std::vector<double> gradient_host;
   std::vector<double> distinct_rows;  // expected
-  std::vector<double> apply_bytes;    // dense_gradient: the optimizer's pass over all rows held
+  // Of ids whose weights get a gradient: their number, and what its kernel reads and writes, HBM and over the host
+  // link.
+  std::vector<double> weight_lookups, weight_bytes, weight_host;
+  std::vector<double> apply_bytes;  // dense_gradient: the optimizer's pass over all rows held
   std::vector<double> applied_rows;
-  std::vector<double> more_rows;  // expected different rows of kMoreIds as many lookups; all 0: nobody asked
+  std::vector<double> held_bytes;  // of these rows
+  std::vector<double> more_rows;   // expected different rows of kMoreIds as many lookups; all 0: nobody asked
   // One for each of `shards`, by rank of the world; none: nobody asked.
   std::vector<OpTable> tables;
   // HugeCTR: bytes of the rows read, of the vectors written, and of the gradients of these.

@@ -254,6 +254,7 @@ void Lowering::say_batches_ahead() {
 void Lowering::say_semi_sync() {
   for (Op& op : program_.ops) {
     if (op.role == OpRole::none || op.role > OpRole::exchange_output) continue;
+    if (op.fusion >= 0 && !groups_[static_cast<std::size_t>(op.fusion)].sharded) continue;
     if (op.role == OpRole::copy_inputs) {
       op.batches_ahead = 3;
     } else {

@@ -86,7 +86,18 @@ Key key_of(const GroupMember& member, const Workload& workload, bool by_dtype) {
           memory_of(member),
           has_dense_gradient(member),
           applies_apart(member, workload),
-          workload.embedding_kernels == "per_table" ? member.placement->table : -1};
+          workload.embedding_kernels == "per_table" || !member.table->sharded ? member.placement->table : -1};
+}
+
+// Part of a table's ids whose weights get a gradient in the backward pass.
+double share_of_trained_weights(const Table& table) {
+  double all = 0, trained = 0;
+  for (const Feature& feature : table.features) {
+    const double ids = feature.pooling_factor * feature.num_poolings;
+    all += ids;
+    if (feature.weighted && feature.weight_gradient) trained += ids;
+  }
+  return all > 0 ? trained / all : 0;
 }
 
 // Lookups of each row shard of one set of holders, for all whom it serves.
@@ -320,6 +331,7 @@ class MemberAdder {
         bags_(static_cast<double>(member.forward.count) * sources),
         state_(static_cast<double>(optimizer_row_bytes(workload.optimizer, member.placement->columns()))),
         gradient_(dense_gradient_bytes(member, workload)),
+        trained_(share_of_trained_weights(*member.table)),
         kernels_(row_kernels_of(workload)) {
     const double draws = static_cast<double>(member.occurrences) * sources;
     if (cached()) uncached_ = uncached_share(member, draws, workload.fetches_ahead());
@@ -362,6 +374,7 @@ class MemberAdder {
     of.touched_by_more = growth_ * of.touched;
     part_.asked[rank] = part_.asked[rank] || may_look_up(member_, amounts_, shard);
     if (by_table_) add_to_table(rank, shard);
+    of.weighted = trained_;
     if (member_.pooled()) {
       of.vectors = writes_bags(member_, amounts_, shard) ? bags_ : 0;
       part_.bags[rank] += of.vectors;
@@ -414,6 +427,7 @@ class MemberAdder {
   KnownShares* known_ = nullptr;
   double bags_, state_;
   double gradient_;           // bytes of a row's, where it is dense
+  double trained_;            // part of the lookups whose weights get a gradient
   double uncached_ = 0;       // of a cache of the latest rows
   std::vector<double> cold_;  // [row shard] of one of the hottest
   double growth_ = 0;         // of the different rows, by kMoreIds as many lookups; 0: nobody asked
@@ -422,9 +436,10 @@ class MemberAdder {
 
 std::vector<std::vector<double>*> columns(LookupPart& part) {
   return {
-      &part.lookups,        &part.bags,          &part.lookup_bytes,  &part.lookup_host,          &part.fetched_bytes,
-      &part.gradient_bytes, &part.gradient_host, &part.distinct_rows, &part.apply_bytes,          &part.applied_rows,
-      &part.more_rows,      &part.row_bytes,     &part.vector_bytes,  &part.vector_gradient_bytes};
+      &part.lookups,        &part.bags,          &part.lookup_bytes,  &part.lookup_host,           &part.fetched_bytes,
+      &part.gradient_bytes, &part.gradient_host, &part.distinct_rows, &part.apply_bytes,           &part.applied_rows,
+      &part.more_rows,      &part.row_bytes,     &part.vector_bytes,  &part.vector_gradient_bytes, &part.held_bytes,
+      &part.weight_lookups, &part.weight_bytes,  &part.weight_host};
 }
 
 void collapse(std::vector<double>& per_rank) {
@@ -502,11 +517,15 @@ std::vector<LookupPart> lookup_parts(const std::vector<GroupMember>& members, co
       parts.emplace_back();
       parts.back().memory = memory_of(member);
       parts.back().dense_gradient = applies_apart(member, workload);
+      parts.back().accumulates = has_dense_gradient(member) && member.placement->strategy != Strategy::flex;
       parts.back().asked.assign(world, false);
       for (auto* column : columns(parts.back())) column->assign(world, 0.0);
     }
     LookupPart& part = parts[entry->second];
     part.shards.push_back(member.shard);
+    if (row_kernels_of(workload) == RowKernels::fused && member.table->sharded &&
+        share_of_trained_weights(*member.table) > 0)
+      part.trains_weights = true;
     MemberAdder(part, member, workload, group_size, rules).add_all(world);
   }
   for (LookupPart& part : parts) {

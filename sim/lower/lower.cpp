@@ -216,7 +216,10 @@ Program Lowering::take(const Cluster& cluster) {
 
 HostWork Lowering::host_work(const Cluster& cluster) const {
   HostWork work{software_, cluster.spec().host.time_factor, operators_, 0, parameter_tensors(workload_.dense)};
-  for (const Table& table : workload_.tables) work.features += static_cast<double>(table.features.size());
+  for (const Table& table : workload_.tables) {
+    work.features += static_cast<double>(table.features.size());
+    work.parameter_tensors += table.sharded ? 0 : 1;
+  }
   return work;
 }
 
@@ -435,7 +438,7 @@ OwnAmount Lowering::tier_bytes() const {
 
 Op& Lowering::add_row_work(const char* what, OpRole role, const FusionGroup& group, const LookupPart& part,
                            const std::vector<int>& after, Stream stream) {
-  const std::string name = what + std::string(strategy_name(group.strategy));
+  const std::string name = what + std::string(group.sharded ? strategy_name(group.strategy) : "unsharded");
   Op& op = op_at(add(name, group.as(role), stream, after));
   op.shards = part.shards;
   op.ranks = part.ranks;
@@ -449,6 +452,13 @@ int Lowering::add_vector_pass(const std::string& name, OpRole role, const Fusion
 }
 
 namespace {
+
+// An iteration stands for all that the optimizer takes together.
+void check_accumulated(const Workload& workload, const LoweringOptions& options) {
+  if (workload.accumulate == 1 || options.load.batches != LoadOptions::Batches::drawn) return;
+  throw input_error(Place{}, "accumulated gradients are simulated with expected batches, and the case's are drawn",
+                    "Set load: {batches: expected}, or leave 'accumulate' out");
+}
 
 // Lengths that are drawn are those of the whole batch.
 void check_batches(const Workload& workload, const LoweringOptions& options) {
@@ -478,6 +488,7 @@ Program lower(const Plan& plan, const Workload& workload, const Cluster& cluster
   if (workload.wire_codec.kernels && options.load.batches == LoadOptions::Batches::drawn)
     throw input_error(Place{}, "the kernels of codecs are simulated with expected batches, and the case's are drawn",
                       "Set load: {batches: expected}, or leave wire_dtype.kernels out");
+  check_accumulated(workload, options);
   check_batches(workload, options);
   const std::optional<GroupedWorld> world = GroupedWorld::of(workload, cluster);
   if (!world) return Lowering(plan, workload, cluster, options, 1).take(cluster);

@@ -37,16 +37,17 @@ enum class Stream {
 
 // Operations of one fusion group; -1 or empty: none.
 struct GroupOps {
-  int ids = -1;                 // the exchange of its ids
-  std::vector<int> lookups;     // [part]
-  std::vector<int> indices;     // [part] index_rows; empty: the updates sort for themselves
-  int output = -1;              // the last operation of the output
-  int owned_rows = -1;          // hybrid embedding on one node: owners give all ranks their frequent rows
-  int gradient_exchange = -1;   // the last one of the exchange of gradients
-  std::vector<int> gradients;   // [part] fused updates, or summed gradients
-  std::vector<int> reductions;  // all-reduces of replicated rows
-  std::vector<int> applies;     // [part], -1 where the update is fused
-  std::vector<int> scatters;    // [part] of rows among replicas; -1: they stay as they are
+  int ids = -1;                  // the exchange of its ids
+  std::vector<int> lookups;      // [part]
+  std::vector<int> indices;      // [part] index_rows; empty: the updates sort for themselves
+  int output = -1;               // the last operation of the output
+  int owned_rows = -1;           // hybrid embedding on one node: owners give all ranks their frequent rows
+  int gradient_exchange = -1;    // the last one of the exchange of gradients
+  std::vector<int> gradients;    // [part] fused updates, or summed gradients
+  std::vector<int> accumulated;  // [part] these added to those of earlier batches; -1: they are not
+  std::vector<int> reductions;   // all-reduces of replicated rows
+  std::vector<int> applies;      // [part], -1 where the update is fused
+  std::vector<int> scatters;     // [part] of rows among replicas; -1: they stay as they are
   int update(std::size_t part) const { return applies[part] >= 0 ? applies[part] : gradients[part]; }
 };
 
@@ -122,6 +123,8 @@ class Lowering {
   // Of lookups and, as autograd runs the backward pass of what was called on a stream there, too, of all behind the
   // exchange of their gradients.
   Stream lookup_stream() const;
+  // The model calls tables that are not sharded as it calls its dense part.
+  Stream stream_of_rows(const FusionGroup& group) const { return group.sharded ? lookup_stream() : Stream::compute; }
   bool looks_up_apart() const { return lookup_stream() != Stream::compute; }
   std::vector<std::size_t> forward_order() const;  // of the groups
 
@@ -146,6 +149,7 @@ class Lowering {
   // forward_pass.cpp: lookups with their output exchanges, then the dense part. Returns what the backward pass follows.
   std::vector<int> forward();
   void look_up();  // with the output exchanges
+  void look_up(const FusionGroup& group, GroupOps& ops);
   std::vector<int> dense_part();
   void connect_outputs();
   std::vector<int> before_lookup() const;
@@ -182,11 +186,25 @@ class Lowering {
     return in_one_call() && group.strategy == Strategy::data_parallel && !owned(group);
   }
   void add_gradients(const FusionGroup& group, GroupOps& ops);
+  int add_weight_gradient(const FusionGroup& group, const LookupPart& part, const std::vector<int>& after);
   int add_gradient(const FusionGroup& group, const LookupPart& part, const std::vector<int>& after);
   void reduce_replicas(const FusionGroup& group, GroupOps& ops);
   void add_applies(const FusionGroup& group, GroupOps& ops);
   void optimizers();
   void dense_optimizer();
+
+  // ddp_gradients.cpp: dense gradients, which several batches may add up, and tables that are not sharded, whose
+  // gradients DDP reduces with those of the dense part (docs/lowering.md, "Accumulated gradients").
+  bool accumulates() const { return workload_.accumulate > 1; }
+  int batches_added() const { return static_cast<int>(workload_.accumulate); }
+  double added_share() const;                                                  // of the batches, all but the first
+  std::vector<int> accumulate_step(std::size_t step, std::vector<int> after);  // `after` where there is nothing to add
+  int accumulate_rows(const FusionGroup& group, const LookupPart& part, int gradient);
+  int clear_rows(const FusionGroup& group, const LookupPart& part, const std::vector<int>& after);
+  void take_late_buckets();
+  void reduce_late_buckets();
+  std::int64_t unsharded_bytes() const;
+  Workload with_unsharded() const;
 
   // replicas.cpp: of 2D parallelism, the all-reduces that make the copies of the groups equal again.
   void average_replicas();
@@ -275,11 +293,12 @@ class Lowering {
   std::vector<PerRank> step_flops_;  // [step]
   std::size_t step_ = 0;
   const std::vector<std::int64_t>* held_ = nullptr;
-  std::vector<int> before_;      // the pass so far
-  std::vector<int> dense_;       // the dense part
-  std::vector<int> split_;       // gradients of the embeddings
-  std::vector<int> summed_;      // the same, of duplicates summed
-  std::vector<int> reductions_;  // of the dense part
+  std::vector<int> before_;       // the pass so far
+  std::vector<int> dense_;        // the dense part
+  std::vector<int> split_;        // gradients of the embeddings
+  std::vector<int> summed_;       // the same, of duplicates summed
+  std::vector<int> reductions_;   // of the dense part
+  std::vector<LateBucket> late_;  // of tables that are not sharded, the last group first
 };
 
 }  // namespace shardsim

@@ -14,6 +14,7 @@ struct RowTraffic {
   double touched = 0, missed = 0;    // different rows, and those of them that a cache misses
   // Shares of the lookups, and of the different rows, for which a cache has no room: they are used in host memory.
   double uncached = 0, uncached_rows = 0;
+  double weighted = 0;         // share of the lookups whose weights get a gradient
   double touched_by_more = 0;  // different rows of kMoreIds as many lookups
 };
 

@@ -138,6 +138,14 @@ std::int64_t rounded_up(double bytes) {
   return static_cast<std::int64_t>(std::ceil(bytes));
 }
 
+// Of a row of the placement. The optimizer of the dense part keeps as much for each element of a table that is not
+// sharded as it does of a parameter.
+std::int64_t state_bytes(const Workload& workload, const Placement& placement) {
+  const bool sharded = workload.tables[static_cast<std::size_t>(placement.table)].sharded;
+  return sharded ? optimizer_row_bytes(workload.optimizer, placement.columns())
+                 : placement.columns() * optimizer_row_bytes(workload.optimizer, 1);
+}
+
 // Bytes of one shard of a placement, which are as many for all shards of as many rows.
 class ResidentShard {
  public:
@@ -145,7 +153,7 @@ class ResidentShard {
       : share_(hbm_share(placement)),
         row_bytes_(static_cast<double>(placement.columns() *
                                        dtype_bytes(workload.tables[static_cast<std::size_t>(placement.table)].dtype))),
-        state_(static_cast<double>(optimizer_row_bytes(workload.optimizer, placement.columns()))),
+        state_(static_cast<double>(state_bytes(workload, placement))),
         cached_(placement.compute_kernel == "fused_uvm_caching"),
         load_factor_(placement.cache_load_factor) {
     count(0);
@@ -173,6 +181,21 @@ class ResidentShard {
   std::uint64_t rows_ = 0;  // of these
   std::int64_t tables_ = 0, optimizer_ = 0, cache_ = 0;
 };
+
+// Sums of several batches' gradients, which are there in all of them, beside what each batch and its all-reduce take.
+void add_accumulated(std::vector<MemoryAmounts>& resident, const Program& program, const Workload& workload) {
+  if (workload.accumulate == 1) return;
+  for (const Op& op : program.ops) {
+    const bool of_rows = op.role == OpRole::accumulate_gradient && !op.shards.empty();
+    if (!of_rows) continue;
+    const BytesByRank bytes = dense_gradient_of(program, op, false);
+    for (std::size_t rank = 0; rank < resident.size(); ++rank)
+      resident[rank][MemoryPart::table_gradients] += bytes_at(bytes, static_cast<int>(rank));
+  }
+  const bool of_dense = std::ranges::find(program.ops, OpRole::dense_accumulate, &Op::role) != program.ops.end();
+  for (MemoryAmounts& rank : resident)
+    if (of_dense) rank[MemoryPart::dense_gradients] += workload.dense.parameters.count;
+}
 
 // An element has the state that a row of one element has: row-wise Adagrad is Adagrad there.
 std::int64_t dense_bytes(const Workload& workload) {
@@ -229,6 +252,7 @@ MemoryProfile memory_profile(const Program& program, const std::vector<Buffer>& 
                              const Plan& plan, const Workload& workload) {
   std::vector<MemoryAmounts> resident = resident_memory(plan, workload, program.world_size);
   take_off_moved(resident, program);
+  add_accumulated(resident, program, workload);
   const Times times(timeline, program.ops.size());
   const std::vector<IterationWindow> windows = iteration_windows(timeline);
   Peaks peaks(buffers, times, windows.empty() ? 0 : windows.front().begin_us, timeline.iteration_ms * 1e3);

@@ -64,12 +64,17 @@ std::string purpose_of(const Op& op) {
     case OpRole::sum_gradient:
     case OpRole::index_rows:
       return "updating rows";
+    case OpRole::weight_gradient:
+      return "the gradient of ids' weights";
     case OpRole::bottom_forward:
     case OpRole::dense_forward:
     case OpRole::dense_backward:
     case OpRole::bottom_backward:
     case OpRole::dense_update:
       return "the dense part";
+    case OpRole::dense_accumulate:
+    case OpRole::accumulate_gradient:
+      return "gradients, added to those of earlier batches";
     default:
       break;
   }

@@ -80,7 +80,7 @@ WORKLOAD = {
     "tables.b.average_length": "50", "tables.d.copies": "2", "dense.layers.top.in": "2048", "dense.layers.top.out": "4096",
     "dense.layers.top.repeat": "9", "dense.layers.top.elementwise": "900000", "dense.parameters_bytes": "4 GiB",
     "dense.layers.top.residual": "true", "dense.layers.top.norm": "layer_norm", "dense.layers.top.pool": "mean",
-    "dense.concatenations": "3",
+    "dense.concatenations": "3", "accumulate": "4", "tables.a.sharded": "false",
 }
 SOFTWARE = {
     "launch": "2 ms", "send_receive": "2 ms", "launch_in_start": "1 us", "graph_launch": "90 ms", "graph_node": "9 ms",

@@ -92,6 +92,11 @@ void check_kernel(const Checked& of) {
   }
 }
 
+void check_sharded(const Checked& of) {
+  if (of.table.sharded || of.placement.strategy == Strategy::data_parallel) return;
+  of.refuse_holders("it is not sharded", "Leave it out of the plan, or leave 'sharded: false' out of the workload");
+}
+
 // Ranks of table_row_wise and of a block of grid_shard lie on one node; table_column_wise keeps all blocks of a table
 // on one.
 void check_nodes(const std::vector<const Placement*>& placements, const std::string& name, const Cluster& cluster,
@@ -188,6 +193,7 @@ void check_plan(const Plan& plan, const Workload& workload, const Cluster& clust
     check_group_shapes(of);
     check_ranks(of);
     check_kernel(of);
+    check_sharded(of);
     by_table[table].push_back(&placement);
   }
   for (std::size_t t = 0; t < by_table.size(); ++t) {

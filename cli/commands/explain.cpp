@@ -137,6 +137,14 @@ PlanToExplain estimated(const Case& item, const torchrec::PlannerOptions& option
     throw torchrec::as_input_error(error);
   }
   explained.settings = std::move(request.settings);
+  std::vector<std::string> unsharded;
+  for (const Table& table : item.workload.tables)
+    if (!table.sharded) unsharded.push_back(table.name);
+  if (!unsharded.empty())
+    explained.notes.push_back(fmt::format(
+        "Not sharded, and counted here as data_parallel: {}. TorchRec's planner places no such table, and has "
+        "it among the dense parameters that it reserves memory for.",
+        printable(first_names(unsharded, 3))));
   return explained;
 }
 

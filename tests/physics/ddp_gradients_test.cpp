@@ -291,7 +291,7 @@ TEST_CASE("without the gradient of weights the iteration is what it was") {
   const Cluster cluster = toy_cluster();
   const auto ms = [&](const std::string& more) {
     const Workload workload = with_table("features: [{name: b, pooling_factor: 2, weighted: true" + more + "}]", "");
-    return simulated(lowered_plan(plan_of(Strategy::table_wise), workload, cluster), cluster).iteration_ms;
+    return simulated(lowered_plan(plan_of(Strategy::row_wise), workload, cluster), cluster).iteration_ms;
   };
   CHECK(ms("") > ms(", weight_gradient: false"));
   // No weight, no gradient of it.

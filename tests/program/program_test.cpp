@@ -156,7 +156,7 @@ TEST_CASE("a matrix is moved either way round") {
 }
 
 TEST_CASE("every role has a name that finds it, and the class that its operations have") {
-  CHECK(op_role_names().size() == 50);
+  CHECK(op_role_names().size() == 53);
   for (std::size_t role = 0; role < op_role_names().size(); ++role) {
     CHECK(op_role_name(static_cast<OpRole>(role)) == op_role_names()[role]);
   }

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "plan/plan.h"
+#include "plan/row_stores.h"
 #include "plan/sharding_groups.h"
 
 namespace shardsim {
@@ -157,6 +158,20 @@ void check_host_memory(const Plan& plan, const Workload& workload, const Cluster
               }) + ". Spread them over more nodes, keep some in the GPUs' memory, or take nodes with more memory");
 }
 
+void check_ssd(const Plan& plan, const Workload& workload, const Cluster& cluster) {
+  const std::optional<SsdSpec>& ssd = cluster.spec().host.ssd;
+  if (!ssd || !ssd->capacity) return;
+  const std::vector<double> sums = ssd_bytes_of_nodes(plan, workload, cluster);
+  const auto fullest = static_cast<std::size_t>(std::ranges::max_element(sums) - sums.begin());
+  if (sums[fullest] <= static_cast<double>(ssd->capacity->count)) return;
+  const Bytes needed = whole(sums[fullest]);
+  throw Error(
+      Failure::infeasible, Place{},
+      fmt::format("the plan does not fit on SSDs: node {} needs {}, {} over its {}", fullest, to_text(needed),
+                  to_text(needed - *ssd->capacity), to_text(*ssd->capacity)),
+      "Spread the tables of key_value over more nodes, keep some in memory, or state a larger host.ssd.capacity");
+}
+
 const Place& place_of(std::size_t table, const std::vector<Place>& tables, const Place& plan) {
   return table < tables.size() && !tables[table].source.empty() ? tables[table] : plan;
 }
@@ -205,6 +220,20 @@ std::vector<double> host_memory_of_nodes(const Plan& plan, const Workload& workl
     if (!on_host(placement)) continue;
     std::ranges::transform(sums, on_nodes(placement, workload, cluster, model), sums.begin(), std::plus());
   }
+  if (std::ranges::any_of(plan.placements,
+                          [](const Placement& each) { return row_store_of(each) != RowStore::none; })) {
+    const std::vector<double> caches = host_cache_bytes(plan, workload, cluster.world_size());
+    for (std::size_t rank = 0; rank < caches.size(); ++rank)
+      sums[static_cast<std::size_t>(cluster.node_of(static_cast<int>(rank)))] += caches[rank];
+  }
+  return sums;
+}
+
+std::vector<double> ssd_bytes_of_nodes(const Plan& plan, const Workload& workload, const Cluster& cluster) {
+  const std::vector<double> bytes = bytes_on_ssd(plan, workload, cluster.world_size());
+  std::vector<double> sums(static_cast<std::size_t>(cluster.nodes()), 0.0);
+  for (std::size_t rank = 0; rank < bytes.size(); ++rank)
+    sums[static_cast<std::size_t>(cluster.node_of(static_cast<int>(rank)))] += bytes[rank];
   return sums;
 }
 
@@ -232,7 +261,10 @@ void check_memory(const Plan& plan, const Workload& workload, const Cluster& clu
   const auto fullest = std::max_element(bytes.begin(), bytes.end());
   const std::int64_t capacity = cluster.memory_per_rank().count;
   if (fullest == bytes.end()) return;
-  if (*fullest <= capacity) return check_host_memory(plan, workload, cluster, model);
+  if (*fullest <= capacity) {
+    check_ssd(plan, workload, cluster);
+    return check_host_memory(plan, workload, cluster, model);
+  }
   const int rank = static_cast<int>(fullest - bytes.begin());
   const std::string wrong = fmt::format("the plan does not fit in memory: rank {} needs {}, {} bytes ({}) over its {}",
                                         rank, to_text(Bytes{*fullest}), *fullest - capacity,

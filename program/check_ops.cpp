@@ -225,10 +225,22 @@ void ProgramChecker::check_compute(const Op& op) const {
   if (!op.pooled && op.bags != PerRank{}) fail_op(op, "it has bags and is not pooled", "Leave 'bags' out.");
   check_per_rank(op, op.hbm_bytes, "hbm_bytes", kMostBytesOfOp);
   check_per_rank(op, op.host_bytes, "host_bytes", kMostBytesOfOp);
+  check_stored_rows(op);
   check_per_rank(op, op.flops, "flops", kMostFlops);
   check_per_rank(op, op.distinct_rows, "distinct_rows", kMostRowsOfOp);
   check_row_facts(op);
   check_kernels(op);
+}
+
+void ProgramChecker::check_stored_rows(const Op& op) const {
+  check_per_rank(op, op.ssd_bytes, "ssd_bytes", kMostBytesOfOp);
+  check_per_rank(op, op.ssd_reads, "ssd_reads", kMostRowsOfOp);
+  check_per_rank(op, op.memory_bytes, "memory_bytes", kMostBytesOfOp);
+  const PerRank none;
+  const bool says = op.ssd_bytes != none || op.ssd_reads != none || op.memory_bytes != none;
+  if (says && !moves_stored_rows(op.role))
+    fail_op(op, "it moves no rows of a key-value store",
+            "Leave 'ssd_bytes', 'ssd_reads' and 'memory_bytes' out, or give it the role fetch_rows or write_rows.");
 }
 
 void ProgramChecker::check_row_facts(const Op& op) const {

@@ -32,7 +32,7 @@ struct RoleRow {
   Belonging fusion;
 };
 
-constexpr std::array<RoleRow, 50> kRoles{{
+constexpr std::array<RoleRow, 52> kRoles{{
     {OpRole::none, "none", std::nullopt, Belonging::none},
     {OpRole::copy_inputs, "copy_inputs", OpClass::dense, Belonging::none},
     {OpRole::transform_inputs, "transform_inputs", OpClass::dense, Belonging::none},
@@ -46,7 +46,9 @@ constexpr std::array<RoleRow, 50> kRoles{{
     {OpRole::exchange_ids, "exchange_ids", OpClass::all_to_all, Belonging::must},
     {OpRole::exchange_weights, "exchange_weights", OpClass::all_to_all, Belonging::must},
     {OpRole::recat, "recat", OpClass::dense, Belonging::none},
+    {OpRole::fetch_rows, "fetch_rows", OpClass::dense, Belonging::none},
     {OpRole::prefetch_rows, "prefetch_rows", OpClass::dense, Belonging::none},
+    {OpRole::write_rows, "write_rows", OpClass::dense, Belonging::none},
     {OpRole::keep_ids, "keep_ids", OpClass::dense, Belonging::none},
     {OpRole::index_rows, "index_rows", OpClass::update, Belonging::must},
     {OpRole::lookup, "lookup", OpClass::lookup, Belonging::must},
@@ -132,7 +134,11 @@ Belonging belongs_to_fusion(OpRole role) {
 
 bool occupies_gpu(OpRole role) {
   return role != OpRole::launch && role != OpRole::wait_for_splits && role != OpRole::copy_inputs &&
-         role != OpRole::stash_rows && role != OpRole::restore_rows;
+         role != OpRole::stash_rows && role != OpRole::restore_rows && !moves_stored_rows(role);
+}
+
+bool moves_stored_rows(OpRole role) {
+  return role == OpRole::fetch_rows || role == OpRole::write_rows;
 }
 
 bool exchanges_inputs(OpRole role) {

@@ -47,7 +47,9 @@ enum class OpRole {
   exchange_ids,
   exchange_weights,
   recat,          // what was received, by table
+  fetch_rows,     // that a cache misses, by the host from a key-value store into its memory
   prefetch_rows,  // that a cache misses, from host memory
+  write_rows,     // which made room for those, by the host into the store
   keep_ids,       // of the batch that is trained, while those of the next one arrive
   index_rows,     // ids sorted and told apart for the update of their rows, ahead of it
 
@@ -108,6 +110,9 @@ Belonging belongs_to_fusion(OpRole role);
 
 // True when an operation in this role keeps the GPU from other compute. Work of the host, and copies from it, do not.
 bool occupies_gpu(OpRole role);
+
+// True where threads of the host move rows from or to a key-value store.
+bool moves_stored_rows(OpRole role);
 
 // The exchange of ids, with its splits, lengths and weights.
 bool exchanges_inputs(OpRole role);

@@ -82,7 +82,9 @@ struct Op {
   bool pooled = false;  // lookup: the rows of each bag are summed into one vector, `bags` of them
   PerRank bags;         // lookup, pooled: vectors written; 0 otherwise
   PerRank hbm_bytes;
-  PerRank host_bytes;               // between host memory and the device
+  PerRank host_bytes;  // between host memory and the device
+  // fetch_rows, write_rows: read from or written to the SSDs, in so many reads; copied in host memory.
+  PerRank ssd_bytes, ssd_reads, memory_bytes;
   PerRank flops;                    // of its products
   std::string precision;            // dense: of its products; "" means fp32
   std::vector<OpProduct> products;  // dense, one by one where software is stated

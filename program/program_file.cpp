@@ -287,6 +287,9 @@ class ProgramFile {
     count(map, "kernels", op.kernels);
     per_rank(map, "hbm_bytes", op.hbm_bytes, touches_rows);
     per_rank(map, "host_bytes", op.host_bytes, false);
+    per_rank(map, "ssd_bytes", op.ssd_bytes, false);
+    per_rank(map, "ssd_reads", op.ssd_reads, false);
+    per_rank(map, "memory_bytes", op.memory_bytes, false);
     per_rank(map, "flops", op.flops, !touches_rows);
     map.take("precision", op.precision);
     map.list(

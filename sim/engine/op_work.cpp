@@ -9,6 +9,7 @@
 #include "sim/engine/known_reductions.h"
 #include "sim/engine/like_sets.h"
 #include "sim/engine/row_facts.h"
+#include "sim/engine/store_time.h"
 
 namespace shardsim {
 namespace {
@@ -54,6 +55,18 @@ void place_on_rank(ComputeWork& work, const Op& op, std::size_t position, const 
   work.sorted_update = work.kind == ComputeWork::Kind::update && work.lookups > 0 && !op.in_place;
 }
 
+// What threads of the host do for the ranks of a node, beside the start of it on each.
+void add_stored_rows(OpWork& work, const Op& op, const Program& program, const Cluster& cluster) {
+  if (!moves_stored_rows(op.role)) return;
+  const std::vector<int> ranks = program.ranks_of(op);
+  const std::vector<double> seconds = shared_stored_rows_seconds(op, program, cluster.spec());
+  for (std::size_t position = 0; position < ranks.size(); ++position) {
+    double& of_rank = work.seconds[ranks[position]];
+    of_rank += seconds[position];
+    work.alone = std::max(work.alone, Seconds{of_rank});
+  }
+}
+
 OpWork compute_work(const Op& op, const Program& program, const RowFacts& facts, const Cluster& cluster,
                     const ComputeModel& compute) {
   OpWork work;
@@ -70,6 +83,7 @@ OpWork compute_work(const Op& op, const Program& program, const RowFacts& facts,
     work.seconds[rank] = op.op_class == OpClass::host ? nominal.value : nominal.value / cluster.compute_factor(rank);
     work.alone = std::max(work.alone, Seconds{work.seconds[rank]});
   }
+  add_stored_rows(work, op, program, cluster);
   return work;
 }
 

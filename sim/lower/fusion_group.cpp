@@ -403,7 +403,8 @@ class MemberMaker {
         plan_(plan),
         workload_(workload),
         options_(options),
-        known_(options.known ? options.known : std::make_shared<KnownShares>()) {}
+        known_(options.known ? options.known : std::make_shared<KnownShares>()),
+        caches_(row_caches(plan.placements, workload)) {}
 
   std::vector<GroupMember> members(Strategy strategy, const TableModule& of) const {
     std::vector<GroupMember> members;
@@ -420,7 +421,8 @@ class MemberMaker {
   GroupMember make(int index, const Placement& placement) const {
     Program::Shard& shard = program_.shards[static_cast<std::size_t>(index)];
     const Table& table = workload_.tables[placement.table];
-    GroupMember member = make_member(index, placement, workload_, program_, options_, *known_);
+    GroupMember member =
+        make_member(index, placement, caches_[static_cast<std::size_t>(index)], workload_, program_, options_, *known_);
     if (table.index_dedup) shard.lookups = received_of(member);
     if (!member.uneven) return member;
     shard.lookups = received_of(member);
@@ -445,6 +447,7 @@ class MemberMaker {
   const Workload& workload_;
   const LoweringOptions& options_;
   std::shared_ptr<KnownShares> known_;
+  std::vector<RowCaches> caches_;  // [placement]
 };
 
 FusionGroup::PartialSums partial_sums_of(const std::string& output_exchange) {

@@ -15,7 +15,8 @@ namespace shardsim {
 
 // Streams of a lowered Program (docs/lowering.md, "Groups and streams"): compute, one per kind of group, as PyTorch
 // keeps one per process group, and with a full exchange of input those that TorchRec's pipelines have besides.
-// HugeCTR has one for what its update needs beside the dense part, and stashed rows leave on one of their own.
+// HugeCTR has one for what its update needs beside the dense part, and stashed rows leave on one of their own, as rows
+// do that go back to a key-value store.
 // 2D parallelism has one for each of its kinds of groups, lookups may have one, and each transform of a batch has one:
 // `transform` and those behind it.
 enum class Stream {
@@ -32,6 +33,7 @@ enum class Stream {
   sharding,
   replica,
   lookup,
+  store,
   transform
 };
 
@@ -89,6 +91,13 @@ class Lowering {
   void exchange_inputs();  // after the wait: lengths, ids, weights
   void recat();
   void prefetch_rows();  // after recat(); nothing without cached tables
+
+  // row_store.cpp: what the host does for tables in key-value stores, ahead of that and behind it (docs/lowering.md,
+  // "Key-value stores").
+  int fetch_stored_rows(Stream on, const std::vector<int>& after);  // -1: no table is in one
+  void write_stored_rows(int fetch, int prefetch);
+  int add_stored(const char* name, OpRole role, Stream on, const std::vector<int>& after);
+  void connect_stores();
   // TorchRec's collections, each of which waits for its ids and looks them up before the next one begins.
   bool one_by_one() const { return workload_.modules_apart && full() && !pipelined(); }
   bool takes_turn(const FusionGroup& group) const { return turn_ < 0 || group.module == turn_; }
@@ -263,9 +272,10 @@ class Lowering {
   int turn_ = -1;                // the module whose input and lookups are written; -1: all of them
 
   int stash_ = -1, restore_ = -1;
-  std::vector<int> averages_;    // of replicas
-  std::vector<int> transforms_;  // of a batch, in its stages
-  int copy_ = -1, permute_first_ = -1, permute_ = -1, wait_ = -1, recat_ = -1, prefetch_ = -1;
+  std::vector<std::pair<int, int>> stores_;  // rows fetched, and written back behind them
+  std::vector<int> averages_;                // of replicas
+  std::vector<int> transforms_;              // of a batch, in its stages
+  int copy_ = -1, permute_first_ = -1, permute_ = -1, wait_ = -1, recat_ = -1, fetch_ = -1, prefetch_ = -1;
   int index_ = -1;                    // of the hybrid embedding
   int keep_ = -1, sort_ = -1;         // of HugeCTR's pipeline
   std::vector<int> splits_, inputs_;  // their exchanges

@@ -1,5 +1,7 @@
 #include "sim/lower/row_traffic.h"
 
+#include <cmath>
+
 namespace shardsim {
 namespace {
 
@@ -29,6 +31,13 @@ void add_in_place(LookupPart& part, const RowTraffic& of, int rank) {
   part.vector_gradient_bytes[rank] += of.backward * of.lookups;
 }
 
+// A read from an SSD takes whole blocks of RocksDB's default size. Rows are written one behind the other.
+void add_stored(LookupPart& part, const RowTraffic& of, int rank) {
+  part.stored_bytes[rank] += of.cached_row * of.stored;
+  part.ssd_reads[rank] += std::ceil(of.cached_row / kStoreBlock) * of.on_ssd;
+  part.ssd_bytes[rank] += of.cached_row * of.on_ssd;
+}
+
 // `expanded`: gradients are copied to a row per lookup, added up by row, and the sums read.
 void add_fused(LookupPart& part, const RowTraffic& of, int rank, bool expanded) {
   const double kept = (part.dense_gradient ? of.row : 2 * of.row + 2 * of.state)  // per distinct row
@@ -38,9 +47,10 @@ void add_fused(LookupPart& part, const RowTraffic& of, int rank, bool expanded) 
   const double on_host = all_on_host ? 1 : of.uncached, rows_on_host = all_on_host ? 1 : of.uncached_rows;
   part.lookup_bytes[rank] += of.row * of.vectors + (1 - on_host) * (of.row * of.lookups);
   part.lookup_host[rank] += on_host * (of.row * of.lookups);
-  part.fetched_bytes[rank] += part.memory == RowMemory::cached ? of.row * of.missed : 0;
+  part.fetched_bytes[rank] += part.memory == RowMemory::cached ? of.cached_row * of.missed : 0;
   part.gradient_bytes[rank] += copied + of.row * of.lookups + (1 - rows_on_host) * (kept * of.touched);
   part.gradient_host[rank] += rows_on_host * (kept * of.touched);
+  add_stored(part, of, rank);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <span>
 #include <tuple>
 
+#include "plan/row_stores.h"
 #include "program/timeline/iteration_window.h"
 #include "sim/memory/buffers.h"
 
@@ -141,13 +142,18 @@ std::int64_t rounded_up(double bytes) {
 // Bytes of one shard of a placement, which are as many for all shards of as many rows.
 class ResidentShard {
  public:
-  ResidentShard(const Placement& placement, const Workload& workload)
-      : share_(hbm_share(placement)),
-        row_bytes_(static_cast<double>(placement.columns() *
-                                       dtype_bytes(workload.tables[static_cast<std::size_t>(placement.table)].dtype))),
+  ResidentShard(const Placement& placement, const RowCaches& caches, const Workload& workload)
+      : share_(caches.hbm),
+        row_bytes_(stored_row_bytes(placement, workload)),
         state_(static_cast<double>(optimizer_row_bytes(workload.optimizer, placement.columns()))),
-        cached_(placement.compute_kernel == "fused_uvm_caching"),
-        load_factor_(placement.cache_load_factor) {
+        cached_(!replicated(placement.strategy) && has_cache(placement.compute_kernel)),
+        row_note_(4),
+        states_share_(caches.hbm) {
+    if (row_store_of(placement) != RowStore::none) {
+      const bool apart = !stores_states(placement.compute_kernel);
+      states_share_ = apart ? 1 : 0;
+      row_note_ = apart ? 4 : 0;
+    }
     count(0);
   }
 
@@ -163,14 +169,14 @@ class ResidentShard {
     const auto rows = static_cast<double>(shard_rows);
     rows_ = shard_rows;
     tables_ = rounded_up(share_ * rows * row_bytes_);
-    optimizer_ = rounded_up(share_ * rows * state_);
-    cache_ = rounded_up(rows * (4 + 16 * load_factor_));
+    optimizer_ = rounded_up(states_share_ * rows * state_);
+    cache_ = rounded_up(rows * (row_note_ + 16 * share_));
   }
 
   double share_, row_bytes_, state_;
   bool cached_;
-  double load_factor_;
-  std::uint64_t rows_ = 0;  // of these
+  double row_note_, states_share_;  // of all rows: what tells where a row is, in bytes, and states held
+  std::uint64_t rows_ = 0;          // of these
   std::int64_t tables_ = 0, optimizer_ = 0, cache_ = 0;
 };
 
@@ -196,9 +202,11 @@ std::vector<MemoryAmounts> resident_memory(const Plan& plan, const Workload& wor
   MemoryAmounts everywhere;
   everywhere[MemoryPart::dense] = dense_bytes(workload);
   std::vector<MemoryAmounts> ranks(static_cast<std::size_t>(world_size), everywhere);
-  for (const Placement& placement : plan.placements) {
+  const std::vector<RowCaches> caches = row_caches(plan.placements, workload);
+  for (std::size_t index = 0; index < plan.placements.size(); ++index) {
+    const Placement& placement = plan.placements[index];
     const bool cut = placement.shards() > 1;
-    ResidentShard shard(placement, workload);
+    ResidentShard shard(placement, caches[index], workload);
     for (const std::vector<int>& group : placement.holders) {
       for (std::size_t i = 0; i < group.size(); ++i) {
         shard.add_to(ranks.at(static_cast<std::size_t>(group[i])), placement.shard_rows(cut ? static_cast<int>(i) : 0));

@@ -12,8 +12,9 @@ NoteMaker activations_note, allowance_note, averages_note, bandwidths_note, bett
     even_rows_note, fit_reach_note, fused_sequences_note, host_rows_note, idle_caches_note, idle_cluster_keys_note,
     idle_keys_note, idle_ranks_note, idle_torchrec_keys_note, kernel_fit_note, learned_note, learned_reach_note,
     lengths_note, loads_note, lookups_note, measured_rest_note, memory_need_note, operations_note, other_order_note,
-    output_types_note, overhead_fits_note, own_lowering_note, peak_note, published_note, relay_fit_note, slices_note,
-    slower_links_note, sound_cluster_note, steadiness_note, uncontended_note, workload_note;
+    output_types_note, overhead_fits_note, own_lowering_note, peak_note, published_note, relay_fit_note,
+    row_stores_note, slices_note, slower_links_note, sound_cluster_note, steadiness_note, uncontended_note,
+    workload_note;
 
 namespace {
 
@@ -57,6 +58,7 @@ std::span<const NoteEntry> note_entries() {
       {"dense_widths", to(run), dense_widths_note},
       {"slices", to(run), slices_note},
       {"own_lowering", to(run), own_lowering_note},
+      {"row_stores", to(planned, run), row_stores_note},
       {"fused_sequences", to(run), fused_sequences_note},
       {"output_types", to(run), output_types_note},
       {"idle_caches", to(run), idle_caches_note},

@@ -20,7 +20,7 @@ bool is_dense(OpRole role) {
 }
 
 Phase phase_of(OpRole role) {
-  if (role <= OpRole::prefetch_rows) return Phase::inputs;
+  if (role <= OpRole::write_rows) return Phase::inputs;
   if (role <= OpRole::restore_duplicates) return Phase::forward;
   return role < OpRole::update && role != OpRole::sum_gradient ? Phase::backward : Phase::update;
 }

@@ -213,10 +213,11 @@ std::vector<double> rows_not_left_by_owner(const GroupMember& member, double dra
   return rows;
 }
 
-// Rows that the cache of a key-value store in HBM holds, or the one behind it in host memory. The second one has the
-// rows that left the first one, and those that were read from the SSD, which the first one has, too, until they leave
-// it (FBGEMM, EmbeddingKVDB::get, FWD_ROCKSDB_READ and FWD_L1_EVICTION). So with rows of T batches in both and of t in
-// the first one, the second one holds D(T) - D(t), and of the latest min(T - t, t) batches what each has read.
+// Rows that the cache of a key-value store in HBM holds, or the one behind it in host memory. The second one gets the
+// rows that leave the first one, and those that are read from the SSD (FBGEMM, EmbeddingKVDB::get, FWD_L1_EVICTION and
+// FWD_ROCKSDB_READ). So with rows of T batches in both and of t in the first one, the second one holds D(T) - D(t), and
+// copies of those in the first one that came lately: that the t batches before these lack, D(2 t) - D(t), or a part
+// (T - t) / t of them.
 double rows_of_both_caches(const GroupMember& member, double draws) {
   const double rows = static_cast<double>(member.placement->rows()), first = cache_rows(member);
   const double second = member.caches.host * rows;
@@ -224,10 +225,9 @@ double rows_of_both_caches(const GroupMember& member, double draws) {
   if (second <= 0) return first;
   const auto rows_of = [&](double batches) { return rows_of_batches(member, batches, draws); };
   const BatchesHeld held = batches_held(member, draws, first);
-  const double in_first = held.whole + held.share;
+  const double in_first = held.whole + held.share, copies = rows_of(2 * in_first) - rows_of(in_first);
   const auto in_second = [&](double more) {
-    const double all = rows_of(in_first + more), read = rows_of(in_first + more + 1) - all;
-    return all - first + std::min(std::min(more, in_first) * read, first);
+    return rows_of(in_first + more) - first + std::min(more / in_first, 1.0) * copies;
   };
   double low = 0, high = 1;
   for (; high < kMostBatches && in_second(high) < second; high *= 2) low = high;

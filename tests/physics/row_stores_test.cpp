@@ -190,13 +190,13 @@ double played_on_ssd(double s, double first_share, double second_share) {
   std::mt19937_64 random(5);
   Latest first(static_cast<std::size_t>(first_share * kRows)), second(static_cast<std::size_t>(second_share * kRows));
   double reads = 0, rows = 0;
-  for (int batch = 0; batch < 400; ++batch) {
+  for (int batch = 0; batch < 240; ++batch) {
     std::set<int> different;
     for (int i = 0; i < kBatch; ++i) different.insert(ids(random));
     std::vector<int> read;
     for (const int row : different)
       if (!first.holds(row) && !second.holds(row)) read.push_back(row);
-    if (batch >= 200) rows += static_cast<double>(different.size()), reads += static_cast<double>(read.size());
+    if (batch >= 120) rows += static_cast<double>(different.size()), reads += static_cast<double>(read.size());
     for (const int row : different) first.use(row);
     for (const int row : read) second.use(row);
     for (const int row : first.drop()) second.use(row);
@@ -209,8 +209,8 @@ double played_on_ssd(double s, double first_share, double second_share) {
 
 TEST_CASE("rows read from SSDs are within 2 points of two caches of Zipf ids that are played") {
   const Cluster cluster(node_of(1));
-  for (const double s : {0.0, 0.6, 0.9, 1.2}) {
-    for (const auto& [first, second] : {std::pair{0.1, 0.2}, {0.1, 0.6}, {0.2, 0.1}, {0.3, 0.3}}) {
+  for (const double s : {0.0, 0.6, 1.05}) {
+    for (const auto& [first, second] : {std::pair{0.1, 0.2}, {0.2, 0.1}, {0.05, 0.4}}) {
       CAPTURE(s);
       CAPTURE(first);
       CAPTURE(second);
@@ -218,7 +218,9 @@ TEST_CASE("rows read from SSDs are within 2 points of two caches of Zipf ids tha
           lowered_plan({{stored("key_value", first, bytes_of_rows(second))}}, one_table(s), cluster);
       const double predicted =
           need(program, OpRole::fetch_rows).ssd_reads.at(0) / need(program, OpRole::update).distinct_rows.at(0);
-      CHECK(std::abs(predicted - played_on_ssd(s, first, second)) < 0.02);
+      const double played = played_on_ssd(s, first, second);
+      CAPTURE(predicted);
+      CHECK(std::abs(predicted - played) < 0.02);
     }
   }
 }

@@ -6,6 +6,8 @@
 #include <random>
 #include <set>
 
+#include "base/tree/json.h"
+#include "program/program_file.h"
 #include "sim/memory/memory_profile.h"
 #include "tests/physics/two_tables.h"
 
@@ -117,6 +119,9 @@ TEST_CASE("a fetch reads a block of 4 KiB for each row that no cache has, and co
   CHECK(write.ssd_reads.at(0) == 0);
   CHECK(write.ssd_bytes.at(0) == doctest::Approx(kRowBytes * missed));  // behind each other
   CHECK(write.memory_bytes == fetch.memory_bytes);
+  Program kept = program;
+  kept.scenario = kept.case_name = "kept";
+  CHECK(program_from_tree(parse_json(program_to_json(kept), "test")) == kept);
 
   // Adam's two states lie beside the rows of virtual tables, and a row of 5,120 bytes takes two blocks.
   const Program wide =
@@ -305,6 +310,29 @@ TEST_CASE("tables of a rank that are looked up together share the caches that ar
   }
   CHECK(apart[0].hbm == doctest::Approx(80.0 / 1000));
   CHECK(apart[1].host == doctest::Approx(320.0 / 600));
+}
+
+TEST_CASE("rows on SSDs and caches in host memory are held against what a node has") {
+  const Workload workload = one_table(0.9);
+  const auto fault = [&](const Placement& placement, std::int64_t ssd, std::int64_t memory) {
+    ClusterSpec spec = node_of(1);
+    spec.host.ssd = SsdSpec{};
+    spec.host.ssd->capacity = Bytes{ssd};
+    spec.host.memory = Bytes{memory};
+    const auto model = make_memory_model(named("paper"));
+    try {
+      check_memory({{placement}}, workload, Cluster(spec), *model);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const auto all = static_cast<std::int64_t>(kRows * kRowBytes);
+  CHECK(fault(stored("key_value", 0.2, all / 2), all, all / 2).empty());
+  CHECK(fault(stored("key_value", 0.2), all - 1, all).find("does not fit on SSDs: node 0 needs") != std::string::npos);
+  CHECK(fault(stored("key_value", 0.2, all / 2), all, all / 2 - 1).find("does not fit in host memory") !=
+        std::string::npos);
+  CHECK(fault(stored("ssd_virtual_table", 0.2), 1, all).empty());  // rows come into being as they are met
 }
 
 TEST_CASE("device memory holds the first cache with its bookkeeping, and the states of all rows of key_value") {

@@ -177,7 +177,7 @@ TEST_CASE("the caches of a key-value store are TorchRec's key_value_params, in i
   }
   CHECK(!setting.read(text("fused_uvm_caching", R"({"max_l1_cache_size": 1})")).placements.at(0).most_l1);
   CHECK(has(setting.fault(text("key_value", R"({"max_l1_cache_size": 0})")), "FBGEMM needs a cache"));
-  CHECK(has(setting.fault(text("key_value", R"({"l2_cache_size": -1})")), "l2_cache_size is '-1'"));
+  CHECK(has(setting.fault(text("key_value", R"({"l2_cache_size": -1})")), "l2_cache_size is \"-1\""));
 }
 
 TEST_CASE("sequence tables of several dimensions are in a module of each, as TorchRec's EmbeddingCollection has one") {

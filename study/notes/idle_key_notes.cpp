@@ -74,10 +74,17 @@ std::string ssd_note(const Known& known) {
   const auto on_ssd = [](const Placement& placement) { return row_store_of(placement) == RowStore::ssd; };
   if (known.prepared == nullptr || !known.item.cluster.host.ssd) return "";
   if (std::ranges::any_of(known.prepared->plan.placements, on_ssd)) return "";
+  const SsdSpec &stated = *known.item.cluster.host.ssd, usual;
+  std::vector<std::string> keys;
+  if (stated.read_bandwidth != usual.read_bandwidth) keys.emplace_back("host.ssd.read_bandwidth");
+  if (stated.write_bandwidth != usual.write_bandwidth) keys.emplace_back("host.ssd.write_bandwidth");
+  if (stated.iops != usual.iops) keys.emplace_back("host.ssd.iops");
+  if (stated.capacity) keys.emplace_back("host.ssd.capacity");
+  if (keys.empty()) return "";
   return fmt::format(
       "{} here: no table of the plan lies on SSDs. Planners put one there where constraints allow the compute kernel "
       "key_value.",
-      has_no_effect({"host.ssd"}, known.item.cluster.name));
+      has_no_effect(keys, known.item.cluster.name));
 }
 
 // Memory behind the link to a GPU is as fast as the link, whatever its own rate is.

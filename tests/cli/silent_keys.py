@@ -61,6 +61,7 @@ CLUSTER = {
     "gpu.lookups_per_ns": "0.1", "gpu.sort_per_lookup": "9 ns", "gpu.sorted_update_kernels": "400",
     "gpu.sorted_update_efficiency": "0.01", "gpu.overlap_slowdown": "0.5", "gpu.stream_sharing": "0.9",
     "gpu.count": "4", "host.memory": "2 GiB", "host.memory_bandwidth": "10 GB/s", "host.gpu_link_bandwidth": "1 GB/s",
+    "host.ssd.read_bandwidth": "1 GB/s", "host.ssd.write_bandwidth": "1 GB/s", "host.ssd.iops": "1000", "host.ssd.capacity": "1 GB",
     "host.time_factor": "5", "pcie.generation": "3", "pcie.lanes": "4", "pcie.latency": "90 us",
     "pcie.cpu.sockets": "1", "pcie.cpu.link": "5 GB/s", "pcie.host_copy_efficiency": "0.3", "nics.rate": "100 Gbit/s", "nics.hardware_rate": "300 Gbit/s", "nics.latency": "200 us",
     "nics.per_gpu": "2", "nics.shared_by": "2", "nics.per_node": "4", "nvlink.links_per_gpu": "6",

@@ -222,8 +222,7 @@ TEST_CASE("rows that come from SSDs are named as what they are, and the rate of 
   const Scenario scenario = test::read(kHostRows);
   const auto of = [&](const std::string& name) { return explained_case(scenario, case_of(scenario, name), true, {}); };
   const ExplainedCase ssd = of("ssd"), cached = of("cached");
-  CHECK(test::says(ssd.why.sentence, "is fetching rows from key-value stores of table"));
-  CHECK(test::says(ssd.why.sentence, "over the SSDs of its node"));
+  CHECK(test::says(ssd.why.sentence, "is fetching rows from key-value stores over the SSDs of its node"));
   const auto lever = [](const ExplainedCase& each) {
     const auto found = std::ranges::find(each.help->elasticities, "ssd", &Elasticity::lever);
     return found == each.help->elasticities.end() ? nullptr : &*found;

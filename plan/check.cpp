@@ -143,6 +143,21 @@ std::vector<double> on_nodes(const Placement& placement, const Workload& workloa
   return bytes;
 }
 
+// [node] Bytes that caches of key-value stores take there.
+std::vector<double> caches_of_nodes(const Plan& plan, const Workload& workload, const Cluster& cluster) {
+  const std::vector<double> caches = host_cache_bytes(plan, workload, cluster.world_size());
+  std::vector<double> sums(static_cast<std::size_t>(cluster.nodes()), 0.0);
+  for (std::size_t rank = 0; rank < caches.size(); ++rank)
+    sums[static_cast<std::size_t>(cluster.node_of(static_cast<int>(rank)))] += caches[rank];
+  return sums;
+}
+
+std::string caches_text(const Plan& plan, const Workload& workload, const Cluster& cluster, std::size_t node) {
+  const double caches = caches_of_nodes(plan, workload, cluster)[node];
+  if (caches <= 0) return "";
+  return fmt::format(". Caches of key-value stores (l2_cache_size) take {}", to_text(whole(caches)));
+}
+
 void check_host_memory(const Plan& plan, const Workload& workload, const Cluster& cluster, const MemoryModel& model) {
   const std::optional<Bytes> capacity = cluster.spec().host.memory;
   if (!capacity) return;
@@ -153,9 +168,11 @@ void check_host_memory(const Plan& plan, const Workload& workload, const Cluster
   throw Error(Failure::infeasible, Place{},
               fmt::format("the plan does not fit in host memory: node {} needs {}, {} over its {}", fullest,
                           to_text(needed), to_text(needed - *capacity), to_text(*capacity)),
-              largest_tables(plan, workload, [&](const Placement& placement) {
-                return on_nodes(placement, workload, cluster, model)[fullest];
-              }) + ". Spread them over more nodes, keep some in the GPUs' memory, or take nodes with more memory");
+              largest_tables(
+                  plan, workload,
+                  [&](const Placement& placement) { return on_nodes(placement, workload, cluster, model)[fullest]; }) +
+                  caches_text(plan, workload, cluster, fullest) +
+                  ". Spread them over more nodes, keep some in the GPUs' memory, or take nodes with more memory");
 }
 
 void check_ssd(const Plan& plan, const Workload& workload, const Cluster& cluster) {
@@ -222,9 +239,7 @@ std::vector<double> host_memory_of_nodes(const Plan& plan, const Workload& workl
   }
   if (std::ranges::any_of(plan.placements,
                           [](const Placement& each) { return row_store_of(each) != RowStore::none; })) {
-    const std::vector<double> caches = host_cache_bytes(plan, workload, cluster.world_size());
-    for (std::size_t rank = 0; rank < caches.size(); ++rank)
-      sums[static_cast<std::size_t>(cluster.node_of(static_cast<int>(rank)))] += caches[rank];
+    std::ranges::transform(sums, caches_of_nodes(plan, workload, cluster), sums.begin(), std::plus());
   }
   return sums;
 }

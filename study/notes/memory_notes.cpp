@@ -110,10 +110,11 @@ Notes host_rows_note(const Known& known) {
     const std::string& name = prepared.item.workload.tables[static_cast<std::size_t>(placement.table)].name;
     if (takes_host_memory(placement) && std::ranges::find(tables, name) == tables.end()) tables.push_back(name);
   }
+  const bool rows = std::ranges::any_of(prepared.plan.placements, on_host);
   const std::string taken =
-      fmt::format("Rows and optimizer states of {} {} take {:.1f} GiB of the host memory of node {}",
-                  tables.size() == 1 ? "table" : "tables", first_names(tables, kTablesNamed), *fullest / kGiB,
-                  fullest - nodes.begin());
+      fmt::format("{} of {} {} take {:.1f} GiB of the host memory of node {}",
+                  rows ? "Rows and optimizer states" : "Caches", tables.size() == 1 ? "table" : "tables",
+                  first_names(tables, kTablesNamed), *fullest / kGiB, fullest - nodes.begin());
   if (const auto& memory = prepared.cluster.spec().host.memory)
     return {fmt::format("{}, which has {:.4g} GiB.", taken, gib(memory->count))};
   return {taken +

@@ -124,6 +124,7 @@ class ParameterSharding:
     ranks: Optional[list] = None
     sharding_spec: Optional[EnumerableShardingSpec] = None
     cache_params: Optional[CacheParams] = None
+    key_value_params: Optional[Any] = None
 
 
 class EmbeddingModuleShardingPlan(dict):

@@ -49,6 +49,22 @@ PASSES = [
     ("norm_weights_growth", 0.25, "the same, 512 and 1,344 columns", None),
 ]
 
+# The same of EmbeddingBag and of the updates of its tables, by 32 columns of a bag or row (models/compute/kernels/bag_kernels.h).
+BAGS = [
+    ("lookup_start", "2.1 us", "embedding bag, 64 and 128 columns, 2,048 to 16,384 bags of one id", None),
+    ("lookup_bag", "0.245 ns", "the same, rows in L2", None),
+    ("lookup_row", "0.052 ns", "embedding bag, 2,048 bags of 10 ids, 128 columns, rows in L2", None),
+    ("lookup_missed", "0.033 ns", "embedding bag, 16,384 bags of 10 ids, less the same in L2", None),
+    ("copy_start", "1.7 us", "embedding bag backward, sparse", None),
+    ("copy_row", "0.604 ns", "embedding bag backward, sparse, 64 and 128 columns alike", None),
+    ("add_start", "2.3 us", "sparse sgd of a table", None),
+    ("add_row", "0.176 ns", "sparse sgd of a table, 16,384 rows of 64 and 128 columns in L2", None),
+    ("add_missed", "0.083 ns", "sparse sgd of a table, 20,480 and 163,840 rows, less the same in L2", None),
+    ("add_hottest", "6.2 ns", "index_add_ of the tables of 3 and 4 rows in the trace of dot128_tf32 with 4,096 samples", "pytorch/h100/traces"),
+    ("sum_start", "20 us", "guess: some ten kernels of a sort and of unique rows", False),
+    ("sum_hottest", "294 ns", "the update of dot64_adagrad with 4,096 samples over the lookups of each table's hottest row", "pytorch/h100/steps.json"),
+]
+
 
 # GPUs whose passes were measured, too: the rate of no data sheet.
 MEMORY_OF = [("H200-SXM5-141GB", "4230 GB/s", "pytorch/h200/operators.csv")]
@@ -179,6 +195,10 @@ def main():
     print("memory_of:")
     for gpu, rate, on in MEMORY_OF:
         print("  - gpu: %s\n    memory: %s" % (gpu, said(rate, "add of 16,777,216 numbers", on=on)))
+    print("bags:")
+    for key, value, source, on in BAGS:
+        guess = '{value: "%s", source: "%s"}' % (value, source)
+        print("  %s: %s" % (key, guess if on is False else said(value, source, on=on or "pytorch/h100/operators.csv")))
     print("products:")
     for (kind, layout), of in groups(product_rows(rows)).items():
         law, error = fitted(of, product_time, [FIRST_RATE[kind], .9, .8, .6, .3, 1.5e-6, 1e-6, .9, 2.5e-6],

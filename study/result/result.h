@@ -80,6 +80,12 @@ struct DenseOperatorTime {
   double calls = 0, kernels = 0, gpu_ms = 0, host_ms = 0;
 };
 
+// The GPU time of an iteration by class of operators, as a profiler's trace of it is summed up.
+struct OperatorClassTime {
+  std::string name;
+  double gpu_ms = 0;
+};
+
 // The times that published numbers of another payload are compared with.
 struct AtPayload {
   double iteration_ms = 0;
@@ -135,6 +141,7 @@ struct CaseResult {
   std::optional<DrawnFigures> drawn;  // only where batches are drawn; `iteration_ms` is their mean
   std::optional<HostFigures> host;    // only where software is stated
   std::optional<std::vector<DenseOperatorTime>> dense_operators;  // only where the software is PyTorch
+  std::optional<std::vector<OperatorClassTime>> operator_classes;  // likewise
   std::optional<EstimatedCase> torchrec;                          // only where the scenario asks for a cross-check
   std::optional<Interval> interval;                               // of iteration_ms; none for jobs side by side
   Timeline timeline;                                              // planned payload

@@ -28,4 +28,8 @@ struct KernelParts {
 // nothing elsewhere.
 std::optional<std::vector<DenseOperatorTime>> dense_operator_times(const PreparedCase& prepared);
 
+// Where these are known, all GPU time of rank 0 by class, classes without any left out. A cast belongs to the operator
+// that needs its result, as autocast makes it there; gradients of tables to the updates.
+std::optional<std::vector<OperatorClassTime>> operator_class_times(const PreparedCase& prepared);
+
 }  // namespace shardsim

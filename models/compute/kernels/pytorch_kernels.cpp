@@ -43,10 +43,9 @@ class PytorchTimes {
         numbers_(numbers),
         sms_(static_cast<double>(gpu.sm_count)),
         rate_(ratio_of_rates(gpu, reference)),
-        memory_(memory_rate(numbers, gpu, reference)),
+        memory_(pass_rate(numbers, gpu, reference)),
         cache_(numbers.cache.bytes_per_second * gpu.gather_l2.bytes_per_second / reference.gather_l2.bytes_per_second),
-        cached_(static_cast<double>(numbers.cached.count) * static_cast<double>(gpu.l2.count) /
-                static_cast<double>(reference.l2.count)),
+        cached_(held_bytes(numbers, gpu, reference)),
         scalar_(sms_ / static_cast<double>(reference.sm_count)) {}
 
   double of(const DenseKernel& kernel) const {
@@ -99,13 +98,6 @@ class PytorchTimes {
     peak_ = rate_of(gpu);
     const double of_reference = rate_of(reference);
     return peak_ > 0 && of_reference > 0 ? peak_ / of_reference : 1;
-  }
-
-  static double memory_rate(const PytorchKernels& numbers, const GpuConstants& gpu, const GpuConstants& reference) {
-    const auto measured = numbers.memory_of.find(gpu.name);
-    if (measured != numbers.memory_of.end()) return measured->second.bytes_per_second;
-    return numbers.memory.bytes_per_second * gpu.copy_bandwidth.bytes_per_second /
-           reference.copy_bandwidth.bytes_per_second;
   }
 
   bool aligned(double a, double b) const {
@@ -301,6 +293,24 @@ PytorchKernels::Attention read_attention(MapReader reader) {
   return law;
 }
 
+PytorchKernels::Bags read_bags(MapReader reader) {
+  PytorchKernels::Bags bags;
+  bags.lookup_start = reader.time("lookup_start");
+  bags.lookup_bag = reader.time("lookup_bag");
+  bags.lookup_row = reader.time("lookup_row");
+  bags.lookup_missed = reader.time("lookup_missed");
+  bags.copy_start = reader.time("copy_start");
+  bags.copy_row = reader.time("copy_row");
+  bags.add_start = reader.time("add_start");
+  bags.add_row = reader.time("add_row");
+  bags.add_missed = reader.time("add_missed");
+  bags.add_hottest = reader.time("add_hottest");
+  bags.sum_start = reader.time("sum_start");
+  bags.sum_hottest = reader.time("sum_hottest");
+  reader.finish();
+  return bags;
+}
+
 void read_passes(MapReader& reader, PytorchKernels& numbers) {
   const Bounds share = Bounds::above(0).to(kMostShareOf), rate = Bounds::above(0).to(kMostPerNs);
   numbers.gap = reader.time("gap");
@@ -337,12 +347,25 @@ void read_passes(MapReader& reader, PytorchKernels& numbers) {
 
 }  // namespace
 
+double pass_rate(const PytorchKernels& numbers, const GpuConstants& gpu, const GpuConstants& reference) {
+  const auto measured = numbers.memory_of.find(gpu.name);
+  if (measured != numbers.memory_of.end()) return measured->second.bytes_per_second;
+  return numbers.memory.bytes_per_second * gpu.copy_bandwidth.bytes_per_second /
+         reference.copy_bandwidth.bytes_per_second;
+}
+
+double held_bytes(const PytorchKernels& numbers, const GpuConstants& gpu, const GpuConstants& reference) {
+  return static_cast<double>(numbers.cached.count) * static_cast<double>(gpu.l2.count) /
+         static_cast<double>(reference.l2.count);
+}
+
 PytorchKernels pytorch_kernels_from_tree(const Tree& tree) {
   PytorchKernels numbers;
   MapReader reader(tree, "", &numbers.sources);
   reader.choice("schema", {kPytorchSchema});
   numbers.gpu = reader.text("gpu");
   read_passes(reader, numbers);
+  numbers.bags = read_bags({reader.required("bags"), "bags", &numbers.sources});
   for (const Tree& each : reader.list("products", Bounds::from(1)))
     numbers.products.push_back(
         read_product({each, fmt::format("products.{}", numbers.products.size()), &numbers.sources}));

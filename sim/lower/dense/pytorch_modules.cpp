@@ -187,7 +187,7 @@ void MultiheadAttention::in_projection_backward() const {
     if (i > 0) list_.pass("elementwise_backward", 3 * kHeadsOf * bytes_, 0, 0);
   }
   list_.strided("elementwise_backward", 2 * kHeadsOf * bytes_);
-  list_.call("linear_backward", {.kind = DenseKernelKind::rows_sum, .m = items_, .n = kHeadsOf * width_}, 0);
+  list_.call("elementwise_backward", {.kind = DenseKernelKind::rows_sum, .m = items_, .n = kHeadsOf * width_}, 0);
   list_.call("linear_backward",
              {.kind = DenseKernelKind::product_input_gradient, .m = items_, .n = width_, .k = kHeadsOf * width_});
   list_.call("linear_backward",

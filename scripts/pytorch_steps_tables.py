@@ -19,8 +19,8 @@ CLASSES = [("input copies", r"^(copy_batch_to_gpu|wait_for_batch) "),
            ("layout", r"aten::reshape|(Slice|View|Unsqueeze|Transpose)Backward"),
            ("element-wise", r"")]
 NAMES = [name for name, _ in CLASSES if name != "layout"]
-# Rows of the H100 that numbers of scenarios/gpus/pytorch.yaml were read off.
-FITTED = {("dot128_tf32/4096", "updates"), ("dot64_adagrad_tf32/4096", "updates")}
+# What numbers of scenarios/gpus/pytorch.yaml were read off, on the H100.
+FITTED = {("H100", "dot128_tf32/4096", "updates"), ("H100", "dot64_adagrad_tf32/4096", "updates")}
 LEAST_SHARE, GOOD_ERROR = 0.1, 15  # of a step, from which on a class is judged; %
 
 
@@ -129,33 +129,33 @@ def class_errors(cases, predictions):
     return rows_of
 
 
-def judged(rows_of):
+def judged(gpu, rows_of):
     """(class, error %, case) of each class that has a tenth of its step, and was not used in a fit."""
     for name, (busy, sums) in rows_of.items():
         for each, (us, said) in sums.items():
-            if said is not None and us >= LEAST_SHARE * busy and (name, each) not in FITTED:
+            if said is not None and us >= LEAST_SHARE * busy and (gpu, name, each) not in FITTED:
                 yield each, error(said, us), name
 
 
-def class_cell(name, each, busy, us, said):
+def class_cell(gpu, name, each, busy, us, said):
     if said is None or us < LEAST_SHARE * busy:
         return "%.0f" % us if said is None else "%.0f / %.0f" % (us, said)
-    mark = " (fit)" if (name, each) in FITTED else ""
+    mark = " (fit)" if (gpu, name, each) in FITTED else ""
     return "%.0f / %.0f, %+.0f %%%s" % (us, said, error(said, us), mark)
 
 
-def class_table(rows_of):
+def class_table(gpu, rows_of):
     print("| case | GPU busy us | " + " | ".join(NAMES) + " |")
     print("|---" * (len(NAMES) + 2) + "|")
     for name, (busy, sums) in rows_of.items():
-        print("| %s | %.0f | " % (name, busy) + " | ".join(class_cell(name, each, busy, *sums[each]) for each in NAMES) + " |")
+        print("| %s | %.0f | " % (name, busy) + " | ".join(class_cell(gpu, name, each, busy, *sums[each]) for each in NAMES) + " |")
     print()
 
 
 def class_summary(gpus):
     print("| class | " + " | ".join("%s: judged | within 15 %% | median error %% | largest error %% | which" % gpu for gpu, _ in gpus) + " |")
     print("|---" * (5 * len(gpus) + 1) + "|")
-    errors = [list(judged(rows_of)) for _, rows_of in gpus]
+    errors = [list(judged(gpu, rows_of)) for gpu, rows_of in gpus]
     for each in NAMES + ["all"]:
         cells = [summary_cells([one for one in of if each in ("all", one[0])]) for of in errors]
         if any(cells):
@@ -176,7 +176,7 @@ def class_section(gpus):
     class_summary(gpus)
     for gpu, rows_of in gpus:
         print("On the %s, us a step, measured / predicted:\n" % gpu)
-        class_table(rows_of)
+        class_table(gpu, rows_of)
 
 
 def main():

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/compute/kernels/pytorch_kernels.h"
 #include "sim/engine/op_work.h"
 #include "sim/engine/row_facts.h"
 
@@ -132,15 +133,18 @@ std::optional<std::vector<OperatorClassTime>> operator_class_times(const Prepare
   const std::optional<Software>& software = prepared.item.software;
   if (!software || !software->pytorch) return std::nullopt;
   const GpuSpec& gpu = prepared.cluster.spec().gpu;
+  const bool has_gaps = has_kernel_constants(prepared.item.compute_model);
+  const double gap_ms = has_gaps ? shipped_pytorch_kernels().gap.ms() : 0;
   std::vector<OperatorClassTime> times = no_class_times();
-  const auto add = [&](const char* name, const ComputeWork& work) {
-    std::ranges::find(times, name, &OperatorClassTime::name)->gpu_ms += prepared.compute().seconds(work, gpu).ms();
+  const auto add = [&](const char* name, const ComputeWork& work, double gaps) {
+    const double ms = prepared.compute().seconds(work, gpu).ms() - gaps * gap_ms;
+    std::ranges::find(times, name, &OperatorClassTime::name)->gpu_ms += ms;
   };
   for_each_work(prepared, [&](const Op& op, ComputeWork work) {
-    if (op.by_kernel.empty()) return add(class_of_operation(op), work);
+    if (op.by_kernel.empty()) return add(class_of_operation(op), work, 0);
     by_class_of_operator(op, [&](const DenseKernel& kernel, const char* name) {
       work.by_kernel = {&kernel, 1};
-      add(name, work);
+      add(name, work, kernel.count);
     });
   });
   std::erase_if(times, [](const OperatorClassTime& time) { return time.gpu_ms <= 0; });

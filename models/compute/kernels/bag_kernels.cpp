@@ -20,9 +20,13 @@ class BagTimes {
         sms_(static_cast<double>(gpu.sm_count) / static_cast<double>(reference.sm_count)) {}
 
   double lookup(const std::vector<TableWork>& tables) const {
-    double sum = law_.lookup_start.value;
-    for (const TableWork& table : tables) sum += table.pooled ? bags(table) : copies(table.lookups, table.columns);
-    return sum;
+    double work = 0, chain = 0;
+    for (const TableWork& table : tables) {
+      work += table.pooled ? bags(table) : copies(table.lookups, table.columns);
+      if (table.pooled && table.bags > 0)
+        chain = std::max(chain, std::ceil(table.lookups / table.bags) * law_.lookup_chain.value);
+    }
+    return law_.lookup_start.value + std::max(work, chain);
   }
 
   double update(const std::vector<TableWork>& tables, bool sums_first) const {
@@ -61,8 +65,7 @@ class BagTimes {
   double sums(const TableWork& table) const {
     const double parts = table.columns / kBagColumns;
     const double from_memory = (table.lookups + (kRowTensors - 1) * missed(table)) / kRowTensors;
-    return parts *
-           (table.lookups * law_.add_row.value / sms_ + from_memory * law_.add_missed.value * slower_memory_);
+    return parts * (table.lookups * law_.add_row.value / sms_ + from_memory * law_.add_missed.value * slower_memory_);
   }
 
   const PytorchKernels::Bags& law_;

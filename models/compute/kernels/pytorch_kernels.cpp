@@ -19,9 +19,10 @@ constexpr double kAlignedVectors = 4;  // whole ones of these, and columns, are 
 constexpr double kChunk = 65536;       // elements of a tensor that one block of an optimizer's kernel works on
 constexpr double kWideVector = 512;    // bytes
 constexpr double kManyNormRows = 65536, kNormPart = 32, kNormColumns = 64;
-constexpr double kLeastSplitPart = 128;
+constexpr double kProductOverlap = 1.5;  // exponent with which operands add to the work of the tiles
+constexpr double kLeastSplitPart = 128, kLeastPartOfMany = 512;
 constexpr double kMostPerNs = 1e6, kMostPytorchGrowth = 4, kMostShareOf = 2;
-constexpr std::array kPytorchSplits = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
+constexpr std::array kPytorchSplits = {2, 3, 4, 6, 8, 12, 16, 24, 32};
 
 bool is_half(const std::string& precision) {
   return precision == "fp16" || precision == "bf16";
@@ -139,17 +140,25 @@ class PytorchTimes {
     double least = HUGE_VAL;
     for (const auto& [rows, columns, share] : tiles) {
       if (share <= 0) continue;
-      for (const int split : kPytorchSplits) {
-        if (split > 1 && (of.kind != DenseKernelKind::product_weight_gradient || of.k / split < kLeastSplitPart))
-          continue;
-        const double waves = std::ceil(std::ceil(of.m / rows) * std::ceil(of.n / columns) * split / sms_);
+      const double blocks = std::ceil(of.m / rows) * std::ceil(of.n / columns);
+      const auto take = [&, rows = rows, columns = columns, share = share](double split) {
+        const double waves = std::ceil(blocks * split / sms_);
         const double one = 2 * rows * columns * of.k / split * sms_ / (law.rate.per_second * rate_ * share);
         const double sums = split > 1 ? law.split.value + 2 * split * of.m * of.n * 4 / cache_ : 0;
         least = std::min(least, waves * (one + law.tile.value) + sums);
-      }
+      };
+      take(1);
+      if (of.kind != DenseKernelKind::product_weight_gradient) continue;
+      for (const int split : kPytorchSplits)
+        if (of.k / split >= kLeastSplitPart) take(split);
+      // Over very many samples, as many parts as fill the GPU: cuBLAS takes 132 for items of attention on an H100.
+      const double filling = std::floor(sms_ / blocks);
+      if (filling > kPytorchSplits.back() && of.k / filling >= kLeastPartOfMany) take(filling);
     }
     const double operands = (of.m * of.k + of.k * of.n + of.m * of.n) * element_of(precision_);
-    return law.start.value + std::max(least, operands / (law.memory_share * memory_));
+    const double read = operands / (law.memory_share * memory_);
+    return law.start.value +
+           std::pow(std::pow(least, kProductOverlap) + std::pow(read, kProductOverlap), 1 / kProductOverlap);
   }
 
   double batched(const DenseKernel& of) const {
@@ -189,6 +198,7 @@ class PytorchTimes {
 
   double rows_sum(const DenseKernel& kernel) const { return rows_sum(kernel, element_of(precision_)); }
   double rows_sum(const DenseKernel& kernel, double element) const {
+    if (kernel.n == 1) return numbers_.column_sum_start.value + kernel.m * numbers_.column_sum_row.value;
     const double bytes = kernel.m * kernel.n * element;
     return numbers_.rows_sum_start.value + bytes / memory_ + rows_sum_turns(kernel) * numbers_.rows_sum_turn.value;
   }
@@ -299,6 +309,7 @@ PytorchKernels::Bags read_bags(MapReader reader) {
   bags.lookup_bag = reader.time("lookup_bag");
   bags.lookup_row = reader.time("lookup_row");
   bags.lookup_missed = reader.time("lookup_missed");
+  bags.lookup_chain = reader.time("lookup_chain");
   bags.copy_start = reader.time("copy_start");
   bags.copy_row = reader.time("copy_row");
   bags.add_start = reader.time("add_start");
@@ -331,6 +342,8 @@ void read_passes(MapReader& reader, PytorchKernels& numbers) {
   numbers.widening_start = reader.time("widening_start");
   numbers.rows_sum_start = reader.time("rows_sum_start");
   numbers.rows_sum_turn = reader.time("rows_sum_turn");
+  numbers.column_sum_start = reader.time("column_sum_start");
+  numbers.column_sum_row = reader.time("column_sum_row");
   numbers.gather_start = reader.time("gather_start");
   numbers.gather_element = reader.time("gather_element");
   numbers.scatter_start = reader.time("scatter_start");

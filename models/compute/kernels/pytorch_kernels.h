@@ -54,6 +54,7 @@ struct PytorchKernels {
   struct Bags {
     Seconds lookup_start, lookup_bag, lookup_row;
     Seconds lookup_missed;         // of a row, longer where L2 does not hold it
+    Seconds lookup_chain;          // of a row, for the warp that waits for it
     Seconds copy_start, copy_row;  // of whole rows by index, whatever their columns
     Seconds add_start, add_row;    // of gradients to rows by index
     Seconds add_missed;
@@ -74,6 +75,7 @@ struct PytorchKernels {
   double widening = 1;              // of `memory`
   Seconds widening_start;
   Seconds rows_sum_start, rows_sum_turn;
+  Seconds column_sum_start, column_sum_row;  // of rows of one number, which one block adds up
   Seconds gather_start, gather_element;
   Seconds scatter_start, scatter_element, scatter_element_half;
   Seconds

@@ -157,11 +157,12 @@ Section operator_classes_section(const StudyResult& study) {
     }
     sheet.rows.push_back({std::move(cells)});
   }
-  return table_section(
-      "GPU time by class of operators",
-      "ms of the kernels of an iteration of rank 0, each alone on its GPU, without exchanges: what a profiler's trace is "
-      "summed up to by the operators that launch its kernels. Casts count with the operator that needs them, gradients of tables with updates.",
-      sheet);
+  return table_section("GPU time by class of operators",
+                       "ms of the kernels of an iteration of rank 0, each alone on its GPU, without exchanges: what a "
+                       "profiler's trace is "
+                       "summed up to by the operators that launch its kernels. Casts count with the operator that "
+                       "needs them, gradients of tables with updates.",
+                       sheet);
 }
 
 }  // namespace shardsim

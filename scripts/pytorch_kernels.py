@@ -11,7 +11,7 @@ import re
 import sys
 
 SMS, MEMORY, CACHE = 132, 2.98e12, 5.5e12  # of the H100, and of its passes as below
-OVERLAP = 1.5  # exponent with which operands add to the work of the tiles: of 1, 1.5, 2 and more the best on the rows of the H100
+OVERLAP = 1.5  # exponent with which operands add to the work of tensor cores: on the rows of the H100 1.5 and 2 are best
 SPLITS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32]
 LAYOUTS = {"linear": "forward", "linear backward, input": "input_gradient", "linear backward, weight": "weight_gradient"}
 FIRST_RATE = {"fp32": 60e12, "tf32": 400e12, "tf32 odd": 120e12, "half": 750e12, "half odd": 250e12}
@@ -97,7 +97,7 @@ def product_rows(rows):
 
 
 def product_time(row, law):
-    _, layout, (m, n, k), element, _ = row
+    kind, layout, (m, n, k), element, _ = row
     rate, t128x128, t128x64, t64x64, t32x32, start, tile, share, split_time = law
     best = math.inf
     for rows, columns, part in ((256, 128, 1), (128, 256, 1), (128, 128, t128x128), (128, 64, t128x64), (64, 128, t128x64),
@@ -109,6 +109,8 @@ def product_time(row, law):
             sums = split_time + 2 * split * m * n * 4 / CACHE if split > 1 else 0
             best = min(best, waves * (2 * rows * columns * k / split * SMS / (rate * part) + tile) + sums)
     operands = (m * k + k * n + m * n) * element / (share * MEMORY)
+    if kind == "fp32":
+        return start + max(best, operands)
     return start + (best ** OVERLAP + operands ** OVERLAP) ** (1 / OVERLAP)
 
 

@@ -83,7 +83,7 @@ TEST_CASE("gradients of one row are added one by one, and Adagrad sums them in a
   TableWork few = even_table(4096, 1, 128);
   const double spread = on.update(few);
   few.reuse.largest = 2277;                                                  // of a table of three rows
-  CHECK(on.update(few) - spread == doctest::Approx(17.3 - 6).epsilon(0.1));  // us, in the trace of dot128
+  CHECK(on.update(few) - spread == doctest::Approx(17.3 - 6).epsilon(0.2));  // us, in the trace of dot128
   CHECK(on.update(few, "adagrad") > 600);
   CHECK(on.update(even_table(4096, 1, 128), "adagrad") < 40);
 }

@@ -12,6 +12,7 @@ namespace shardsim {
 namespace {
 
 constexpr const char* kNetwork = "network";
+constexpr const char* kListed = "listed NICs";
 
 bool is_set(const std::string& value) {
   return !value.empty();
@@ -97,15 +98,37 @@ int named_nics(const std::string& list) {
   return static_cast<int>(names.size());
 }
 
+// The number of NICs that NCCL lists: "NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.1<0>".
+// Ports of one card count as one.
+int listed_nics(std::string_view list) {
+  std::set<std::string> names;
+  for (std::size_t at = list.find('['); at != std::string_view::npos; at = list.find('[', at + 1)) {
+    const std::string_view entry = list.substr(at + 1, list.find_first_of(" ;", at) - at - 1);
+    const std::size_t close = entry.find(']'), port = entry.find(':');
+    if (close == std::string_view::npos || port == std::string_view::npos || port < close) continue;
+    if (whole_number<int>(std::string(entry.substr(0, close))))
+      names.emplace(entry.substr(close + 1, port - close - 1));
+  }
+  return static_cast<int>(names.size());
+}
+
+// What follows a text of NCCL's in a line; nothing where the line has no such text.
+std::optional<std::string_view> behind(std::string_view line, std::string_view text) {
+  const std::size_t at = line.find(text);
+  return at == std::string_view::npos ? std::nullopt : std::optional(line.substr(at + text.size()));
+}
+
 // The variable must end where its name does, and begin where a word does: RCCL_ALGO and NCCL_ALGO_X are others.
 void find_variable(std::string_view line, std::string_view variable, std::vector<RunSetting>& found) {
-  constexpr std::string_view kSet = " set by environment to ";
+  constexpr std::string_view kSet = " set by environment to ", kSetTo = " set to ";  // as versions print it
   for (std::size_t at = line.find(variable); at != std::string_view::npos; at = line.find(variable, at + 1)) {
     std::string_view rest = line.substr(at + variable.size());
-    const bool is_of_nccl = rest.starts_with(kSet);
+    const std::string_view set =
+        line.find("NCCL INFO") == std::string_view::npos || rest.starts_with(kSet) ? kSet : kSetTo;
+    const bool is_of_nccl = rest.starts_with(set);
     if ((at > 0 && line[at - 1] == '_') || (!is_of_nccl && !rest.starts_with('='))) continue;
     if (!is_of_nccl && !may_set(line)) return;
-    rest.remove_prefix(is_of_nccl ? kSet.size() : 1);
+    rest.remove_prefix(is_of_nccl ? set.size() : 1);
     found.push_back({std::string(variable), word_at(rest), !is_of_nccl && !is_launch(line)});
     return;
   }
@@ -117,9 +140,9 @@ std::vector<RunSetting> settings_in(std::string_view line) {
   std::vector<RunSetting> found;
   if (line.find("NCCL_") != std::string_view::npos)
     for (const Variable& variable : kVariables) find_variable(line, variable.name, found);
-  constexpr std::string_view kUsing = "Using network ";
-  if (const std::size_t at = line.find(kUsing); at != std::string_view::npos)
-    found.push_back({kNetwork, word_at(line.substr(at + kUsing.size())), false});
+  if (const auto network = behind(line, "Using network ")) found.push_back({kNetwork, word_at(*network), false});
+  if (const auto nics = behind(line, "NET/IB : Using "))
+    if (const int count = listed_nics(*nics); count > 0) found.push_back({kListed, std::to_string(count), false});
   return found;
 }
 
@@ -177,7 +200,12 @@ SwitchedOff RunSettings::switched_off() const {
   if (value("NCCL_MNNVL_ENABLE") == "0") off.nvlinks_of_hosts = statement("NCCL_MNNVL_ENABLE");
   off.nics_left = named_nics(value("NCCL_IB_HCA"));
   if (off.nics_left > 0) off.other_nics = statement("NCCL_IB_HCA");
+  if (const int listed = whole_number<int>(value(kListed)).value_or(0); off.nics_left == 0 && listed > 0) {
+    off.nics_left = listed;
+    off.other_nics = "NET/IB lists " + counted(static_cast<std::size_t>(listed), "NIC");
+  }
   const std::string network = value(kNetwork);
+  off.network = network;
   if (network.empty() && is_on("NCCL_IB_DISABLE")) off.infiniband = statement("NCCL_IB_DISABLE");
   if (network.empty() && same_but_case(value("NCCL_NET"), "Socket")) off.all_but_sockets = statement("NCCL_NET");
   if (network == "Socket") off.all_but_sockets = "Using network Socket";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "models/access/row_lines.h"
 
@@ -84,14 +85,14 @@ class LookupLaw {
         groups_(law_.groups_of_sm * gpu.sm_count),
         l2_(family.l2_share * count_of(gpu.l2)) {}
 
-  double seconds() const {
+  double seconds(Bandwidth most) const {
     std::vector<LookupPart> parts;
     CallPlaces places(family_.row_alignment, sample_bytes(tables_));
     for (const TableWork& table : tables_) {
       parts.push_back(part_of(table, places));
       pass(places, table);
     }
-    return law_.start.value + together(parts);
+    return law_.start.value + together(parts, most.bytes_per_second);
   }
 
  private:
@@ -142,7 +143,8 @@ class LookupLaw {
   }
 
   // Tables run one after the other; what is left of the longest bag when all others are done comes on top, in part.
-  double together(const std::vector<LookupPart>& parts) const {
+  // No more bytes than `most` move in a second.
+  double together(const std::vector<LookupPart>& parts, double most) const {
     const double memory = law_.memory.bytes_per_second;
     double work = 0, bytes = 0, left = 0;
     for (std::size_t i = parts.size(); i-- > 0;) {
@@ -151,6 +153,7 @@ class LookupLaw {
       bytes += parts[i].bytes;
     }
     work += evicted(bytes) / memory;
+    work = std::max(work, bytes / most);
     const double drain = std::max(law_.drain, 1.0);
     return std::pow(std::pow(work, drain) + std::pow(left, drain), 1 / drain);
   }
@@ -169,7 +172,12 @@ int group_lanes(double columns, int least) {
 }
 
 Seconds tables_lookup_time(const std::vector<TableWork>& tables, const KernelFamily& family, const GpuConstants& gpu) {
-  return {LookupLaw(tables, family, gpu).seconds()};
+  return {LookupLaw(tables, family, gpu).seconds(gpu.copy_bandwidth)};
+}
+
+Seconds unbounded_lookup_time(const std::vector<TableWork>& tables, const KernelFamily& family,
+                              const GpuConstants& gpu) {
+  return {LookupLaw(tables, family, gpu).seconds({std::numeric_limits<double>::infinity()})};
 }
 
 namespace {

@@ -304,8 +304,8 @@ void NcclRuns::finish_rows(CollectiveKind kind, const RankCounts& counts) {
     row.counts_hosts = true;
     if (!devices_.empty()) row.gpu = devices_.front().name;
     row.caveat = why;
-    row.algorithm = settings_.algorithms();
-    row.protocol = settings_.value("NCCL_PROTO");
+    row.algorithm = settings_.algorithms(kind);
+    row.protocol = settings_.protocols(kind);
     row.without_pxn = settings_.without_pxn();
     row.cross_nic = settings_.cross_nic();
     row.least_channels = settings_.least_channels();

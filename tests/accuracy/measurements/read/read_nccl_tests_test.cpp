@@ -393,6 +393,20 @@ TEST_CASE("logs of RCCL are another vendor's, also where no line names a GPU") {
     CHECK(has(log(replaced(unnamed, version, line)).rows.at(0).caveat, "RCCL runs on GPUs of another vendor"));
 }
 
+TEST_CASE("algorithms of one collective are those of its part, and names that NCCL lacks are not followed") {
+  const auto of = [](const std::string& line) { return log(line + "\n" + std::string(kLog)).rows.at(0); };
+  const std::string nccl = "a:1:1 [0] NCCL INFO NCCL_ALGO set by environment to ";
+  CHECK(of(nccl + "allreduce:tree;broadcast:ring.").algorithm == "tree");
+  CHECK(of(nccl + "broadcast:tree;ring").algorithm == "ring");
+  CHECK(of(nccl + "broadcast:tree").algorithm == "");
+  CHECK(of("export NCCL_ALGO='ring;allreduce:tree,nvls'").algorithm == "tree,nvls");
+  CHECK(of("NCCL_PROTO=\"allreduce:simple;LL\"").protocol == "simple");
+  CHECK(of("NCCL_PROTO=LL128; ./all_reduce_perf").protocol == "LL128");
+  const Measurements unknown = log("NCCL_ALGO=Foo\n" + std::string(kLog));
+  CHECK(unknown.rows.at(0).algorithm == "");
+  CHECK(told(unknown, "measured with NCCL_ALGO=Foo, which no prediction follows"));
+}
+
 TEST_CASE("hardware that a run switched off is read") {
   const auto off = [](const std::string& line) { return log(line + "\n" + kLog).rows.at(0).switched_off; };
   CHECK(off("x").peer_to_peer == "");

@@ -361,6 +361,7 @@ def autoshard(runs):
 
 
 TABLE1_NOTES = {
+    "cost": "greedy by the costs that NeuroShard plans with, not in the paper",
     "autoshard": "one policy for all settings, rewarded for even lookups and updates; exchanges, which count here, are no part of its reward",
     "dreamshard": "one policy for all settings",
     "torchrec": "today's planner, free in its types: half of the tables row-wise, some with rows in host memory; the row of whole tables and columns says what that costs",

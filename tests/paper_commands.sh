@@ -66,7 +66,7 @@ if ! grep -q '^left out of the training' H.txt; then
   echo "FAILED: nothing says which tasks fit nowhere"
 fi
 table1 H neuroshard_h100.csv -c dgx_h100 -a "$adagrad" -t 20 -p '[{name: greedy, score: lookup, label: lookup}, {name: neuroshard}]'
-starts E '^without dim +94\.5' "$source/scripts/autoshard_ablation.sh" "$work/canned" 1 dim
+starts E '^dim,1,"87\.6 .*","94\.5, 1\.835"' "$source/scripts/autoshard_ablation.sh" "$work/canned" 1 dim
 starts J '^Usage' "$source/scripts/autoshard_figures.py" --help # likewise, eleven times
 starts K 'Figure 4' "$source/scripts/neuroshard_figures.py" "$shardsim" --part figure4
 ships K neuroshard_figures.csv '^"Figure 4.*$'

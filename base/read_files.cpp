@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace shardsim {
 namespace {
@@ -37,9 +38,18 @@ std::optional<FileKey> key_of(const std::filesystem::path& path) {
   return FileKey{status.st_dev, status.st_ino, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
 }
 
+thread_local ReadsHere* t_reads_here = nullptr;
+
 }  // namespace
 
+ReadsHere::ReadsHere() : outer_(std::exchange(t_reads_here, this)) {}
+
+ReadsHere::~ReadsHere() {
+  t_reads_here = outer_;
+}
+
 void note_read(const std::filesystem::path& path) {
+  if (t_reads_here != nullptr) t_reads_here->paths_.push_back(path);
   const auto key = key_of(path);
   if (!key) return;
   const std::lock_guard lock(read_files().mutex);

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace shardsim {
 
@@ -26,5 +27,23 @@ void forget_read(const std::filesystem::path& path);
 
 // True when the file at `path` was read, under this or another name, and has not been written since.
 bool was_read(const std::filesystem::path& path);
+
+// Gathers what its thread reads while it lives, so that whoever keeps a result can ask whether it is still true. One
+// within another one takes what is read for itself.
+class ReadsHere {
+ public:
+  ReadsHere();
+  ~ReadsHere();
+  ReadsHere(const ReadsHere&) = delete;
+  ReadsHere& operator=(const ReadsHere&) = delete;
+
+  const std::vector<std::filesystem::path>& paths() const { return paths_; }
+
+ private:
+  friend void note_read(const std::filesystem::path& path);
+
+  std::vector<std::filesystem::path> paths_;
+  ReadsHere* outer_;
+};
 
 }  // namespace shardsim

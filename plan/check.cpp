@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "plan/plan.h"
+#include "plan/row_stores.h"
 #include "plan/sharding_groups.h"
 
 namespace shardsim {
@@ -92,6 +93,11 @@ void check_kernel(const Checked& of) {
   }
 }
 
+void check_sharded(const Checked& of) {
+  if (of.table.sharded || of.placement.strategy == Strategy::data_parallel) return;
+  of.refuse_holders("it is not sharded", "Leave it out of the plan, or leave 'sharded: false' out of the workload");
+}
+
 // Ranks of table_row_wise and of a block of grid_shard lie on one node; table_column_wise keeps all blocks of a table
 // on one.
 void check_nodes(const std::vector<const Placement*>& placements, const std::string& name, const Cluster& cluster,
@@ -142,6 +148,21 @@ std::vector<double> on_nodes(const Placement& placement, const Workload& workloa
   return bytes;
 }
 
+// [node] Bytes that caches of key-value stores take there.
+std::vector<double> caches_of_nodes(const Plan& plan, const Workload& workload, const Cluster& cluster) {
+  const std::vector<double> caches = host_cache_bytes(plan, workload, cluster.world_size());
+  std::vector<double> sums(static_cast<std::size_t>(cluster.nodes()), 0.0);
+  for (std::size_t rank = 0; rank < caches.size(); ++rank)
+    sums[static_cast<std::size_t>(cluster.node_of(static_cast<int>(rank)))] += caches[rank];
+  return sums;
+}
+
+std::string caches_text(const Plan& plan, const Workload& workload, const Cluster& cluster, std::size_t node) {
+  const double caches = caches_of_nodes(plan, workload, cluster)[node];
+  if (caches <= 0) return "";
+  return fmt::format(". Caches of key-value stores (l2_cache_size) take {}", to_text(whole(caches)));
+}
+
 void check_host_memory(const Plan& plan, const Workload& workload, const Cluster& cluster, const MemoryModel& model) {
   const std::optional<Bytes> capacity = cluster.spec().host.memory;
   if (!capacity) return;
@@ -152,9 +173,25 @@ void check_host_memory(const Plan& plan, const Workload& workload, const Cluster
   throw Error(Failure::infeasible, Place{},
               fmt::format("the plan does not fit in host memory: node {} needs {}, {} over its {}", fullest,
                           to_text(needed), to_text(needed - *capacity), to_text(*capacity)),
-              largest_tables(plan, workload, [&](const Placement& placement) {
-                return on_nodes(placement, workload, cluster, model)[fullest];
-              }) + ". Spread them over more nodes, keep some in the GPUs' memory, or take nodes with more memory");
+              largest_tables(
+                  plan, workload,
+                  [&](const Placement& placement) { return on_nodes(placement, workload, cluster, model)[fullest]; }) +
+                  caches_text(plan, workload, cluster, fullest) +
+                  ". Spread them over more nodes, keep some in the GPUs' memory, or take nodes with more memory");
+}
+
+void check_ssd(const Plan& plan, const Workload& workload, const Cluster& cluster) {
+  const std::optional<SsdSpec>& ssd = cluster.spec().host.ssd;
+  if (!ssd || !ssd->capacity) return;
+  const std::vector<double> sums = ssd_bytes_of_nodes(plan, workload, cluster);
+  const auto fullest = static_cast<std::size_t>(std::ranges::max_element(sums) - sums.begin());
+  if (sums[fullest] <= static_cast<double>(ssd->capacity->count)) return;
+  const Bytes needed = whole(sums[fullest]);
+  throw Error(
+      Failure::infeasible, Place{},
+      fmt::format("the plan does not fit on SSDs: node {} needs {}, {} over its {}", fullest, to_text(needed),
+                  to_text(needed - *ssd->capacity), to_text(*ssd->capacity)),
+      "Spread the tables of key_value over more nodes, keep some in memory, or state a larger host.ssd.capacity");
 }
 
 const Place& place_of(std::size_t table, const std::vector<Place>& tables, const Place& plan) {
@@ -188,6 +225,7 @@ void check_plan(const Plan& plan, const Workload& workload, const Cluster& clust
     check_group_shapes(of);
     check_ranks(of);
     check_kernel(of);
+    check_sharded(of);
     by_table[table].push_back(&placement);
   }
   for (std::size_t t = 0; t < by_table.size(); ++t) {
@@ -205,6 +243,18 @@ std::vector<double> host_memory_of_nodes(const Plan& plan, const Workload& workl
     if (!on_host(placement)) continue;
     std::ranges::transform(sums, on_nodes(placement, workload, cluster, model), sums.begin(), std::plus());
   }
+  if (std::ranges::any_of(plan.placements,
+                          [](const Placement& each) { return row_store_of(each) != RowStore::none; })) {
+    std::ranges::transform(sums, caches_of_nodes(plan, workload, cluster), sums.begin(), std::plus());
+  }
+  return sums;
+}
+
+std::vector<double> ssd_bytes_of_nodes(const Plan& plan, const Workload& workload, const Cluster& cluster) {
+  const std::vector<double> bytes = bytes_on_ssd(plan, workload, cluster.world_size());
+  std::vector<double> sums(static_cast<std::size_t>(cluster.nodes()), 0.0);
+  for (std::size_t rank = 0; rank < bytes.size(); ++rank)
+    sums[static_cast<std::size_t>(cluster.node_of(static_cast<int>(rank)))] += bytes[rank];
   return sums;
 }
 
@@ -232,7 +282,10 @@ void check_memory(const Plan& plan, const Workload& workload, const Cluster& clu
   const auto fullest = std::max_element(bytes.begin(), bytes.end());
   const std::int64_t capacity = cluster.memory_per_rank().count;
   if (fullest == bytes.end()) return;
-  if (*fullest <= capacity) return check_host_memory(plan, workload, cluster, model);
+  if (*fullest <= capacity) {
+    check_ssd(plan, workload, cluster);
+    return check_host_memory(plan, workload, cluster, model);
+  }
   const int rank = static_cast<int>(fullest - bytes.begin());
   const std::string wrong = fmt::format("the plan does not fit in memory: rank {} needs {}, {} bytes ({}) over its {}",
                                         rank, to_text(Bytes{*fullest}), *fullest - capacity,

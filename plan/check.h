@@ -26,12 +26,16 @@ std::string coverage_fault(const std::vector<const Placement*>& placements, cons
 // "a (39.4 GiB), b (1.2 GiB)": the three that take most, of tables with their bytes; equal ones in the order given.
 std::string largest_tables_text(std::vector<std::pair<std::string, double>> tables);
 
-// Bytes of rows and their optimizer states that a plan keeps in the host memory of each node, by the memory model.
+// Bytes of rows that a plan keeps on the SSDs of each node; those of virtual tables, which grow, are not counted.
+std::vector<double> ssd_bytes_of_nodes(const Plan& plan, const Workload& workload, const Cluster& cluster);
+
+// Bytes of rows and their optimizer states that a plan keeps in the host memory of each node, by the memory model, and
+// of the caches of key-value stores there.
 std::vector<double> host_memory_of_nodes(const Plan& plan, const Workload& workload, const Cluster& cluster,
                                          const MemoryModel& model);
 
-// Refuses a plan that needs more memory than a rank has, or more host memory than a node has (if the cluster states
-// it). Errors: Failure::infeasible naming the rank or node, the missing bytes and the largest tables there.
+// Refuses a plan that needs more memory than a rank has, or more host memory or SSD than a node has (if the cluster
+// states them). Errors: Failure::infeasible naming the rank or node, the missing bytes and the largest tables there.
 void check_memory(const Plan& plan, const Workload& workload, const Cluster& cluster, const MemoryModel& model);
 
 }  // namespace shardsim

@@ -174,7 +174,8 @@ void check_constraints_fit(const Constraints& constraints, const Workload& workl
   const auto capacity = static_cast<double>(cluster.memory_per_rank().count);
   std::vector<TableNeeds> tables;
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
-    const TableConstraint* const constraint = constraints.of(workload.tables[index].name);
+    const TableConstraint* const constraint =
+        workload.tables[index].sharded ? constraints.of(workload.tables[index].name) : nullptr;
     const TableNeeds& needs = tables.emplace_back(index, constraint, workload, cluster, memory);
     if (constraint == nullptr) continue;
     const double bytes = needs.least(true).fullest;

@@ -167,6 +167,12 @@ void check_constraint_names(const Constraints& constraints, const Workload& work
                         likely.empty() ? "Name a table of the workload, or \"*\" for all that are not named"
                                        : fmt::format("Did you mean '{}'?", likely));
     }
+    const auto found = std::ranges::find(workload.tables, name, &Table::name);
+    if (found != workload.tables.end() && !found->sharded)
+      throw input_error(
+          constraint.place,
+          fmt::format("constraints of {}: the table is not sharded, so no planner places it", excerpt(name)),
+          "Leave them out, or leave 'sharded: false' out of the workload");
     if (constraint.device_group.empty() || constraint.device_group == device) continue;
     throw input_error(constraint.place,
                       fmt::format("constraints of {}: device group {}, and the cluster's devices are {}", excerpt(name),
@@ -181,7 +187,7 @@ void check_constraints(const Plan& plan, const Workload& workload, const Constra
   for (const Placement& placement : plan.placements) {
     const Table& table = workload.tables[static_cast<std::size_t>(placement.table)];
     const TableConstraint* const constraint = constraints.of(table.name);
-    if (constraint == nullptr) continue;
+    if (constraint == nullptr || !table.sharded) continue;
     Keeper& keeper = keepers.try_emplace(placement.table, *constraint, table, ranks).first->second;
     const std::string fault = keeper.fault(placement);
     if (fault.empty()) continue;

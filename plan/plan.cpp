@@ -60,7 +60,11 @@ std::vector<std::string> compute_kernels() {
 }
 
 bool has_cache(std::string_view kernel) {
-  return kernel == "fused_uvm_caching" || kernel == "quant_uvm_caching";
+  return kernel == "fused_uvm_caching" || kernel == "quant_uvm_caching" || in_key_value_store(kernel);
+}
+
+bool in_key_value_store(std::string_view kernel) {
+  return kernel == "key_value" || kernel.ends_with("_virtual_table");
 }
 
 bool in_rows(Strategy strategy) {
@@ -103,11 +107,13 @@ std::uint64_t Placement::shard_rows(int shard) const {
 double hbm_share(const Placement& placement) {
   if (replicated(placement.strategy)) return 1;
   if (placement.compute_kernel == "fused_uvm") return 0;
-  return placement.compute_kernel == "fused_uvm_caching" ? placement.cache_load_factor : 1;
+  const bool part = placement.compute_kernel == "fused_uvm_caching" || in_key_value_store(placement.compute_kernel);
+  return part ? placement.cache_load_factor : 1;
 }
 
 bool on_host(const Placement& placement) {
-  return !replicated(placement.strategy) && placement.compute_kernel.starts_with("fused_uvm");
+  return !replicated(placement.strategy) &&
+         (placement.compute_kernel.starts_with("fused_uvm") || placement.compute_kernel == "dram_virtual_table");
 }
 
 Placement whole_table(int index, const Table& table, Strategy strategy, std::vector<std::vector<int>> holders) {

@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "base/units.h"
 
 namespace shardsim {
 
@@ -35,12 +37,14 @@ bool in_columns(Strategy strategy);         // column_wise, table_column_wise an
 bool within_node(Strategy strategy);        // table_row_wise and grid_shard (each block), table_column_wise (the table)
 std::string default_kernel(Strategy strategy);  // "dense" where replicated, else "fused"
 
-// TorchRec's compute kernels. Only dense, fused, fused_uvm and fused_uvm_caching can be lowered.
+// TorchRec's compute kernels, of which some cannot be lowered (sim/lower/lower.h, lowered_kernels).
 std::vector<std::string> compute_kernels();
 
 // TorchRec's default cache_load_factor (pytorch/torchrec torchrec/distributed/planner/constants.py).
 inline constexpr double kCacheLoadFactor = 0.2;
-bool has_cache(std::string_view kernel);  // of rows in host memory, in HBM
+bool has_cache(std::string_view kernel);  // of rows that lie elsewhere, in HBM
+// Rows are in a key-value store of the host: key_value, and the virtual tables.
+bool in_key_value_store(std::string_view kernel);
 
 // Tiers of rows of one table at most: the strategies data_parallel, flex and row_wise.
 inline constexpr int kMostTiers = 3;
@@ -57,7 +61,11 @@ struct Placement {
   // one rank. table_row_wise, grid_shard: ranks of one node.
   std::vector<std::vector<int>> holders;
   std::string compute_kernel = "fused";         // dense for data_parallel and flex
-  double cache_load_factor = kCacheLoadFactor;  // fused_uvm_caching: share of the rows that the cache in HBM holds
+  double cache_load_factor = kCacheLoadFactor;  // of a kernel with a cache: share of the rows that HBM holds
+  // Of key-value stores, for all tables of a rank that are looked up together: what their cache in HBM may take at most
+  // (max_l1_cache_size of TorchRec's KeyValueParams; absent: no limit), and their cache in host memory (l2_cache_size).
+  std::optional<Bytes> most_l1 = {};
+  Bytes l2{};
   std::uint64_t bucket_rows = 1;  // row_wise: rows are cut in whole buckets of so many, as TorchRec's total_num_buckets
 
   std::uint64_t rows() const { return row_end - row_begin; }
@@ -70,8 +78,8 @@ struct Placement {
 
 // Share of the placement's rows that is kept in HBM.
 double hbm_share(const Placement& placement);
-// True when the rows are in the memory of the node, as with the kernels fused_uvm and fused_uvm_caching, whose cache in
-// HBM only holds copies.
+// True when the rows are in the memory of the node, as with the kernels fused_uvm, fused_uvm_caching and
+// dram_virtual_table; caches in HBM only hold copies.
 bool on_host(const Placement& placement);
 
 // Says which ranks hold which rows and columns of every table. Placements are sorted by table, then row_begin, then

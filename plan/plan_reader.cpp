@@ -11,6 +11,7 @@
 #include "plan/check.h"
 #include "plan/plan_entries.h"
 #include "plan/plan_file.h"
+#include "plan/unsharded_tables.h"
 
 namespace shardsim {
 namespace {
@@ -143,6 +144,9 @@ Plan plan_from_tree(const Tree& tree, const Workload& workload, const Cluster& c
     for (const auto& [name, entry] : required_map(entries, fmt::format("module {}", excerpt(module))).fields) {
       const int index = tables.take(module, name, entry.place);
       const Table& table = workload.tables[static_cast<std::size_t>(index)];
+      if (!table.sharded)
+        throw input_error(entry.place, fmt::format("table {} is not sharded, and the plan has it", excerpt(name)),
+                          "Leave it out of the plan, or leave 'sharded: false' out of the workload");
       if (places != nullptr) (*places)[static_cast<std::size_t>(index)] = entry.place;
       if (module != usual[static_cast<std::size_t>(index)]) plan.modules[index] = module;
       const PlanEntry stated{entry, index, table, cluster.world_size(), cluster.ranks_per_node(), cpus};
@@ -152,6 +156,7 @@ Plan plan_from_tree(const Tree& tree, const Workload& workload, const Cluster& c
     }
   }
   plan.hash_seed = seed.value_or(Plan{}.hash_seed);
+  add_unsharded(plan, workload, cluster.world_size());
   std::stable_sort(plan.placements.begin(), plan.placements.end(), by_table_and_place);
   return plan;
 }

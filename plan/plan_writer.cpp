@@ -101,6 +101,17 @@ std::uint64_t torchrec_block(const Placement& part) {
   return (part.rows() + shards - 1) / shards;
 }
 
+// A whole number where it is one, as TorchRec has them.
+Json units_of(Bytes bytes, std::int64_t unit) {
+  if (bytes.count % unit == 0) return bytes.count / unit;
+  return static_cast<double>(bytes.count) / static_cast<double>(unit);
+}
+
+void add_store(Json& json, const Placement& part) {
+  if (part.most_l1) json["key_value_params"]["max_l1_cache_size"] = units_of(*part.most_l1, std::int64_t{1} << 20);
+  if (part.l2.count > 0) json["key_value_params"]["l2_cache_size"] = units_of(part.l2, std::int64_t{1} << 30);
+}
+
 // One of TorchRec's own types.
 Json torchrec_entry(const Placements& parts, const Cluster& cluster) {
   Json json;
@@ -110,6 +121,7 @@ Json torchrec_entry(const Placements& parts, const Cluster& cluster) {
   if (has_cache(parts.front()->compute_kernel) && factor != kCacheLoadFactor) {
     json["cache_params"] = {{"load_factor", factor}};
   }
+  add_store(json, *parts.front());
   json["ranks"] = Json::array();
   Json shards = Json::array();
   for (const Placement* part : parts) {
@@ -135,6 +147,7 @@ bool is_torchrec(const Placements& parts, const Table& table) {
     if (!whole_rows(*part, table)) return false;
     if (part->compute_kernel != first.compute_kernel) return false;
     if (part->cache_load_factor != first.cache_load_factor) return false;
+    if (part->most_l1 != first.most_l1 || part->l2 != first.l2) return false;
   }
   return true;
 }
@@ -200,7 +213,7 @@ std::string name_in_module(const Table& table, const std::string& path, const st
 std::vector<std::string> module_paths(const Workload& workload, const Plan& plan) {
   std::set<std::int64_t> dims;
   for (const Table& table : workload.tables) {
-    if (table.kind == TableKind::sequence) dims.insert(table.dim);
+    if (table.kind == TableKind::sequence && table.sharded) dims.insert(table.dim);
   }
   std::vector<std::string> paths;
   for (const Table& table : workload.tables) {
@@ -233,6 +246,7 @@ std::string plan_to_json(const Plan& plan, const Workload& workload, const Clust
   std::vector<std::pair<std::string, Entries>> modules;  // in order of first appearance
   for (const auto& [index, parts] : by_table) {
     const Table& table = table_of(index);
+    if (!table.sharded) continue;  // of no module of TorchRec's
     const std::string& path = paths.at(static_cast<std::size_t>(index));
     entries_of(path, modules)
         .emplace_back(name_in_module(table, path, names), entry_json(parts, plan, table, cluster).dump(1));

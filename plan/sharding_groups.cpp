@@ -85,10 +85,10 @@ std::optional<Error> refused_in_groups(const Placement& placement, const Workloa
                                    "of the kernel fused",
                                    table),
                        "Choose the kernel fused, or leave 'strategy' out");
-  if (on_host(placement))
+  if (on_host(placement) || in_key_value_store(placement.compute_kernel))
     return input_error(
         place,
-        fmt::format("rows of table '{}' lie in host memory ({}), and copies of such rows are not averaged", table,
+        fmt::format("rows of table '{}' lie with the host ({}), and copies of such rows are not averaged", table,
                     placement.compute_kernel),
         "Choose the kernel fused, or leave 'sharding_groups' out");
   return std::nullopt;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 
 #include "base/text.h"
@@ -227,6 +228,31 @@ void read_cache(const PlanEntry& entry, Placement& whole) {
   if (has_cache(whole.compute_kernel)) whole.cache_load_factor = share;
 }
 
+// A size in units of so many bytes; none where TorchRec has null.
+std::optional<Bytes> read_store_size(const Tree& params, const char* key, double unit) {
+  note_key(params, key, Form{Form::Kind::anything});
+  const Tree* const stated = params.find(key);
+  if (stated == nullptr || stated->kind == Tree::Kind::null) return std::nullopt;
+  const double units = parse_real(scalar_text(*stated, "a number of units"), stated->place);
+  if (units >= 0 && units * unit <= kMostExactBytes) return Bytes{std::llround(units * unit)};
+  throw input_error(stated->place, fmt::format("{} is {}", key, excerpt(stated->scalar)),
+                    "Write 0 or more, of max_l1_cache_size in units of 2^20 bytes, of l2_cache_size of 2^30");
+}
+
+// The caches of a key-value store; whatever else TorchRec's KeyValueParams say, such as folders, has no part here.
+void read_store(const PlanEntry& entry, Placement& whole) {
+  note_key(entry.tree, "key_value_params", Form{Form::Kind::map});
+  const Tree* const params = entry.tree.find("key_value_params");
+  if (params == nullptr || params->kind == Tree::Kind::null || !in_key_value_store(whole.compute_kernel)) return;
+  required_map(*params, "'key_value_params'");
+  whole.most_l1 = read_store_size(*params, "max_l1_cache_size", 0x1p20);
+  whole.l2 = read_store_size(*params, "l2_cache_size", 0x1p30).value_or(Bytes{});
+  if (!whole.most_l1 || whole.most_l1->count > 0) return;
+  throw input_error(params->find("max_l1_cache_size")->place,
+                    fmt::format("table '{}': max_l1_cache_size is 0, and FBGEMM needs a cache", entry.table.name),
+                    "State a size above 0, or leave it out: the load factor decides then");
+}
+
 }  // namespace
 
 bool states_cache(const PlanEntry& entry) {
@@ -246,6 +272,7 @@ std::vector<Placement> read_torchrec_entry(const PlanEntry& entry, Strategy stra
     }
   }
   read_cache(entry, whole);
+  read_store(entry, whole);
   if (strategy != Strategy::data_parallel) return read_blocks(entry, whole);
   whole.holders = {read_rank_set(required_field(entry.tree, "ranks"), entry.world_size)};
   return {whole};

@@ -35,6 +35,7 @@ void ProgramChecker::check_op(std::size_t index) const {
   sorted_ranks(op.ranks, place_in(places_.ops, index), fmt::format("operation {} {}", op.id, excerpt(op.name)));
   check_order(op);
   check_role(op);
+  check_every(op);
   if (op.is_collective()) {
     check_collective(op);
   } else if (op.op_class == OpClass::host) {
@@ -42,6 +43,15 @@ void ProgramChecker::check_op(std::size_t index) const {
   } else {
     check_compute(op);
   }
+}
+
+void ProgramChecker::check_every(const Op& op) const {
+  const bool may_be_rare =
+      op.op_class == OpClass::all_reduce || op.op_class == OpClass::update || op.op_class == OpClass::host;
+  if (op.every >= 1 && op.every <= kMostEvery && (op.every == 1 || may_be_rare)) return;
+  fail_op(op, fmt::format("it runs in one of {} iterations", op.every),
+          fmt::format("Write 1 to {} in 'every', above 1 of an all_reduce, an update and work of the host alone.",
+                      kMostEvery));
 }
 
 // Work of the host takes time and moves nothing.
@@ -59,6 +69,7 @@ void ProgramChecker::check_host(const Op& op) const {
   plain.after = op.after;
   plain.after_previous = op.after_previous;
   plain.fixed_ns = op.fixed_ns;
+  plain.every = op.every;
   if (op != plain) fail_op(op, "an operation of the host moves and computes nothing", "Leave all but 'fixed_ns' out.");
 }
 
@@ -87,10 +98,6 @@ void ProgramChecker::check_collective(const Op& op) const {
   const std::vector<std::string> dtypes{"fp32", "fp16", "bf16", "int8", "fp8", "mx4", "int32", "int64"};
   if (!op.dtype.empty() && std::ranges::find(dtypes, op.dtype) == dtypes.end()) {
     fail_op(op, fmt::format("unknown dtype {}", excerpt(op.dtype)), known_names_hint(op.dtype, dtypes));
-  }
-  if (op.every < 1 || op.every > kMostEvery || (op.every > 1 && op.op_class != OpClass::all_reduce)) {
-    fail_op(op, fmt::format("it runs in one of {} iterations", op.every),
-            fmt::format("Write 1 to {} in 'every', above 1 of an all_reduce alone.", kMostEvery));
   }
   if (op.launch_ns < 0 || op.launch_ns > kMostNanoseconds || (op.launch_ns > 0 && op.op_class != OpClass::all_to_all)) {
     fail_op(op, fmt::format("launch_ns is {}", op.launch_ns), "Write 0 to 10^15 nanoseconds, of an all_to_all alone.");
@@ -225,10 +232,22 @@ void ProgramChecker::check_compute(const Op& op) const {
   if (!op.pooled && op.bags != PerRank{}) fail_op(op, "it has bags and is not pooled", "Leave 'bags' out.");
   check_per_rank(op, op.hbm_bytes, "hbm_bytes", kMostBytesOfOp);
   check_per_rank(op, op.host_bytes, "host_bytes", kMostBytesOfOp);
+  check_stored_rows(op);
   check_per_rank(op, op.flops, "flops", kMostFlops);
   check_per_rank(op, op.distinct_rows, "distinct_rows", kMostRowsOfOp);
   check_row_facts(op);
   check_kernels(op);
+}
+
+void ProgramChecker::check_stored_rows(const Op& op) const {
+  check_per_rank(op, op.ssd_bytes, "ssd_bytes", kMostBytesOfOp);
+  check_per_rank(op, op.ssd_reads, "ssd_reads", kMostRowsOfOp);
+  check_per_rank(op, op.memory_bytes, "memory_bytes", kMostBytesOfOp);
+  const PerRank none;
+  const bool says = op.ssd_bytes != none || op.ssd_reads != none || op.memory_bytes != none;
+  if (says && !moves_stored_rows(op.role))
+    fail_op(op, "it moves no rows of a key-value store",
+            "Leave 'ssd_bytes', 'ssd_reads' and 'memory_bytes' out, or give it the role fetch_rows or write_rows.");
 }
 
 void ProgramChecker::check_row_facts(const Op& op) const {

@@ -32,7 +32,7 @@ struct RoleRow {
   Belonging fusion;
 };
 
-constexpr std::array<RoleRow, 50> kRoles{{
+constexpr std::array<RoleRow, 55> kRoles{{
     {OpRole::none, "none", std::nullopt, Belonging::none},
     {OpRole::copy_inputs, "copy_inputs", OpClass::dense, Belonging::none},
     {OpRole::transform_inputs, "transform_inputs", OpClass::dense, Belonging::none},
@@ -46,7 +46,9 @@ constexpr std::array<RoleRow, 50> kRoles{{
     {OpRole::exchange_ids, "exchange_ids", OpClass::all_to_all, Belonging::must},
     {OpRole::exchange_weights, "exchange_weights", OpClass::all_to_all, Belonging::must},
     {OpRole::recat, "recat", OpClass::dense, Belonging::none},
+    {OpRole::fetch_rows, "fetch_rows", OpClass::dense, Belonging::none},
     {OpRole::prefetch_rows, "prefetch_rows", OpClass::dense, Belonging::none},
+    {OpRole::write_rows, "write_rows", OpClass::dense, Belonging::none},
     {OpRole::keep_ids, "keep_ids", OpClass::dense, Belonging::none},
     {OpRole::index_rows, "index_rows", OpClass::update, Belonging::must},
     {OpRole::lookup, "lookup", OpClass::lookup, Belonging::must},
@@ -66,6 +68,7 @@ constexpr std::array<RoleRow, 50> kRoles{{
     {OpRole::dense_forward, "dense_forward", OpClass::dense, Belonging::none},
     {OpRole::dense_backward, "dense_backward", OpClass::dense, Belonging::none},
     {OpRole::bottom_backward, "bottom_backward", OpClass::dense, Belonging::none},
+    {OpRole::dense_accumulate, "dense_accumulate", OpClass::dense, Belonging::none},
     {OpRole::dense_all_reduce, "dense_all_reduce", OpClass::all_reduce, Belonging::none},
     {OpRole::dense_update, "dense_update", OpClass::update, Belonging::none},
     {OpRole::sum_duplicates, "sum_duplicates", OpClass::dense, Belonging::none},
@@ -77,7 +80,9 @@ constexpr std::array<RoleRow, 50> kRoles{{
     {OpRole::decode_gradient, "decode_gradient", OpClass::dense, Belonging::must},
     {OpRole::divide_gradient, "divide_gradient", OpClass::dense, Belonging::must},
     {OpRole::order_received_gradient, "order_received_gradient", OpClass::dense, Belonging::must},
+    {OpRole::weight_gradient, "weight_gradient", OpClass::dense, Belonging::must},
     {OpRole::sum_gradient, "sum_gradient", OpClass::update, Belonging::must},
+    {OpRole::accumulate_gradient, "accumulate_gradient", OpClass::dense, Belonging::must},
     {OpRole::reduce_gradient, "reduce_gradient", OpClass::all_reduce, Belonging::must},
     {OpRole::update, "update", OpClass::update, Belonging::must},
     {OpRole::apply, "apply", OpClass::update, Belonging::must},
@@ -132,7 +137,11 @@ Belonging belongs_to_fusion(OpRole role) {
 
 bool occupies_gpu(OpRole role) {
   return role != OpRole::launch && role != OpRole::wait_for_splits && role != OpRole::copy_inputs &&
-         role != OpRole::stash_rows && role != OpRole::restore_rows;
+         role != OpRole::stash_rows && role != OpRole::restore_rows && !moves_stored_rows(role);
+}
+
+bool moves_stored_rows(OpRole role) {
+  return role == OpRole::fetch_rows || role == OpRole::write_rows;
 }
 
 bool exchanges_inputs(OpRole role) {

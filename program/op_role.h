@@ -47,7 +47,9 @@ enum class OpRole {
   exchange_ids,
   exchange_weights,
   recat,          // what was received, by table
+  fetch_rows,     // that a cache misses, by the host from a key-value store into its memory
   prefetch_rows,  // that a cache misses, from host memory
+  write_rows,     // which made room for those, by the host into the store
   keep_ids,       // of the batch that is trained, while those of the next one arrive
   index_rows,     // ids sorted and told apart for the update of their rows, ahead of it
 
@@ -73,6 +75,7 @@ enum class OpRole {
   dense_forward,
   dense_backward,
   bottom_backward,
+  dense_accumulate,  // their gradients, to those of earlier batches
   dense_all_reduce,
   dense_update,
 
@@ -86,11 +89,13 @@ enum class OpRole {
   decode_gradient,          // out of the type on the wire
   divide_gradient,          // by the number of ranks, in place
   order_received_gradient,  // in the order of the ids
+  weight_gradient,          // of the weights that ids have, from rows and gradients of vectors
   sum_gradient,             // by row: of replicated rows, and of the kernel dense
-  reduce_gradient,          // of replicated rows
-  update,                   // fused with the sum
-  apply,                    // a summed gradient to its rows
-  average_replicas,         // rows, or their optimizer states, over the groups of ranks that each hold all of them
+  accumulate_gradient,  // of all rows in one tensor: zeros that it begins with, or its sum with that of earlier batches
+  reduce_gradient,      // of replicated rows
+  update,               // fused with the sum
+  apply,                // a summed gradient to its rows
+  average_replicas,     // rows, or their optimizer states, over the groups of ranks that each hold all of them
 
   launch  // the host launches what follows (sim/lower/host/host_launches.h)
 };
@@ -108,6 +113,9 @@ Belonging belongs_to_fusion(OpRole role);
 
 // True when an operation in this role keeps the GPU from other compute. Work of the host, and copies from it, do not.
 bool occupies_gpu(OpRole role);
+
+// True where threads of the host move rows from or to a key-value store.
+bool moves_stored_rows(OpRole role);
 
 // The exchange of ids, with its splits, lengths and weights.
 bool exchanges_inputs(OpRole role);

@@ -64,6 +64,8 @@ struct Op {
   int stream = 0;
   std::vector<int> after;           // must have ended on the same rank in this iteration; smaller ids only
   std::vector<int> after_previous;  // the same of the previous iteration; any id
+  // all_reduce, update, host: it runs in one of so many iterations, and each is charged with that part of it.
+  int every = 1;
 
   // Collectives.
   std::string group;       // of Program::groups
@@ -72,7 +74,6 @@ struct Op {
   std::vector<std::int64_t>
       bytes_by_set;  // the same where the rank sets of the group differ: one number each; else empty
   std::string dtype;
-  int every = 1;  // all_reduce: it runs in one of so many iterations, and each is charged with that part of it
   // all_to_all: the part of its measured start that a host's launch took, and that is taken off.
   std::int64_t launch_ns = 0;
 
@@ -82,7 +83,9 @@ struct Op {
   bool pooled = false;  // lookup: the rows of each bag are summed into one vector, `bags` of them
   PerRank bags;         // lookup, pooled: vectors written; 0 otherwise
   PerRank hbm_bytes;
-  PerRank host_bytes;               // between host memory and the device
+  PerRank host_bytes;  // between host memory and the device
+  // fetch_rows, write_rows: read from or written to the SSDs, in so many reads; copied in host memory.
+  PerRank ssd_bytes, ssd_reads, memory_bytes;
   PerRank flops;                    // of its products
   std::string precision;            // dense: of its products; "" means fp32
   std::vector<OpProduct> products;  // dense, one by one where software is stated

@@ -76,8 +76,10 @@ class ProgramChecker {
   void check_members(const Op& op) const;
   void check_matrix_fits(const Op& op, const std::vector<std::vector<int>>& sets) const;
   void check_matrix_fits(const Op& op, int index, std::size_t members) const;
+  void check_every(const Op& op) const;
   void check_host(const Op& op) const;
   void check_compute(const Op& op) const;
+  void check_stored_rows(const Op& op) const;
   void check_row_facts(const Op& op) const;
   void check_tables(const Op& op) const;
   void check_kernels(const Op& op) const;

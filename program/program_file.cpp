@@ -208,6 +208,7 @@ class ProgramFile {
     ranks(map, op);
     map.field("stream", op.stream);
     map.take("after", op.after, true);
+    map.take("every", op.every, false, 1);
     if (op.is_collective()) {
       collective(map, op);
     } else if (op.op_class == OpClass::host) {
@@ -239,7 +240,6 @@ class ProgramFile {
     } else {
       bytes(map, op);
     }
-    map.take("every", op.every, false, 1);
     map.take("dtype", op.dtype);
     map.take("launch_ns", op.launch_ns);
   }
@@ -287,6 +287,9 @@ class ProgramFile {
     count(map, "kernels", op.kernels);
     per_rank(map, "hbm_bytes", op.hbm_bytes, touches_rows);
     per_rank(map, "host_bytes", op.host_bytes, false);
+    per_rank(map, "ssd_bytes", op.ssd_bytes, false);
+    per_rank(map, "ssd_reads", op.ssd_reads, false);
+    per_rank(map, "memory_bytes", op.memory_bytes, false);
     per_rank(map, "flops", op.flops, !touches_rows);
     map.take("precision", op.precision);
     map.list(

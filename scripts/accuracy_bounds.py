@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Holds predictions to the bounds that docs/accuracy.md states.
-Usage: accuracy_bounds.py DOCUMENT PUBLISHED.json ONE_GPU.json COLLECTIVES.md CALIBRATED.md
+Usage: accuracy_bounds.py DOCUMENT PUBLISHED.json ONE_GPU.json COLLECTIVES.md CALIBRATED.md STUDY.txt
+STUDY.txt: what accuracy.py prints of the study.
 
 The table under "Bounds" has a row per set of iterations: a pattern of case names, the largest median of the errors' sizes and the
 largest single one, in percent. Every published iteration and every one on single GPUs that is not fitted as a whole must belong to
 exactly one set. The table under "Bounds of collectives" has the largest median and the largest 95th percentile from 1 MiB up, over all
-systems, of each kind. That under "Systems that may miss theirs" names those whose own bounds, which `shardsim collective compare`
+systems, of each kind, and the largest medians of smaller calls ("-" where none was measured). That under "Bounds of memory" has the
+largest difference, in GiB, between what a plan takes less than row-wise by the paper and by ours. That under "Systems that may miss theirs" names those whose own bounds, which `shardsim collective compare`
 (and its --calibrated) prints, may be missed, and by how many points. Exits 1 with a line for each bound that is broken, for each
 iteration without a set, and for each bound of nothing.
 """
@@ -59,13 +61,26 @@ def of_iterations(stated, sizes):
 
 
 def of_collectives(stated, compared):
-    figures = {row[0]: (float(row[3]), float(row[4])) for row in rows(section("\n" + compared, "### Over all systems, each weighing the same"), 9)
+    figures = {row[0]: row[3:5] + row[6:8] for row in rows(section("\n" + compared, "### Over all systems, each weighing the same"), 9)
                if row[3] != "median %"}
-    for kind, median, p95 in stated:
+    for kind, *most in stated:
         if kind not in figures:
             yield f"no collectives are {kind}"
-        elif figures[kind][0] > median or figures[kind][1] > p95:
-            yield f"{kind}: median {figures[kind][0]} % (at most {median}), p95 {figures[kind][1]} % (at most {p95})"
+            continue
+        for what, seen, limit in zip(("median", "p95", "median from 64 KiB", "median below 64 KiB"), figures[kind], most):
+            if (seen == "-") != (limit == "-"):
+                yield f"{kind}: {what} is {seen}, and its bound {limit}"
+            elif seen != "-" and float(seen) > float(limit):
+                yield f"{kind}: {what} {seen} % (at most {limit})"
+
+
+def of_memory(stated, study):
+    errors_gib = {row[0]: float(row[3]) for row in rows(study, 4) if re.fullmatch(r"[+-][\d.]+", row[3])}
+    for case, most in stated:
+        if case not in errors_gib:
+            yield f"no memory is published of {case}"
+        elif abs(errors_gib[case]) > float(most):
+            yield f"{case}: memory off by {errors_gib[case]} GiB (at most {most})"
 
 
 def of_systems(stated, tables):
@@ -79,15 +94,17 @@ def of_systems(stated, tables):
 
 
 def main():
-    document, published, one_gpu, compared, calibrated = (read(path) if path.endswith(".md") else path for path in sys.argv[1:])
+    document, published, one_gpu, compared, calibrated, study = (
+        path if path.endswith(".json") else read(path) for path in sys.argv[1:])
     iterations = bounds(section(document, "### Bounds"), 4)
-    collectives = bounds(section(document, "### Bounds of collectives"), 3)
+    collectives = rows(section(document, "### Bounds of collectives"), 5)[1:]
+    memory = rows(section(document, "### Bounds of memory"), 2)[1:]
     systems = bounds(section(document, "### Systems that may miss theirs"), 5)
     broken = [*of_iterations(iterations, {**errors(published), **errors(one_gpu, "one_gpu/")}),
-              *of_collectives(collectives, compared),
+              *of_collectives(collectives, compared), *of_memory(memory, study),
               *of_systems(systems, [("compared", compared, 10), ("calibrated", calibrated, 10)])]
-    if min(len(iterations) - 8, len(collectives) - 6, len(systems) - 2) < 0:
-        broken.append(f"only {len(iterations)}, {len(collectives)} and {len(systems)} rows state bounds")
+    if min(len(iterations) - 8, len(collectives) - 6, len(systems) - 2, len(memory) - 2) < 0:
+        broken.append(f"only {len(iterations)}, {len(collectives)}, {len(systems)} and {len(memory)} rows state bounds")
     print("\n".join(broken))
     sys.exit(1 if broken else 0)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# AutoShard's policy with all features, and without what it is told of lookups (or other features), over seeds: balance
-# and speed-up beside what the paper has (KDD 2022, section 5: other tables, other costs). About 70 s of CPU per policy.
+# AutoShard's policy with all features, and without what it is told of lookups (or other features), over seeds: balance in % (of several seeds
+# the mean, and the least and most) and speed-up beside what the paper has (KDD 2022, section 5: other tables, other costs), as CSV. About 70 s of CPU per policy.
 # Usage: autoshard_ablation.sh [SHARDSIM] [SEEDS [FEATURE...]], by default 5 pooling_factor
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -13,18 +13,19 @@ trap 'rm -rf "$work"' EXIT
 # published VARIANT: balance and speed-up; 80 tables on 8 GPUs, MetaSyn, mean of five runs.
 published() {
   case $1 in
-    full) echo "88.6 % 1.712" ;;
-    dim) echo "87.6 % 1.706" ;;
-    row) echo "87.8 % 1.702" ;;
-    pooling_factor) echo "45.9 % 1.271" ;;
-    size) echo "87.0 % 1.683" ;;
-    bins) echo "84.3 % 1.688" ;;
-    cost_model) echo "61.3 % 1.420" ;;
+    full) echo "88.6 +- 1.2, 1.712 +- 0.027" ;;
+    dim) echo "87.6 +- 1.5, 1.706 +- 0.056" ;;
+    row) echo "87.8 +- 0.9, 1.702 +- 0.047" ;;
+    pooling_factor) echo "45.9 +- 1.9, 1.271 +- 0.035" ;;
+    size) echo "87.0 +- 1.1, 1.683 +- 0.049" ;;
+    bins) echo "84.3 +- 1.3, 1.688 +- 0.035" ;;
+    cost_model) echo "61.3 +- 12.9, 1.420 +- 0.203" ;;
     *) echo "-" ;;
   esac
 }
 
-printf '%-24s %-28s %-12s %s\n' policy "balance, mean (least, most)" "over random" published
+echo "# scripts/autoshard_ablation.sh SHARDSIM $seeds ${features[*]}"
+echo "variant,seeds,published,ours"
 for variant in full "${features[@]}"; do
   without=()
   [ "$variant" = full ] || without=(--without "$variant")
@@ -33,9 +34,8 @@ for variant in full "${features[@]}"; do
     "$shardsim" autoshard train "$here/scenarios/autoshard_tasks.yaml" --seed "$seed" "${without[@]}" \
       -o "$work/policy.h5" --force 2>/dev/null | awk '$1 == "policy" { print $3, $6 }' >>"$work/rows"
   done
-  name=$([ "$variant" = full ] && echo "all features" || echo "without $variant")
-  awk -v name="$name" -v published="$(published "$variant")" '
+  awk -v variant="$variant" -v published="$(published "$variant")" '
     { sum += $1; speed += $2; if (NR == 1 || $1 < least) least = $1; if ($1 > most) most = $1 }
-    END { printf "%-24s %-28s %-12s %s\n", name, sprintf("%.1f %% (%.1f, %.1f)", sum / NR, least, most),
-                 sprintf("%.3f", speed / NR), published }' "$work/rows"
+    END { range = (NR > 1) ? sprintf(" (%.1f to %.1f)", least, most) : ""
+          printf "%s,%d,\"%s\",\"%.1f%s, %.3f\"\n", variant, NR, published, sum / NR, range, speed / NR }' "$work/rows"
 done

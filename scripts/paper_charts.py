@@ -165,7 +165,28 @@ def autoshard_charts(rows):
     unseen = starting(rows, "Figure 10, balance %")
     series = [("policy", list(zip(listed(unseen["what"], "with", "% unseen"), lead_numbers(unseen["ours"])))),
               ("paper, at least", [(0, 80), (80, 80), (100, 70)])]  # the text of section 5: the curve has no printed values
+    yield "autoshard_figure11.svg", larger_tasks_chart(starting(rows, "Figure 11, "))
     yield "autoshard_figure10.svg", chart("AutoShard, Figure 10: balance by unseen tables", "unseen tables of a task, %", "balance %", series, False)
+
+
+def larger_tasks_chart(row):
+    """Figure 11: balance and time over that of greedy by cost."""
+    tables = listed(row["what"], "the same policy on", "tables")
+    balances, times = ([float(part) for part in half.split(", ")] for half in row["ours"].split("; "))
+    series = [("balance", list(zip(tables, balances))), ("time / greedy", list(zip(tables, (100 * time for time in times))))]
+    return chart("AutoShard, Figure 11: more tables, more GPUs", "tables, ten for each GPU", "% of even shards, of greedy by cost", series, True)
+
+
+def searches_chart(rows, number, gpus):
+    """Tables 3 and 7: what the search without a part of it takes, solves and finds in its cache."""
+    groups, series = ("full", "without the beam", "without the grid", "without the cache"), []
+    found = [starting(rows, f"Table {number}, {gpus} GPUs, {group}:") for group in groups]
+    for side, name in (("published", "paper"), ("ours", "here")):
+        cells = [[None if part == "-" else float(part) for part in row[side].split(", ")] for row in found]
+        for at, what, scale in ((0, "time", 100), (2, "cache hits", 1)):
+            series.append((f"{what}, {name}", [None if cell[at] is None else (scale * cell[at],) * 3 for cell in cells]))
+    series.sort(key=lambda entry: entry[0].startswith("cache"))
+    return bars(f"NeuroShard, Table {number}: parts of the search, {gpus} GPUs", "", "% (time: full = 100)", ("full", "no beam", "no grid", "no cache"), series)
 
 
 def half_and_widest_charts(rows):
@@ -181,12 +202,15 @@ def half_and_widest_charts(rows):
 
 def neuroshard_charts(rows):
     yield from half_and_widest_charts(rows)
+    for number, gpus in ((3, 4), (7, 8)):
+        yield f"neuroshard_table{number}.svg", searches_chart(rows, number, gpus)
     labels = listed(starting(rows, "Figure 8, mean square")["what"], "learned from", "shards")
     plans = lead_numbers(starting(rows, "Figure 8, iterations")["ours"])
     yield "neuroshard_figure8.svg", chart("NeuroShard, Figure 8: plans by labels", "labelled shards", "iteration, closed form = 1", [("learned costs", list(zip(labels, plans)))], True)
     series = []
-    for letter, name in (("N", "candidates"), ("K", "beam"), ("L", "rounds")):
+    for letter, name in (("N", "candidates"), ("K", "beam"), ("L", "rounds"), ("M", "grid")):
         row = starting(rows, f"Figure 9, {letter} =")
-        work = [float(part.replace(",", "")) for part in row["ours"].split("; ")[1].split(", ")]
+        every = 1 if letter == "M" else 11  # bounds of the grid that each list is tried with: of M the passes are given
+        work = [every * float(part.replace(",", "")) for part in row["ours"].split("; ")[1].split(", ")]
         series.append((f"{letter}, {name}", list(zip(work, lead_numbers(row["ours"])))))
-    yield "neuroshard_figure9.svg", chart("NeuroShard, Figure 9: plans by lists searched", "lists searched", "iteration, defaults = 1", series, True)
+    yield "neuroshard_figure9.svg", chart("NeuroShard, Figure 9: plans by passes of the search", "passes: lists x bounds", "iteration, defaults = 1", series, True)

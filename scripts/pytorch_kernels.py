@@ -11,6 +11,7 @@ import re
 import sys
 
 SMS, MEMORY, CACHE = 132, 2.98e12, 5.5e12  # of the H100, and of its passes as below
+OVERLAP = 1.5  # exponent with which operands add to the work of tensor cores: on the rows of the H100 1.5 and 2 are best
 SPLITS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32]
 LAYOUTS = {"linear": "forward", "linear backward, input": "input_gradient", "linear backward, weight": "weight_gradient"}
 FIRST_RATE = {"fp32": 60e12, "tf32": 400e12, "tf32 odd": 120e12, "half": 750e12, "half odd": 250e12}
@@ -35,6 +36,8 @@ PASSES = [
     ("widening_start", "2.8 us", "to fp32 of 32,768 numbers, and casts in traces of cat60", "pytorch/h100/traces"),
     ("rows_sum_start", "7.5 us", "sum over rows, 64 to 4,096 columns: the least mean error, 6.2 %", None),
     ("rows_sum_turn", "0.22 us", "the same", None),
+    ("column_sum_start", "1.8 us", "sum over rows, 1 column", None),
+    ("column_sum_row", "0.205 ns", "sum over rows, 1 column, 1,024 to 65,536 rows", None),
     ("gather_start", "3.3 us", "lower triangle, fp32", None),
     ("gather_element", "0.0062 ns", "lower triangle, fp32", None),
     ("scatter_start", "6 us", "lower triangle backward, the kernel alone", None),
@@ -47,6 +50,23 @@ PASSES = [
     ("norm_gradient_column", "0.001 ns", "the same, bf16, 64 and 512 columns", None),
     ("norm_weights_row", "2.65 ns", "layer norm backward of 16,384 rows, the kernel of the parameters' gradients, 64 columns", None),
     ("norm_weights_growth", 0.25, "the same, 512 and 1,344 columns", None),
+]
+
+# The same of EmbeddingBag and of the updates of its tables, by 32 columns of a bag or row (models/compute/kernels/bag_kernels.h).
+BAGS = [
+    ("lookup_start", "2.1 us", "embedding bag, 64 and 128 columns, 2,048 to 16,384 bags of one id", None),
+    ("lookup_bag", "0.245 ns", "the same, rows in L2", None),
+    ("lookup_row", "0.052 ns", "embedding bag, 2,048 bags of 10 ids, 128 columns, rows in L2", None),
+    ("lookup_missed", "0.033 ns", "embedding bag, 16,384 bags of 10 ids, less the same in L2", None),
+    ("lookup_chain", "0.33 us", "embedding bag, 2,048 bags of 10 ids and of one, 64 columns, rows in L2", None),
+    ("copy_start", "1.7 us", "embedding bag backward, sparse", None),
+    ("copy_row", "0.604 ns", "embedding bag backward, sparse, 64 and 128 columns alike", None),
+    ("add_start", "2.3 us", "sparse sgd of a table", None),
+    ("add_row", "0.176 ns", "sparse sgd of a table, 16,384 rows of 64 and 128 columns in L2", None),
+    ("add_missed", "0.083 ns", "sparse sgd of a table, 20,480 and 163,840 rows, less the same in L2", None),
+    ("add_hottest", "6.2 ns", "index_add_ of the tables of 3 and 4 rows in the trace of dot128_tf32 with 4,096 samples", "pytorch/h100/traces"),
+    ("sum_start", "20 us", "guess: some ten kernels of a sort and of unique rows", False),
+    ("sum_hottest", "294 ns", "the update of dot64_adagrad with 4,096 samples over the lookups of each table's hottest row", "pytorch/h100/steps.json"),
 ]
 
 
@@ -77,7 +97,7 @@ def product_rows(rows):
 
 
 def product_time(row, law):
-    _, layout, (m, n, k), element, _ = row
+    kind, layout, (m, n, k), element, _ = row
     rate, t128x128, t128x64, t64x64, t32x32, start, tile, share, split_time = law
     best = math.inf
     for rows, columns, part in ((256, 128, 1), (128, 256, 1), (128, 128, t128x128), (128, 64, t128x64), (64, 128, t128x64),
@@ -88,7 +108,10 @@ def product_time(row, law):
             waves = math.ceil(math.ceil(m / rows) * math.ceil(n / columns) * split / SMS)
             sums = split_time + 2 * split * m * n * 4 / CACHE if split > 1 else 0
             best = min(best, waves * (2 * rows * columns * k / split * SMS / (rate * part) + tile) + sums)
-    return start + max(best, (m * k + k * n + m * n) * element / (share * MEMORY))
+    operands = (m * k + k * n + m * n) * element / (share * MEMORY)
+    if kind == "fp32":
+        return start + max(best, operands)
+    return start + (best ** OVERLAP + operands ** OVERLAP) ** (1 / OVERLAP)
 
 
 def batched_rows(rows):
@@ -179,6 +202,10 @@ def main():
     print("memory_of:")
     for gpu, rate, on in MEMORY_OF:
         print("  - gpu: %s\n    memory: %s" % (gpu, said(rate, "add of 16,777,216 numbers", on=on)))
+    print("bags:")
+    for key, value, source, on in BAGS:
+        guess = '{value: "%s", source: "%s"}' % (value, source)
+        print("  %s: %s" % (key, guess if on is False else said(value, source, on=on or "pytorch/h100/operators.csv")))
     print("products:")
     for (kind, layout), of in groups(product_rows(rows)).items():
         law, error = fitted(of, product_time, [FIRST_RATE[kind], .9, .8, .6, .3, 1.5e-6, 1e-6, .9, 2.5e-6],

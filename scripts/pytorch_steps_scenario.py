@@ -8,12 +8,12 @@ import sys
 HEAD = """# Whole training steps of PyTorch on one H100, with what was observed (scenarios/measurements/README.md, PyTorch). Made from the
 # measurements by scripts/pytorch_steps_scenario.py; docs/pytorch_steps.md says how far predictions are off.
 #
-# What the cases cannot say: EmbeddingBags of their own are lookups and updates per table; one bag over all tables is a fused one.
-# Gradients of tables are sparse and not summed before SGD applies them.
+# EmbeddingBags of their own are lookups and updates per table; one bag over all tables is a fused one. Gradients of tables are sparse:
+# SGD adds them by index, and Adagrad sums those of a row first.
 schema: shardsim.scenario/1
 title: Training steps of PyTorch on one H100
 cluster: {base: clusters/dgx_h100.yaml, nodes: 1, gpu: {count: 1}}
-compute_model: {name: gpu_kernels}
+compute_model: {name: gpu_kernels, kernels: embedding_bag}
 planner: {name: row_wise}
 seed: 7
 cases:"""

@@ -1,34 +1,39 @@
 #!/usr/bin/env python3
 """Prints the sections with tables of docs/pytorch_steps.md: steps of PyTorch beside predictions without software, as torchrec_eager, pytorch_eager
 and pytorch_graph, and where the GPU's time goes. Usage: pytorch_steps_tables.py STEPS.json NONE/result.json TORCHREC_EAGER/result.json
-PYTORCH_EAGER/result.json PYTORCH_GRAPH/result.json
+PYTORCH_EAGER/result.json PYTORCH_GRAPH/result.json H200_STEPS.json H200_PYTORCH_EAGER/result.json
 """
 import json
 import re
 import statistics
 import sys
 
-# The first pattern that fits "PHASE OPERATOR" says which class a kernel belongs to.
+# The first pattern that fits "PHASE OPERATOR" says which class a kernel belongs to, by the names of a result's `operator_classes`.
 CLASSES = [("input copies", r"^(copy_batch_to_gpu|wait_for_batch) "),
            ("lookups", r"^forward .*embedding"),
-           ("gradients of tables", r"^backward .*Embedding"),
-           ("dense optimizer", r"^optimizer aten::(_foreach|_fused)"),
-           ("table updates", r"^optimizer "),
+           ("updates", r"^backward .*Embedding|^optimizer (?!aten::(_foreach|_fused))"),
+           ("dense optimizer", r"^optimizer "),
            ("attention", r"attention|Attention"),
-           ("products", r"linear|[Aa]ddmm|MmBackward|aten::mm|TBackward"),
-           ("interaction", r"[Bb]mm|aten::index|IndexBackward|aten::cat|CatBackward|SliceBackward|UnsafeViewBackward"),
+           ("products", r"linear|[Aa]ddmm|MmBackward|aten::mm"),
+           ("interaction", r"[Bb]mm|aten::index|IndexBackward|aten::cat|CatBackward"),
+           ("layout", r"aten::reshape|(Slice|View|Unsqueeze|Transpose)Backward"),
            ("element-wise", r"")]
+NAMES = [name for name, _ in CLASSES if name != "layout"]
+# What numbers of scenarios/gpus/pytorch.yaml were read off, on the H100.
+FITTED = {("H100", "dot128_tf32/4096", "updates"), ("H100", "dot64_adagrad_tf32/4096", "updates")}
+LEAST_SHARE, GOOD_ERROR = 0.1, 15  # of a step, from which on a class is judged; %
 
 
-def class_of(phase, operator):
-    return next(name for name, pattern in CLASSES if re.search(pattern, phase + " " + operator))
+def class_of(model, phase, operator):
+    """Copies that change a layout are the interaction's; beside attention, whose own copies have the same names, no one can tell."""
+    name = next(name for name, pattern in CLASSES if re.search(pattern, phase + " " + operator))
+    return name if name != "layout" else "element-wise" if model.startswith("seq") else "interaction"
 
 
 def by_class(row):
-    sums = {}
+    sums = dict.fromkeys(NAMES, 0)
     for us, _, phase, operator in row["by_operator"]:
-        name = class_of(phase, operator)
-        sums[name] = sums.get(name, 0) + us
+        sums[class_of(row["model"], phase, operator)] += us
     return sums
 
 
@@ -111,26 +116,77 @@ def graph_table(cases, plain, graph):
     size_line("dense part, pytorch_graph, with attention", by_kernel[True])
 
 
-def class_table(cases):
-    names = [name for name, _ in CLASSES]
-    print("## Where the GPU's time goes\n\nus a step, by the operator that launched the kernels.\n")
-    print("| case | GPU busy us | " + " | ".join(names) + " |")
-    print("|---" * (len(names) + 2) + "|")
+def class_errors(cases, predictions):
+    """{case: (busy us, {class: (measured us, predicted us or None)})}."""
+    rows_of = {}
     for name, rows in cases.items():
         row = rows.get(("step", "profiled"))
-        if row:
-            sums = by_class(row)
-            print("| %s | %.0f | " % (name, row["gpu_busy_us"]) + " | ".join("%.0f" % sums.get(each, 0) for each in names) + " |")
+        if row is None:
+            continue
+        mine = predictions.get(name)
+        said = {each["class"]: 1000 * each["gpu_ms"] for each in mine["operator_classes"]} if mine else None
+        rows_of[name] = row["gpu_busy_us"], {each: (us, said and said.get(each, 0)) for each, us in by_class(row).items()}
+    return rows_of
+
+
+def judged(gpu, rows_of):
+    """(class, error %, case) of each class that has a tenth of its step, and was not used in a fit."""
+    for name, (busy, sums) in rows_of.items():
+        for each, (us, said) in sums.items():
+            if said is not None and us >= LEAST_SHARE * busy and (gpu, name, each) not in FITTED:
+                yield each, error(said, us), name
+
+
+def class_cell(gpu, name, each, busy, us, said):
+    if said is None or us < LEAST_SHARE * busy:
+        return "%.0f" % us if said is None else "%.0f / %.0f" % (us, said)
+    mark = " (fit)" if (gpu, name, each) in FITTED else ""
+    return "%.0f / %.0f, %+.0f %%%s" % (us, said, error(said, us), mark)
+
+
+def class_table(gpu, rows_of):
+    print("| case | GPU busy us | " + " | ".join(NAMES) + " |")
+    print("|---" * (len(NAMES) + 2) + "|")
+    for name, (busy, sums) in rows_of.items():
+        print("| %s | %.0f | " % (name, busy) + " | ".join(class_cell(gpu, name, each, busy, *sums[each]) for each in NAMES) + " |")
+    print()
+
+
+def class_summary(gpus):
+    print("| class | " + " | ".join("%s: judged | within 15 %% | median error %% | largest error %% | which" % gpu for gpu, _ in gpus) + " |")
+    print("|---" * (5 * len(gpus) + 1) + "|")
+    errors = [list(judged(gpu, rows_of)) for gpu, rows_of in gpus]
+    for each in NAMES + ["all"]:
+        cells = [summary_cells([one for one in of if each in ("all", one[0])]) for of in errors]
+        if any(cells):
+            print("| %s | " % each + " | ".join(one or "0 | - | - | - | -" for one in cells) + " |")
+    print()
+
+
+def summary_cells(errors):
+    if not errors:
+        return ""
+    sizes = [abs(value) for _, value, _ in errors]
+    worst = max(errors, key=lambda one: abs(one[1]))
+    return "%d | %d | %.1f | %+.1f | %s" % (len(errors), sum(size <= GOOD_ERROR for size in sizes), statistics.median(sizes), worst[1], worst[2])
+
+
+def class_section(gpus):
+    print("## Where the GPU's time goes\n")
+    class_summary(gpus)
+    for gpu, rows_of in gpus:
+        print("On the %s, us a step, measured / predicted:\n" % gpu)
+        class_table(gpu, rows_of)
 
 
 def main():
-    if len(sys.argv) != 6:
+    if len(sys.argv) != 8:
         sys.exit(__doc__.strip())
     cases = measured(sys.argv[1])
-    plain, eager, pytorch, graph = (predicted(path) for path in sys.argv[2:])
+    plain, eager, pytorch, graph = (predicted(path) for path in sys.argv[2:6])
     eager_table(cases, plain, eager, pytorch)
     graph_table(cases, plain, graph)
-    class_table(cases)
+    class_section([("H100", class_errors(cases, pytorch)), ("H200", class_errors(measured(sys.argv[6]), predicted(sys.argv[7])))])
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ done
 [ "$(wc -l <"$work/one.txt")" -gt 70 ] || { echo "single GPUs give only $(wc -l <"$work/one.txt") lines"; exit 1; }
 lacking docs/one_gpu.md "$work/one.txt"
 /usr/bin/python3 scripts/accuracy_bounds.py docs/accuracy.md "$work/published/result.json" "$work/one/result.json" \
-  "$work/collectives/accuracy.md" "$work/calibrated/accuracy.md"
+  "$work/collectives/accuracy.md" "$work/calibrated/accuracy.md" "$work/lines.txt"
 
 /usr/bin/python3 scripts/accuracy_summary.py "$work/study/result.json" "$work/published/result.json" "$work/one/result.json" \
   "$work/collectives/accuracy.md" >"$work/summary.txt"

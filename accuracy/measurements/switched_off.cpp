@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <vector>
 
 #include "topology/spec/domain.h"
 
@@ -51,11 +53,29 @@ std::string off_in_node(const SwitchedOff& off, const ClusterSpec& spec) {
   return "";
 }
 
+// The transports that a network is of, as NCCL calls it in "Using network ...": plugins have names of their own. None
+// where the name is not known.
+std::vector<std::string_view> transports_of(std::string_view network) {
+  const auto begins = [&](std::string_view beginning) { return network.starts_with(beginning); };
+  if (begins("IB") || begins("gIB") || begins("UCX")) return {"infiniband", "roce"};
+  if (begins("AWS") || begins("Libfabric") || begins("OFI")) return {"efa", "slingshot"};
+  if (begins("GPUDirectTCPX") || begins("FasTrak")) return {"tcpx"};
+  return {};
+}
+
+// Sockets are told apart before, with what switched the other networks off.
+std::string other_network(const SwitchedOff& off, const NicSpec& nics) {
+  const std::vector<std::string_view> transports = transports_of(off.network);
+  if (transports.empty() || std::ranges::find(transports, nics.transport) != transports.end()) return "";
+  return fmt::format("Using network {}, and the transport of the cluster is {}", off.network, nics.transport);
+}
+
 std::string off_across(const SwitchedOff& off, const NicSpec& nics) {
   const bool lost_infiniband = !off.infiniband.empty() && needs_infiniband(nics);
   if (lost_infiniband || (!off.all_but_sockets.empty() && !needs_sockets(nics)))
     return fmt::format("{}, so its nodes exchanged over sockets, and the transport of the cluster is {}",
                        lost_infiniband ? off.infiniband : off.all_but_sockets, nics.transport);
+  if (const std::string other = other_network(off, nics); !other.empty()) return other;
   if (!off.gpudirect.empty() && nics.gpudirect)
     return fmt::format("{}, so its NICs did not reach the GPUs directly, as those of the cluster do", off.gpudirect);
   return "";

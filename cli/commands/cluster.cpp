@@ -77,6 +77,8 @@ ClusterSpec imported(const std::string& file, ImportOptions options) {
     options.gpu_model_may_be_assumed = true;
     return cluster_of(read_nccl_xml(text, file), options);
   }
+  if (text.find("ROCm System Management") != std::string::npos)
+    throw input_error({file}, "this is the output of rocm-smi, of GPUs of AMD", "Only GPUs of NVIDIA are modelled");
   if (!looks_like_smi_matrix(text)) {
     throw input_error({file}, "this is neither an NCCL topology (XML) nor the output of nvidia-smi topo -m",
                       "Dump one with NCCL_TOPO_DUMP_FILE, or paste the matrix");

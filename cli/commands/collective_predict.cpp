@@ -194,6 +194,27 @@ std::string unforced_note(const CollectiveRequest& request, const std::vector<Co
   return untaken + (untaken.empty() ? "" : " ") + "NCCL would choose by itself: " + first_names(parts, 6) + ".";
 }
 
+// Says from which size on stated channels, and no link, are the limit: where twice as many would be faster.
+std::string channels_note(const CollectiveRequest& request, const std::vector<CollectivePrediction>& predictions,
+                          const Cluster& cluster) {
+  const int channels = cluster.spec().forced.channels;
+  if (channels == 0) return "";
+  ClusterSpec wider = cluster.spec();
+  wider.forced.channels = std::min(2 * channels, kMostChannels);
+  const std::vector<CollectivePrediction> with_more = predictions_of(request, Cluster(wider));
+  const std::string stated = counted(static_cast<std::size_t>(channels), "channel");
+  for (std::size_t row = 0; row < predictions.size(); ++row) {
+    const CollectivePrediction& more = with_more[row];
+    if (more.time.value > predictions[row].time.value || tie(more.time, predictions[row].time)) continue;
+    return fmt::format("{} {} the limit, and no link, first at {}: with {} it would take {:.1f} us.", stated,
+                       channels == 1 ? "is" : "are", to_text(Bytes{request.sizes[row]}), wider.forced.channels,
+                       more.time.us());
+  }
+  return std::ranges::all_of(predictions, [](const auto& one) { return one.protocol.empty(); })
+             ? fmt::format("{} bound what a pair of GPUs sends, not a GPU, and are no limit here.", stated)
+             : "";
+}
+
 // The GPUs of one node that communicate, in all groups.
 int ranks_beside(const CollectiveRequest& request, const Cluster& cluster) {
   const int node = cluster.node_of(request.groups.front().front());
@@ -307,6 +328,7 @@ std::vector<std::string> notes_of(const CollectiveRequest& request,
   if (std::string pairs = pair_channels_note(request, cluster); !pairs.empty()) notes.push_back(std::move(pairs));
   if (std::string pairs = node_channels_note(request, cluster); !pairs.empty()) notes.push_back(std::move(pairs));
   if (std::string choice = unforced_note(request, predictions, cluster); !choice.empty()) notes.push_back(choice);
+  if (std::string limit = channels_note(request, predictions, cluster); !limit.empty()) notes.push_back(limit);
   const auto add = [&](std::string CollectivePrediction::*why, std::string_view fit, std::string_view taken) {
     const auto outside = [&](const CollectivePrediction& prediction) { return !(prediction.*why).empty(); };
     const auto first = std::ranges::find_if(predictions, outside);

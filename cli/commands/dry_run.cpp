@@ -22,6 +22,7 @@ using Json = nlohmann::ordered_json;
 struct DryRun {
   std::string cluster;
   int nodes = 0;
+  int gpus_of_host = 0;                 // of which the world is a part; 0 where it is whole hosts
   std::string failure;                  // why it has no plan; "" where it has
   std::string not_simulated;            // why its plan has no simulation
   double estimate_ms = 0;               // of the busiest rank, which the planner minimises
@@ -48,12 +49,23 @@ Scenario on_cluster(const Arguments& given, const std::string& cluster,
   }
 }
 
-// How many hosts of the machine have that many GPUs. Errors: Failure::input where no whole number has.
-int hosts_for(const ClusterSpec& spec, int ranks) {
-  const int per_host = spec.gpus_per_host > 0 ? spec.gpus_per_host : spec.gpu.count;
-  if (ranks % per_host == 0) return ranks / per_host;
-  throw input_error({}, fmt::format("its hosts have {} GPUs each, and no whole number of them has {}", per_host, ranks),
-                    "Plan for another number of GPUs");
+// The hosts of a machine that a world of that many GPUs takes, and the keys of the cluster that say so. A world smaller
+// than a host takes a part of one. Errors: Failure::input where no whole number of hosts has that many GPUs.
+struct Hosts {
+  int count = 1;
+  std::vector<std::pair<std::string, int>> keys;
+};
+Hosts hosts_for(const ClusterSpec& spec, int ranks) {
+  const bool has_domains = spec.gpus_per_host > 0;  // NVLink joins more hosts than one
+  const int per_host = has_domains ? spec.gpus_per_host : spec.gpu.count;
+  if (!has_domains && ranks < per_host) return {1, {{"nodes", 1}, {"gpu.count", ranks}}};
+  if (ranks % per_host != 0)
+    throw input_error({},
+                      fmt::format("its hosts have {} GPUs each, and no whole number of them has {}", per_host, ranks),
+                      "Plan for another number of GPUs");
+  Hosts hosts{ranks / per_host, {{"nodes", ranks / per_host}}};
+  if (has_domains && spec.gpu.count > ranks) hosts.keys.emplace_back("nvlink.domain", ranks);  // a part of one
+  return hosts;
 }
 
 void add_estimate(DryRun& machine, const torchrec::Choice& choice) {
@@ -86,11 +98,10 @@ DryRun dry_run_on(const std::string& cluster, int ranks, const Arguments& given,
   const Scenario as_shipped = on_cluster(given, cluster);
   try {
     const ClusterSpec& spec = as_shipped.cases.front().cluster;
-    machine.nodes = hosts_for(spec, ranks);
-    std::vector<std::pair<std::string, int>> sizes = {{"nodes", machine.nodes}};
-    const bool part_of_domain = spec.gpus_per_host > 0 && spec.gpu.count > ranks;
-    if (part_of_domain) sizes.emplace_back("nvlink.domain", ranks);  // the case uses a part of one
-    const Scenario scenario = on_cluster(given, cluster, sizes);
+    const Hosts hosts = hosts_for(spec, ranks);
+    machine.nodes = hosts.count;
+    if (spec.gpus_per_host == 0 && ranks < spec.gpu.count) machine.gpus_of_host = spec.gpu.count;
+    const Scenario scenario = on_cluster(given, cluster, hosts.keys);
     const Case& item = scenario.cases.front();
     const torchrec::Choice choice = torchrec_choice(item, torchrec_options(item), scenario.seed, watch);
     add_estimate(machine, choice);
@@ -131,6 +142,10 @@ std::string text_of(const std::vector<DryRun>& machines, const Case& item, int r
   for (const DryRun& machine : machines) rows.push_back(cells_of(machine));
   text += torchrec::table_text(rows);
   for (const DryRun& machine : machines) {
+    if (machine.gpus_of_host > 0)
+      text += wrapped(
+          fmt::format("{}: {} of the {} GPUs of a node, with their NICs", machine.cluster, ranks, machine.gpus_of_host),
+          100, "  ");
     const std::string& why = machine.failure.empty() ? machine.not_simulated : machine.failure;
     if (!why.empty()) text += wrapped(fmt::format("{}: {}", machine.cluster, why), 100, "  ");
   }

@@ -16,6 +16,7 @@
 #include "plan/torchrec/bridge/given_plan.h"
 #include "plan/torchrec/report/statistics.h"
 #include "plan/torchrec/report/text.h"
+#include "plan/unsharded_tables.h"
 #include "study/planning/prepared_case.h"
 #include "study/run/study.h"
 #include "study/scenario/read_case.h"
@@ -136,6 +137,14 @@ PlanToExplain estimated(const Case& item, const torchrec::PlannerOptions& option
     throw torchrec::as_input_error(error);
   }
   explained.settings = std::move(request.settings);
+  std::vector<std::string> unsharded;
+  for (const Table& table : item.workload.tables)
+    if (!table.sharded) unsharded.push_back(table.name);
+  if (!unsharded.empty())
+    explained.notes.push_back(fmt::format(
+        "Not sharded, and counted here as data_parallel: {}. TorchRec's planner places no such table, and has "
+        "it among the dense parameters that it reserves memory for.",
+        printable(first_names(unsharded, 3))));
   return explained;
 }
 
@@ -195,8 +204,8 @@ std::string estimate_note(const Scenario& scenario, const Case& item, const Argu
 PlanToExplain explained_case(const Case& item, const Arguments& given, std::uint64_t seed, const PlanWatch& watch) {
   try {
     const torchrec::PlannerOptions options = options_of(item, given);
-    return plans_by_torchrec(item) ? chosen_by_torchrec(item, options, seed, watch)
-                                   : estimated(item, options, seed, watch);
+    return plans_by_torchrec(item) && !has_unsharded(item.workload) ? chosen_by_torchrec(item, options, seed, watch)
+                                                                    : estimated(item, options, seed, watch);
   } catch (const Error& error) {
     throw in_case(item, error);
   }
@@ -248,7 +257,7 @@ Json document_of(const Figures& figures, const PlanToExplain& plan) {
 
 // TorchRec divides by 2^30 and 2^20, too: whoever lays its log beside these tables finds the same numbers.
 constexpr const char* kTorchrecUnits =
-    "\nTorchRec writes GB for these GiB (2^30 bytes), and MB for these MiB (2^20 bytes).\n";
+    "TorchRec writes GB for these GiB (2^30 bytes), and MB for these MiB (2^20 bytes).";
 
 std::string version_line(torchrec::PlannerVersion version) {
   return fmt::format("Rules: TorchRec's planner of {} (commit {})\n", torchrec::name_of(version),
@@ -261,31 +270,39 @@ std::size_t lines_of(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count(text, '\n'));
 }
 
+int prose_width(const Terminal& terminal) {
+  return terminal.width == kNoTerminal ? static_cast<int>(torchrec::kTerminalColumns) : terminal.width;
+}
+
 // A terminal has room for this much: the extremes of the ranks, and the slowest tables.
-std::string brief_text(std::string text, const Figures& figures) {
+std::string brief_text(std::string text, const Figures& figures, const Terminal& terminal) {
+  const int width = prose_width(terminal);
   text += torchrec::summary_text(figures.statistics) + "\n";
   const std::string end =
-      "With --details: every rank, how uneven they are, and how the bytes of each table are made up.";
-  constexpr std::size_t kHead = 2, kEnd = 3;  // lines of the table's head, and of those below it
-  const std::size_t used = lines_of(text) + kHead + kEnd;
-  text += torchrec::slowest_tables_text(figures.statistics, kScreenLines > used ? kScreenLines - used : 1);
-  return text + end + "\n" + (kTorchrecUnits + 1);
+      wrapped("Perf is the sum over all ranks of a table.", width, "") +
+      wrapped("With --details: every rank, how uneven they are, and how the bytes of each table are made up.", width,
+              "") +
+      wrapped(kTorchrecUnits, width, "");
+  constexpr std::size_t kAround = 3;  // lines of the table's head, of the columns left out, and of the other tables
+  const std::size_t used = lines_of(text) + lines_of(end) + kAround;
+  const Sheet slowest = torchrec::slowest_tables(figures.statistics, kScreenLines > used ? kScreenLines - used : 1);
+  return text + sheet_text(slowest, width, terminal.colour) + end;
 }
 
-std::string text_of(const Figures& figures, const PlanToExplain& plan, bool whole) {
+std::string text_of(const Figures& figures, const PlanToExplain& plan, bool whole, const Terminal& terminal) {
   std::string text = version_line(plan.settings.estimate.version);
-  for (const std::string& note : plan.notes)
-    text += wrapped(note, static_cast<int>(torchrec::kTerminalColumns), "") + "\n";
-  if (!whole && !figures.one_table) return brief_text(std::move(text), figures);
+  for (const std::string& note : plan.notes) text += wrapped(note, prose_width(terminal), "");
+  text += "\n";
+  if (!whole && !figures.one_table) return brief_text(std::move(text), figures, terminal);
   if (!figures.one_table) text += torchrec::statistics_text(figures.statistics) + "\n";
-  return text + torchrec::explanation_text(figures.statistics) + kTorchrecUnits;
+  return text + torchrec::explanation_text(figures.statistics) + "\n" + kTorchrecUnits + "\n";
 }
 
-void print_torchrec(const PlanToExplain& plan, const Arguments& given) {
+void print_torchrec(const PlanToExplain& plan, const Arguments& given, const Terminal& terminal) {
   Figures figures{torchrec::statistics_of(plan.run, plan.settings), false};
   if (const auto table = given.value("table")) keep_table(figures, *table, plan.unsized);
-  const std::string text =
-      given.has("json") ? document_of(figures, plan).dump(1) + "\n" : text_of(figures, plan, shows_details(given));
+  const std::string text = given.has("json") ? document_of(figures, plan).dump(1) + "\n"
+                                             : text_of(figures, plan, shows_details(given), terminal);
   print_result(text);
 }
 
@@ -384,7 +401,7 @@ int explain_plan(const Arguments& given, const Terminal& terminal) {
   const std::string& path = given.positional()[0];
   if (path.ends_with(".json")) {
     require_plan_file_alone(given);
-    print_torchrec(explained_plan_file(path), given);
+    print_torchrec(explained_plan_file(path), given, terminal);
     return 0;
   }
   const Scenario scenario = read_scenario(path, overrides(given));
@@ -394,7 +411,7 @@ int explain_plan(const Arguments& given, const Terminal& terminal) {
     refuse_other_memory_model(item, given);
     PlanToExplain explained = explained_case(item, given, scenario.seed, watch);
     explained.notes.push_back(estimate_note(scenario, item, given));
-    print_torchrec(explained, given);
+    print_torchrec(explained, given, terminal);
   } else {
     if (given.has("rates"))
       throw input_error(Arguments::place("rates"), "only the memory model torchrec estimates times",

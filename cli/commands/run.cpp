@@ -207,13 +207,28 @@ std::string first_reason(const StudyResult& study) {
   return "";
 }
 
-// Errors: where planners were compared, and none has a plan.
-void require_some_plan(const StudyResult& study) {
-  if (!study.cases.empty() || study.comparisons.empty()) return;
+bool has_no_plan(const StudyResult& study) {
+  return study.cases.empty() && !study.comparisons.empty();
+}
+
+std::string because_of(const StudyResult& study) {
   std::string reason = first_reason(study);
   while (reason.ends_with('.')) reason.pop_back();
-  throw Error(Failure::infeasible, Place{},
-              "no planner has a plan that fits, for any case" + (reason.empty() ? "" : ". " + reason),
+  return reason.empty() ? "" : ". " + reason;
+}
+
+// Errors (Failure::input): planners were compared, and none takes the case, be there ever so much memory.
+void require_some_taker(const StudyResult& study) {
+  const auto refuses = [](const ComparedPlan& plan) { return plan.refused || plan.needs_options; };
+  const auto all_refuse = [&](const PlannerComparison& each) { return std::ranges::all_of(each.planners, refuses); };
+  if (has_no_plan(study) && std::ranges::all_of(study.comparisons, all_refuse))
+    throw Error(Failure::input, Place{}, "no planner takes the case" + because_of(study), "");
+}
+
+// Errors (Failure::infeasible): planners were compared, and none has a plan.
+void require_some_plan(const StudyResult& study) {
+  if (!has_no_plan(study)) return;
+  throw Error(Failure::infeasible, Place{}, "no planner has a plan that fits, for any case" + because_of(study),
               "--details gives all reasons. Take more memory, a smaller batch, or fewer constraints");
 }
 
@@ -295,6 +310,7 @@ int run_scenario(const Arguments& given, const Terminal& terminal) {
   workers.interrupted = terminal.interrupted;
   const StudyResult study = run_study(scenario, workers);
   progress.clear();
+  require_some_taker(study);
   if (given.has("verbose") && !given.has("quiet")) describe_runs(study);
   if (scenario.cross_check && study.cross_checks.empty() && !given.has("quiet"))
     print_note("there is no cross-check: too few cases of one workload on one cluster are left");

@@ -1,5 +1,7 @@
 #include "cli/commands/torchrec_choice.h"
 
+#include <algorithm>
+
 #include "base/workers.h"
 #include "plan/memory_model.h"
 #include "plan/planner.h"
@@ -35,6 +37,11 @@ torchrec::PlannerOptions torchrec_options(const Case& item) {
 
 torchrec::Choice torchrec_choice(const Case& item, torchrec::PlannerOptions options, std::uint64_t seed,
                                  const PlanWatch& watch) {
+  const auto unsharded = std::ranges::find(item.workload.tables, false, &Table::sharded);
+  if (unsharded != item.workload.tables.end())
+    throw input_error(unsharded->place,
+                      "table '" + unsharded->name + "' is not sharded, and TorchRec's planner alone would place it",
+                      "Leave 'sharded: false' out here; run, plan and why know such tables");
   const auto memory = make_memory_model(item.memory_model);
   options.simulated = false;
   const InterruptedHost host(watch);

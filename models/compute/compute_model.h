@@ -141,4 +141,7 @@ std::string kernel_family_name(const Tree& options);
 // answer.
 bool asks_tables(const Tree& options);
 
+// True when these are a family with a file of its own (shipped_kernel_family()).
+bool has_kernel_family(const Tree& options);
+
 }  // namespace shardsim

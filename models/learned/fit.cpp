@@ -47,8 +47,9 @@ LabelSetting common_setting(const std::vector<ShardSet>& shards, const std::vect
     if (!(own == setting)) refuse_mixture(shards.front(), set.file, text_of(set.setting()));
   }
   for (const ExchangeSet& set : exchanges)
-    if (set.provider != setting.provider || set.batch != setting.batch)
-      refuse_mixture(shards.front(), set.file, fmt::format("exchanges by {} (batch {})", set.provider, set.batch));
+    if (set.provider != setting.provider || set.batch != setting.batch || set.device != setting.device)
+      refuse_mixture(shards.front(), set.file,
+                     fmt::format("exchanges by {} on {} (batch {})", set.provider, set.device, set.batch));
   return setting;
 }
 

@@ -231,8 +231,10 @@ std::vector<double> read_numbers(const Tree& tree, int ranks) {
 
 std::vector<double> read_starts(const Tree& tree, int ranks) {
   std::vector<double> starts = read_numbers(tree, ranks);
-  if (std::ranges::max(starts) <= kMostMicroseconds * 1e-3) return starts;
-  throw bad_text(tree.place, tree.scalar, "a list of starts within an hour");
+  if (std::ranges::max(starts) > kMostMicroseconds * 1e-3)
+    throw bad_text(tree.place, tree.scalar, "a list of starts within an hour");
+  if (std::ranges::min(starts) != 0) throw bad_text(tree.place, tree.scalar, "a list of starts, the earliest at 0");
+  return starts;
 }
 
 std::vector<double> rank_seconds(const Tree& tree, int ranks) {

@@ -44,6 +44,7 @@ void feature_fields(auto& map, Table& table) {
     above_zero(inner, "pooling_factor", feature.pooling_factor);
     above_zero(inner, "num_poolings", feature.num_poolings);
     inner.take("weighted", feature.weighted, true);
+    inner.take("weight_gradient", feature.weight_gradient, false, true);
     own_batch(inner, feature);
   });
 }
@@ -72,6 +73,7 @@ void length_fields(auto& map, Table& table) {
 }
 
 void dedup_field(auto& map, Table& table) {
+  map.take("sharded", table.sharded, false, true);
   map.take("index_dedup", table.index_dedup);
   if (!table.index_dedup || table.kind == TableKind::sequence) return;
   throw input_error(map.place_of("index_dedup"), "only sequence tables have 'index_dedup'", "Leave it out.");

@@ -23,7 +23,7 @@ struct OfTable {
 void feature_keys(Fields& map, Feature& feature, TableKind kind, const OfTable& usual) {
   map.need("name", feature.name, label_leaf(), "the feature");
   if (!map.where(kind == TableKind::pooled)) {
-    for (const char* const key : {"pooling_factor", "num_poolings", "weighted", "batch"})
+    for (const char* const key : {"pooling_factor", "num_poolings", "weighted", "weight_gradient", "batch"})
       map.refuse_if(map.reader().has(key), key, fmt::format("'{}' only features of pooled tables have this key", key),
                     "A sequence table states its average_length");
   }
@@ -38,6 +38,13 @@ void feature_keys(Fields& map, Feature& feature, TableKind kind, const OfTable& 
             "only pooled tables: items of a bag, on average");
   map.take("num_poolings", feature.num_poolings, above_zero_leaf(), "only pooled tables: bags of a sample");
   map.take("weighted", feature.weighted, "only pooled tables: each item has a weight, which is exchanged with its id");
+  map.take("weight_gradient", feature.weight_gradient,
+           "only weighted features: the backward pass computes the gradient of each item's weight, as FBGEMM does for "
+           "all weights, whether they are trained or come with the batch "
+           "([lowering.md](../lowering.md#gradients-of-weights)). HugeCTR and `per_table` compute none");
+  if (!feature.weighted)
+    map.refuse("weight_gradient", "'weight_gradient' has no effect: the feature has no weights",
+               "Write weighted: true, or leave it out");
 }
 
 Shape features_shape() {
@@ -50,7 +57,7 @@ Shape features_shape() {
 }
 
 Feature read_feature(const Tree& item, const std::string& path, TableKind kind, const OfTable& usual) {
-  Feature feature{"", usual.factor, 1, false, usual.batch};
+  Feature feature{.name = "", .pooling_factor = usual.factor, .batch = usual.batch};
   if (item.kind != Tree::Kind::map) {
     feature.name = label_leaf()(item);
     return feature;
@@ -63,7 +70,7 @@ Feature read_feature(const Tree& item, const std::string& path, TableKind kind, 
 }
 
 void read_features(MapReader& reader, Table& table, const OfTable& usual) {
-  table.features = {{table.name, usual.factor, 1, false, usual.batch}};
+  table.features = {{.name = table.name, .pooling_factor = usual.factor, .batch = usual.batch}};
   if (!reader.has("features")) return;
   table.features.clear();
   std::set<std::string> seen;
@@ -221,7 +228,12 @@ void table_keys(Fields& map, Table& table, const std::string& folder, const Tabl
            "[attention](#dense). Otherwise every sample of the expected batch has the mean length, and a note says so",
            [&](Fields& inside) { length_keys(inside, table.lengths, folder, table); });
   bag_ids_key(map, table);
-  table.index_dedup = table.kind == TableKind::sequence && defaults.index_dedup;
+  map.take(
+      "sharded", table.sharded,
+      "false: the table is an `nn.EmbeddingBag` or `nn.Embedding` outside of TorchRec's modules. No planner places "
+      "it and no plan file has it; DDP replicates it, with its gradient in the buckets of the dense part "
+      "([lowering.md](../lowering.md#tables-that-are-not-sharded))");
+  table.index_dedup = table.kind == TableKind::sequence && defaults.index_dedup && table.sharded;
   map.usual("that of the workload")
       .take("index_dedup", table.index_dedup,
             "only sequence tables: each rank asks for an id once per batch, however often the batch contains it, and "

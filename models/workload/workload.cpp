@@ -121,7 +121,7 @@ std::int64_t optimizer_row_bytes(const std::string& optimizer, std::int64_t dim)
 bool Table::operator==(const Table& other) const {
   const auto tied = [](const Table& t) {
     return std::tie(t.name, t.rows, t.dim, t.dtype, t.kind, t.pooling, t.features, t.average_length, t.lengths,
-                    t.access, t.row_order, t.bag_ids, t.index_dedup, t.runtime, t.module, t.wire_forward,
+                    t.access, t.row_order, t.bag_ids, t.sharded, t.index_dedup, t.runtime, t.module, t.wire_forward,
                     t.wire_backward);
   };
   return tied(*this) == tied(other);

@@ -33,6 +33,8 @@ struct Feature {
   double pooling_factor = 1;  // mean items per sample; of a sequence table, its average length over its features
   double num_poolings = 1;
   bool weighted = false;
+  bool weight_gradient =
+      true;  // weighted: the backward pass computes the gradient of its ids' weights, as FBGEMM's does
   std::optional<std::int64_t> batch = {};  // its own samples of a rank (TorchRec's stride per key); none: the batch
   bool operator==(const Feature&) const = default;
 };
@@ -54,6 +56,7 @@ struct Table {
   bool access_stated = true;  // false: the file says nothing of it, and uniform is the default
   RowOrder row_order = RowOrder::random;
   BagIds bag_ids = BagIds::independent;
+  bool sharded = true;       // false: nn.EmbeddingBag or nn.Embedding, which DDP replicates as it does the dense part
   bool index_dedup = false;  // sequence: each rank asks for an id once per batch, and copies its vector
   std::optional<ObservedAccess> runtime;
   // The key by which placements of its rows are drawn, the same whatever the table is called; "": its name.
@@ -256,6 +259,8 @@ struct Workload {
   std::int64_t batch_per_gpu = 0;
   std::vector<Table> tables;
   DensePart dense;
+  // Batches whose dense gradients are added up before one all-reduce and one step of the optimizer (DDP's no_sync).
+  std::int64_t accumulate = 1;
   std::string optimizer = "rowwise_adagrad";  // sgd, rowwise_adagrad, adagrad, adam, lamb
   // base, sparse_dist, fused_sparse_dist, prefetch_sparse_dist, semi_sync, staged, hugectr
   std::string pipeline = "none";

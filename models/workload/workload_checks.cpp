@@ -333,6 +333,7 @@ void check_combinations(MapReader& reader, const Workload& workload, const Table
   check_groups(workload);
   check_fully_sharded(workload);
   check_codec(reader, workload);
+  check_gradients(reader, workload);
   check_batches(workload);
   check_shared_features(workload);
   check_strides(reader, workload);

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kWorkloadSchema = "shardsim.workload/1";
 constexpr std::int64_t kMostQuantized = 1 << 20;
 constexpr std::int64_t kMostGroupRanks = 1 << 20;  // as a Program may have
-constexpr std::int64_t kMostSyncInterval = 1'000'000;
+constexpr std::int64_t kMostSyncInterval = 1'000'000, kMostAccumulated = 1'000'000;
 constexpr int kMostStages = 16;
 constexpr std::size_t kMostTables = 100'000;
 
@@ -159,6 +159,12 @@ void head_keys(Fields& map, Workload& workload) {
   map.usual("empty").take("summary", workload.summary, "one line about the model, which lists show");
   map.need("batch_per_gpu", workload.batch_per_gpu, count_leaf(Bounds::from(1).to(kMostBatchPerGpu)),
            "samples that each rank processes in an iteration");
+  map.take(
+      "accumulate", workload.accumulate, count_leaf(Bounds::from(1).to(kMostAccumulated)),
+      "batches whose gradients of the dense part, of data_parallel tables and of tables that are not sharded are "
+      "added up before one all-reduce and one step of their optimizer, as under `no_sync` of PyTorch "
+      "([lowering.md](../lowering.md#accumulated-gradients)). An iteration is one of these batches, and the mean of "
+      "them is told");
   map.choose("id_bytes", workload.id_bytes, {"4", "8"}, "bytes of one id in an exchange");
 }
 

@@ -54,6 +54,9 @@ void vary_attention(Workload& workload);
 // Refuses modules of two kinds of tables, and with exchanges of their own those that TorchRec does not have.
 void check_module_paths(const Workload& workload);
 
+// The same of gradients that batches add up, and of tables that are not sharded.
+void check_gradients(MapReader& reader, const Workload& workload);
+
 // Refuses keys of a workload that cannot be used together, and keys that meet nothing that they are about. The workload
 // is read.
 void check_combinations(MapReader& reader, const Workload& workload, const TableDefaults& defaults);

@@ -54,6 +54,8 @@ GreedyGrid::GreedyGrid(ShardCosts& costs, std::vector<double> slowness, const Gr
 
 void GreedyGrid::start(std::size_t pieces) {
   for (std::vector<double>* const numbers : {&seconds_, &bytes_, &widths_}) numbers->assign(ranks(), 0.0);
+  order_.resize(ranks());
+  std::iota(order_.begin(), order_.end(), std::uint16_t{0});
   shard_.assign(ranks(), ShardMemory::kEmptyShard);
   held_.assign(ranks(), 0);
   summed_.assign(ranks(), 0);
@@ -93,11 +95,12 @@ GreedyGrid::Overflow GreedyGrid::overflow(const SortedPieces& pieces, double cap
 bool GreedyGrid::place_all(const SortedPieces& pieces, double capacity, double bound, bool overfull) {
   start(pieces.kinds.size());
   for (std::size_t i = 0; i < pieces_; ++i) {
-    int rank = feasible_rank(pieces.bytes[i], pieces.widths[i], capacity, bound);
-    if (rank < 0 && !overfull) return false;
-    if (rank < 0) rank = static_cast<int>(std::ranges::min_element(bytes_) - bytes_.begin());
-    rank_of_[i] = static_cast<std::uint16_t>(rank);
-    assign(static_cast<std::size_t>(rank), pieces.kinds[i], pieces.bytes[i], pieces.widths[i]);
+    std::optional<std::size_t> place = feasible_place(pieces.bytes[i], pieces.widths[i], capacity, bound);
+    if (!place && !overfull) return false;
+    if (!place) place = emptiest_place();
+    rank_of_[i] = order_[*place];
+    assign(order_[*place], pieces.kinds[i], pieces.bytes[i], pieces.widths[i]);
+    reorder(*place);
   }
   for (std::size_t rank = 0; rank < ranks(); ++rank) {
     shard_seconds_[rank] = held_[rank] > 0 ? seconds_[rank] : empty_seconds_ * slowness_[rank];
@@ -105,35 +108,41 @@ bool GreedyGrid::place_all(const SortedPieces& pieces, double capacity, double b
   return true;
 }
 
+std::size_t GreedyGrid::emptiest_place() const {
+  const auto rank = static_cast<std::uint16_t>(std::ranges::min_element(bytes_) - bytes_.begin());
+  return static_cast<std::size_t>(std::ranges::find(order_, rank) - order_.begin());
+}
+
 bool GreedyGrid::before(std::size_t a, std::size_t b) const {
   if (seconds_[a] != seconds_[b]) return seconds_[a] < seconds_[b];
   return bytes_[a] != bytes_[b] ? bytes_[a] < bytes_[b] : a < b;
 }
 
-int GreedyGrid::feasible_rank(double bytes, double width, double capacity, double bound) {
-  int chosen = -1;
-  bool wider = false;
-  for (std::size_t rank = 0; rank < ranks(); ++rank) {
-    if (chosen >= 0 && !(seconds_[rank] <= seconds_[static_cast<std::size_t>(chosen)])) continue;
+// The first one in the order that a pass keeps. With a bound at which one of the ranks before it is allowed, the pass
+// goes another way.
+std::optional<std::size_t> GreedyGrid::feasible_place(double bytes, double width, double capacity, double bound) {
+  for (std::size_t place = 0; place < order_.size(); ++place) {
+    const std::size_t rank = order_[place];
     if (bytes_[rank] + bytes > capacity) continue;
-    if (widths_[rank] + width > bound) {
-      wider = true;
-    } else if (chosen < 0 || before(rank, static_cast<std::size_t>(chosen))) {
-      chosen = static_cast<int>(rank);
-    }
+    if (widths_[rank] + width <= bound) return place;
+    next_bound_ = std::min(next_bound_, widths_[rank] + width);
   }
-  if (wider) note_wider(bytes, width, capacity, bound, chosen);
-  return chosen;
+  return std::nullopt;
 }
 
-// With a bound at which one of the ranks that would have been chosen first is allowed, the pass goes another way.
-void GreedyGrid::note_wider(double bytes, double width, double capacity, double bound, int chosen) {
-  for (std::size_t rank = 0; rank < ranks(); ++rank) {
-    if (bytes_[rank] + bytes > capacity || widths_[rank] + width <= bound) continue;
-    if (chosen < 0 || before(rank, static_cast<std::size_t>(chosen))) {
-      next_bound_ = std::min(next_bound_, widths_[rank] + width);
-    }
+// Brings the rank at `place`, whose shard has changed, to where it belongs among the others.
+void GreedyGrid::reorder(std::size_t place) {
+  const auto is_before = [this](std::size_t a, std::size_t b) { return before(a, b); };
+  const std::uint16_t rank = order_[place];
+  const auto here = order_.begin() + static_cast<std::ptrdiff_t>(place);
+  const auto later = std::lower_bound(here + 1, order_.end(), rank, is_before);
+  if (later != here + 1) {
+    *std::move(here + 1, later, here) = rank;
+    return;
   }
+  const auto earlier = std::lower_bound(order_.begin(), here, rank, is_before);
+  std::move_backward(earlier, here, here + 1);
+  *earlier = rank;
 }
 
 void GreedyGrid::assign(std::size_t rank, int kind, double bytes, double width) {

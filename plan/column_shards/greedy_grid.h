@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -105,8 +107,10 @@ class GreedyGrid {
   bool pass(const SortedPieces& pieces, double capacity, double bound);
   bool place_all(const SortedPieces& pieces, double capacity, double bound, bool overfull);
   void repeat_pass();
-  int feasible_rank(double bytes, double width, double capacity, double bound);
-  void note_wider(double bytes, double width, double capacity, double bound, int chosen);
+  // Places are those of `order_`.
+  std::optional<std::size_t> feasible_place(double bytes, double width, double capacity, double bound);
+  std::size_t emptiest_place() const;
+  void reorder(std::size_t place);
   bool before(std::size_t a, std::size_t b) const;
   void assign(std::size_t rank, int kind, double bytes, double width);
   double grown(std::size_t rank, int kind);
@@ -121,6 +125,7 @@ class GreedyGrid {
 
   // The state of a pass. By rank:
   std::vector<double> seconds_, bytes_, widths_, shard_seconds_;
+  std::vector<std::uint16_t> order_;  // the ranks, that of the fewest seconds first, as before() has them
   std::vector<std::uint32_t> shard_;
   std::vector<int> held_, summed_;  // pieces of the shard; those of them that `costs_` has added up
   std::vector<int> members_;        // [rank][piece] kinds

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include "base/text.h"
@@ -65,7 +66,8 @@ PlacementMemory PaperMemory::of_holder(const Placement& placement, const Workloa
   const Table& table = workload.tables[static_cast<std::size_t>(placement.table)];
   const double shards = placement.shards();
   const double rows = static_cast<double>(placement.rows()) * hbm_share(placement);
-  const double weights = rows / shards * placement_row_bytes(placement, table);
+  double weights = rows / shards * placement_row_bytes(placement, table);
+  if (placement.most_l1) weights = std::min(weights, static_cast<double>(placement.most_l1->count));
   const double copies = replicated(placement.strategy) ? static_multiplier_ : 1.0;
   if (placement.strategy == Strategy::data_parallel) return {copies * weights, dp_copies_ * batch_bytes};
   // States lie where the rows do; those on the GPU are counted with the simulated peak.

@@ -100,7 +100,8 @@ class PartsRun {
     std::optional<Cluster> rest;
     if (index > 0) rest = cluster_with_rest();
     const Plan plan = planned(part, index, own, rest ? *rest : cluster_);
-    if (index > 0 && plan.hash_seed != whole_.hash_seed) {
+    const auto cut = [](const Placement& placement) { return placement.strategy != Strategy::data_parallel; };
+    if (std::ranges::any_of(whole_.placements, cut) && plan.hash_seed != whole_.hash_seed) {
       throw input_error({}, "its rows are spread by a hash of another seed than those of the parts before it",
                         "Give all parts the scenario's seed");
     }

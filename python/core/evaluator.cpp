@@ -28,7 +28,7 @@ Evaluator Evaluator::planned(const Request& request, const std::string& case_nam
   ChosenCase chosen = chosen_case(request, case_name);
   std::vector<std::string> notes;
   const PlanWatch watch{interrupted_in_python(), [&](const std::string& note) { notes.push_back(note); }};
-  Plan plan = make_plan(chosen.item(), cluster_of(chosen.item()), chosen.scenario.seed, watch);
+  Plan plan = make_plan(chosen.item(), cluster_of(chosen.item()), chosen.scenario->seed, watch);
   return {std::move(chosen), std::move(plan), std::move(notes)};
 }
 

@@ -170,12 +170,12 @@ py::list column_list(const SweepPoints& sweep) {
 
 Request request_of(std::shared_ptr<ScenarioText> source, std::vector<std::pair<std::string, std::string>> set,
                    std::optional<std::uint64_t> seed, bool torchrec_only, std::vector<std::string> planners) {
-  Request request{std::move(source), {}};
-  request.changes.set = std::move(set);
-  request.changes.seed = seed;
-  request.changes.torchrec_only = torchrec_only;
-  request.changes.planners = std::move(planners);
-  return request;
+  Overrides changes;
+  changes.set = std::move(set);
+  changes.seed = seed;
+  changes.torchrec_only = torchrec_only;
+  changes.planners = std::move(planners);
+  return {std::move(source), std::move(changes)};
 }
 
 // Python's `progress(done, total)`, or nothing. What it raises ends the run.
@@ -189,7 +189,7 @@ std::function<void(int, int)> progress_of(const py::object& call) {
 
 std::vector<std::string> case_names(const Request& request) {
   std::vector<std::string> names;
-  for (const Case& item : request.scenario().cases) names.push_back(item.name);
+  for (const Case& item : request.scenario()->cases) names.push_back(item.name);
   return names;
 }
 

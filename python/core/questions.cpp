@@ -98,32 +98,32 @@ int check_loaded_plan(const std::string& plan_json, const std::vector<ModelTable
 
 Answer why_answer(const Request& request, const std::string& case_name, bool path_only) {
   const ChosenCase chosen = chosen_case(request, case_name);
-  const ExplainedCase explained = explained_case(chosen.scenario, chosen.item(), !path_only, watched_by_python());
+  const ExplainedCase explained = explained_case(*chosen.scenario, chosen.item(), !path_only, watched_by_python());
   std::vector<std::string> notes = notes_for(Asker::why, {chosen.item()});
   notes.insert(notes.end(), explained.notes.begin(), explained.notes.end());
   const auto document = [&](Medium medium) {
     Document of = why_document(explained.why, explained.help ? &*explained.help : nullptr, chosen.item().name, medium);
-    of.origin = chosen.scenario.path;
+    of.origin = chosen.scenario->path;
     return of;
   };
-  return {why_json(explained, chosen.scenario, chosen.item()), std::move(notes), document(Medium::terminal),
+  return {why_json(explained, *chosen.scenario, chosen.item()), std::move(notes), document(Medium::terminal),
           document(Medium::page)};
 }
 
 Answer drift_answer(const Request& request, const std::string& case_name, int jobs) {
   const ChosenCase chosen = chosen_case(request, case_name);
-  const DriftOptions options = drift_options(request.text(), request.path(), request.changes);
+  const DriftOptions options = drift_options(request.text(), request.path(), request.changes());
   WorkerOptions workers;
   if (jobs > 0) workers.jobs = jobs;
   workers.interrupted = interrupted_in_python();
-  const DriftResult result = drift_study(chosen.scenario, chosen.item(), options, workers);
-  return {drift_json(result, options, chosen.scenario), notes_for(Asker::drift, {chosen.item()}),
-          drift_document(result, options, chosen.scenario, Medium::terminal),
-          drift_document(result, options, chosen.scenario, Medium::page)};
+  const DriftResult result = drift_study(*chosen.scenario, chosen.item(), options, workers);
+  return {drift_json(result, options, *chosen.scenario), notes_for(Asker::drift, {chosen.item()}),
+          drift_document(result, options, *chosen.scenario, Medium::terminal),
+          drift_document(result, options, *chosen.scenario, Medium::page)};
 }
 
 Checked check_answer(const Request& request) {
-  return checked_scenario(request.text(), request.path(), request.changes, watched_by_python());
+  return checked_scenario(request.text(), request.path(), request.changes(), watched_by_python());
 }
 
 Coverage confidence_answer() {

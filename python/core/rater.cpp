@@ -78,7 +78,7 @@ double Rater::iteration_ms(const std::vector<Entry>& entries) {
       prepared_.emplace(std::move(next));
       return ms;
     }
-    prepared_.emplace(chosen_->scenario, item, cluster_, std::move(plan));
+    prepared_.emplace(*chosen_->scenario, item, cluster_, std::move(plan));
     return simulated_ms(*prepared_);
   });
 }

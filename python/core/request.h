@@ -28,21 +28,32 @@ class ScenarioText {
 };
 
 // A scenario as Python holds it: a text, and the changes on top of it.
-struct Request {
-  std::shared_ptr<const ScenarioText> source;
-  Overrides changes;
+class Request {
+ public:
+  Request(std::shared_ptr<const ScenarioText> source, Overrides changes);
 
-  const std::string& text() const { return source->text; }
-  const std::string& path() const { return source->path; }
-  Scenario scenario() const { return scenario_from_tree(source->tree(), text(), path(), changes); }
+  const std::string& text() const { return source_->text; }
+  const std::string& path() const { return source_->path; }
+  const Overrides& changes() const { return changes_; }
+
+  // The scenario that was read last, while the files that it names are as they were then: a notebook asks many
+  // questions of one. Errors: those of scenario_from_tree().
+  std::shared_ptr<const Scenario> scenario() const;
+
+ private:
+  struct Reading;
+
+  std::shared_ptr<const ScenarioText> source_;
+  Overrides changes_;
+  std::shared_ptr<Reading> reading_;  // of all copies
 };
 
 // A scenario whose cases are read, and one of them by name.
 struct ChosenCase {
-  Scenario scenario;
+  std::shared_ptr<const Scenario> scenario;
   std::size_t index = 0;
 
-  const Case& item() const { return scenario.cases[index]; }
+  const Case& item() const { return scenario->cases[index]; }
 };
 
 // `name`: "" where the scenario has one case alone. Errors (Failure::input): no such case, or none is named of several.

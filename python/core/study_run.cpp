@@ -49,7 +49,7 @@ StudyResult run_request(const Request& request, const std::vector<std::string>& 
   if (jobs > 0) workers.jobs = jobs;
   workers.progress = progress;
   workers.interrupted = interrupted_in_python();
-  return run_study(with_cases(request.scenario(), cases), workers);
+  return run_study(with_cases(*request.scenario(), cases), workers);
 }
 
 std::string write_study(const StudyResult& study, const std::string& folder, bool force) {

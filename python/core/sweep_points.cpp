@@ -16,7 +16,7 @@ namespace {
 Sweep read_request(const Request& request, const std::string& case_name) {
   SweepRequest wanted;
   wanted.only_case = case_name;
-  return sweep_from_text(request.text(), request.path(), request.changes, wanted);
+  return sweep_from_text(request.text(), request.path(), request.changes(), wanted);
 }
 
 }  // namespace

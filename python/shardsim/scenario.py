@@ -58,6 +58,7 @@ class Scenario:
         self._seed: int | None = None
         self._torchrec_only = False
         self._planners: list[str] = []
+        self._request: _core.Request | None = None  # made when it is first asked for: it keeps what it reads
 
     def with_(
         self,
@@ -75,6 +76,7 @@ class Scenario:
         changed = object.__new__(Scenario)
         changed.__dict__.update(self.__dict__)
         changed._changes = dict(self._changes)
+        changed._request = None
         for path, value in arguments.mapping({} if changes is None else changes, "changes", '{"cluster.nodes": 8}').items():
             arguments.text(path, "changes")
             changed._changes.pop(path, None)
@@ -102,8 +104,10 @@ class Scenario:
 
     def request(self) -> _core.Request:
         """The form in which the libraries take it."""
-        return _core.Request(self._parsed, list(self._changes.items()), self._seed, self._torchrec_only,
-                             self._planners)
+        if self._request is None:
+            self._request = _core.Request(self._parsed, list(self._changes.items()), self._seed, self._torchrec_only,
+                                          self._planners)
+        return self._request
 
     @contextlib.contextmanager
     def told_by_path(self) -> Iterator[None]:
@@ -120,11 +124,12 @@ class Scenario:
 
     def __getstate__(self) -> dict[str, Any]:
         """Text, path and changes; files that the scenario names are read where it is used."""
-        return {name: value for name, value in self.__dict__.items() if name != "_parsed"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_parsed", "_request")}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)
         self._parsed = _core.ScenarioText(self._text, self.path)
+        self._request = None
 
     def __repr__(self) -> str:
         changes = f" with {self._changes}" if self._changes else ""

@@ -11,12 +11,14 @@ namespace {
 constexpr double kSameLength = 1e-11;  // of an iteration
 constexpr int kMostTrials = 50;
 
-// As they are where a part of the whole runs of each of those collectives that `runs` says, and nothing of the others.
+// As they are where a part of the whole runs of each of those operations that `runs` says, and nothing of the others.
 std::vector<OpWork> with_part(const Program& program, std::vector<OpWork> works, double part,
                               const std::function<bool(const Op&)>& runs) {
   for (const Op& op : program.ops) {
     if (op.every == 1) continue;
     const double factor = runs(op) ? part * op.every : 0;  // of what it is charged with
+    for (double& seconds : works[static_cast<std::size_t>(op.id)].seconds)
+      if (seconds > 0) seconds *= factor;
     for (OpWork::Call& call : works[static_cast<std::size_t>(op.id)].calls) {
       call.loads.start = factor * call.loads.start;
       for (LinkLoad& load : call.loads.loads) load.occupancy *= factor;

@@ -9,9 +9,9 @@
 
 namespace shardsim {
 
-// Collectives that run in one of several iterations (Op::every), as averages of replicas do. Works charge every
-// iteration with its part of them (sim/engine/op_work.h), which may be hidden where a whole one is not: the mean of the
-// iterations with and without them is longer.
+// Operations that run in one of several iterations (Op::every), as averages of replicas do, or the optimizer of
+// gradients that several batches add up. Works charge every iteration with its part of them (sim/engine/op_work.h),
+// which may be hidden where a whole one is not: the mean of the iterations with and without them is longer.
 
 // The lengths of such iterations, in seconds.
 struct MeanIteration {

@@ -9,6 +9,7 @@
 #include "sim/engine/known_reductions.h"
 #include "sim/engine/like_sets.h"
 #include "sim/engine/row_facts.h"
+#include "sim/engine/store_time.h"
 
 namespace shardsim {
 namespace {
@@ -16,7 +17,8 @@ namespace {
 // The optimizer of the dense part streams over its parameters, where its kernels are known.
 ComputeWork::Kind work_kind(const Op& op) {
   if (op.sort_bits > 0) return ComputeWork::Kind::sort;
-  if (op.op_class == OpClass::lookup) return ComputeWork::Kind::lookup;
+  // The gradient of weights reads rows as a lookup does, and gradients of vectors where that writes vectors.
+  if (op.op_class == OpClass::lookup || op.role == OpRole::weight_gradient) return ComputeWork::Kind::lookup;
   const bool streams = op.role == OpRole::dense_update && op.kernels > 0;
   return op.op_class == OpClass::update && !streams ? ComputeWork::Kind::update : ComputeWork::Kind::dense;
 }
@@ -54,6 +56,18 @@ void place_on_rank(ComputeWork& work, const Op& op, std::size_t position, const 
   work.sorted_update = work.kind == ComputeWork::Kind::update && work.lookups > 0 && !op.in_place;
 }
 
+// What threads of the host do for the ranks of a node, beside the start of it on each.
+void add_stored_rows(OpWork& work, const Op& op, const Program& program, const Cluster& cluster) {
+  if (!moves_stored_rows(op.role)) return;
+  const std::vector<int> ranks = program.ranks_of(op);
+  const std::vector<double> seconds = shared_stored_rows_seconds(op, program, cluster.spec());
+  for (std::size_t position = 0; position < ranks.size(); ++position) {
+    double& of_rank = work.seconds[ranks[position]];
+    of_rank += seconds[position];
+    work.alone = std::max(work.alone, Seconds{of_rank});
+  }
+}
+
 OpWork compute_work(const Op& op, const Program& program, const RowFacts& facts, const Cluster& cluster,
                     const ComputeModel& compute) {
   OpWork work;
@@ -68,8 +82,10 @@ OpWork compute_work(const Op& op, const Program& program, const RowFacts& facts,
     asked.tables = rows.tables_at(position);
     const Seconds nominal = compute.seconds(asked, cluster.spec().gpu);
     work.seconds[rank] = op.op_class == OpClass::host ? nominal.value : nominal.value / cluster.compute_factor(rank);
+    if (op.every > 1) work.seconds[rank] /= op.every;  // each iteration is charged with its part
     work.alone = std::max(work.alone, Seconds{work.seconds[rank]});
   }
+  add_stored_rows(work, op, program, cluster);
   return work;
 }
 

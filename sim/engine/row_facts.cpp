@@ -65,7 +65,13 @@ RowFacts::OfOp RowFacts::of(const Op& op) const {
   facts.table_rows_ = table_rows(op);
   facts.table_count_ = static_cast<double>(op.shards.size());
   facts.id_bytes_ = program_.id_bytes;
+  if (op.role == OpRole::weight_gradient) facts.part_ = &op;
   return facts;
+}
+
+double RowFacts::OfOp::share_at(std::size_t position) const {
+  const double all = lookup_->lookups.at(position);
+  return part_ != nullptr && all > 0 ? part_->lookups.at(position) / all : 1;
 }
 
 RowWork RowFacts::OfOp::at(std::size_t position) const {
@@ -76,7 +82,7 @@ RowWork RowFacts::OfOp::at(std::size_t position) const {
   rows.distinct = update_->distinct_rows.at(position);
   rows.table_rows = table_rows_;
   rows.table_count = table_count_;
-  rows.vectors = lookup_->pooled ? lookup_->bags.at(position) : 0;
+  rows.vectors = lookup_->pooled ? share_at(position) * lookup_->bags.at(position) : 0;
   rows.distinct_growth = lookup_->distinct_growth.at(position);
   const double gradient = number_at(update_->vector_bytes, position, rows.bytes);
   rows.vector_bytes = is_update_ ? gradient : number_at(lookup_->vector_bytes, position, rows.bytes);
@@ -101,8 +107,8 @@ std::vector<TableWork> RowFacts::OfOp::tables_at(std::size_t position) const {
     table.columns = static_cast<double>(program_->shard(shard).columns());
     table.row_bytes = table.columns * dtype_bytes(program_->table_of(shard).dtype);
     table.pooled = lookup_->pooled;
-    table.bags = stated.bags;
-    table.lookups = stated.lookups.at(position);
+    table.bags = share_at(position) * stated.bags;
+    table.lookups = share_at(position) * stated.lookups.at(position);
     table.reuse = stated.reuse;
   }
   return tables;

@@ -17,6 +17,7 @@ void Lowering::backward(std::vector<int> forward) {
   if (sends_behind_forward()) before_.push_back(wait_);
   const DensePart& dense = workload_.dense;
   if (dense.measured || !dense.layers.empty()) take_dense_steps();
+  take_late_buckets();
   top_layers();
   if (hybrid()) return hybrid_backward();
   const bool bottom_first = index_apart() && in_one_call();  // nothing of the embeddings waits for it
@@ -40,6 +41,7 @@ void Lowering::all_gradients() {
     }
     if (joined && in_one_call()) reduce_in_one_call();
   }
+  reduce_late_buckets();
 }
 
 // The gradients of the dense part and of replicated tables.
@@ -80,20 +82,21 @@ void Lowering::take_dense_steps() {
 // Above the interaction. The last bucket is full when the gradients of the embeddings are there, too, which leave
 // first.
 void Lowering::top_layers() {
+  dense_ = before_;
   for (; step_ < steps_.size() && !steps_[step_].bottom; ++step_) {
     before_ = {dense_backward(step_, before_)};
+    dense_ = accumulate_step(step_, before_);
     if (step_ + 1 == steps_.size()) {
       held_ = &steps_[step_].buckets;
     } else {
-      reduce_buckets(steps_[step_].buckets, before_);
+      reduce_buckets(steps_[step_].buckets, dense_);
     }
   }
-  dense_ = before_;
 }
 
 void Lowering::bottom_layers() {
   for (; step_ < steps_.size(); ++step_) {
-    dense_ = {dense_backward(step_, dense_)};
+    dense_ = accumulate_step(step_, {dense_backward(step_, dense_)});
     reduce_buckets(steps_[step_].buckets, dense_);
   }
 }
@@ -116,7 +119,9 @@ void Lowering::reduce_buckets(const std::vector<std::int64_t>& buckets, const st
         dtype == Dtype::fp32 ? bucket : (bucket + kFp32Bytes - 1) / kFp32Bytes * dtype_bytes(dtype);
     const int id =
         add_reduction("dense_all_reduce", {OpRole::dense_all_reduce}, "world", {bytes}, dtype_name(dtype), after);
-    if (id >= 0) reductions_.push_back(id);
+    if (id < 0) continue;
+    op_at(id).every = batches_added();
+    reductions_.push_back(id);
   }
 }
 
@@ -198,15 +203,29 @@ void Lowering::add_gradients(const FusionGroup& group, GroupOps& ops) {
     if (!ops.indices.empty()) behind.push_back(ops.indices[number]);
     behind.push_back(restore_);
     behind.push_back(gather_rows(group, ops.scatters[number], behind));
+    behind.push_back(add_weight_gradient(group, group.parts[number], behind));
+    behind.push_back(clear_rows(group, group.parts[number], behind));
     ops.gradients.push_back(add_gradient(group, group.parts[number], behind));
+    ops.accumulated.push_back(accumulate_rows(group, group.parts[number], ops.gradients.back()));
   }
-  if (replicated(group.strategy) && !in_one_reduction(group) && !owned(group)) reduce_replicas(group, ops);
+  if (replicated(group.strategy) && group.sharded && !in_one_reduction(group) && !owned(group))
+    reduce_replicas(group, ops);
+}
+
+// In the call of the update, before its kernels. A measured rest contains it. -1: no weight gets a gradient.
+int Lowering::add_weight_gradient(const FusionGroup& group, const LookupPart& part, const std::vector<int>& after) {
+  if (!part.trains_weights || holds_embeddings(workload_.dense)) return -1;
+  Op& op = add_row_work("weight_gradient_", OpRole::weight_gradient, group, part, after, lookup_stream());
+  op.lookups.values = part.of_ranks(part.weight_lookups);
+  op.hbm_bytes.values = part.of_ranks(part.weight_bytes);
+  op.host_bytes.values = part.of_ranks(part.weight_host);
+  return op.id;
 }
 
 int Lowering::add_gradient(const FusionGroup& group, const LookupPart& part, const std::vector<int>& after) {
   const bool sum = part.dense_gradient;
   // HugeCTR updates rows beside the dense part, and sums those of replicated ones in its line.
-  const Stream of_rows = workload_.hugectr_rows() ? row_stream() : lookup_stream();
+  const Stream of_rows = workload_.hugectr_rows() ? row_stream() : stream_of_rows(group);
   Op& op = add_row_work(sum ? "gradient_" : "update_", sum ? OpRole::sum_gradient : OpRole::update, group, part, after,
                         sum && workload_.hugectr_rows() && !hybrid() ? Stream::compute : of_rows);
   op.lookups.values = part.of_ranks(part.lookups);
@@ -224,11 +243,15 @@ void Lowering::reduce_replicas(const FusionGroup& group, GroupOps& ops) {
   std::vector<std::int64_t> bytes(group.replicated_bytes.rbegin(), group.replicated_bytes.rend());
   bytes = full() && !flex ? gradient_buckets(bytes)
                           : std::vector<std::int64_t>{std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0})};
+  std::vector<int> after = ops.gradients;
+  after.insert(after.end(), ops.accumulated.begin(), ops.accumulated.end());
   for (const std::int64_t bucket : bytes) {
     const int id =
         add_reduction(flex ? "cross_node_all_reduce" : "global_all_reduce", group.as(OpRole::reduce_gradient),
-                      flex ? "cross_node" : "world", {bucket}, "fp32", ops.gradients);
-    if (id >= 0) ops.reductions.push_back(id);
+                      flex ? "cross_node" : "world", {bucket}, "fp32", after);
+    if (id < 0) continue;
+    if (!flex) op_at(id).every = batches_added();
+    ops.reductions.push_back(id);
   }
 }
 
@@ -237,11 +260,13 @@ void Lowering::add_applies(const FusionGroup& group, GroupOps& ops) {
     const LookupPart& part = group.parts[number];
     ops.applies.push_back(-1);
     if (!part.dense_gradient) continue;
-    const std::vector<int> after = ops.reductions.empty() ? std::vector<int>{ops.gradients[number]} : ops.reductions;
+    const std::vector<int> after =
+        ops.reductions.empty() ? std::vector<int>{ops.gradients[number], ops.accumulated[number]} : ops.reductions;
     Op& apply = add_row_work("apply_", OpRole::apply, group, part, after, hybrid() ? Stream::side : Stream::compute);
     apply.hbm_bytes.values = owned(group) ? owned_apply(part) : part.of_ranks(part.apply_bytes);
     apply.distinct_rows.values = part.of_ranks(part.applied_rows);
     apply.optimizer = workload_.optimizer;
+    if (part.accumulates) apply.every = batches_added();
     ops.applies.back() = apply.id;
   }
 }
@@ -250,21 +275,27 @@ void Lowering::add_applies(const FusionGroup& group, GroupOps& ops) {
 void Lowering::optimizers() {
   average_replicas();
   dense_optimizer();
-  for (std::size_t index = groups_.size(); index-- > 0;) add_applies(groups_[index], ops_[index]);
+  for (std::size_t index = groups_.size(); index-- > 0;)
+    if (groups_[index].sharded) add_applies(groups_[index], ops_[index]);
 }
 
 void Lowering::dense_optimizer() {
-  const std::int64_t parameters = workload_.dense.parameters.count;
-  if (steps_.empty() || parameters <= 0) return;
+  const std::int64_t parameters = (steps_.empty() ? 0 : workload_.dense.parameters.count) + unsharded_bytes();
+  if (parameters <= 0) return;
   std::vector<int> after = reductions_.empty() ? dense_ : reductions_;
   after.insert(after.end(), averages_.begin(), averages_.end());
   // The end of the backward pass waits for its streams.
-  for (const GroupOps& ops : ops_)
-    if (looks_up_apart()) after.insert(after.end(), ops.gradients.begin(), ops.gradients.end());
+  for (std::size_t index = 0; index < groups_.size(); ++index) {
+    const std::vector<int>& gradients = ops_[index].gradients;
+    if (looks_up_apart() || !groups_[index].sharded) after.insert(after.end(), gradients.begin(), gradients.end());
+  }
   const int step = add("dense_optimizer_step", {OpRole::dense_update}, Stream::compute, std::move(after));
   op_at(step).hbm_bytes.values = {3.0 * static_cast<double>(parameters)};
   op_at(step).optimizer = workload_.optimizer;
+  op_at(step).every = batches_added();
   put_optimizer_work(step);
+  for (std::size_t index = 0; index < groups_.size(); ++index)
+    if (!groups_[index].sharded) ops_[index].applies.assign(groups_[index].parts.size(), step);
 }
 
 }  // namespace shardsim

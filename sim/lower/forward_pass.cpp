@@ -12,21 +12,24 @@ std::vector<int> Lowering::forward() {
 void Lowering::look_up() {
   add_indices();
   for (const std::size_t index : forward_order()) {
-    if (!takes_turn(groups_[index])) continue;
-    GroupOps& ops = ops_[index];
-    if (owned(groups_[index]))
-      ops.owned_rows = exchange_owned(groups_[index], OpRole::exchange_output, before_lookup());
-    for (const LookupPart& part : groups_[index].parts) {
-      ops.lookups.push_back(add_lookup(groups_[index], part, ops.owned_rows));
-      ops.scatters.push_back(scatter_rows(groups_[index], part, ops.lookups.back()));
-    }
-    ops.output = add_output(groups_[index], ops.lookups);
+    if (takes_turn(groups_[index]) && groups_[index].sharded) look_up(groups_[index], ops_[index]);
   }
   stash_rows();
 }
 
+void Lowering::look_up(const FusionGroup& group, GroupOps& ops) {
+  if (owned(group)) ops.owned_rows = exchange_owned(group, OpRole::exchange_output, before_lookup());
+  for (const LookupPart& part : group.parts) {
+    ops.lookups.push_back(add_lookup(group, part, ops.owned_rows));
+    ops.scatters.push_back(scatter_rows(group, part, ops.lookups.back()));
+  }
+  ops.output = add_output(group, ops.lookups);
+}
+
 // Returns what the backward pass follows.
 std::vector<int> Lowering::dense_part() {
+  for (std::size_t index = 0; index < groups_.size(); ++index)
+    if (!groups_[index].sharded) look_up(groups_[index], ops_[index]);
   const int bottom = dense_forward(true, {});
   std::vector<int> done = restore_order();
   done.push_back(bottom);
@@ -48,7 +51,7 @@ std::vector<int> Lowering::before_lookup() const {
 int Lowering::add_lookup(const FusionGroup& group, const LookupPart& part, int owned_rows) {
   std::vector<int> after = before_lookup();
   after.push_back(owned_rows);
-  Op& op = add_row_work("lookup_", OpRole::lookup, group, part, after, lookup_stream());
+  Op& op = add_row_work("lookup_", OpRole::lookup, group, part, after, stream_of_rows(group));
   op.lookups.values = part.of_ranks(part.lookups);
   op.pooled = group.pooled();
   op.bags.values = part.of_ranks(part.bags);
@@ -141,6 +144,7 @@ void Lowering::connect_outputs() {
     return op.role == OpRole::merge_tiers || op.role == OpRole::restore_duplicates || op.role == OpRole::dense_forward;
   };
   for (std::size_t index = 0; index < groups_.size(); ++index) {
+    if (!groups_[index].sharded) continue;  // the model itself looks them up
     const GroupOps& ops = ops_[index];
     const auto taker =
         std::ranges::find_if(program_.ops, [&](const Op& op) { return takes(op, groups_[index].index); });

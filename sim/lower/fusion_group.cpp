@@ -23,8 +23,10 @@ namespace {
 struct StrategyOrder {
   Strategy strategy;
   const char* name;
+  bool sharded = true;
 };
 constexpr StrategyOrder kOrder[] = {
+    {Strategy::data_parallel, "ddp", false},
     {Strategy::data_parallel, "dp"},
     {Strategy::flex, "flex"},
     {Strategy::row_wise, "rw"},
@@ -403,13 +405,15 @@ class MemberMaker {
         plan_(plan),
         workload_(workload),
         options_(options),
-        known_(options.known ? options.known : std::make_shared<KnownShares>()) {}
+        known_(options.known ? options.known : std::make_shared<KnownShares>()),
+        caches_(row_caches(plan.placements, workload)) {}
 
-  std::vector<GroupMember> members(Strategy strategy, const TableModule& of) const {
+  std::vector<GroupMember> members(const StrategyOrder& order, const TableModule& of) const {
     std::vector<GroupMember> members;
     for (std::size_t index = 0; index < plan_.placements.size(); ++index) {
       const Placement& placement = plan_.placements[index];
-      if (placement.strategy != strategy || !of.tables.contains(placement.table)) continue;
+      if (placement.strategy != order.strategy || !of.tables.contains(placement.table)) continue;
+      if (workload_.tables[static_cast<std::size_t>(placement.table)].sharded != order.sharded) continue;
       members.push_back(make(static_cast<int>(index), placement));
     }
     return members;
@@ -420,7 +424,8 @@ class MemberMaker {
   GroupMember make(int index, const Placement& placement) const {
     Program::Shard& shard = program_.shards[static_cast<std::size_t>(index)];
     const Table& table = workload_.tables[placement.table];
-    GroupMember member = make_member(index, placement, workload_, program_, options_, *known_);
+    GroupMember member =
+        make_member(index, placement, caches_[static_cast<std::size_t>(index)], workload_, program_, options_, *known_);
     if (table.index_dedup) shard.lookups = received_of(member);
     if (!member.uneven) return member;
     shard.lookups = received_of(member);
@@ -445,6 +450,7 @@ class MemberMaker {
   const Workload& workload_;
   const LoweringOptions& options_;
   std::shared_ptr<KnownShares> known_;
+  std::vector<RowCaches> caches_;  // [placement]
 };
 
 FusionGroup::PartialSums partial_sums_of(const std::string& output_exchange) {
@@ -493,11 +499,12 @@ std::vector<FusionGroup> fuse(Program& program, const Plan& plan, const Workload
     for (const StrategyOrder& order : kOrder) {
       const std::string name =
           (module.kind == TableKind::pooled ? "pooled_" : "") + std::string(order.name) + module.suffix;
-      const std::vector<std::vector<GroupMember>> sets = by_wire(maker.members(order.strategy, module), order.strategy);
+      const std::vector<std::vector<GroupMember>> sets = by_wire(maker.members(order, module), order.strategy);
       for (const std::vector<GroupMember>& members : sets) {
         FusionGroup& group = groups.emplace_back();
         group.module = number;
         group.strategy = order.strategy;
+        group.sharded = order.sharded;
         group.kind = module.kind;
         group.forward_type = members.front().forward_type;
         group.backward_type = members.front().backward_type;

@@ -34,6 +34,7 @@ struct FusionGroup {
   std::string group;        // of its exchange of ids, as in Program::groups; "" when nothing is exchanged
   std::vector<int> shards;  // indices into Program::shards
   bool weighted = false;    // ids have weights
+  bool sharded = true;      // false: data_parallel by DDP, as the dense part, each table for itself
   Dtype forward_type = Dtype::fp32, backward_type = Dtype::fp32;              // of vectors and gradients on the wire
   Dtype cross_forward_type = Dtype::fp32, cross_backward_type = Dtype::fp32;  // from node to node, where it crosses()
   // The way in which partial sums of pooled row_wise tables travel (Workload::output_exchange).
@@ -104,8 +105,8 @@ struct FusionGroup {
 // whose batches are the expected ones.
 void add_conversions(FusionGroup& group, const std::vector<GroupMember>& members, int world, int ranks_per_node);
 
-// The groups of a plan in the order of the forward pass: the module that the workload has first, or those of the kind
-// that it has first in the order of their first tables; in each data_parallel,
+// The groups of a plan in the order of the forward pass, tables that are not sharded apart: the module that the
+// workload has first, or those of the kind that it has first in the order of their first tables; in each data_parallel,
 // flex, row_wise, column_wise, table_column_wise, table_wise, table_row_wise, grid_shard; empty ones left out. Adds
 // them and their matrices to the Program. The plan has passed check_plan.
 std::vector<FusionGroup> fuse(Program& program, const Plan& plan, const Workload& workload, const Cluster& cluster,

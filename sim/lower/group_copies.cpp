@@ -49,8 +49,9 @@ class GroupCopies {
   void copy(Op& op) {
     if (op.is_collective()) return copy_collective(op);
     const std::vector<int> places = places_of(op);
-    for (PerRank* const of_ranks : {&op.lookups, &op.bags, &op.hbm_bytes, &op.host_bytes, &op.flops, &op.distinct_rows,
-                                    &op.distinct_growth, &op.row_bytes, &op.vector_bytes})
+    for (PerRank* const of_ranks :
+         {&op.lookups, &op.bags, &op.hbm_bytes, &op.host_bytes, &op.flops, &op.distinct_rows, &op.distinct_growth,
+          &op.row_bytes, &op.vector_bytes, &op.ssd_bytes, &op.ssd_reads, &op.memory_bytes})
       spread(*of_ranks, places);
     for (OpTable& table : op.tables) spread(table.lookups, places);
     for (OpProduct& product : op.products)

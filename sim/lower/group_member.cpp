@@ -225,8 +225,8 @@ bool states_other_types(const Workload& workload, const Table& table) {
 
 }  // namespace
 
-GroupMember make_member(int shard, const Placement& placement, const Workload& workload, const Program& program,
-                        const LoweringOptions& options, KnownShares& known) {
+GroupMember make_member(int shard, const Placement& placement, const RowCaches& caches, const Workload& workload,
+                        const Program& program, const LoweringOptions& options, KnownShares& known) {
   const Table& table = workload.tables[placement.table];
   if (table.bag_ids == BagIds::first_id && placement.rows() < table.rows) {
     throw input_error(
@@ -251,7 +251,9 @@ GroupMember make_member(int shard, const Placement& placement, const Workload& w
   }
   member.row_bytes = placement.columns() * dtype_bytes(table.dtype);
   put_wire(member, workload, program, vectors);
-  member.latest_cached = workload.cache_policy == "lru";
+  // FBGEMM counts no use of the rows of key-value stores.
+  member.latest_cached = workload.cache_policy == "lru" || row_store_of(placement) != RowStore::none;
+  member.caches = caches;
   member.own_types = states_other_types(workload, table);
   if (options.drawn != nullptr) member.drawn = &options.drawn->placements[static_cast<std::size_t>(shard)];
   return member;

@@ -10,6 +10,7 @@
 #include "models/load/row_shares.h"
 #include "models/workload/workload.h"
 #include "plan/plan.h"
+#include "plan/row_stores.h"
 #include "program/program.h"
 #include "sim/lower/draws/drawn_batch.h"
 #include "sim/lower/lower.h"
@@ -38,6 +39,7 @@ struct GroupMember {
   Carried cross_forward{}, cross_backward{};
   Dtype cross_forward_type = Dtype::fp32, cross_backward_type = Dtype::fp32;
   bool latest_cached = false;  // a cache holds the latest rows, else the hottest
+  RowCaches caches{};          // of a kernel with a cache: shares of the rows
   bool own_types = false;      // stated by the table itself, other ones than the workload has for it
 
   std::int64_t expanded = 0;     // bags of the whole batch, where features have batches of their own; else 0
@@ -67,8 +69,8 @@ std::vector<int> owning_ranks(const GroupMember& member);
 std::vector<int> owning_nodes(const GroupMember& member, int ranks_per_node);
 
 // `program`: whose shards are known, with the hash of their rows.
-GroupMember make_member(int shard, const Placement& placement, const Workload& workload, const Program& program,
-                        const LoweringOptions& options, KnownShares& known);
+GroupMember make_member(int shard, const Placement& placement, const RowCaches& caches, const Workload& workload,
+                        const Program& program, const LoweringOptions& options, KnownShares& known);
 
 // Returns how many of the `of_one_source` items each of `group_size` sources sends to each owner, by position in the
 // holders' list.
@@ -100,14 +102,21 @@ ByteMatrix cross_matrix(const std::vector<GroupMember>& members, int nodes, int 
 // The memory in which the rows of a lookup live: HBM, host memory behind a cache in HBM, or host memory alone.
 enum class RowMemory { hbm, cached, host };
 
+// Bytes that one read of an SSD brings (BlockBasedTableOptions::block_size of RocksDB, by default).
+inline constexpr double kStoreBlock = 4096;
+
 // One fused lookup of a fusion group, and what updates its rows: the tables of one weight type, pooling, weighting and
 // kind of compute kernel (pytorch/torchrec distributed/embedding_sharding.py, group_tables). Amounts are per rank of
 // the world, one value where all ranks have the same.
 struct LookupPart {
   std::vector<int> shards;  // indices into Program::shards
   RowMemory memory = RowMemory::hbm;
+  RowStore store = RowStore::none;  // behind the cache
   bool dense_gradient =
       false;  // replicated rows, and the kernel "dense": gradients are summed, then applied to all rows
+
+  bool trains_weights = false;  // some ids have weights that get a gradient
+  bool accumulates = false;  // dense_gradient: in a tensor that an optimizer beside the update takes, after all batches
 
   std::vector<int> ranks;              // that hold a shard, ascending; empty: all
   std::vector<bool> asked;             // [rank] may have lookups
@@ -116,12 +125,19 @@ struct LookupPart {
   std::vector<double> lookup_bytes;    // HBM, read plus written
   std::vector<double> lookup_host;     // over the host link
   std::vector<double> fetched_bytes;   // cached: rows that the cache misses, over the host link
+  std::vector<double> stored_bytes;    // key-value stores: of rows that the host fetches, and writes back
+  std::vector<double> ssd_reads;       // for those of them that lie on SSDs: blocks of kStoreBlock
+  std::vector<double> ssd_bytes;       // of these rows
   std::vector<double> gradient_bytes;  // HBM of the sparse gradient or of the fused update
   std::vector<double> gradient_host;
   std::vector<double> distinct_rows;  // expected
-  std::vector<double> apply_bytes;    // dense_gradient: the optimizer's pass over all rows held
+  // Of ids whose weights get a gradient: their number, and what its kernel reads and writes, HBM and over the host
+  // link.
+  std::vector<double> weight_lookups, weight_bytes, weight_host;
+  std::vector<double> apply_bytes;  // dense_gradient: the optimizer's pass over all rows held
   std::vector<double> applied_rows;
-  std::vector<double> more_rows;  // expected different rows of kMoreIds as many lookups; all 0: nobody asked
+  std::vector<double> held_bytes;  // of these rows
+  std::vector<double> more_rows;   // expected different rows of kMoreIds as many lookups; all 0: nobody asked
   // One for each of `shards`, by rank of the world; none: nobody asked.
   std::vector<OpTable> tables;
   // HugeCTR: bytes of the rows read, of the vectors written, and of the gradients of these.

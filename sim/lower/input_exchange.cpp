@@ -178,8 +178,11 @@ void Lowering::prefetch_rows() {
   // With ids alone it stands in front of the lookups, whatever the pipeline.
   const Stream on = workload_.fetches_ahead() && full() ? Stream::prefetch : lookup_stream();
   const std::vector<int> after = !pipelined() && !full() ? all_ids() : std::vector<int>{recat_};
-  prefetch_ = add_pass("cache_prefetch", {OpRole::prefetch_rows}, on, fetched, after);
+  fetch_ = fetch_stored_rows(on, after);
+  prefetch_ =
+      add_pass("cache_prefetch", {OpRole::prefetch_rows}, on, fetched, fetch_ >= 0 ? std::vector<int>{fetch_} : after);
   op_at(prefetch_).host_bytes = op_at(prefetch_).hbm_bytes;
+  if (fetch_ >= 0) write_stored_rows(fetch_, prefetch_);
 }
 
 void Lowering::connect_pipeline() {
@@ -192,7 +195,8 @@ void Lowering::connect_pipeline() {
     for (const int id : splits_) follow(op_at(wait_), id);
   }
   if (prefetch_ >= 0 && recat_ < 0 && pipelined()) {
-    for (const int id : all_ids()) op_at(prefetch_).after_previous.push_back(id);
+    const int first = fetch_ >= 0 ? fetch_ : prefetch_;
+    for (const int id : all_ids()) op_at(first).after_previous.push_back(id);
   }
   if (recat_ < 0) return;
   for (const int id : inputs_) follow(op_at(recat_), id);
@@ -254,6 +258,7 @@ void Lowering::say_batches_ahead() {
 void Lowering::say_semi_sync() {
   for (Op& op : program_.ops) {
     if (op.role == OpRole::none || op.role > OpRole::exchange_output) continue;
+    if (op.fusion >= 0 && !groups_[static_cast<std::size_t>(op.fusion)].sharded) continue;
     if (op.role == OpRole::copy_inputs) {
       op.batches_ahead = 3;
     } else {

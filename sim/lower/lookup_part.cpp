@@ -17,22 +17,32 @@ namespace shardsim {
 namespace {
 
 // The memory in which the rows of a table lie, by its compute kernel.
-constexpr std::array<std::pair<std::string_view, RowMemory>, 4> kMemories{{{"dense", RowMemory::hbm},
-                                                                           {"fused", RowMemory::hbm},
-                                                                           {"fused_uvm", RowMemory::host},
-                                                                           {"fused_uvm_caching", RowMemory::cached}}};
+constexpr std::array<std::pair<std::string_view, RowMemory>, 8> kMemories{
+    {{"dense", RowMemory::hbm},
+     {"fused", RowMemory::hbm},
+     {"fused_uvm", RowMemory::host},
+     {"fused_uvm_caching", RowMemory::cached},
+     {"key_value", RowMemory::cached},
+     {"dram_virtual_table", RowMemory::cached},
+     {"ssd_virtual_table", RowMemory::cached},
+     {"dram_ssd_virtual_table", RowMemory::cached}}};
 
 RowMemory memory_of(const GroupMember& member) {
   if (replicated(member.placement->strategy)) return RowMemory::hbm;
   const std::string& kernel = member.placement->compute_kernel;
   for (const auto& [name, memory] : kMemories) {
-    const bool holds_all = memory == RowMemory::cached && member.placement->cache_load_factor >= 1;
+    const bool holds_all = memory == RowMemory::cached && member.caches.hbm >= 1;
     if (name == kernel) return holds_all ? RowMemory::hbm : memory;
   }
   throw input_error(
       member.table->place,
       "table '" + member.table->name + "' has the compute kernel '" + kernel + "', which is not simulated",
-      "Choose dense, fused, fused_uvm or fused_uvm_caching");
+      "Choose dense, fused, fused_uvm, fused_uvm_caching, or key_value and its like");
+}
+
+// None where the cache in HBM holds all rows.
+RowStore store_of(const GroupMember& member) {
+  return memory_of(member) == RowMemory::cached ? row_store_of(*member.placement) : RowStore::none;
 }
 
 // FBGEMM fills no cache ahead that holds the rows which are used most ("Only LRU cache policy supports
@@ -74,19 +84,35 @@ bool applies_apart(const GroupMember& member, const Workload& workload) {
   return has_dense_gradient(member) || workload.update_all_rows;
 }
 
-// dtype, pooling, weighted, memory, dense gradient, optimizer apart, table.
-using Key = std::tuple<int, std::string, bool, RowMemory, bool, bool, int>;
+// dtype, pooling, weighted, memory, kernel of a key-value store with its caches, dense gradient, optimizer apart,
+// table.
+using Key = std::tuple<int, std::string, bool, RowMemory, std::string, std::optional<Bytes>, Bytes, bool, bool, int>;
 
 Key key_of(const GroupMember& member, const Workload& workload, bool by_dtype) {
   const auto& features = member.table->features;
   const bool weighted = std::any_of(features.begin(), features.end(), [](const Feature& f) { return f.weighted; });
+  const bool stored = store_of(member) != RowStore::none;
   return {by_dtype ? static_cast<int>(member.table->dtype) : 0,
           member.table->pooling,
           weighted,
           memory_of(member),
+          stored ? member.placement->compute_kernel : "",
+          stored ? member.placement->most_l1 : std::nullopt,
+          stored ? member.placement->l2 : Bytes{},
           has_dense_gradient(member),
           applies_apart(member, workload),
-          workload.embedding_kernels == "per_table" ? member.placement->table : -1};
+          workload.embedding_kernels == "per_table" || !member.table->sharded ? member.placement->table : -1};
+}
+
+// Part of a table's ids whose weights get a gradient in the backward pass.
+double share_of_trained_weights(const Table& table) {
+  double all = 0, trained = 0;
+  for (const Feature& feature : table.features) {
+    const double ids = feature.pooling_factor * feature.num_poolings;
+    all += ids;
+    if (feature.weighted && feature.weight_gradient) trained += ids;
+  }
+  return all > 0 ? trained / all : 0;
 }
 
 // Lookups of each row shard of one set of holders, for all whom it serves.
@@ -145,7 +171,7 @@ double dense_gradient_bytes(const GroupMember& member, const Workload& workload)
 }
 
 double cache_rows(const GroupMember& member) {
-  return member.placement->cache_load_factor * static_cast<double>(member.placement->rows());
+  return member.caches.hbm * static_cast<double>(member.placement->rows());
 }
 
 // The share of a batch's different rows for which a cache has no room beside those of the batches that are in work, of
@@ -166,10 +192,10 @@ struct BatchesHeld {
   double whole = 0, share = 0;
 };
 
-BatchesHeld batches_held(const GroupMember& member, double draws) {
-  constexpr double kMostBatches = 1e9;
+constexpr double kMostBatches = 1e9;
+
+BatchesHeld batches_held(const GroupMember& member, double draws, double capacity) {
   const auto rows_of = [&](double batches) { return rows_of_batches(member, batches, draws); };
-  const double capacity = cache_rows(member);
   double low = 0, high = 1;
   for (; high < kMostBatches && rows_of(high) < capacity; high *= 2) low = high;
   while (high - low > 1) {
@@ -181,15 +207,15 @@ BatchesHeld batches_held(const GroupMember& member, double draws) {
 }
 
 // Rows of a batch that none of the latest `batches` has: of them with one more, less of them.
-double rows_not_left(const GroupMember& member, double draws) {
-  const BatchesHeld held = batches_held(member, draws);
+double rows_not_left(const GroupMember& member, double draws, double capacity) {
+  const BatchesHeld held = batches_held(member, draws, capacity);
   const auto rows_of = [&](double batches) { return rows_of_batches(member, batches, draws); };
   const double first = rows_of(held.whole), second = rows_of(held.whole + 1), third = rows_of(held.whole + 2);
   return (1 - held.share) * (second - first) + held.share * (third - second);
 }
 
-std::vector<double> rows_not_left_by_owner(const GroupMember& member, double draws) {
-  const BatchesHeld held = batches_held(member, draws);
+std::vector<double> rows_not_left_by_owner(const GroupMember& member, double draws, double capacity) {
+  const BatchesHeld held = batches_held(member, draws, capacity);
   const std::vector<double> first = member.uneven->distinct(held.whole * draws);
   const std::vector<double> second = member.uneven->distinct((held.whole + 1) * draws);
   std::vector<double> rows = member.uneven->distinct((held.whole + 2) * draws);
@@ -197,6 +223,37 @@ std::vector<double> rows_not_left_by_owner(const GroupMember& member, double dra
     rows[i] = (1 - held.share) * (second[i] - first[i]) + held.share * (rows[i] - second[i]);
   return rows;
 }
+
+// Rows that the cache of a key-value store in HBM holds, or the one behind it in host memory. The second one gets the
+// rows that leave the first one, and those that are read from the SSD (FBGEMM, EmbeddingKVDB::get, FWD_L1_EVICTION and
+// FWD_ROCKSDB_READ). So with rows of T batches in both and of t in the first one, the second one holds D(T) - D(t), and
+// copies of those in the first one that came lately: that the t batches before these lack, D(2 t) - D(t), or a part
+// (T - t) / t of them.
+double rows_of_both_caches(const GroupMember& member, double draws) {
+  const double rows = static_cast<double>(member.placement->rows()), first = cache_rows(member);
+  const double second = member.caches.host * rows;
+  if (second >= rows) return rows;
+  if (second <= 0) return first;
+  const auto rows_of = [&](double batches) { return rows_of_batches(member, batches, draws); };
+  const BatchesHeld held = batches_held(member, draws, first);
+  const double in_first = held.whole + held.share, copies = rows_of(2 * in_first) - rows_of(in_first);
+  const auto in_second = [&](double more) {
+    return rows_of(in_first + more) - first + std::min(more / in_first, 1.0) * copies;
+  };
+  double low = 0, high = 1;
+  for (; high < kMostBatches && in_second(high) < second; high *= 2) low = high;
+  if (high >= kMostBatches) return rows;
+  constexpr int kHalvings = 40;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (low + high) / 2;
+    (in_second(middle) < second ? low : high) = middle;
+  }
+  return std::clamp(rows_of(in_first + low), first, rows);
+}
+
+// [row shard] Rows that neither cache of a key-value store has.
+std::vector<double> rows_on_ssd(const GroupMember& member, const std::vector<double>& lookups, double all,
+                                double draws);
 
 // The first row that a cache of the hottest rows does not hold, and the share of the lookups of it and all behind it.
 struct ColdRows {
@@ -206,17 +263,17 @@ struct ColdRows {
 
 ColdRows cold_rows(const GroupMember& member) {
   const Placement& placement = *member.placement;
-  const std::uint64_t first = placement.row_begin + static_cast<std::uint64_t>(placement.cache_load_factor *
-                                                                               static_cast<double>(placement.rows()));
+  const std::uint64_t first =
+      placement.row_begin + static_cast<std::uint64_t>(member.caches.hbm * static_cast<double>(placement.rows()));
   const double all = member.access.sum(placement.row_begin, placement.row_end);
   return {first, all > 0 ? member.access.sum(first, placement.row_end) / all : 0};
 }
 
 // Expected different rows of `draws` lookups that a cache of the hottest rows does not hold.
 double missed_rows(const GroupMember& member, double draws) {
-  if (member.latest_cached) return rows_not_left(member, draws);
+  if (member.latest_cached) return rows_not_left(member, draws, cache_rows(member));
   const Placement& placement = *member.placement;
-  if (follows_first_id(member)) return one_owner(member).misses(draws, placement.cache_load_factor).front();
+  if (follows_first_id(member)) return one_owner(member).misses(draws, member.caches.hbm).front();
   const ColdRows cold = cold_rows(member);
   return cold.share > 0 ? member.access.expected_distinct(cold.first, placement.row_end, draws * cold.share) : 0;
 }
@@ -230,10 +287,9 @@ double telling_draws(const GroupMember& member) {
 
 // [row shard] The share of its lookups that go to rows which a cache of the hottest ones does not hold.
 std::vector<double> cold_lookups(const GroupMember& member) {
-  const Placement& placement = *member.placement;
   const double draws = telling_draws(member);
   if (member.uneven) {
-    std::vector<double> cold = member.uneven->misses(draws, placement.cache_load_factor);
+    std::vector<double> cold = member.uneven->misses(draws, member.caches.hbm);
     const std::vector<double> all = member.uneven->distinct(draws);
     for (std::size_t i = 0; i < cold.size(); ++i) cold[i] = all[i] > 0 ? cold[i] / all[i] : 0;
     return cold;
@@ -255,16 +311,27 @@ std::vector<double> in_proportion(double of_all, const std::vector<double>& look
 // for, and those that its cache misses; in expectation.
 DrawnRows::Rows rows_of_shards(const GroupMember& member, const std::vector<double>& lookups, double all, double draws,
                                bool cached, KnownShares* known = nullptr) {
-  const Placement& placement = *member.placement;
+  const std::vector<double> on_ssd = rows_on_ssd(member, lookups, all, draws);
   if (member.uneven) {
     std::vector<double> touched = member.uneven->distinct(draws);
     const std::vector<double> none(touched.size(), 0.0);
-    if (!cached) return {std::move(touched), none};
-    return {std::move(touched), member.latest_cached ? rows_not_left_by_owner(member, draws)
-                                                     : member.uneven->misses(draws, placement.cache_load_factor)};
+    if (!cached) return {std::move(touched), none, none};
+    return {std::move(touched),
+            member.latest_cached ? rows_not_left_by_owner(member, draws, cache_rows(member))
+                                 : member.uneven->misses(draws, member.caches.hbm),
+            on_ssd};
   }
   return {in_proportion(touched_rows(member, draws, known), lookups, all),
-          in_proportion(cached ? missed_rows(member, draws) : 0, lookups, all)};
+          in_proportion(cached ? missed_rows(member, draws) : 0, lookups, all), on_ssd};
+}
+
+std::vector<double> rows_on_ssd(const GroupMember& member, const std::vector<double>& lookups, double all,
+                                double draws) {
+  const double held = store_of(member) == RowStore::ssd ? rows_of_both_caches(member, draws) : 0;
+  if (held <= 0 || held >= static_cast<double>(member.placement->rows()))
+    return std::vector<double>(lookups.size(), 0.0);
+  if (member.uneven) return rows_not_left_by_owner(member, draws, held);
+  return in_proportion(rows_not_left(member, draws, held), lookups, all);
 }
 
 // The amounts of the row shards of one set of holders in an iteration, for all ranks together that they serve.
@@ -293,6 +360,7 @@ ShardAmounts drawn_amounts(const GroupMember& member, const std::vector<int>& so
     }
     amounts.rows.touched.push_back(member.drawn->rows->touched(shard, draws));
     amounts.rows.missed.push_back(cached ? member.drawn->rows->missed(shard, draws) : 0);
+    amounts.rows.on_ssd.push_back(cached ? member.drawn->rows->on_ssd(shard, draws) : 0);
   }
   return amounts;
 }
@@ -319,7 +387,9 @@ class MemberAdder {
         sources_(sources),
         bags_(static_cast<double>(member.forward.count) * sources),
         state_(static_cast<double>(optimizer_row_bytes(workload.optimizer, member.placement->columns()))),
+        stored_row_(stored_row_bytes(*member.placement, workload)),
         gradient_(dense_gradient_bytes(member, workload)),
+        trained_(share_of_trained_weights(*member.table)),
         kernels_(row_kernels_of(workload)) {
     const double draws = static_cast<double>(member.occurrences) * sources;
     if (cached()) uncached_ = uncached_share(member, draws, workload.fetches_ahead());
@@ -358,10 +428,16 @@ class MemberAdder {
     of.summed = part_.dense_gradient ? gradient_ : of.backward;
     of.lookups = of.vectors = amounts_.lookups[shard];
     of.touched = amounts_.rows.touched[shard];
+    of.cached_row = part_.store == RowStore::none ? of.row : stored_row_;
     if (cached()) add_misses(of, shard);
+    if (part_.store != RowStore::none) {
+      of.stored = amounts_.rows.missed[shard];
+      of.on_ssd = std::min(amounts_.rows.on_ssd[shard], of.stored);
+    }
     of.touched_by_more = growth_ * of.touched;
     part_.asked[rank] = part_.asked[rank] || may_look_up(member_, amounts_, shard);
     if (by_table_) add_to_table(rank, shard);
+    of.weighted = trained_;
     if (member_.pooled()) {
       of.vectors = writes_bags(member_, amounts_, shard) ? bags_ : 0;
       part_.bags[rank] += of.vectors;
@@ -412,8 +488,9 @@ class MemberAdder {
   ShardAmounts amounts_{};
   bool by_table_ = false;
   KnownShares* known_ = nullptr;
-  double bags_, state_;
+  double bags_, state_, stored_row_;
   double gradient_;           // bytes of a row's, where it is dense
+  double trained_;            // part of the lookups whose weights get a gradient
   double uncached_ = 0;       // of a cache of the latest rows
   std::vector<double> cold_;  // [row shard] of one of the hottest
   double growth_ = 0;         // of the different rows, by kMoreIds as many lookups; 0: nobody asked
@@ -421,10 +498,27 @@ class MemberAdder {
 };
 
 std::vector<std::vector<double>*> columns(LookupPart& part) {
-  return {
-      &part.lookups,        &part.bags,          &part.lookup_bytes,  &part.lookup_host,          &part.fetched_bytes,
-      &part.gradient_bytes, &part.gradient_host, &part.distinct_rows, &part.apply_bytes,          &part.applied_rows,
-      &part.more_rows,      &part.row_bytes,     &part.vector_bytes,  &part.vector_gradient_bytes};
+  return {&part.lookups,
+          &part.bags,
+          &part.lookup_bytes,
+          &part.lookup_host,
+          &part.fetched_bytes,
+          &part.gradient_bytes,
+          &part.gradient_host,
+          &part.distinct_rows,
+          &part.apply_bytes,
+          &part.applied_rows,
+          &part.stored_bytes,
+          &part.ssd_reads,
+          &part.ssd_bytes,
+          &part.more_rows,
+          &part.row_bytes,
+          &part.vector_bytes,
+          &part.vector_gradient_bytes,
+          &part.held_bytes,
+          &part.weight_lookups,
+          &part.weight_bytes,
+          &part.weight_host};
 }
 
 void collapse(std::vector<double>& per_rank) {
@@ -501,12 +595,17 @@ std::vector<LookupPart> lookup_parts(const std::vector<GroupMember>& members, co
     if (added) {
       parts.emplace_back();
       parts.back().memory = memory_of(member);
+      parts.back().store = store_of(member);
       parts.back().dense_gradient = applies_apart(member, workload);
+      parts.back().accumulates = has_dense_gradient(member) && member.placement->strategy != Strategy::flex;
       parts.back().asked.assign(world, false);
       for (auto* column : columns(parts.back())) column->assign(world, 0.0);
     }
     LookupPart& part = parts[entry->second];
     part.shards.push_back(member.shard);
+    if (row_kernels_of(workload) == RowKernels::fused && member.table->sharded &&
+        share_of_trained_weights(*member.table) > 0)
+      part.trains_weights = true;
     MemberAdder(part, member, workload, group_size, rules).add_all(world);
   }
   for (LookupPart& part : parts) {

@@ -129,7 +129,7 @@ void hold_measured_times(Program& program, const MeasuredRest& measured) {
 }
 
 constexpr const char* kStreamNames[] = {"compute", "world", "node",  "cross",    "memcpy",  "data_dist", "prefetch",
-                                        "host",    "side",  "stash", "sharding", "replica", "lookup"};
+                                        "host",    "side",  "stash", "sharding", "replica", "lookup",    "store"};
 
 // The streams of transforms are numbered.
 std::string stream_name(Stream stream) {
@@ -145,7 +145,11 @@ std::size_t transforms_of(const Workload& workload) {
   return static_cast<std::size_t>(std::ranges::count(workload.stages, "transform", &PipelineStage::does));
 }
 
-std::vector<Stream> streams_of(const Workload& workload, bool grouped) {
+bool is_stored(const Placement& placement) {
+  return row_store_of(placement) != RowStore::none;
+}
+
+std::vector<Stream> streams_of(const Workload& workload, bool grouped, bool stored) {
   std::vector<Stream> streams = {Stream::compute, Stream::world, Stream::node, Stream::cross};
   if (workload.hugectr_pipeline()) {
     streams.insert(streams.end(), {Stream::memcpy, Stream::prefetch, Stream::host});
@@ -162,6 +166,7 @@ std::vector<Stream> streams_of(const Workload& workload, bool grouped) {
   if (workload.hugectr_rows()) streams.push_back(Stream::side);
   if (workload.stash) streams.push_back(Stream::stash);
   if (grouped) streams.insert(streams.end(), {Stream::sharding, Stream::replica});
+  if (stored) streams.push_back(Stream::store);
   return streams;
 }
 
@@ -178,7 +183,7 @@ Lowering::Lowering(const Plan& plan, const Workload& workload, const Cluster& cl
       groups_(fuse(program_, plan, workload, cluster, options)),
       ops_(groups_.size()) {
   if (!options.overlap) return;
-  streams_ = streams_of(workload, groups > 1);
+  streams_ = streams_of(workload, groups > 1, std::ranges::any_of(plan.placements, is_stored));
   program_.streams.clear();
   for (const Stream stream : streams_) program_.streams.push_back(stream_name(stream));
 }
@@ -216,7 +221,10 @@ Program Lowering::take(const Cluster& cluster) {
 
 HostWork Lowering::host_work(const Cluster& cluster) const {
   HostWork work{software_, cluster.spec().host.time_factor, operators_, 0, parameter_tensors(workload_.dense)};
-  for (const Table& table : workload_.tables) work.features += static_cast<double>(table.features.size());
+  for (const Table& table : workload_.tables) {
+    work.features += static_cast<double>(table.features.size());
+    work.parameter_tensors += table.sharded ? 0 : 1;
+  }
   return work;
 }
 
@@ -247,7 +255,7 @@ std::vector<int> Lowering::collections_in_line() {
   }
   const int modules = groups_.empty() ? 0 : groups_.back().module + 1;
   for (turn_ = 0; turn_ < modules; ++turn_) {
-    permute_ = recat_ = prefetch_ = -1;
+    permute_ = recat_ = fetch_ = prefetch_ = -1;
     splits_.clear();
     inputs_.clear();
     inputs_in_line();
@@ -403,6 +411,7 @@ void Lowering::connect_iterations() {
     }
   if (hybrid() && pipelined() && indices_in_line()) index_behind_updates();
   workload_.hugectr_pipeline() ? connect_hugectr() : connect_pipeline();
+  connect_stores();
   if (workload_.semi_sync()) connect_outputs();
   if (copy_ >= 0 && !pipelined() && !workload_.base_pipeline()) op_at(copy_).after_previous = {last};
 }
@@ -435,7 +444,7 @@ OwnAmount Lowering::tier_bytes() const {
 
 Op& Lowering::add_row_work(const char* what, OpRole role, const FusionGroup& group, const LookupPart& part,
                            const std::vector<int>& after, Stream stream) {
-  const std::string name = what + std::string(strategy_name(group.strategy));
+  const std::string name = what + std::string(group.sharded ? strategy_name(group.strategy) : "unsharded");
   Op& op = op_at(add(name, group.as(role), stream, after));
   op.shards = part.shards;
   op.ranks = part.ranks;
@@ -449,6 +458,13 @@ int Lowering::add_vector_pass(const std::string& name, OpRole role, const Fusion
 }
 
 namespace {
+
+// An iteration stands for all that the optimizer takes together.
+void check_accumulated(const Workload& workload, const LoweringOptions& options) {
+  if (workload.accumulate == 1 || options.load.batches != LoadOptions::Batches::drawn) return;
+  throw input_error(Place{}, "accumulated gradients are simulated with expected batches, and the case's are drawn",
+                    "Set load: {batches: expected}, or leave 'accumulate' out");
+}
 
 // Lengths that are drawn are those of the whole batch.
 void check_batches(const Workload& workload, const LoweringOptions& options) {
@@ -478,6 +494,7 @@ Program lower(const Plan& plan, const Workload& workload, const Cluster& cluster
   if (workload.wire_codec.kernels && options.load.batches == LoadOptions::Batches::drawn)
     throw input_error(Place{}, "the kernels of codecs are simulated with expected batches, and the case's are drawn",
                       "Set load: {batches: expected}, or leave wire_dtype.kernels out");
+  check_accumulated(workload, options);
   check_batches(workload, options);
   const std::optional<GroupedWorld> world = GroupedWorld::of(workload, cluster);
   if (!world) return Lowering(plan, workload, cluster, options, 1).take(cluster);

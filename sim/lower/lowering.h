@@ -15,7 +15,8 @@ namespace shardsim {
 
 // Streams of a lowered Program (docs/lowering.md, "Groups and streams"): compute, one per kind of group, as PyTorch
 // keeps one per process group, and with a full exchange of input those that TorchRec's pipelines have besides.
-// HugeCTR has one for what its update needs beside the dense part, and stashed rows leave on one of their own.
+// HugeCTR has one for what its update needs beside the dense part, and stashed rows leave on one of their own, as rows
+// do that go back to a key-value store.
 // 2D parallelism has one for each of its kinds of groups, lookups may have one, and each transform of a batch has one:
 // `transform` and those behind it.
 enum class Stream {
@@ -32,21 +33,23 @@ enum class Stream {
   sharding,
   replica,
   lookup,
+  store,
   transform
 };
 
 // Operations of one fusion group; -1 or empty: none.
 struct GroupOps {
-  int ids = -1;                 // the exchange of its ids
-  std::vector<int> lookups;     // [part]
-  std::vector<int> indices;     // [part] index_rows; empty: the updates sort for themselves
-  int output = -1;              // the last operation of the output
-  int owned_rows = -1;          // hybrid embedding on one node: owners give all ranks their frequent rows
-  int gradient_exchange = -1;   // the last one of the exchange of gradients
-  std::vector<int> gradients;   // [part] fused updates, or summed gradients
-  std::vector<int> reductions;  // all-reduces of replicated rows
-  std::vector<int> applies;     // [part], -1 where the update is fused
-  std::vector<int> scatters;    // [part] of rows among replicas; -1: they stay as they are
+  int ids = -1;                  // the exchange of its ids
+  std::vector<int> lookups;      // [part]
+  std::vector<int> indices;      // [part] index_rows; empty: the updates sort for themselves
+  int output = -1;               // the last operation of the output
+  int owned_rows = -1;           // hybrid embedding on one node: owners give all ranks their frequent rows
+  int gradient_exchange = -1;    // the last one of the exchange of gradients
+  std::vector<int> gradients;    // [part] fused updates, or summed gradients
+  std::vector<int> accumulated;  // [part] these added to those of earlier batches; -1: they are not
+  std::vector<int> reductions;   // all-reduces of replicated rows
+  std::vector<int> applies;      // [part], -1 where the update is fused
+  std::vector<int> scatters;     // [part] of rows among replicas; -1: they stay as they are
   int update(std::size_t part) const { return applies[part] >= 0 ? applies[part] : gradients[part]; }
 };
 
@@ -89,6 +92,13 @@ class Lowering {
   void exchange_inputs();  // after the wait: lengths, ids, weights
   void recat();
   void prefetch_rows();  // after recat(); nothing without cached tables
+
+  // row_store.cpp: what the host does for tables in key-value stores, ahead of that and behind it (docs/lowering.md,
+  // "Key-value stores").
+  int fetch_stored_rows(Stream on, const std::vector<int>& after);  // -1: no table is in one
+  void write_stored_rows(int fetch, int prefetch);
+  int add_stored(const char* name, OpRole role, Stream on, const std::vector<int>& after);
+  void connect_stores();
   // TorchRec's collections, each of which waits for its ids and looks them up before the next one begins.
   bool one_by_one() const { return workload_.modules_apart && full() && !pipelined(); }
   bool takes_turn(const FusionGroup& group) const { return turn_ < 0 || group.module == turn_; }
@@ -122,6 +132,8 @@ class Lowering {
   // Of lookups and, as autograd runs the backward pass of what was called on a stream there, too, of all behind the
   // exchange of their gradients.
   Stream lookup_stream() const;
+  // The model calls tables that are not sharded as it calls its dense part.
+  Stream stream_of_rows(const FusionGroup& group) const { return group.sharded ? lookup_stream() : Stream::compute; }
   bool looks_up_apart() const { return lookup_stream() != Stream::compute; }
   std::vector<std::size_t> forward_order() const;  // of the groups
 
@@ -146,6 +158,7 @@ class Lowering {
   // forward_pass.cpp: lookups with their output exchanges, then the dense part. Returns what the backward pass follows.
   std::vector<int> forward();
   void look_up();  // with the output exchanges
+  void look_up(const FusionGroup& group, GroupOps& ops);
   std::vector<int> dense_part();
   void connect_outputs();
   std::vector<int> before_lookup() const;
@@ -182,11 +195,25 @@ class Lowering {
     return in_one_call() && group.strategy == Strategy::data_parallel && !owned(group);
   }
   void add_gradients(const FusionGroup& group, GroupOps& ops);
+  int add_weight_gradient(const FusionGroup& group, const LookupPart& part, const std::vector<int>& after);
   int add_gradient(const FusionGroup& group, const LookupPart& part, const std::vector<int>& after);
   void reduce_replicas(const FusionGroup& group, GroupOps& ops);
   void add_applies(const FusionGroup& group, GroupOps& ops);
   void optimizers();
   void dense_optimizer();
+
+  // ddp_gradients.cpp: dense gradients, which several batches may add up, and tables that are not sharded, whose
+  // gradients DDP reduces with those of the dense part (docs/lowering.md, "Accumulated gradients").
+  bool accumulates() const { return workload_.accumulate > 1; }
+  int batches_added() const { return static_cast<int>(workload_.accumulate); }
+  double added_share() const;                                                  // of the batches, all but the first
+  std::vector<int> accumulate_step(std::size_t step, std::vector<int> after);  // `after` where there is nothing to add
+  int accumulate_rows(const FusionGroup& group, const LookupPart& part, int gradient);
+  int clear_rows(const FusionGroup& group, const LookupPart& part, const std::vector<int>& after);
+  void take_late_buckets();
+  void reduce_late_buckets();
+  std::int64_t unsharded_bytes() const;
+  Workload with_unsharded() const;
 
   // replicas.cpp: of 2D parallelism, the all-reduces that make the copies of the groups equal again.
   void average_replicas();
@@ -263,9 +290,10 @@ class Lowering {
   int turn_ = -1;                // the module whose input and lookups are written; -1: all of them
 
   int stash_ = -1, restore_ = -1;
-  std::vector<int> averages_;    // of replicas
-  std::vector<int> transforms_;  // of a batch, in its stages
-  int copy_ = -1, permute_first_ = -1, permute_ = -1, wait_ = -1, recat_ = -1, prefetch_ = -1;
+  std::vector<std::pair<int, int>> stores_;  // rows fetched, and written back behind them
+  std::vector<int> averages_;                // of replicas
+  std::vector<int> transforms_;              // of a batch, in its stages
+  int copy_ = -1, permute_first_ = -1, permute_ = -1, wait_ = -1, recat_ = -1, fetch_ = -1, prefetch_ = -1;
   int index_ = -1;                    // of the hybrid embedding
   int keep_ = -1, sort_ = -1;         // of HugeCTR's pipeline
   std::vector<int> splits_, inputs_;  // their exchanges
@@ -275,11 +303,12 @@ class Lowering {
   std::vector<PerRank> step_flops_;  // [step]
   std::size_t step_ = 0;
   const std::vector<std::int64_t>* held_ = nullptr;
-  std::vector<int> before_;      // the pass so far
-  std::vector<int> dense_;       // the dense part
-  std::vector<int> split_;       // gradients of the embeddings
-  std::vector<int> summed_;      // the same, of duplicates summed
-  std::vector<int> reductions_;  // of the dense part
+  std::vector<int> before_;       // the pass so far
+  std::vector<int> dense_;        // the dense part
+  std::vector<int> split_;        // gradients of the embeddings
+  std::vector<int> summed_;       // the same, of duplicates summed
+  std::vector<int> reductions_;   // of the dense part
+  std::vector<LateBucket> late_;  // of tables that are not sharded, the last group first
 };
 
 }  // namespace shardsim

@@ -1,5 +1,7 @@
 #include "sim/lower/row_traffic.h"
 
+#include <cmath>
+
 namespace shardsim {
 namespace {
 
@@ -29,6 +31,23 @@ void add_in_place(LookupPart& part, const RowTraffic& of, int rank) {
   part.vector_gradient_bytes[rank] += of.backward * of.lookups;
 }
 
+// FBGEMM (embedding_backward_split_indice_weights_template.cu): a bag's gradient is read once, and the row of each of
+// its ids, whose product is that of the weight. Weights are fp32.
+void add_weights(LookupPart& part, const RowTraffic& of, int rank, double on_host) {
+  constexpr double kWeight = 4;
+  part.weight_lookups[rank] += of.weighted * of.lookups;
+  part.weight_bytes[rank] +=
+      of.weighted * (of.row * of.vectors + kWeight * of.lookups + (1 - on_host) * (of.row * of.lookups));
+  part.weight_host[rank] += of.weighted * on_host * (of.row * of.lookups);
+}
+
+// A read from an SSD takes whole blocks of RocksDB's default size. Rows are written one behind the other.
+void add_stored(LookupPart& part, const RowTraffic& of, int rank) {
+  part.stored_bytes[rank] += of.cached_row * of.stored;
+  part.ssd_reads[rank] += std::ceil(of.cached_row / kStoreBlock) * of.on_ssd;
+  part.ssd_bytes[rank] += of.cached_row * of.on_ssd;
+}
+
 // `expanded`: gradients are copied to a row per lookup, added up by row, and the sums read.
 void add_fused(LookupPart& part, const RowTraffic& of, int rank, bool expanded) {
   const double kept = (part.dense_gradient ? of.row : 2 * of.row + 2 * of.state)  // per distinct row
@@ -38,9 +57,11 @@ void add_fused(LookupPart& part, const RowTraffic& of, int rank, bool expanded) 
   const double on_host = all_on_host ? 1 : of.uncached, rows_on_host = all_on_host ? 1 : of.uncached_rows;
   part.lookup_bytes[rank] += of.row * of.vectors + (1 - on_host) * (of.row * of.lookups);
   part.lookup_host[rank] += on_host * (of.row * of.lookups);
-  part.fetched_bytes[rank] += part.memory == RowMemory::cached ? of.row * of.missed : 0;
+  part.fetched_bytes[rank] += part.memory == RowMemory::cached ? of.cached_row * of.missed : 0;
   part.gradient_bytes[rank] += copied + of.row * of.lookups + (1 - rows_on_host) * (kept * of.touched);
   part.gradient_host[rank] += rows_on_host * (kept * of.touched);
+  if (!expanded && of.weighted > 0) add_weights(part, of, rank, on_host);
+  add_stored(part, of, rank);
 }
 
 }  // namespace
@@ -63,6 +84,7 @@ void add_traffic(LookupPart& part, const RowTraffic& of, int rank, RowKernels ke
 void add_apply(LookupPart& part, const RowTraffic& of, int rank, double rows, bool dense_gradient, RowKernels kernels) {
   const double gradients = dense_gradient ? rows : of.touched;
   part.applied_rows[rank] += rows;
+  part.held_bytes[rank] += of.row * rows;
   if (kernels == RowKernels::hugectr) {
     part.gradient_bytes[rank] += dense_gradient ? of.summed * rows : 0;  // set to 0 first
     part.apply_bytes[rank] += of.summed * gradients + (2 * of.row + 2 * of.state) * rows;

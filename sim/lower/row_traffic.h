@@ -14,6 +14,9 @@ struct RowTraffic {
   double touched = 0, missed = 0;    // different rows, and those of them that a cache misses
   // Shares of the lookups, and of the different rows, for which a cache has no room: they are used in host memory.
   double uncached = 0, uncached_rows = 0;
+  double weighted = 0;  // share of the lookups whose weights get a gradient
+  // Bytes of a row that a cache gets, and rows that a key-value store behind it gives: some of them lie on an SSD.
+  double cached_row = 0, stored = 0, on_ssd = 0;
   double touched_by_more = 0;  // different rows of kMoreIds as many lookups
 };
 

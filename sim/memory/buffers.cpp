@@ -26,6 +26,8 @@ std::optional<MemoryPart> part_written(OpRole role) {
   return of_vectors ? std::optional(MemoryPart::gradients) : std::nullopt;
 }
 
+constexpr double kWeightGradientBytes = 4;  // of an id: fp32
+
 // HugeCTR's index of a lookup: the row's place among the different ones, and the vector's (4 bytes each).
 constexpr double kRowIndexBytes = 8;
 
@@ -100,6 +102,7 @@ class BufferList {
       add_inputs(op);
       if (const auto part = part_written(op.role)) add_vectors(*part, op);
       if (needs_gradient(op)) add_own_gradient(op);
+      if (op.role == OpRole::weight_gradient) add_weight_gradient(op);
       add_measured_order(op);
     }
     add_dense_gradients();
@@ -282,6 +285,10 @@ class BufferList {
     }
     Buffer& buffer = add(part, writer.id, bytes_written(program_, writer, workload_));
     for (const int reader : readers) read(buffer, reader);
+    if (writer.role != OpRole::sum_gradient || table_of(program_, program_.shard(writer.shards.front())).sharded)
+      return;
+    read(buffer, OpRole::dense_all_reduce);
+    read(buffer, OpRole::dense_update);
   }
 
   // TorchRec orders vectors of sequences inside the call that exchanges them (comm_ops.py, All2All_Seq_Req), whose
@@ -345,6 +352,16 @@ class BufferList {
     read(buffer, reader.id);
     // The call that sends what it was called with holds that until it has what comes.
     if (copies_vectors()) read(buffer, OpRole::exchange_gradient);
+  }
+
+  // Until the call is over, in which the update follows.
+  void add_weight_gradient(const Op& writer) {
+    BytesByRank bytes(static_cast<std::size_t>(program_.world_size), 0);
+    const std::vector<int> ranks = program_.ranks_of(writer);
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+      bytes[static_cast<std::size_t>(ranks[i])] = std::llround(kWeightGradientBytes * writer.lookups.at(i));
+    Buffer& buffer = add(MemoryPart::gradients, writer.id, std::move(bytes));
+    for (const int next : followers_[at(writer.id)]) read(buffer, next);
   }
 
   // The model says how it copies vectors on their way, so they go when the dense part has its own copy.

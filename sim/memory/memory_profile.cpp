@@ -5,6 +5,7 @@
 #include <span>
 #include <tuple>
 
+#include "plan/row_stores.h"
 #include "program/timeline/iteration_window.h"
 #include "sim/memory/buffers.h"
 
@@ -138,16 +139,29 @@ std::int64_t rounded_up(double bytes) {
   return static_cast<std::int64_t>(std::ceil(bytes));
 }
 
+// Of a row of the placement. The optimizer of the dense part keeps as much for each element of a table that is not
+// sharded as it does of a parameter.
+std::int64_t state_bytes(const Workload& workload, const Placement& placement) {
+  const bool sharded = workload.tables[static_cast<std::size_t>(placement.table)].sharded;
+  return sharded ? optimizer_row_bytes(workload.optimizer, placement.columns())
+                 : placement.columns() * optimizer_row_bytes(workload.optimizer, 1);
+}
+
 // Bytes of one shard of a placement, which are as many for all shards of as many rows.
 class ResidentShard {
  public:
-  ResidentShard(const Placement& placement, const Workload& workload)
-      : share_(hbm_share(placement)),
-        row_bytes_(static_cast<double>(placement.columns() *
-                                       dtype_bytes(workload.tables[static_cast<std::size_t>(placement.table)].dtype))),
-        state_(static_cast<double>(optimizer_row_bytes(workload.optimizer, placement.columns()))),
-        cached_(placement.compute_kernel == "fused_uvm_caching"),
-        load_factor_(placement.cache_load_factor) {
+  ResidentShard(const Placement& placement, const RowCaches& caches, const Workload& workload)
+      : share_(caches.hbm),
+        row_bytes_(stored_row_bytes(placement, workload)),
+        state_(static_cast<double>(state_bytes(workload, placement))),
+        cached_(!replicated(placement.strategy) && has_cache(placement.compute_kernel)),
+        row_note_(4),
+        states_share_(caches.hbm) {
+    if (row_store_of(placement) != RowStore::none) {
+      const bool apart = !stores_states(placement.compute_kernel);
+      states_share_ = apart ? 1 : 0;
+      row_note_ = apart ? 4 : 0;
+    }
     count(0);
   }
 
@@ -163,16 +177,31 @@ class ResidentShard {
     const auto rows = static_cast<double>(shard_rows);
     rows_ = shard_rows;
     tables_ = rounded_up(share_ * rows * row_bytes_);
-    optimizer_ = rounded_up(share_ * rows * state_);
-    cache_ = rounded_up(rows * (4 + 16 * load_factor_));
+    optimizer_ = rounded_up(states_share_ * rows * state_);
+    cache_ = rounded_up(rows * (row_note_ + 16 * share_));
   }
 
   double share_, row_bytes_, state_;
   bool cached_;
-  double load_factor_;
-  std::uint64_t rows_ = 0;  // of these
+  double row_note_, states_share_;  // of all rows: what tells where a row is, in bytes, and states held
+  std::uint64_t rows_ = 0;          // of these
   std::int64_t tables_ = 0, optimizer_ = 0, cache_ = 0;
 };
+
+// Sums of several batches' gradients, which are there in all of them, beside what each batch and its all-reduce take.
+void add_accumulated(std::vector<MemoryAmounts>& resident, const Program& program, const Workload& workload) {
+  if (workload.accumulate == 1) return;
+  for (const Op& op : program.ops) {
+    const bool of_rows = op.role == OpRole::accumulate_gradient && !op.shards.empty();
+    if (!of_rows) continue;
+    const BytesByRank bytes = dense_gradient_of(program, op, false);
+    for (std::size_t rank = 0; rank < resident.size(); ++rank)
+      resident[rank][MemoryPart::table_gradients] += bytes_at(bytes, static_cast<int>(rank));
+  }
+  const bool of_dense = std::ranges::find(program.ops, OpRole::dense_accumulate, &Op::role) != program.ops.end();
+  for (MemoryAmounts& rank : resident)
+    if (of_dense) rank[MemoryPart::dense_gradients] += workload.dense.parameters.count;
+}
 
 // An element has the state that a row of one element has: row-wise Adagrad is Adagrad there.
 std::int64_t dense_bytes(const Workload& workload) {
@@ -196,9 +225,11 @@ std::vector<MemoryAmounts> resident_memory(const Plan& plan, const Workload& wor
   MemoryAmounts everywhere;
   everywhere[MemoryPart::dense] = dense_bytes(workload);
   std::vector<MemoryAmounts> ranks(static_cast<std::size_t>(world_size), everywhere);
-  for (const Placement& placement : plan.placements) {
+  const std::vector<RowCaches> caches = row_caches(plan.placements, workload);
+  for (std::size_t index = 0; index < plan.placements.size(); ++index) {
+    const Placement& placement = plan.placements[index];
     const bool cut = placement.shards() > 1;
-    ResidentShard shard(placement, workload);
+    ResidentShard shard(placement, caches[index], workload);
     for (const std::vector<int>& group : placement.holders) {
       for (std::size_t i = 0; i < group.size(); ++i) {
         shard.add_to(ranks.at(static_cast<std::size_t>(group[i])), placement.shard_rows(cut ? static_cast<int>(i) : 0));
@@ -229,6 +260,7 @@ MemoryProfile memory_profile(const Program& program, const std::vector<Buffer>& 
                              const Plan& plan, const Workload& workload) {
   std::vector<MemoryAmounts> resident = resident_memory(plan, workload, program.world_size);
   take_off_moved(resident, program);
+  add_accumulated(resident, program, workload);
   const Times times(timeline, program.ops.size());
   const std::vector<IterationWindow> windows = iteration_windows(timeline);
   Peaks peaks(buffers, times, windows.empty() ? 0 : windows.front().begin_us, timeline.iteration_ms * 1e3);

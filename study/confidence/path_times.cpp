@@ -40,6 +40,7 @@ bool is_moved_by_rows(const Op& op) {
     case OpRole::exchange_output:
     case OpRole::exchange_gradient:
     case OpRole::order_received_gradient:
+    case OpRole::weight_gradient:
     case OpRole::sum_gradient:
     case OpRole::update:
     case OpRole::apply:

@@ -113,14 +113,14 @@ MemoryNeed memory_need(const PreparedCase& prepared, const Program& program, con
 }
 
 double monitored_error(const Case& item, const DriftMonitor& monitor, std::uint64_t seed) {
-  const PolicyCase asked(item, seed);
+  const PolicyCase asked(item, seed, PolicyCase::Asked::costs);
   const ShardingTask* const task = &asked.task();
   return cost_error(monitor.policy, {&task, 1}).share;
 }
 
 // The policy holds for the tables of day 0; what they become is what the monitor is there for.
 void refuse_other_policy(const Case& item, const DriftMonitor& monitor, std::uint64_t seed) {
-  const PolicyCase asked(item, seed);
+  const PolicyCase asked(item, seed, PolicyCase::Asked::costs);
   check_fits(monitor.policy, asked.task(), monitor.place);
   if (asked.task().ranks < 2)
     throw input_error(monitor.place, "a monitor in a case of one GPU: its tables make one shard",
@@ -237,7 +237,9 @@ class DayRun {
         DriftIteration iteration = simulated(planned, plan, false);
         offer({planner.find("name")->scalar, std::move(plan), std::move(iteration), result_.day, searches(planner)});
       } catch (const Error& error) {
-        if (error.failure() != Failure::infeasible) throw;  // a day on which it has no plan
+        // A day on which it has no plan. What it takes on day 0 it may refuse later: a policy is of one batch.
+        const bool later_refused = result_.day > 0 && error.failure() == Failure::input;
+        if (error.failure() != Failure::infeasible && !later_refused) throw;
       }
     }
   }

@@ -38,6 +38,14 @@ void refuse_empty_json(const std::string& text, const std::string& file) {
                     "Write TorchRec's table configurations into it, as docs/import.md shows");
 }
 
+// Only traces are compressed: what is none by its head was cut off, or is no file of gzip.
+void refuse_other_gzip(const std::string& file) {
+  if (fs::path(file).extension() != ".gz") return;
+  throw input_error(
+      {file}, "no profiler's trace is in it: the file is empty, cut off, or not compressed by gzip",
+      "Check it with gzip -t, and copy it again from where it was written; tables are given uncompressed");
+}
+
 constexpr std::size_t kHeadOfTrace = std::size_t{1} << 16;  // bytes in which a trace shows that it is one
 
 // A profiler's trace: compressed, or JSON with a list of events. Tables and plans are neither.
@@ -76,6 +84,7 @@ ImportedModel model_of_tree(const Tree& tree, const std::string& file) {
 
 // A print of TorchRec, JSON or CSV.
 ImportedModel read_model(const std::string& file) {
+  refuse_other_gzip(file);
   const std::string text = read_file(file, kMostImported);
   refuse_empty_json(text, file);
   if (const std::optional<Tree> plan = printed_plan(text, file)) return model_of_tree(*plan, file);

@@ -109,6 +109,21 @@ bool says_something(const Tree* value) {
   return is_given(value) && !(value->kind == Tree::Kind::scalar && imported_word(value->scalar) == "false");
 }
 
+// Takes the sizes of the caches of a key-value store over, where there is one; its folders and threads have no part
+// here. True where there is nothing else to say of the map.
+bool add_store_sizes(Tree& made, const Tree* params) {
+  const Tree* const kernel = made.find("compute_kernel");
+  if (kernel == nullptr || !in_key_value_store(kernel->scalar)) return false;
+  if (!is_given(params) || params->kind != Tree::Kind::map) return true;
+  Tree sizes;
+  sizes.kind = Tree::Kind::map;
+  sizes.place = params->place;
+  for (const char* const key : {"max_l1_cache_size", "l2_cache_size"})
+    if (is_given(params->find(key))) sizes.fields.emplace_back(key, *params->find(key));
+  if (!sizes.fields.empty()) made.fields.emplace_back("key_value_params", std::move(sizes));
+  return true;
+}
+
 Tree table_entry(const Tree& entry, const std::string& table, PlanRemarks& remarks) {
   required_map(entry, "the entry of table " + excerpt(table));
   Tree made;
@@ -128,8 +143,11 @@ Tree table_entry(const Tree& entry, const std::string& table, PlanRemarks& remar
   }
   if (is_given(entry.find("cache_params"))) made.fields.emplace_back("cache_params", *entry.find("cache_params"));
   remarks.caches.add(entry.find("cache_params"), table);
-  for (const char* const key : kNotSimulated)
+  const bool stored = add_store_sizes(made, entry.find("key_value_params"));
+  for (const char* const key : kNotSimulated) {
+    if (stored && key == std::string_view("key_value_params")) continue;
     if (says_something(entry.find(key))) remarks.not_simulated[key].push_back(table);
+  }
   return made;
 }
 

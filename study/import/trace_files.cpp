@@ -56,6 +56,13 @@ ImportedTable unknown_table() {
   return imported;
 }
 
+// The numbers that the tables of its lookups hold; 0: no shapes say it.
+double traced_values(const TracedModel& traced) {
+  double values = 0;
+  for (const TracedTables& each : traced.shapes.tables) values += static_cast<double>(each.values);
+  return values;
+}
+
 // Returns what the rank has to do besides exchanges: the others wait for the one that has most.
 double own_work_ms(const TracedModel& traced) {
   double ms = 0;
@@ -72,6 +79,7 @@ class SortedTraces {
     check_batches();
     for (std::size_t i = 0; i < asked_.traces.size(); ++i) {
       check_alike(asked_.traces[i]);
+      check_one_model(asked_.traces[i]);
       ranks_of_[batch_of(i)].push_back(&asked_.traces[i]);
     }
     std::vector<TracedBatch> batches;
@@ -109,6 +117,20 @@ class SortedTraces {
                         fmt::format("a trace of a world of {}, where {} has {}", counted(traced.world_size, "rank"),
                                     first.path, first.world_size),
                         "Give traces of one run, or of runs that differ in their batch alone");
+  }
+
+  // What the tables of one rank hold does not follow from the batch.
+  void check_one_model(const TracedModel& traced) const {
+    constexpr double kSameModel = 0.01;
+    const TracedModel& first = asked_.traces.front();
+    const double values = traced_values(first), others = traced_values(traced);
+    if (traced.rank != first.rank || values <= 0 || others <= 0 || std::abs(others / values - 1) < kSameModel) return;
+    throw input_error(
+        {traced.path},
+        fmt::format("its lookups are in tables that hold {:.3g} numbers, and those of {} in {:.3g}: these "
+                    "are traces of two models",
+                    others, first.path, values),
+        "Give traces of one model, which differ in their batch alone");
   }
 
   const TracedModel* leading(std::int64_t batch, const std::vector<const TracedModel*>& ranks) {
@@ -189,28 +211,26 @@ double lookups_a_sample(const ImportedModel& model) {
 // many, and of one of several at least those; a factor of two allows for tables that several operators share.
 void check_fit(const TracedModel& traced, const TraceQuestion& asked, ImportSetting& setting) {
   constexpr double kFactor = 2, kNoted = 0.05;
-  double traced_values = 0, traced_lookups = 0;
-  for (const TracedTables& each : traced.shapes.tables) {
-    traced_values += static_cast<double>(each.values);
-    traced_lookups += static_cast<double>(each.lookups);
-  }
-  if (traced_values <= 0) return;
+  double traced_lookups = 0;
+  for (const TracedTables& each : traced.shapes.tables) traced_lookups += static_cast<double>(each.lookups);
+  const double values = traced_values(traced);
+  if (values <= 0) return;
   const double given = values_of(*asked.tables);
   const bool alone = traced.world_size == 1;
   const auto ranks = static_cast<double>(traced.world_size);
-  if (given * kFactor < traced_values || (alone && given > kFactor * traced_values))
+  if (given * kFactor < values || (alone && given > kFactor * values))
     throw input_error({asked.tables_file},
                       fmt::format("its tables hold {:.3g} numbers, and those that rank {} of the trace looks up {:.3g}",
-                                  given, traced.rank, traced_values),
+                                  given, traced.rank, values),
                       "Give the tables of the model that was traced");
-  if (alone && std::abs(given / traced_values - 1) > kNoted)
+  if (alone && std::abs(given / values - 1) > kNoted)
     setting.notes.push_back(
-        fmt::format("The tables hold {:.3g} numbers, and the trace looks up some with {:.3g}.", given, traced_values));
-  if (!alone && given > kFactor * ranks * traced_values)
+        fmt::format("The tables hold {:.3g} numbers, and the trace looks up some with {:.3g}.", given, values));
+  if (!alone && given > kFactor * ranks * values)
     setting.notes.push_back(
         fmt::format("The tables hold {:.3g} numbers, and those that rank {} of the trace looks up {:.3g}, which is far "
                     "less than one of {} ranks would have of them: check that they are the tables of this model.",
-                    given, traced.rank, traced_values, traced.world_size));
+                    given, traced.rank, values, traced.world_size));
   // What one rank looks up is for the samples of all ranks.
   const double asked_lookups = lookups_a_sample(*asked.tables) * static_cast<double>(traced.shapes.batch) * ranks;
   if (!alone && traced.shapes.batch > 0 && asked_lookups < (1 - kNoted) * traced_lookups)

@@ -7,13 +7,14 @@
 namespace shardsim {
 
 // The files beside this one define these.
-NoteMaker activations_note, allowance_note, averages_note, bandwidths_note, better_plan_note, beyond_torchrec_note,
-    cluster_note, collapse_note, compute_model_note, cut_cluster_note, dense_widths_note, duplicates_note,
-    even_rows_note, fit_reach_note, fused_sequences_note, host_rows_note, idle_caches_note, idle_cluster_keys_note,
-    idle_keys_note, idle_ranks_note, idle_torchrec_keys_note, kernel_fit_note, learned_note, learned_reach_note,
-    lengths_note, loads_note, lookups_note, measured_rest_note, memory_need_note, operations_note, other_order_note,
-    output_types_note, overhead_fits_note, own_lowering_note, peak_note, published_note, relay_fit_note, slices_note,
-    slower_links_note, sound_cluster_note, steadiness_note, uncontended_note, workload_note;
+NoteMaker accumulated_note, activations_note, allowance_note, averages_note, bandwidths_note, better_plan_note,
+    beyond_torchrec_note, cluster_note, collapse_note, compute_model_note, cut_cluster_note, dense_widths_note,
+    duplicates_note, even_rows_note, fit_reach_note, fused_sequences_note, host_rows_note, idle_caches_note,
+    idle_cluster_keys_note, idle_keys_note, idle_ranks_note, idle_torchrec_keys_note, kernel_fit_note, learned_note,
+    learned_reach_note, lengths_note, loads_note, lookups_note, measured_rest_note, memory_need_note, operations_note,
+    other_order_note, output_types_note, overhead_fits_note, own_lowering_note, peak_note, published_note,
+    relay_fit_note, row_stores_note, slices_note, slower_links_note, sound_cluster_note, steadiness_note,
+    uncontended_note, unsharded_note, workload_note;
 
 namespace {
 
@@ -29,6 +30,8 @@ std::span<const NoteEntry> note_entries() {
   static constexpr auto kNotes = std::to_array<NoteEntry>({
       {"steadiness", to(run), steadiness_note},
       {"averages", to(run), averages_note},
+      {"accumulated", to(run), accumulated_note},
+      {"unsharded", to(run, plan), unsharded_note},
       {"measured_rest", to(run), measured_rest_note},
       {"beyond_torchrec", to(planned), beyond_torchrec_note},
       {"memory_need", to(planned), memory_need_note},
@@ -57,6 +60,7 @@ std::span<const NoteEntry> note_entries() {
       {"dense_widths", to(run), dense_widths_note},
       {"slices", to(run), slices_note},
       {"own_lowering", to(run), own_lowering_note},
+      {"row_stores", to(planned, run), row_stores_note},
       {"fused_sequences", to(run), fused_sequences_note},
       {"output_types", to(run), output_types_note},
       {"idle_caches", to(run), idle_caches_note},

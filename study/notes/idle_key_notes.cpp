@@ -8,6 +8,7 @@
 #include "models/compute/learned_model.h"
 #include "models/compute/roofline_keys.h"
 #include "models/software/software.h"
+#include "plan/row_stores.h"
 #include "study/notes/notes.h"
 #include "topology/spec/gpu_models.h"
 
@@ -63,9 +64,33 @@ std::string software_kernels_note(const Case& item) {
       has_no_effect(keys, item.software->name), compute_model_name(item.compute_model));
 }
 
+bool has_stored_rows(const Known& known) {
+  return known.prepared != nullptr && std::ranges::any_of(known.prepared->plan.placements, [](const Placement& each) {
+           return row_store_of(each) != RowStore::none;
+         });
+}
+
+std::string ssd_note(const Known& known) {
+  const auto on_ssd = [](const Placement& placement) { return row_store_of(placement) == RowStore::ssd; };
+  if (known.prepared == nullptr || !known.item.cluster.host.ssd) return "";
+  if (std::ranges::any_of(known.prepared->plan.placements, on_ssd)) return "";
+  const SsdSpec &stated = *known.item.cluster.host.ssd, usual;
+  std::vector<std::string> keys;
+  if (stated.read_bandwidth != usual.read_bandwidth) keys.emplace_back("host.ssd.read_bandwidth");
+  if (stated.write_bandwidth != usual.write_bandwidth) keys.emplace_back("host.ssd.write_bandwidth");
+  if (stated.iops != usual.iops) keys.emplace_back("host.ssd.iops");
+  if (stated.capacity) keys.emplace_back("host.ssd.capacity");
+  if (keys.empty()) return "";
+  return fmt::format(
+      "{} here: no table of the plan lies on SSDs. Planners put one there where constraints allow the compute kernel "
+      "key_value.",
+      has_no_effect(keys, known.item.cluster.name));
+}
+
 // Memory behind the link to a GPU is as fast as the link, whatever its own rate is.
-std::string host_memory_rate_note(const Case& item) {
-  if (item.cluster.host.memory_bandwidth == HostSpec{}.memory_bandwidth) return "";
+std::string host_memory_rate_note(const Known& known) {
+  const Case& item = known.item;
+  if (item.cluster.host.memory_bandwidth == HostSpec{}.memory_bandwidth || has_stored_rows(known)) return "";
   return fmt::format(
       "{} on times: rows in host memory come at the rate of the link, host.gpu_link_bandwidth. TorchRec's planner "
       "alone reads it.",
@@ -169,10 +194,17 @@ std::string idle_times_note(const Known& known) {
 
 Notes idle_keys_note(const Known& known) {
   const Case& item = known.item;
-  return {roofline_keys_note(item),    kernel_start_note(item),     software_kernels_note(item),
-          host_memory_rate_note(item), host_factor_note(item),      dense_optimizer_note(item),
-          currency_note(item),         output_exchange_note(known), cache_policy_note(known),
-          idle_times_note(known)};
+  return {roofline_keys_note(item),
+          kernel_start_note(item),
+          software_kernels_note(item),
+          host_memory_rate_note(known),
+          host_factor_note(item),
+          dense_optimizer_note(item),
+          currency_note(item),
+          output_exchange_note(known),
+          cache_policy_note(known),
+          idle_times_note(known),
+          ssd_note(known)};
 }
 
 }  // namespace shardsim

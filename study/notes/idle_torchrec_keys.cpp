@@ -65,6 +65,10 @@ bool converts_vectors(const Known& known) {
   return has_role(program, OpRole::encode_output) || has_role(program, OpRole::encode_gradient);
 }
 
+bool adds_gradients(const Known& known) {
+  return std::ranges::any_of(known.prepared->program().ops, [](const Op& op) { return op.every > 1; });
+}
+
 bool copies_inputs(const Known& known) {
   return has_role(known.prepared->program(), OpRole::copy_inputs);
 }
@@ -86,6 +90,10 @@ constexpr IdleKey kIdleKeys[] = {
     {"wire_dtype.kernels", [](const Workload& w) { return w.wire_codec.kernels; }, converts_vectors,
      [](Workload& w) { w.wire_codec.kernels = false; },
      "no vector travels between ranks in another type than that of its table, so that no kernel converts any."},
+    {"accumulate", [](const Workload& w) { return w.accumulate > 1; }, adds_gradients,
+     [](Workload& w) { w.accumulate = 1; },
+     "there are no parameters of a dense part, and no table has a dense gradient: fused optimizers update rows in each "
+     "batch."},
     {"inputs_kept", [](const Workload& w) { return w.inputs_kept != InputsKept{}; }, copies_inputs,
      [](Workload& w) { w.inputs_kept = {}; }, "no rank copies, permutes or sends ids that could be kept."},
 };

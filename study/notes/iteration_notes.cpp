@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
 #include "study/notes/notes.h"
 
 namespace shardsim {
@@ -65,6 +66,35 @@ Notes averages_note(const Known& known) {
       "{}: their replicas are averaged in one of {} iterations. Each is charged with {:.4g} ms of that, and "
       "the one that averages takes some {:.4g} ms more.",
       of_groups, groups->sync_every, ms, static_cast<double>(groups->sync_every - 1) * ms)};
+}
+
+// How long the batch takes that has the all-reduce and the optimizers, and the others.
+Notes accumulated_note(const Known& known) {
+  const std::int64_t batches = known.item.workload.accumulate;
+  if (batches == 1 || !known.result->iteration_ms_with_averages) return {};
+  return {fmt::format(
+      "Dense gradients of {} batches are added up: the batch with their all-reduce and the optimizer takes {:.4g} ms "
+      "and "
+      "each of the others {:.4g} ms; their mean is told. Rows of sharded tables are updated in each of them.",
+      batches, *known.result->iteration_ms_with_averages, *known.result->iteration_ms_without_averages)};
+}
+
+// Tables that no planner places, and what DDP does with them.
+Notes unsharded_note(const Known& known) {
+  std::vector<std::string> names;
+  double bytes = 0;
+  for (const Table& table : known.item.workload.tables) {
+    if (table.sharded) continue;
+    names.push_back(table.name);
+    bytes += static_cast<double>(table.rows) * static_cast<double>(table.row_bytes());
+  }
+  if (names.empty()) return {};
+  return {fmt::format(
+      "Not sharded: {} ({}), which no planner places and no plan file has. On every GPU {} of weights, as much of "
+      "gradients, and the states of the dense part's optimizer, which passes over all rows. Kernels are taken to be as "
+      "fast as FBGEMM's.",
+      names.size() == 1 ? "one table" : fmt::format("{} tables", names.size()), printable(first_names(names, 3)),
+      to_text(Bytes{std::llround(bytes)}))};
 }
 
 // Measured parts stay what they are, whatever was drawn.

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "plan/check.h"
 #include "plan/memory_need.h"
+#include "plan/row_stores.h"
 #include "sim/memory/dense_activations.h"
 #include "sim/memory/memory_allowance.h"
 #include "study/notes/notes.h"
@@ -91,10 +92,15 @@ Notes memory_need_note(const Known& known) {
 
 constexpr std::size_t kTablesNamed = 4;
 
+// True for rows that lie there, and for a cache of rows.
+bool takes_host_memory(const Placement& placement) {
+  return on_host(placement) || (row_store_of(placement) == RowStore::ssd && placement.l2.count > 0);
+}
+
 // States the rows that a plan keeps in host memory, and the size of that memory where it is known.
 Notes host_rows_note(const Known& known) {
   const PreparedCase& prepared = *known.prepared;
-  if (std::ranges::none_of(prepared.plan.placements, on_host)) return {};
+  if (std::ranges::none_of(prepared.plan.placements, takes_host_memory)) return {};
   const std::vector<double> nodes =
       host_memory_of_nodes(prepared.plan, prepared.item.workload, prepared.cluster, prepared.memory());
   const auto fullest = std::ranges::max_element(nodes);
@@ -102,12 +108,13 @@ Notes host_rows_note(const Known& known) {
   std::vector<std::string> tables;
   for (const Placement& placement : prepared.plan.placements) {
     const std::string& name = prepared.item.workload.tables[static_cast<std::size_t>(placement.table)].name;
-    if (on_host(placement) && std::ranges::find(tables, name) == tables.end()) tables.push_back(name);
+    if (takes_host_memory(placement) && std::ranges::find(tables, name) == tables.end()) tables.push_back(name);
   }
+  const bool rows = std::ranges::any_of(prepared.plan.placements, on_host);
   const std::string taken =
-      fmt::format("Rows and optimizer states of {} {} take {:.1f} GiB of the host memory of node {}",
-                  tables.size() == 1 ? "table" : "tables", first_names(tables, kTablesNamed), *fullest / kGiB,
-                  fullest - nodes.begin());
+      fmt::format("{} of {} {} take {:.1f} GiB of the host memory of node {}",
+                  rows ? "Rows and optimizer states" : "Caches", tables.size() == 1 ? "table" : "tables",
+                  first_names(tables, kTablesNamed), *fullest / kGiB, fullest - nodes.begin());
   if (const auto& memory = prepared.cluster.spec().host.memory)
     return {fmt::format("{}, which has {:.4g} GiB.", taken, gib(memory->count))};
   return {taken +

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "plan/row_stores.h"
 #include "plan/torchrec_types.h"
 #include "study/notes/notes.h"
 #include "study/scenario/read_planner.h"
@@ -29,6 +30,12 @@ std::vector<std::string> tables_where(const Plan& plan, const Workload& workload
 }
 
 // "20 %", or "10 to 50 %".
+std::string share_text(double least, double most) {
+  return least == most ? fmt::format("{:.3g} %", 100 * most)
+                       : fmt::format("{:.3g} to {:.3g} %", 100 * least, 100 * most);
+}
+
+// The same of all caches of fused_uvm_caching.
 std::string cache_sizes(const Plan& plan) {
   double least = 1, most = 0;
   for (const Placement& placement : plan.placements) {
@@ -108,6 +115,37 @@ Notes own_lowering_note(const Known& known) {
                   workload.cache_policy == "lru" ? "those of the latest batches"
                                                  : "those that are used most: all others are used in host memory",
                   first_names(cached, kTablesInNote)));
+  return notes;
+}
+
+// Says where the rows of key-value stores lie, and that nobody has measured one for us.
+Notes row_stores_note(const Known& known) {
+  const Plan& plan = known.prepared->plan;
+  const Workload& workload = known.item.workload;
+  const std::vector<RowCaches> caches = row_caches(plan.placements, workload);
+  Notes notes;
+  for (const RowStore store : {RowStore::ssd, RowStore::memory}) {
+    RowCaches least, most{0, 0};
+    least.host = 1;
+    for (std::size_t i = 0; i < caches.size(); ++i) {
+      if (row_store_of(plan.placements[i]) != store) continue;
+      least = {std::min(least.hbm, caches[i].hbm), std::min(least.host, caches[i].host)};
+      most = {std::max(most.hbm, caches[i].hbm), std::max(most.host, caches[i].host)};
+    }
+    const auto tables = tables_where(
+        plan, workload, [&](const Placement& placement, const Table&) { return row_store_of(placement) == store; });
+    if (tables.empty()) continue;
+    const std::string second =
+        store == RowStore::memory ? "" : fmt::format(", {} of them in host memory", share_text(least.host, most.host));
+    notes.push_back(fmt::format(
+        "Rows lie {}, with the latest {} of them in a cache of the GPUs{} (tables: {}). No simulation of such a store "
+        "was compared with a measurement{}.",
+        store == RowStore::ssd ? "on SSDs of the nodes" : "in key-value stores of host memory",
+        share_text(least.hbm, most.hbm), second, first_names(tables, kTablesInNote),
+        store == RowStore::ssd && !known.item.cluster.host.ssd
+            ? ", and the rates of the SSDs are those of one drive's announcement: host.ssd of the cluster states others"
+            : ""));
+  }
   return notes;
 }
 

@@ -20,9 +20,10 @@ bool is_dense(OpRole role) {
 }
 
 Phase phase_of(OpRole role) {
-  if (role <= OpRole::prefetch_rows) return Phase::inputs;
+  if (role <= OpRole::write_rows) return Phase::inputs;
   if (role <= OpRole::restore_duplicates) return Phase::forward;
-  return role < OpRole::update && role != OpRole::sum_gradient ? Phase::backward : Phase::update;
+  const bool of_rows = role == OpRole::weight_gradient || role == OpRole::sum_gradient || role >= OpRole::update;
+  return of_rows ? Phase::update : Phase::backward;
 }
 
 // The table of the placement alone, without a dense part and a pipeline, which move work in time and add none. Where
@@ -32,6 +33,7 @@ Workload workload_around(const Placement& placement, const Workload& workload) {
   around.name = workload.name;
   around.batch_per_gpu = workload.batch_per_gpu;
   around.tables = {workload.tables[placement.table]};
+  around.accumulate = workload.accumulate;
   around.optimizer = workload.optimizer;
   around.embedding_kernels = workload.embedding_kernels;
   around.input_exchange = workload.input_exchange == "none" ? "none" : workload.full_input_exchange() ? "full" : "ids";
@@ -105,6 +107,13 @@ void add_compute(const Op& op, const Program& program, const RowFacts& facts, co
   for (std::vector<double>* amounts : {&step.hbm_bytes, &step.lookups, &step.host_seconds}) collapse_equal(*amounts);
 }
 
+// Of what runs in one of several iterations the mean.
+void take_part(LoadStep& step, int every) {
+  if (every == 1) return;
+  for (std::vector<double>* amounts : {&step.hbm_bytes, &step.lookups, &step.host_seconds, &step.bytes, &step.bytes_to})
+    for (double& amount : *amounts) amount /= every;
+}
+
 // Modules whose exchanges wait for each other have steps on their inputs of their own, which serve no fusion group.
 bool takes_turns(OpRole role, const Workload& workload) {
   const bool of_inputs = role > OpRole::copy_inputs && role <= OpRole::prefetch_rows;
@@ -160,6 +169,7 @@ PlacementLoad placement_load(const Placement& placement, const Workload& workloa
     } else {
       add_compute(op, program, facts, cluster.spec(), step);
     }
+    take_part(step, op.every);
   }
   return load;
 }

@@ -27,6 +27,7 @@ struct ComparedPlan {
   // model, which refuses a plan before it is simulated.
   std::optional<std::int64_t> bytes_over = {};
   std::string reason = {};  // why it has none; "" where it has
+  bool refused = false;     // it refuses what it was given, be there ever so much memory
   PlannerFigures figures = {};
   bool host_rows = false;  // it keeps rows in host memory, of which the lower bound says nothing
   // Names what of its plan TorchRec does not have (plan/torchrec_types.h), "" where it can run all of it; none without

@@ -136,7 +136,7 @@ Tree greedy_by(const std::string& score) {
 }  // namespace
 
 struct PolicyCase::Parts : PlannerHost {
-  Parts(const Case& of, std::uint64_t seed)
+  Parts(const Case& of, std::uint64_t seed, Asked asked)
       : item(of),
         cluster(cluster_of(of)),
         memory(make_memory_model(of.memory_model)),
@@ -144,7 +144,7 @@ struct PolicyCase::Parts : PlannerHost {
         context{*memory, seed, *this} {
     task = sharding_task(item.workload, cluster, context, provider_of(item.compute_model));
     task.name = item.name;
-    refuse_unplaceable(task);
+    if (asked == Asked::places) refuse_unplaceable(task);
   }
 
   bool answers(Question question) const override { return question == Question::loads; }
@@ -164,9 +164,9 @@ struct PolicyCase::Parts : PlannerHost {
   ShardingTask task;
 };
 
-PolicyCase::PolicyCase(const Case& item, std::uint64_t seed) {
+PolicyCase::PolicyCase(const Case& item, std::uint64_t seed, Asked asked) {
   try {
-    parts_ = std::make_unique<Parts>(item, seed);
+    parts_ = std::make_unique<Parts>(item, seed, asked);
   } catch (const Error& error) {
     throw in_case(item, error);
   }

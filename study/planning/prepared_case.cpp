@@ -15,6 +15,7 @@
 #include "plan/planner.h"
 #include "plan/sharding_groups.h"
 #include "plan/torchrec_types.h"
+#include "plan/unsharded_tables.h"
 #include "sim/engine/op_work.h"
 #include "sim/lower/draws/row_draws.h"
 #include "sim/lower/known_shares.h"
@@ -167,7 +168,8 @@ Plan planned_from(const std::vector<Plan>& known, const Case& item, const Cluste
   const CaseHost host(planned, cluster, groups, unplanned, watch, known);
   const PlannerContext context{memory, seed, host, item.constraints.by_table.empty() ? nullptr : &item.constraints};
   check_constraints_fit(item.constraints, item.workload, cluster, memory);
-  return make_planner(item.planner)->plan(planned.workload, cluster, context);
+  return plan_with_unsharded(*make_planner(item.planner), item.planner.find("name")->scalar, planned.workload, cluster,
+                             context);
 }
 
 }  // namespace

@@ -80,6 +80,12 @@ struct DenseOperatorTime {
   double calls = 0, kernels = 0, gpu_ms = 0, host_ms = 0;
 };
 
+// The GPU time of an iteration by class of operators, as a profiler's trace of it is summed up.
+struct OperatorClassTime {
+  std::string name;
+  double gpu_ms = 0;
+};
+
 // The times that published numbers of another payload are compared with.
 struct AtPayload {
   double iteration_ms = 0;
@@ -134,10 +140,11 @@ struct CaseResult {
   std::optional<int> row_draw;        // of these, the one that is told
   std::optional<DrawnFigures> drawn;  // only where batches are drawn; `iteration_ms` is their mean
   std::optional<HostFigures> host;    // only where software is stated
-  std::optional<std::vector<DenseOperatorTime>> dense_operators;  // only where the software is PyTorch
-  std::optional<EstimatedCase> torchrec;                          // only where the scenario asks for a cross-check
-  std::optional<Interval> interval;                               // of iteration_ms; none for jobs side by side
-  Timeline timeline;                                              // planned payload
+  std::optional<std::vector<DenseOperatorTime>> dense_operators;   // only where the software is PyTorch
+  std::optional<std::vector<OperatorClassTime>> operator_classes;  // likewise
+  std::optional<EstimatedCase> torchrec;                           // only where the scenario asks for a cross-check
+  std::optional<Interval> interval;                                // of iteration_ms; none for jobs side by side
+  Timeline timeline;                                               // planned payload
   std::optional<AtPayload> at_observed_payload;
 };
 

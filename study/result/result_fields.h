@@ -105,6 +105,12 @@ void fields(Visitor& visit, MaybeConst<DenseOperatorTime> auto& time) {
   visit.field("host_ms", time.host_ms);
 }
 
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<OperatorClassTime> auto& time) {
+  visit.field("class", time.name);
+  visit.field("gpu_ms", time.gpu_ms);
+}
+
 std::vector<NamedTime> collective_times(const std::vector<NamedTime>& times);
 void add_collective_times(std::vector<NamedTime>& times, const std::vector<NamedTime>& collectives);
 std::vector<ComputeTime> compute_times(const std::vector<NamedTime>& times);
@@ -413,6 +419,7 @@ void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
   visit.group("estimate", [&](auto& inner) { inner.field("iteration_ms", result.estimate_iteration_ms); });
   visit.field("host", result.host);
   visit.field("dense_operators", result.dense_operators);
+  visit.field("operator_classes", result.operator_classes);
   visit.field("torchrec", result.torchrec);
   visit.field("limited_by", result.limit);
   const RankClasses classes = class_fields(visit, result);

@@ -400,6 +400,7 @@ CaseResult whole_case(const PreparedCase& prepared, bool pareto) {
   }
   if (prepared.scenario.cross_check) add_torchrec(result, prepared);
   result.dense_operators = dense_operator_times(prepared);
+  result.operator_classes = operator_class_times(prepared);
   const std::optional<WithoutDuplicates> without = without_duplicates(result, prepared);
   if (without) result.iteration_ms_without_duplicates = without->iteration_ms;
   result.notes = notes_for(Asker::run, {item, &prepared, &result, without ? &*without : nullptr});

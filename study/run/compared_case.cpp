@@ -132,6 +132,7 @@ PlannerOutcome planned_and_simulated(const Scenario& scenario, const Case& item,
     add_planner_notes(*outcome.result, attempt.notes);
   } catch (const Error& error) {
     outcome.reason = error.what();
+    outcome.refused = error.failure() == Failure::input;
   }
   return outcome;
 }

@@ -13,6 +13,7 @@ namespace shardsim {
 struct PlannerOutcome {
   std::optional<CaseResult> result;        // none: the planner made no plan
   std::string reason;                      // why
+  bool refused = false;                    // as ComparedPlan has it
   std::optional<std::int64_t> bytes_over;  // as ComparedPlan has it
   bool host_rows = false;                  // likewise
   std::optional<std::string> beyond_torchrec;
@@ -22,7 +23,7 @@ struct PlannerOutcome {
 
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<PlannerOutcome> auto& outcome) {
-  visit(outcome.result, outcome.reason, outcome.bytes_over, outcome.host_rows, outcome.beyond_torchrec,
+  visit(outcome.result, outcome.reason, outcome.refused, outcome.bytes_over, outcome.host_rows, outcome.beyond_torchrec,
         outcome.figures.values, outcome.figures.trained_on, outcome.planning_cpu_s);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/compute/kernels/pytorch_kernels.h"
 #include "sim/engine/op_work.h"
 #include "sim/engine/row_facts.h"
 
@@ -9,6 +10,48 @@ namespace shardsim {
 namespace {
 
 constexpr int kTimedRank = 0;
+
+constexpr const char* kInputCopies = "input copies";
+constexpr const char* kLookups = "lookups";
+constexpr const char* kUpdates = "updates";
+constexpr const char* kProducts = "products";
+constexpr const char* kInteraction = "interaction";
+constexpr const char* kAttention = "attention";
+constexpr const char* kElementwise = "element-wise";
+constexpr const char* kDenseOptimizer = "dense optimizer";
+constexpr const char* kOtherPasses = "other passes";
+
+// In the order of a step.
+std::vector<OperatorClassTime> no_class_times() {
+  return {{kInputCopies}, {kLookups},        {kProducts}, {kInteraction}, {kAttention},
+          {kElementwise}, {kDenseOptimizer}, {kUpdates},  {kOtherPasses}};
+}
+
+const char* class_of_operator(std::string_view op) {
+  constexpr std::string_view kBackward = "_backward";
+  if (op == "optimizer") return kDenseOptimizer;
+  if (op.ends_with(kBackward)) op.remove_suffix(kBackward.size());
+  if (op == "linear") return kProducts;
+  if (op == "attention") return kAttention;
+  if (op == "dot" || op == "triangle" || op == "concatenation") return kInteraction;
+  return kElementwise;
+}
+
+const char* class_of_operation(const Op& op) {
+  if (op.role == OpRole::copy_inputs) return kInputCopies;
+  if (op.op_class == OpClass::lookup) return kLookups;
+  return op.op_class == OpClass::update ? kUpdates : kOtherPasses;
+}
+
+// Each kernel of the operation with its class.
+template <typename Add>
+void by_class_of_operator(const Op& op, const Add& add) {
+  const auto is_no_cast = [](const DenseKernel& kernel) { return kernel.op != "cast"; };
+  for (auto kernel = op.by_kernel.begin(); kernel != op.by_kernel.end(); ++kernel) {
+    const auto needs = std::find_if(kernel, op.by_kernel.end(), is_no_cast);
+    add(*kernel, needs == op.by_kernel.end() ? kProducts : class_of_operator(needs->op));
+  }
+}
 
 // The same operation with those of its products alone that `wanted` takes, without the passes between them.
 template <typename Wanted>
@@ -51,13 +94,10 @@ void add_dense(KernelParts& parts, const ComputeWork& work, const GpuSpec& gpu, 
   parts.elementwise += std::max(0.0, whole - attention - products);
 }
 
-}  // namespace
-
-KernelParts KernelParts::of(const PreparedCase& prepared) {
-  KernelParts parts;
+// visit(op, its work) for each operation that runs on the GPU of rank 0.
+template <typename Visit>
+void for_each_work(const PreparedCase& prepared, const Visit& visit) {
   const Program& program = prepared.program();
-  const GpuSpec& gpu = prepared.cluster.spec().gpu;
-  const ComputeModel& compute = prepared.compute();
   const RowFacts facts(program);
   for (const Op& op : program.ops) {
     const std::vector<int> ranks = program.ranks_of(op);
@@ -67,6 +107,17 @@ KernelParts KernelParts::of(const PreparedCase& prepared) {
     ComputeWork work = work_of(op, position, prepared.cluster.spec());
     work.rows = facts.of(op).at(position);
     work.tables = facts.of(op).tables_at(position);
+    visit(op, work);
+  }
+}
+
+}  // namespace
+
+KernelParts KernelParts::of(const PreparedCase& prepared) {
+  KernelParts parts;
+  const GpuSpec& gpu = prepared.cluster.spec().gpu;
+  const ComputeModel& compute = prepared.compute();
+  for_each_work(prepared, [&](const Op& op, const ComputeWork& work) {
     if (belongs_to_fusion(op.role) != Belonging::none) {
       parts.embedding += compute.seconds(work, gpu).ms();
     } else if (!occupies_gpu(op.role)) {
@@ -74,8 +125,30 @@ KernelParts KernelParts::of(const PreparedCase& prepared) {
     } else {
       add_dense(parts, work, gpu, compute);
     }
-  }
+  });
   return parts;
+}
+
+std::optional<std::vector<OperatorClassTime>> operator_class_times(const PreparedCase& prepared) {
+  const std::optional<Software>& software = prepared.item.software;
+  if (!software || !software->pytorch) return std::nullopt;
+  const GpuSpec& gpu = prepared.cluster.spec().gpu;
+  const bool has_gaps = has_kernel_constants(prepared.item.compute_model);
+  const double gap_ms = has_gaps ? shipped_pytorch_kernels().gap.ms() : 0;
+  std::vector<OperatorClassTime> times = no_class_times();
+  const auto add = [&](const char* name, const ComputeWork& work, double gaps) {
+    const double ms = prepared.compute().seconds(work, gpu).ms() - gaps * gap_ms;
+    std::ranges::find(times, name, &OperatorClassTime::name)->gpu_ms += ms;
+  };
+  for_each_work(prepared, [&](const Op& op, ComputeWork work) {
+    if (op.by_kernel.empty()) return add(class_of_operation(op), work, 0);
+    by_class_of_operator(op, [&](const DenseKernel& kernel, const char* name) {
+      work.by_kernel = {&kernel, 1};
+      add(name, work, kernel.count);
+    });
+  });
+  std::erase_if(times, [](const OperatorClassTime& time) { return time.gpu_ms <= 0; });
+  return times;
 }
 
 std::optional<std::vector<DenseOperatorTime>> dense_operator_times(const PreparedCase& prepared) {

@@ -28,4 +28,9 @@ struct KernelParts {
 // nothing elsewhere.
 std::optional<std::vector<DenseOperatorTime>> dense_operator_times(const PreparedCase& prepared);
 
+// Where these are known, all time of kernels of rank 0 by class, without what lies between them, classes without any
+// left out. A cast belongs to the operator that needs its result, as autocast makes it there; gradients of tables to
+// the updates.
+std::optional<std::vector<OperatorClassTime>> operator_class_times(const PreparedCase& prepared);
+
 }  // namespace shardsim

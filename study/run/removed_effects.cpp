@@ -47,7 +47,8 @@ double& bin_of(const Op& op, WorkTimes& times) {
   if (exchanges_inputs(op.role)) return times.ids;
   if (op.role == OpRole::dense_all_reduce || op.role == OpRole::dense_update) return times.other;
   if (op.op_class == OpClass::lookup) return times.lookups;
-  if (op.op_class == OpClass::update) return times.updates;
+  // TorchRec's estimate has the gradient of weights in its backward pass.
+  if (op.op_class == OpClass::update || op.role == OpRole::weight_gradient) return times.updates;
   if (op.op_class == OpClass::all_to_all) return times.all_to_all;
   if (op.op_class == OpClass::all_reduce) return times.all_reduce;
   return op.is_collective() ? times.reduce_scatter : times.other;

@@ -33,7 +33,7 @@ const GpuConstants* kernel_constants(const Case& item, const GpuTable& shipped) 
 
 // The numbers of kernels that go table by table were all fitted on the same rows: one line tells them all.
 std::optional<SourcedValue> family_constants(const Case& item) {
-  if (!asks_tables(item.compute_model)) return std::nullopt;
+  if (!has_kernel_family(item.compute_model)) return std::nullopt;
   const KernelFamily family = shipped_kernel_family(kernel_family_name(item.compute_model), item.compute_model.place);
   const auto fitted = std::ranges::find(family.sources, true, &SourcedValue::fitted);
   if (fitted == family.sources.end()) return std::nullopt;
@@ -233,6 +233,7 @@ class StudyTasks {
     plan.host_rows = outcome.host_rows;
     plan.beyond_torchrec = outcome.beyond_torchrec;
     plan.reason = std::move(outcome.reason);
+    plan.refused = outcome.refused;
     plan.figures = std::move(outcome.figures);
     study_.planning_cpu_s[name] = outcome.planning_cpu_s;
     if (outcome.result) {

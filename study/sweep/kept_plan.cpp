@@ -44,8 +44,9 @@ void fields(Visitor& visit, MaybeConst<Simulated> auto& simulated) {
 std::size_t bytes_of(const kept::Lowered& lowered) {
   std::size_t numbers = 0;
   for (const Op& op : lowered.program.ops) {
-    for (const PerRank* each : {&op.lookups, &op.bags, &op.hbm_bytes, &op.host_bytes, &op.flops, &op.distinct_rows,
-                                &op.distinct_growth, &op.row_bytes, &op.vector_bytes})
+    for (const PerRank* each :
+         {&op.lookups, &op.bags, &op.hbm_bytes, &op.host_bytes, &op.flops, &op.distinct_rows, &op.distinct_growth,
+          &op.row_bytes, &op.vector_bytes, &op.ssd_bytes, &op.ssd_reads, &op.memory_bytes})
       numbers += each->values.size();
     for (const OpTable& table : op.tables) numbers += table.lookups.values.size() + sizeof table / sizeof(double);
     numbers += sizeof op / sizeof(double);

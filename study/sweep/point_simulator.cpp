@@ -20,9 +20,15 @@ namespace shardsim {
 // The members of a plan, for the pipe between processes. Files have a form of their own (plan/plan_file.h).
 
 template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<Bytes> auto& bytes) {
+  visit(bytes.count);
+}
+
+template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<Placement> auto& placement) {
   visit(placement.table, placement.row_begin, placement.row_end, placement.column_begin, placement.column_end,
-        placement.strategy, placement.holders, placement.compute_kernel, placement.cache_load_factor);
+        placement.strategy, placement.holders, placement.compute_kernel, placement.cache_load_factor, placement.most_l1,
+        placement.l2);
 }
 
 template <typename Visitor>
@@ -51,7 +57,8 @@ void fields(Visitor& visit, MaybeConst<MadePlan> auto& made) {
 
 // In the host memory of the node that has most rows there. Most plans have none, and need no Cluster to know it.
 std::int64_t host_bytes_of(const Plan& plan, const Case& item) {
-  if (std::ranges::none_of(plan.placements, on_host)) return 0;
+  const auto takes_some = [](const Placement& each) { return on_host(each) || each.l2.count > 0; };
+  if (std::ranges::none_of(plan.placements, takes_some)) return 0;
   const auto model = make_memory_model(item.memory_model);
   const std::vector<double> nodes = host_memory_of_nodes(plan, item.workload, cluster_of(item), *model);
   return std::llround(std::ranges::max(nodes));

@@ -14,9 +14,10 @@
 namespace shardsim {
 namespace {
 
-constexpr std::array<LeverWords, 10> kLeverWords = {{{"nics", "NIC rate", true},
+constexpr std::array<LeverWords, 11> kLeverWords = {{{"nics", "NIC rate", true},
                                                      {"nvlink", "NVLink rate", true},
                                                      {"host_link", "host link (PCIe) rate", true},
+                                                     {"ssd", "SSD rate", true},
                                                      {"hbm", "HBM bandwidth", true},
                                                      {"flops", "FLOP rate", true},
                                                      {"host", "host time", false},
@@ -66,6 +67,15 @@ class Scaling {
     Bandwidth link = host_link_rate(cluster);
     rate("cluster.host.gpu_link_bandwidth", link);
     cluster.host.gpu_link_bandwidth = link;
+  }
+
+  void ssd() {
+    SsdSpec ssd = item_.cluster.host.ssd.value_or(SsdSpec{});
+    rate("cluster.host.ssd.read_bandwidth", ssd.read_bandwidth);
+    rate("cluster.host.ssd.write_bandwidth", ssd.write_bandwidth);
+    ssd.iops *= factor_;
+    changed_.settings.push_back(fmt::format("cluster.host.ssd.iops={}", ssd.iops));
+    item_.cluster.host.ssd = ssd;
   }
 
   void hbm() {
@@ -169,6 +179,9 @@ ChangedCase changed_case(const Case& item, const Change& change) {
       break;
     case Lever::host_link:
       scaling.host_link();
+      break;
+    case Lever::ssd:
+      scaling.ssd();
       break;
     case Lever::hbm:
       scaling.hbm();

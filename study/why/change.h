@@ -12,7 +12,7 @@ namespace shardsim {
 
 // The quantities that one can change of a case while its plan stays: a rate of the machine, a cost, or how much there
 // is to do.
-enum class Lever { nics, nvlink, host_link, hbm, flops, host, collective_starts, kernel_starts, batch, lookups };
+enum class Lever { nics, nvlink, host_link, ssd, hbm, flops, host, collective_starts, kernel_starts, batch, lookups };
 
 struct LeverWords {
   std::string_view key;   // "nics"

@@ -16,9 +16,8 @@ constexpr double kSamePath = 0.01;            // per cent per per cent: the path
 constexpr double kTellingSupposition = 0.01;  // of the iteration
 constexpr double kTellingTable = 0.01;        // of the iteration on the path: what makes a table worth simulating
 
-constexpr Lever kLevers[] = {Lever::nics,  Lever::nvlink, Lever::host_link,         Lever::hbm,
-                             Lever::flops, Lever::host,   Lever::collective_starts, Lever::kernel_starts,
-                             Lever::batch};
+constexpr Lever kLevers[] = {Lever::nics,  Lever::nvlink, Lever::host_link,         Lever::ssd,           Lever::hbm,
+                             Lever::flops, Lever::host,   Lever::collective_starts, Lever::kernel_starts, Lever::batch};
 
 class Helper {
  public:
@@ -31,8 +30,7 @@ class Helper {
 
   Help help() {
     for (const Lever lever : kLevers)
-      if (has_lever(item_, lever) && (lever != Lever::host_link || why_.uses_host_link))
-        try_lever({lever, 1, -1}, std::string(words(lever).name));
+      if (has_lever(item_, lever) && is_used(lever)) try_lever({lever, 1, -1}, std::string(words(lever).name));
     for (std::size_t i = 0; i < why_.tables.size() && i < tables_; ++i) {
       if (why_.tables[i].ms < kTellingTable * why_.iteration_ms) break;
       try_table(why_.tables[i].table);
@@ -48,6 +46,11 @@ class Helper {
   }
 
  private:
+  bool is_used(Lever lever) const {
+    if (lever == Lever::ssd) return why_.uses_ssd;
+    return lever != Lever::host_link || why_.uses_host_link;
+  }
+
   void try_table(const std::string& name) {
     const auto table = std::ranges::find(item_.workload.tables, name, &Table::name);
     if (table == item_.workload.tables.end()) return;

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "models/collective/collective.h"
 #include "sim/engine/op_work.h"
+#include "sim/engine/store_time.h"
 
 namespace shardsim {
 namespace {
@@ -40,6 +41,10 @@ std::string purpose_of(const Op& op) {
       return "the all-reduce that averages the replicas of rows";
     case OpRole::lookup:
       return "looking up rows";
+    case OpRole::fetch_rows:
+      return "fetching rows from key-value stores";
+    case OpRole::write_rows:
+      return "writing rows back to key-value stores";
     case OpRole::prefetch_rows:
       return "fetching rows that caches miss, and writing others back";
     case OpRole::stash_rows:
@@ -64,12 +69,17 @@ std::string purpose_of(const Op& op) {
     case OpRole::sum_gradient:
     case OpRole::index_rows:
       return "updating rows";
+    case OpRole::weight_gradient:
+      return "the gradient of ids' weights";
     case OpRole::bottom_forward:
     case OpRole::dense_forward:
     case OpRole::dense_backward:
     case OpRole::bottom_backward:
     case OpRole::dense_update:
       return "the dense part";
+    case OpRole::dense_accumulate:
+    case OpRole::accumulate_gradient:
+      return "gradients, added to those of earlier batches";
     default:
       break;
   }
@@ -113,8 +123,8 @@ std::vector<std::pair<std::string, Clause>> clauses_of(const Program& program, c
     clause->second.seconds += step.seconds;
     for (const auto& [table, share] : shares.of(step.op, step.rank))
       clause->second.tables[table] += share * step.seconds;
-    if (goes_over_host_link(step, program, cluster))
-      clause->second.over[std::string(host_link_name(cluster))] += step.seconds;
+    if (const std::string way = host_way_of(step, program, cluster); !way.empty())
+      clause->second.over[way] += step.seconds;
     if (step.link < 0) continue;
     const LinkKind kind = cluster.links()[static_cast<std::size_t>(step.link)].kind;
     const std::string_view op_class = op_class_name(program.op(step.op).op_class);
@@ -177,13 +187,17 @@ std::string_view host_link_name(const Cluster& cluster) {
   return is_pcie ? "the host link (PCIe)" : "the host link";
 }
 
-bool goes_over_host_link(const PathStep& step, const Program& program, const Cluster& cluster) {
-  if (step.op < 0 || step.rank < 0 || step.kind != PathStep::Kind::work) return false;
+std::string host_way_of(const PathStep& step, const Program& program, const Cluster& cluster) {
+  if (step.op < 0 || step.rank < 0 || step.kind != PathStep::Kind::work) return "";
   const Op& op = program.op(step.op);
-  if (op.host_bytes.values.empty()) return false;
-  const auto at = op.ranks.empty() ? step.rank : std::ranges::find(op.ranks, step.rank) - op.ranks.begin();
+  const auto at = static_cast<std::size_t>(
+      op.ranks.empty() ? step.rank : std::ranges::find(op.ranks, step.rank) - op.ranks.begin());
+  if (moves_stored_rows(op.role))
+    return waits_for_ssd(op, at, cluster.spec()) ? "the SSDs of its node" : "the memory of its node";
+  if (op.host_bytes.values.empty()) return "";
   constexpr double kMost = 0.5;  // of its time
-  return host_link_time(op, static_cast<std::size_t>(at), cluster.spec()).value > kMost * step.seconds;
+  const bool most = host_link_time(op, at, cluster.spec()).value > kMost * step.seconds;
+  return most ? std::string(host_link_name(cluster)) : "";
 }
 
 std::string why_sentence(const Why& why, const Program& program, const Cluster& cluster, const CriticalPath& path,

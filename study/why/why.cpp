@@ -20,7 +20,7 @@ std::string name_of(const Program& program, const PathStep& step) {
 // Sums of one part by what they are to be told by: the key of the largest is told.
 struct PartTold {
   std::map<int, double> by_rank, by_link, by_other;
-  double over_host_link = 0;
+  std::map<std::string, double> over_host;  // the link to it, and what rows come from there
 };
 
 int largest(const std::map<int, double>& sums) {
@@ -46,7 +46,8 @@ std::vector<PathPart> parts_of(const Program& program, const Cluster& cluster, c
     if (step.kind == PathStep::Kind::transfer) part.transfer_ms += step.seconds * kMs;
     if (step.rank >= 0) of.by_rank[step.rank] += step.seconds;
     if (step.link >= 0) of.by_link[step.link] += step.seconds;
-    if (goes_over_host_link(step, program, cluster)) of.over_host_link += step.seconds * kMs;
+    if (const std::string way = host_way_of(step, program, cluster); !way.empty())
+      of.over_host[way] += step.seconds * kMs;
     if (step.beside >= 0) of.by_other[step.beside] += step.slowed;
   }
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -55,7 +56,8 @@ std::vector<PathPart> parts_of(const Program& program, const Cluster& cluster, c
       parts[i].over = medium_of(cluster.links()[static_cast<std::size_t>(link)].kind, parts[i].op_class, cluster);
       parts[i].link = cluster.link_name(link);
     }
-    if (2 * told[i].over_host_link > parts[i].ms) parts[i].over = host_link_name(cluster);
+    for (const auto& [way, ms] : told[i].over_host)
+      if (2 * ms > parts[i].ms) parts[i].over = way;
     if (const int other = largest(told[i].by_other); other >= 0) parts[i].beside = program.op(other).name;
   }
   return parts;
@@ -66,6 +68,10 @@ bool moves_rows_over_host_link(const Program& program) {
   return std::ranges::any_of(program.ops, [](const Op& op) {
     return op.role != OpRole::copy_inputs && std::ranges::max(op.host_bytes.values) > 0;
   });
+}
+
+bool reads_ssd(const Program& program) {
+  return std::ranges::any_of(program.ops, [](const Op& op) { return std::ranges::max(op.ssd_bytes.values) > 0; });
 }
 
 std::vector<TablePart> tables_of(const Program& program, const CriticalPath& path, TableShares& shares) {
@@ -158,6 +164,7 @@ Why why_of(const Program& program, const Cluster& cluster, const CriticalPath& p
   why.slack = slack_of(program, path, why.parts);
   why.uses_host_link = moves_rows_over_host_link(program) ||
                        std::ranges::find(why.parts, host_link_name(cluster), &PathPart::over) != why.parts.end();
+  why.uses_ssd = reads_ssd(program);
   why.sentence = why_sentence(why, program, cluster, path, shares);
   return why;
 }

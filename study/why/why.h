@@ -59,6 +59,7 @@ struct Why {
   bool repeats = false;                 // CriticalPath::repeats
   std::string sentence;                 // what a manager wants to know
   bool uses_host_link = false;          // rows go over it, or it is on the path; known to who finds the path alone
+  bool uses_ssd = false;                // rows come from there, likewise
   std::vector<std::string> left_out{};  // what the path does not tell, in sentences
   std::vector<PathPart> parts{};        // in the order of the path
   std::vector<TablePart> tables{};      // the most expensive first

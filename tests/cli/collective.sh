@@ -80,6 +80,12 @@ check "a forced algorithm of a collective that has none is said to do nothing: $
 run collective predict --cluster dgx_h100 --kind broadcast --sizes 64MiB --algorithm tree
 check "... and one that this collective does not have: $(cat streams/out)" \
   grep -q 'The forced algorithm, tree, is none that NCCL has for broadcast on this group: it runs Ring' streams/out
+run collective predict --cluster dgx_h100 --nodes 1 --kind all_reduce --sizes 64MiB,8GiB --channels 4
+check "few channels are said to be the limit: $(cat streams/out)" \
+  grep -q '4 channels are the limit, and no link, first at 64 MiB: with 8 it would take' streams/out
+run collective predict --cluster dgx_h100 --nodes 2 --kind all_to_all --sizes 64MiB --channels 8
+check "... and where they are none: $(cat streams/out)" \
+  grep -q '8 channels bound what a pair of GPUs sends, not a GPU, and are no limit here' streams/out
 check "with GPUs that share NICs nothing is gained" [ "$(busbw_of h800_8.yaml 1)" -lt 165 ]
 run collective predict --cluster h800_4.yaml --kind all_reduce --sizes 1MiB --cross-nic 3
 check "another number is refused: $(cat streams/err)" [ "$code" -eq 2 ]

@@ -98,6 +98,14 @@ mkdir deep && mv watched.yaml autoshard_tasks.h5 deep
 run drift deep/watched.yaml -q -o elsewhere
 check "a policy is relative to the scenario that names it: $(cat streams/err)" cmp -s still/drift.json <(sed 's|deep/watched.yaml|watched.yaml|' elsewhere/drift.json)
 mv deep/autoshard_tasks.h5 .
+watched "growth: 100 %/day" "50 %" outgrown
+check "tables that outgrow the GPUs have costs all the same: $(cat streams/err)" [ "$code" -eq 0 ]
+law "of every day" '[.days[].cost_error_pct] | length == 5 and all(. > 0)' outgrown
+law "though nothing fits any more" '.days[-1].best_fits | not' outgrown
+{ cat task.yaml; echo "drift: {days: 2, batch: 1 %/day, monitor: {policy: autoshard_tasks.h5, threshold: 90 %}}"; } >aging.yaml
+run drift aging.yaml --set 'planner={name: autoshard, policy: autoshard_tasks.h5}' -q -o aging
+check "a policy makes no plan for a batch that it was not trained on, and drift goes on: $(cat streams/err)" [ "$code" -eq 0 ]
+law "with the plan that is kept" '[.days[].best_fits] | all' aging
 watched "rotation: 10 %/day" "0.01 %" first
 check "a model that is off on day 0 is to be trained at once" says 'Train the policy at once'
 law "without a monitor nothing of it stands in the file" 'has("train_again_day") | not' a
@@ -134,4 +142,4 @@ sed 's|^drift: .*|drift: {days: 60, growth: 100 %/day}|' s.yaml >growth.yaml
 refuse 2 '^error: growth.yaml:10:[0-9]+: drift.growth: on day [0-9]+ ' drift growth.yaml -o none
 refuse 2 'drift.pause: "600" has no unit. Write for example "600 s"' drift s.yaml --set drift.pause=600 -o none
 refuse 2 'no table fits "nobody"\. Change drift.tables\. Known: ' drift s.yaml --set drift.tables=nobody -o none
-finish 20
+finish 25

@@ -71,8 +71,20 @@ check "where none has a plan it ends with 3" [ "$code" -eq 3 ]
 check "and the row is there" said '^pcie_a30_8x +no plan'
 sed 's/nodes: 2/nodes: 1/' case.yaml >small.yaml
 run plan small.yaml --dry-run dgx_a100_80gb,polaris_a100
-check "GPUs that are no whole number of hosts are said" said 'dgx_a100_80gb: its hosts have 8 GPUs each, and no whole number of them has 4'
-check "and the machine that has them is planned" said '^polaris_a100  .*%'
+check "fewer GPUs than a host has are a part of one" said '^dgx_a100_80gb  .*%'
+check "which is said: $(cat streams/out)" said 'dgx_a100_80gb: 4 of the 8 GPUs of a node, with their NICs'
+check "beside a machine of whole hosts" said '^polaris_a100  .*%'
+run plan small.yaml --dry-run dgx_a100_80gb --json
+mv streams/out part.json
+run run small.yaml --set cluster=dgx_a100_80gb --set cluster.nodes=1 --set cluster.gpu.count=4 -q -o run_part
+check "run says the same of that part" python3 -c "
+import json
+machine = json.load(open('part.json'))['machines'][0]
+case = json.load(open('run_part/result.json'))['cases'][0]
+assert abs(case['iteration_ms'] - machine['iteration_ms']) <= 1e-9 * machine['iteration_ms']"
+sed 's/nodes: 2/nodes: 3/' case.yaml >twelve.yaml
+run plan twelve.yaml --dry-run dgx_a100_80gb,polaris_a100
+check "GPUs that are no whole number of hosts are said" said 'dgx_a100_80gb: its hosts have 8 GPUs each, and no whole number of them has 12'
 run plan case.yaml --dry-run dgx_a100_80gb --set planner.version=2025-10
 check "the older version can be asked" said 'planner of 2025-10 .commit a48cef79.'
 run plan case.yaml --dry-run dgx_a100_80gb --json -o dry_file.json
@@ -89,4 +101,4 @@ refuse 2 'argument --dry-run: --dry-run and --set cluster.nodes' plan case.yaml 
 refuse 2 'argument --planner: a dry run is' plan case.yaml --dry-run dgx_a100_80gb --planner greedy
 refuse 2 'json' plan case.yaml --json
 
-finish 20
+finish 24

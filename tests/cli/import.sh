@@ -112,7 +112,7 @@ jq '.constraints.ads.pooling_factors = [1e300, 1]' imports/torchrec.json >long.j
 refuse 2 "long.json:$(grep -n '"name": "ads"' long.json | cut -d: -f1):[0-9]+: with table 'ads' one rank reads" import long.json -o none
 csv 'name,rows,dim\na,1,8\nb,1000000,1000000000000\n'
 refuse 2 "t.csv:3:1: with table 'b'" import t.csv -o none
-for kernel in quant key_value; do
+for kernel in quant customized_kernel; do
   jq --arg kernel $kernel '.plan["model.ebc"].user.compute_kernel = $kernel' imports/torchrec.json >kernel.json
   line=$(grep -n "\"compute_kernel\": \"$kernel\"" kernel.json | cut -d: -f1)
   refuse 2 "kernel.json:$line:[0-9]+: table \"user\" has the compute kernel \"$kernel\", which is not simulated.*fused_uvm" import kernel.json -o none

@@ -197,9 +197,9 @@ runs more
 jq '.constraints.t += {output_dtype: "DataType.FP16"}' plans/vbe.json >more.json
 run import more.json -o more
 check "output_dtype has a key here: $(cat streams/err)" grep -q "output_dtype of the constraints is not taken.*'wire_dtype'.*(tables t)" streams/err
-jq '.constraints.t += {compute_kernels: ["EmbeddingComputeKernel.KEY_VALUE", "batched_fused"], enforce_hbm: true}' plans/vbe.json >more.json
+jq '.constraints.t += {compute_kernels: ["EmbeddingComputeKernel.QUANT", "batched_fused"], enforce_hbm: true}' plans/vbe.json >more.json
 run import more.json -o more
-check "other kernels are said: $(cat streams/err)" grep -q 'The kernel key_value of the constraints is not simulated, so it is not allowed here (tables t)' streams/err
+check "other kernels are said: $(cat streams/err)" grep -q 'The kernel quant of the constraints is not simulated, so it is not allowed here (tables t)' streams/err
 check "... and other keys" grep -q 'enforce_hbm of the constraints is not simulated (tables t)' streams/err
 jq '.plan = {"model.ebc": {t: {sharding_type: "data_parallel", compute_kernel: "dense", ranks: [0, 1]}}} | del(.constraints)' plans/vbe.json >elsewhere.json
 run import elsewhere.json -o elsewhere
@@ -211,7 +211,7 @@ check "weights of constraints are taken" grep -q '{name: "b", pooling_factor: 1,
 jq '.tables["m.ebc"][0].is_weighted = false' more.json >less.json
 run import less.json -o more --force
 check "... unless the configuration says otherwise, which is told" grep -q 'is_weighted of the constraints is not taken.*(tables t)' streams/err
-jq '.constraints.t.compute_kernels = ["key_value"]' plans/vbe.json >more.json
+jq '.constraints.t.compute_kernels = ["quant"]' plans/vbe.json >more.json
 refuse 2 'more.json:[0-9]+:[0-9]+: table "t": no kernel that its constraints allow is simulated' import more.json -o none
 imported dlrmv3_streaming.json --cluster dgx_h200
 imported pinned_three.json

@@ -53,6 +53,8 @@ run import "$small" --batch 65536 --scale-dense nothing -o same
 run run same/scenario.yaml -q --json -o same.run
 check "or nothing changes" awk -v a="$(ms same.run)" -v b="$(ms line4096)" 'BEGIN { exit !(a / b > 0.99 && a / b < 1.01) }'
 refuse 2 "another trace of rank 0" import "$small" "$traces/dot128_bf16_b4096.json.gz" -o refused
+echo hello >text.json.gz
+refuse 2 "text.json.gz: no profiler.s trace is in it: the file is empty, cut off, or not compressed by gzip" import text.json.gz -o refused
 refuse 2 "2 batch sizes for 1 trace" import "$small" --traced-batch 1 --traced-batch 2 -o refused
 refuse 2 "--traced-batch: .*no batch size" import "$small" --traced-batch 0 -o refused
 refuse 2 "no profiler.s trace, where the first file is one" import "$small" tables.csv -o refused

@@ -27,6 +27,14 @@ run run $toy --case flexshard_3tier --planners flex -o one -q
 check "of one case: $(names one)" [ "$(names one)" = "flexshard_3tier/flex" ]
 refuse 2 "unknown planner 'no_such'" run $toy --planners row_wise,no_such -o none
 refuse 2 'argument --planners: --planners and --set planners=... cannot be used together' run $toy --planners all --set planners=all -o none
+cat >refused.yaml <<END
+schema: shardsim.scenario/1
+cluster: {base: toy_2x4, nodes: 2}
+workload: {name: w, batch_per_gpu: 100, tables: [{name: a, rows: 20000, dim: 16, dtype: fp16, kind: pooled, access: {family: zipf, s: 0.9}, copies: 10}]}
+planners: [{name: autoshard, policy: {file: $source/scenarios/policies/autoshard_tasks.h5, provider: gpu_kernels}}]
+END
+refuse 2 'no planner takes the case. autoshard for main: .*the policy was trained on .*autoshard train' run refused.yaml -o none
+check "and no memory is asked for: $(cat streams/err)" [ "$(grep -c 'more memory' streams/err)" -eq 0 ]
 refuse 2 'the case has jobs' run scenarios/two_jobs.yaml --planners all -o none
 
 echo "-- a plan that fits by the memory model and not at its peak fits nowhere"

@@ -61,6 +61,7 @@ CLUSTER = {
     "gpu.lookups_per_ns": "0.1", "gpu.sort_per_lookup": "9 ns", "gpu.sorted_update_kernels": "400",
     "gpu.sorted_update_efficiency": "0.01", "gpu.overlap_slowdown": "0.5", "gpu.stream_sharing": "0.9",
     "gpu.count": "4", "host.memory": "2 GiB", "host.memory_bandwidth": "10 GB/s", "host.gpu_link_bandwidth": "1 GB/s",
+    "host.ssd.read_bandwidth": "1 GB/s", "host.ssd.write_bandwidth": "1 GB/s", "host.ssd.iops": "1000", "host.ssd.capacity": "1 GB",
     "host.time_factor": "5", "pcie.generation": "3", "pcie.lanes": "4", "pcie.latency": "90 us",
     "pcie.cpu.sockets": "1", "pcie.cpu.link": "5 GB/s", "pcie.host_copy_efficiency": "0.3", "nics.rate": "100 Gbit/s", "nics.hardware_rate": "300 Gbit/s", "nics.latency": "200 us",
     "nics.per_gpu": "2", "nics.shared_by": "2", "nics.per_node": "4", "nvlink.links_per_gpu": "6",
@@ -80,7 +81,7 @@ WORKLOAD = {
     "tables.b.average_length": "50", "tables.d.copies": "2", "dense.layers.top.in": "2048", "dense.layers.top.out": "4096",
     "dense.layers.top.repeat": "9", "dense.layers.top.elementwise": "900000", "dense.parameters_bytes": "4 GiB",
     "dense.layers.top.residual": "true", "dense.layers.top.norm": "layer_norm", "dense.layers.top.pool": "mean",
-    "dense.concatenations": "3",
+    "dense.concatenations": "3", "accumulate": "4", "tables.a.sharded": "false",
 }
 SOFTWARE = {
     "launch": "2 ms", "send_receive": "2 ms", "launch_in_start": "1 us", "graph_launch": "90 ms", "graph_node": "9 ms",

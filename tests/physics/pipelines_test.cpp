@@ -65,7 +65,7 @@ TEST_CASE("kernels in host memory cost host traffic, and a cache less than none"
   // Fetched for the next batch while this one trains.
   CHECK(iteration("fused_uvm_caching", "prefetch_sparse_dist") < iteration("fused_uvm_caching", "sparse_dist"));
   Plan plan = plan_of(Strategy::row_wise);
-  plan.placements[0].compute_kernel = "key_value";
+  plan.placements[0].compute_kernel = "quant";
   CHECK_THROWS_AS(lowered_plan(plan, two_tables_of(TableKind::pooled), toy_cluster()), Error);
 }
 

@@ -183,6 +183,7 @@ workload:
 cases:
   - {name: uvm, constraints: {"*": {compute_kernels: [fused_uvm], sharding_types: [table_wise]}}}
   - {name: cached, constraints: {"*": {compute_kernels: [fused_uvm_caching], sharding_types: [table_wise], cache_load_factor: 0.02}}}
+  - {name: ssd, constraints: {"*": {compute_kernels: [key_value], sharding_types: [table_wise], cache_load_factor: 0.02}}}
   - {name: hbm}
 )";
 
@@ -215,6 +216,20 @@ TEST_CASE("what goes over the host link is named as what it is, and the link is 
   const Case& item = case_of(set, "uvm");
   CHECK(off(explained_case(set, item, false, {}).why.iteration_ms, faster->iteration_ms) < kSame);
   CHECK(std::ranges::find(hbm.help->elasticities, "host_link", &Elasticity::lever) == hbm.help->elasticities.end());
+}
+
+TEST_CASE("rows that come from SSDs are named as what they are, and the rate of the SSDs is a lever") {
+  const Scenario scenario = test::read(kHostRows);
+  const auto of = [&](const std::string& name) { return explained_case(scenario, case_of(scenario, name), true, {}); };
+  const ExplainedCase ssd = of("ssd"), cached = of("cached");
+  CHECK(test::says(ssd.why.sentence, "is fetching rows from key-value stores over the SSDs of its node"));
+  const auto lever = [](const ExplainedCase& each) {
+    const auto found = std::ranges::find(each.help->elasticities, "ssd", &Elasticity::lever);
+    return found == each.help->elasticities.end() ? nullptr : &*found;
+  };
+  REQUIRE(lever(ssd) != nullptr);
+  CHECK(lever(ssd)->percent > 0.3);
+  CHECK(lever(cached) == nullptr);
 }
 
 // Two exchanges of one name, of which the sequences' keep the rank with their hottest rows.

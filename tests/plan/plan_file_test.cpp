@@ -154,6 +154,32 @@ TEST_CASE("the load factor of a cache is TorchRec's cache_params") {
   CHECK(idle("fused_uvm_caching", R"("cache_params": {"load_factor": 0.5},)") == 0);
 }
 
+TEST_CASE("the caches of a key-value store are TorchRec's key_value_params, in its units") {
+  const Setting setting;
+  const auto text = [](const std::string& kernel, const std::string& params) {
+    return R"({"plan": {"ec": {"history": {"sharding_type": "table_wise", "compute_kernel": ")" + kernel +
+           R"(", "ranks": [5], "cache_params": {"load_factor": 0.5}, "key_value_params": )" + params +
+           R"(, "shards": [{"shard_offsets": [0, 0], "shard_sizes": [8000, 64], "placement": "rank:5/cuda:1"}]}}}})";
+  };
+  const Plan plan = setting.read(
+      text("key_value", R"({"max_l1_cache_size": 100, "l2_cache_size": 3, "ssd_storage_directory": "/data"})"));
+  const Placement& placement = plan.placements.at(0);
+  CHECK(placement.most_l1 == Bytes{std::int64_t{100} << 20});
+  CHECK(placement.l2 == Bytes{std::int64_t{3} << 30});
+  CHECK(placement.cache_load_factor == 0.5);
+  const std::string written = plan_to_json(plan, setting.workload, setting.cluster);
+  const auto params = nlohmann::json::parse(written)["plan"]["ec"]["history"]["key_value_params"];
+  CHECK(params == nlohmann::json{{"max_l1_cache_size", 100}, {"l2_cache_size", 3}});
+  CHECK(setting.read(written) == plan);
+  for (const char* const nothing : {"null", "{}", R"({"max_l1_cache_size": null})"}) {
+    CAPTURE(nothing);
+    CHECK(!setting.read(text("key_value", nothing)).placements.at(0).most_l1);
+  }
+  CHECK(!setting.read(text("fused_uvm_caching", R"({"max_l1_cache_size": 1})")).placements.at(0).most_l1);
+  CHECK(has(setting.fault(text("key_value", R"({"max_l1_cache_size": 0})")), "FBGEMM needs a cache"));
+  CHECK(has(setting.fault(text("key_value", R"({"l2_cache_size": -1})")), "l2_cache_size is \"-1\""));
+}
+
 TEST_CASE("sequence tables of several dimensions are in a module of each, as TorchRec's EmbeddingCollection has one") {
   const Cluster cluster = test_cluster(1, 2);
   Workload workload =

@@ -156,7 +156,7 @@ TEST_CASE("a matrix is moved either way round") {
 }
 
 TEST_CASE("every role has a name that finds it, and the class that its operations have") {
-  CHECK(op_role_names().size() == 50);
+  CHECK(op_role_names().size() == 55);
   for (std::size_t role = 0; role < op_role_names().size(); ++role) {
     CHECK(op_role_name(static_cast<OpRole>(role)) == op_role_names()[role]);
   }
@@ -173,6 +173,12 @@ TEST_CASE("a role fits its operation") {
   CHECK(says(complaint([](Program& p) { p.ops[0].batches_ahead = -1; }), "-1 batches ahead"));
   CHECK(says(complaint([](Program& p) { p.ops[0].batches_ahead = 17; }), "17 batches ahead"));
   CHECK(complaint([](Program& p) { p.ops[6].role = OpRole::none, p.ops[6].fusion = -1; }).empty());
+}
+
+TEST_CASE("bytes of a key-value store are those of operations that move its rows") {
+  const auto moved = [](Program& p) { p.ops[7].ssd_bytes.values = {4096}; };
+  CHECK(says(complaint(moved), "it moves no rows of a key-value store"));
+  CHECK(says(complaint([&](Program& p) { moved(p), p.ops[7].ssd_reads.values = {-1}; }), "ssd_reads"));
 }
 
 TEST_CASE("a fusion group holds shards of one kind, and no two hold the same") {

@@ -476,6 +476,27 @@ def test_scenarios_travel():
             assert shardsim.simulate(copied, case) == shardsim.simulate(of, case)
 
 
+def test_files_that_change_are_read_again():
+    """A scenario is read once for many questions, but an older file is never taken for the one that is there."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "own.yaml")
+
+        def write(rate):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(f"schema: shardsim.cluster/1\nbase: toy_2x4\nname: own\nnics: {{rate: {rate} Gbit/s}}\n")
+
+        write(80)
+        scenario = {**TOY, "cluster": "own.yaml"}
+        of = shardsim.Scenario(scenario, folder=folder)
+        first = shardsim.simulate(of, "rows").iteration_ms
+        assert shardsim.simulate(of, "rows").iteration_ms == first
+        write(8)
+        later = shardsim.simulate(of, "rows").iteration_ms
+        assert later > first and later == shardsim.simulate(shardsim.Scenario(scenario, folder=folder), "rows").iteration_ms
+        os.unlink(path)
+        assert "own.yaml" in str(failure_of(lambda: shardsim.simulate(of, "rows")))
+
+
 def test_other_threads_run():
     """The GIL is released: a thread counts while a study is simulated."""
     counted, over = [0], threading.Event()

@@ -367,6 +367,23 @@ def test_plans_come_back_with_what_is_not_simulated():
     assert back == sharding
 
 
+def test_sizes_of_key_value_caches_are_simulated_and_come_back():
+    sharding = shardsim.torchrec.to_sharding_plan(shardsim.plan(scenario(planner="table_wise")), MODEL, classes=rec)
+    config = next(each.config for each in shardsim.torchrec.tables_of(MODEL) if (each.path, each.name) == ("sparse.users", "id"))
+    sizes = rec.KeyValueParams(ssd_storage_directory="/data", l2_cache_size=2, max_l1_cache_size=64)
+    sharding.plan["sparse.users"]["id"] = placed("table_wise", "key_value", [0], config.num_embeddings, config.embedding_dim,
+                                                 key_value_params=sizes)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        plan = shardsim.torchrec.from_sharding_plan(sharding, MODEL)
+    said = [str(each.message) for each in told if each.category is shardsim.torchrec.NotSimulatedWarning]
+    assert len(said) == 1 and said[0].startswith("key_value_params.ssd_storage_directory of the plan is not simulated"), said
+    back = shardsim.torchrec.to_sharding_plan(plan, MODEL, classes=rec)
+    assert back.plan["sparse.users"]["id"].key_value_params == sizes
+    read = shardsim.torchrec.to_sharding_plan(plan.text, MODEL, classes=rec).plan["sparse.users"]["id"].key_value_params
+    assert read == rec.KeyValueParams(l2_cache_size=2, max_l1_cache_size=64)
+
+
 def test_faults_of_live_values_have_places():
     sharding = shardsim.torchrec.to_sharding_plan(shardsim.plan(scenario(planner="table_wise")), MODEL, classes=rec)
     users = sharding.plan["sparse.users"]

@@ -78,6 +78,14 @@ class CacheParams:
 
 
 @dataclass
+class KeyValueParams:
+    ssd_storage_directory: Optional[str] = None
+    use_passed_in_path: bool = True
+    l2_cache_size: Optional[int] = None
+    max_l1_cache_size: Optional[int] = None
+
+
+@dataclass
 class ParameterConstraints:
     sharding_types: Optional[list] = None
     compute_kernels: Optional[list] = None
@@ -116,6 +124,7 @@ class ParameterSharding:
     ranks: Optional[list] = None
     sharding_spec: Optional[EnumerableShardingSpec] = None
     cache_params: Optional[CacheParams] = None
+    key_value_params: Optional[Any] = None
 
 
 class EmbeddingModuleShardingPlan(dict):

@@ -58,6 +58,8 @@ TEST_CASE("the names that nvidia-smi prints are understood") {
   CHECK(name("Tesla V100-SXM2-32GB") == "V100-SXM2-32GB");
   CHECK(name("NVIDIA GeForce RTX 4090") == "RTX-4090");
   CHECK(name("nvidia l40s") == "L40S");
+  CHECK(name("B300") == "B300-SXM-288GB");
+  CHECK(name("NVIDIA RTX PRO 6000 Blackwell Server Edition") == "RTX-PRO-6000-SERVER");
   CHECK(error_of([] { find_gpu_model("NVIDIA L40X"); }).find("Did you mean 'L40S'?") != std::string::npos);
   CHECK_FALSE(error_of([] { find_gpu_model("NVIDIA GH200 144G HBM3e"); }).empty());
 }

@@ -39,6 +39,8 @@ const KnownElement& known_element(const XmlElement& element, const std::string& 
     if (known.name == element.name && is_among(parent, known.parents)) return known;
     if (is_among(parent, known.parents)) names.emplace_back(known.name);
   }
+  if (element.name == "xgmi")
+    throw input_error(element.place, "<xgmi> is a link between GPUs of AMD", "Only GPUs of NVIDIA are modelled");
   throw input_error(element.place, fmt::format("unknown element <{}> in <{}>", element.name, parent),
                     known_names_hint(element.name, names));
 }

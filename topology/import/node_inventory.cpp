@@ -12,6 +12,7 @@
 #include "topology/import/nics_in_use.h"
 #include "topology/spec/cluster_spec.h"
 #include "topology/spec/gpu_models.h"
+#include "topology/spec/gpu_vendors.h"
 #include "topology/spec/peer_to_peer.h"
 
 namespace shardsim {
@@ -291,6 +292,7 @@ void take_stated_links(NodeInventory& node, const ImportOptions& options) {
 
 GpuModel chosen_model(const ImportOptions& options) {
   if (options.gpu_like.empty()) return find_gpu_model(options.gpu_model);
+  refuse_foreign_gpu(options.gpu_model, "argument --gpu");
   GpuModel model = find_gpu_model(options.gpu_like);
   if (!options.gpu_model.empty()) model.name = options.gpu_model;
   model.nvlinks = kUnknownLinks;

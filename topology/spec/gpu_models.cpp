@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "topology/spec/cluster_spec.h"
+#include "topology/spec/gpu_vendors.h"
 
 namespace shardsim {
 namespace {
@@ -50,26 +51,32 @@ constexpr std::string_view kL4 =
     R"({fp32: "30.3 TFLOP/s", tf32: "60 TFLOP/s", fp16: "121 TFLOP/s", bf16: "121 TFLOP/s"})";
 constexpr std::string_view kT4 = R"({fp32: "8.1 TFLOP/s", fp16: "65 TFLOP/s"})";
 constexpr std::string_view kGb10 = R"({fp32: "31 TFLOP/s"})";
+constexpr std::string_view kPro6000 = R"({fp32: "125 TFLOP/s"})";
+constexpr std::string_view kPro6000Server = R"({fp32: "120 TFLOP/s"})";
 constexpr std::string_view k6000d = R"({fp32: "104 TFLOP/s"})";
 
 // Names that nvidia-smi prints and that are not the catalogue's even without the vendor, in the form of plain_name().
 struct PrintedName {
   std::string_view printed, model;
 };
-constexpr std::array<PrintedName, 14> kPrintedNames = {{{"A100-80GB-PCIE", "A100-PCIE-80GB"},
-                                                        {"A100-PG509-200", "A100-SXM4-40GB"},
-                                                        {"B200", "B200-SXM-180GB"},
-                                                        {"B300-SXM6-AC", "B300-SXM-288GB"},
-                                                        {"GB200", "GB200-186GB"},
-                                                        {"GB300", "GB300-288GB"},
-                                                        {"GH200-120GB", "GH200-96GB"},
-                                                        {"GH200-480GB", "GH200-96GB"},
-                                                        {"H100-80GB-HBM3", "H100-SXM5-80GB"},
-                                                        {"H100-NVL", "H100-NVL-94GB"},
-                                                        {"H100-PCIE", "H100-PCIE-80GB"},
-                                                        {"H200", "H200-SXM5-141GB"},
-                                                        {"H200-NVL", "H200-NVL-141GB"},
-                                                        {"V100-SXM3-32GB-H", "V100-SXM3-32GB"}}};
+constexpr std::array<PrintedName, 17> kPrintedNames = {
+    {{"A100-80GB-PCIE", "A100-PCIE-80GB"},
+     {"A100-PG509-200", "A100-SXM4-40GB"},
+     {"B200", "B200-SXM-180GB"},
+     {"B300", "B300-SXM-288GB"},
+     {"B300-SXM6-AC", "B300-SXM-288GB"},
+     {"GB200", "GB200-186GB"},
+     {"GB300", "GB300-288GB"},
+     {"GH200-120GB", "GH200-96GB"},
+     {"GH200-480GB", "GH200-96GB"},
+     {"H100-80GB-HBM3", "H100-SXM5-80GB"},
+     {"H100-NVL", "H100-NVL-94GB"},
+     {"H100-PCIE", "H100-PCIE-80GB"},
+     {"H200", "H200-SXM5-141GB"},
+     {"H200-NVL", "H200-NVL-141GB"},
+     {"RTX-PRO-6000-BLACKWELL-SERVER-EDITION", "RTX-PRO-6000-SERVER"},
+     {"RTX-PRO-6000-BLACKWELL-WORKSTATION-EDITION", "RTX-PRO-6000"},
+     {"V100-SXM3-32GB-H", "V100-SXM3-32GB"}}};
 
 std::string upper(std::string_view text) {
   std::string result(text);
@@ -134,6 +141,8 @@ std::span<const GpuModel> gpu_models() {
       {"L4", 89, "23034 MiB", "300 GB/s", "48 MiB", 58, 0, 4, kL4, {"0x27b8"}},
       {"RTX-4090", 89, "24564 MiB", "1008 GB/s", "72 MiB", 128, 0, 4, k4090, {"0x2684"}},
       {"RTX-5090", 120, "32607 MiB", "1792 GB/s", "96 MiB", 170, 0, 5, k5090, {"0x2b85"}},
+      {"RTX-PRO-6000", 120, "97887 MiB", "1792 GB/s", "128 MiB", 188, 0, 5, kPro6000, {"0x2bb1"}},
+      {"RTX-PRO-6000-SERVER", 120, "97887 MiB", "1597 GB/s", "128 MiB", 188, 0, 5, kPro6000Server, {"0x2bb5"}},
       {"T4", 75, "15360 MiB", "320 GB/s", "4 MiB", 40, 0, 3, kT4, {"0x1eb8"}},
       {"GB10", 121, "128 GB", "273 GB/s", "24 MiB", 48, 0, 5, kGb10, {"0x2e12"}},
   };
@@ -151,8 +160,7 @@ const GpuModel& find_gpu_model(const std::string& name) {
   if (const GpuModel* const model = known_gpu_model(name)) return *model;
   std::vector<std::string> known;
   for (const GpuModel& model : gpu_models()) known.emplace_back(model.name);
-  if (upper(name).starts_with("MI") && name.find_first_of("0123456789") != std::string::npos)
-    throw input_error({"argument --gpu"}, excerpt(name) + " is a GPU of AMD", "Only GPUs of NVIDIA are modelled");
+  refuse_foreign_gpu(name, "argument --gpu");
   throw input_error(
       {"argument --gpu"}, "unknown GPU model " + excerpt(name),
       known_names_hint(model_name(name), known) + " For another one, add --gpu-like with the nearest of them");

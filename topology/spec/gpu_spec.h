@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/fields/fields.h"
+#include "topology/spec/ssd_spec.h"
 
 namespace shardsim {
 
@@ -158,21 +159,27 @@ struct HostSpec {
   Bandwidth memory_bandwidth{51.0 * (1LL << 30)};
   std::optional<Bandwidth> gpu_link_bandwidth;
   double time_factor = 1;
+  std::optional<SsdSpec> ssd;  // absent: the usual one
   bool operator==(const HostSpec&) const = default;
 
   void keys(Fields& map) {
-    map.take("memory", memory,
-             "memory of a node that rows with the kernels `fused_uvm` and `fused_uvm_caching` may take; a plan that "
-             "needs more ends with exit code 3. Without this key it is not checked");
+    map.take(
+        "memory", memory,
+        "memory of a node that rows with the kernels `fused_uvm`, `fused_uvm_caching` and `dram_virtual_table` and "
+        "the host's caches of [key-value stores](../lowering.md#key-value-stores) may take; a plan that needs "
+        "more ends with exit code 3. Without this key it is not checked");
     map.usual("51 GiB/s")
         .take(
             "memory_bandwidth", memory_bandwidth,
-            "TorchRec's planner uses it for tables that are computed on the host; no simulated time depends on it, and "
-            "a note says so if another value is stated");
+            "rows of key-value stores are copied at it, by all GPUs of a node together; TorchRec's planner uses it for "
+            "tables that are computed on the host. Where a plan has no such rows, a note says so if another value is "
+            "stated");
     map.usual("the PCIe rate")
         .take("gpu_link_bandwidth", gpu_link_bandwidth, "the rate between a GPU and the memory of the host");
     map.take("time_factor", time_factor, factor_leaf(100),
              "the host times of [software](scenario.md#software) are multiplied by it");
+    map.take("ssd", ssd,
+             "the SSDs of a node, which tables of [key-value stores](../lowering.md#key-value-stores) may lie on");
   }
 };
 

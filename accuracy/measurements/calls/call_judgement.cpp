@@ -63,7 +63,7 @@ bool is_fitted_on(const KernelFamily& family, const std::string& file) {
 
 // Constants of kernels by table come from calls of one GPU; those of other models from none of them.
 bool is_fitted_to(const MeasuredCalls& measured, const Tree& options) {
-  if (is_learned(options) || !asks_tables(options)) return false;
+  if (is_learned(options) || !has_kernel_family(options)) return false;
   const KernelFamily family = shipped_kernel_family(kernel_family_name(options), {});
   const GpuTable gpus = shipped_gpu_table();
   const GpuConstants* const found = gpus.find(measured.gpu.model);

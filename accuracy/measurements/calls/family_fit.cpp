@@ -104,7 +104,7 @@ class FamilyFit {
   std::vector<double> of_lookups(const KernelFamily& family) const {
     std::vector<double> residuals;
     for (const auto& [call, weight] : calls_) {
-      const double us = tables_lookup_time(call->lookup.tables, family, gpu_).us();
+      const double us = unbounded_lookup_time(call->lookup.tables, family, gpu_).us();
       residuals.push_back(weight * damped_error(std::log(us / call->forward_us)));
     }
     return residuals;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "topology/spec/gpu_vendors.h"
 
 namespace shardsim {
 namespace {
@@ -38,13 +39,7 @@ bool has_digit(const std::string& word) {
 }  // namespace
 
 bool is_foreign_gpu(std::string_view name) {
-  static constexpr std::array<std::string_view, 12> kOthers = {
-      "AMD", "RADEON", "INSTINCT", "HYGON", "DCU", "INTEL", "GAUDI", "MOORE", "MTHREADS", "ASCEND", "BIREN", "METAX"};
-  if (is_processor(name)) return false;
-  return std::ranges::any_of(name_words(name), [](const std::string& word) {
-    return std::ranges::find(kOthers, word) != kOthers.end() || word.starts_with("GFX") ||
-           (word.starts_with("MI") && word.size() > 3 && has_digit(word));
-  });
+  return !is_processor(name) && !foreign_gpu_vendor(name).empty();
 }
 
 bool is_processor(std::string_view name) {

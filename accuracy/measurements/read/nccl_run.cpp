@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -46,6 +47,20 @@ std::optional<Error> time_fault(double us, const Place& place) {
   if (us >= kLeastUs && us <= kMostUs) return std::nullopt;
   return input_error(place, fmt::format("a time of {:g} us is absurd", us),
                      fmt::format("Times from {:g} to {:g} us are judged", kLeastUs, kMostUs));
+}
+
+// Size and time say the rate once more than algbw does: where the two differ, digits of a row were torn off, or rows
+// of several lines came together. Both are rounded when printed.
+std::optional<Error> rate_fault(const PrintedRow& row) {
+  if (!row.algbw) return std::nullopt;
+  constexpr double kRelative = .1, kPrinted = .01;  // GB/s
+  const double rate = static_cast<double>(row.bytes) / row.time_us / 1e3;
+  if (std::abs(rate - *row.algbw) <= kRelative * std::max(rate, *row.algbw) + kPrinted) return std::nullopt;
+  return input_error(
+      row.place,
+      fmt::format("its size and time are {:.4g} GB/s, and algbw says {:g}: a part of the row may be lost", rate,
+                  *row.algbw),
+      kAsPrinted);
 }
 
 // Ranks of one host whose process says the same number and bus: several processes on one GPU.
@@ -135,6 +150,7 @@ void NcclRuns::add(RunDevice device) {
 
 void NcclRuns::add(PrintedRow row) {
   if (const auto fault = time_fault(row.time_us, row.place)) return lose(*fault);
+  if (const auto fault = rate_fault(row)) return lose(*fault);
   rows_.push_back(std::move(row));
 }
 
@@ -288,8 +304,8 @@ void NcclRuns::finish_rows(CollectiveKind kind, const RankCounts& counts) {
     row.counts_hosts = true;
     if (!devices_.empty()) row.gpu = devices_.front().name;
     row.caveat = why;
-    row.algorithm = settings_.algorithms();
-    row.protocol = settings_.value("NCCL_PROTO");
+    row.algorithm = settings_.algorithms(kind);
+    row.protocol = settings_.protocols(kind);
     row.without_pxn = settings_.without_pxn();
     row.cross_nic = settings_.cross_nic();
     row.least_channels = settings_.least_channels();

@@ -116,7 +116,7 @@ std::optional<RunDevice> device_of(const Words& words, const Place& place) {
 
 // Lines of other programs are most of a large log, and begin otherwise than those of nccl-tests do.
 bool may_be_ours(std::string_view text) {
-  static constexpr std::array<std::string_view, 12> kBegins = {"#",
+  static constexpr std::array<std::string_view, 14> kBegins = {"#",
                                                                "Rank ",
                                                                "size ",
                                                                "(B)",
@@ -127,6 +127,8 @@ bool may_be_ours(std::string_view text) {
                                                                "Avg bus bandwidth",
                                                                "nccl-tests version",
                                                                "rccl-tests version",
+                                                               "RCCL version",
+                                                               "HIP version",
                                                                "NCCL_"};
   if (text.empty()) return false;
   if ((text.front() >= '0' && text.front() <= '9') || text.front() == '.') return true;
@@ -187,6 +189,9 @@ class LogReader {
     if (text.find(kStarting) != std::string_view::npos) return start(words.back());
     if (words[0] == "Using" && words.size() > 1 && words[1].starts_with("devices")) return runs_.begin_devices();
     if (words[0] == "rccl-tests") return runs_.foreign_program("rccl-tests");
+    // Older ones print no name of the GPUs, and call themselves nccl-tests.
+    if ((words[0] == "RCCL" || words[0] == "HIP") && words.size() > 1 && words[1] == "version")
+      return runs_.foreign_program("RCCL");
     if ((words[0] == "Out" && text.find("Out of bounds values") != std::string_view::npos) || words[0] == "Avg")
       runs_.end();
     if (words[0] == "Out" && words.back() == "FAILED") return runs_.wrong_values(words[words.size() - 2]);

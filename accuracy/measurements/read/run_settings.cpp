@@ -6,12 +6,14 @@
 
 #include "accuracy/measurements/read/log_command.h"
 #include "base/text.h"
+#include "topology/spec/nccl_settings.h"
 #include "topology/spec/network_spec.h"
 
 namespace shardsim {
 namespace {
 
 constexpr const char* kNetwork = "network";
+constexpr const char* kListed = "listed NICs";
 
 bool is_set(const std::string& value) {
   return !value.empty();
@@ -30,14 +32,42 @@ std::optional<int> cross_nic_of(const std::string& value) {
   return stated && *stated >= 0 && *stated <= 2 ? stated : std::nullopt;
 }
 
+// The part of NCCL_ALGO or NCCL_PROTO that is of one collective: "tree" of "ring;allreduce:tree" for an all_reduce, and
+// the part without a name for those that have none of their own (NCCL 2.24).
+std::string part_of(const std::string& lists, CollectiveKind kind) {
+  std::string others;
+  for (const std::string& part : split(lists, ';')) {
+    const std::size_t colon = part.find(':');
+    if (colon == std::string::npos) others = part;
+    if (colon != std::string::npos && find_collective_kind(part.substr(0, colon)) == kind)
+      return part.substr(colon + 1);
+  }
+  return others;
+}
+
+// True when all names of all parts are NCCL's; `unknown` finds the first that is none.
+bool are_known(const std::string& lists, std::string (*unknown)(std::string_view list)) {
+  return !lists.empty() && std::ranges::all_of(split(lists, ';'), [&](const std::string& part) {
+    return unknown(std::string_view(part).substr(part.find(':') + 1)).empty();
+  });
+}
+
+bool are_algorithms(const std::string& lists) {
+  return are_known(lists, unknown_algorithm);
+}
+
+bool are_protocols(const std::string& lists) {
+  return are_known(lists, unknown_protocol);
+}
+
 bool is_cross_nic(const std::string& value) {
   return cross_nic_of(value).has_value();
 }
 
 // A variable of NCCL that changes how fast it is.
 struct Variable {
-  // followed: a prediction does as it says. judged: it decides whether the run is one of the cluster (SwitchedOff).
-  // not_followed: nothing here says by how much it changes a time.
+  // followed: a prediction does as it says, if it says what NCCL knows. judged: it decides whether the run is one of
+  // the cluster (SwitchedOff). not_followed: nothing here says by how much it changes a time.
   enum class Use { followed, judged, not_followed };
 
   std::string_view name;
@@ -47,8 +77,8 @@ struct Variable {
 
 // All that are read from a log, in the order in which people are told of them.
 constexpr std::array<Variable, 25> kVariables = {{
-    {"NCCL_ALGO", Variable::Use::followed},
-    {"NCCL_PROTO", Variable::Use::followed},
+    {"NCCL_ALGO", Variable::Use::followed, are_algorithms},
+    {"NCCL_PROTO", Variable::Use::followed, are_protocols},
     {"NCCL_NVLS_ENABLE", Variable::Use::followed, is_zero},
     {"NCCL_PXN_DISABLE", Variable::Use::followed, is_switched_on},
     {"NCCL_CROSS_NIC", Variable::Use::followed, is_cross_nic},
@@ -75,8 +105,16 @@ constexpr std::array<Variable, 25> kVariables = {{
 }};
 
 std::string word_at(std::string_view text) {
-  if (text.starts_with('"') || text.starts_with('\'')) text.remove_prefix(1);
-  return std::string(text.substr(0, text.find_first_of(" \t\"';.")));
+  const bool is_quoted = text.starts_with('"') || text.starts_with('\'');
+  if (is_quoted) text.remove_prefix(1);
+  return std::string(text.substr(0, text.find_first_of(is_quoted ? " \t\"'." : " \t\"';.")));
+}
+
+// A value as NCCL prints it, without quotes and often with a full stop behind it.
+std::string printed_at(std::string_view text) {
+  std::string value(text.substr(0, text.find_first_of(" \t\"'")));
+  if (value.ends_with('.')) value.pop_back();
+  return value;
 }
 
 // A comment of a script sets nothing, unless a prompt is what looks like one, and neither does advice.
@@ -97,16 +135,39 @@ int named_nics(const std::string& list) {
   return static_cast<int>(names.size());
 }
 
+// The number of NICs that NCCL lists: "NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.1<0>".
+// Ports of one card count as one.
+int listed_nics(std::string_view list) {
+  std::set<std::string> names;
+  for (std::size_t at = list.find('['); at != std::string_view::npos; at = list.find('[', at + 1)) {
+    const std::string_view entry = list.substr(at + 1, list.find_first_of(" ;", at) - at - 1);
+    const std::size_t close = entry.find(']'), port = entry.find(':');
+    if (close == std::string_view::npos || port == std::string_view::npos || port < close) continue;
+    if (whole_number<int>(std::string(entry.substr(0, close))))
+      names.emplace(entry.substr(close + 1, port - close - 1));
+  }
+  return static_cast<int>(names.size());
+}
+
+// What follows a text of NCCL's in a line; nothing where the line has no such text.
+std::optional<std::string_view> behind(std::string_view line, std::string_view text) {
+  const std::size_t at = line.find(text);
+  return at == std::string_view::npos ? std::nullopt : std::optional(line.substr(at + text.size()));
+}
+
 // The variable must end where its name does, and begin where a word does: RCCL_ALGO and NCCL_ALGO_X are others.
 void find_variable(std::string_view line, std::string_view variable, std::vector<RunSetting>& found) {
-  constexpr std::string_view kSet = " set by environment to ";
+  constexpr std::string_view kSet = " set by environment to ", kSetTo = " set to ";  // as versions print it
   for (std::size_t at = line.find(variable); at != std::string_view::npos; at = line.find(variable, at + 1)) {
     std::string_view rest = line.substr(at + variable.size());
-    const bool is_of_nccl = rest.starts_with(kSet);
+    const std::string_view set =
+        line.find("NCCL INFO") == std::string_view::npos || rest.starts_with(kSet) ? kSet : kSetTo;
+    const bool is_of_nccl = rest.starts_with(set);
     if ((at > 0 && line[at - 1] == '_') || (!is_of_nccl && !rest.starts_with('='))) continue;
     if (!is_of_nccl && !may_set(line)) return;
-    rest.remove_prefix(is_of_nccl ? kSet.size() : 1);
-    found.push_back({std::string(variable), word_at(rest), !is_of_nccl && !is_launch(line)});
+    rest.remove_prefix(is_of_nccl ? set.size() : 1);
+    found.push_back(
+        {std::string(variable), is_of_nccl ? printed_at(rest) : word_at(rest), !is_of_nccl && !is_launch(line)});
     return;
   }
 }
@@ -117,9 +178,9 @@ std::vector<RunSetting> settings_in(std::string_view line) {
   std::vector<RunSetting> found;
   if (line.find("NCCL_") != std::string_view::npos)
     for (const Variable& variable : kVariables) find_variable(line, variable.name, found);
-  constexpr std::string_view kUsing = "Using network ";
-  if (const std::size_t at = line.find(kUsing); at != std::string_view::npos)
-    found.push_back({kNetwork, word_at(line.substr(at + kUsing.size())), false});
+  if (const auto network = behind(line, "Using network ")) found.push_back({kNetwork, word_at(*network), false});
+  if (const auto nics = behind(line, "NET/IB : Using "))
+    if (const int count = listed_nics(*nics); count > 0) found.push_back({kListed, std::to_string(count), false});
   return found;
 }
 
@@ -142,11 +203,16 @@ bool RunSettings::is_on(const std::string& variable) const {
   return is_switched_on(value(variable));
 }
 
-std::string RunSettings::algorithms() const {
-  const std::string stated = value("NCCL_ALGO");
+std::string RunSettings::algorithms(CollectiveKind kind) const {
+  const std::string all = value("NCCL_ALGO"), stated = are_algorithms(all) ? part_of(all, kind) : "";
   if (!is_nvls_off()) return stated;
   if (stated.empty()) return "^NVLS,NVLSTree";
   return stated.starts_with('^') ? stated + ",NVLS,NVLSTree" : stated;
+}
+
+std::string RunSettings::protocols(CollectiveKind kind) const {
+  const std::string all = value("NCCL_PROTO");
+  return are_protocols(all) ? part_of(all, kind) : "";
 }
 
 std::optional<int> RunSettings::cross_nic() const {
@@ -177,7 +243,12 @@ SwitchedOff RunSettings::switched_off() const {
   if (value("NCCL_MNNVL_ENABLE") == "0") off.nvlinks_of_hosts = statement("NCCL_MNNVL_ENABLE");
   off.nics_left = named_nics(value("NCCL_IB_HCA"));
   if (off.nics_left > 0) off.other_nics = statement("NCCL_IB_HCA");
+  if (const int listed = whole_number<int>(value(kListed)).value_or(0); off.nics_left == 0 && listed > 0) {
+    off.nics_left = listed;
+    off.other_nics = "NET/IB lists " + counted(static_cast<std::size_t>(listed), "NIC");
+  }
   const std::string network = value(kNetwork);
+  off.network = network;
   if (network.empty() && is_on("NCCL_IB_DISABLE")) off.infiniband = statement("NCCL_IB_DISABLE");
   if (network.empty() && same_but_case(value("NCCL_NET"), "Socket")) off.all_but_sockets = statement("NCCL_NET");
   if (network == "Socket") off.all_but_sockets = "Using network Socket";
@@ -188,17 +259,23 @@ template <typename Test>
 std::string RunSettings::statements(const Test& is_wanted) const {
   std::vector<std::string> texts;
   for (const Variable& variable : kVariables)
-    if (const std::string name(variable.name); is_wanted(variable) && variable.holds(value(name)))
-      texts.push_back(statement(name));
+    if (const std::string name(variable.name); is_wanted(variable, value(name))) texts.push_back(statement(name));
   return join(texts, " ");
 }
 
 std::string RunSettings::followed() const {
-  return statements([](const Variable& variable) { return variable.use == Variable::Use::followed; });
+  return statements([](const Variable& variable, const std::string& stated) {
+    return variable.use == Variable::Use::followed && variable.holds(stated);
+  });
 }
 
+// Among them lists with a name that NCCL does not have: nobody knows what it did then.
 std::string RunSettings::not_followed() const {
-  return statements([](const Variable& variable) { return variable.use == Variable::Use::not_followed; });
+  return statements([](const Variable& variable, const std::string& stated) {
+    if (variable.use == Variable::Use::not_followed) return variable.holds(stated);
+    const bool is_list = variable.holds == are_algorithms || variable.holds == are_protocols;
+    return is_list && !stated.empty() && !variable.holds(stated);
+  });
 }
 
 }  // namespace shardsim

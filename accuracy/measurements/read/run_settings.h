@@ -28,8 +28,9 @@ class RunSettings {
   void go_on(const RunSettings& stated);
 
   std::string value(const std::string& variable) const;  // "" where nothing is stated
-  // As NCCL_ALGO, without NVLS where that is switched off.
-  std::string algorithms() const;
+  // As NCCL_ALGO says for a collective, without NVLS where that is switched off; "": NCCL's choice.
+  std::string algorithms(CollectiveKind kind) const;
+  std::string protocols(CollectiveKind kind) const;  // as NCCL_PROTO
   SwitchedOff switched_off() const;
   bool without_pxn() const { return is_on("NCCL_PXN_DISABLE"); }
   std::optional<int> cross_nic() const;  // 0 to 2

@@ -66,6 +66,7 @@ std::vector<std::string> table_kernel_names() {
 
 std::vector<std::string> kernel_names() {
   std::vector<std::string> names = table_kernel_names();
+  names.insert(names.begin(), kBagKernels);
   names.emplace_back(kHugectrKernels);
   return names;
 }

@@ -19,9 +19,10 @@ constexpr double kAlignedVectors = 4;  // whole ones of these, and columns, are 
 constexpr double kChunk = 65536;       // elements of a tensor that one block of an optimizer's kernel works on
 constexpr double kWideVector = 512;    // bytes
 constexpr double kManyNormRows = 65536, kNormPart = 32, kNormColumns = 64;
-constexpr double kLeastSplitPart = 128;
+constexpr double kProductOverlap = 1.5;  // exponent with which operands add to the work of the tiles
+constexpr double kLeastSplitPart = 128, kLeastPartOfMany = 512;
 constexpr double kMostPerNs = 1e6, kMostPytorchGrowth = 4, kMostShareOf = 2;
-constexpr std::array kPytorchSplits = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
+constexpr std::array kPytorchSplits = {2, 3, 4, 6, 8, 12, 16, 24, 32};
 
 bool is_half(const std::string& precision) {
   return precision == "fp16" || precision == "bf16";
@@ -43,10 +44,9 @@ class PytorchTimes {
         numbers_(numbers),
         sms_(static_cast<double>(gpu.sm_count)),
         rate_(ratio_of_rates(gpu, reference)),
-        memory_(memory_rate(numbers, gpu, reference)),
+        memory_(pass_rate(numbers, gpu, reference)),
         cache_(numbers.cache.bytes_per_second * gpu.gather_l2.bytes_per_second / reference.gather_l2.bytes_per_second),
-        cached_(static_cast<double>(numbers.cached.count) * static_cast<double>(gpu.l2.count) /
-                static_cast<double>(reference.l2.count)),
+        cached_(held_bytes(numbers, gpu, reference)),
         scalar_(sms_ / static_cast<double>(reference.sm_count)) {}
 
   double of(const DenseKernel& kernel) const {
@@ -101,13 +101,6 @@ class PytorchTimes {
     return peak_ > 0 && of_reference > 0 ? peak_ / of_reference : 1;
   }
 
-  static double memory_rate(const PytorchKernels& numbers, const GpuConstants& gpu, const GpuConstants& reference) {
-    const auto measured = numbers.memory_of.find(gpu.name);
-    if (measured != numbers.memory_of.end()) return measured->second.bytes_per_second;
-    return numbers.memory.bytes_per_second * gpu.copy_bandwidth.bytes_per_second /
-           reference.copy_bandwidth.bytes_per_second;
-  }
-
   bool aligned(double a, double b) const {
     const double bytes = element_of(precision_);
     return std::fmod(a * bytes, kVectorBytes) == 0 && std::fmod(b * bytes, kVectorBytes) == 0;
@@ -147,17 +140,29 @@ class PytorchTimes {
     double least = HUGE_VAL;
     for (const auto& [rows, columns, share] : tiles) {
       if (share <= 0) continue;
-      for (const int split : kPytorchSplits) {
-        if (split > 1 && (of.kind != DenseKernelKind::product_weight_gradient || of.k / split < kLeastSplitPart))
-          continue;
-        const double waves = std::ceil(std::ceil(of.m / rows) * std::ceil(of.n / columns) * split / sms_);
+      const double blocks = std::ceil(of.m / rows) * std::ceil(of.n / columns);
+      const auto take = [&, rows = rows, columns = columns, share = share](double split) {
+        const double waves = std::ceil(blocks * split / sms_);
         const double one = 2 * rows * columns * of.k / split * sms_ / (law.rate.per_second * rate_ * share);
         const double sums = split > 1 ? law.split.value + 2 * split * of.m * of.n * 4 / cache_ : 0;
         least = std::min(least, waves * (one + law.tile.value) + sums);
-      }
+      };
+      take(1);
+      if (of.kind != DenseKernelKind::product_weight_gradient) continue;
+      for (const int split : kPytorchSplits)
+        if (of.k / split >= kLeastSplitPart) take(split);
+      // Over very many samples, as many parts as fill the GPU: cuBLAS takes 132 for items of attention on an H100.
+      const double filling = std::floor(sms_ / blocks);
+      if (filling > kPytorchSplits.back() && of.k / filling >= kLeastPartOfMany) take(filling);
     }
     const double operands = (of.m * of.k + of.k * of.n + of.m * of.n) * element_of(precision_);
-    return law.start.value + std::max(least, operands / (law.memory_share * memory_));
+    return law.start.value + beside(least, operands / (law.memory_share * memory_));
+  }
+
+  // Products without tensor cores hide the reading of their operands; with them, tiles are done as fast as those come.
+  double beside(double work, double read) const {
+    if (precision_ == "fp32") return std::max(work, read);
+    return std::pow(std::pow(work, kProductOverlap) + std::pow(read, kProductOverlap), 1 / kProductOverlap);
   }
 
   double batched(const DenseKernel& of) const {
@@ -197,6 +202,7 @@ class PytorchTimes {
 
   double rows_sum(const DenseKernel& kernel) const { return rows_sum(kernel, element_of(precision_)); }
   double rows_sum(const DenseKernel& kernel, double element) const {
+    if (kernel.n == 1) return numbers_.column_sum_start.value + kernel.m * numbers_.column_sum_row.value;
     const double bytes = kernel.m * kernel.n * element;
     return numbers_.rows_sum_start.value + bytes / memory_ + rows_sum_turns(kernel) * numbers_.rows_sum_turn.value;
   }
@@ -301,6 +307,25 @@ PytorchKernels::Attention read_attention(MapReader reader) {
   return law;
 }
 
+PytorchKernels::Bags read_bags(MapReader reader) {
+  PytorchKernels::Bags bags;
+  bags.lookup_start = reader.time("lookup_start");
+  bags.lookup_bag = reader.time("lookup_bag");
+  bags.lookup_row = reader.time("lookup_row");
+  bags.lookup_missed = reader.time("lookup_missed");
+  bags.lookup_chain = reader.time("lookup_chain");
+  bags.copy_start = reader.time("copy_start");
+  bags.copy_row = reader.time("copy_row");
+  bags.add_start = reader.time("add_start");
+  bags.add_row = reader.time("add_row");
+  bags.add_missed = reader.time("add_missed");
+  bags.add_hottest = reader.time("add_hottest");
+  bags.sum_start = reader.time("sum_start");
+  bags.sum_hottest = reader.time("sum_hottest");
+  reader.finish();
+  return bags;
+}
+
 void read_passes(MapReader& reader, PytorchKernels& numbers) {
   const Bounds share = Bounds::above(0).to(kMostShareOf), rate = Bounds::above(0).to(kMostPerNs);
   numbers.gap = reader.time("gap");
@@ -321,6 +346,8 @@ void read_passes(MapReader& reader, PytorchKernels& numbers) {
   numbers.widening_start = reader.time("widening_start");
   numbers.rows_sum_start = reader.time("rows_sum_start");
   numbers.rows_sum_turn = reader.time("rows_sum_turn");
+  numbers.column_sum_start = reader.time("column_sum_start");
+  numbers.column_sum_row = reader.time("column_sum_row");
   numbers.gather_start = reader.time("gather_start");
   numbers.gather_element = reader.time("gather_element");
   numbers.scatter_start = reader.time("scatter_start");
@@ -337,12 +364,25 @@ void read_passes(MapReader& reader, PytorchKernels& numbers) {
 
 }  // namespace
 
+double pass_rate(const PytorchKernels& numbers, const GpuConstants& gpu, const GpuConstants& reference) {
+  const auto measured = numbers.memory_of.find(gpu.name);
+  if (measured != numbers.memory_of.end()) return measured->second.bytes_per_second;
+  return numbers.memory.bytes_per_second * gpu.copy_bandwidth.bytes_per_second /
+         reference.copy_bandwidth.bytes_per_second;
+}
+
+double held_bytes(const PytorchKernels& numbers, const GpuConstants& gpu, const GpuConstants& reference) {
+  return static_cast<double>(numbers.cached.count) * static_cast<double>(gpu.l2.count) /
+         static_cast<double>(reference.l2.count);
+}
+
 PytorchKernels pytorch_kernels_from_tree(const Tree& tree) {
   PytorchKernels numbers;
   MapReader reader(tree, "", &numbers.sources);
   reader.choice("schema", {kPytorchSchema});
   numbers.gpu = reader.text("gpu");
   read_passes(reader, numbers);
+  numbers.bags = read_bags({reader.required("bags"), "bags", &numbers.sources});
   for (const Tree& each : reader.list("products", Bounds::from(1)))
     numbers.products.push_back(
         read_product({each, fmt::format("products.{}", numbers.products.size()), &numbers.sources}));

@@ -50,6 +50,18 @@ struct PytorchKernels {
     Seconds tiles_column;
   };
 
+  // EmbeddingBag and what follows from its sparse gradients (bag_kernels.h). Of all SMs together, for 32 columns.
+  struct Bags {
+    Seconds lookup_start, lookup_bag, lookup_row;
+    Seconds lookup_missed;         // of a row, longer where L2 does not hold it
+    Seconds lookup_chain;          // of a row, for the warp that waits for it
+    Seconds copy_start, copy_row;  // of whole rows by index, whatever their columns
+    Seconds add_start, add_row;    // of gradients to rows by index
+    Seconds add_missed;
+    Seconds add_hottest;             // of each gradient of the row that has most of them: they are added one by one
+    Seconds sum_start, sum_hottest;  // of gradients of equal rows, the latter as above
+  };
+
   std::string gpu;                             // of the entry of the table of GPUs that the rates are of
   Seconds gap;                                 // between two kernels
   Seconds start;                               // of a pass
@@ -63,6 +75,7 @@ struct PytorchKernels {
   double widening = 1;              // of `memory`
   Seconds widening_start;
   Seconds rows_sum_start, rows_sum_turn;
+  Seconds column_sum_start, column_sum_row;  // of rows of one number, which one block adds up
   Seconds gather_start, gather_element;
   Seconds scatter_start, scatter_element, scatter_element_half;
   Seconds
@@ -71,11 +84,17 @@ struct PytorchKernels {
   Seconds norm_gradient_row, norm_gradient_column;  // the same of its input's gradient
   Seconds norm_weights_row;                         // of the gradients of its parameters, of 64 columns
   double norm_weights_growth = 0;                   // exponent of columns / 64
+  Bags bags;
   std::vector<Product> products;
   std::vector<Batched> batched;
   std::vector<Attention> attention;  // that is not causal; the rest is a share of the peak rate
   std::vector<SourcedValue> sources;
 };
+
+// What `gpu` reaches in passes over memory, on `reference` at the rate of the numbers.
+double pass_rate(const PytorchKernels& numbers, const GpuConstants& gpu, const GpuConstants& reference);  // bytes/s
+// Bytes of the last pass that its L2 still holds.
+double held_bytes(const PytorchKernels& numbers, const GpuConstants& gpu, const GpuConstants& reference);
 
 // The shipped scenarios/gpus/pytorch.yaml, read once.
 const PytorchKernels& shipped_pytorch_kernels();

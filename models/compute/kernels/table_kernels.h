@@ -16,7 +16,14 @@ namespace shardsim {
 // A group of lanes works at one bag; each lane moves four columns, and the widest table of the call, or with
 // KernelFamily::own_lanes its own, says how many lanes a group has. All bags of a table come before those of the next
 // one.
+//
+// `memory` of the family was fitted beside what groups wait, and is more than the memory carries. Rows of 1 KiB and
+// more come near it, so a lookup of such rows takes no less than its bytes at the GPU's copy rate.
 Seconds tables_lookup_time(const std::vector<TableWork>& tables, const KernelFamily& family, const GpuConstants& gpu);
+
+// The same without that bound, as constants are fitted.
+Seconds unbounded_lookup_time(const std::vector<TableWork>& tables, const KernelFamily& family,
+                              const GpuConstants& gpu);
 
 // Bags are numbered, pairs of row and bag are sorted by row, then each different row gets the sum of its gradients, by
 // a group of lanes or, in long runs, by blocks. `optimizer`: as a workload names it; "none": sums are written alone.

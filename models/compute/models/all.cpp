@@ -77,4 +77,8 @@ bool asks_tables(const Tree& options) {
   return !family.empty() && family != kHugectrKernels;
 }
 
+bool has_kernel_family(const Tree& options) {
+  return asks_tables(options) && kernel_family_name(options) != kBagKernels;
+}
+
 }  // namespace shardsim

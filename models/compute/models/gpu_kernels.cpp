@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "models/compute/cubes.h"
+#include "models/compute/kernels/bag_kernels.h"
 #include "models/compute/kernels/kernels.h"
 #include "models/compute/kernels/pytorch_kernels.h"
 #include "models/compute/kernels/table_kernels.h"
@@ -20,7 +21,8 @@ constexpr int kColumnsOfLane = 4;  // that a thread of the kernels by table move
 class GpuKernels final : public ComputeModel {
  public:
   GpuKernels(Place place, GpuTable table, std::string name, double in_situ, double update_factor,
-             std::optional<Seconds> kernel_fixed, std::optional<KernelFamily> family, Seconds launch_in_update)
+             std::optional<Seconds> kernel_fixed, std::optional<KernelFamily> family, bool bags,
+             Seconds launch_in_update)
       : place_(std::move(place)),
         table_(std::move(table)),
         name_(std::move(name)),
@@ -28,6 +30,7 @@ class GpuKernels final : public ComputeModel {
         update_factor_(update_factor),
         kernel_fixed_(kernel_fixed),
         family_(std::move(family)),
+        bags_(bags),
         launch_in_update_(launch_in_update) {}
 
   Seconds seconds(const ComputeWork& work, const GpuSpec& spec) const override {
@@ -43,17 +46,20 @@ class GpuKernels final : public ComputeModel {
   // Rows on the host, calls of which only sums are known, and steps of HugeCTR's own have the laws by sums.
   bool goes_by_tables(const ComputeWork& work) const {
     const bool of_hugectr = work.indexed || work.rows.in_place;
-    return family_ && !work.tables.empty() && !of_hugectr && !(work.host_link.value > 0);
+    return (family_ || bags_) && !work.tables.empty() && !of_hugectr && !(work.host_link.value > 0);
   }
 
   Seconds row_lookup(const ComputeWork& work, const GpuConstants& gpu) const {
     if (!goes_by_tables(work)) return lookup_time(work, gpu);
+    if (bags_) return bags_lookup_time(work.tables, shipped_pytorch_kernels(), gpu, pytorch_reference());
     check_columns(work);
     return tables_lookup_time(work.tables, carried_, gpu);
   }
 
   Seconds row_update(const ComputeWork& work, const GpuConstants& gpu) const {
     if (!goes_by_tables(work)) return update_time(work, gpu);
+    if (bags_)
+      return bags_update_time(work.tables, work.optimizer, shipped_pytorch_kernels(), gpu, pytorch_reference());
     const double launched = std::min(launch_in_update_.value, carried_.update.start.value);
     return tables_update_time(work.tables, work.optimizer, carried_, gpu) - Seconds{launched};
   }
@@ -97,10 +103,10 @@ class GpuKernels final : public ComputeModel {
                       known_names_hint(family_->gpu, table_.names()));
   }
 
-  // The shipped table has the GPU that shipped numbers were measured on, whatever a file replaces.
-  static const GpuConstants* shipped_reference(const std::string& name) {
+  // The GPU that PyTorch's numbers are of: the shipped table has it, whatever a file replaces.
+  static const GpuConstants& pytorch_reference() {
     static const GpuTable table = shipped_gpu_table();
-    return table.find(name);
+    return *table.find(shipped_pytorch_kernels().gpu);
   }
 
   static Seconds sort_and_passes(const ComputeWork& work, const GpuConstants& gpu) {
@@ -124,9 +130,7 @@ class GpuKernels final : public ComputeModel {
   }
 
   Seconds pytorch_time(const ComputeWork& work, const GpuConstants& gpu) const {
-    const PytorchKernels& numbers = shipped_pytorch_kernels();
-    const GpuConstants* const reference = shipped_reference(numbers.gpu);
-    return dense_kernels_time(work.by_kernel, work.precision, numbers, gpu, *reference);
+    return dense_kernels_time(work.by_kernel, work.precision, shipped_pytorch_kernels(), gpu, pytorch_reference());
   }
 
   // Products of cubes (cubes.h), and then a copy of the operation's bytes.
@@ -162,7 +166,8 @@ class GpuKernels final : public ComputeModel {
   std::string name_;
   double in_situ_, update_factor_;
   std::optional<Seconds> kernel_fixed_;
-  std::optional<KernelFamily> family_;  // none: laws by sums over tables
+  std::optional<KernelFamily> family_;  // none: laws by sums over tables, or EmbeddingBag's
+  bool bags_;                           // EmbeddingBag's
   Seconds launch_in_update_;            // of the start of an update by tables, which the host simulated apart takes
   mutable KernelFamily carried_;        // to the GPU asked about last
   mutable std::optional<std::pair<GpuSpec, GpuConstants>> last_;
@@ -191,10 +196,11 @@ std::unique_ptr<ComputeModel> make_gpu_kernels(MapReader& options) {
   if (options.has("kernel_fixed")) kernel_fixed = options.time("kernel_fixed");
   std::optional<KernelFamily> family;
   const std::string kernels = options.choice("kernels", kernel_names(), kUsualKernels);
-  if (kernels != kHugectrKernels) family = shipped_kernel_family(kernels, options.place_of("kernels"));
+  const bool bags = kernels == kBagKernels;
+  if (!bags && kernels != kHugectrKernels) family = shipped_kernel_family(kernels, options.place_of("kernels"));
   const Seconds launch_in_update = options.time("launch_in_update", Seconds{0});
   return std::make_unique<GpuKernels>(options.place_of("name"), std::move(table), name, in_situ, update_factor,
-                                      kernel_fixed, std::move(family), launch_in_update);
+                                      kernel_fixed, std::move(family), bags, launch_in_update);
 }
 
 }  // namespace shardsim

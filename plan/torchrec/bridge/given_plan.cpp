@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -80,6 +81,10 @@ Placement blank(const ShardingOption& option, const TableSpec& spec, std::size_t
   placement.strategy = option.type;
   placement.compute_kernel = name_of(option.kernel);
   if (has_cache(placement.compute_kernel)) placement.cache_load_factor = cache_share(option, spec);
+  if (in_key_value_store(placement.compute_kernel)) {
+    if (spec.max_l1_cache_mb > 0) placement.most_l1 = Bytes{std::llround(spec.max_l1_cache_mb * 0x1p20)};
+    placement.l2 = spec.l2_cache;
+  }
   placement.holders = {{}};
   placement.bucket_rows = bucket_rows_of(option, spec);
   placement.row_end = static_cast<std::uint64_t>(spec.rows);
@@ -128,6 +133,8 @@ std::vector<GivenTable> given_tables(const Plan& plan, const Workload& workload,
     given.option.partition = partition_by(given.option.type);
     if (has_cache(first.compute_kernel)) given.table.cache_load_factor = first.cache_load_factor;
     given.option.load_factor = given.table.cache_load_factor;
+    if (first.most_l1) given.table.max_l1_cache_mb = static_cast<double>(first.most_l1->count) / 0x1p20;
+    given.table.l2_cache = first.l2;
     given.option.table = static_cast<int>(tables.size());
     cut(given, part);
     try {

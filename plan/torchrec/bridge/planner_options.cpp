@@ -146,12 +146,16 @@ double element_bytes(MapReader& reader, const char* key) {
   return kBytes[std::ranges::find(names, reader.choice(key, names)) - names.begin()];
 }
 
-// The key-value kernels' cache in device memory, whose size TorchRec states in MB and takes for 0 where it is absent.
+// The key-value kernels' caches in device and host memory, whose sizes TorchRec states in MB and GB. Its estimates take
+// the first one for 0 where it is absent, and do not know the other.
 void read_key_value(MapReader& reader, ConstraintOptions& options) {
   const bool key_value = std::ranges::any_of(options.allowed.compute_kernels, key_value_like);
   refuse_idle(reader, "max_l1_cache_size", key_value,
               "key-value kernels such as key_value, and compute_kernels names none");
   if (reader.has("max_l1_cache_size")) options.max_l1_cache_size = reader.bytes("max_l1_cache_size");
+  refuse_idle(reader, "l2_cache_size", key_value,
+              "key-value kernels such as key_value, and compute_kernels names none");
+  if (reader.has("l2_cache_size")) options.l2_cache_size = reader.bytes("l2_cache_size");
 }
 
 // A managed-collision collection is told by its buckets alone.
@@ -317,6 +321,7 @@ void constrain(ConstrainedTable& table, const PlannerOptions& options) {
   if (constraint.output_element_bytes) table.table.output_element_bytes = constraint.output_element_bytes;
   if (constraint.max_l1_cache_size)
     table.table.max_l1_cache_mb = static_cast<double>(constraint.max_l1_cache_size->count) / (1 << 20);
+  table.table.l2_cache = constraint.l2_cache_size;
   table.table.num_buckets = constraint.num_buckets;
   table.table.managed_collision = constraint.managed_collision;
   table.table.kernels_constrained = !constraint.allowed.compute_kernels.empty();

@@ -12,7 +12,8 @@ namespace shardsim::torchrec {
 namespace {
 
 constexpr std::size_t kRanksWidth = 14, kLongRanksWidth = 40;
-constexpr char kRanksHere = '\v';  // stands for ", on ranks 0-7" while tables are compared
+constexpr std::size_t kFirstMinor = 5;  // of the columns of the overview: what follows the device memory
+constexpr char kRanksHere = '\v';       // stands for ", on ranks 0-7" while tables are compared
 
 std::string optimizer_note(const TableSpec& table) {
   const double m = optimizer_multiplier(table.optimizer, table.dim);
@@ -215,21 +216,27 @@ std::string explanation_text(const Statistics& statistics) {
   return overview_text(std::move(rows)) + details;
 }
 
-std::string slowest_tables_text(const Statistics& statistics, std::size_t most) {
+Sheet slowest_tables(const Statistics& statistics, std::size_t most) {
   std::vector<TableGroup> groups = groups_of(statistics);
   std::ranges::stable_sort(groups, std::greater<>(),
                            [](const TableGroup& group) { return group.tables.front()->perf.total(); });
   const std::size_t shown = groups.size() > most ? std::max<std::size_t>(most, 2) - 1 : groups.size();
   const bool with_ssd = has_ssd(statistics);
-  std::vector<std::vector<std::string>> rows = overview_head(with_ssd);
+  Sheet sheet;
+  const auto head = overview_head(with_ssd);
+  for (const std::string& header : head.front()) sheet.columns.push_back({header});
+  sheet.columns.front() = {.header = sheet.columns.front().header, .number = false, .name = true};
+  for (const std::size_t text : {std::size_t{1}, std::size_t{2}}) sheet.columns[text].number = false;
+  // Where a line has no room for all, the figures that decide stay: type, time and device memory.
+  for (std::size_t c = kFirstMinor; c < sheet.columns.size(); ++c) sheet.columns[c].minor = true;
   std::size_t tables = 0;
   for (std::size_t i = 0; i < shown; ++i) {
-    rows.push_back(overview_row(groups[i], with_ssd));
+    sheet.rows.push_back({overview_row(groups[i], with_ssd)});
     tables += groups[i].tables.size();
   }
   const std::size_t others = statistics.tables.size() - tables;
-  return overview_text(std::move(rows)) +
-         (others > 0 ? "and " + counted(others, "other") + " that take less time\n" : "");
+  if (others > 0) sheet.rows.push_back({{"and " + counted(others, "other") + " that take less time"}});
+  return sheet;
 }
 
 }  // namespace shardsim::torchrec

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/document/document.h"
 #include "plan/torchrec/search/planner_run.h"
 
 namespace shardsim::torchrec {
@@ -108,8 +109,9 @@ std::string statistics_json(const Statistics& statistics);
 // The bytes of every table, step by step: an overview, and the steps. Tables that are equal in every figure are one
 // entry there; figures are of one of them.
 std::string explanation_text(const Statistics& statistics);
-// The overview alone, of at most so many entries, those of the most time first; behind them how many more there are.
-std::string slowest_tables_text(const Statistics& statistics, std::size_t most);
+// The overview alone, of at most so many entries, those of the most time first; its last row says how many more tables
+// there are.
+Sheet slowest_tables(const Statistics& statistics, std::size_t most);
 std::string explanation_json(const Statistics& statistics);  // a JSON list
 
 }  // namespace shardsim::torchrec

@@ -32,7 +32,8 @@ void add_labelled(std::string& text, const std::string& label, const std::string
 }
 
 std::string on_ranks(const std::vector<int>& ranks) {
-  return ranks.empty() ? "on no rank" : "on ranks " + short_ranks(ranks, kSpotRanksWidth);
+  if (ranks.empty()) return "on no rank";
+  return (ranks.size() == 1 ? "on rank " : "on ranks ") + short_ranks(ranks, kSpotRanksWidth);
 }
 
 std::vector<std::string> rank_cells(const Statistics& statistics, std::size_t i) {
@@ -106,7 +107,8 @@ void add_newest_kernels(std::string& text, const Statistics& of) {
 void add_kernel_counts(std::string& text, const Statistics& of) {
   for (const auto& [name, kernel] : of.kernels) {
     add_labelled(text, "compute kernel " + name,
-                 fmt::format("{} tables, {}", kernel.count, gigabytes_text(kernel.storage)));
+                 fmt::format("{}, {}", counted(static_cast<std::size_t>(kernel.count), "table"),
+                             gigabytes_text(kernel.storage)));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/units.h"
 #include "plan/torchrec/spec/hardware.h"
 #include "plan/torchrec/spec/names.h"
 
@@ -55,6 +56,7 @@ struct TableSpec {
   std::optional<CacheStatistics> cache_statistics;
   std::optional<WireBytes> all_to_all, reduce_scatter, sequence_all_to_all;  // quantised communication
   double max_l1_cache_mb = 0;      // of key-value kernels, in units of 2^20 bytes
+  Bytes l2_cache{};                // of these in host memory, which no estimate counts
   std::int64_t num_buckets = 0;    // 0: no buckets
   bool managed_collision = false;  // of a managed-collision collection, which shares buckets out evenly or not at all
   Optimizer optimizer = Optimizer::none;

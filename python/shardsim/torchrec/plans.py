@@ -19,6 +19,7 @@ from shardsim.torchrec.model import (
     load_factor,
     module_path,
     names_of,
+    number,
     says,
     tables_of,
     word,
@@ -28,6 +29,8 @@ from shardsim.torchrec.workload import NotSimulatedWarning
 
 TAKEN = ("sharding_type", "compute_kernel", "ranks", "sharding_spec")  # of a ParameterSharding, by the text of a plan
 
+STORE_SIZES = ("max_l1_cache_size", "l2_cache_size")  # of KeyValueParams, in units of 2^20 and 2^30 bytes
+
 
 def torchrec_types() -> Any:
     """TorchRec's and PyTorch's classes of plans."""
@@ -36,6 +39,7 @@ def torchrec_types() -> Any:
         from torchrec.distributed.types import (
             CacheParams,
             EmbeddingModuleShardingPlan,
+            KeyValueParams,
             ParameterSharding,
             ShardingPlan,
         )
@@ -43,8 +47,8 @@ def torchrec_types() -> Any:
         raise wrong(f"TorchRec is not here ({missing})", "Install it, or give its classes as `classes`") from missing
     return types.SimpleNamespace(
         EnumerableShardingSpec=EnumerableShardingSpec, ShardMetadata=ShardMetadata, CacheParams=CacheParams,
-        ParameterSharding=ParameterSharding, EmbeddingModuleShardingPlan=EmbeddingModuleShardingPlan,
-        ShardingPlan=ShardingPlan)
+        KeyValueParams=KeyValueParams, ParameterSharding=ParameterSharding,
+        EmbeddingModuleShardingPlan=EmbeddingModuleShardingPlan, ShardingPlan=ShardingPlan)
 
 
 def entries_of(text: str, names: Mapping[tuple[str, str], str]) -> dict[str, Mapping[str, Any]]:
@@ -90,6 +94,9 @@ def _sharding(entry: Mapping[str, Any], ranks: int, classes: Any) -> Any:
     on = [rank_of(shard.placement) for shard in shards]
     factor = (entry.get("cache_params") or {}).get("load_factor")
     cache = {} if factor is None else {"cache_params": classes.CacheParams(load_factor=float(factor))}
+    stores = {key: value for key, value in (entry.get("key_value_params") or {}).items() if key in STORE_SIZES}
+    if stores:
+        cache["key_value_params"] = classes.KeyValueParams(**stores)
     return classes.ParameterSharding(
         sharding_type=entry["sharding_type"],
         compute_kernel=entry.get("compute_kernel", "fused" if shards else "dense"), ranks=on or list(range(ranks)),
@@ -103,7 +110,8 @@ def to_sharding_plan(plan: PlanSource, model: Any, *, world_size: int | None = N
         ParameterShardings say, too.
     world_size: ranks of the job; those of the process group where one is there, else as many as the plan names.
     classes: an object with ShardingPlan, EmbeddingModuleShardingPlan, ParameterSharding, CacheParams,
-        EnumerableShardingSpec and ShardMetadata; those of the installed TorchRec where it is not given.
+        EnumerableShardingSpec and ShardMetadata, and KeyValueParams where the plan states caches of key-value stores;
+        those of the installed TorchRec where it is not given.
     Errors: InputError for a table or a module that the plan or the model lacks, for a table of another size, for shards
         that leave something out or hold it twice, for ranks outside the world, and for what TorchRec cannot execute.
     """
@@ -142,6 +150,15 @@ def cache_map(of: Any, where: str = "cache_params") -> dict[str, Any]:
     return {} if factor is None else {"cache_params": {"load_factor": factor}}
 
 
+def store_map(of: Any, where: str = "key_value_params") -> dict[str, Any]:
+    """The sizes of the caches of a table in a key-value store. Errors: InputError at `where` for what is no number."""
+    params = getattr(of, "key_value_params", None)
+    sizes = {key: number(value, f"{where}: {key}", "Give the size as TorchRec has it")
+             for key in STORE_SIZES if (value := getattr(params, key, None)) is not None}
+    whole = {key: int(value) if value == int(value) else value for key, value in sizes.items()}
+    return {"key_value_params": whole} if whole else {}
+
+
 def _attributes(of: Any) -> Mapping[str, Any]:
     return getattr(of, "__dict__", {})
 
@@ -150,6 +167,10 @@ def _left_out(sharding: Any) -> Iterator[str]:
     """What is not simulated of a ParameterSharding, with what says it here, where something does."""
     for key, value in sorted(_attributes(sharding).items()):
         if key in TAKEN or not says(value):
+            continue
+        if key == "key_value_params" and _attributes(value):
+            yield from (f"{key}.{part}" for part, stated in sorted(_attributes(value).items())
+                        if part not in (*STORE_SIZES, "use_passed_in_path") and says(stated))
             continue
         if key != "cache_params":
             yield key + (": 'wire_dtype' says what is exchanged" if key == "output_dtype" else "")
@@ -188,6 +209,7 @@ def _entry_of(sharding: Any, where: str) -> dict[str, Any]:
         raise wrong(f"ranks or shards are not those of a ParameterSharding ({error})",
                     "Give whole numbers, and a ShardMetadata for each shard", where) from None
     entry.update(cache_map(sharding, where))
+    entry.update(store_map(sharding, where))
     if shards:
         entry["shards"] = shards
     return entry

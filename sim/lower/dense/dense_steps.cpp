@@ -88,7 +88,11 @@ std::vector<DenseStep> dense_backward_steps(const Workload& workload, const Rank
   const std::vector<Piece> pieces = pieces_of(workload, items);
   BucketPacker packer;
   if (pieces.empty())
-    return {{0, parameters > 0 ? std::vector<std::int64_t>{parameters} : std::vector<std::int64_t>{}, false, {}}};
+    return {{0,
+             parameters > 0 ? std::vector<std::int64_t>{parameters} : std::vector<std::int64_t>{},
+             false,
+             {},
+             parameters}};
   std::vector<double> elements;
   for (const Piece& piece : pieces) elements.insert(elements.end(), {piece.bias, piece.weights});
   const std::vector<std::int64_t> bytes = split_by_largest_remainder(parameters, elements);
@@ -96,15 +100,42 @@ std::vector<DenseStep> dense_backward_steps(const Workload& workload, const Rank
   steps.back().bottom = pieces.front().bottom;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     if (!steps.back().buckets.empty() || steps.back().bottom != pieces[i].bottom) {
-      steps.push_back({0, {}, pieces[i].bottom, {}});
+      steps.push_back({0, {}, pieces[i].bottom, {}, 0});
     }
     steps.back().flops += pieces[i].backward_flops;
     add_run(steps.back().layers, pieces[i].run);
+    steps.back().gradients += bytes[2 * i] + bytes[2 * i + 1];
     packer.add(bytes[2 * i], steps.back().buckets);
     packer.add(bytes[2 * i + 1], steps.back().buckets);
   }
   packer.take(steps.back().buckets);
   return steps;
+}
+
+std::vector<LateBucket> late_buckets(std::vector<DenseStep>& steps, const std::vector<std::int64_t>& bytes) {
+  std::size_t filled = 0;
+  for (const DenseStep& step : steps) filled += step.buckets.size();
+  std::int64_t held = 0;
+  const auto cap = [&] { return filled == 0 ? kFirstBucket : kBucket; };
+  if (!steps.empty() && !steps.back().buckets.empty()) {
+    --filled;
+    const std::int64_t last = steps.back().buckets.back();
+    if (last < cap()) {
+      held = last;
+      steps.back().buckets.pop_back();
+    } else {
+      ++filled;
+    }
+  }
+  std::vector<LateBucket> buckets;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    held += bytes[i];
+    if (held < cap() && i + 1 < bytes.size()) continue;
+    buckets.push_back({held, i + 1});
+    held = 0;
+    ++filled;
+  }
+  return buckets;
 }
 
 std::vector<std::int64_t> gradient_buckets(const std::vector<std::int64_t>& bytes) {

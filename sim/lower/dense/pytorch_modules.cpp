@@ -166,7 +166,9 @@ void Cross::backward() const {
   list_.call("linear_backward", {.kind = DenseKernelKind::product_input_gradient, .m = m_, .n = width_, .k = rank_}, 0);
   list_.widen(2 * width_ * rank_);
   list_.widen(numbers);
-  for (int i = 0; i < 2; ++i) list_.pass("cross_backward", 3 * numbers * kFloat, kHalfFresh);
+  list_.pass("cross_backward", 3 * numbers * kFloat, kHalfFresh, 2);
+  // The gradient of the input is added to that of x behind the product that makes it, or behind its cast.
+  list_.pass(list_.half() ? "cross_backward" : "linear_backward", 3 * numbers * kFloat, kHalfFresh, 0);
 }
 
 void MultiheadAttention::in_projection() const {
@@ -187,7 +189,7 @@ void MultiheadAttention::in_projection_backward() const {
     if (i > 0) list_.pass("elementwise_backward", 3 * kHeadsOf * bytes_, 0, 0);
   }
   list_.strided("elementwise_backward", 2 * kHeadsOf * bytes_);
-  list_.call("linear_backward", {.kind = DenseKernelKind::rows_sum, .m = items_, .n = kHeadsOf * width_}, 0);
+  list_.call("elementwise_backward", {.kind = DenseKernelKind::rows_sum, .m = items_, .n = kHeadsOf * width_}, 0);
   list_.call("linear_backward",
              {.kind = DenseKernelKind::product_input_gradient, .m = items_, .n = width_, .k = kHeadsOf * width_});
   list_.call("linear_backward",

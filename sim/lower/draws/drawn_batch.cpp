@@ -70,16 +70,22 @@ double DrawnRows::missed(std::size_t owner, double lookups) const {
   return drawn_distinct(at_.missed[owner], more_.missed[owner], lookups_[owner], lookups);
 }
 
+double DrawnRows::on_ssd(std::size_t owner, double lookups) const {
+  return drawn_distinct(at_.on_ssd[owner], more_.on_ssd[owner], lookups_[owner], lookups);
+}
+
 BatchMaker::BatchMaker(const Plan& plan, const Workload& workload, const Program& expected,
                        const LoweringOptions& options)
     : plan_(plan), workload_(workload), options_(options), world_(expected.world_size) {
   KnownShares own;
   KnownShares& known = options.known ? *options.known : own;
+  const std::vector<RowCaches> caches = row_caches(plan.placements, workload);
   std::vector<std::vector<double>> shares;  // [placement][cell], of the table's ids
   for (std::size_t index = 0; index < plan.placements.size(); ++index) {
     const Placement& placement = plan.placements[index];
     const Table& table = workload.tables[static_cast<std::size_t>(placement.table)];
-    const GroupMember member = make_member(static_cast<int>(index), placement, workload, expected, options, known);
+    const GroupMember member =
+        make_member(static_cast<int>(index), placement, caches[index], workload, expected, options, known);
     const double items = items_of_sample(table, placement.row_begin, placement.row_end, options.observed_payload);
     const std::vector<double> owners = cell_shares(member);
     shares.push_back(scaled(owners, items));

@@ -24,18 +24,20 @@ struct CellCounts {
   std::int64_t sent(int rank) const;
 };
 
-// Different rows that the owners of a placement read, and those of them that a cache misses, for whatever is drawn.
+// Different rows that the owners of a placement read, those of them that a cache misses, and those that are on an SSD,
+// for whatever is drawn.
 class DrawnRows {
  public:
   // `lookups` of each owner in an expected batch; `at` those lookups and `more` at kMoreIds times as many.
   struct Rows {
-    std::vector<double> touched, missed;  // [owner]
+    std::vector<double> touched, missed, on_ssd;  // [owner]
   };
   DrawnRows(std::vector<double> lookups, Rows at, Rows more)
       : lookups_(std::move(lookups)), at_(std::move(at)), more_(std::move(more)) {}
 
   double touched(std::size_t owner, double lookups) const;
   double missed(std::size_t owner, double lookups) const;
+  double on_ssd(std::size_t owner, double lookups) const;
 
  private:
   std::vector<double> lookups_;

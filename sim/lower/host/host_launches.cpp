@@ -73,13 +73,16 @@ class HostLaunches {
   // A stretch of captured operations is launched once, on all ranks.
   Seconds graph_time(int first) const {
     double nodes = 0;
-    for (std::size_t id = at(first); id < old_.size() && is_captured(old_[id]); ++id) nodes += kernels_of(old_[id]);
+    for (std::size_t id = at(first); id < old_.size() && is_captured(old_[id]); ++id)
+      nodes += kernels_of(old_[id]) / old_[id].every;
     return software_.graph_launch + nodes * software_.graph_node;
   }
 
   void add_launched(Op& op) {
     const bool captured = is_captured(op);
-    if (!captured) {
+    if (!captured && op.every > 1) {
+      launch_rare(op);
+    } else if (!captured) {
       launch(op.ranks, times_[at(op.id)].before);
       behind_ = times_[at(op.id)].behind;
       ranks_ = op.ranks;
@@ -89,6 +92,14 @@ class HostLaunches {
     }
     in_graph_ = captured;
     append(op, captured ? captured_by_ : launched_by_);
+  }
+
+  // What runs in one of several iterations is launched in that one alone, by work of its own.
+  void launch_rare(const Op& op) {
+    flush();
+    const HostTime& time = times_[at(op.id)];
+    const int id = add_launch(op.ranks, time.before + time.behind, op.every);
+    launched_by_ = id >= 0 ? std::vector<int>{id} : since_all_;
   }
 
   // The host that waits launches nothing until it is over.
@@ -139,7 +150,7 @@ class HostLaunches {
   }
 
   // -1: it takes no time. The stream keeps launches in their order.
-  int add_launch(const std::vector<int>& ranks, Seconds time) {
+  int add_launch(const std::vector<int>& ranks, Seconds time, int every = 1) {
     Op op;
     op.fixed_ns = std::llround(work_.time_factor * time.value * 1e9);
     if (op.fixed_ns <= 0) return -1;
@@ -148,6 +159,7 @@ class HostLaunches {
     op.op_class = OpClass::host;
     op.role = OpRole::launch;
     op.ranks = ranks;
+    op.every = every;
     op.stream = stream();
     if (ranks.empty()) since_all_.clear();
     if (ranks.empty() && first_ < 0) first_ = op.id;

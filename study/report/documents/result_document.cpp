@@ -184,7 +184,10 @@ Document terminal_document(const StudyResult& study, const std::string& title, M
   document.add(host_section(study, Medium::terminal));
   document.add(cross_check_on_terminal(study));
   if (!is_large_comparison(study)) document.add(collectives_section(study, Medium::terminal));
-  if (has_dense_operators(study)) document.add(dense_operators_section(study));
+  if (has_dense_operators(study)) {
+    document.add(operator_classes_section(study));
+    document.add(dense_operators_section(study));
+  }
   if (!judged) document.add(published_section(study, Medium::terminal));
   document.add(constants_section(study, Medium::terminal));
   document.add(notes_section(study, Medium::terminal));
@@ -245,7 +248,10 @@ Document page_document(const StudyResult& study, const std::string& title) {
   document.add(jobs_section(study));
   document.add(host_section(study, Medium::page));
   document.add(collectives_section(study, Medium::page));
-  if (has_dense_operators(study)) document.add(dense_operators_section(study));
+  if (has_dense_operators(study)) {
+    document.add(operator_classes_section(study));
+    document.add(dense_operators_section(study));
+  }
   document.add(load_classes_section(study));
   document.add(memory_section(study));
   document.add(published_section(study, Medium::page));

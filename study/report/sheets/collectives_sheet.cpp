@@ -135,4 +135,34 @@ Section dense_operators_section(const StudyResult& study) {
       sheet);
 }
 
+// A row for each case, a column for each class that one of them has.
+Section operator_classes_section(const StudyResult& study) {
+  const std::vector<const CaseResult*> cases = all_cases(study, has_many_cases(study) ? 1 : study.cases.size());
+  std::vector<std::string> names;
+  for (const CaseResult* item : cases) {
+    if (!item->operator_classes) continue;
+    for (const OperatorClassTime& time : *item->operator_classes)
+      if (std::ranges::find(names, time.name) == names.end()) names.push_back(time.name);
+  }
+  Sheet sheet;
+  sheet.columns = {{"case", false}};
+  for (const std::string& name : names) sheet.columns.push_back({name});
+  const int places = decimals_for(longest_iteration_ms(study) / 100);
+  for (const CaseResult* item : cases) {
+    if (!item->operator_classes) continue;
+    std::vector<std::string> cells = {item->name};
+    for (const std::string& name : names) {
+      const auto found = std::ranges::find(*item->operator_classes, name, &OperatorClassTime::name);
+      cells.push_back(found == item->operator_classes->end() ? "" : fixed(found->gpu_ms, places));
+    }
+    sheet.rows.push_back({std::move(cells)});
+  }
+  return table_section("GPU time by class of operators",
+                       "ms of the kernels of an iteration of rank 0, each alone on its GPU, without exchanges: what a "
+                       "profiler's trace is "
+                       "summed up to by the operators that launch its kernels. Casts count with the operator that "
+                       "needs them, gradients of tables with updates.",
+                       sheet);
+}
+
 }  // namespace shardsim

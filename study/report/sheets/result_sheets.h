@@ -35,6 +35,7 @@ Section collectives_section(const StudyResult& study, Medium medium);
 
 // The operators of PyTorch's dense part, of the fastest cases where there are many; no rows where no case has any.
 Section dense_operators_section(const StudyResult& study);
+Section operator_classes_section(const StudyResult& study);
 bool has_dense_operators(const StudyResult& study);
 // "14.6 of 17.6 ms exposed is waiting for rank 3, update_history".
 std::string waiting_text(const NamedTime& time, int places);

@@ -51,6 +51,24 @@ TEST_CASE("sockets are no measurement of other transports, and plugins do not as
   CHECK(has(told(off, "dgx_h100"), "so its NICs did not reach the GPUs directly"));
 }
 
+TEST_CASE("a run over another network than the cluster's is no measurement of it") {
+  SwitchedOff off;
+  off.network = "AWS";
+  CHECK(told(off, "dgx_h100") == "Using network AWS, and the transport of the cluster is infiniband");
+  CHECK(told(off, "dgx_h100", 1).empty());
+  CHECK(told(off, "aws_p4d").empty());
+  CHECK(told(off, "perlmutter_a100", 2, 4).empty());
+  off.network = "GPUDirectTCPX_v7";
+  CHECK(has(told(off, "dgx_h100"), "Using network GPUDirectTCPX_v7"));
+  CHECK(told(off, "gcp_a3_mega").empty());
+  off.network = "IBext_v8";
+  CHECK(told(off, "dgx_h100").empty());
+  CHECK(told(off, "hgx_h100_8x400g_roce").empty());
+  CHECK(has(told(off, "aws_p4d"), "and the transport of the cluster is efa"));
+  off.network = "Unheard";
+  CHECK(told(off, "dgx_h100").empty());
+}
+
 TEST_CASE("a run over fewer NICs, or without the NVLinks between hosts, is no measurement of a cluster with more") {
   SwitchedOff off;
   off.other_nics = "NCCL_IB_HCA=mlx5_0,mlx5_1";

@@ -54,6 +54,18 @@ TEST_CASE("tables of a world look up at least what one of its ranks does") {
   CHECK(says(notes(one_table(80'000'000, 16)), "far less than one of 8 ranks would have"));
 }
 
+TEST_CASE("traces of two models are told by what their tables hold, and make no line") {
+  MadeTrace other;
+  other.lookup_dims = "[[0],[12800000],[0],[0,0],[1],[1],[9],[],[],[9],[],[16384],[8193]]";
+  TraceQuestion asked;
+  asked.batches = {1024, 2048};
+  asked.traces = {MadeTrace{}.read(), MadeTrace{}.read()};
+  CHECK_NOTHROW(trace_import(asked, ImportSetting{}));
+  asked.traces = {MadeTrace{}.read(), other.read()};
+  CHECK(has(error_of([&] { trace_import(asked, ImportSetting{}); }),
+            "tables that hold 1.28e+07 numbers, and those of rank0.json in 6.4e+06: these are traces of two models"));
+}
+
 TEST_CASE("a batch that a trace does not say is told as taken for it, and nothing is scaled from it") {
   const MadeTrace trace{.shapes = false};
   CHECK(says(import_of(trace), "taken as one of 4,096 samples per GPU, which is a guess"));

@@ -244,6 +244,7 @@ TEST_CASE("another document than a topology, and unknown elements, are refused")
   CHECK(refuses("<html/>", "1", "<html>"));
   CHECK(refuses("<system/>", "1", "without <cpu>"));
   CHECK(refuses(replaced(kSmall, "<nic>\n", "<nic>\n<cheese/>\n"), "19", "unknown element <cheese>"));
+  CHECK(refuses(replaced(kSmall, "<nic>\n", "<nic>\n<xgmi/>\n"), "19", "a link between GPUs of AMD"));
   CHECK(refuses(replaced(kSmall, "<nic>\n", "<nic>\n<gpu/>\n"), "19", "<gpu> in <nic>"));
   CHECK(notes(imported(replaced(kSmall, "dev=\"1\"", "dev=\"1\" colour=\"red\"")), "gpu.colour"));
   CHECK(refuses("<system><cpu numaid=\"0\"/></system>", "1", "no GPU"));

@@ -44,7 +44,8 @@ TEST_CASE("every optional key and every source survives") {
       "}, fp8: 1 PFLOP/s}\n"
       "  kernel_overhead: 3.3333 us\n  holds_for: {bytes_from: 1 MB, bytes_to: 2 GB, gflop_from: 0.5, gflop_to: 70}\n  "
       "stream_sharing: 0.25\n"
-      "host: {memory: 1 TiB, memory_bandwidth: 50 GiB/s, gpu_link_bandwidth: 20 GB/s, time_factor: 0.7}\n"
+      "host: {memory: 1 TiB, memory_bandwidth: 50 GiB/s, gpu_link_bandwidth: 20 GB/s, time_factor: 0.7,\n"
+      "  ssd: {read_bandwidth: 7 GB/s, write_bandwidth: 2 GB/s, iops: 500000, capacity: 7 TB}}\n"
       "nvlink: {kind: mesh, links_per_gpu: 12, relay: balanced, nvb_efficiency: {value: 0.7, " +
       source +
       ", fitted: true, fitted_on: [\"a, b\", c], rows_used: 7, error_unused_pct: 3.25},\n"

@@ -21,6 +21,14 @@ void naming(int rank, const Op& op, const Body& body) {
   }
 }
 
+// In iterations 0, N, 2 N ... of `every: N`.
+Action rarely(int every, Action action) {
+  if (every <= 1) return action;
+  return [every, action = std::move(action)](int iteration) {
+    if (iteration % every == 0) action(iteration);
+  };
+}
+
 }  // namespace
 
 RankOps::RankOps(const IterationPrograms& programs, int rank, bool check_data, DevicePort& device)
@@ -39,7 +47,7 @@ RankOps::RankOps(const IterationPrograms& programs, int rank, bool check_data, D
       if (op.role == OpRole::average_replicas) {
         action = averaging(op, rank);
       } else {
-        action = op.is_collective() ? moving(op.id, rank) : working(op.id, rank);
+        action = rarely(op.every, op.is_collective() ? moving(op.id, rank) : working(op.id, rank));
       }
     });
   }

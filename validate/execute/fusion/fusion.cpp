@@ -33,6 +33,13 @@ class FusionReader {
       }
     }
     for (const Op& op : program_.ops) {
+      if (op.role != OpRole::accumulate_gradient) continue;
+      fail(op,
+           "gradients of tables that several batches add up, or of tables that are not sharded, are simulated and "
+           "not executed",
+           "Lower the case without 'accumulate' and 'sharded', or place its tables otherwise than data_parallel");
+    }
+    for (const Op& op : program_.ops) {
       if (op.op_class == OpClass::lookup) add(op);
     }
     for (const Op& op : program_.ops) {

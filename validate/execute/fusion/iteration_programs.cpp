@@ -49,10 +49,22 @@ void refuse_deduplication(const Program& program) {
                     "Lower the case again with index_dedup: false");
 }
 
+// Ranks keep rows in memory, and know of no store behind it.
+void refuse_row_stores(const Program& program) {
+  const auto found = std::ranges::find_if(program.ops, [](const Op& op) { return moves_stored_rows(op.role); });
+  if (found == program.ops.end()) return;
+  throw input_error({program.scenario},
+                    fmt::format("operation {} '{}' moves rows of a key-value store, which is simulated and cannot be "
+                                "executed",
+                                found->id, found->name),
+                    "Give its tables the compute kernel fused_uvm_caching, and lower the case again");
+}
+
 }  // namespace
 
 void check_iteration_programs(const IterationPrograms& programs) {
   refuse_launches(programs.first());
+  refuse_row_stores(programs.first());
   refuse_deduplication(programs.first());
   if (programs.size() == 1) return;
   const Program& first = programs.first();

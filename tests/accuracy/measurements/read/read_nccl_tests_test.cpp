@@ -369,6 +369,44 @@ TEST_CASE("a setting holds for the runs that it was made for") {
   CHECK(algorithms("$ NCCL_NVLS_ENABLE=0 NCCL_ALGO=^PAT" + launch + kLog) == Texts(2, "^PAT,NVLS,NVLSTree"));
 }
 
+TEST_CASE("a row whose size, time and rate contradict each other is told, not judged") {
+  const Measurements torn = log(kLog +
+                                "       48576        262144     float     sum      -1    100.0   10.49   15.73       0"
+                                "    101.0   10.38   15.57\n");
+  CHECK(torn.rows.size() == 2);
+  CHECK(told(torn,
+             "1 row cannot be used and is left out, the first: cluster7.log:19: its size and time are 0.4858 GB/s, "
+             "and algbw says 10.49: a part of the row may be lost"));
+  CHECK(has(log_fault(replaced(replaced(kLog, "100.0   10.49", "200.0   10.49"), "1.2e+06    0.00", "1.2e+03    0.00")),
+            "cluster7.log:16: its size and time are 5.243 GB/s"));
+}
+
+TEST_CASE("logs of RCCL are another vendor's, also where no line names a GPU") {
+  const std::string unnamed =
+      replaced(replaced(replaced(replaced(kLog, " NVIDIA A100-SXM4-40GB\n", "\n"), " NVIDIA A100-SXM4-40GB\n", "\n"),
+                        " NVIDIA A100-SXM4-40GB\n", "\n"),
+               " NVIDIA A100-SXM4-40GB\n", "\n");
+  CHECK(log(unnamed).rows.at(0).caveat.empty());
+  const std::string version = "NCCL version 2.28.9+cuda12.9\n";
+  for (const char* line :
+       {"RCCL version 2.20.5-HEAD:d380693\n", "RCCL version : 2.26.6\n", "HIP version  : 6.2.41133\n"})
+    CHECK(has(log(replaced(unnamed, version, line)).rows.at(0).caveat, "RCCL runs on GPUs of another vendor"));
+}
+
+TEST_CASE("algorithms of one collective are those of its part, and names that NCCL lacks are not followed") {
+  const auto of = [](const std::string& line) { return log(line + "\n" + std::string(kLog)).rows.at(0); };
+  const std::string nccl = "a:1:1 [0] NCCL INFO NCCL_ALGO set by environment to ";
+  CHECK(of(nccl + "allreduce:tree;broadcast:ring.").algorithm == "tree");
+  CHECK(of(nccl + "broadcast:tree;ring").algorithm == "ring");
+  CHECK(of(nccl + "broadcast:tree").algorithm == "");
+  CHECK(of("export NCCL_ALGO='ring;allreduce:tree,nvls'").algorithm == "tree,nvls");
+  CHECK(of("NCCL_PROTO=\"allreduce:simple;LL\"").protocol == "simple");
+  CHECK(of("NCCL_PROTO=LL128; ./all_reduce_perf").protocol == "LL128");
+  const Measurements unknown = log("NCCL_ALGO=Foo\n" + std::string(kLog));
+  CHECK(unknown.rows.at(0).algorithm == "");
+  CHECK(told(unknown, "measured with NCCL_ALGO=Foo, which no prediction follows"));
+}
+
 TEST_CASE("hardware that a run switched off is read") {
   const auto off = [](const std::string& line) { return log(line + "\n" + kLog).rows.at(0).switched_off; };
   CHECK(off("x").peer_to_peer == "");
@@ -394,6 +432,16 @@ TEST_CASE("the NICs that NCCL_IB_HCA names one by one are counted, and PXN is of
   CHECK(nics("\"mlx5_0,mlx5_1\"") == 2);
   CHECK(nics("=mlx5_0:1,mlx5_3:1,mlx5_3:1") == 2);
   for (const char* uncounted : {"mlx5", "^mlx5_bond_0", "mlx5_0,mlx5_bond", "ib"}) CHECK(nics(uncounted) == 0);
+  const auto off = [](const std::string& line) {
+    return log("a:1:1 [0] NCCL INFO " + line + "\n" + kLog).rows.at(0).switched_off;
+  };
+  CHECK(off("NCCL_IB_HCA set to mlx5_0").nics_left == 1);
+  const SwitchedOff listed = off("NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.1<0>");
+  CHECK(listed.nics_left == 2);
+  CHECK(listed.other_nics == "NET/IB lists 2 NICs");
+  CHECK(off("NET/IB : Using [0]={[0] mlx5_0:1/IB, [1] mlx5_1:1/IB}").nics_left == 0);  // merged ones
+  CHECK(off("NET/IB : No device found.").nics_left == 0);
+  CHECK(off("Using network FasTrak").network == "FasTrak");
   const Measurements without = log("NCCL_PXN_DISABLE=1\n" + std::string(kLog));
   CHECK(without.rows.at(0).without_pxn);
   CHECK(told(without, "predicted with NCCL_PXN_DISABLE=1 as the log says"));

@@ -115,6 +115,13 @@ TEST_CASE("a Program whose ranks remove duplicates is refused, with the table's 
                        doctest::Contains("' has index_dedup, which is simulated and cannot be executed"), Error);
 }
 
+TEST_CASE("a Program whose rows lie in a key-value store is refused, with the operation's name") {
+  const Program program =
+      sample::lowered({Strategy::row_wise}, sample::workload(sample::kTwoTables), {"fused", "key_value"});
+  CHECK_THROWS_WITH_AS(check_iteration_programs(program),
+                       doctest::Contains("'store_fetch' moves rows of a key-value store"), Error);
+}
+
 TEST_CASE("with drawn sizes every drawn id is asked for, and the data equal a single process bit for bit") {
   const char* const one_table =
       "  - {name: a, rows: 1000, dim: 64, kind: sequence, average_length: 5, access: {family: zipf, s: 1.05}}\n";

@@ -148,13 +148,17 @@ std::vector<double> on_nodes(const Placement& placement, const Workload& workloa
   return bytes;
 }
 
+// [node] Sums of numbers that are given by rank.
+std::vector<double> of_nodes(const std::vector<double>& of_ranks, const Cluster& cluster) {
+  std::vector<double> sums(static_cast<std::size_t>(cluster.nodes()), 0.0);
+  for (std::size_t rank = 0; rank < of_ranks.size(); ++rank)
+    sums[static_cast<std::size_t>(cluster.node_of(static_cast<int>(rank)))] += of_ranks[rank];
+  return sums;
+}
+
 // [node] Bytes that caches of key-value stores take there.
 std::vector<double> caches_of_nodes(const Plan& plan, const Workload& workload, const Cluster& cluster) {
-  const std::vector<double> caches = host_cache_bytes(plan, workload, cluster.world_size());
-  std::vector<double> sums(static_cast<std::size_t>(cluster.nodes()), 0.0);
-  for (std::size_t rank = 0; rank < caches.size(); ++rank)
-    sums[static_cast<std::size_t>(cluster.node_of(static_cast<int>(rank)))] += caches[rank];
-  return sums;
+  return of_nodes(host_cache_bytes(plan, workload, cluster.world_size()), cluster);
 }
 
 std::string caches_text(const Plan& plan, const Workload& workload, const Cluster& cluster, std::size_t node) {
@@ -251,11 +255,7 @@ std::vector<double> host_memory_of_nodes(const Plan& plan, const Workload& workl
 }
 
 std::vector<double> ssd_bytes_of_nodes(const Plan& plan, const Workload& workload, const Cluster& cluster) {
-  const std::vector<double> bytes = bytes_on_ssd(plan, workload, cluster.world_size());
-  std::vector<double> sums(static_cast<std::size_t>(cluster.nodes()), 0.0);
-  for (std::size_t rank = 0; rank < bytes.size(); ++rank)
-    sums[static_cast<std::size_t>(cluster.node_of(static_cast<int>(rank)))] += bytes[rank];
-  return sums;
+  return of_nodes(bytes_on_ssd(plan, workload, cluster.world_size()), cluster);
 }
 
 std::string largest_tables_text(std::vector<std::pair<std::string, double>> tables) {

@@ -31,7 +31,7 @@ void each_shard(const Placement& placement, Visit visit) {
       visit(group[i], static_cast<double>(placement.shard_rows(cut ? static_cast<int>(i) : 0)));
 }
 
-// What the tables of each group take.
+// Memory that the tables of one group take.
 struct StoreBytes {
   double rows = 0;      // that HBM may hold
   double hbm_part = 0;  // as load factors have it

@@ -202,8 +202,8 @@ Placement TableChoices::placement_of(std::size_t table, const Piece& piece) cons
 
 namespace {
 
-// What tells the operations of one placement from those of another, sizes aside: how the table's vectors travel, whose
-// exchanges it shares and what is done to its ids (sim/lower/fusion_group.h).
+// Two placements of the same OperationKind get the same operations, of other sizes: it says how the table's vectors
+// travel, whose exchanges it shares and how its ids are treated (sim/lower/fusion_group.h).
 struct OperationKind {
   TableKind kind;
   Dtype dtype;

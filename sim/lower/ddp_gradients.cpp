@@ -47,7 +47,8 @@ int Lowering::accumulate_rows(const FusionGroup& group, const LookupPart& part, 
   return op.id;
 }
 
-// Of a table that is not sharded: its gradient has all rows, and begins with zeros. -1: of any other.
+// The gradient of a table that is not sharded has all rows, and begins with zeros. -1 if the group's tables are
+// sharded.
 int Lowering::clear_rows(const FusionGroup& group, const LookupPart& part, const std::vector<int>& after) {
   if (group.sharded) return -1;
   return add_pass("zero_gradient_unsharded", group.as(OpRole::accumulate_gradient), Stream::compute,
@@ -86,7 +87,8 @@ std::int64_t Lowering::unsharded_bytes() const {
   return bytes;
 }
 
-// What the optimizer of the dense part passes over: tables that are not sharded are tensors beside those of layers.
+// The optimizer of the dense part passes over tables that are not sharded, too: to it they are tensors like those of
+// layers.
 Workload Lowering::with_unsharded() const {
   Workload all = workload_;
   all.dense.parameters.count += unsharded_bytes();

@@ -136,8 +136,8 @@ std::vector<int> Lowering::restore_order() {
                             true);
 }
 
-// What takes vectors follows those that the iteration before has looked up: the pass over those of its group, or else
-// the first operation that takes all of them.
+// Operations that take vectors depend on the lookups of the iteration before: the pass over the vectors of one group,
+// or else the first operation that takes all of them.
 void Lowering::connect_outputs() {
   const auto takes = [](const Op& op, int group) {
     if (op.role == OpRole::order_output || op.role == OpRole::decode_output) return op.fusion == group;

@@ -237,7 +237,7 @@ class GroupMaker {
     group_.cross_rows = add_rows("_cross", group_.cross_gradients, between(&GroupMember::cross_forward));
   }
 
-  // What divides and orders gradients behind their exchange works on what the codec wrote.
+  // Gradients are divided and ordered behind their exchange, in the precision that the codec wrote.
   void add_gradient_bytes() {
     const bool decoded = !group_.converted_gradient.decode.empty();
     const std::vector<GroupMember> members = decoded ? stored(&GroupMember::backward) : std::vector<GroupMember>{};

@@ -131,8 +131,8 @@ struct LookupPart {
   std::vector<double> gradient_bytes;  // HBM of the sparse gradient or of the fused update
   std::vector<double> gradient_host;
   std::vector<double> distinct_rows;  // expected
-  // Of ids whose weights get a gradient: their number, and what its kernel reads and writes, HBM and over the host
-  // link.
+  // Ids whose weights get a gradient, and the bytes that the kernel of this gradient reads and writes, in HBM and over
+  // the host link.
   std::vector<double> weight_lookups, weight_bytes, weight_host;
   std::vector<double> apply_bytes;  // dense_gradient: the optimizer's pass over all rows held
   std::vector<double> applied_rows;

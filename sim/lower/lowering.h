@@ -129,8 +129,8 @@ class Lowering {
   void add_fact(Op& op, const LookupPart& part, const std::vector<double>& vector_bytes) const;
   bool index_apart() const { return workload_.hugectr_kernels(); }
   Stream row_stream() const { return workload_.hugectr_rows() ? Stream::side : Stream::compute; }
-  // Of lookups and, as autograd runs the backward pass of what was called on a stream there, too, of all behind the
-  // exchange of their gradients.
+  // The stream of lookups. Autograd runs the backward pass of a call on the stream of the call, so all operations
+  // behind the exchange of gradients run there, too.
   Stream lookup_stream() const;
   // The model calls tables that are not sharded as it calls its dense part.
   Stream stream_of_rows(const FusionGroup& group) const { return group.sharded ? lookup_stream() : Stream::compute; }

@@ -7,8 +7,8 @@
 
 namespace shardsim {
 
-// What a GPU needs beside its simulated peak and no operation of an iteration shows (docs/lowering.md, "What comes on
-// top of the peak").
+// Memory that a GPU needs beside its simulated peak, and that no operation of an iteration shows (docs/lowering.md,
+// "What comes on top of the peak").
 struct MemoryAllowance {
   std::int64_t fragments = 0;  // of the allocator, between buffers that come and go
   std::int64_t start_up = 0;   // by which initialisation and the optimizer's first step are above the peak

@@ -139,8 +139,8 @@ std::int64_t rounded_up(double bytes) {
   return static_cast<std::int64_t>(std::ceil(bytes));
 }
 
-// Of a row of the placement. The optimizer of the dense part keeps as much for each element of a table that is not
-// sharded as it does of a parameter.
+// Optimizer state of one row of the placement, in bytes. For a table that is not sharded the optimizer of the dense
+// part keeps as much for each element as for a parameter.
 std::int64_t state_bytes(const Workload& workload, const Placement& placement) {
   const bool sharded = workload.tables[static_cast<std::size_t>(placement.table)].sharded;
   return sharded ? optimizer_row_bytes(workload.optimizer, placement.columns())

@@ -421,7 +421,7 @@ DriftResult drift_study(const Scenario& scenario, const Case& item, const DriftO
     for (const std::string& bytes : run_in_workers(tasks, workers)) outcomes.push_back(unpacked<DayOutcome>(bytes));
     return outcomes;
   };
-  // What a search finds on a later day may be as good on day 0: then it is luck, and no reason to move later.
+  // A plan that a search finds on a later day may be as good on day 0: then it is luck, and no reason to move later.
   const bool any_search = std::ranges::any_of(planners_of_days(item, options), searches);
   std::vector<DayOutcome> outcomes = run_days(any_search ? 1 : 0, options.days, {});
   if (any_search) {

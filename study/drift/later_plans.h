@@ -13,7 +13,8 @@ bool searches(const Tree& planner);
 // The planners that are asked for a plan of every day; none where the plan of the case is that of a file.
 std::vector<Tree> planners_of_days(const Case& item, const DriftOptions& options);
 
-// What one day found: the day, the same without the plans of searches, and the plan that a search made, as its file.
+// The outcome of one day: the day, the same day without the plans of searches, and the plan that a search made, as its
+// file.
 struct DayOutcome {
   DriftDay day, settled;
   std::string searched_plan;  // "" none

@@ -107,7 +107,7 @@ void add_compute(const Op& op, const Program& program, const RowFacts& facts, co
   for (std::vector<double>* amounts : {&step.hbm_bytes, &step.lookups, &step.host_seconds}) collapse_equal(*amounts);
 }
 
-// Of what runs in one of several iterations the mean.
+// The mean over iterations of a step that runs in one of `every`.
 void take_part(LoadStep& step, int every) {
   if (every == 1) return;
   for (std::vector<double>* amounts : {&step.hbm_bytes, &step.lookups, &step.host_seconds, &step.bytes, &step.bytes_to})

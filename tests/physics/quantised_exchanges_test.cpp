@@ -326,7 +326,7 @@ TEST_CASE("codecs that no kernel has, and keys without effect, are refused") {
   CHECK(refused([] {
           program_of(Strategy::table_wise, "forward: fp8, quantize_dim: 24");
         }).find("no whole rows of 24") != std::string::npos);
-  // What is fp8 on no wire, replicas and the sums of row_wise tables, has no scales.
+  // Replicas and the sums of row_wise tables are fp8 on no wire, so they have no scales.
   for (const Strategy strategy : {Strategy::data_parallel, Strategy::row_wise})
     CHECK(refused([&] {
             program_of(strategy, "forward: fp8, backward: fp8, quantize_dim: 24, quantize_dim_backward: 24");

@@ -411,7 +411,7 @@ TEST_CASE("the search's own cost is near what is simulated") {
 
 namespace {
 
-// What all tables of a workload have in common.
+// Properties that all tables of a workload have in common.
 struct DrawnKind {
   bool own_batch, weighted, codec;
 };
@@ -444,7 +444,7 @@ std::string drawn_options(Rng& rng, const DrawnKind& kind) {
   return text;
 }
 
-// What the outline of a search lacks, among all steps that tables may have.
+// Names the steps that tables may have and that the outline of a search lacks.
 std::string missing_steps(SearchLab& lab, const Workload& workload, const Cluster& cluster) {
   search::TableChoices choices(workload, cluster, lab.context);
   const search::IterationCost cost(lab.context.outline(choices.every_kind({})), workload, cluster,

@@ -24,7 +24,7 @@ Workload grouped(const std::string& groups, TableKind kind = TableKind::pooled, 
   return two_tables_of(kind, more + (groups.empty() ? "" : "sharding_groups: {" + groups + "}\n"));
 }
 
-// Of four ranks: A on position 0, B on 2; or both cut over all, or blocks of columns.
+// A plan for four ranks: A on position 0, B on 2; or both cut over all ranks, or blocks of columns.
 Plan plan_of_four(Strategy strategy) {
   const std::pair<std::int64_t, std::int64_t> left{0, 32}, right{32, 64};
   if (strategy == Strategy::table_wise) return {{placed(0, strategy, {{0}}), placed(1, strategy, {{2}})}};
@@ -272,7 +272,7 @@ TEST_CASE("of iterations some of which average their replicas, the mean is told,
     for (const PathStep& step : result.path.steps) sum += step.seconds * 1e3;
     CAPTURE(sum / mean - 1);
     CHECK(sum == doctest::Approx(mean).epsilon(1e-6));  // as near as iterations are that are called steady
-    // What was told before: the iteration of an N-th part.
+    // The time as it was computed before: each iteration has an N-th part.
     std::vector<OpWork> works = expand_ops(program, cluster, *compute, {});
     const double charged = iteration_time(program_of(1), cluster, works, *make_network(named("fair_queues")), {}).ms();
     one_hides = one_hides || charged < 0.999 * mean;

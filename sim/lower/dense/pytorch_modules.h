@@ -141,7 +141,7 @@ class Behind {
  private:
   bool swish() const { return layer_.norm == NormKind::swish_layer_norm; }
 
-  // What nn.MultiheadAttention returns has the items of a sample apart.
+  // nn.MultiheadAttention returns the items of a sample apart from each other.
   void add(const char* op, double bytes, double calls) const;
 
   DenseKernel kernel(DenseKernelKind kind, double tensors) const;

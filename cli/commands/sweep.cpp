@@ -20,6 +20,7 @@
 #include "study/sweep/point_cases.h"
 #include "study/sweep/point_files.h"
 #include "study/sweep/point_simulator.h"
+#include "study/sweep/read_sweep.h"
 #include "study/sweep/run_sweep.h"
 #include "study/sweep/slurm_job.h"
 

@@ -6,6 +6,7 @@
 #include "plan/plan_file.h"
 #include "study/planning/prepared_case.h"
 #include "study/sweep/point_simulator.h"
+#include "study/sweep/read_sweep.h"
 #include "tests/temporary_folder.h"
 
 namespace shardsim::kept_plans_ahead_test {

@@ -98,7 +98,7 @@ double batch_of(const Table& table, std::int64_t batch_per_rank) {
   if (!varies_batch(table, batch_per_rank)) return static_cast<double>(batch_per_rank);
   double ids = 0, of_sample = 0;
   for (const Feature& feature : table.features) {
-    const double each = feature.pooling_factor * feature.num_poolings;
+    const double each = feature.ids();
     ids += static_cast<double>(batch_of(feature, batch_per_rank)) * each;
     of_sample += each;
   }

@@ -199,7 +199,7 @@ void check_batches(const Workload& workload) {
 
 // Ids of a sample that a feature has. Sequences have those of the table in equal parts.
 double ids_of(const Feature& feature) {
-  return feature.pooling_factor * feature.num_poolings;
+  return feature.ids();
 }
 
 // A feature that several tables look up is one input, a key of one KeyedJaggedTensor, so it has one number of ids.

@@ -17,8 +17,7 @@ inline constexpr double kFresh = 1, kHalfFresh = 2.0 / 3;
 // The kernels of a pass, in the order in which they run.
 class KernelList {
  public:
-  explicit KernelList(const Workload& workload)
-      : half_(workload.dense.precision == "fp16" || workload.dense.precision == "bf16") {}
+  explicit KernelList(const DensePart& dense) : half_(dense.precision == "fp16" || dense.precision == "bf16") {}
 
   bool half() const { return half_; }
   double element() const { return half_ ? kHalf : kFloat; }

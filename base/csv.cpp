@@ -7,7 +7,6 @@
 #include <set>
 #include <string_view>
 
-#include "base/byte_order_mark.h"
 #include "base/text.h"
 
 namespace shardsim {

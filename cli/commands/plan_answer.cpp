@@ -8,7 +8,6 @@
 #include <set>
 
 #include "base/packed.h"
-#include "base/replaced.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/workers.h"

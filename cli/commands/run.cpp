@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "base/files.h"
-#include "base/replaced.h"
 #include "base/result_folder.h"
 #include "base/text.h"
 #include "base/units.h"

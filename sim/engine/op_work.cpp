@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "program/resolved_matrix.h"
+#include "program/program.h"
 #include "program/timeline/traffic.h"
 #include "sim/engine/known_reductions.h"
 #include "sim/engine/like_sets.h"

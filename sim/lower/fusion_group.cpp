@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "program/resolved_matrix.h"
+#include "program/program.h"
 
 namespace shardsim {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/tree/json.h"
 #include "plan/plan_file.h"
-#include "study/confidence/search_spread.h"
+#include "study/confidence/interval.h"
 #include "study/planning/prepared_case.h"
 
 namespace shardsim {

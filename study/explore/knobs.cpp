@@ -7,10 +7,10 @@
 
 #include "base/text.h"
 #include "base/tree/tree.h"
+#include "base/tree/yaml.h"
 #include "models/software/software.h"
 #include "plan/planner.h"
 #include "study/explore/knob.h"
-#include "study/sweep/flow_text.h"
 
 namespace shardsim {
 namespace {

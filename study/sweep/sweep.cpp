@@ -10,9 +10,9 @@
 #include "base/files.h"
 #include "base/read_files.h"
 #include "base/text.h"
+#include "base/tree/yaml.h"
 #include "models/access/row_hash.h"
 #include "study/scenario/named_tree.h"
-#include "study/sweep/flow_text.h"
 
 namespace shardsim {
 namespace {

@@ -8,12 +8,9 @@
 #include "base/fields/exact_text.h"
 #include "base/text.h"
 #include "base/tree/yaml.h"
-#include "base/tree/yaml_text.h"
 #include "topology/import/nics_in_use.h"
 #include "topology/spec/cluster_spec.h"
 #include "topology/spec/gpu_models.h"
-#include "topology/spec/gpu_vendors.h"
-#include "topology/spec/peer_to_peer.h"
 
 namespace shardsim {
 namespace {

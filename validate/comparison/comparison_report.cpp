@@ -9,7 +9,6 @@
 #include <set>
 
 #include "base/files.h"
-#include "base/read_failure.h"
 #include "base/text.h"
 #include "program/timeline/kineto/kineto.h"
 #include "program/timeline/timeline_file.h"

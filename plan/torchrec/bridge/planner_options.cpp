@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
-#include "base/tree/long_time.h"
+#include "base/tree/leaf.h"
 #include "plan/torchrec/bridge/hardware_options.h"
 
 namespace shardsim::torchrec {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/document/document.h"
-#include "study/confidence/search_spread.h"
+#include "study/confidence/interval.h"
 #include "study/result/result.h"
 
 namespace shardsim {

@@ -5,7 +5,6 @@
 
 #include "base/rng.h"
 #include "base/tree/map_reader.h"
-#include "base/tree/yaml_text.h"
 #include "tests/base/error_text.h"
 
 namespace shardsim::yaml_test {

@@ -7,7 +7,7 @@
 #include "topology/export/export.h"
 #include "topology/import/listed_devices.h"
 #include "topology/import/node_inventory.h"
-#include "topology/spec/peer_to_peer.h"
+#include "topology/spec/gpu_models.h"
 
 namespace shardsim::read_smi_matrix_test {
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/learned/exchange_inputs.h"
 #include "models/learned/fit.h"
 #include "models/learned/shard_net.h"
 
@@ -43,6 +44,28 @@ class ShardData {
   std::map<Place, int> places_;              // likewise
   int count_ = 0;
   DataHash hash_;
+};
+
+// The labelled exchanges of one set that are not held back.
+class ExchangeData {
+ public:
+  // Keeps a reference to the set. Errors (Failure::input): no label that may be fitted; a label that is no time.
+  explicit ExchangeData(const ExchangeSet& set);
+
+  ExchangeModel fit(const TrainingOptions& options, const FitWatch& watch) const;
+  void add_to(DataHash& hash) const;
+
+ private:
+  void add(const Exchange& exchange, const ExchangeSeconds& label);
+  FittedNet fit(const std::vector<float>& inputs, const std::vector<double>& seconds, bool forward,
+                const TrainingOptions& options, const TrainingWatch& watch) const;
+  TrainingWatch told(const char* direction, const FitWatch& watch) const;
+
+  const ExchangeSet& set_;
+  ExchangeInputs form_;
+  std::vector<float> inputs_;
+  std::vector<double> forward_, backward_;
+  int count_ = 0;
 };
 
 }  // namespace shardsim

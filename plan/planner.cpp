@@ -1,4 +1,4 @@
-#include "plan/planner_host.h"
+#include "plan/planner.h"
 
 #include <stdexcept>
 

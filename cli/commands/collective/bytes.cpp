@@ -7,7 +7,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/commands/collective.h"
+#include "cli/commands/collective/request.h"
 #include "models/collective/rank_bytes.h"
 
 namespace shardsim {

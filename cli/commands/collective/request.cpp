@@ -1,3 +1,5 @@
+#include "cli/commands/collective/request.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/commands/collective.h"
 
 namespace shardsim {
 namespace {

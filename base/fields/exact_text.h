@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/text.h"
-#include "base/tree/yaml.h"
+#include "base/tree/yaml_text.h"
 #include "base/units.h"
 
 namespace shardsim {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "base/tree/yaml.h"
+#include "base/tree/yaml_text.h"
 
 namespace shardsim {
 namespace {

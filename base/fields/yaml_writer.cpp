@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "base/tree/yaml.h"
+#include "base/tree/yaml_text.h"
 
 namespace shardsim {
 namespace {

@@ -19,11 +19,4 @@ Tree read_yaml_file(const std::string& path);
 // One scalar, list or map as written after --set PATH=; places are `place`.
 Tree parse_yaml_value(std::string_view text, const Place& place);
 
-// A text in YAML's double quotes, with control characters escaped: names of files may hold them, and YAML files not.
-std::string in_yaml_quotes(std::string_view text);
-
-// A tree on one line, as YAML writes it in braces: "{name: greedy, by: size}". Equal trees have equal texts, and
-// different trees different ones.
-std::string flow_text(const Tree& tree);
-
 }  // namespace shardsim

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "base/tree/tree.h"
-#include "base/tree/yaml.h"
+#include "base/tree/yaml_text.h"
 #include "models/software/software.h"
 #include "plan/planner.h"
 #include "study/explore/knob.h"

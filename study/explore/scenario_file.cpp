@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/tree/yaml.h"
+#include "base/tree/yaml_text.h"
 #include "study/explore/explorer.h"
 #include "study/run/study.h"
 #include "study/scenario/case_trees.h"

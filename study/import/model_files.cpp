@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "base/tree/tree_builder.h"
 #include "base/tree/tree_editor.h"
-#include "base/tree/yaml.h"
+#include "base/tree/yaml_text.h"
 #include "models/compute/gpus/gpu_constants.h"
 #include "models/workload/module_notes.h"
 #include "plan/plan_file.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "base/tree/yaml.h"
+#include "base/tree/yaml_text.h"
 #include "base/units.h"
 
 namespace shardsim {

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/tree/yaml.h"
+#include "base/tree/yaml_text.h"
 #include "program/timeline/kineto/kineto_trace.h"
 
 namespace shardsim {

@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "base/text.h"
 #include "base/tree/map_reader.h"
-#include "base/tree/yaml.h"
+#include "base/tree/yaml_text.h"
 
 namespace shardsim {
 namespace {

@@ -11,6 +11,7 @@
 #include "base/read_files.h"
 #include "base/text.h"
 #include "base/tree/yaml.h"
+#include "base/tree/yaml_text.h"
 #include "models/access/row_hash.h"
 #include "study/scenario/named_tree.h"
 

@@ -14,7 +14,7 @@
 #include "base/files.h"
 #include "base/hdf5/hdf5.h"
 #include "base/text.h"
-#include "base/tree/yaml.h"
+#include "base/tree/yaml_text.h"
 #include "study/sweep/amount.h"
 
 // The table of a sweep as CSV and as HDF5.

@@ -8,6 +8,7 @@
 #include "base/fields/exact_text.h"
 #include "base/text.h"
 #include "base/tree/yaml.h"
+#include "base/tree/yaml_text.h"
 #include "topology/import/nics_in_use.h"
 #include "topology/spec/cluster_spec.h"
 #include "topology/spec/gpu_models.h"

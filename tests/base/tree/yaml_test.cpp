@@ -1,4 +1,5 @@
 #include "base/tree/yaml.h"
+#include "base/tree/yaml_text.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

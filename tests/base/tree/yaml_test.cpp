@@ -1,11 +1,11 @@
 #include "base/tree/yaml.h"
-#include "base/tree/yaml_text.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include "base/rng.h"
 #include "base/tree/map_reader.h"
+#include "base/tree/yaml_text.h"
 #include "tests/base/error_text.h"
 
 namespace shardsim::yaml_test {

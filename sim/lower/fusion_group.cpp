@@ -73,6 +73,7 @@ class GroupMaker {
         inputs_(inputs),
         row_growth_(options.row_growth),
         row_tables_(options.row_tables),
+        fills_ahead_(workload.fetches_ahead() || options.fills_ahead),
         known_(options.known.get()),
         world_(cluster.world_size()),
         nodes_(cluster.nodes()),
@@ -87,9 +88,9 @@ class GroupMaker {
     if (group_.strategy != Strategy::data_parallel && size_ > 1)
       group_.group = group_.strategy == Strategy::flex ? "node" : "world";
     const int sources = group_.strategy == Strategy::data_parallel ? 1 : size_;
-    group_.parts =
-        lookup_parts(members_, workload_, sources, world_,
-                     {workload_.full_input_exchange(), row_growth_ || workload_.hugectr_rows(), row_tables_, known_});
+    group_.parts = lookup_parts(
+        members_, workload_, sources, world_,
+        {workload_.full_input_exchange(), row_growth_ || workload_.hugectr_rows(), row_tables_, known_, fills_ahead_});
     for (const GroupMember& member : members_) add(member);
     if (group_.sums_received()) add_partial_sums();
     add_replicas();
@@ -364,7 +365,7 @@ class GroupMaker {
   const Workload& workload_;
   const std::vector<OwnInput>& inputs_;  // [table]
   std::vector<GroupMember> varied_;      // whose features have batches of their own
-  bool row_growth_, row_tables_;
+  bool row_growth_, row_tables_, fills_ahead_;
   KnownShares* known_;
   int world_, nodes_, per_node_, size_;
 };

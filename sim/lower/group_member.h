@@ -162,6 +162,7 @@ struct PartRules {
   bool growth = false;           // how different rows grow with the lookups is asked for
   bool tables = false;           // what each table does is asked for
   KnownShares* known = nullptr;  // of earlier calls for the same tables; none: found anew
+  bool fills_ahead = false;      // caches get the rows of a batch while the one before it is trained
 };
 
 // The parts of a group. `group_size`: ranks whose ids a holder serves, 1 for data_parallel.

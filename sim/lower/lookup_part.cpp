@@ -392,7 +392,7 @@ class MemberAdder {
         trained_(share_of_trained_weights(*member.table)),
         kernels_(row_kernels_of(workload)) {
     const double draws = static_cast<double>(member.occurrences) * sources;
-    if (cached()) uncached_ = uncached_share(member, draws, workload.fetches_ahead());
+    if (cached()) uncached_ = uncached_share(member, draws, rules.fills_ahead);
     if (cached() && !member.latest_cached) cold_ = cold_lookups(member);
     by_table_ = rules.tables;
     known_ = rules.known;

@@ -239,6 +239,27 @@ TEST_CASE("planners leave it alone, and plan files have no entry of it") {
         std::string::npos);
 }
 
+TEST_CASE("rules of TorchRec's modules do not reach a table that is in none of them") {
+  const auto read = [](const std::string& of_a, const std::string& of_b, const std::string& more) {
+    return read_workload(
+        parse_yaml("schema: shardsim.workload/1\nname: two_tables\nbatch_per_gpu: 32\n" + more + kDense +
+                       "tables:\n  - {name: a, rows: 1000, dim: 64, kind: pooled, pooling_factor: 3" + of_a +
+                       "}\n  - {name: b, rows: 600, dim: 64, kind: pooled, sharded: false" + of_b + "}\n",
+                   "test"),
+        "");
+  };
+  // Batches of features' own: the model looks the other table up for all samples.
+  const Workload own = read(", batch: 8", ", pooling_factor: 2", "");
+  const Program program = lowered_plan(one_sharded(), own, toy_cluster());
+  const std::vector<const Op*> lookups = in_role(program, OpRole::lookup);
+  REQUIRE(lookups.size() == 2);
+  CHECK(lookups[0]->lookups.at(0) == 8 * 8 * 3);
+  CHECK(lookups[1]->lookups.at(0) == 32 * 2);
+  // An EmbeddingBagCollection has weights for all of its ids or for none.
+  const char* const weights = ", features: [{name: b, pooling_factor: 2, weighted: true}]";
+  CHECK_NOTHROW(read("", weights, "modules: {exchanges: each}\n"));
+}
+
 TEST_CASE("what only TorchRec's modules have is refused of a table that is in none of them") {
   const auto why = [](const std::string& table, const std::string& more = kDense) {
     return refused([&] { with_table(table + ", sharded: false", more); });

@@ -73,13 +73,23 @@ void grow(Table& table, const DriftOptions& options, int day) {
   if (table.access.absolute()) table.access.rescale = true;
 }
 
+// Samples that have a feature grow with the batch: as large a part of it has the feature as on day 0.
+void grow_batches_of_features(Workload& workload, std::int64_t before) {
+  const double factor = static_cast<double>(workload.batch_per_gpu) / static_cast<double>(before);
+  for (Table& table : workload.tables)
+    for (Feature& feature : table.features)
+      if (feature.batch) feature.batch = std::llround(factor * static_cast<double>(*feature.batch));
+}
+
 void grow_batch(Workload& workload, const DriftOptions& options, int day) {
+  const std::int64_t before = workload.batch_per_gpu;
   const double batch = static_cast<double>(workload.batch_per_gpu) * std::pow(1 + options.batch, day);
   if (batch > static_cast<double>(kMostBatchPerGpu))
     refuse_day(options.batch_place, "batch", day,
                fmt::format("the batch of a GPU is {:.3g} samples, and {} are the most", batch,
                            with_thousands(kMostBatchPerGpu)));
   workload.batch_per_gpu = std::llround(batch);
+  grow_batches_of_features(workload, before);
   require_sizes(workload, options.batch_place, "batch", day);
 }
 

@@ -478,6 +478,15 @@ void check_batches(const Workload& workload, const LoweringOptions& options) {
       "Set load: {batches: expected}, or leave 'batch' out");
 }
 
+// Rows of CPU ranks lie with the host already.
+void check_stash_leaves(const Workload& workload, const Cluster& cluster) {
+  if (!workload.stash || cluster.spec().device != "cpu") return;
+  throw input_error(workload.stash->place,
+                    "rows are stashed in the memory of the host, and the ranks of the cluster are CPUs, whose rows lie "
+                    "there already",
+                    "Leave 'stash' out, or choose a cluster of GPUs");
+}
+
 // Batches and placements that are not simulated in sharding groups.
 void check_grouped(const Plan& plan, const Workload& workload, const LoweringOptions& options) {
   const Place& place = workload.sharding_groups->place;
@@ -496,6 +505,7 @@ Program lower(const Plan& plan, const Workload& workload, const Cluster& cluster
                       "Set load: {batches: expected}, or leave wire_dtype.kernels out");
   check_accumulated(workload, options);
   check_batches(workload, options);
+  check_stash_leaves(workload, cluster);
   const std::optional<GroupedWorld> world = GroupedWorld::of(workload, cluster);
   if (!world) return Lowering(plan, workload, cluster, options, 1).take(cluster);
   check_grouped(plan, workload, options);

@@ -55,7 +55,8 @@ constexpr std::string_view kPro6000 = R"({fp32: "125 TFLOP/s"})";
 constexpr std::string_view kPro6000Server = R"({fp32: "120 TFLOP/s"})";
 constexpr std::string_view k6000d = R"({fp32: "104 TFLOP/s"})";
 
-// Names that nvidia-smi prints and that are not the catalogue's even without the vendor, in the form of plain_name().
+// Names that nvidia-smi prints and that are not the catalogue's even without the vendor, in the form of
+// plain_gpu_name().
 struct PrintedName {
   std::string_view printed, model;
 };
@@ -85,23 +86,22 @@ std::string upper(std::string_view text) {
   return result;
 }
 
-// "NVIDIA GeForce RTX 4090" as the catalogue writes it: RTX-4090.
-std::string plain_name(std::string_view name) {
+// The catalogue's name of what nvidia-smi prints.
+std::string model_name(std::string_view printed) {
+  const std::string plain = plain_gpu_name(printed);
+  const auto found = std::ranges::find(kPrintedNames, plain, &PrintedName::printed);
+  return found == kPrintedNames.end() ? plain : upper(found->model);
+}
+
+}  // namespace
+
+std::string plain_gpu_name(std::string_view name) {
   std::string plain = upper(name);
   std::ranges::replace(plain, ' ', '-');
   for (const std::string_view vendor : {"NVIDIA-", "TESLA-", "GEFORCE-"})
     if (plain.starts_with(vendor)) plain.erase(0, vendor.size());
   return plain;
 }
-
-// The catalogue's name of what nvidia-smi prints.
-std::string model_name(std::string_view printed) {
-  const std::string plain = plain_name(printed);
-  const auto found = std::ranges::find(kPrintedNames, plain, &PrintedName::printed);
-  return found == kPrintedNames.end() ? plain : upper(found->model);
-}
-
-}  // namespace
 
 // NVIDIA's data sheets of each product; memory as nvidia-smi shows it, with ECC on where it takes a part: what a job
 // gets is no round size in GB nor in GiB (modal-labs/modal-client#2797 for A10G, L40S and older ones,

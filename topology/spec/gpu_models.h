@@ -29,6 +29,9 @@ struct GpuModel {
 
 std::span<const GpuModel> gpu_models();
 
+// "NVIDIA GeForce RTX 4090" as the catalogue writes names: RTX-4090.
+std::string plain_gpu_name(std::string_view name);
+
 // By name, or by what nvidia-smi prints ("NVIDIA H100 NVL"); upper and lower case are alike. Errors (Failure::input,
 // place "argument --gpu"): unknown, lists the known ones.
 const GpuModel& find_gpu_model(const std::string& name);

@@ -410,6 +410,13 @@ TraceImport trace_import(const TraceQuestion& asked, ImportSetting setting) {
     throw input_error({traced.path}, "tables are asked for, but no lookup is in the trace",
                       "Leave the option out, or give a trace of a step with embeddings");
   const bool simulated = is_world(asked, traced);
+  if (simulated && traced.lost_exchanges > 0)
+    throw input_error(
+        {traced.path},
+        fmt::format("exchanges are to be simulated, and {} that the host launches in the step {} not in the "
+                    "trace: their time cannot be told from waiting for the host, which stays as measured",
+                    counted(traced.lost_exchanges, "collective"), traced.lost_exchanges == 1 ? "is" : "are"),
+        "Give a trace with them, or leave the tables out");
   name_cluster(traced, setting);
   if (asked.tables != nullptr) check_fit(traced, asked, setting);
   result.model = asked.tables != nullptr ? *asked.tables

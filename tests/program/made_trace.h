@@ -85,7 +85,7 @@ struct MadeTrace {
       if (of_.left_out == 0 || ++works_ % of_.left_out != 0) {
         launch("cudaLaunchKernel", thread);
         const bool lost = of_.lost_kernels > 0 && step_ >= of_.whole_steps && correlation_ % of_.lost_kernels == 0;
-        if (!lost) gpu("kernel", kernel, of_.durations);
+        gpu("kernel", kernel, of_.durations, lost);
       }
       host_ += 20;
     }
@@ -95,10 +95,11 @@ struct MadeTrace {
       event("cuda_runtime", call, thread, host_ + 5, 5, fmt::format(R"("correlation": {})", correlation_));
     }
 
-    void gpu(const char* category, const std::string& name, bool has_duration) {
+    void gpu(const char* category, const std::string& name, bool has_duration, bool lost = false) {
       constexpr double kLength = 100;
       const double start = std::max(host_ + 12, gpu_);
       gpu_ = start + kLength;
+      if (lost) return;
       event(category, name, 7, start, has_duration ? kLength : -1,
             fmt::format(R"("stream": 7, "correlation": {})", correlation_));
     }

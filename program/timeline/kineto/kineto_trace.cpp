@@ -414,7 +414,7 @@ void leave_out_repeated(KinetoTrace& trace) {
     const KinetoTrace::Kernel& of = kernels[index];
     return std::tie(of.start_us, of.stream, of.device, of.correlation, of.duration_us, of.name, of.operation);
   };
-  std::ranges::stable_sort(order, {}, key);
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
   std::vector<bool> again(kernels.size(), false);
   for (std::size_t i = 1; i < order.size(); ++i)
     if (kernels[order[i]].correlation >= 0 && key(order[i]) == key(order[i - 1])) again[order[i]] = true;

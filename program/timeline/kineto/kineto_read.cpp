@@ -118,7 +118,7 @@ class TimelineBuilder {
     if (traces_.size() > 1) return;
     for (const StepWindow& step : steps->kept) steps_us_[step.number] = step.us();
     if (steps->left_out > 0)
-      notes_.push_back(fmt::format("{} of {} steps are left out: warm-up, pauses, or without all of their kernels",
+      notes_.push_back(fmt::format("{} of {} steps left out: warm-up, pauses, or without all of their kernels",
                                    steps->left_out, steps->left_out + std::ssize(steps->kept)));
   }
 

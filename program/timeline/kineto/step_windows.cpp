@@ -181,8 +181,8 @@ class WindowFinder {
   void note_empty(StepWindows& windows) const {
     const auto empty = std::ranges::count(ends_, kNoEnd);
     if (empty > 0)
-      windows.notes.push_back(fmt::format("{} of {} steps launch no kernel that is in the trace. They are left out.",
-                                          empty, steps_.size()));
+      windows.notes.push_back(
+          fmt::format("Steps that launch no kernel of the trace ({} of {}) are left out.", empty, steps_.size()));
   }
 
   // Kernels that the profiler lost leave their launches behind. One that lost its correlation is there all the same.
@@ -229,10 +229,10 @@ class WindowFinder {
     if (whole == std::ssize(kept)) return;
     const auto [least, most] = std::ranges::minmax_element(kept, {}, &StepWindow::lost_share);
     if (whole > 0) {
-      windows.notes.push_back(
-          fmt::format("{} of {} steps launch kernels that are not in the trace, up to {:.3g} % of "
-                      "them. They are left out.",
-                      std::ssize(kept) - whole, kept.size(), 100 * most->lost_share()));
+      windows.notes.push_back(fmt::format(
+          "Steps that launch kernels which are not in the trace ({} of {}, up to {:.3g} % of their kernels) "
+          "are left out.",
+          std::ssize(kept) - whole, kept.size(), 100 * most->lost_share()));
       std::erase_if(kept, [&](const StepWindow& window) { return !is_whole(window); });
     } else if (least->lost_share() > kMostMissing) {
       refuse(fmt::format("of {} kernels that the host launches in step {}, {} ({:.3g} %) are not in the trace, and no "

@@ -211,4 +211,4 @@ run why --trace no_tables.json --json
 check "no embeddings: the step is the traced one" jq -e --argjson ms "$(ms no_tables.run)" '(.step_ms - $ms | fabs) < 0.00001' streams/out
 refuse 2 "traces: is a folder, where one trace is due" why --trace "$traces"
 refuse 2 "no shapes of lookups" import no_shapes.json --tables-of-trace rank -o refused
-finish 89
+finish 106

@@ -282,8 +282,13 @@ std::string wrapped(const std::string& text, int width, const std::string& inden
 }
 
 bool is_plain_text(std::string_view text, std::size_t& bad_offset) {
+  const auto is_plain_ascii = [](char c) { return c >= 0x20 && c < 0x7f; };
   for (std::size_t at = 0; at < text.size();) {
     const char c = text[at];
+    if (is_plain_ascii(c)) {  // as nearly all of the files that a command reads at its start
+      ++at;
+      continue;
+    }
     const std::size_t length = character_length(text, at);
     bad_offset = at;
     if (length == 0 || (is_control(c) && c != '\t' && c != '\n' && c != '\r')) return false;

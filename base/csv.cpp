@@ -7,7 +7,6 @@
 #include <set>
 #include <string_view>
 
-#include "base/byte_order_mark.h"
 #include "base/text.h"
 
 namespace shardsim {
@@ -26,6 +25,8 @@ class CsvScanner {
 
   CsvTable::Row next() {
     CsvTable::Row row{place(), {}, {}};
+    row.cells.reserve(width_);
+    row.columns.reserve(width_);
     const auto add = [&] {
       row.columns.push_back(static_cast<int>(at_ - line_begin_) + 1);
       row.cells.push_back(cell());
@@ -36,11 +37,16 @@ class CsvScanner {
       add();
     }
     skip_line_end();
+    width_ = row.cells.size();
     return row;
   }
 
  private:
-  bool is_line_end() const { return at_end() || text_[at_] == '\n' || text_.substr(at_, 2) == "\r\n"; }
+  // Asked of every byte of a table.
+  bool is_line_end() const {
+    if (at_end() || text_[at_] == '\n') return true;
+    return text_[at_] == '\r' && at_ + 1 < text_.size() && text_[at_ + 1] == '\n';
+  }
 
   void skip_line_end() {
     if (at_end()) return;
@@ -91,6 +97,7 @@ class CsvScanner {
   char delimiter_;
   std::size_t at_ = 0, line_begin_ = 0;
   int line_ = 1;
+  std::size_t width_ = 0;  // cells of the last row
 };
 
 bool is_empty(const CsvTable::Row& row) {

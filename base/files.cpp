@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/read_failure.h"
 #include "base/read_files.h"
 #include "base/stop_signals.h"
 #include "base/text.h"

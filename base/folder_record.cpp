@@ -11,8 +11,6 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/fnv1a.h"
-#include "base/read_failure.h"
 #include "base/text.h"
 
 namespace shardsim {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/read_failure.h"
+#include "base/files.h"
 
 namespace shardsim {
 namespace {

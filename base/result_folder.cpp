@@ -21,7 +21,6 @@
 #include "base/files.h"
 #include "base/folder_record.h"
 #include "base/read_files.h"
-#include "base/replaced.h"
 #include "base/result_stream.h"
 #include "base/stop_signals.h"
 #include "base/text.h"

@@ -6,8 +6,7 @@
 #include <cctype>
 #include <numeric>
 #include <sstream>
-
-#include "base/byte_order_mark.h"
+#include <string_view>
 
 namespace shardsim {
 namespace {
@@ -282,8 +281,13 @@ std::string wrapped(const std::string& text, int width, const std::string& inden
 }
 
 bool is_plain_text(std::string_view text, std::size_t& bad_offset) {
+  const auto is_plain_ascii = [](char c) { return c >= 0x20 && c < 0x7f; };
   for (std::size_t at = 0; at < text.size();) {
     const char c = text[at];
+    if (is_plain_ascii(c)) {  // as nearly all of the files that a command reads at its start
+      ++at;
+      continue;
+    }
     const std::size_t length = character_length(text, at);
     bad_offset = at;
     if (length == 0 || (is_control(c) && c != '\t' && c != '\n' && c != '\r')) return false;
@@ -310,6 +314,38 @@ std::string capital(std::string text) {
 
 std::string shortest(double value) {
   return fmt::format("{}", value);
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+std::string shell_quoted(const std::string& word) {
+  return "'" + replaced(word, "'", "'\\''") + "'";
+}
+
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view kPlain = "_-./+,:@%=";
+  const bool plain = std::ranges::all_of(word, [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || kPlain.find(c) != std::string_view::npos;
+  });
+  return plain && !word.empty() ? word : shell_quoted(word);
+}
+
+std::string without_escapes(std::string_view text) {
+  std::string plain;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '\x1b' || at + 1 >= text.size() || text[at + 1] != '[') {
+      plain += text[at];
+      continue;
+    }
+    at = text.find_first_of("ABCDEFGHJKSTfhlmnsu", at + 2);
+    if (at == std::string_view::npos) break;
+  }
+  return plain;
 }
 
 }  // namespace shardsim

@@ -81,4 +81,37 @@ std::string capital(std::string text);
 // Shortest text that reads back as the same double, decimal point in every locale.
 std::string shortest(double value);
 
+// `text` with every `from`, which is not empty, made `to`.
+std::string replaced(std::string text, const std::string& from, const std::string& to);
+
+// The word in single quotes, as shells of the family of sh read it back.
+std::string shell_quoted(const std::string& word);
+
+// The same, in quotes only where a shell would not read the word as it stands.
+std::string shell_word(const std::string& word);
+
+// A text as a terminal shows it without its colours: escape sequences "ESC [ ... letter" are left out.
+std::string without_escapes(std::string_view text);
+
+// U+FEFF in UTF-8, with which some editors begin a file.
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+inline std::string_view without_byte_order_mark(std::string_view text) {
+  return text.starts_with(kByteOrderMark) ? text.substr(kByteOrderMark.size()) : text;
+}
+
+// Returns the first character that is not a blank, after a byte order mark; 0 when the file has none. It tells one kind
+// of file from another before the file is read.
+inline char first_character(std::string_view text) {
+  text = without_byte_order_mark(text);
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first == std::string_view::npos ? '\0' : text[first];
+}
+
+// FNV-1a, 64 bits, over the bytes of `text`. To go on where an earlier part ended, give what that part gave as `hash`.
+constexpr std::uint64_t fnv1a(std::string_view text, std::uint64_t hash = 0xcbf29ce484222325ULL) {
+  for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3ULL;
+  return hash;
+}
+
 }  // namespace shardsim

@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "base/unit_names.h"
 
 namespace shardsim {
 namespace {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace shardsim {
 
@@ -73,6 +74,17 @@ double parse_percent(std::string_view text, const Place& place);       // "-10%"
 // Readers of plain numbers: digits without leading zero, or "1e6" when whole. Errors as above.
 std::int64_t parse_count(std::string_view text, const Place& place);  // 0 or more and below 2^53
 double parse_real(std::string_view text, const Place& place);         // finite
+
+// The units that a text of a quantity may end in, as these readers take it, and what each is worth in the base unit.
+enum class UnitsOf { time, bytes, rate, flops };
+struct UnitName {
+  std::string name;
+  double worth = 0;
+};
+std::vector<UnitName> unit_names(UnitsOf quantity);
+
+// The plain numbers that they parse, as a regular expression (ECMA) without the sign that some may have.
+inline constexpr const char* kNumberPattern = "(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?";
 
 // Writers for people, three significant digits: "39.4 GiB", "25 GB/s", "3.87 ms".
 std::string to_text(Bytes bytes);

@@ -22,7 +22,6 @@
 #include "base/error.h"
 #include "base/read_files.h"
 #include "base/system_failure.h"
-#include "base/worker_died.h"
 
 namespace shardsim {
 namespace {

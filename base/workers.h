@@ -46,4 +46,10 @@ void throw_if_interrupted(const std::function<bool()>& interrupted);
 // such as workers and commands.
 void keep_freed_memory();
 
+// The error that run_in_workers() throws for a worker that ended without reporting one.
+struct WorkerDied : Error {
+  WorkerDied(const std::string& name, int killer);
+  int signal;  // that killed it; 0: it ended by itself
+};
+
 }  // namespace shardsim

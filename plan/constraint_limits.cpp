@@ -104,8 +104,7 @@ class TableNeeds {
   BytesNeeded with_kernel(Strategy type, const std::string& kernel) const {
     Placement part = whole_table(static_cast<int>(index_), table_, type, holders(type));
     part.compute_kernel = kernel;
-    if (constraint_ != nullptr && constraint_->cache_load_factor)
-      part.cache_load_factor = *constraint_->cache_load_factor;
+    if (constraint_ != nullptr) constraint_->caches.put(part);
     std::int64_t slices = 1;
     if (in_columns(type)) {
       slices = std::min<std::int64_t>(std::max<std::int64_t>(table_.dim / narrowest(), 1), places(type));

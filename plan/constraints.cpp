@@ -22,6 +22,20 @@ double read_load_factor(MapReader& reader, const std::vector<std::string>& kerne
                     "Leave it out, or allow fused_uvm_caching");
 }
 
+// A size of a cache of key-value stores; a rank has one only with a kernel that is named.
+std::optional<Bytes> read_store_cache(MapReader& reader, const char* key, const std::vector<std::string>& kernels) {
+  if (!reader.has(key)) return std::nullopt;
+  const Bytes size = reader.bytes(key);
+  if (size.count == 0)
+    throw input_error(reader.place_of(key), fmt::format("'{}' is 0 B", key),
+                      "State a size above 0, or leave it out: without max_l1_cache_size the load factor decides, and "
+                      "without l2_cache_size no rows are kept in host memory");
+  if (std::ranges::any_of(kernels, in_key_value_store)) return size;
+  throw input_error(reader.place_of(key),
+                    fmt::format("'{}' has no effect here: compute_kernels names no kernel of a key-value store", key),
+                    "Leave it out, or allow key_value");
+}
+
 // `of_all`: what those of "*" say of torchrec_only.
 TableConstraint read_constraint(MapReader reader, bool of_all) {
   TableConstraint constraint;
@@ -31,8 +45,10 @@ TableConstraint read_constraint(MapReader reader, bool of_all) {
   constraint.compute_kernels = reader.words("compute_kernels", compute_kernels(), "compute kernel");
   if (reader.has("min_partition")) constraint.min_partition = reader.count("min_partition");
   if (reader.has("cache_load_factor")) {
-    constraint.cache_load_factor = read_load_factor(reader, constraint.compute_kernels);
+    constraint.caches.load_factor = read_load_factor(reader, constraint.compute_kernels);
   }
+  constraint.caches.max_l1 = read_store_cache(reader, "max_l1_cache_size", constraint.compute_kernels);
+  constraint.caches.l2 = read_store_cache(reader, "l2_cache_size", constraint.compute_kernels);
   if (reader.has("device_group")) constraint.device_group = reader.choice("device_group", {"cpu", "cuda"});
   if (reader.has("row_tiers")) constraint.row_tiers = reader.flag("row_tiers", true);
   constraint.torchrec_only = reader.flag("torchrec_only", of_all);
@@ -74,15 +90,27 @@ class Keeper {
       return fmt::format("has the kernel {}, where compute_kernels allow {}", placement.compute_kernel,
                          join(kernels, " or "));
     }
-    const auto& factor = constraint_.cache_load_factor;
+    const auto& factor = constraint_.caches.load_factor;
     if (factor && has_cache(placement.compute_kernel) && placement.cache_load_factor != *factor) {
       return fmt::format("has a cache for {} of its rows, where cache_load_factor is {}",
                          shortest(placement.cache_load_factor), shortest(*factor));
     }
-    return narrow_slice(placement);
+    const std::string store = other_store(placement);
+    return store.empty() ? narrow_slice(placement) : store;
   }
 
  private:
+  std::string other_store(const Placement& placement) const {
+    if (!in_key_value_store(placement.compute_kernel)) return "";
+    const auto differs = [](const std::optional<Bytes>& wanted, const std::optional<Bytes>& there, const char* key) {
+      if (!wanted || wanted == there) return std::string();
+      return fmt::format("has a {} of {}, where the constraint is {}", key, there ? to_text(*there) : "no size",
+                         to_text(*wanted));
+    };
+    const std::string first = differs(constraint_.caches.max_l1, placement.most_l1, "max_l1_cache_size");
+    return first.empty() ? differs(constraint_.caches.l2, placement.l2, "l2_cache_size") : first;
+  }
+
   std::string narrow_slice(const Placement& placement) {
     const auto& least = constraint_.min_partition;
     if (!least || placement.columns() >= std::min(*least, table_.dim) || narrow_++ == 0) return "";
@@ -101,6 +129,14 @@ bool TableConstraint::allows_tiers() const {
   if (torchrec_only) return false;
   return row_tiers.value_or(sharding_types.empty() ||
                             std::ranges::find(sharding_types, Strategy::flex) != sharding_types.end());
+}
+
+void CacheSizes::put(Placement& placement) const {
+  if (!has_cache(placement.compute_kernel)) return;
+  placement.cache_load_factor = load_factor.value_or(placement.cache_load_factor);
+  if (!in_key_value_store(placement.compute_kernel)) return;
+  if (max_l1) placement.most_l1 = max_l1;
+  placement.l2 = l2.value_or(placement.l2);
 }
 
 std::vector<Strategy> TableConstraint::types_of(TableKind kind) const {

@@ -20,13 +20,23 @@ struct Tree;
 // The remedy that messages name for a cache without rows.
 inline constexpr const char* kWithoutCache = "the kernel fused_uvm has no cache";
 
+// Sizes of caches that a scenario states.
+struct CacheSizes {
+  std::optional<double> load_factor;
+  std::optional<Bytes> max_l1, l2;  // of key-value stores, as Placement has them
+
+  // Gives a placement whose kernel has a cache the sizes that are stated.
+  void put(Placement& placement) const;
+  bool operator==(const CacheSizes&) const = default;
+};
+
 // The placements of one table that a scenario allows a planner (docs/formats/scenario.md, `constraints`).
 struct TableConstraint {
   Place place;
   std::vector<Strategy> sharding_types = {};       // one of these; none: any
   std::vector<std::string> compute_kernels = {};   // one of these; none: any
   std::optional<std::int64_t> min_partition = {};  // columns of the narrowest slice
-  std::optional<double> cache_load_factor = {};
+  CacheSizes caches = {};
   std::string device_group = {};  // "" for any, else "cpu" or "cuda"
   std::optional<bool> row_tiers = {};
   bool torchrec_only = false;  // what TorchRec's module for such tables has, and nothing else (plan/torchrec_types.h)
@@ -51,8 +61,7 @@ struct Constraints {
 };
 
 // The scenario's key; `torchrec_only` of "*" holds for every table that does not say otherwise. Errors: Failure::input
-// with place for unknown keys, types and kernels, empty lists, and a cache_load_factor without a kernel that has a
-// cache.
+// with place for unknown keys, types and kernels, empty lists, and sizes of caches without a kernel that has them.
 Constraints read_constraints(const Tree& map);
 
 // Refuses tables that the workload does not have, a device group that is not the cluster's `device`, and types that

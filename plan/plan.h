@@ -62,8 +62,9 @@ struct Placement {
   std::vector<std::vector<int>> holders;
   std::string compute_kernel = "fused";         // dense for data_parallel and flex
   double cache_load_factor = kCacheLoadFactor;  // of a kernel with a cache: share of the rows that HBM holds
-  // Of key-value stores, for all tables of a rank that are looked up together: what their cache in HBM may take at most
-  // (max_l1_cache_size of TorchRec's KeyValueParams; absent: no limit), and their cache in host memory (l2_cache_size).
+  // Caches of key-value stores, for all tables of a rank that are looked up together: the limit of the one in HBM
+  // (max_l1_cache_size of TorchRec's KeyValueParams; absent: no limit), and the size of the one in host memory
+  // (l2_cache_size).
   std::optional<Bytes> most_l1 = {};
   Bytes l2{};
   std::uint64_t bucket_rows = 1;  // row_wise: rows are cut in whole buckets of so many, as TorchRec's total_num_buckets

@@ -7,8 +7,11 @@
 namespace shardsim {
 namespace {
 
-// One group of tables of a rank that FBGEMM looks up together: TorchRec states its caches for all of them.
-using StoreKey = std::tuple<int, std::string, std::optional<Bytes>, Bytes, TableKind, Dtype>;
+// One group of tables of a rank that FBGEMM looks up together: TorchRec states its caches for all of them. Beside rank,
+// kernel and caches: sharding type, kind, module where each has lookups of its own, type of rows, pooling, weights
+// (sim/lower/lookup_part.cpp).
+using StoreKey = std::tuple<int, std::string, std::optional<Bytes>, Bytes, Strategy, TableKind, std::string, Dtype,
+                            std::string, bool>;
 
 const Table& table_of(const Placement& placement, const Workload& workload) {
   return workload.tables[static_cast<std::size_t>(placement.table)];
@@ -16,7 +19,18 @@ const Table& table_of(const Placement& placement, const Workload& workload) {
 
 StoreKey key_of(const Placement& placement, const Workload& workload, int rank) {
   const Table& table = table_of(placement, workload);
-  return {rank, placement.compute_kernel, placement.most_l1, placement.l2, table.kind, table.dtype};
+  const std::string& usual = table.kind == TableKind::pooled ? workload.pooled_module : workload.sequence_module;
+  const std::string& module = table.module.empty() ? usual : table.module;
+  return {rank,
+          placement.compute_kernel,
+          placement.most_l1,
+          placement.l2,
+          placement.strategy,
+          table.kind,
+          workload.modules_apart ? module : "",
+          workload.full_input_exchange() ? table.dtype : Dtype::fp32,
+          table.pooling,
+          std::ranges::any_of(table.features, &Feature::weighted)};
 }
 
 double row_bytes_of(const Placement& placement, const Workload& workload) {
@@ -31,7 +45,7 @@ void each_shard(const Placement& placement, Visit visit) {
       visit(group[i], static_cast<double>(placement.shard_rows(cut ? static_cast<int>(i) : 0)));
 }
 
-// What the tables of each group take.
+// Memory that the tables of one group take.
 struct StoreBytes {
   double rows = 0;      // that HBM may hold
   double hbm_part = 0;  // as load factors have it

@@ -8,8 +8,8 @@
 
 namespace shardsim {
 
-// What lies behind a cache in HBM: the memory of the node as the device sees it, or a key-value store (FBGEMM's
-// SSDTableBatchedEmbeddingBags), in host memory or on SSDs with perhaps a cache in host memory.
+// The store behind a cache in HBM: the node's memory as the device sees it, or a key-value store (FBGEMM's
+// SSDTableBatchedEmbeddingBags), which lies in host memory or on SSDs, perhaps with a cache in host memory.
 enum class RowStore { none, memory, ssd };
 
 RowStore row_store_of(const Placement& placement);  // none: all but the kernels of key-value stores

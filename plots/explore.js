@@ -360,7 +360,9 @@
         ? [cell(before.toFixed(digits), true), cell(changed(change, digits), true)] : []));
     });
     var head = make("tr", {}, heads.map(function (text, at) { return make("th", { textContent: text, className: at ? "number" : "", scope: "col" }); }));
-    return make("div", { className: "scroll" }, [make("table", {}, [make("thead", {}, [head]), make("tbody", {}, rows)])]);
+    return make("div", {}, [
+      make("div", { className: "scroll" }, [make("table", {}, [make("thead", {}, [head]), make("tbody", {}, rows)])]),
+      make("small", { className: "origin", textContent: "Of each part the mean over the GPUs, as in the bar; the sentence above it follows the path that the iteration waits for." })]);
   }
 
   function pinned_text() {

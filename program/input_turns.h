@@ -14,8 +14,8 @@ class InputTurns {
   explicit InputTurns(const Program& program);
 
   int count() const { return static_cast<int>(ends_.size()); }
-  // Of an operation on input: the one whose recat it serves or is. Of lookups and what comes behind them, that of their
-  // fusion group, which is the first one where the group exchanges no ids.
+  // The turn of `op`. An operation on input has the turn of the recat that it serves or is; lookups and all behind them
+  // have the turn of their fusion group, which is the first turn if the group exchanges no ids.
   int of(const Op& op) const;
   int of_fusion(int fusion) const;
 

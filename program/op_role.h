@@ -103,6 +103,10 @@ enum class OpRole {
 std::string_view op_role_name(OpRole role);
 std::vector<std::string> op_role_names();  // in the order of the enumerators
 
+// The purpose of operations in this role, in the words of somebody who does not know their names; "": it is said of
+// their class.
+std::string_view op_role_purpose(OpRole role);
+
 // The class of an operation in this role; none: any.
 std::optional<OpClass> class_of(OpRole role);
 

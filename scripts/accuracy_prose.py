@@ -72,7 +72,7 @@ def collective(result, case, name):
 
 
 def authors_bytes(case, collective_name):
-    """What the authors counted, of one call."""
+    """The bytes of one call, as the authors counted them."""
     model, plan = case.split("/")
     name = f"{model.replace('rm', 'RM-')} {RAW_NAMES[plan]} {collective_name}"
     rows = table("scenarios/measurements/open/flexshard_table6_derived.csv")
@@ -132,7 +132,7 @@ def seventeen(result):
 
 
 def jumbo():
-    """Of jumbo on 128 GPUs: compute of the mean rank, what no compute hides, the exchanges alone, in ms."""
+    """Jumbo on 128 GPUs: compute of the mean rank, what no compute hides, the exchanges alone, in ms."""
     case = cases("iterations")["jumbo/128_gpus"]
     exposed = sum(each["exposed_ms"] for each in case["collectives"])
     return case["iteration_ms"] - exposed, exposed, collective("iterations", "jumbo/128_gpus", "global_all_to_all")["total_ms"]
@@ -251,7 +251,7 @@ def cross_check(seed):
 
 
 def correlations(seed):
-    """Of the estimate; its regret; with reduce-scatter; and with uneven loads."""
+    """Correlation of the estimate; its regret; with reduce-scatter; and with uneven loads."""
     check = cross_check(seed)
     terms = check["missing"]
     if [term["effect"] for term in terms[:2]] != ["reduce_scatter", "uneven_loads"]:

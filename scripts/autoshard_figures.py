@@ -38,7 +38,7 @@ class Trainings:
         return execute(self.program, *words)
 
     def train(self, scenario, policy, *options, updates=250):
-        """What the training prints: {way or kind of shards: [numbers]}."""
+        """The numbers that the training prints: {way or kind of shards: [numbers]}."""
         text = self.execute("autoshard", "train", scenario, "--updates", min(updates, self.most), "-o", self.folder / policy, "--force", *options)
         rows = {}
         for line in text.splitlines():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What RM-1's gain in three tiers depends on: the paper prints +81 %, the simulation of the planned payload gives more.
+"""Shows what RM-1's gain in three tiers depends on: the paper prints +81 %, the simulation of the planned payload gives more.
 
 Usage: flexshard_gain.py SHARDSIM
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What NeuroShard's Figures 3, 4, 8 and 9 and its Tables 3 and 7 show, as a CSV: published beside ours.
+"""NeuroShard's Figures 3, 4, 8 and 9 and its Tables 3 and 7 as a CSV: published beside ours.
 
 Usage: neuroshard_figures.py SHARDSIM [-o FILE] [--tasks N] [--steps N] [--part figure3|figure4|exchanges|figure8|figure9|tables]...
 

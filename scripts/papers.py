@@ -144,7 +144,7 @@ def flexshard_observed_latencies(cases):
 
 
 def gain_rows(runs):
-    """What RM-1's gain in three tiers depends on."""
+    """The rows that say what RM-1's gain in three tiers depends on."""
     rows = []
     for kind, name, planned, other in flexshard_gain.variants(runs.program):
         rows.append(row(("order: " if kind == "order" else "") + name, numbers(planned, 2), *((numbers(other, 2), "-") if kind == "simulated" else ("-", numbers(other, 2)))))

@@ -9,7 +9,7 @@ SOURCE = pathlib.Path(__file__).resolve().parent.parent
 
 
 def execute(program, *words):
-    """What the command prints. Where it fails, the script ends with what it said."""
+    """Returns what the command prints. If the command fails, the script ends with its message."""
     done = subprocess.run([program, *map(str, words)], cwd=SOURCE, text=True, env={**os.environ, "SHARDSIM_DATA": str(SOURCE)},
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
     if done.returncode:

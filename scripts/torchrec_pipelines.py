@@ -75,7 +75,7 @@ LEAST_ROWS = 100_000  # of table i of the defaults: max(i + 1, 100) x 1000
 
 
 def tables(row):
-    """What the column `tables` lists, in its order: counts of unweighted and weighted tables, then tables by name."""
+    """The tables that the column `tables` lists, in its order: counts of unweighted and weighted tables, then tables by name."""
     ids = row["mean_ids_per_bag"]
     made = []
     text = re.sub(r"\([^)]*\)", "", row["tables"])
@@ -145,7 +145,7 @@ def is_freed(row, what):
 
 
 def kept(row):
-    """What TorchRec keeps of a batch's input, unless an option frees it."""
+    """The parts of a batch's input that TorchRec keeps unless an option frees them."""
     batch = not is_freed(row, ("batch freed", "frees the features", "free_input"))
     sent = not is_freed(row, ("inputs of the all-to-all freed", "inputs freed early"))
     return f"{{batch: {str(batch).lower()}, sent: {str(sent).lower()}}}"

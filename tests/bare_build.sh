@@ -26,8 +26,8 @@ for program in share_rm1 share_dcnv2 small_dcnv2 ranks_2_pooled; do [ -s "gpu_pr
 
 # Names of what was included, system headers too, come with each object.
 [ ! -d /usr/lib/ccache ] || PATH=/usr/lib/ccache:$PATH
-CXXFLAGS="-O0 -MD -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wno-restrict -Werror" \
-  ./build.sh --cpu
+# clang compiles all of it in half the time that g++ takes, which has compiled the same sources in the build of this test.
+CXX=clang++ CXXFLAGS="-O0 -MD -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror" ./build.sh --cpu
 grep -q 'third_party/fmt/' build/objects/*.d || fail "the names of included headers are not where this test looks"
 if grep -nE '/(boost|simgrid|yaml-cpp|hdf5|doctest)/|/H5[A-Za-z]*\.h|/usr/[^ ]*/(fmt|nlohmann)/' build/objects/*.d; then
   fail "a header that compute nodes do not have is included (above)"

@@ -7,7 +7,7 @@
 
 #include "accuracy/emulated/emulated_shape.h"
 #include "base/document/document.h"
-#include "models/load/iteration_spread.h"
+#include "base/statistics.h"
 #include "study/result/drawn_figures.h"
 #include "study/scenario/scenario.h"
 #include "validate/comparison/comparison_report.h"

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "accuracy/emulated/emulated_scenario.h"
+#include "base/statistics.h"
 #include "base/text.h"
-#include "models/load/iteration_spread.h"
 #include "validate/execute/run/observed_timeline.h"
 
 namespace shardsim {

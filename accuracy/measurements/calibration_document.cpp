@@ -110,7 +110,7 @@ std::string fall_text(const ErrorsBeforeAndAfter& errors, const std::string& of)
                      of);
 }
 
-// What the calibration brought, of rows that its fits did not see.
+// Says how much the calibration improved rows that its fits did not see.
 std::string gain_text(const Calibration& calibration) {
   std::vector<std::string> gains;
   for (const CollectiveCalibration& one : calibration.collectives) {

@@ -10,8 +10,8 @@
 #include "accuracy/measurements/row_layout.h"
 #include "accuracy/measurements/switched_off.h"
 #include "base/text.h"
+#include "models/collective/fitted_overheads.h"
 #include "models/collective/nccl/graph.h"
-#include "models/collective/unclaimed_network.h"
 #include "topology/spec/network_spec.h"
 
 namespace shardsim {

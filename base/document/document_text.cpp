@@ -18,7 +18,7 @@ constexpr int kGap = 2;
 constexpr int kLeastTextWidth = 8;
 constexpr int kLeastBesideName = 16;  // "rank 127 compute"
 
-// Of the sixteen colours that every terminal has and its user has chosen for its ground.
+// `code` is one of the sixteen basic colours: every terminal has them, and users choose them to suit their background.
 std::string dressed(const std::string& text, const char* code, bool colour) {
   return colour ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
 }

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/fields/exact_text.h"
-#include "base/replaced.h"
 #include "base/text.h"
 #include "base/tree/leaf.h"
 

@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "base/error.h"
-#include "base/read_failure.h"
+#include "base/files.h"
 
 namespace shardsim {
 namespace {

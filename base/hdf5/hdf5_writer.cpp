@@ -21,6 +21,8 @@ namespace {
 
 constexpr std::size_t kMemoryStep = std::size_t{1} << 18;  // bytes by which the file in memory grows
 constexpr hsize_t kChunk = 65536;
+constexpr std::size_t kConvertedBytes =
+    16384;                          // of texts at a time; HDF5's own buffer of 1 MiB is zeroed for each list
 constexpr unsigned kGzipLevel = 1;  // shuffled numbers shrink no further at 4, which takes twice as long
 
 void check(bool good, const std::string& doing) {
@@ -116,6 +118,12 @@ Hdf5Handle space_of(const std::vector<hsize_t>& lengths) {
   return checked(H5Screate_simple(static_cast<int>(lengths.size()), lengths.data(), nullptr), H5Sclose, "make axes");
 }
 
+Hdf5Handle transfer_list() {
+  Hdf5Handle list = checked(H5Pcreate(H5P_DATASET_XFER), H5Pclose, "make a transfer list");
+  check(H5Pset_buffer(list, kConvertedBytes, nullptr, nullptr) >= 0, "set the size of a buffer");
+  return list;
+}
+
 struct NewDataset {
   const std::string& path;
   std::vector<hsize_t> lengths;
@@ -131,8 +139,9 @@ void write_dataset(hid_t file, const NewDataset& what, const void* values, const
     const Hdf5Handle space = space_of(what.lengths);
     const Hdf5Handle set = checked(
         H5Dcreate2(file, what.path.c_str(), what.types.file, space, links, creation, H5P_DEFAULT), H5Dclose, doing);
+    const Hdf5Handle transfer = transfer_list();
     if (H5Sget_simple_extent_npoints(space) > 0)
-      check(H5Dwrite(set, what.types.memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0, doing);
+      check(H5Dwrite(set, what.types.memory, H5S_ALL, H5S_ALL, transfer, values) >= 0, doing);
   }
   if (!meaning.units.empty()) write_text_attribute(file, what.path, "units", meaning.units);
   if (!meaning.long_name.empty()) write_text_attribute(file, what.path, "long_name", meaning.long_name);

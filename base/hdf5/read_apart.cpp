@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/read_files.h"
 #include "base/system_failure.h"
-#include "base/worker_died.h"
 #include "base/workers.h"
 
 namespace shardsim {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/tree/bounds.h"
-#include "base/unit_names.h"
+#include "base/units.h"
 
 namespace shardsim {
 

@@ -113,7 +113,11 @@ class JsonScan {
       case 'f':
         return word("alse");
       case 'n':
-        return word("ull");
+        return word(next_is('a') ? "an" : "ull");
+      case 'N':
+      case 'I':
+      case 'i':
+        return no_number(c);
       default:
         number(c);
     }
@@ -127,7 +131,13 @@ class JsonScan {
     events_.word();
   }
 
+  // Some writers print a float whatever it holds: Python's NaN and Infinity, nan and inf of C++.
+  void no_number(char first) { word(first == 'N' ? "aN" : first == 'n' ? "an" : first == 'I' ? "nfinity" : "nf"); }
+
+  bool next_is(char expected) { return (at_ < end_ || refill(at_ - 1)) && buffer_[at_] == expected; }
+
   void number(char first) {
+    if (first == '-' && (next_is('I') || next_is('i') || next_is('N') || next_is('n'))) return no_number(byte());
     if (first != '-' && (first < '0' || first > '9')) throw NoJson{};
     std::size_t begin = at_ - 1;
     for (;; ++at_) {

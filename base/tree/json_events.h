@@ -15,7 +15,7 @@ class JsonEvents {
   virtual void key(std::string_view name) = 0;
   virtual void text(std::string_view value) = 0;
   virtual void number(std::string_view digits, double value) = 0;
-  virtual void word() = 0;  // true, false, null
+  virtual void word() = 0;  // true, false, null, and what is printed of a float that holds no number
   virtual void begin(bool is_list) = 0;
   virtual void end(bool is_list) = 0;
 };
@@ -28,7 +28,7 @@ struct ScanFault {
 };
 
 // Reads one JSON value, and nothing but blanks behind it. Returns where it is none. What is wrong within a text (bytes
-// that are no UTF-8) is let through.
+// that are no UTF-8) is let through, and so are NaN, Infinity, nan and inf, signed or not, as words.
 std::optional<ScanFault> scan_json(std::istream& in, JsonEvents& events);
 
 }  // namespace shardsim

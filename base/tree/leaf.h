@@ -100,4 +100,7 @@ inline constexpr TextRule kNotEmpty{"", Bounds::from(1), "is empty", "Write one,
 
 LeafReader<std::string> text_leaf(const TextRule& rule = {});
 
+// As time_leaf(), of a key whose times are seconds and more: what is proposed where the unit is missing is in seconds.
+LeafReader<Seconds> long_time_leaf();
+
 }  // namespace shardsim

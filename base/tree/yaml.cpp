@@ -12,7 +12,6 @@
 #include <sstream>
 #include <utility>
 
-#include "base/byte_order_mark.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "base/tree/tree_builder.h"
@@ -267,7 +266,7 @@ class ParsedFiles {
   Tree tree_of(const std::string& path, std::string text) {
     if (const std::shared_ptr<const Tree> known = find(path, text)) return *known;
     Tree tree = parse_yaml(text, path);
-    if (text.size() <= kMostKeptText) keep({path, std::move(text), std::make_shared<const Tree>(tree)});
+    if (text.size() <= kMostOfOne) keep({path, std::move(text), std::make_shared<const Tree>(tree)});
     return tree;
   }
 
@@ -277,7 +276,9 @@ class ParsedFiles {
     std::shared_ptr<const Tree> tree;
   };
 
-  static constexpr std::size_t kMostFiles = 32, kMostKeptText = 64 * 1024;
+  static constexpr std::size_t kMostFiles = 32;
+  // Bytes of text: a pool of hundreds of tables is kept, too, for each --set asks for the files of a scenario again.
+  static constexpr std::size_t kMostOfOne = 512 * 1024, kMostOfAll = 2 * 1024 * 1024;
 
   std::shared_ptr<const Tree> find(const std::string& path, const std::string& text) {
     const auto known = std::ranges::find(files_, path, &Parsed::path);
@@ -285,12 +286,20 @@ class ParsedFiles {
   }
 
   void keep(Parsed parsed) {
-    std::erase_if(files_, [&](const Parsed& known) { return known.path == parsed.path; });
-    if (files_.size() == kMostFiles) files_.pop_front();
+    const auto known = std::ranges::find(files_, parsed.path, &Parsed::path);
+    if (known != files_.end()) drop(known);
+    kept_ += parsed.text.size();
     files_.push_back(std::move(parsed));
+    while (files_.size() > kMostFiles || kept_ > kMostOfAll) drop(files_.begin());
+  }
+
+  void drop(std::deque<Parsed>::iterator file) {
+    kept_ -= file->text.size();
+    files_.erase(file);
   }
 
   std::deque<Parsed> files_;  // the one that was parsed first in front
+  std::size_t kept_ = 0;      // bytes of their texts
 };
 
 }  // namespace

@@ -65,7 +65,7 @@ std::string time_left_text(double seconds) {
   return fmt::format("{:.1f} h", seconds / 3600);
 }
 
-// What takes a line of progress away before something else is written.
+// Clears a line of progress before anything else is written; null while there is none.
 void (*g_before_output)(bool progress) = nullptr;
 
 void announce_output(bool progress) {

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "accuracy/measurements/read/system_map.h"
-#include "base/byte_order_mark.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "base/tree/json.h"

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <optional>
 
-#include "base/replaced.h"
 #include "base/stop_signals.h"
 #include "base/text.h"
 #include "cli/commands/all.h"

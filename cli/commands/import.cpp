@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/files.h"
-#include "base/replaced.h"
 #include "base/result_folder.h"
 #include "base/text.h"
 #include "cli/commands/all.h"

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "base/packed.h"
-#include "base/replaced.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/workers.h"
@@ -51,12 +50,11 @@ CaseResult simulated(const PreparedCase& prepared, const Terminal& terminal) {
   return unpacked<CaseResult>(run_in_workers({{prepared.item.name, task}}, {1, {}, terminal.interrupted}).front());
 }
 
-std::string range_text(const Case& item, const CaseResult& result) {
+Interval interval_of(const Case& item, const CaseResult& result) {
   const IterationJudge judge;
   const double batches = result.drawn ? result.drawn->iteration_ms.standard_error / result.iteration_ms : 0;
-  const Interval interval =
-      judge.interval(item, {result.iteration_ms, result.timeline, result.path, {batches, result.placement_log_times}});
-  return fmt::format(" (80 % within {})", interval_cell(interval));
+  return judge.interval(item,
+                        {result.iteration_ms, result.timeline, result.path, {batches, result.placement_log_times}});
 }
 
 // The time and the peak, or why they are not known.
@@ -65,9 +63,12 @@ std::string simulation_text(const PreparedCase& prepared, const Terminal& termin
   if (item.job) return "Its iteration depends on the jobs beside it: run the scenario.";
   try {
     const CaseResult result = simulated(prepared, terminal);
-    return fmt::format("An iteration takes {:.4g} ms{}; at its peak the fullest GPU holds {} of {}.",
-                       result.iteration_ms, range_text(item, result),
-                       to_text(Bytes{result.memory_profile.highest().bytes()}), to_text(Bytes{result.memory_capacity}));
+    const Interval interval = interval_of(item, result);
+    const std::string doubt = doubt_sentence({&interval}, "");
+    return fmt::format("An iteration takes {:.4g} ms (80 % within {}); at its peak the fullest GPU holds {} of {}.{}",
+                       result.iteration_ms, interval_cell(interval),
+                       to_text(Bytes{result.memory_profile.highest().bytes()}), to_text(Bytes{result.memory_capacity}),
+                       doubt.empty() ? "" : " " + doubt);
   } catch (const Error& error) {
     return fmt::format("It could not be simulated: {}", error.what());
   }

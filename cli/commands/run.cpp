@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "base/files.h"
-#include "base/replaced.h"
 #include "base/result_folder.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -25,7 +24,7 @@
 #include "study/report/page.h"
 #include "study/report/sheets/planner_sheets.h"
 #include "study/report/sheets/result_sheets.h"
-#include "study/result/result_fields.h"
+#include "study/result/case_figures.h"
 #include "study/run/study.h"
 #include "study/scenario/read_planner.h"
 

@@ -85,7 +85,7 @@ std::string shown_text(const Document& document, const Arguments& given, const T
 // A line "note: ..." on stderr.
 void print_note(const std::string& note);
 
-// What tells a reader of the terminal that `what` goes on, as long as it lives; nothing with --quiet.
+// Shows on the terminal that `what` is still running, for as long as the returned object lives; null with --quiet.
 std::unique_ptr<Waiting> waiting_for(const Arguments& given, const std::string& what);
 
 }  // namespace shardsim

@@ -20,6 +20,7 @@
 #include "study/sweep/point_cases.h"
 #include "study/sweep/point_files.h"
 #include "study/sweep/point_simulator.h"
+#include "study/sweep/read_sweep.h"
 #include "study/sweep/run_sweep.h"
 #include "study/sweep/slurm_job.h"
 
@@ -96,9 +97,10 @@ int sweep_verdict(const SweepResult& result) {
     if (first == nullptr) first = &each;
     unfit += each.outcome == PointResult::Outcome::does_not_fit ? 1 : 0;
   }
-  return report_error(
-      1, fmt::format("{} of {} have no result ({} of them do not fit in memory). The first is point {}: {}", lost,
-                     counted(result.results.size(), "point"), unfit, first->point, first->message));
+  return report_error(1, fmt::format("{} of {} have no result{}. The first is point {}: {}", lost,
+                                     counted(result.results.size(), "point"),
+                                     unfit == 0 ? "" : fmt::format(" ({} of them do not fit in memory)", unfit),
+                                     first->point, first->message));
 }
 
 int tell_sweep(const SweepOutcome& outcome, const Sweep& sweep, const std::filesystem::path& folder,

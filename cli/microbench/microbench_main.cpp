@@ -1,5 +1,5 @@
 #include "cli/arguments/process.h"
-#include "cli/microbench/runs.h"
+#include "cli/microbench/request.h"
 
 namespace {
 

@@ -6,6 +6,7 @@
 
 #include "base/result_folder.h"
 #include "cli/arguments/command.h"
+#include "cli/arguments/process.h"
 #include "validate/execute/meet/join.h"
 #include "validate/execute/meet/launch.h"
 #include "validate/microbench/microbench.h"
@@ -39,5 +40,19 @@ std::vector<Option> microbench_options();
 // Errors: an option that the others leave without a meaning, a device that this build has not, an output file that
 // holds something else.
 Request request_of(const Arguments& given);
+
+// The runs of shardsim-microbench; each returns the exit code.
+
+// Times the points of a sweep or a grid and writes them.
+int run_sweep(const Request& request, const Terminal& terminal);
+
+// One rank of the sweep of collectives; rank 0 writes.
+int run_collectives(const Request& request);
+
+// One rank of those that time the exchanges of a file; rank 0 writes.
+int run_exchanges(const Request& request, const Terminal& terminal);
+
+// Times the shards of a file; what was measured before an interruption lies in a journal beside the output.
+int run_shards(const Request& request, const Terminal& terminal);
 
 }  // namespace shardsim

@@ -9,7 +9,7 @@
 #include "cli/arguments/arguments.h"
 #include "cli/arguments/process.h"
 #include "cli/microbench/kept.h"
-#include "cli/microbench/runs.h"
+#include "cli/microbench/request.h"
 #include "models/access/row_hash.h"
 #include "models/learned/label_file.h"
 #include "validate/execute/meet/layout.h"

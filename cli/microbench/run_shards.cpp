@@ -5,7 +5,7 @@
 #include "base/stop_signals.h"
 #include "base/text.h"
 #include "cli/microbench/kept.h"
-#include "cli/microbench/runs.h"
+#include "cli/microbench/request.h"
 #include "models/access/row_hash.h"
 #include "models/learned/label_file.h"
 

@@ -8,7 +8,7 @@
 #include "cli/arguments/arguments.h"
 #include "cli/file_kinds.h"
 #include "cli/microbench/kept.h"
-#include "cli/microbench/runs.h"
+#include "cli/microbench/request.h"
 #include "validate/microbench/sweep_journal.h"
 
 namespace shardsim {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "models/access/families/family.h"
@@ -52,6 +53,68 @@ void check_length(const AccessSpec& spec, double length, double sum, const Place
         "Correct one of them or say access.rescale: true");
 }
 
+// Half the width of the bounds of one block, relative to it, at which a block is not split further.
+constexpr double kBlockTolerance = 5e-4;
+
+struct Draws {
+  double total = 0;  // S: sum of p over the interval
+  double count = 0;
+
+  // Probability that a row of probability p is met at least once.
+  double met(double p) const {
+    const double q = std::min(p / total, 1.0);
+    return q <= 0 ? 0 : -std::expm1(count * std::log1p(-q));
+  }
+};
+
+// Sum of met(p) over one block of rows, from its two end probabilities and its mass alone. met() is concave in p
+// (convex below one draw), so Jensen's inequality bounds the sum on one side and the chord between the ends on the
+// other: the result is the middle of two true bounds, and a block is halved (in rank, geometrically) until they are
+// near.
+class BlockSum {
+ public:
+  BlockSum(const AccessDistribution& rows, const Draws& draws) : rows_(rows), draws_(draws) {}
+
+  double over(std::uint64_t first, std::uint64_t end) const {
+    const double high = rows_.probability(first), low = rows_.probability(end - 1);
+    const auto n = static_cast<double>(end - first);
+    if (low >= high) return n * draws_.met(high);
+    const double mean = std::clamp(rows_.sum(first, end) / n, low, high);
+    const double at_mean = draws_.met(mean), at_low = draws_.met(low), at_high = draws_.met(high);
+    const double chord = at_low + (mean - low) / (high - low) * (at_high - at_low);
+    if (end - first <= 2) return n * chord;  // both rows are ends
+    if (std::abs(at_mean - chord) <= 2 * kBlockTolerance * std::min(at_mean, chord)) return n * 0.5 * (at_mean + chord);
+    const std::uint64_t middle = split(first, end);
+    return over(first, middle) + over(middle, end);
+  }
+
+ private:
+  static std::uint64_t split(std::uint64_t first, std::uint64_t end) {
+    const double geometric = std::sqrt((static_cast<double>(first) + 1) * (static_cast<double>(end) + 1)) - 1;
+    return std::clamp(static_cast<std::uint64_t>(geometric), first + 1, end - 1);
+  }
+
+  const AccessDistribution& rows_;
+  const Draws& draws_;
+};
+
+using Share = ObservedAccess::Share;
+
+// Observed share of the first n rows: between two given points it follows the planned prefix sum.
+double observed_share(const std::vector<Share>& shares, const AccessDistribution& planned, std::uint64_t n) {
+  if (n == 0) return 0;
+  if (n >= planned.rows()) return 1;
+  const auto ends_before = [](const Share& share, std::uint64_t wanted) { return share.rows < wanted; };
+  const auto next = std::lower_bound(shares.begin(), shares.end(), n, ends_before);
+  const Share low = next == shares.begin() ? Share{0, 0} : *std::prev(next);
+  const Share high = next == shares.end() ? Share{planned.rows(), 1} : *next;
+  const double mass = planned.sum(low.rows, high.rows);
+  // Rows that were planned without any access share what was observed evenly.
+  const double part = mass > 0 ? planned.sum(low.rows, n) / mass
+                               : static_cast<double>(n - low.rows) / static_cast<double>(high.rows - low.rows);
+  return low.share + part * (high.share - low.share);
+}
+
 }  // namespace
 
 bool AccessSpec::absolute() const {
@@ -88,6 +151,20 @@ std::uint64_t AccessDistribution::count_at_least(double p) const {
 
 std::uint64_t AccessDistribution::position_between(std::uint64_t first, std::uint64_t last, double mass) const {
   return partition_point(first, last, [&](std::uint64_t i) { return !(prefix(i + 1) > mass); });
+}
+
+double AccessDistribution::expected_distinct(std::uint64_t first, std::uint64_t end, double draws) const {
+  end = std::min(end, rows_);
+  if (first >= end || !(draws > 0)) return 0;
+  const Draws interval{sum(first, end), draws};
+  if (!(interval.total > 0)) return 0;
+  return BlockSum(*this, interval).over(first, end);
+}
+
+double ObservedAccess::sum(const AccessDistribution& planned, std::uint64_t first, std::uint64_t end) const {
+  if (first >= end) return 0;
+  const double length = average_length > 0 ? average_length : planned.total();
+  return length * (observed_share(shares, planned, end) - observed_share(shares, planned, first));
 }
 
 }  // namespace shardsim

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "base/fnv1a.h"
+#include "base/text.h"
 
 namespace shardsim {
 

@@ -12,7 +12,6 @@
 #include "models/collective/call_overheads.h"
 #include "models/collective/collective_kind.h"
 #include "models/collective/fitted_overheads.h"
-#include "models/collective/unclaimed_network.h"
 #include "topology/spec/gpu_models.h"
 
 namespace shardsim {

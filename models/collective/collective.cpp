@@ -114,9 +114,9 @@ NicShare fed_by_slot(const ClusterSpec& spec, Bandwidth slot, std::optional<Band
   return {1, nic_rate ? lower(slot, nics_of_port(spec) * *nic_rate) : slot};
 }
 
-// What a NIC keeps of its rate in an all-to-all over a fabric that loses some to it (`fabric.collapse`): the more
-// nodes, the less. The only published rows over many nodes are ALCF Polaris's. With 1 GiB a rank its NICs carry over
-// 256 and 540 nodes 0.94 and 0.75 of what they do over 8 (Slingshot, settings env5), and over 128 nodes 0.87 (TCP,
+// The part of its rate that a NIC keeps in an all-to-all over a fabric that loses some to it (`fabric.collapse`): the
+// more nodes, the less. The only published rows over many nodes are ALCF Polaris's. With 1 GiB a rank its NICs carry
+// over 256 and 540 nodes 0.94 and 0.75 of what they do over 8 (Slingshot, settings env5), and over 128 nodes 0.87 (TCP,
 // env1), which are exponents of 0.02, 0.07 and 0.05. Fewer nodes show nothing.
 double kept_under_all_to_all(const CallShape& call, const FabricSpec& fabric) {
   constexpr double kExponent = .05;

@@ -96,4 +96,8 @@ std::vector<std::string> idle_key_notes(const ClusterSpec& spec);
 // states: all of it is then taken, and published systems reach less.
 bool guesses_host_copies(const ClusterSpec& spec);
 
+// The name of the network between nodes for which no accuracy is claimed ("EFA"); "" where one is, as on InfiniBand, or
+// on a cluster that was calibrated on measurements of its own, or of CPUs.
+std::string unclaimed_network(const ClusterSpec& spec);
+
 }  // namespace shardsim

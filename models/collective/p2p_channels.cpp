@@ -88,12 +88,10 @@ Bandwidth remote_pair_rate(const GroupShape& shape, const Cluster& cluster) {
 }
 
 int rail_sender(int rank, int rail, const NodeMembers& node, const Cluster& cluster) {
-  const int gpu = cluster.gpu_of(rank);
+  const int gpu = cluster.gpu_of(rank), first = rank - gpu;
   if (cluster.nic_of(gpu) == rail) return rank;
   for (int other : node.ranks)
-    if (cluster.nic_of(cluster.gpu_of(other)) == rail &&
-        cluster.path_class(gpu, cluster.gpu_of(other)) == PathClass::nvl)
-      return other;
+    if (cluster.nic_of(other - first) == rail && cluster.path_class(gpu, other - first) == PathClass::nvl) return other;
   return rank;
 }
 

@@ -10,6 +10,7 @@
 #include "models/access/row_reuse.h"
 #include "models/compute/dense_kernel.h"
 #include "topology/spec/cluster_spec.h"
+#include "topology/spec/gpu_spec.h"
 
 namespace shardsim {
 
@@ -143,5 +144,8 @@ bool asks_tables(const Tree& options);
 
 // True when these are a family with a file of its own (shipped_kernel_family()).
 bool has_kernel_family(const Tree& options);
+
+// The keys of a cluster's file that the roofline alone reads, of those that are not as the GPU's model has them.
+std::vector<std::string> roofline_keys(const GpuSpec& gpu);
 
 }  // namespace shardsim

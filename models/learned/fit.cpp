@@ -9,9 +9,8 @@
 
 #include "base/error.h"
 #include "models/learned/evaluation.h"
-#include "models/learned/exchange_data.h"
 #include "models/learned/factor_net.h"
-#include "models/learned/shard_data.h"
+#include "models/learned/training_data.h"
 
 namespace shardsim {
 namespace {

@@ -9,7 +9,7 @@
 namespace shardsim {
 namespace {
 
-// What of the workload is not PyTorch's; "": nothing.
+// Names a setting of the workload that PyTorch does not have; "" if there is none.
 std::string beside_pytorch(const Workload& workload) {
   if (workload.hugectr_pipeline()) return "pipeline: hugectr";
   if (workload.embedding_kernels != "fused") return "embedding_kernels: " + workload.embedding_kernels;

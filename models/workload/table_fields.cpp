@@ -163,7 +163,7 @@ std::vector<std::string> words_of(Dtype) {
 double stated_length(const Table& table) {
   if (table.kind == TableKind::pooled) {
     double length = 0;
-    for (const Feature& feature : table.features) length += feature.pooling_factor * feature.num_poolings;
+    for (const Feature& feature : table.features) length += feature.ids();
     return length;
   }
   return table.access.absolute() ? AccessDistribution(table.access, table.rows, 0, table.place).total() : 0;

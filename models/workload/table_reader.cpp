@@ -155,7 +155,7 @@ void refuse_keys_of_other_kind(Fields& map, const Table& table) {
 double given_length(const Table& table, const std::optional<double>& stated) {
   if (table.kind == TableKind::sequence) return stated.value_or(0);
   double length = 0;
-  for (const Feature& feature : table.features) length += feature.pooling_factor * feature.num_poolings;
+  for (const Feature& feature : table.features) length += feature.ids();
   return length;
 }
 

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "models/workload/workload_limits.h"
+#include "models/workload/workload_parts.h"
 
 namespace shardsim {
 namespace {
@@ -29,6 +30,47 @@ constexpr std::array<DtypeEntry, 6> kDtypes{{{Dtype::fp32, "fp32", 4},
 
 const DtypeEntry& entry_of(Dtype dtype) {
   return *std::find_if(kDtypes.begin(), kDtypes.end(), [dtype](const DtypeEntry& e) { return e.dtype == dtype; });
+}
+
+// The factor of a sample, which is 1 on average, stretches the bags of common lengths.
+double factor_variance(const Workload& workload) {
+  return workload.sample_factor ? std::expm1(workload.sample_factor->sigma * workload.sample_factor->sigma) : 0;
+}
+
+// The items that a sample has of one table. The variance of a bag beyond that of a Poisson law grows with the square of
+// its mean, so a factor stretches it once more.
+Cumulants items_of_sample(const Table& table, double of_factor) {
+  Cumulants sum;
+  for (const Feature& feature : table.features) {
+    const Cumulants bag = table.length_law(feature).cumulants();
+    const double over = std::max(0.0, bag.variance - bag.mean);
+    sum.mean += bag.mean;
+    sum.variance += bag.variance + (table.lengths.common ? of_factor * over : 0);
+    sum.third += bag.third;
+  }
+  return sum;
+}
+
+bool may_vary(const Table& table) {
+  return table.lengths.family != "file" && (table.lengths.common || table.lengths.family != "fixed");
+}
+
+void vary(Attention& attention, const Workload& workload) {
+  const double of_factor = factor_variance(workload);
+  double common = 0;  // items of common lengths
+  for (const int index : attention.tables) {
+    const Table& table = workload.tables[static_cast<std::size_t>(index)];
+    if (!may_vary(table)) continue;
+    const Cumulants items = items_of_sample(table, of_factor);
+    attention.variance += items.variance;
+    common += table.lengths.common ? items.mean : 0;
+    attention.varying.push_back({index, items.mean, items.variance > 0 ? items.third / items.variance : 0});
+  }
+  attention.variance += of_factor * common * common;
+  for (Attention::Varying& each : attention.varying) {
+    if (workload.tables[static_cast<std::size_t>(each.table)].lengths.common)
+      each.skew += common * of_factor * (of_factor + 3);  // that of the log-normal factor
+  }
 }
 
 }  // namespace
@@ -98,7 +140,7 @@ double batch_of(const Table& table, std::int64_t batch_per_rank) {
   if (!varies_batch(table, batch_per_rank)) return static_cast<double>(batch_per_rank);
   double ids = 0, of_sample = 0;
   for (const Feature& feature : table.features) {
-    const double each = feature.pooling_factor * feature.num_poolings;
+    const double each = feature.ids();
     ids += static_cast<double>(batch_of(feature, batch_per_rank)) * each;
     of_sample += each;
   }
@@ -154,6 +196,26 @@ std::size_t weight_of_features(std::size_t features) {
 std::size_t weight_of(const Table& table) {
   return weight_of_features(table.features.size()) + table.access.knots.size() + table.access.steps.size() +
          (table.runtime ? table.runtime->shares.size() : 0);
+}
+
+// The totals are known, the samples' parts of them are not: sums of squares follow from the best linear estimate, in
+// which an item more than expected brings cov(L^2, l) / var(l) = 2 E L + E (l - E l)^3 / var(l). Even parts have the
+// fewest pairs.
+double Attention::pairs_of(double samples, const std::vector<double>& items_by_table) const {
+  double more = 0, weighted = 0;
+  for (const Varying& each : varying) {
+    const double items = items_by_table[static_cast<std::size_t>(each.table)] - samples * each.mean;
+    more += items;
+    weighted += items * (2 * length + each.skew);
+  }
+  const double estimate = samples * pairs() + (causal ? (weighted + more) / 2 : weighted);
+  return std::max(estimate, samples * pairs_of(std::max(0.0, length + more / samples)));
+}
+
+void vary_attention(Workload& workload) {
+  for (DenseLayer& layer : workload.dense.layers) {
+    if (layer.attention) vary(*layer.attention, workload);
+  }
 }
 
 }  // namespace shardsim

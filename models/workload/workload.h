@@ -36,6 +36,8 @@ struct Feature {
   bool weight_gradient =
       true;  // weighted: the backward pass computes the gradient of its ids' weights, as FBGEMM's does
   std::optional<std::int64_t> batch = {};  // its own samples of a rank (TorchRec's stride per key); none: the batch
+
+  double ids() const { return pooling_factor * num_poolings; }  // expected, of a sample
   bool operator==(const Feature&) const = default;
 };
 

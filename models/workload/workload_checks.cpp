@@ -17,6 +17,7 @@ namespace {
 void check_modules(const Workload& workload) {
   std::map<std::string, const Table*> first_of;
   for (const Table& table : workload.tables) {
+    if (!table.sharded) continue;  // in no module
     const std::string usual = table.kind == TableKind::pooled ? workload.pooled_module : workload.sequence_module;
     const Table* const first = first_of.try_emplace(table.module.empty() ? usual : table.module, &table).first->second;
     if (first->kind == table.kind) continue;
@@ -36,7 +37,7 @@ void check_modules_apart(const Workload& workload) {
                       "Leave modules.exchanges out, or take TorchRec's embedding_kernels and pipeline");
   std::map<std::string, std::pair<const Table*, bool>> first_of;
   for (const Table& table : workload.tables) {
-    if (table.kind != TableKind::pooled) continue;
+    if (table.kind != TableKind::pooled || !table.sharded) continue;
     for (const Feature& feature : table.features) {
       const std::string path = table.module.empty() ? workload.pooled_module : table.module;
       const auto& [first, weighted] = first_of.try_emplace(path, &table, feature.weighted).first->second;
@@ -173,7 +174,7 @@ void check_batches(const Workload& workload) {
   std::map<std::string, const Table*> with, without;  // by module
   std::map<std::string, std::optional<std::int64_t>> known;
   for (const Table& table : workload.tables) {
-    if (table.kind != TableKind::pooled) continue;
+    if (table.kind != TableKind::pooled || !table.sharded) continue;  // such a table has the model's whole batch
     for (const Feature& feature : table.features) {
       (feature.batch ? with : without).try_emplace(table.module, &table);
       const std::int64_t batch = batch_of(feature, workload.batch_per_gpu);
@@ -199,7 +200,7 @@ void check_batches(const Workload& workload) {
 
 // Ids of a sample that a feature has. Sequences have those of the table in equal parts.
 double ids_of(const Feature& feature) {
-  return feature.pooling_factor * feature.num_poolings;
+  return feature.ids();
 }
 
 // A feature that several tables look up is one input, a key of one KeyedJaggedTensor, so it has one number of ids.

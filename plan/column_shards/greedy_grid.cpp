@@ -6,7 +6,7 @@
 namespace shardsim {
 namespace {
 
-constexpr std::uint32_t kMostGridShards = 1U << 21U;  // 100 MB
+constexpr std::uint32_t kMostGridShards = 1U << ShardMemory::kShardBits;  // 64 MB
 
 }  // namespace
 
@@ -15,21 +15,21 @@ std::size_t ShardMemory::place_of(std::uint64_t key) const {
   mixed ^= mixed >> 32U;
   const std::size_t mask = entries_.size() - 1;
   std::size_t place = mixed & mask;
-  while (entries_[place].key != 0 && entries_[place].key != key) place = (place + 1) & mask;
+  while (entries_[place].branch != 0 && entries_[place].key() != key) place = (place + 1) & mask;
   return place;
 }
 
 const ShardMemory::Entry* ShardMemory::find(std::uint32_t shard, int kind) const {
-  if (shard == kUnknown) return nullptr;
+  if (shard == kUnknown || !is_countable(kind)) return nullptr;
   const Entry& entry = entries_[place_of(key_of(shard, kind))];
-  return entry.key != 0 ? &entry : nullptr;
+  return entry.branch != 0 ? &entry : nullptr;
 }
 
 std::uint32_t ShardMemory::keep(std::uint32_t shard, int kind, double seconds) {
-  if (shard == kUnknown || shards_ >= kMostGridShards) return kUnknown;
+  if (shard == kUnknown || shards_ >= kMostGridShards || !is_countable(kind)) return kUnknown;
   if (2 * static_cast<std::size_t>(shards_) >= entries_.size()) grow();
   const std::uint64_t key = key_of(shard, kind);
-  entries_[place_of(key)] = {key, seconds, shards_};
+  entries_[place_of(key)] = {(key << kShardBits) | shards_, seconds};
   return shards_++;
 }
 
@@ -37,7 +37,7 @@ void ShardMemory::grow() {
   std::vector<Entry> before(2 * entries_.size());
   before.swap(entries_);
   for (const Entry& entry : before) {
-    if (entry.key != 0) entries_[place_of(entry.key)] = entry;
+    if (entry.branch != 0) entries_[place_of(entry.key())] = entry;
   }
 }
 
@@ -159,7 +159,7 @@ double GreedyGrid::grown(std::size_t rank, int kind) {
   if (!options_.caching) return predicted(rank);
   if (const ShardMemory::Entry* const entry = memory_.find(shard_[rank], kind)) {
     ++counts_.known;
-    shard_[rank] = entry->shard;
+    shard_[rank] = entry->shard();
     return entry->seconds;
   }
   const double seconds = predicted(rank);

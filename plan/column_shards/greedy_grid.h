@@ -25,25 +25,29 @@ struct GridOptions {
 };
 
 // Seconds of every shard met, by the kinds of its pieces in the order in which they came (NeuroShard's cache; Zha et
-// al., MLSys 2023, section 3.3): a tree whose branches are kinds, as one hash table.
+// al., MLSys 2023, section 3.3): a tree whose branches are kinds, as one hash table. No cache of a processor holds it,
+// so that an entry is as short as it can be, and never in two lines.
 class ShardMemory {
  public:
   static constexpr std::uint32_t kEmptyShard = 0, kUnknown = ~0U;
+  static constexpr unsigned kShardBits = 21, kKindBits = 22;
   struct Entry {
-    std::uint64_t key = 0;  // shard before, kind; 0: free
+    std::uint64_t branch = 0;  // shard before, kind; behind them the shard that it leads to; 0: free
     double seconds = 0;
-    std::uint32_t shard = 0;
+    std::uint64_t key() const { return branch >> kShardBits; }
+    std::uint32_t shard() const { return static_cast<std::uint32_t>(branch & ((1U << kShardBits) - 1)); }
   };
 
   ShardMemory() : entries_(1U << 12U) {}
   // Finds the entry of `shard` with one piece more; null when it is new.
   const Entry* find(std::uint32_t shard, int kind) const;
-  // The number of the shard from now on; kUnknown when there are too many.
+  // The number of the shard from now on; kUnknown when there are too many shards or kinds.
   std::uint32_t keep(std::uint32_t shard, int kind, double seconds);
 
  private:
+  static bool is_countable(int kind) { return kind < (1 << kKindBits) - 1; }
   static std::uint64_t key_of(std::uint32_t shard, int kind) {
-    return (std::uint64_t{shard} << 32U) | (static_cast<std::uint64_t>(kind) + 1);
+    return (std::uint64_t{shard} << kKindBits) | (static_cast<std::uint64_t>(kind) + 1);
   }
   std::size_t place_of(std::uint64_t key) const;
   void grow();

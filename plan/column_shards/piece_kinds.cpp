@@ -22,8 +22,10 @@ std::string kernel_of(const TableConstraint& constraint, const Table& table) {
   for (const std::string kernel : {"fused", "dense", "fused_uvm_caching", "fused_uvm"}) {
     if (allows(kernel)) return kernel;
   }
+  const auto stored = std::ranges::find_if(constraint.compute_kernels, in_key_value_store);
+  if (stored != constraint.compute_kernels.end()) return *stored;
   throw input_error(constraint.place, "table '" + table.name + "' is allowed no compute kernel that can be simulated",
-                    "Allow fused, fused_uvm or fused_uvm_caching");
+                    "Allow fused, fused_uvm, fused_uvm_caching or a kernel of key-value stores");
 }
 
 bool allows_type(const TableConstraint& constraint, Strategy strategy) {
@@ -37,6 +39,23 @@ Table without_names(Table table) {
   table.name.clear();
   for (Feature& feature : table.features) feature.name.clear();
   return table;
+}
+
+bool may_be_refused(const Table& table, const Workload& workload) {
+  const bool grouped = forward_wire(workload, table) == Dtype::mx4 || backward_wire(workload, table) == Dtype::mx4;
+  return workload.wire_codec != WireCodec{} || grouped || table.bag_ids == BagIds::first_id;
+}
+
+bool is_refused(const Placement& placement, const Workload& workload, const PlannerContext& context) {
+  const Table& table = workload.tables[static_cast<std::size_t>(placement.table)];
+  if (!may_be_refused(table, workload) || !context.host.answers(PlannerHost::Question::loads)) return false;
+  try {
+    context.host.load_of(placement);
+  } catch (const Error& error) {
+    if (error.failure() != Failure::input) throw;
+    return true;
+  }
+  return false;
 }
 
 PieceKinds::PieceKinds(const Workload& workload, const Cluster& cluster, const PlannerContext& context,
@@ -68,7 +87,7 @@ PieceKinds::Allowed PieceKinds::allowed_for(const Table& table) const {
   }
   allowed.kernel = kernel_of(*constraint, table);
   allowed.min_partition = constraint->min_partition.value_or(1);
-  allowed.cache_load_factor = constraint->cache_load_factor.value_or(kCacheLoadFactor);
+  allowed.caches = constraint->caches;
   return allowed;
 }
 
@@ -114,7 +133,8 @@ PieceKind PieceKinds::described(const TableClass& table_class, std::int64_t colu
   kind.columns = columns;
   kind.width = static_cast<double>(columns) * vectors_per_sample(workload_.tables[kind.table]);
   kind.splits = table_class.allowed.splits && columns % (2 * kColumnsPerHalf) == 0 &&
-                columns / 2 >= table_class.allowed.min_partition;
+                columns / 2 >= table_class.allowed.min_partition &&
+                !is_refused(first_columns(table_class.table, table_class.allowed, columns / 2), workload_, context_);
   return kind;
 }
 
@@ -131,12 +151,19 @@ void PieceKinds::add_memory(PieceKind& kind, const Placement& piece) const {
 }
 
 Placement PieceKinds::placement(std::size_t table, int kind, std::int64_t begin, int rank) const {
-  const Allowed& allowed = classes_[class_of_[table]].allowed;
-  Placement piece = shardsim::whole_table(static_cast<int>(table), workload_.tables[table], allowed.strategy, {{rank}});
-  piece.column_begin = begin;
-  piece.column_end = begin + (*this)[kind].columns;
+  Placement piece = first_columns(table, classes_[class_of_[table]].allowed, (*this)[kind].columns);
+  piece.column_begin += begin;
+  piece.column_end += begin;
+  piece.holders = {{rank}};
+  return piece;
+}
+
+// On rank 0.
+Placement PieceKinds::first_columns(std::size_t table, const Allowed& allowed, std::int64_t columns) const {
+  Placement piece = shardsim::whole_table(static_cast<int>(table), workload_.tables[table], allowed.strategy, {{0}});
+  piece.column_end = columns;
   piece.compute_kernel = allowed.kernel;
-  if (has_cache(allowed.kernel)) piece.cache_load_factor = allowed.cache_load_factor;
+  allowed.caches.put(piece);
   return piece;
 }
 

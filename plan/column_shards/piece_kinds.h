@@ -17,6 +17,12 @@ struct PieceRules {
 // The table without its name and those of its features. Tables that are equal without names are one kind for a planner.
 Table without_names(Table table);
 
+// True for a placement that the simulation of such a workload refuses: columns that the codec of their exchange cannot
+// cut, partial sums that it cannot add up, tiers of bags that follow their first id. False where nobody can say.
+// may_be_refused() tells at once whether there is anything to find out about a table.
+bool may_be_refused(const Table& table, const Workload& workload);
+bool is_refused(const Placement& placement, const Workload& workload, const PlannerContext& context);
+
 // The kinds of pieces that a search meets, each asked about once. Kinds of halves are made when they are first wanted.
 // Keeps the workload's constraints: a table that may not be column_wise is table_wise and whole (with `whole`, the
 // other way round). Errors (Failure::input, naming the table): constraints that allow neither, or no kernel that can
@@ -43,7 +49,7 @@ class PieceKinds {
     bool splits = true;
     std::int64_t min_partition = 1;
     std::string kernel = "fused";
-    double cache_load_factor = kCacheLoadFactor;
+    CacheSizes caches = {};
     bool operator==(const Allowed&) const = default;
   };
   // Tables that differ in their names alone.
@@ -56,6 +62,7 @@ class PieceKinds {
   Allowed allowed_for(const Table& table) const;
   std::size_t class_for(std::size_t table);
   int kind_of(std::size_t table_class, std::int64_t columns);
+  Placement first_columns(std::size_t table, const Allowed& allowed, std::int64_t columns) const;
   PieceKind described(const TableClass& table_class, std::int64_t columns) const;
   void add_memory(PieceKind& kind, const Placement& piece) const;
 

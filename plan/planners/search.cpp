@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/text.h"
-#include "base/tree/long_time.h"
+#include "base/tree/leaf.h"
 #include "base/tree/tree_editor.h"
 #include "plan/check.h"
 #include "plan/plan_file.h"

@@ -17,7 +17,7 @@ constexpr std::int64_t kColumns = 4;  // slices are multiples of so many columns
 
 // Those that can be lowered, and of them what rows that are not replicated may have.
 bool is_simulated(const std::string& kernel) {
-  return kernel == "fused" || kernel == "fused_uvm" || kernel == "fused_uvm_caching";
+  return kernel == "fused" || kernel == "fused_uvm" || kernel == "fused_uvm_caching" || in_key_value_store(kernel);
 }
 
 bool on_one_rank(Strategy strategy) {
@@ -96,8 +96,8 @@ void TableChoices::read_rules(std::size_t index, const TableConstraint* constrai
     }
     if (!constraint->compute_kernels.empty()) kernels = constraint->compute_kernels;
     rules.min_partition = constraint->min_partition.value_or(kColumns);
-    rules.cache_load_factor = constraint->cache_load_factor.value_or(kCacheLoadFactor);
-    if (constraint->cache_load_factor) class_of_[index] = -1 - static_cast<int>(index);  // like no other
+    rules.caches = constraint->caches;
+    if (rules.caches != CacheSizes{}) class_of_[index] = -1 - static_cast<int>(index);  // like no other
     // Replicated rows have the kernel dense.
     const bool dense = std::ranges::find(kernels, "dense") != kernels.end() || constraint->compute_kernels.empty();
     if (!dense) std::erase_if(rules.strategies, [](Strategy strategy) { return replicated(strategy); });
@@ -108,27 +108,21 @@ void TableChoices::read_rules(std::size_t index, const TableConstraint* constrai
   if (rules.kernels.empty()) std::erase_if(rules.strategies, [](Strategy each) { return !replicated(each); });
   leave_out_refused(index);
   if (!rules.strategies.empty()) return;
-  throw input_error(constraint != nullptr ? constraint->place : table.place,
-                    "the constraints do not allow the planner search any way to place table '" + table.name + "'",
-                    "Allow compute kernels fused, fused_uvm or fused_uvm_caching, or dense for data_parallel and flex");
+  throw input_error(
+      constraint != nullptr ? constraint->place : table.place,
+      "the constraints do not allow the planner search any way to place table '" + table.name + "'",
+      "Allow compute kernels fused, fused_uvm, fused_uvm_caching or one of key-value stores, or dense for "
+      "data_parallel and flex");
 }
 
 bool TableChoices::refused(const Placement& placement) const {
   if (workload_.sharding_groups && refused_in_groups(placement, workload_)) return true;
   const Table& table = workload_.tables[static_cast<std::size_t>(placement.table)];
-  const bool grouped = forward_wire(workload_, table) == Dtype::mx4 || backward_wire(workload_, table) == Dtype::mx4;
-  const bool may_be = workload_.wire_codec != WireCodec{} || grouped || table.bag_ids == BagIds::first_id;
-  if (!may_be || !context_.host.answers(PlannerHost::Question::loads)) return false;
+  if (!may_be_refused(table, workload_)) return false;
   const Kind kind{class_of_[static_cast<std::size_t>(placement.table)], placement.strategy, on_host(placement) ? 1 : 0,
                   placement.columns(), placement.rows() < table.rows};
   const auto [entry, added] = refused_.try_emplace(kind, false);
-  if (!added) return entry->second;
-  try {
-    context_.host.load_of(placement);
-  } catch (const Error& error) {
-    if (error.failure() != Failure::input) throw;
-    entry->second = true;
-  }
+  if (added) entry->second = is_refused(placement, workload_, context_);
   return entry->second;
 }
 
@@ -196,14 +190,14 @@ Placement TableChoices::placement_of(std::size_t table, const Piece& piece) cons
   placement.column_end = piece.column_end;
   if (replicated(piece.strategy)) return placement;
   placement.compute_kernel = kernels_[static_cast<std::size_t>(piece.kernel)];
-  placement.cache_load_factor = rules_[table].cache_load_factor;
+  rules_[table].caches.put(placement);
   return placement;
 }
 
 namespace {
 
-// What tells the operations of one placement from those of another, sizes aside: how the table's vectors travel, whose
-// exchanges it shares and what is done to its ids (sim/lower/fusion_group.h).
+// Two placements of the same OperationKind get the same operations, of other sizes: it says how the table's vectors
+// travel, whose exchanges it shares and how its ids are treated (sim/lower/fusion_group.h).
 struct OperationKind {
   TableKind kind;
   Dtype dtype;

@@ -70,7 +70,7 @@ class TableChoices {
     std::vector<Strategy> strategies;
     std::vector<int> kernels;
     std::int64_t min_partition = 1;
-    double cache_load_factor = kCacheLoadFactor;
+    CacheSizes caches;
   };
   using Kind = std::tuple<int, Strategy, int, std::int64_t, bool>;  // class, type, kernel, columns, first block
 

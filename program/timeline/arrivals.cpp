@@ -77,8 +77,8 @@ class MeetingSets {
   std::vector<std::size_t> first_;               // [op]
 };
 
-// Where every rank calls every operation once, in one iteration: the span of the last member and the start of the
-// first, of each set of each operation. Nothing where there are several iterations, or a rank calls one more often.
+// Where every rank calls every operation once, in one iteration: the spans of the last and of the first member of each
+// set of each operation. Nothing where there are several iterations, or a rank calls one more often.
 class SingleCalls {
  public:
   static std::optional<SingleCalls> of(const Timeline& timeline, const MeetingSets& sets) {
@@ -99,9 +99,9 @@ class SingleCalls {
 
   // As of Arrivals, [span].
   void tell(const Timeline& timeline, const MeetingSets& sets, std::vector<std::uint32_t>& last,
-            std::unordered_map<std::size_t, double>& first_us) const {
+            std::unordered_map<std::size_t, std::uint32_t>& first) const {
     for (const Call& call : calls_)
-      if (call.last != kNone) first_us[call.last] = call.first_us;
+      if (call.last != kNone) first[call.last] = static_cast<std::uint32_t>(call.first);
     for (std::size_t i = 0; i < timeline.spans.size(); ++i) {
       const Span& span = timeline.spans[i];
       const int set = sets.of(span);
@@ -114,8 +114,7 @@ class SingleCalls {
  private:
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
   struct Call {
-    std::size_t last = kNone;
-    double first_us = 0;
+    std::size_t last = kNone, first = kNone;
   };
   explicit SingleCalls(std::size_t count) : calls_(count) {}
 
@@ -124,12 +123,12 @@ class SingleCalls {
     Call& call = calls_[number];
     const Span& span = timeline.spans[member];
     if (call.last == kNone) {
-      call = {member, span.start_us};
+      call = {member, member};
       return;
     }
     const Span& last = timeline.spans[call.last];
     if (span.start_us > last.start_us || (span.start_us == last.start_us && span.rank < last.rank)) call.last = member;
-    call.first_us = std::min(call.first_us, span.start_us);
+    if (span.start_us < timeline.spans[call.first].start_us) call.first = member;
   }
 
   std::vector<Call> calls_;  // [number of a set]
@@ -177,7 +176,7 @@ Arrivals::Arrivals(const Timeline& timeline) : timeline_(timeline) {
 void Arrivals::match_members() {
   const MeetingSets sets(timeline_);
   if (const std::optional<SingleCalls> calls = SingleCalls::of(timeline_, sets))
-    return calls->tell(timeline_, sets, last_, first_us_);
+    return calls->tell(timeline_, sets, last_, first_);
   std::vector<Member> members = arriving_members(timeline_, sets);
   const auto call = [](const Member& member) { return std::tie(member.op, member.iteration, member.set, member.turn); };
   const auto earlier = [&](const Member& a, const Member& b) { return call(a) < call(b); };
@@ -188,14 +187,13 @@ void Arrivals::match_members() {
   if (!std::is_sorted(members.begin(), members.end(), earlier))
     std::stable_sort(members.begin(), members.end(), earlier);
   for (std::size_t begin = 0, end = 0; begin < members.size(); begin = end) {
-    std::size_t last = members[begin].span;
-    double first_us = timeline_.spans[last].start_us;
+    std::size_t last = members[begin].span, first = last;
     for (; end < members.size() && call(members[end]) == call(members[begin]); ++end) {
       const double start_us = timeline_.spans[members[end].span].start_us;
       if (start_us > timeline_.spans[last].start_us) last = members[end].span;
-      first_us = std::min(first_us, start_us);
+      if (start_us < timeline_.spans[first].start_us) first = members[end].span;
     }
-    first_us_[last] = first_us;
+    first_[last] = static_cast<std::uint32_t>(first);
     for (std::size_t i = begin; i < end; ++i) {
       const bool waits = timeline_.spans[members[i].span].start_us < timeline_.spans[last].start_us;
       if (waits) last_[members[i].span] = static_cast<std::uint32_t>(last);
@@ -241,25 +239,69 @@ Arrivals::Ends::const_iterator Arrivals::ended_by(const Ends& ends, double us, c
   return after;
 }
 
+// True when both ranks are in one set of a collective: it begins for both at the same time.
+bool Arrivals::meet(int op, int rank, int other) const {
+  const auto sets = timeline_.groups.find(timeline_.ops[static_cast<std::size_t>(op)].group);
+  if (sets == timeline_.groups.end() || !is_communication(timeline_.ops[static_cast<std::size_t>(op)].op_class))
+    return false;
+  return std::ranges::any_of(sets->second, [&](const std::vector<int>& set) {
+    return std::ranges::find(set, rank) != set.end() && std::ranges::find(set, other) != set.end();
+  });
+}
+
+// The run of an op that ended nearest to that time; null where the rank ran it at no time near.
+const Arrivals::Ended* Arrivals::nearest_run(const Ends& ends, int op, double end_us) {
+  constexpr std::ptrdiff_t kNear = 512;  // runs of other ops between
+  const auto middle = std::lower_bound(ends.begin(), ends.end(), end_us,
+                                       [](const Ended& ended, double us) { return ended.end_us < us; });
+  const auto is_op = [&](const Ended& ended) { return ended.op == op; };
+  const auto until = middle + std::min(kNear, ends.end() - middle);
+  const auto from = std::make_reverse_iterator(middle - std::min(kNear, middle - ends.begin()));
+  const auto behind = std::find_if(middle, until, is_op);
+  const auto before = std::find_if(std::make_reverse_iterator(middle), from, is_op);
+  if (before == from) return behind == until ? nullptr : &*behind;
+  return behind == until || end_us - before->end_us < behind->end_us - end_us ? &*before : &*behind;
+}
+
+// How much longer a late member ran an op than the first member did; `met`: they began it together.
+Arrivals::Excess Arrivals::excess_of(const Ended& late, int late_rank, int first_rank) const {
+  const Ended* const first = nearest_run(ends_of(first_rank), late.op, late.end_us);
+  if (first == nullptr) return {late.end_us - late.start_us, false};
+  const bool overlap = first->start_us < late.end_us && late.start_us < first->end_us;
+  if (overlap && meet(late.op, late_rank, first_rank)) return {late.end_us - first->end_us, true};
+  return {late.end_us - late.start_us - (first->end_us - first->start_us), false};
+}
+
 int Arrivals::op_waited_on(std::size_t last) const {
   const Span& span = timeline_.spans[last];
   const Ends& ends = ends_of(span.rank);
   auto after = ended_by(ends, span.start_us, {span.end_us, span.start_us, span.op});
   if (after == ends.begin()) return -1;
-  int op = std::prev(after)->op;
-  double longest_us = 0;
-  const auto known = first_us_.find(last);
-  const double first_us = known == first_us_.end() ? 0 : known->second;
-  for (int step = 0; step < kMostSteps && after != ends.begin() && std::prev(after)->end_us > first_us; ++step) {
+  const auto known = first_.find(last);
+  const Span* const first = known == first_.end() ? nullptr : &timeline_.spans[known->second];
+  const double first_us = first == nullptr ? 0 : first->start_us;
+  int longest = std::prev(after)->op, latest = -1;
+  double longest_us = 0, latest_us = close_us_;
+  double unexplained_us = first == nullptr ? 0 : span.start_us - first_us;
+  for (int step = 0; step < kMostSteps && after != ends.begin(); ++step) {
     const Ended& ended = *std::prev(after);
+    if (ended.end_us <= first_us && unexplained_us <= close_us_) break;
     const double us = std::min(ended.end_us, span.start_us) - std::max(ended.start_us, first_us);
     if (us > longest_us) {
       longest_us = us;
-      op = ended.op;
+      longest = ended.op;
+    }
+    if (unexplained_us > close_us_) {
+      const Excess excess = excess_of(ended, span.rank, first->rank);
+      if (excess.us > latest_us) {
+        latest_us = excess.us;
+        latest = ended.op;
+      }
+      unexplained_us = excess.met ? 0 : unexplained_us - excess.us;
     }
     after = std::min(std::prev(after), ended_by(ends, ended.start_us, ended));
   }
-  return op;
+  return latest >= 0 ? latest : longest;
 }
 
 }  // namespace shardsim

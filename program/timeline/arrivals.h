@@ -26,10 +26,11 @@ class Arrivals {
   // The span of the member that arrives last (of several the lowest rank's); the span itself when it waits for nobody.
   std::size_t last(std::size_t span) const { return last_[span]; }
 
-  // The op that the last member of a collective, to which the span belongs, ran while the others waited: of the ops
-  // that its rank ran one after the other up to the span, the one that took most of the time since the first member had
-  // arrived; if none ran in that time, the one that ended last. -1 when there was none. Before a single steady
-  // iteration runs its copy.
+  // The op by which the last member of a collective, to which the span belongs, came later than the first one: of the
+  // ops that its rank ran one after the other since both had met, the one that took longest beyond the same op of the
+  // first member. All of a late rank's work is late, so that what it ran while the others waited need not be the cause.
+  // If it took longer in none, the one that took most of the time since the first member had arrived; if none ran in
+  // that time, the one that ended last. -1 when there was none. Before a single steady iteration runs its copy.
   int op_waited_on(std::size_t last) const;
 
  private:
@@ -45,11 +46,18 @@ class Arrivals {
   const Ends& ends_of(int rank) const;
   // Returns the position behind the last of `ends` up to this time, not counting `own`; the begin where there is none.
   Ends::const_iterator ended_by(const Ends& ends, double us, const Ended& own) const;
+  static const Ended* nearest_run(const Ends& ends, int op, double end_us);
+  struct Excess {
+    double us = 0;
+    bool met = false;
+  };
+  Excess excess_of(const Ended& late, int late_rank, int first_rank) const;
+  bool meet(int op, int rank, int other) const;
 
   const Timeline& timeline_;
   // A large world has millions of spans and few that others wait for.
-  std::vector<std::uint32_t> last_;                     // [span]
-  std::unordered_map<std::size_t, double> first_us_{};  // by the span of a last member: when the first one had arrived
+  std::vector<std::uint32_t> last_;                         // [span]
+  std::unordered_map<std::size_t, std::uint32_t> first_{};  // by the span of a last member: that of the first one
   // Found at the first call of op_waited_on(): facts about the Timeline, and about the ranks that were asked for.
   mutable std::optional<RankSpans> of_ranks_;
   mutable double period_us_ = 0;

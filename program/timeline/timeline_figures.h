@@ -41,7 +41,7 @@ struct NamedTime {
   double exposed_ms = 0;            // mean over the ranks
   std::int64_t bytes_per_rank = 0;  // largest over ranks
   double waiting_ms = 0;            // of exposed_ms
-  // Whom the exposed time waited for longest: the member that arrived last, and what kept it most of that time.
+  // Whom the exposed time waited for longest: the member that arrived last, and what made it later than the first.
   struct WaitedFor {
     int rank = -1;          // -1: nobody
     std::string operation;  // "": nothing before

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "program/resolved_matrix.h"
+#include "program/program.h"
 
 namespace shardsim {
 namespace {

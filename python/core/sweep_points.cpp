@@ -9,6 +9,7 @@
 #include "python/core/watch.h"
 #include "study/sweep/crew.h"
 #include "study/sweep/point_simulator.h"
+#include "study/sweep/read_sweep.h"
 
 namespace shardsim::python {
 namespace {

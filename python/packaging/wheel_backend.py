@@ -58,7 +58,7 @@ def _finished(folder: str) -> Path:
 
 
 def _files(built: Path) -> Iterator[tuple[str, Path]]:
-    """What is in the wheel, and where it is from."""
+    """Yields for each file of the wheel its name there, and where it is now."""
     package = built / "python" / "shardsim"
     for source in sorted((ROOT / "python").glob("shardsim/**/*")):
         if source.suffix in (".py", ".pyi", ".typed"):

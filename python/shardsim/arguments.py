@@ -1,4 +1,4 @@
-"""What callers give, looked at before the libraries see it: each fault is one sentence with the argument's name."""
+"""Checks what callers give before the libraries see it. Each fault is one sentence with the argument's name."""
 
 from __future__ import annotations
 

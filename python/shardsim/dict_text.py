@@ -77,7 +77,7 @@ class DictText:
         self.text = "\n".join(self._lines) + "\n"
 
     def path_of(self, line: int) -> str:
-        """Of a line from 1; of the whole dict where there is no such line."""
+        """The path of the key on a line, counted from 1; that of the whole dict where there is no such line."""
         return self._paths[line - 1] if 0 < line <= len(self._paths) else self.root
 
     @contextlib.contextmanager

@@ -266,7 +266,7 @@ class Drift(Answer):
 
 @dataclass(frozen=True)
 class Check:
-    """What `shardsim check` says of a scenario."""
+    """The answer of `shardsim check` to a scenario."""
 
     summary: str  # "3 cases"
     findings: list[str]  # faults, each with its place and a remedy
@@ -342,12 +342,12 @@ class Imported:
         return self._of.write(arguments.path(folder, "folder"), force)
 
     def _repr_html_(self) -> str:
-        """What was assumed, and the plan where there is one."""
+        """The assumptions, and the plan where there is one."""
         return paragraphs_html(self.assumed) + (self.plan._repr_html_() if self.plan else "")
 
 
 class Study:
-    """What `shardsim run` says of a scenario. `json` is the content of result.json."""
+    """The answer of `shardsim run` to a scenario. `json` is the content of result.json."""
 
     def __init__(self, of: _core.Study) -> None:
         self._of = of
@@ -392,7 +392,7 @@ class Study:
         return pandas.DataFrame(rows)
 
     def timeline(self, case: str) -> xarray.Dataset:
-        """What ran when on which rank and stream: a variable for each property of the spans, over `span`."""
+        """The spans of a case: each has a rank, a stream, a start and an end. One variable for each property, over `span`."""
         import xarray
 
         known = [each.name for each in self.cases]

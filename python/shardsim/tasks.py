@@ -1,4 +1,4 @@
-"""What people ask of a scenario."""
+"""The questions that people ask of a scenario."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Evaluator:
 
     @property
     def plan(self) -> Plan:
-        """What is simulated, with what its planner says of it."""
+        """The plan that is simulated, with what its planner says of it."""
         return Plan(self._of.plan_json(), self._of.notes())
 
     def simulate(self, scenario: Scenario | Source | None = None, case: str | None = None) -> Simulation:

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "program/resolved_matrix.h"
+#include "program/program.h"
 #include "program/timeline/traffic.h"
 #include "sim/engine/known_reductions.h"
 #include "sim/engine/like_sets.h"
@@ -56,7 +56,7 @@ void place_on_rank(ComputeWork& work, const Op& op, std::size_t position, const 
   work.sorted_update = work.kind == ComputeWork::Kind::update && work.lookups > 0 && !op.in_place;
 }
 
-// What threads of the host do for the ranks of a node, beside the start of it on each.
+// Adds the work of the host's threads for the ranks of a node; each rank starts that work by itself.
 void add_stored_rows(OpWork& work, const Op& op, const Program& program, const Cluster& cluster) {
   if (!moves_stored_rows(op.role)) return;
   const std::vector<int> ranks = program.ranks_of(op);

@@ -217,8 +217,8 @@ int Lowering::add_weight_gradient(const FusionGroup& group, const LookupPart& pa
   if (!part.trains_weights || holds_embeddings(workload_.dense)) return -1;
   Op& op = add_row_work("weight_gradient_", OpRole::weight_gradient, group, part, after, lookup_stream());
   op.lookups.values = part.of_ranks(part.weight_lookups);
-  op.hbm_bytes.values = part.of_ranks(part.weight_bytes);
-  op.host_bytes.values = part.of_ranks(part.weight_host);
+  op.hbm_bytes.values = part.of_ranks(part.weight_bytes.hbm);
+  op.host_bytes.values = part.of_ranks(part.weight_bytes.host);
   return op.id;
 }
 
@@ -229,11 +229,11 @@ int Lowering::add_gradient(const FusionGroup& group, const LookupPart& part, con
   Op& op = add_row_work(sum ? "gradient_" : "update_", sum ? OpRole::sum_gradient : OpRole::update, group, part, after,
                         sum && workload_.hugectr_rows() && !hybrid() ? Stream::compute : of_rows);
   op.lookups.values = part.of_ranks(part.lookups);
-  op.hbm_bytes.values = part.of_ranks(part.gradient_bytes);
-  op.host_bytes.values = part.of_ranks(part.gradient_host);
+  op.hbm_bytes.values = part.of_ranks(part.gradient_bytes.hbm);
+  op.host_bytes.values = part.of_ranks(part.gradient_bytes.host);
   op.distinct_rows.values = part.of_ranks(part.distinct_rows);
   op.optimizer = sum ? "none" : workload_.optimizer;
-  add_fact(op, part, part.vector_gradient_bytes);
+  add_fact(op, part, part.hugectr.gradient_bytes);
   return op.id;
 }
 
@@ -263,8 +263,8 @@ void Lowering::add_applies(const FusionGroup& group, GroupOps& ops) {
     const std::vector<int> after =
         ops.reductions.empty() ? std::vector<int>{ops.gradients[number], ops.accumulated[number]} : ops.reductions;
     Op& apply = add_row_work("apply_", OpRole::apply, group, part, after, hybrid() ? Stream::side : Stream::compute);
-    apply.hbm_bytes.values = owned(group) ? owned_apply(part) : part.of_ranks(part.apply_bytes);
-    apply.distinct_rows.values = part.of_ranks(part.applied_rows);
+    apply.hbm_bytes.values = owned(group) ? owned_apply(part) : part.of_ranks(part.applied.bytes);
+    apply.distinct_rows.values = part.of_ranks(part.applied.rows);
     apply.optimizer = workload_.optimizer;
     if (part.accumulates) apply.every = batches_added();
     ops.applies.back() = apply.id;

@@ -42,16 +42,17 @@ std::vector<int> Lowering::accumulate_step(std::size_t step, std::vector<int> af
 int Lowering::accumulate_rows(const FusionGroup& group, const LookupPart& part, int gradient) {
   if (!accumulates() || !part.accumulates) return -1;
   Op& op = add_row_work("accumulate_", OpRole::accumulate_gradient, group, part, {gradient}, stream_of_rows(group));
-  op.hbm_bytes.values = part.of_ranks(part.held_bytes);
+  op.hbm_bytes.values = part.of_ranks(part.applied.held_bytes);
   for (double& bytes : op.hbm_bytes.values) bytes *= kAddedAccesses * added_share();
   return op.id;
 }
 
-// Of a table that is not sharded: its gradient has all rows, and begins with zeros. -1: of any other.
+// The gradient of a table that is not sharded has all rows, and begins with zeros. -1 if the group's tables are
+// sharded.
 int Lowering::clear_rows(const FusionGroup& group, const LookupPart& part, const std::vector<int>& after) {
   if (group.sharded) return -1;
   return add_pass("zero_gradient_unsharded", group.as(OpRole::accumulate_gradient), Stream::compute,
-                  part.of_ranks(part.held_bytes), after);
+                  part.of_ranks(part.applied.held_bytes), after);
 }
 
 // The gradients of tables that are not sharded come behind all of the dense part's, and fill its last bucket up.
@@ -60,7 +61,7 @@ void Lowering::take_late_buckets() {
   for (std::size_t index = groups_.size(); index-- > 0;) {
     if (groups_[index].sharded) continue;
     for (const LookupPart& part : groups_[index].parts)
-      bytes.push_back(std::llround(std::ranges::max(part.held_bytes)));
+      bytes.push_back(std::llround(std::ranges::max(part.applied.held_bytes)));
   }
   if (!bytes.empty()) late_ = late_buckets(steps_, bytes);
 }
@@ -86,13 +87,14 @@ std::int64_t Lowering::unsharded_bytes() const {
   return bytes;
 }
 
-// What the optimizer of the dense part passes over: tables that are not sharded are tensors beside those of layers.
-Workload Lowering::with_unsharded() const {
-  Workload all = workload_;
-  all.dense.parameters.count += unsharded_bytes();
+// The optimizer of the dense part passes over tables that are not sharded, too: to it they are tensors like those of
+// layers.
+DensePart Lowering::with_unsharded() const {
+  DensePart all = workload_.dense;
+  all.parameters.count += unsharded_bytes();
   for (const Table& table : workload_.tables)
     if (!table.sharded)
-      all.dense.layers.push_back({.name = table.name, .in = static_cast<std::int64_t>(table.rows), .out = table.dim});
+      all.layers.push_back({.name = table.name, .in = static_cast<std::int64_t>(table.rows), .out = table.dim});
   return all;
 }
 

@@ -55,11 +55,11 @@ int Lowering::add_lookup(const FusionGroup& group, const LookupPart& part, int o
   op.lookups.values = part.of_ranks(part.lookups);
   op.pooled = group.pooled();
   op.bags.values = part.of_ranks(part.bags);
-  op.hbm_bytes.values = part.of_ranks(part.lookup_bytes);
-  op.host_bytes.values = part.of_ranks(part.lookup_host);
+  op.hbm_bytes.values = part.of_ranks(part.lookup_bytes.hbm);
+  op.host_bytes.values = part.of_ranks(part.lookup_bytes.host);
   op.distinct_growth.values = part.growth();
   op.tables = part.tables_of_ranks();
-  add_fact(op, part, part.vector_bytes);
+  add_fact(op, part, part.hugectr.vector_bytes);
   return op.id;
 }
 
@@ -136,8 +136,8 @@ std::vector<int> Lowering::restore_order() {
                             true);
 }
 
-// What takes vectors follows those that the iteration before has looked up: the pass over those of its group, or else
-// the first operation that takes all of them.
+// Operations that take vectors depend on the lookups of the iteration before: the pass over the vectors of one group,
+// or else the first operation that takes all of them.
 void Lowering::connect_outputs() {
   const auto takes = [](const Op& op, int group) {
     if (op.role == OpRole::order_output || op.role == OpRole::decode_output) return op.fusion == group;

@@ -1,15 +1,16 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/workload/workload.h"
 #include "plan/plan.h"
 #include "program/program.h"
-#include "sim/lower/group_member.h"
+#include "sim/lower/lookup_part.h"
 #include "sim/lower/lower.h"
-#include "sim/lower/own_amount.h"
 #include "topology/graph/cluster.h"
 
 namespace shardsim {
@@ -20,6 +21,36 @@ struct Purpose {
   OpRole role = OpRole::none;
   int fusion = -1;
 };
+
+// The amounts that the batches of the ranks bring to a step: one number where it is the same on all ranks, else one
+// each. Whether the step exists must not depend on what was drawn: so an amount of drawn batches says, too, whether it
+// can be above 0.
+struct OwnAmount {
+  PerRank of;
+  bool any = false;  // above 0 on some rank, or in some other drawn batch
+
+  static OwnAmount expected(double value) { return {{{value}}, value > 0}; }
+  static OwnAmount drawn(std::vector<double> values) { return {{std::move(values)}, true}; }
+
+  OwnAmount& operator+=(const OwnAmount& more) {
+    const std::size_t ranks = std::max(of.values.size(), more.of.values.size());
+    if (of.values.size() < ranks) of.values.assign(ranks, of.values.front());
+    for (std::size_t rank = 0; rank < ranks; ++rank) of.values[rank] += more.of.at(rank);
+    any = any || more.any;
+    return *this;
+  }
+  OwnAmount& operator*=(double factor) {
+    for (double& value : of.values) value *= factor;
+    return *this;
+  }
+};
+
+inline OwnAmount operator+(OwnAmount a, const OwnAmount& b) {
+  return a += b;
+}
+inline OwnAmount operator*(double factor, OwnAmount amount) {
+  return amount *= factor;
+}
 
 // All placements of one strategy in one module (the pooled tables or the sequences, or those of one path where the
 // workload has its modules apart), but those of tables that state
@@ -101,14 +132,27 @@ struct FusionGroup {
   double partial_gradient_bytes = 0;  // the same of gradients, as they are sent to every owner or node
 };
 
+// Parts of what a table gets that the input holds for it alone: a feature that several tables look up is there once,
+// as in TorchRec's KeyedJaggedTensor, whose keys are features. The first of these tables has it.
+struct OwnInput {
+  double ids = 1, features = 1;
+};
+// [table]
+std::vector<OwnInput> own_inputs_of(const Workload& workload);
+
+// Fills a group, whose members and types are known, with its parts, matrices and bytes (fusion_group.cpp). Its matrices
+// are added to the Program, of whose groups it is the last one.
+void fill(FusionGroup& group, Program& program, const std::vector<GroupMember>& members, const Workload& workload,
+          const std::vector<OwnInput>& inputs, const Cluster& cluster, const LoweringOptions& options);
+
 // Adds what the passes move that convert vectors and gradients for the wire, of a group whose exchanges are known and
-// whose batches are the expected ones.
+// whose batches are the expected ones (conversions.cpp).
 void add_conversions(FusionGroup& group, const std::vector<GroupMember>& members, int world, int ranks_per_node);
 
 // The groups of a plan in the order of the forward pass, tables that are not sharded apart: the module that the
 // workload has first, or those of the kind that it has first in the order of their first tables; in each data_parallel,
 // flex, row_wise, column_wise, table_column_wise, table_wise, table_row_wise, grid_shard; empty ones left out. Adds
-// them and their matrices to the Program. The plan has passed check_plan.
+// them and their matrices to the Program (fuse.cpp). The plan has passed check_plan.
 std::vector<FusionGroup> fuse(Program& program, const Plan& plan, const Workload& workload, const Cluster& cluster,
                               const LoweringOptions& options);
 

@@ -54,17 +54,6 @@ std::int64_t lengths_of_rank(const Table& table, std::int64_t batch) {
   return lengths;
 }
 
-// Part of a table's ids that belong to weighted features.
-double weighted_share(const Table& table) {
-  double all = 0, weighted = 0;
-  for (const Feature& feature : table.features) {
-    const double ids = feature.pooling_factor * feature.num_poolings;
-    all += ids;
-    if (feature.weighted) weighted += ids;
-  }
-  return all > 0 ? weighted / all : 0;
-}
-
 std::shared_ptr<const RowShares> uneven_shares(const Placement& placement, const Table& table, const RowHash& hash,
                                                const LoweringOptions& options, KnownShares& known) {
   if (options.load.row_shares == LoadOptions::RowShares::even || placement.shards() < 2) return nullptr;
@@ -90,6 +79,15 @@ void deduplicate(GroupMember& member, bool observed_payload) {
 }
 
 }  // namespace
+
+double share_of_ids(const Table& table, bool (*counts)(const Feature&)) {
+  double all = 0, counted = 0;
+  for (const Feature& feature : table.features) {
+    all += feature.ids();
+    if (counts(feature)) counted += feature.ids();
+  }
+  return all > 0 ? counted / all : 0;
+}
 
 std::vector<double> GroupMember::shares_of_occurrences() const {
   if (uneven) return uneven->shares();
@@ -241,7 +239,8 @@ GroupMember make_member(int shard, const Placement& placement, const RowCaches& 
   member.items = {items_per_rank(placement, workload, member.access, options.observed_payload), workload.id_bytes};
   member.occurrences = member.items.count;
   if (table.index_dedup) deduplicate(member, options.observed_payload);
-  const double weighted = static_cast<double>(member.items.count) * weighted_share(table);
+  const double weighted = static_cast<double>(member.items.count) *
+                          share_of_ids(table, [](const Feature& feature) { return feature.weighted; });
   const std::int64_t vectors = member.pooled() ? half_up(bags_of_rank(table, batch)) : member.items.count;
   member.weights = {half_up(weighted), kWeightBytes};
   member.lengths = {lengths_of_rank(table, batch), kLengthBytes};

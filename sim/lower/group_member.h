@@ -64,6 +64,9 @@ struct GroupMember {
   bool has_rows(int position) const;
 };
 
+// Part of a table's ids that belong to such features.
+double share_of_ids(const Table& table, bool (*counts)(const Feature&));
+
 // Ranks of the first list of holders that have rows, and the nodes on which they lie, ascending.
 std::vector<int> owning_ranks(const GroupMember& member);
 std::vector<int> owning_nodes(const GroupMember& member, int ranks_per_node);
@@ -98,74 +101,5 @@ ByteMatrix drawn_matrix(const std::vector<GroupMember>& members, const std::vect
 // By node: vectors of all bags of a rank, to every node that holds the tables (docs/lowering.md, table_row_wise). It
 // has what a source on any node sends back to the node of the owner; the output is the transpose.
 ByteMatrix cross_matrix(const std::vector<GroupMember>& members, int nodes, int ranks_per_node, CarriedPart what);
-
-// The memory in which the rows of a lookup live: HBM, host memory behind a cache in HBM, or host memory alone.
-enum class RowMemory { hbm, cached, host };
-
-// Bytes that one read of an SSD brings (BlockBasedTableOptions::block_size of RocksDB, by default).
-inline constexpr double kStoreBlock = 4096;
-
-// One fused lookup of a fusion group, and what updates its rows: the tables of one weight type, pooling, weighting and
-// kind of compute kernel (pytorch/torchrec distributed/embedding_sharding.py, group_tables). Amounts are per rank of
-// the world, one value where all ranks have the same.
-struct LookupPart {
-  std::vector<int> shards;  // indices into Program::shards
-  RowMemory memory = RowMemory::hbm;
-  RowStore store = RowStore::none;  // behind the cache
-  bool dense_gradient =
-      false;  // replicated rows, and the kernel "dense": gradients are summed, then applied to all rows
-
-  bool trains_weights = false;  // some ids have weights that get a gradient
-  bool accumulates = false;  // dense_gradient: in a tensor that an optimizer beside the update takes, after all batches
-
-  std::vector<int> ranks;              // that hold a shard, ascending; empty: all
-  std::vector<bool> asked;             // [rank] may have lookups
-  std::vector<double> lookups;         // rows read
-  std::vector<double> bags;            // pooled: vectors written
-  std::vector<double> lookup_bytes;    // HBM, read plus written
-  std::vector<double> lookup_host;     // over the host link
-  std::vector<double> fetched_bytes;   // cached: rows that the cache misses, over the host link
-  std::vector<double> stored_bytes;    // key-value stores: of rows that the host fetches, and writes back
-  std::vector<double> ssd_reads;       // for those of them that lie on SSDs: blocks of kStoreBlock
-  std::vector<double> ssd_bytes;       // of these rows
-  std::vector<double> gradient_bytes;  // HBM of the sparse gradient or of the fused update
-  std::vector<double> gradient_host;
-  std::vector<double> distinct_rows;  // expected
-  // Of ids whose weights get a gradient: their number, and what its kernel reads and writes, HBM and over the host
-  // link.
-  std::vector<double> weight_lookups, weight_bytes, weight_host;
-  std::vector<double> apply_bytes;  // dense_gradient: the optimizer's pass over all rows held
-  std::vector<double> applied_rows;
-  std::vector<double> held_bytes;  // of these rows
-  std::vector<double> more_rows;   // expected different rows of kMoreIds as many lookups; all 0: nobody asked
-  // One for each of `shards`, by rank of the world; none: nobody asked.
-  std::vector<OpTable> tables;
-  // HugeCTR: bytes of the rows read, of the vectors written, and of the gradients of these.
-  std::vector<double> row_bytes, vector_bytes, vector_gradient_bytes;
-
-  // The numbers of one of these, of `ranks` alone.
-  std::vector<double> of_ranks(const std::vector<double>& of_all) const;
-  // The tables with the lookups of `ranks` alone.
-  std::vector<OpTable> tables_of_ranks() const;
-  // d ln of the different rows / d ln of the lookups, of `ranks` alone; 0 where nobody asked.
-  std::vector<double> growth() const;
-  // Mean bytes of one of `count`, of `ranks` alone; 0 where there is none.
-  std::vector<double> per_one(const std::vector<double>& bytes, const std::vector<double>& count) const;
-};
-
-// The rows of a placement in drawn batches. `owners`: shares of its lookups by cell; `draws` of expected batches, of
-// all whom it serves.
-std::shared_ptr<const DrawnRows> drawn_rows(const GroupMember& member, const std::vector<double>& owners, double draws);
-
-struct PartRules {
-  bool by_dtype = false;         // tables of different types are looked up apart
-  bool growth = false;           // how different rows grow with the lookups is asked for
-  bool tables = false;           // what each table does is asked for
-  KnownShares* known = nullptr;  // of earlier calls for the same tables; none: found anew
-};
-
-// The parts of a group. `group_size`: ranks whose ids a holder serves, 1 for data_parallel.
-std::vector<LookupPart> lookup_parts(const std::vector<GroupMember>& members, const Workload& workload, int group_size,
-                                     int world, const PartRules& rules);
 
 }  // namespace shardsim

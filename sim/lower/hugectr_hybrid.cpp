@@ -30,8 +30,8 @@ bool Lowering::owned(const FusionGroup& group) const {
 
 // An owner adds a gradient from every rank that met a row of its own: as many as that rank met.
 std::vector<double> Lowering::owned_apply(const LookupPart& part) {
-  const std::vector<double> gradient = part.per_one(part.vector_gradient_bytes, part.lookups);
-  const std::vector<double> row = part.per_one(part.row_bytes, part.lookups);
+  const std::vector<double> gradient = part.per_one(part.hugectr.gradient_bytes, part.lookups);
+  const std::vector<double> row = part.per_one(part.hugectr.row_bytes, part.lookups);
   return {part.distinct_rows.front() * (gradient.front() + 2 * row.front())};
 }
 
@@ -40,7 +40,8 @@ int Lowering::exchange_owned(const FusionGroup& group, OpRole role, std::vector<
   const bool back = role == OpRole::exchange_gradient;
   double bytes = 0;
   for (const LookupPart& part : group.parts) {
-    const std::vector<double> width = part.per_one(back ? part.vector_gradient_bytes : part.vector_bytes, part.lookups);
+    const std::vector<double> width =
+        part.per_one(back ? part.hugectr.gradient_bytes : part.hugectr.vector_bytes, part.lookups);
     bytes += part.distinct_rows.front() * width.front();
   }
   const std::int64_t each = std::llround(bytes / program_.world_size);

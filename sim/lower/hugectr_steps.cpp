@@ -106,7 +106,7 @@ void Lowering::add_fact(Op& op, const LookupPart& part, const std::vector<double
   if (!workload_.hugectr_rows()) return;
   op.indexed = index_apart();
   op.in_place = hybrid() && op.op_class == OpClass::update;
-  op.row_bytes.values = part.per_one(part.row_bytes, part.lookups);
+  op.row_bytes.values = part.per_one(part.hugectr.row_bytes, part.lookups);
   op.vector_bytes.values = part.per_one(vector_bytes, hybrid() ? part.lookups : part.bags);
 }
 

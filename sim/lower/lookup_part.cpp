@@ -1,73 +1,19 @@
+#include "sim/lower/lookup_part.h"
+
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
 #include <numeric>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
-#include "sim/lower/group_member.h"
 #include "sim/lower/known_shares.h"
-#include "sim/lower/lower.h"
 #include "sim/lower/row_traffic.h"
+#include "sim/lower/touched_rows.h"
 
 namespace shardsim {
 namespace {
-
-// The memory in which the rows of a table lie, by its compute kernel.
-constexpr std::array<std::pair<std::string_view, RowMemory>, 8> kMemories{
-    {{"dense", RowMemory::hbm},
-     {"fused", RowMemory::hbm},
-     {"fused_uvm", RowMemory::host},
-     {"fused_uvm_caching", RowMemory::cached},
-     {"key_value", RowMemory::cached},
-     {"dram_virtual_table", RowMemory::cached},
-     {"ssd_virtual_table", RowMemory::cached},
-     {"dram_ssd_virtual_table", RowMemory::cached}}};
-
-RowMemory memory_of(const GroupMember& member) {
-  if (replicated(member.placement->strategy)) return RowMemory::hbm;
-  const std::string& kernel = member.placement->compute_kernel;
-  for (const auto& [name, memory] : kMemories) {
-    const bool holds_all = memory == RowMemory::cached && member.caches.hbm >= 1;
-    if (name == kernel) return holds_all ? RowMemory::hbm : memory;
-  }
-  throw input_error(
-      member.table->place,
-      "table '" + member.table->name + "' has the compute kernel '" + kernel + "', which is not simulated",
-      "Choose dense, fused, fused_uvm, fused_uvm_caching, or key_value and its like");
-}
-
-// None where the cache in HBM holds all rows.
-RowStore store_of(const GroupMember& member) {
-  return memory_of(member) == RowMemory::cached ? row_store_of(*member.placement) : RowStore::none;
-}
-
-// FBGEMM fills no cache ahead that holds the rows which are used most ("Only LRU cache policy supports
-// prefetch_pipeline", fbgemm_gpu/split_table_batched_embeddings_ops_training.py).
-void check_cache(const GroupMember& member, const Workload& workload) {
-  if (memory_of(member) != RowMemory::cached || member.latest_cached) return;
-  if (!workload.fetches_ahead()) return;
-  throw input_error(member.table->place,
-                    "table '" + member.table->name +
-                        "' has a cache of the rows that are used most (cache_policy: lfu), which FBGEMM does not fill "
-                        "ahead, as the pipeline " +
-                        workload.pipeline + " does",
-                    "Choose cache_policy: lru, or another pipeline");
-}
-
-// HugeCTR's embeddings hold all rows in HBM.
-void check_memory(const GroupMember& member, const Workload& workload) {
-  check_cache(member, workload);
-  if (!workload.hugectr_rows() && !workload.hugectr_pipeline()) return;
-  if (memory_of(member) == RowMemory::hbm) return;
-  throw input_error(member.table->place,
-                    "table '" + member.table->name + "' has the compute kernel '" + member.placement->compute_kernel +
-                        "', but HugeCTR's embeddings keep all rows in device memory",
-                    "Choose fused or dense");
-}
 
 bool has_dense_gradient(const GroupMember& member) {
   return replicated(member.placement->strategy) || member.placement->compute_kernel == "dense";
@@ -106,13 +52,7 @@ Key key_of(const GroupMember& member, const Workload& workload, bool by_dtype) {
 
 // Part of a table's ids whose weights get a gradient in the backward pass.
 double share_of_trained_weights(const Table& table) {
-  double all = 0, trained = 0;
-  for (const Feature& feature : table.features) {
-    const double ids = feature.pooling_factor * feature.num_poolings;
-    all += ids;
-    if (feature.weighted && feature.weight_gradient) trained += ids;
-  }
-  return all > 0 ? trained / all : 0;
+  return share_of_ids(table, [](const Feature& feature) { return feature.weighted && feature.weight_gradient; });
 }
 
 // Lookups of each row shard of one set of holders, for all whom it serves.
@@ -138,200 +78,11 @@ double applied_rows(const Placement& placement, std::size_t shard) {
   return static_cast<double>(placement.shard_rows(own ? static_cast<int>(shard) : 0));
 }
 
-// Returns the shares of a table whose bags follow from their first id: all rows as one owner has them.
-RowShares one_owner(const GroupMember& member) {
-  const std::uint64_t rows = member.placement->rows();
-  const RowOwners owners(rows, 1, RowOrder::popularity, RowCut::blocks, {});
-  return {RowLaw(member.access, 0, rows), owners, first_id_bags(*member.table, {member.table->name, 1, 0})};
-}
-
-bool follows_first_id(const GroupMember& member) {
-  return member.table->bag_ids == BagIds::first_id;
-}
-
-// Expected different rows of `draws` lookups. `known`: what was found out before; none: nothing.
-double touched_rows(const GroupMember& member, double draws, KnownShares* known = nullptr) {
-  if (follows_first_id(member)) return one_owner(member).distinct(draws).front();
-  const Placement& placement = *member.placement;
-  return known == nullptr ? member.access.expected_distinct(placement.row_begin, placement.row_end, draws)
-                          : known->distinct(placement, member.access, draws);
-}
-
-// By how much these grow when there are kMoreIds as many lookups.
-double growth_by_more(const GroupMember& member, double draws, KnownShares* known) {
-  const double touched = touched_rows(member, draws, known);
-  return touched > 0 ? touched_rows(member, kMoreIds * draws, known) / touched : 1;
-}
-
 // Bytes of a row's gradient where it is summed over ranks.
 double dense_gradient_bytes(const GroupMember& member, const Workload& workload) {
   const DenseAllReduce& all_reduce = workload.dense.all_reduce;
   const Dtype dtype = all_reduce.one_call ? all_reduce.dtype : gradient_dtype(*member.table);
   return static_cast<double>(member.placement->columns() * dtype_bytes(dtype));
-}
-
-double cache_rows(const GroupMember& member) {
-  return member.caches.hbm * static_cast<double>(member.placement->rows());
-}
-
-// The share of a batch's different rows for which a cache has no room beside those of the batches that are in work, of
-// `draws` lookups each.
-double uncached_share(const GroupMember& member, double draws, bool prefetches) {
-  if (!member.latest_cached) return 0;
-  const double in_work = touched_rows(member, (prefetches ? 2 : 1) * draws);
-  return in_work > cache_rows(member) ? 1 - cache_rows(member) / in_work : 0;
-}
-
-// Expected different rows of so many batches of `draws` lookups.
-double rows_of_batches(const GroupMember& member, double batches, double draws) {
-  return batches > 0 ? touched_rows(member, batches * draws) : 0;
-}
-
-// The latest batches whose rows a cache holds: so many, and a share of the rows of the one before these.
-struct BatchesHeld {
-  double whole = 0, share = 0;
-};
-
-constexpr double kMostBatches = 1e9;
-
-BatchesHeld batches_held(const GroupMember& member, double draws, double capacity) {
-  const auto rows_of = [&](double batches) { return rows_of_batches(member, batches, draws); };
-  double low = 0, high = 1;
-  for (; high < kMostBatches && rows_of(high) < capacity; high *= 2) low = high;
-  while (high - low > 1) {
-    const double middle = std::floor((low + high) / 2);
-    (rows_of(middle) < capacity ? low : high) = middle;
-  }
-  const double held = rows_of(low), more = rows_of(high) - held;
-  return {low, more > 0 ? std::clamp((capacity - held) / more, 0.0, 1.0) : 1};
-}
-
-// Rows of a batch that none of the latest `batches` has: of them with one more, less of them.
-double rows_not_left(const GroupMember& member, double draws, double capacity) {
-  const BatchesHeld held = batches_held(member, draws, capacity);
-  const auto rows_of = [&](double batches) { return rows_of_batches(member, batches, draws); };
-  const double first = rows_of(held.whole), second = rows_of(held.whole + 1), third = rows_of(held.whole + 2);
-  return (1 - held.share) * (second - first) + held.share * (third - second);
-}
-
-std::vector<double> rows_not_left_by_owner(const GroupMember& member, double draws, double capacity) {
-  const BatchesHeld held = batches_held(member, draws, capacity);
-  const std::vector<double> first = member.uneven->distinct(held.whole * draws);
-  const std::vector<double> second = member.uneven->distinct((held.whole + 1) * draws);
-  std::vector<double> rows = member.uneven->distinct((held.whole + 2) * draws);
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    rows[i] = (1 - held.share) * (second[i] - first[i]) + held.share * (rows[i] - second[i]);
-  return rows;
-}
-
-// Rows that the cache of a key-value store in HBM holds, or the one behind it in host memory. The second one gets the
-// rows that leave the first one, and those that are read from the SSD (FBGEMM, EmbeddingKVDB::get, FWD_L1_EVICTION and
-// FWD_ROCKSDB_READ). So with rows of T batches in both and of t in the first one, the second one holds D(T) - D(t), and
-// copies of those in the first one that came lately: that the t batches before these lack, D(2 t) - D(t), or a part
-// (T - t) / t of them.
-double rows_of_both_caches(const GroupMember& member, double draws) {
-  const double rows = static_cast<double>(member.placement->rows()), first = cache_rows(member);
-  const double second = member.caches.host * rows;
-  if (second >= rows) return rows;
-  if (second <= 0) return first;
-  const auto rows_of = [&](double batches) { return rows_of_batches(member, batches, draws); };
-  const BatchesHeld held = batches_held(member, draws, first);
-  const double in_first = held.whole + held.share, copies = rows_of(2 * in_first) - rows_of(in_first);
-  const auto in_second = [&](double more) {
-    return rows_of(in_first + more) - first + std::min(more / in_first, 1.0) * copies;
-  };
-  double low = 0, high = 1;
-  for (; high < kMostBatches && in_second(high) < second; high *= 2) low = high;
-  if (high >= kMostBatches) return rows;
-  constexpr int kHalvings = 40;
-  for (int i = 0; i < kHalvings; ++i) {
-    const double middle = (low + high) / 2;
-    (in_second(middle) < second ? low : high) = middle;
-  }
-  return std::clamp(rows_of(in_first + low), first, rows);
-}
-
-// [row shard] Rows that neither cache of a key-value store has.
-std::vector<double> rows_on_ssd(const GroupMember& member, const std::vector<double>& lookups, double all,
-                                double draws);
-
-// The first row that a cache of the hottest rows does not hold, and the share of the lookups of it and all behind it.
-struct ColdRows {
-  std::uint64_t first = 0;
-  double share = 0;
-};
-
-ColdRows cold_rows(const GroupMember& member) {
-  const Placement& placement = *member.placement;
-  const std::uint64_t first =
-      placement.row_begin + static_cast<std::uint64_t>(member.caches.hbm * static_cast<double>(placement.rows()));
-  const double all = member.access.sum(placement.row_begin, placement.row_end);
-  return {first, all > 0 ? member.access.sum(first, placement.row_end) / all : 0};
-}
-
-// Expected different rows of `draws` lookups that a cache of the hottest rows does not hold.
-double missed_rows(const GroupMember& member, double draws) {
-  if (member.latest_cached) return rows_not_left(member, draws, cache_rows(member));
-  const Placement& placement = *member.placement;
-  if (follows_first_id(member)) return one_owner(member).misses(draws, member.caches.hbm).front();
-  const ColdRows cold = cold_rows(member);
-  return cold.share > 0 ? member.access.expected_distinct(cold.first, placement.row_end, draws * cold.share) : 0;
-}
-
-// Lookups whose expected different rows say which shares of them go to which rows: where each rank removes its
-// duplicates, those of its batch; else one, or a bag of which the first id decides the others.
-double telling_draws(const GroupMember& member) {
-  if (member.table->index_dedup) return static_cast<double>(member.occurrences);
-  return follows_first_id(member) ? first_id_bags(*member.table, {member.table->name, 1, 0}).size : 1;
-}
-
-// [row shard] The share of its lookups that go to rows which a cache of the hottest ones does not hold.
-std::vector<double> cold_lookups(const GroupMember& member) {
-  const double draws = telling_draws(member);
-  if (member.uneven) {
-    std::vector<double> cold = member.uneven->misses(draws, member.caches.hbm);
-    const std::vector<double> all = member.uneven->distinct(draws);
-    for (std::size_t i = 0; i < cold.size(); ++i) cold[i] = all[i] > 0 ? cold[i] / all[i] : 0;
-    return cold;
-  }
-  const std::size_t shards = member.shares().size();
-  if (draws == 1) return std::vector<double>(shards, cold_rows(member).share);
-  const double all = touched_rows(member, draws);
-  return std::vector<double>(shards, all > 0 ? missed_rows(member, draws) / all : 0);
-}
-
-// `of_all` rows, to each row shard in proportion to its lookups.
-std::vector<double> in_proportion(double of_all, const std::vector<double>& lookups, double all) {
-  std::vector<double> rows(lookups.size(), 0.0);
-  if (all > 0) std::ranges::transform(lookups, rows.begin(), [&](double each) { return of_all * each / all; });
-  return rows;
-}
-
-// Different rows that each row shard reads in `lookups` of its own, `all` in all, which `draws` ids of the batches ask
-// for, and those that its cache misses; in expectation.
-DrawnRows::Rows rows_of_shards(const GroupMember& member, const std::vector<double>& lookups, double all, double draws,
-                               bool cached, KnownShares* known = nullptr) {
-  const std::vector<double> on_ssd = rows_on_ssd(member, lookups, all, draws);
-  if (member.uneven) {
-    std::vector<double> touched = member.uneven->distinct(draws);
-    const std::vector<double> none(touched.size(), 0.0);
-    if (!cached) return {std::move(touched), none, none};
-    return {std::move(touched),
-            member.latest_cached ? rows_not_left_by_owner(member, draws, cache_rows(member))
-                                 : member.uneven->misses(draws, member.caches.hbm),
-            on_ssd};
-  }
-  return {in_proportion(touched_rows(member, draws, known), lookups, all),
-          in_proportion(cached ? missed_rows(member, draws) : 0, lookups, all), on_ssd};
-}
-
-std::vector<double> rows_on_ssd(const GroupMember& member, const std::vector<double>& lookups, double all,
-                                double draws) {
-  const double held = store_of(member) == RowStore::ssd ? rows_of_both_caches(member, draws) : 0;
-  if (held <= 0 || held >= static_cast<double>(member.placement->rows()))
-    return std::vector<double>(lookups.size(), 0.0);
-  if (member.uneven) return rows_not_left_by_owner(member, draws, held);
-  return in_proportion(rows_not_left(member, draws, held), lookups, all);
 }
 
 // The amounts of the row shards of one set of holders in an iteration, for all ranks together that they serve.
@@ -392,7 +143,7 @@ class MemberAdder {
         trained_(share_of_trained_weights(*member.table)),
         kernels_(row_kernels_of(workload)) {
     const double draws = static_cast<double>(member.occurrences) * sources;
-    if (cached()) uncached_ = uncached_share(member, draws, workload.fetches_ahead());
+    if (cached()) uncached_ = uncached_share(member, draws, rules.fills_ahead);
     if (cached() && !member.latest_cached) cold_ = cold_lookups(member);
     by_table_ = rules.tables;
     known_ = rules.known;
@@ -500,25 +251,25 @@ class MemberAdder {
 std::vector<std::vector<double>*> columns(LookupPart& part) {
   return {&part.lookups,
           &part.bags,
-          &part.lookup_bytes,
-          &part.lookup_host,
-          &part.fetched_bytes,
-          &part.gradient_bytes,
-          &part.gradient_host,
           &part.distinct_rows,
-          &part.apply_bytes,
-          &part.applied_rows,
-          &part.stored_bytes,
-          &part.ssd_reads,
-          &part.ssd_bytes,
           &part.more_rows,
-          &part.row_bytes,
-          &part.vector_bytes,
-          &part.vector_gradient_bytes,
-          &part.held_bytes,
+          &part.fetched_bytes,
+          &part.lookup_bytes.hbm,
+          &part.lookup_bytes.host,
+          &part.gradient_bytes.hbm,
+          &part.gradient_bytes.host,
           &part.weight_lookups,
-          &part.weight_bytes,
-          &part.weight_host};
+          &part.weight_bytes.hbm,
+          &part.weight_bytes.host,
+          &part.stored.bytes,
+          &part.stored.ssd_reads,
+          &part.stored.ssd_bytes,
+          &part.applied.bytes,
+          &part.applied.rows,
+          &part.applied.held_bytes,
+          &part.hugectr.row_bytes,
+          &part.hugectr.vector_bytes,
+          &part.hugectr.gradient_bytes};
 }
 
 void collapse(std::vector<double>& per_rank) {
@@ -529,7 +280,7 @@ void collapse(std::vector<double>& per_rank) {
 std::vector<int> holders_of(const LookupPart& part) {
   std::vector<int> ranks;
   for (std::size_t rank = 0; rank < part.asked.size(); ++rank) {
-    if (part.asked[rank] || part.applied_rows[rank] > 0) ranks.push_back(static_cast<int>(rank));
+    if (part.asked[rank] || part.applied.rows[rank] > 0) ranks.push_back(static_cast<int>(rank));
   }
   return ranks.size() == part.asked.size() ? std::vector<int>{} : ranks;
 }
@@ -571,19 +322,6 @@ std::vector<double> LookupPart::per_one(const std::vector<double>& bytes, const 
   return each;
 }
 
-std::shared_ptr<const DrawnRows> drawn_rows(const GroupMember& member, const std::vector<double>& owners,
-                                            double draws) {
-  const bool cached = memory_of(member) == RowMemory::cached;
-  std::vector<double> lookups, more;
-  for (const double share : owners) {
-    lookups.push_back(share * draws);
-    more.push_back(share * draws * kMoreIds);
-  }
-  DrawnRows::Rows at = rows_of_shards(member, lookups, draws, draws, cached);
-  DrawnRows::Rows with_more = rows_of_shards(member, more, draws * kMoreIds, draws * kMoreIds, cached);
-  return std::make_shared<const DrawnRows>(std::move(lookups), std::move(at), std::move(with_more));
-}
-
 std::vector<LookupPart> lookup_parts(const std::vector<GroupMember>& members, const Workload& workload, int group_size,
                                      int world, const PartRules& rules) {
   std::vector<LookupPart> parts;
@@ -616,12 +354,6 @@ std::vector<LookupPart> lookup_parts(const std::vector<GroupMember>& members, co
     }
   }
   return parts;
-}
-
-std::vector<std::string> lowered_kernels() {
-  std::vector<std::string> names;
-  for (const auto& [name, memory] : kMemories) names.emplace_back(name);
-  return names;
 }
 
 }  // namespace shardsim

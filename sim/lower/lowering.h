@@ -37,6 +37,14 @@ enum class Stream {
   transform
 };
 
+inline Stream transform_stream(std::size_t number) {
+  return static_cast<Stream>(static_cast<std::size_t>(Stream::transform) + number);
+}
+
+// Sizes, tables, shards, groups, the stream `compute`; no matrices and operations (program_frame.cpp).
+Program program_frame(const Plan& plan, const Workload& workload, const Cluster& cluster,
+                      const LoweringOptions& options);
+
 // Operations of one fusion group; -1 or empty: none.
 struct GroupOps {
   int ids = -1;                  // the exchange of its ids
@@ -54,7 +62,7 @@ struct GroupOps {
 };
 
 // The work behind lower(): writes the operations of one iteration in launch order (docs/lowering.md says why in this
-// order). lower.cpp has the pipelines, which call the steps in their order; the steps are in the files named below.
+// order). Its functions are in the files that are named ahead of them.
 class Lowering {
  public:
   // `groups`: sharding groups of the world, of one of which the plan and the cluster are.
@@ -64,6 +72,10 @@ class Lowering {
   Program take(const Cluster& cluster);
 
  private:
+  HostWork host_work(const Cluster& cluster) const;
+
+  // pipelines.cpp: calls the steps in the order of the workload's pipeline, and says which wait for the iteration
+  // before.
   void ids_alone();
   void in_line();
   void inputs_in_line();
@@ -75,10 +87,8 @@ class Lowering {
   void fused_sparse_dist();
   void staged();
   void transform();
-  void connect_stages();
   void hugectr();
   void connect_iterations();
-  HostWork host_work(const Cluster& cluster) const;
   std::vector<int> came_before(const GroupOps& ops) const;
 
   // input_exchange.cpp: the way of a batch's ids to the ranks that look them up, in TorchRec's order
@@ -112,6 +122,7 @@ class Lowering {
   void say_batches_ahead();
   void say_semi_sync();
   void say_staged();
+  void connect_stages();
   void connect_copy();
   void launch_behind_wait();
   std::vector<int> all_ids() const;                                  // those that exist, by id
@@ -129,8 +140,8 @@ class Lowering {
   void add_fact(Op& op, const LookupPart& part, const std::vector<double>& vector_bytes) const;
   bool index_apart() const { return workload_.hugectr_kernels(); }
   Stream row_stream() const { return workload_.hugectr_rows() ? Stream::side : Stream::compute; }
-  // Of lookups and, as autograd runs the backward pass of what was called on a stream there, too, of all behind the
-  // exchange of their gradients.
+  // The stream of lookups. Autograd runs the backward pass of a call on the stream of the call, so all operations
+  // behind the exchange of gradients run there, too.
   Stream lookup_stream() const;
   // The model calls tables that are not sharded as it calls its dense part.
   Stream stream_of_rows(const FusionGroup& group) const { return group.sharded ? lookup_stream() : Stream::compute; }
@@ -213,7 +224,7 @@ class Lowering {
   void take_late_buckets();
   void reduce_late_buckets();
   std::int64_t unsharded_bytes() const;
-  Workload with_unsharded() const;
+  DensePart with_unsharded() const;
 
   // replicas.cpp: of 2D parallelism, the all-reduces that make the copies of the groups equal again.
   void average_replicas();
@@ -250,6 +261,12 @@ class Lowering {
                    const std::string& dtype, std::vector<int> after);
   int add_reduction(const std::string& name, Purpose purpose, const std::string& group,
                     const std::vector<std::int64_t>& bytes_by_set, const std::string& dtype, std::vector<int> after);
+  // An operation on the rows of a part, "lookup_" and the like before the strategy's name.
+  Op& add_row_work(const char* what, OpRole role, const FusionGroup& group, const LookupPart& part,
+                   const std::vector<int>& after, Stream stream = Stream::compute);
+  // A pass over the vectors of a group, which are read and written; bytes of one number, or by rank.
+  int add_vector_pass(const std::string& name, OpRole role, const FusionGroup& group, std::vector<double> vectors,
+                      std::vector<int> after, Stream stream = Stream::compute);
   Stream stream_of(const std::string& group, OpRole role) const;
   std::size_t members_of(const std::string& group, OpRole role) const;
   int stream_number(Stream stream) const;  // in the Program
@@ -269,13 +286,6 @@ class Lowering {
   OwnAmount tier_bytes() const;  // of tier_merge and tier_split_gradient; with ids alone they order the vectors of all
   // The precision of the dense part, as Op has it.
   std::string precision() const { return workload_.dense.precision == "fp32" ? "" : workload_.dense.precision; }
-  // The label of an exchange: the type of its first table's vectors.
-  // An operation on the rows of a part, "lookup_" and the like before the strategy's name.
-  Op& add_row_work(const char* what, OpRole role, const FusionGroup& group, const LookupPart& part,
-                   const std::vector<int>& after, Stream stream = Stream::compute);
-  // A pass over the vectors of a group, which are read and written; bytes of one number, or by rank.
-  int add_vector_pass(const std::string& name, OpRole role, const FusionGroup& group, std::vector<double> vectors,
-                      std::vector<int> after, Stream stream = Stream::compute);
 
   const Workload& workload_;
   int sharding_groups_;                  // of the world; the Program is that of one until it is done

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "program/resolved_matrix.h"
+#include "program/program.h"
 #include "sim/lower/group_copies.h"
 #include "sim/lower/lowering.h"
 
@@ -90,6 +90,21 @@ int Lowering::last_compute() const {
     if (!program_.ops[id].is_collective()) return static_cast<int>(id);
   }
   return 0;
+}
+
+Op& Lowering::add_row_work(const char* what, OpRole role, const FusionGroup& group, const LookupPart& part,
+                           const std::vector<int>& after, Stream stream) {
+  const std::string name = what + std::string(group.sharded ? strategy_name(group.strategy) : "unsharded");
+  Op& op = op_at(add(name, group.as(role), stream, after));
+  op.shards = part.shards;
+  op.ranks = part.ranks;
+  return op;
+}
+
+int Lowering::add_vector_pass(const std::string& name, OpRole role, const FusionGroup& group,
+                              std::vector<double> vectors, std::vector<int> after, Stream stream) {
+  for (double& bytes : vectors) bytes *= 2;
+  return add_pass(name, group.as(role), stream, std::move(vectors), std::move(after));
 }
 
 }  // namespace shardsim

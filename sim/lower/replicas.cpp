@@ -111,7 +111,7 @@ int Lowering::gather_rows(const FusionGroup& group, int scatter, std::vector<int
   return id;
 }
 
-// What takes the vectors of a lookup waits until its rows are away (ReduceScatterResizeAwaitable).
+// Operations that take the vectors of a lookup wait until its rows are away (ReduceScatterResizeAwaitable).
 void Lowering::await_scatters() {
   for (std::size_t index = 0; index < groups_.size(); ++index) {
     const int group = groups_[index].index;

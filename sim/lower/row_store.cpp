@@ -4,11 +4,11 @@ namespace shardsim {
 namespace {
 
 // Adds what the ranks have of `each` of the parts of key-value stores, `times` over.
-std::vector<double> sum_of_stored(const std::vector<const LookupPart*>& parts, std::vector<double> LookupPart::*each,
-                                  double times, int world) {
+std::vector<double> sum_of_stored(const std::vector<const LookupPart*>& parts,
+                                  std::vector<double> LookupPart::Stored::*each, double times, int world) {
   std::vector<double> sum(static_cast<std::size_t>(world), 0.0);
   for (const LookupPart* const part : parts) {
-    const std::vector<double>& of_part = part->*each;
+    const std::vector<double>& of_part = part->stored.*each;
     for (std::size_t rank = 0; rank < sum.size(); ++rank) sum[rank] += times * of_part[of_part.size() == 1 ? 0 : rank];
   }
   return sum;
@@ -39,10 +39,10 @@ int Lowering::add_stored(const char* name, OpRole role, Stream on, const std::ve
   const int world = program_.world_size;
   const bool reads = role == OpRole::fetch_rows;
   Op& op = op_at(add(name, {role}, on, after));
-  if (reads) op.ssd_reads.values = sum_of_stored(parts, &LookupPart::ssd_reads, 1, world);
-  op.ssd_bytes.values = reads ? sum_of_stored(parts, &LookupPart::ssd_reads, kStoreBlock, world)
-                              : sum_of_stored(parts, &LookupPart::ssd_bytes, 1, world);
-  op.memory_bytes.values = sum_of_stored(parts, &LookupPart::stored_bytes, 2, world);  // read, and written
+  if (reads) op.ssd_reads.values = sum_of_stored(parts, &LookupPart::Stored::ssd_reads, 1, world);
+  op.ssd_bytes.values = reads ? sum_of_stored(parts, &LookupPart::Stored::ssd_reads, kStoreBlock, world)
+                              : sum_of_stored(parts, &LookupPart::Stored::ssd_bytes, 1, world);
+  op.memory_bytes.values = sum_of_stored(parts, &LookupPart::Stored::bytes, 2, world);  // read, and written
   return op.id;
 }
 

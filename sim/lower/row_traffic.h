@@ -1,7 +1,7 @@
 #pragma once
 
 #include "models/workload/workload.h"
-#include "sim/lower/group_member.h"
+#include "sim/lower/lookup_part.h"
 
 namespace shardsim {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "program/resolved_matrix.h"
+#include "program/program.h"
 #include "program/shard_rows.h"
 #include "sim/memory/buffers.h"
 

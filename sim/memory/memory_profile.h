@@ -80,4 +80,15 @@ MemoryProfile memory_profile(const Program& program, const std::vector<Buffer>& 
 // with (4 + 16 f) bytes of bookkeeping per row, dense parameters with their state.
 std::vector<MemoryAmounts> resident_memory(const Plan& plan, const Workload& workload, int world_size);
 
+// Memory that a GPU needs beside its simulated peak, and that no operation of an iteration shows (docs/lowering.md,
+// "What comes on top of the peak").
+struct MemoryAllowance {
+  std::int64_t fragments = 0;  // of the allocator, between buffers that come and go
+  std::int64_t start_up = 0;   // by which initialisation and the optimizer's first step are above the peak
+  std::int64_t bytes() const { return fragments + start_up; }
+  bool operator==(const MemoryAllowance&) const = default;
+};
+
+MemoryAllowance memory_allowance(const MemoryPeak& peak, const Workload& workload);
+
 }  // namespace shardsim

@@ -78,4 +78,8 @@ double composed_scale(const std::vector<UncertainPart>& parts, double total_ms);
 std::vector<std::string> outside_of(const IterationSetting& setting, const std::vector<Residual>& residuals,
                                     const std::string& left_out = "");
 
+// How much longer the longest iteration of plans of planner `search` is than the shortest, relative, where nothing but
+// the seed or the order of tables differs: the most that scripts/search_spread.py finds, rounded up (docs/planners.md).
+inline constexpr double kSearchSpread = 0.03;
+
 }  // namespace shardsim

@@ -34,7 +34,7 @@ struct IterationPart {
   // A collective has the share of the links' rate that its constants give it: it differs between clusters of one
   // network where these were measured on unlike systems. 1: none is stated.
   double fitted_share = 1;
-  // Of own_scale, where constants are extrapolated: of the nearest calls that were measured (HeldOutScale).
+  // own_scale of the nearest calls that were measured, if constants are extrapolated (HeldOutScale).
   std::optional<double> own_measured = {};
   bool operator==(const IterationPart&) const = default;
 };

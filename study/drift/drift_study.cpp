@@ -73,13 +73,23 @@ void grow(Table& table, const DriftOptions& options, int day) {
   if (table.access.absolute()) table.access.rescale = true;
 }
 
+// Samples that have a feature grow with the batch: as large a part of it has the feature as on day 0.
+void grow_batches_of_features(Workload& workload, std::int64_t before) {
+  const double factor = static_cast<double>(workload.batch_per_gpu) / static_cast<double>(before);
+  for (Table& table : workload.tables)
+    for (Feature& feature : table.features)
+      if (feature.batch) feature.batch = std::llround(factor * static_cast<double>(*feature.batch));
+}
+
 void grow_batch(Workload& workload, const DriftOptions& options, int day) {
+  const std::int64_t before = workload.batch_per_gpu;
   const double batch = static_cast<double>(workload.batch_per_gpu) * std::pow(1 + options.batch, day);
   if (batch > static_cast<double>(kMostBatchPerGpu))
     refuse_day(options.batch_place, "batch", day,
                fmt::format("the batch of a GPU is {:.3g} samples, and {} are the most", batch,
                            with_thousands(kMostBatchPerGpu)));
   workload.batch_per_gpu = std::llround(batch);
+  grow_batches_of_features(workload, before);
   require_sizes(workload, options.batch_place, "batch", day);
 }
 
@@ -171,8 +181,9 @@ class DayRun {
     try_planners();
     for (const LaterPlan& each : later) try_later(each);
     DayOutcome outcome{closed(true), closed(false), ""};
-    if (outcome.day.searched && !item_.workload.sharding_groups)
-      outcome.searched_plan = plan_to_json(fastest(true)->plan, item_.workload, cluster_);
+    const bool is_new = outcome.day.has_new_plan() && outcome.day.best != kKeptCuts;
+    if (is_new && result_.day > 0 && !item_.workload.sharding_groups)
+      outcome.new_plan = plan_to_json(fastest(true)->plan, item_.workload, cluster_);
     return outcome;
   }
 
@@ -248,7 +259,7 @@ class DayRun {
   void try_later(const LaterPlan& later) {
     try {
       check_plan(later.plan, item_.workload, cluster_, item_.place);
-      offer({later.planner, later.plan, simulated(item_, later.plan, false), later.day, true});
+      offer({later.planner, later.plan, simulated(item_, later.plan, false), later.day, later.searched});
     } catch (const Error& error) {
       if (error.failure() != Failure::infeasible && error.failure() != Failure::input) throw;
     }
@@ -421,13 +432,9 @@ DriftResult drift_study(const Scenario& scenario, const Case& item, const DriftO
     for (const std::string& bytes : run_in_workers(tasks, workers)) outcomes.push_back(unpacked<DayOutcome>(bytes));
     return outcomes;
   };
-  // What a search finds on a later day may be as good on day 0: then it is luck, and no reason to move later.
-  const bool any_search = std::ranges::any_of(planners_of_days(item, options), searches);
-  std::vector<DayOutcome> outcomes = run_days(any_search ? 1 : 0, options.days, {});
-  if (any_search) {
-    std::vector<DayOutcome> start = run_days(0, 0, later_plans(outcomes, item, options));
-    outcomes.insert(outcomes.begin(), std::move(start.front()));
-  }
+  // A plan that a planner finds on a later day may be as good on day 0: then it is luck, and no reason to move later.
+  std::vector<DayOutcome> outcomes = run_days(1, options.days, {});
+  outcomes.insert(outcomes.begin(), run_days(0, 0, later_plans(outcomes, item, options)).front());
   DriftResult result;
   result.name = item.name;
   const DriftDay& start = outcomes.front().day;

@@ -81,8 +81,8 @@ struct DriftResult {
   double kept_s = 0;    // what the kept plan spends on the iterations of all days on which it fits
 };
 
-// What of the case was never measured, for which the ranges of its days are no wider; the cluster and the software are
-// those of every day.
+// Parts of the case that were never measured, and for which the ranges of its days are no wider. Cluster and software
+// are the same on every day.
 inline std::vector<std::string> outside_of(const DriftResult& result) {
   return result.days.empty() ? std::vector<std::string>{} : result.days.front().outside;
 }

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "base/tree/json.h"
 #include "plan/plan_file.h"
-#include "study/confidence/search_spread.h"
+#include "study/confidence/interval.h"
 #include "study/planning/prepared_case.h"
 
 namespace shardsim {
@@ -28,16 +29,19 @@ std::vector<LaterPlan> later_plans(const std::vector<DayOutcome>& outcomes, cons
   constexpr std::size_t kMostLater = 8;  // each is simulated
   std::vector<const DayOutcome*> found;
   for (const DayOutcome& each : outcomes)
-    if (!each.searched_plan.empty() && each.day.is_choice()) found.push_back(&each);
+    if (!each.new_plan.empty() && each.day.is_choice()) found.push_back(&each);
   const auto gain = [](const DayOutcome* each) { return each->day.frozen_ms / each->day.best_ms; };
   std::ranges::stable_sort(found, std::greater<>(), gain);
-  if (found.size() > kMostLater) found.resize(kMostLater);
   std::vector<LaterPlan> later;
   const Cluster cluster = cluster_of(item);
   for (const DayOutcome* const each : found) {
+    if (later.size() == kMostLater) break;
     const Workload workload = workload_on(item.workload, options, each->day.day);
-    const Plan plan = plan_from_tree(parse_json(each->searched_plan, "plan"), workload, cluster);
-    later.push_back({each->day.day, each->day.best, kept_plan(plan, workload, item.workload)});
+    const Plan plan = plan_from_tree(parse_json(each->new_plan, "plan"), workload, cluster);
+    Plan at_start = kept_plan(plan, workload, item.workload);
+    if (std::ranges::find(later, at_start.placements, [](const LaterPlan& other) { return other.plan.placements; }) ==
+        later.end())
+      later.push_back({each->day.day, each->day.best, each->day.searched, std::move(at_start)});
   }
   return later;
 }

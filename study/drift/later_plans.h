@@ -13,25 +13,27 @@ bool searches(const Tree& planner);
 // The planners that are asked for a plan of every day; none where the plan of the case is that of a file.
 std::vector<Tree> planners_of_days(const Case& item, const DriftOptions& options);
 
-// What one day found: the day, the same without the plans of searches, and the plan that a search made, as its file.
+// The outcome of one day: the day, the same day without the plans of searches, and the plan that a planner made for it,
+// as its file.
 struct DayOutcome {
   DriftDay day, settled;
-  std::string searched_plan;  // "" none
+  std::string new_plan;  // "" none
 };
 
 void fields(auto& visit, MaybeConst<DayOutcome> auto& outcome) {
-  visit(outcome.day, outcome.settled, outcome.searched_plan);
+  visit(outcome.day, outcome.settled, outcome.new_plan);
 }
 
-// A plan that a search has made for a later day.
+// A plan that a planner has made for a later day.
 struct LaterPlan {
   int day = 0;
   std::string planner;
+  bool searched = false;
   Plan plan;
 };
 
-// The plans of searches that gain most over the kept one, as they would have been made on day 0. What a search finds on
-// a later day may be as good there: then it is luck, and no reason to move later.
+// The plans of later days that gain most over the kept one, as they would have been made on day 0. What a planner finds
+// on a later day may be as good there: then it is luck, and no reason to move later.
 std::vector<LaterPlan> later_plans(const std::vector<DayOutcome>& outcomes, const Case& item,
                                    const DriftOptions& options);
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "study/confidence/search_spread.h"
+#include "study/confidence/interval.h"
 
 namespace shardsim {
 namespace {

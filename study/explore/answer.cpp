@@ -12,8 +12,8 @@
 #include "study/report/sheets/result_sheets.h"
 #include "study/report/sure_cells.h"
 #include "study/report/unit_words.h"
+#include "study/result/case_figures.h"
 #include "study/result/hardware.h"
-#include "study/result/result_fields.h"
 
 namespace shardsim {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/replaced.h"
 #include "base/text.h"
 #include "base/tree/json.h"
 #include "base/tree/map_reader.h"

@@ -7,10 +7,10 @@
 
 #include "base/text.h"
 #include "base/tree/tree.h"
+#include "base/tree/yaml_text.h"
 #include "models/software/software.h"
 #include "plan/planner.h"
 #include "study/explore/knob.h"
-#include "study/sweep/flow_text.h"
 
 namespace shardsim {
 namespace {
@@ -142,19 +142,20 @@ std::optional<Knob> nic_knob(const Case& now, const Case&, const ShippedHardware
               .path = "cluster.nics.rate",
               .value = shortest(rate),
               .stops = doubling(25, 1600, rate),
-              .help = "Of one NIC, in each direction."};
+              .help = "The rate of one NIC, in each direction."};
 }
 
 std::optional<Knob> nvlink_knob(const Case& now, const Case&, const ShippedHardware&) {
   if (now.cluster.nvlink.kind == NvlinkKind::none) return std::nullopt;
   const double rate = now.cluster.nvlink.per_link_effective.bytes_per_second / kGigabyte;
-  return Knob{.id = "nvlink",
-              .label = "NVLink rate",
-              .unit = "GB/s",
-              .path = "cluster.nvlink.per_link_effective",
-              .value = shortest(rate),
-              .stops = doubling(5, 160, rate),
-              .help = fmt::format("Of one link as traffic uses it; a GPU has {}.", now.cluster.nvlink.links_per_gpu)};
+  return Knob{
+      .id = "nvlink",
+      .label = "NVLink rate",
+      .unit = "GB/s",
+      .path = "cluster.nvlink.per_link_effective",
+      .value = shortest(rate),
+      .stops = doubling(5, 160, rate),
+      .help = fmt::format("The rate of one link as traffic uses it; a GPU has {}.", now.cluster.nvlink.links_per_gpu)};
 }
 
 std::optional<Knob> batch_knob(const Case& now, const Case&, const ShippedHardware&) {
@@ -191,7 +192,7 @@ std::optional<Knob> exponent_knob(const Case& now, const Case& base, const Shipp
               .path = fmt::format("workload.tables.{}.access.s", at),
               .value = shortest(s),
               .stops = steps(0, 1.6, 0.1, s),
-              .help = "Of the popularity of its rows: 0 is uniform."};
+              .help = "The exponent of its rows' popularity: 0 is uniform."};
 }
 
 std::optional<Knob> software_knob(const Case& now, const Case&, const ShippedHardware&) {
@@ -227,7 +228,7 @@ std::optional<Knob> budget_knob(const Case& now, const Case&, const ShippedHardw
               .path = "planner.memory_budget",
               .value = shortest(budget),
               .stops = steps(-4, 16, 0.5, budget),
-              .help = "What a GPU may hold more (or less) than with the row-wise plan."};
+              .help = "Memory that a GPU may hold more (or less) than with the row-wise plan."};
 }
 
 // In the order in which their settings are applied: a cluster comes before what is changed in it.

@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 
-#include "base/byte_order_mark.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "study/import/imported_model.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "base/byte_order_mark.h"
 #include "base/text.h"
 #include "study/import/imported_model.h"
 

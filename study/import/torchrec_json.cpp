@@ -284,7 +284,7 @@ void share_features(std::vector<ImportedTable>& tables) {
         feature.num_poolings = found->second.num_poolings;
         feature.batch = found->second.batch;
       }
-      table.average_length += feature.pooling_factor * feature.num_poolings;
+      table.average_length += feature.ids();
     }
     if (all) std::erase(each.assumed, "pooling_factor");
   }

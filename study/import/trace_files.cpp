@@ -119,7 +119,7 @@ class SortedTraces {
                         "Give traces of one run, or of runs that differ in their batch alone");
   }
 
-  // What the tables of one rank hold does not follow from the batch.
+  // The contents of one rank's tables do not depend on the batch.
   void check_one_model(const TracedModel& traced) const {
     constexpr double kSameModel = 0.01;
     const TracedModel& first = asked_.traces.front();
@@ -231,7 +231,7 @@ void check_fit(const TracedModel& traced, const TraceQuestion& asked, ImportSett
         fmt::format("The tables hold {:.3g} numbers, and those that rank {} of the trace looks up {:.3g}, which is far "
                     "less than one of {} ranks would have of them: check that they are the tables of this model.",
                     given, traced.rank, values, traced.world_size));
-  // What one rank looks up is for the samples of all ranks.
+  // One rank looks rows up for the samples of all ranks.
   const double asked_lookups = lookups_a_sample(*asked.tables) * static_cast<double>(traced.shapes.batch) * ranks;
   if (!alone && traced.shapes.batch > 0 && asked_lookups < (1 - kNoted) * traced_lookups)
     setting.notes.push_back(
@@ -410,6 +410,13 @@ TraceImport trace_import(const TraceQuestion& asked, ImportSetting setting) {
     throw input_error({traced.path}, "tables are asked for, but no lookup is in the trace",
                       "Leave the option out, or give a trace of a step with embeddings");
   const bool simulated = is_world(asked, traced);
+  if (simulated && traced.lost_exchanges > 0)
+    throw input_error(
+        {traced.path},
+        fmt::format("exchanges are to be simulated, and {} that the host launches in the step {} not in the "
+                    "trace: their time cannot be told from waiting for the host, which stays as measured",
+                    counted(traced.lost_exchanges, "collective"), traced.lost_exchanges == 1 ? "is" : "are"),
+        "Give a trace with them, or leave the tables out");
   name_cluster(traced, setting);
   if (asked.tables != nullptr) check_fit(traced, asked, setting);
   result.model = asked.tables != nullptr ? *asked.tables

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "models/compute/compute_model.h"
 #include "models/compute/learned_model.h"
-#include "models/compute/roofline_keys.h"
 #include "models/software/software.h"
 #include "plan/row_stores.h"
 #include "study/notes/notes.h"

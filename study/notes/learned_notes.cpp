@@ -48,7 +48,7 @@ std::int64_t samples_of_all(const Case& item) {
   return item.workload.batch_per_gpu * nodes * item.cluster.gpu.count;
 }
 
-// What is beyond the labels in one fused lookup.
+// Finds the features of one fused lookup that lie beyond the labels.
 class LookupReach {
  public:
   LookupReach(const LearnedCosts& costs, const Program& program) : costs_(costs), program_(program) {}

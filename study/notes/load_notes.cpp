@@ -188,14 +188,19 @@ FullRank fullest_rank(const RankLoads& loads, const CollectivePart* waiting) {
   return full_rank(loads, as_full ? waiting->rank : loads.fullest);
 }
 
-// ", 2.16 times the mean of that table": of the ranks that have some of it, which are often few.
+// ", 2.16 times the mean of that table": of the ranks that have some of it, which are often few. Where they have as
+// much of it, what makes the rank full is that the others have none.
 std::string against_others(const RankLoads::OfTable& table, std::size_t rank) {
   const auto owners = std::ranges::count_if(table.lookups, [](double lookups) { return lookups > 0; });
   if (owners < 2) return ", and this rank alone has it";
   const double times = table.lookups[rank] / mean(table.lookups);
   if (owners == std::ssize(table.lookups)) return fmt::format(", {:.2f} times the mean of that table", times);
-  return fmt::format(", {:.2f} times the mean of the {} ranks that have some of it",
-                     times * static_cast<double>(owners) / static_cast<double>(table.lookups.size()), owners);
+  constexpr double kAsMuch = 1.05;
+  const double of_owners = times * static_cast<double>(owners) / static_cast<double>(table.lookups.size());
+  if (of_owners < kAsMuch)
+    return fmt::format("; {} of {} ranks have the table, and this one no more of it than the others", owners,
+                       table.lookups.size());
+  return fmt::format(", {:.2f} times the mean of the {} ranks that have some of it", of_owners, owners);
 }
 
 std::string most_of(const FullRank& full, const RankLoads& loads) {

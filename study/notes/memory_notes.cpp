@@ -9,7 +9,7 @@
 #include "plan/memory_need.h"
 #include "plan/row_stores.h"
 #include "sim/memory/dense_activations.h"
-#include "sim/memory/memory_allowance.h"
+#include "sim/memory/memory_profile.h"
 #include "study/notes/notes.h"
 
 namespace shardsim {

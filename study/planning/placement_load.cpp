@@ -6,6 +6,7 @@
 #include "plan/plan_file.h"
 #include "sim/engine/op_work.h"
 #include "sim/engine/row_facts.h"
+#include "sim/engine/store_time.h"
 #include "sim/lower/lower.h"
 #include "study/planning/placement_outline.h"
 #include "study/planning/prepared_case.h"
@@ -35,6 +36,8 @@ Workload workload_around(const Placement& placement, const Workload& workload) {
   around.tables = {workload.tables[placement.table]};
   around.accumulate = workload.accumulate;
   around.optimizer = workload.optimizer;
+  around.update_all_rows = workload.update_all_rows;
+  around.cache_policy = workload.cache_policy;
   around.embedding_kernels = workload.embedding_kernels;
   around.input_exchange = workload.input_exchange == "none" ? "none" : workload.full_input_exchange() ? "full" : "ids";
   around.output_exchange = workload.output_exchange;
@@ -87,6 +90,19 @@ void collapse_equal(std::vector<double>& amounts) {
   if (std::ranges::adjacent_find(amounts, std::not_equal_to<>()) == amounts.end()) amounts.resize(1);
 }
 
+// Seconds of the host's threads for rows of key-value stores: whoever shares a node waits for all that its ranks ask
+// for.
+void add_stored_rows(const Op& op, const Program& program, const ClusterSpec& spec, LoadStep& step) {
+  if (!moves_stored_rows(op.role)) return;
+  const std::vector<int> ranks = program.ranks_of(op);
+  const int per_node = std::max(program.ranks_per_node, 1);
+  std::vector<double> of_node(static_cast<std::size_t>(program.world_size / per_node), 0.0);
+  for (std::size_t position = 0; position < ranks.size(); ++position)
+    of_node[static_cast<std::size_t>(ranks[position] / per_node)] += stored_rows_time(op, position, spec).value;
+  for (std::size_t rank = 0; rank < step.host_seconds.size(); ++rank)
+    step.host_seconds[rank] += of_node[rank / static_cast<std::size_t>(per_node)];
+}
+
 void add_compute(const Op& op, const Program& program, const RowFacts& facts, const ClusterSpec& spec, LoadStep& step) {
   const std::vector<int> ranks = program.ranks_of(op);
   if (!ranks.empty() && ranks.front() == 0) step.tables = facts.of(op).tables_at(0);
@@ -104,10 +120,11 @@ void add_compute(const Op& op, const Program& program, const RowFacts& facts, co
     step.lookups[ranks[position]] = work.lookups;
     step.host_seconds[ranks[position]] = work.host_link.value;
   }
+  add_stored_rows(op, program, spec, step);
   for (std::vector<double>* amounts : {&step.hbm_bytes, &step.lookups, &step.host_seconds}) collapse_equal(*amounts);
 }
 
-// Of what runs in one of several iterations the mean.
+// The mean over iterations of a step that runs in one of `every`.
 void take_part(LoadStep& step, int every) {
   if (every == 1) return;
   for (std::vector<double>* amounts : {&step.hbm_bytes, &step.lookups, &step.host_seconds, &step.bytes, &step.bytes_to})
@@ -155,7 +172,9 @@ PlacementLoad placement_load(const Placement& placement, const Workload& workloa
   plan.placements = {placement};
   plan.placements.front().table = 0;
   Workload around = workload_around(placement, workload);
-  const Program program = lower(plan, around, cluster, options);
+  LoweringOptions alone = options;
+  alone.fills_ahead = workload.fetches_ahead();
+  const Program program = lower(plan, around, cluster, alone);
   around.pipeline = workload.pipeline;  // of the iteration whose steps these are
   const RowFacts facts(program);
   PlacementLoad load;

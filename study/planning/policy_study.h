@@ -14,7 +14,7 @@ namespace shardsim {
 // A case of a scenario as a task for AutoShard and DreamShard, judged by the case's own compute model.
 class PolicyCase {
  public:
-  // What is asked about it: where its tables go, or only what shards of them cost, which no memory limits.
+  // The question: where its tables go, or only what shards of them cost, which no memory limits.
   enum class Asked { places, costs };
   // Errors, at the case: those of sharding_task(), and for places of refuse_unplaceable(). `item` outlives it.
   PolicyCase(const Case& item, std::uint64_t seed, Asked asked = Asked::places);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "study/result/result_fields.h"
+#include "study/result/case_figures.h"
 
 namespace shardsim {
 namespace {

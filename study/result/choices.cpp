@@ -4,8 +4,8 @@
 #include <tuple>
 
 #include "study/confidence/faster.h"
+#include "study/result/case_figures.h"
 #include "study/result/hardware.h"
-#include "study/result/result_fields.h"
 
 namespace shardsim {
 namespace {

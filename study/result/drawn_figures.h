@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "models/load/iteration_spread.h"
+#include "base/statistics.h"
 
 namespace shardsim {
 

@@ -2,10 +2,10 @@
 
 #include <cmath>
 
-#include "plan/memory_need.h"
 #include "program/program_table.h"
 #include "program/timeline/timeline_fields.h"
 #include "study/confidence/interval_fields.h"
+#include "study/result/case_figures.h"
 #include "study/result/cross_check.h"
 #include "study/result/planner_fields.h"
 #include "study/result/rank_classes.h"
@@ -327,30 +327,6 @@ void fields(Visitor& visit, MaybeConst<HostFigures> auto& host) {
   visit.field("busy_ms", host.busy_ms);
   visit.field("waits_for_host_ms", host.waits_for_host_ms);
 }
-
-MemoryNeed memory_need(const CaseResult& result);
-bool fits(const CaseResult& result);
-
-// The end of the name of a case that stands beside that of --torchrec-only: what its planner does without the limit.
-// It is no answer, for it was excluded.
-inline constexpr std::string_view kWithoutLimit = "/beyond_torchrec";
-bool is_without_limit(const CaseResult& result);
-
-// [draw] ms of an iteration by where its hot rows may lie; empty where nothing depends on it.
-std::vector<double> row_placements_ms(const CaseResult& result);
-// The geometric mean over them: what a case is chosen by, for two cases may be told in a fast and in a slow placement.
-// `iteration_ms` where nothing depends on where rows lie.
-double expected_ms(const CaseResult& result);
-double expected_rate(const CaseResult& result);  // samples per second, likewise
-
-// The order of cases, the first the one to choose: by time to a billionth of it, then by how far its range reaches
-// above the time, then by the memory that the fullest GPU needs. Times that differ by rounding are no reason for a
-// choice, and of two plans that both wait for the host the one with more slack behind it is.
-using OrderKey = std::tuple<std::int64_t, double, std::int64_t>;
-// `time` is what they are ordered by: an iteration, or a sample where they differ in batch or GPUs; `reach`: the end of
-// the range over the time.
-OrderKey order_key(double time, double reach, std::int64_t memory);
-OrderKey order_key(double time, const CaseResult& result);
 
 // Ranks that are alike, as a form with names tells them.
 template <typename Visitor>

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "base/tree/long_time.h"
+#include "base/tree/leaf.h"
 #include "base/tree/map_reader.h"
 #include "plan/autoshard/cost_error.h"
 #include "plan/planner.h"

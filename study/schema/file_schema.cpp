@@ -26,7 +26,7 @@
 #include "study/scenario/named_tree.h"
 #include "study/scenario/read_case.h"
 #include "study/scenario/scenario.h"
-#include "study/sweep/sweep.h"
+#include "study/sweep/read_sweep.h"
 #include "topology/graph/cluster.h"
 #include "topology/spec/cluster_spec.h"
 

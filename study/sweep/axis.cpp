@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "base/text.h"
 #include "base/tree/map_reader.h"
-#include "study/sweep/flow_text.h"
+#include "base/tree/yaml_text.h"
 
 namespace shardsim {
 namespace {

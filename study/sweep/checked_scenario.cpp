@@ -10,7 +10,7 @@
 #include "study/planning/prepared_case.h"
 #include "study/run/study.h"
 #include "study/sweep/axis_trial.h"
-#include "study/sweep/sweep.h"
+#include "study/sweep/read_sweep.h"
 
 namespace shardsim {
 

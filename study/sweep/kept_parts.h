@@ -80,6 +80,7 @@ struct Computed {
 struct LoweringInputs {
   Workload workload;
   int nodes = 0, gpus = 0;
+  std::string device;
   double host_time_factor = 1;
   bool overlap = true, row_growth = false, row_tables = false;
   LoadOptions load;
@@ -89,6 +90,7 @@ struct LoweringInputs {
     return {item.workload,
             item.cluster.nodes,
             item.cluster.gpu.count,
+            item.cluster.device,
             item.cluster.host.time_factor,
             item.overlap,
             asks_row_growth(item.compute_model),
@@ -97,7 +99,7 @@ struct LoweringInputs {
             item.software};
   }
   bool describe(const Case& item) const {
-    return nodes == item.cluster.nodes && gpus == item.cluster.gpu.count &&
+    return nodes == item.cluster.nodes && gpus == item.cluster.gpu.count && device == item.cluster.device &&
            host_time_factor == item.cluster.host.time_factor && overlap == item.overlap &&
            row_growth == asks_row_growth(item.compute_model) && row_tables == asks_tables(item.compute_model) &&
            load == item.load && software == item.software && workload == item.workload;
@@ -126,15 +128,17 @@ struct LoweredCase {
 struct ReductionInputs {
   OpClass op_class = OpClass::all_reduce;
   std::int64_t bytes = 0, launch_ns = 0;
+  int every = 1;  // iterations, each of which is charged with its part
   std::vector<std::int64_t> bytes_by_set;
   std::vector<std::vector<int>> sets;
   std::map<std::string, std::string> algorithms;
 
   static ReductionInputs of(const Op& op, const Program& program, const Case& item) {
-    return {op.op_class, op.bytes, op.launch_ns, op.bytes_by_set, program.groups.at(op.group), item.algorithms};
+    return {op.op_class,    op.bytes, op.launch_ns, op.every, op.bytes_by_set, program.groups.at(op.group),
+            item.algorithms};
   }
   bool describe(const Op& op, const Program& program, const Case& item) const {
-    return op_class == op.op_class && bytes == op.bytes && launch_ns == op.launch_ns &&
+    return op_class == op.op_class && bytes == op.bytes && launch_ns == op.launch_ns && every == op.every &&
            bytes_by_set == op.bytes_by_set && sets == program.groups.at(op.group) && algorithms == item.algorithms;
   }
 };

@@ -28,7 +28,7 @@ template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<Placement> auto& placement) {
   visit(placement.table, placement.row_begin, placement.row_end, placement.column_begin, placement.column_end,
         placement.strategy, placement.holders, placement.compute_kernel, placement.cache_load_factor, placement.most_l1,
-        placement.l2);
+        placement.l2, placement.bucket_rows);
 }
 
 template <typename Visitor>

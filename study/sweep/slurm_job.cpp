@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "base/replaced.h"
 #include "base/result_folder.h"
 #include "base/text.h"
 

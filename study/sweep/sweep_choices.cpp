@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "study/result/result_fields.h"
+#include "study/result/case_figures.h"
 #include "study/sweep/point_cases.h"
 
 namespace shardsim {

@@ -14,8 +14,9 @@
 namespace shardsim {
 namespace {
 
-constexpr std::array<LeverWords, 11> kLeverWords = {{{"nics", "NIC rate", true},
+constexpr std::array<LeverWords, 12> kLeverWords = {{{"nics", "NIC rate", true},
                                                      {"nvlink", "NVLink rate", true},
+                                                     {"pcie", "PCIe rate between GPUs", true},
                                                      {"host_link", "host link (PCIe) rate", true},
                                                      {"ssd", "SSD rate", true},
                                                      {"hbm", "HBM bandwidth", true},
@@ -160,7 +161,25 @@ WorksEdit scaled_starts(double factor) {
   };
 }
 
+WorksEdit scaled_pcie(double factor) {
+  return [factor](const Program&, const Cluster& cluster, std::vector<OpWork>& works) {
+    for (OpWork& work : works) {
+      for (OpWork::Call& call : work.calls) {
+        for (LinkLoad& load : call.loads.loads) {
+          if (!is_pcie(cluster.links()[static_cast<std::size_t>(load.link)].kind)) continue;
+          load.bytes /= factor;
+          load.occupancy /= factor;
+        }
+      }
+    }
+  };
+}
+
 }  // namespace
+
+bool is_pcie(LinkKind kind) {
+  return kind == LinkKind::pcie_out || kind == LinkKind::pcie_in || kind == LinkKind::pcie_trunk;
+}
 
 const LeverWords& words(Lever lever) {
   return kLeverWords[static_cast<std::size_t>(lever)];
@@ -176,6 +195,9 @@ ChangedCase changed_case(const Case& item, const Change& change) {
       break;
     case Lever::nvlink:
       scaling.nvlink();
+      break;
+    case Lever::pcie:
+      changed.edit = scaled_pcie(change.factor);
       break;
     case Lever::host_link:
       scaling.host_link();

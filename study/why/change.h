@@ -12,7 +12,20 @@ namespace shardsim {
 
 // The quantities that one can change of a case while its plan stays: a rate of the machine, a cost, or how much there
 // is to do.
-enum class Lever { nics, nvlink, host_link, ssd, hbm, flops, host, collective_starts, kernel_starts, batch, lookups };
+enum class Lever {
+  nics,
+  nvlink,
+  pcie,
+  host_link,
+  ssd,
+  hbm,
+  flops,
+  host,
+  collective_starts,
+  kernel_starts,
+  batch,
+  lookups
+};
 
 struct LeverWords {
   std::string_view key;   // "nics"
@@ -40,11 +53,14 @@ struct ChangedCase {
 };
 
 // NIC rate: the line rate of the cluster's NICs, with NCCL's channels across nodes where the cluster states some.
-// NVLink: the rate that traffic uses, with the channels in a node. Host link: between a GPU and the memory of its host,
-// as a rule PCIe; exchanges over PCIe keep their rate. HBM: what memory traffic runs at. FLOP: of all
+// NVLink: the rate that traffic uses, with the channels in a node. PCIe: every link that exchanges take between GPUs,
+// from a slot to the memory of the host. Host link: between a GPU and the memory of its host, as a rule PCIe; exchanges
+// over PCIe keep their rate. HBM: what memory traffic runs at. FLOP: of all
 // precisions. Host: all of its time. Kernel starts: the fixed part of a kernel's time. Lookups: the ids per sample of
 // one table.
 ChangedCase changed_case(const Case& item, const Change& change);
+
+bool is_pcie(LinkKind kind);
 
 // True when the case has anything that the lever could move; a table has lookups always.
 bool has_lever(const Case& item, Lever lever);

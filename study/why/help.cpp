@@ -16,8 +16,9 @@ constexpr double kSamePath = 0.01;            // per cent per per cent: the path
 constexpr double kTellingSupposition = 0.01;  // of the iteration
 constexpr double kTellingTable = 0.01;        // of the iteration on the path: what makes a table worth simulating
 
-constexpr Lever kLevers[] = {Lever::nics,  Lever::nvlink, Lever::host_link,         Lever::ssd,           Lever::hbm,
-                             Lever::flops, Lever::host,   Lever::collective_starts, Lever::kernel_starts, Lever::batch};
+constexpr Lever kLevers[] = {Lever::nics, Lever::nvlink, Lever::pcie, Lever::host_link,         Lever::ssd,
+                             Lever::hbm,  Lever::flops,  Lever::host, Lever::collective_starts, Lever::kernel_starts,
+                             Lever::batch};
 
 class Helper {
  public:
@@ -48,6 +49,7 @@ class Helper {
  private:
   bool is_used(Lever lever) const {
     if (lever == Lever::ssd) return why_.uses_ssd;
+    if (lever == Lever::pcie) return exchanges_over_pcie(why_);
     return lever != Lever::host_link || why_.uses_host_link;
   }
 

@@ -20,69 +20,7 @@ constexpr double kMostlyOne = 0.6;        // of the work: one table's, and the o
 
 // Returns the purpose of a step, in the words of somebody who does not know its name.
 std::string purpose_of(const Op& op) {
-  switch (op.role) {
-    case OpRole::exchange_ids:
-    case OpRole::exchange_lengths:
-    case OpRole::exchange_splits:
-    case OpRole::exchange_weights:
-      return "the all-to-all of ids";
-    case OpRole::exchange_output:
-    case OpRole::exchange_gradient:  // one clause for both ways: apart, each may look small beside the dense part
-      return "the all-to-all of vectors and gradients";
-    case OpRole::sum_output:
-      return "the reduce-scatter of partial sums";
-    case OpRole::gather_gradient:
-      return "the all-gather of gradients";
-    case OpRole::reduce_gradient:
-      return "the all-reduce of gradients of replicated rows";
-    case OpRole::dense_all_reduce:
-      return "the all-reduce of the dense part's gradients";
-    case OpRole::average_replicas:
-      return "the all-reduce that averages the replicas of rows";
-    case OpRole::lookup:
-      return "looking up rows";
-    case OpRole::fetch_rows:
-      return "fetching rows from key-value stores";
-    case OpRole::write_rows:
-      return "writing rows back to key-value stores";
-    case OpRole::prefetch_rows:
-      return "fetching rows that caches miss, and writing others back";
-    case OpRole::stash_rows:
-    case OpRole::restore_rows:
-      return "moving stashed rows to host memory and back";
-    case OpRole::scatter_rows:
-    case OpRole::gather_rows:
-      return "sharding rows among their replicas and gathering them again";
-    case OpRole::transform_inputs:
-      return "transforming batches in stages of the pipeline";
-    case OpRole::copy_inputs:
-      return "copying batches from the host";
-    case OpRole::wait_for_splits:
-      return "the host, which waits for the sizes of exchanges";
-    case OpRole::encode_output:
-    case OpRole::decode_output:
-    case OpRole::encode_gradient:
-    case OpRole::decode_gradient:
-      return "converting vectors and gradients for the wire";
-    case OpRole::update:
-    case OpRole::apply:
-    case OpRole::sum_gradient:
-    case OpRole::index_rows:
-      return "updating rows";
-    case OpRole::weight_gradient:
-      return "the gradient of ids' weights";
-    case OpRole::bottom_forward:
-    case OpRole::dense_forward:
-    case OpRole::dense_backward:
-    case OpRole::bottom_backward:
-    case OpRole::dense_update:
-      return "the dense part";
-    case OpRole::dense_accumulate:
-    case OpRole::accumulate_gradient:
-      return "gradients, added to those of earlier batches";
-    default:
-      break;
-  }
+  if (const std::string_view purpose = op_role_purpose(op.role); !purpose.empty()) return std::string(purpose);
   if (op.op_class == OpClass::host) return "the host, which launches the work of the GPU";
   if (op.is_collective()) return fmt::format("the {}", op_class_name(op.op_class));
   return "putting ids and vectors in order";

@@ -24,7 +24,8 @@ std::string_view medium_of(LinkKind kind, std::string_view op_class, const Clust
 
 // The way between the memory of a GPU and that of its host, and whether a step mostly waits for bytes on it.
 std::string_view host_link_name(const Cluster& cluster);
-// What takes most of a step that moves bytes from or to the host: the link, its SSDs or its memory; else "".
+// The slowest part of a step that moves bytes from or to the host: the link, its SSDs or its memory; "" for other
+// steps.
 std::string host_way_of(const PathStep& step, const Program& program, const Cluster& cluster);
 
 }  // namespace shardsim

@@ -176,6 +176,10 @@ constexpr double kTellingModuleOrder = 0.03, kTellingOption = 0.01;
 
 }  // namespace
 
+bool exchanges_over_pcie(const Why& why) {
+  return std::ranges::find(why.parts, "PCIe", &PathPart::over) != why.parts.end();
+}
+
 // The next generation of PCIe, where its slots or links, or those to the memory of the hosts, take time on the path.
 std::optional<ChangedCase> with_faster_pcie(const Case& item, const Why& why) {
   const auto over_pcie = [](const PathPart& part) { return part.over.find("PCIe") != std::string::npos; };
@@ -202,6 +206,7 @@ std::vector<WhatIf> what_ifs(const Case& item, const Why& why) {
   };
   if (has_lever(item, Lever::nics)) edited("free_nics", "if the NICs were free", without_links(is_nic));
   if (has_lever(item, Lever::nvlink)) edited("free_nvlink", "if NVLink were free", without_links(is_nvlink));
+  if (exchanges_over_pcie(why)) edited("free_pcie", "if PCIe between GPUs were free", without_links(is_pcie));
   edited("even_ranks", "if the fullest rank were even", even_ranks);
   if (has_lever(item, Lever::host)) edited(kFreeHost, "if the host were free", free_host);
   if (item.software) edited("only_host", "if the host alone took time", only_host);

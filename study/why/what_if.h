@@ -22,6 +22,9 @@ constexpr std::string_view kFp16Vectors = "fp16_vectors", kTf32Products = "tf32_
                            kIndexDedup = "index_dedup", kWithGraph = "with_graph",
                            kOtherModuleFirst = "other_module_first";
 
+// True when GPUs exchange over PCIe on the path, so that its rate is a lever of its own.
+bool exchanges_over_pcie(const Why& why);
+
 // True of what is done in another way on the same machine: software, order, what is sent.
 bool is_way(std::string_view key);
 

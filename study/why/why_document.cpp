@@ -63,7 +63,7 @@ Sheet collectives_sheet(const Why& why) {
   Sheet sheet;
   sheet.columns = {
       {"collective", false, true}, {"on path ms"}, {"transfer ms"}, {"waiting ms"}, {"for rank"}, {"of it ms"},
-      {"which runs", false}};
+      {"longest in", false}};
   for (const CollectivePart& part : why.collectives) {
     const std::string table = part.table.empty() ? "" : fmt::format(" ({})", part.table);
     sheet.rows.push_back(
@@ -236,8 +236,8 @@ Document why_document(const Why& why, const Help* help, const std::string& case_
                              table_parts_sheet(why, most)));
   document.add(table_section("Collectives",
                              "on path: start and transfer on the path. transfer, waiting: as in the table of `shardsim "
-                             "run`, the time in which nothing computes, mean over ranks. of it: for that rank while it "
-                             "runs that.",
+                             "run`, the time in which nothing computes, mean over ranks. of it: for that rank, which "
+                             "comes later than the first one mostly by taking longer in the operation named.",
                              collectives_sheet(why)));
   document.add(table_section("Not on the path", slack_legend(why, most), slack_sheet(why, most)));
   return document;

@@ -13,7 +13,7 @@ struct CaseProgram {
   std::string name;
   bool (*knows)(const Json& root);  // whether the file's schema is ours
   std::string schema;               // what it has to be, for the message
-  // Of one case of the file; throws for what it does not understand.
+  // Compares one case of the file; throws if it does not understand the case.
   std::vector<std::string> (*differences)(const Json& item, const Json& root);
 };
 

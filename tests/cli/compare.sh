@@ -120,7 +120,7 @@ check "traces of PyTorch are compared: $(cat streams/err)" [ "$code" -eq 0 ]
 check "by class where names differ" jq -e 'any(.cases[0].operations[]; .class == "all_to_all" and .matched_by == "class")' streams/out >/dev/null
 refuse 2 'several cases, and traces do not say to which one' compare p.h5 --observed-kineto toy/trace/row_wise
 refuse 2 'observed on 2 ranks, and p.h5 predicts 8' compare p.h5 --observed-kineto "$traces/nccl_2_14" --case row_wise
-refuse 2 'nowhere: there is no such folder' compare p.h5 --observed-kineto nowhere --case row_wise
+refuse 2 'nowhere: there is no such file or folder' compare p.h5 --observed-kineto nowhere --case row_wise
 refuse 2 'argument --observed-kineto: beside "p.h5"' compare p.h5 p.h5 --observed-kineto toy/trace/row_wise
 mkdir broken
 head -c 3000 toy/trace/row_wise/rank0.json >broken/rank0.json
@@ -158,7 +158,7 @@ refuse 2 'nothing.h5: cannot read it' compare nothing.h5 p.h5
 refuse 2 'nothing.h5: cannot read it' compare p.h5 nothing.h5
 long=$(printf 'x%.0s' {1..300})
 refuse 2 'cannot read it' compare p.h5 "$long"
-refuse 2 'there is no such folder' compare p.h5 --observed-kineto "$long" --case row_wise
+refuse 2 'there is no such file or folder' compare p.h5 --observed-kineto "$long" --case row_wise
 refuse 2 'broken: is a folder.*--observed-kineto' compare p.h5 broken
 refuse 2 "p.h5: there is no case \"row_wize\". Did you mean 'row_wise'" compare p.h5 p.h5 --case row_wize
 refuse 2 'toy/result.json:[0-9]+:.*shardsim.result/1' compare p.h5 toy/result.json

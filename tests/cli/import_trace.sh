@@ -110,6 +110,11 @@ run run dot128_tf32_b4096/scenario.yaml -q -o for_compare
 run compare for_compare/timeline.h5 --observed-kineto "$traces/dot64_fp32_b4096.json.gz" --json
 check "updates of EmbeddingBag are found: $(cat streams/err)" grep -q '"update"' streams/out
 check "the backward pass is compared with that of the trace" jq -e 'any(.cases[0].operations[]; .name == "dense_backward")' streams/out
+run why --trace "$traces/dot64_fp32_b4096.json.gz" --json
+step=$(jq .step_ms streams/out)
+run compare for_compare/timeline.h5 --observed-kineto "$traces/dot64_fp32_b4096.json.gz" --json
+check "the observed iteration is the step that is imported, $step ms" \
+  jq -e --argjson ms "$step" '(.cases[0].iteration.observed_median_ms - $ms | fabs) < 0.00001' streams/out
 run compare for_compare/timeline.h5 --observed-kineto ranks/rank3.json --json
 check "one rank of a world is compared with a rank that stands alone: $(cat streams/err)" grep -q "rank 3 of 8 was observed" streams/out
 
@@ -156,6 +161,15 @@ change '.traceEvents |= map(if .name == "cudaLaunchKernel" then .name = "hipLaun
 refused "ROCm without its device" "ROCm .its host calls HIP." hip.json
 change ".traceEvents |= map(if $gpu then del(.dur) else . end)" no_times.json
 refused "kernels without times" "none of its 2.. GPU kernels has a start and a duration" no_times.json
+change '.traceEvents |= map(select((.cat == "kernel" and (.args.correlation % 4) != 0) | not))' lost.json
+refused "most kernels are lost" "are not in the trace, and no other step has more of them" lost.json
+change '.traceEvents |= map(if .dur != null then (.dur, .ts) |= . / 1000 else . end)' milliseconds.json
+refused "times in milliseconds" "its times are not in microseconds" milliseconds.json
+change '.distributedInfo = {"backend": "nccl", "rank": 4, "world_size": 4}' outside.json
+refused "a rank outside its world" "rank 4 of a world of 4 ranks" outside.json
+for file in clock_jump gpu_clock two_devices two_launchers lost milliseconds; do
+  refuse 2 "$file.json: " compare for_compare/timeline.h5 --observed-kineto $file.json
+done
 refuse 2 "is cut off or damaged; .* were read before" why --trace cut.json.gz
 refuse 2 "is cut off or damaged; .* were read before" compare for_compare/timeline.h5 --observed-kineto cut.json.gz
 refuse 2 "ROCm" compare for_compare/timeline.h5 --observed-kineto rocm.json
@@ -182,6 +196,12 @@ change '.traceEvents |= map(if .cat == "kernel" then .cat = "Kernel" elif .cat =
 taken "the categories of PyTorch before 1.12, of a V100" "so the cluster is dgx1_v100" old.json
 change '.traceEvents |= map(if .name == "cudaLaunchKernel" then .name = "cudaGraphLaunch" else . end) | .traceEvents |= map(select((.name // "") | test("autograd|ackward|index_add_") | not))' graph.json
 taken "a step that is a CUDA graph" "are of CUDA graphs, which do not say what each is for" graph.json
+change '.traceEvents += [.traceEvents[] | select(.cat == "kernel")]' twice.json
+taken "events that are there twice" "events of the GPU are in the trace more than once" twice.json
+change '.traceEvents |= map(if .cat == "kernel" and (.name | test("elementwise")) then .name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)" else . end)' no_world.json
+taken "collectives of an unknown world" "does not say of how many ranks" no_world.json
+jq -c . whole.json | sed 's/"args":{/"args":{"blocks per SM":Infinity,"warps per SM":-inf,"bandwidth":NaN,/g' >no_numbers.json
+taken "arguments that are no number" "The GPU is NVIDIA H100" no_numbers.json
 change 'del(.traceEvents[].args["Input Dims"]?)' no_shapes.json
 taken "no shapes" "taken as one of 4,096 samples per GPU, which is a guess" no_shapes.json
 change '.traceEvents |= (map(select((.name // "") | test("mbedding|index_add_") | not)))' no_tables.json
@@ -191,4 +211,4 @@ run why --trace no_tables.json --json
 check "no embeddings: the step is the traced one" jq -e --argjson ms "$(ms no_tables.run)" '(.step_ms - $ms | fabs) < 0.00001' streams/out
 refuse 2 "traces: is a folder, where one trace is due" why --trace "$traces"
 refuse 2 "no shapes of lookups" import no_shapes.json --tables-of-trace rank -o refused
-finish 73
+finish 105

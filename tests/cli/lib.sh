@@ -20,12 +20,17 @@ check() {
   "$@" || fail "$what"
 }
 
-# without_mpi WHY: ends a test that needs MPI, as skipped; as failed where SHARDSIM_REQUIRE_MPI=1 says that MPI has to be there.
-without_mpi() {
-  echo "skipped: $1"
-  [ "${SHARDSIM_REQUIRE_MPI:-0}" != 1 ] || { echo "FAILED: SHARDSIM_REQUIRE_MPI=1 allows no skip"; exit 1; }
+# skip VARIABLE WHY: ends a test that cannot go on here, as skipped; as failed where VARIABLE=1 says that it has to, or where a check
+# has failed already.
+skip() {
+  echo "skipped: $2"
+  [ "${!1:-0}" != 1 ] || { echo "FAILED: $1=1 allows no skip"; exit 1; }
+  [ "$failures" -eq 0 ] || exit 1
   exit 77
 }
+
+# without_mpi WHY: of a test that needs MPI.
+without_mpi() { skip SHARDSIM_REQUIRE_MPI "$1"; }
 
 # A command that hangs is given up after so many seconds: more than anything takes on a slow machine beside other work.
 patience=600

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "study/scenario/scenario.h"
-#include "study/sweep/sweep.h"
+#include "study/sweep/read_sweep.h"
 #include "tests/fuzz/error_at_most.h"
 #include "topology/graph/cluster.h"
 

@@ -244,9 +244,9 @@ TEST_CASE("rows for which a cache has no room beside those of the batches in wor
 
 namespace {
 
-// What a cache of `capacity` rows leaves of each batch to the host's memory, and what it fetches, when it takes in a
-// row only where that was used as often as the one that it drops (FBGEMM's lfu_cache_insert_kernel); of the later half
-// of 400 batches.
+// Rows of a batch that a cache of `capacity` rows leaves to the host's memory, and rows that it fetches, when it takes
+// in a row only if that was used as often as the one that it drops (FBGEMM's lfu_cache_insert_kernel): means of the
+// later half of 400 batches.
 struct Played {
   double lookups = 0, rows = 0, fetched = 0;
 };

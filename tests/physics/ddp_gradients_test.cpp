@@ -6,6 +6,7 @@
 #include "program/program_file.h"
 #include "sim/memory/buffers.h"
 #include "sim/memory/memory_profile.h"
+#include "tests/base/error_text.h"
 #include "tests/physics/two_tables.h"
 
 namespace shardsim::ddp_gradients_test {
@@ -42,15 +43,6 @@ std::int64_t reduced_bytes(const Timeline& timeline, const Program& program) {
   for (const Span& span : timeline.spans)
     if (program.op(span.op).op_class == OpClass::all_reduce && span.rank == 0) bytes += span.bytes;
   return bytes;
-}
-
-std::string refused(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& failure) {
-    return failure.what();
-  }
-  return "";
 }
 
 // Table A sharded, B as `table` says.
@@ -147,7 +139,7 @@ TEST_CASE("a Program of accumulated batches is read back as it was written") {
 }
 
 TEST_CASE("what accumulates no gradients is refused beside the key") {
-  const auto why = [](const std::string& more) { return refused([&] { accumulating(2, more); }); };
+  const auto why = [](const std::string& more) { return error_of([&] { accumulating(2, more); }); };
   CHECK(why("embedding_kernels: hugectr\n").find("cannot be used with embedding_kernels: hugectr") !=
         std::string::npos);
   CHECK(why("input_exchange: full\npipeline: hugectr\n").find("pipeline: hugectr") != std::string::npos);
@@ -155,7 +147,7 @@ TEST_CASE("what accumulates no gradients is refused beside the key") {
   CHECK(why(kDense).empty());
   LoweringOptions drawn;
   drawn.load.batches = LoadOptions::Batches::drawn;
-  CHECK(refused([&] {
+  CHECK(error_of([&] {
           lower(plan_of(Strategy::row_wise), accumulating(2), toy_cluster(), drawn);
         }).find("expected batches") != std::string::npos);
 }
@@ -235,13 +227,34 @@ TEST_CASE("planners leave it alone, and plan files have no entry of it") {
     CHECK(checked_plan(parse_json(text, "test"), workload, cluster).placements == plan.placements);
   }
   const std::string sharded = plan_to_json(one_sharded(), with_table("pooling_factor: 2"), cluster);
-  CHECK(refused([&] { checked_plan(parse_json(sharded, "test"), workload, cluster); }).find("not sharded") !=
+  CHECK(error_of([&] { checked_plan(parse_json(sharded, "test"), workload, cluster); }).find("not sharded") !=
         std::string::npos);
+}
+
+TEST_CASE("rules of TorchRec's modules do not reach a table that is in none of them") {
+  const auto read = [](const std::string& of_a, const std::string& of_b, const std::string& more) {
+    return read_workload(
+        parse_yaml("schema: shardsim.workload/1\nname: two_tables\nbatch_per_gpu: 32\n" + more + kDense +
+                       "tables:\n  - {name: a, rows: 1000, dim: 64, kind: pooled, pooling_factor: 3" + of_a +
+                       "}\n  - {name: b, rows: 600, dim: 64, kind: pooled, sharded: false" + of_b + "}\n",
+                   "test"),
+        "");
+  };
+  // Batches of features' own: the model looks the other table up for all samples.
+  const Workload own = read(", batch: 8", ", pooling_factor: 2", "");
+  const Program program = lowered_plan(one_sharded(), own, toy_cluster());
+  const std::vector<const Op*> lookups = in_role(program, OpRole::lookup);
+  REQUIRE(lookups.size() == 2);
+  CHECK(lookups[0]->lookups.at(0) == 8 * 8 * 3);
+  CHECK(lookups[1]->lookups.at(0) == 32 * 2);
+  // An EmbeddingBagCollection has weights for all of its ids or for none.
+  const char* const weights = ", features: [{name: b, pooling_factor: 2, weighted: true}]";
+  CHECK_NOTHROW(read("", weights, "modules: {exchanges: each}\n"));
 }
 
 TEST_CASE("what only TorchRec's modules have is refused of a table that is in none of them") {
   const auto why = [](const std::string& table, const std::string& more = kDense) {
-    return refused([&] { with_table(table + ", sharded: false", more); });
+    return error_of([&] { with_table(table + ", sharded: false", more); });
   };
   CHECK(why("pooling_factor: 2").empty());
   CHECK(why("pooling_factor: 2, module: x").find("'module'") != std::string::npos);
@@ -297,7 +310,7 @@ TEST_CASE("without the gradient of weights the iteration is what it was") {
   // No weight, no gradient of it.
   const Program plain = lowered_plan(plan_of(Strategy::table_wise), with_table("pooling_factor: 2"), cluster);
   CHECK(in_role(plain, OpRole::weight_gradient).empty());
-  CHECK(refused([] { with_table("features: [{name: b, weight_gradient: false}]"); }).find("has no effect") !=
+  CHECK(error_of([] { with_table("features: [{name: b, weight_gradient: false}]"); }).find("has no effect") !=
         std::string::npos);
 }
 

@@ -3,6 +3,7 @@
 #include "base/tree/json.h"
 #include "program/program_file.h"
 #include "sim/memory/memory_profile.h"
+#include "tests/base/error_text.h"
 #include "tests/physics/two_tables.h"
 
 namespace shardsim::own_batches_test {
@@ -34,15 +35,6 @@ const Op& only(const Program& program, const std::string& name) {
   const std::vector<const Op*> found = ops_named(program, name);
   REQUIRE(found.size() == 1);
   return *found.front();
-}
-
-std::string refused(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& failure) {
-    return failure.what();
-  }
-  return "";
 }
 
 constexpr Strategy kAll[] = {Strategy::data_parallel,    Strategy::table_wise,     Strategy::column_wise,
@@ -143,18 +135,18 @@ TEST_CASE("a Program says the batches of its features") {
 }
 
 TEST_CASE("a missing batch, one that is too large, and what knows no batches are refused") {
-  CHECK(refused([] { batches_of("8", ""); }).find("state no batch, and those of table 'a' do") != std::string::npos);
-  CHECK(refused([] { batches_of("33", "8"); }).find("a rank has 32 samples") != std::string::npos);
-  CHECK(refused([] { batches_of("0", "8"); }).find("batch") != std::string::npos);
-  CHECK(refused([] { batches_of("8", "8", "embedding_kernels: per_table\n"); }).find("of their own") !=
+  CHECK(error_of([] { batches_of("8", ""); }).find("state no batch, and those of table 'a' do") != std::string::npos);
+  CHECK(error_of([] { batches_of("33", "8"); }).find("a rank has 32 samples") != std::string::npos);
+  CHECK(error_of([] { batches_of("0", "8"); }).find("batch") != std::string::npos);
+  CHECK(error_of([] { batches_of("8", "8", "embedding_kernels: per_table\n"); }).find("of their own") !=
         std::string::npos);
-  CHECK(refused([] {
+  CHECK(error_of([] {
           read_workload(parse_yaml("schema: shardsim.workload/1\nname: one\nbatch_per_gpu: 32\ntables:\n  - {name: a, "
                                    "rows: 1000, dim: 64, kind: sequence, average_length: 2, batch: 4}\n",
                                    "own_batches"),
                         "");
         }).find("only pooled tables") != std::string::npos);
-  CHECK(refused([] {
+  CHECK(error_of([] {
           LoweringOptions drawn;
           drawn.load.batches = LoadOptions::Batches::drawn;
           lower(plan_of(Strategy::row_wise), batches_of("8", "8"), toy_cluster(), drawn);

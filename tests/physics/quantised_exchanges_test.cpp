@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "sim/memory/memory_profile.h"
+#include "tests/base/error_text.h"
 #include "tests/physics/two_tables.h"
 
 namespace shardsim::quantised_exchanges_test {
@@ -41,15 +42,6 @@ const Op& only(const Program& program, const std::string& name) {
   const std::vector<const Op*> found = ops_named(program, name);
   REQUIRE(found.size() == 1);
   return *found.front();
-}
-
-std::string refused(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& failure) {
-    return failure.what();
-  }
-  return "";
 }
 
 constexpr Strategy kOfVectors[] = {Strategy::table_wise, Strategy::column_wise, Strategy::table_column_wise};
@@ -154,7 +146,7 @@ TEST_CASE("a row that shares a scale may have several vectors, where those of a 
     CHECK(bytes(fmt::format(", quantize_dim: {}", row)) * row == bytes("") * (row + 8));
   }
   const auto refusal = [](const std::string& wire, TableKind kind) {
-    return refused([&] { program_of(Strategy::table_wise, wire, kind); });
+    return error_of([&] { program_of(Strategy::table_wise, wire, kind); });
   };
   // 32 bags are no whole rows of three; 3 ids of a sample are as many as there are.
   CHECK(refusal("forward: fp8, quantize_dim: 192", TableKind::pooled).find("no whole rows of 192") !=
@@ -304,10 +296,10 @@ TEST_CASE("kernels take time and memory: what is sent lies beside what was looke
 
 TEST_CASE("codecs that no kernel has, and keys without effect, are refused") {
   const auto of = [](const std::string& wire, const std::string& more = "") {
-    return refused([&] { sent_as(wire, TableKind::pooled, more); });
+    return error_of([&] { sent_as(wire, TableKind::pooled, more); });
   };
   const auto ran = [](const std::string& wire, Strategy strategy = Strategy::table_wise) {
-    return refused([&] { program_of(strategy, wire); });
+    return error_of([&] { program_of(strategy, wire); });
   };
   CHECK(of("forward: int8").empty());  // TorchRec's planner counts a byte for each element
   for (const char* const wire :
@@ -323,19 +315,19 @@ TEST_CASE("codecs that no kernel has, and keys without effect, are refused") {
   CHECK(of("forward: fp16, quantize_dim: 16").find("nothing is fp8 or int8") != std::string::npos);
   CHECK(of("forward: fp4").find("fp4") != std::string::npos);
   CHECK(of("forward: fp16, kernels: true", "embedding_kernels: per_table\n").find("per_table") != std::string::npos);
-  CHECK(refused([] {
+  CHECK(error_of([] {
           program_of(Strategy::table_wise, "forward: fp8, quantize_dim: 24");
         }).find("no whole rows of 24") != std::string::npos);
-  // What is fp8 on no wire, replicas and the sums of row_wise tables, has no scales.
+  // Replicas and the sums of row_wise tables are fp8 on no wire, so they have no scales.
   for (const Strategy strategy : {Strategy::data_parallel, Strategy::row_wise})
-    CHECK(refused([&] {
+    CHECK(error_of([&] {
             program_of(strategy, "forward: fp8, backward: fp8, quantize_dim: 24, quantize_dim_backward: 24");
           }).empty());
-  CHECK(refused([] {
+  CHECK(error_of([] {
           program_of(Strategy::table_row_wise, "forward: fp8, quantize_dim: 24");
         }).find("no whole rows of 24") != std::string::npos);
-  CHECK(refused([] { program_of(Strategy::row_wise, "forward: fp8, quantize_dim: 24"); }).empty());
-  CHECK(refused([] { program_of(Strategy::row_wise, "forward: int8, quantize_dim: 16"); }).find("added up as int8") !=
+  CHECK(error_of([] { program_of(Strategy::row_wise, "forward: fp8, quantize_dim: 24"); }).empty());
+  CHECK(error_of([] { program_of(Strategy::row_wise, "forward: int8, quantize_dim: 16"); }).find("added up as int8") !=
         std::string::npos);
 }
 

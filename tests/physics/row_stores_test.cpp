@@ -312,6 +312,32 @@ TEST_CASE("tables of a rank that are looked up together share the caches that ar
   CHECK(apart[1].host == doctest::Approx(320.0 / 600));
 }
 
+TEST_CASE("tables that are looked up apart have caches of their own") {
+  Workload workload = two_tables_of(TableKind::pooled);
+  const auto table = [&](int number, Strategy strategy) {
+    Placement placement = placed(number, strategy, {{0}});
+    placement.compute_kernel = "key_value";
+    placement.most_l1 = Bytes{80 * 256};
+    return placement;
+  };
+  const auto share_of_first = [&](Strategy of_second) {
+    return row_caches({table(0, Strategy::table_wise), table(1, of_second)}, workload)[0].hbm;
+  };
+  const double alone = 80.0 / 1000, together = share_of_first(Strategy::table_wise);
+  CHECK(together < alone);
+  CHECK(share_of_first(Strategy::column_wise) == doctest::Approx(alone));
+  workload.tables[1].pooling = "mean";
+  CHECK(share_of_first(Strategy::table_wise) == doctest::Approx(alone));
+  workload.tables[1].pooling = "sum";
+  workload.tables[1].features.front().weighted = true;
+  CHECK(share_of_first(Strategy::table_wise) == doctest::Approx(alone));
+  workload.tables[1].features.front().weighted = false;
+  workload.tables[1].module = "other";
+  CHECK(share_of_first(Strategy::table_wise) == together);
+  workload.modules_apart = true;
+  CHECK(share_of_first(Strategy::table_wise) == doctest::Approx(alone));
+}
+
 TEST_CASE("rows on SSDs and caches in host memory are held against what a node has") {
   const Workload workload = one_table(0.9);
   const auto fault = [&](const Placement& placement, std::int64_t ssd, std::int64_t memory) {

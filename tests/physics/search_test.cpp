@@ -8,6 +8,7 @@
 
 #include "plan/plan_file.h"
 #include "plan/search/local_search.h"
+#include "plan/torchrec_types.h"
 #include "study/planning/prepared_case.h"
 #include "tests/physics/random_plans.h"
 #include "tests/physics/search_lab.h"
@@ -227,7 +228,7 @@ TEST_CASE("constraints are kept, and refused by name where nothing is left") {
     CHECK(placement.strategy == (placement.table == 0 ? Strategy::column_wise : Strategy::row_wise));
     CHECK(placement.columns() >= 32);
   }
-  constraints.by_table["b"].compute_kernels = {"key_value"};
+  constraints.by_table["b"].compute_kernels = {"quant"};
   std::string message;
   try {
     lab.plan("{name: search}");
@@ -243,11 +244,34 @@ TEST_CASE("rows may lie behind a cache where constraints say so") {
   SearchLab lab(workload, cluster, "torchrec");
   Constraints constraints;
   constraints.by_table["*"].compute_kernels = {"fused_uvm_caching"};
-  constraints.by_table["*"].cache_load_factor = 0.3;
+  constraints.by_table["*"].caches.load_factor = 0.3;
   lab.context.constraints = &constraints;
   for (const Placement& placement : lab.plan("{name: search, evaluations: 1000}").placements) {
     CHECK(placement.compute_kernel == "fused_uvm_caching");
     CHECK(placement.cache_load_factor == 0.3);
+  }
+}
+
+TEST_CASE("rows may lie in key-value stores where constraints say so, with the caches that these state") {
+  const Workload workload = four_tables();
+  const Cluster& cluster = shaped_cluster(2, 2);
+  SearchLab lab(workload, cluster, "torchrec");
+  Constraints constraints;
+  TableConstraint& stored = constraints.by_table["a"];
+  stored.compute_kernels = {"key_value"};
+  stored.caches = {0.3, Bytes{1 << 20}, Bytes{4 << 20}};
+  lab.context.constraints = &constraints;
+  for (const char* const planner : {"{name: search, evaluations: 1000}", "{name: greedy}",
+                                    "{name: neuroshard, costs: closed_form}", "{name: torchrec}"}) {
+    CAPTURE(planner);
+    const Plan plan = lab.plan(planner);
+    check_constraints(plan, workload, constraints, row_ranks(workload, cluster.spec()), planner);
+    for (const Placement& placement : plan.placements) {
+      const bool in_store = placement.table == 0;
+      CHECK(in_key_value_store(placement.compute_kernel) == in_store);
+      CHECK(placement.most_l1 == (in_store ? std::optional(Bytes{1 << 20}) : std::nullopt));
+      CHECK(placement.l2 == Bytes{in_store ? 4 << 20 : 0});
+    }
   }
 }
 
@@ -411,7 +435,7 @@ TEST_CASE("the search's own cost is near what is simulated") {
 
 namespace {
 
-// What all tables of a workload have in common.
+// Properties that all tables of a workload have in common.
 struct DrawnKind {
   bool own_batch, weighted, codec;
 };
@@ -444,7 +468,7 @@ std::string drawn_options(Rng& rng, const DrawnKind& kind) {
   return text;
 }
 
-// What the outline of a search lacks, among all steps that tables may have.
+// Names the steps that tables may have and that the outline of a search lacks.
 std::string missing_steps(SearchLab& lab, const Workload& workload, const Cluster& cluster) {
   search::TableChoices choices(workload, cluster, lab.context);
   const search::IterationCost cost(lab.context.outline(choices.every_kind({})), workload, cluster,
@@ -501,6 +525,22 @@ TEST_CASE("search leaves out types that the codec of a workload cannot add up or
     // 64 elements share the 8 bytes of a scale and an offset, of which vectors of 8, 16 and 32 have whole ones.
     CHECK((placement.columns() % 64 == 0 || 64 / placement.columns() <= 8));
   }
+}
+
+TEST_CASE("neuroshard halves columns as long as the codec of a workload can cut them") {
+  const Workload workload =
+      workload_from(R"(
+  - {name: a, rows: 400000, dim: 128, kind: sequence, average_length: 30}
+  - {name: b, rows: 300000, dim: 128, kind: sequence, average_length: 17}
+)",
+                    512,
+                    "input_exchange: full\nwire_dtype: {forward: fp8, backward: fp8, quantize_dim: 32, "
+                    "quantize_dim_backward: 64}\n");
+  SearchLab lab(workload, shaped_cluster(1, 4));
+  const Plan plan = lab.plan("{name: neuroshard, costs: closed_form, grid: 0}");
+  CHECK_NOTHROW(lower(plan, workload, shaped_cluster(1, 4), {}));
+  CHECK(plan.placements.size() > 2);
+  for (const Placement& placement : plan.placements) CHECK(placement.columns() % 64 == 0);
 }
 
 TEST_CASE("under 2D parallelism search takes nothing that its simulation refuses") {

@@ -6,6 +6,7 @@
 #include "program/program_file.h"
 #include "sim/memory/buffers.h"
 #include "sim/memory/memory_profile.h"
+#include "tests/base/error_text.h"
 #include "tests/physics/two_tables.h"
 
 namespace shardsim::sharding_groups_test {
@@ -24,7 +25,7 @@ Workload grouped(const std::string& groups, TableKind kind = TableKind::pooled, 
   return two_tables_of(kind, more + (groups.empty() ? "" : "sharding_groups: {" + groups + "}\n"));
 }
 
-// Of four ranks: A on position 0, B on 2; or both cut over all, or blocks of columns.
+// A plan for four ranks: A on position 0, B on 2; or both cut over all ranks, or blocks of columns.
 Plan plan_of_four(Strategy strategy) {
   const std::pair<std::int64_t, std::int64_t> left{0, 32}, right{32, 64};
   if (strategy == Strategy::table_wise) return {{placed(0, strategy, {{0}}), placed(1, strategy, {{2}})}};
@@ -49,15 +50,6 @@ std::vector<const Op*> averages(const Program& program) {
   for (const Op& op : program.ops)
     if (op.role == OpRole::average_replicas) found.push_back(&op);
   return found;
-}
-
-std::string refused(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& failure) {
-    return failure.what();
-  }
-  return "";
 }
 
 }  // namespace
@@ -272,7 +264,7 @@ TEST_CASE("of iterations some of which average their replicas, the mean is told,
     for (const PathStep& step : result.path.steps) sum += step.seconds * 1e3;
     CAPTURE(sum / mean - 1);
     CHECK(sum == doctest::Approx(mean).epsilon(1e-6));  // as near as iterations are that are called steady
-    // What was told before: the iteration of an N-th part.
+    // The time as it was computed before: each iteration has an N-th part.
     std::vector<OpWork> works = expand_ops(program, cluster, *compute, {});
     const double charged = iteration_time(program_of(1), cluster, works, *make_network(named("fair_queues")), {}).ms();
     one_hides = one_hides || charged < 0.999 * mean;
@@ -317,39 +309,40 @@ TEST_CASE("a Program of sharding groups is read back as it was written") {
 
 TEST_CASE("groups that do not fit the world, and what cannot be in groups, are refused") {
   const auto of = [](const std::string& groups) {
-    return refused([&] { GroupedWorld::of(grouped(groups), toy_cluster()); });
+    return error_of([&] { GroupedWorld::of(grouped(groups), toy_cluster()); });
   };
   CHECK(of("size: 3").find("do not divide the world of 8") != std::string::npos);
   CHECK(of("size: 16").find("do not divide the world of 8") != std::string::npos);
   CHECK(of("size: 0").find("size") != std::string::npos);
   CHECK(of("size: 4").empty());
   const auto uneven = [](const std::string& groups) {
-    return refused([&] { GroupedWorld::of(grouped(groups), nodes_of_four(3)); });
+    return error_of([&] { GroupedWorld::of(grouped(groups), nodes_of_four(3)); });
   };
   CHECK(uneven("size: 6").empty());
   CHECK(uneven("size: 4").find("unevenly") != std::string::npos);
   CHECK(uneven("size: 4, members: consecutive").empty());
   CHECK(uneven("size: 6, members: consecutive").find("unevenly") != std::string::npos);
-  CHECK(refused([] {
+  CHECK(error_of([] {
           grouped("size: 4", TableKind::pooled, "embedding_kernels: hugectr\ninput_exchange: full\n");
         }).find("sharding groups are TorchRec's") != std::string::npos);
-  CHECK(refused([] {
+  CHECK(error_of([] {
           grouped("size: 4, strategy: fully_sharded", TableKind::sequence);
         }).find("fully sharded tables are pooled") != std::string::npos);
-  CHECK(refused([] { grouped("size: 4, strategy: fully_sharded, sync_states: false"); }).find("no state is averaged") !=
-        std::string::npos);
-  CHECK(refused([] {
+  CHECK(error_of([] {
+          grouped("size: 4, strategy: fully_sharded, sync_states: false");
+        }).find("no state is averaged") != std::string::npos);
+  CHECK(error_of([] {
           grouped("size: 4, strategy: fully_sharded", TableKind::pooled,
                   "input_exchange: full\npipeline: semi_sync\ndense: {layers: [{name: over, in: 128, out: 8}]}\n");
         }).find("cannot be used with pipeline: semi_sync") != std::string::npos);
   Plan apart = plan_of_four(Strategy::table_wise);
   apart.placements.front().compute_kernel = "dense";
-  CHECK(refused([&] {
+  CHECK(error_of([&] {
           of_world(apart, grouped("size: 4, strategy: fully_sharded"), toy_cluster());
         }).find("of the kernel fused") != std::string::npos);
   Plan hosted = plan_of_four(Strategy::table_wise);
   hosted.placements.front().compute_kernel = "fused_uvm";
-  CHECK(refused([&] { of_world(hosted, grouped("size: 4"), toy_cluster()); }).find("lie with the host") !=
+  CHECK(error_of([&] { of_world(hosted, grouped("size: 4"), toy_cluster()); }).find("lie with the host") !=
         std::string::npos);
 }
 

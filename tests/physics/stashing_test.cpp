@@ -108,6 +108,20 @@ TEST_CASE("a peak between lookup and update holds no rows") {
   CHECK(stays.amounts[MemoryPart::tables] == 1000 * 64 * 4);
 }
 
+TEST_CASE("rows of CPUs lie with the host already, so they are not stashed") {
+  ClusterSpec spec = cluster_spec("toy_2x4.yaml");
+  spec.device = "cpu";
+  const Cluster cpus(spec);
+  std::string message;
+  try {
+    lowered_plan(plan_of(Strategy::table_wise), stashing("restore_at: over"), cpus);
+  } catch (const Error& error) {
+    message = error.what();
+  }
+  CHECK(message.find("the ranks of the cluster are CPUs") != std::string::npos);
+  CHECK_NOTHROW(lowered_plan(plan_of(Strategy::table_wise), stashing(""), cpus));
+}
+
 TEST_CASE("a place that is none, and tables that are none, are refused") {
   const auto refused = [](const std::string& stash) {
     try {

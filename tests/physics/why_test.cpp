@@ -130,7 +130,7 @@ TEST_CASE("what is said to help helps as much when the changed case is simulated
       int number = 0;
       while (words(static_cast<Lever>(number)).key != each.lever) ++number;
       const Lever lever = static_cast<Lever>(number);
-      if (lever == Lever::collective_starts) continue;  // no case says it
+      if (lever == Lever::collective_starts || lever == Lever::pcie) continue;  // no case says it
       const auto table = std::ranges::find(item.workload.tables, each.table, &Table::name);
       const int index = each.table.empty() ? -1 : static_cast<int>(table - item.workload.tables.begin());
       for (const double step : {0.1, -0.1}) {
@@ -244,6 +244,26 @@ workload:
     - {name: rare, rows: 100000, dim: 64, kind: pooled, pooling_factor: 2}
     - {name: clicks, rows: 1000000, dim: 128, kind: sequence, average_length: 60, access: {family: zipf, s: 1.2}}
 )";
+
+TEST_CASE("where GPUs exchange over PCIe its rate is a lever, and free PCIe a supposition") {
+  const auto of = [](const std::string& cluster) {
+    const Scenario scenario = test::read(kSharedName, test::set("cluster", cluster));
+    return explained_case(scenario, scenario.cases.front(), true, {});
+  };
+  const auto lever = [](const ExplainedCase& each) {
+    const auto found = std::ranges::find(each.help->elasticities, "pcie", &Elasticity::lever);
+    return found == each.help->elasticities.end() ? nullptr : &*found;
+  };
+  const ExplainedCase pcie = of("pcie_l40s_8x"), nvlink = of("dgx_h100");
+  REQUIRE(lever(pcie) != nullptr);
+  CHECK(lever(pcie)->percent > 0.3);
+  CHECK(lever(pcie)->percent < 1);
+  const auto free = std::ranges::find(pcie.help->supposed, "free_pcie", &Supposed::key);
+  REQUIRE(free != pcie.help->supposed.end());
+  CHECK(free->shorter_pct > 10 * lever(pcie)->percent);
+  CHECK(lever(nvlink) == nullptr);
+  CHECK(std::ranges::find(nvlink.help->supposed, "free_pcie", &Supposed::key) == nvlink.help->supposed.end());
+}
 
 TEST_CASE("who waits for a rank waits for its own tables, and for no more than the part that is told for it") {
   const Scenario scenario = test::read(kSharedName);

@@ -57,6 +57,24 @@ TEST_CASE("a plan that does not keep the constraints is refused by table and con
   CHECK(fault("{small: {min_partition: 1024}}", "{name: row_wise}").empty());  // whole
 }
 
+TEST_CASE("caches of key-value stores have the sizes that constraints state") {
+  const auto refused = [](const std::string& constraints) { return error_of([&] { read(constraints); }); };
+  CHECK(refused("{large: {compute_kernels: [key_value], max_l1_cache_size: 1 MiB, l2_cache_size: 1 GiB}}").empty());
+  CHECK(has(refused("{large: {max_l1_cache_size: 1 MiB}}"), "compute_kernels names no kernel of a key-value store"));
+  CHECK(has(refused("{large: {compute_kernels: [fused], l2_cache_size: 1 MiB}}"), "'l2_cache_size' has no effect"));
+  CHECK(has(refused("{large: {compute_kernels: [key_value], max_l1_cache_size: 0 B}}"), "State a size above 0"));
+  Plan plan = plan_by("{name: row_wise}", two_tables(), test_cluster(2, 4));
+  const auto other = [&](const std::string& size) {
+    const std::string constraints = "{large: {compute_kernels: [key_value], " + size + "}}";
+    return error_of([&] { check_constraints(plan, two_tables(), read(constraints), {8, 4}, "somebody"); });
+  };
+  plan.placements[0].compute_kernel = "key_value";
+  plan.placements[0].l2 = Bytes{1 << 20};
+  CHECK(other("l2_cache_size: 1 MiB").empty());
+  CHECK(has(other("l2_cache_size: 2 MiB"), "has a l2_cache_size of 1 MiB, where the constraint is 2 MiB"));
+  CHECK(has(other("max_l1_cache_size: 2 MiB"), "has a max_l1_cache_size of no size"));
+}
+
 TEST_CASE("TorchRec's types keep a table whole, and so does row_tiers") {
   const char* const seven =
       "[data_parallel, table_wise, column_wise, row_wise, table_row_wise, table_column_wise, grid_shard]";

@@ -74,6 +74,18 @@ inline Workload workload_of(std::vector<Table> tables, std::int64_t batch = 4096
   return workload;
 }
 
+// So many pooled tables, each larger than the one before.
+inline Workload pooled_workload(int tables) {
+  std::vector<Table> all;
+  for (int t = 0; t < tables; ++t) {
+    Table table = sequence_table("t" + std::to_string(t), 1000 * static_cast<std::uint64_t>(t + 1), 32);
+    table.kind = TableKind::pooled;
+    table.average_length = 1 + t % 5;
+    all.push_back(table);
+  }
+  return workload_of(all, 64);
+}
+
 inline Tree options(const std::string& yaml) {
   return parse_yaml(yaml, "options.yaml");
 }

@@ -17,6 +17,9 @@ struct MadeTrace {
   bool lookups = true;    // and updates
   bool operators = true;  // of the host
   int lost_kernels = 0;   // 1 of so many; their launches are there; 0: none
+  int whole_steps = 0;    // the first so many have lost none
+  int left_out = 0;       // 1 of so many, with their launches; 0: none
+  bool twice = false;     // every event is
   bool durations = true;  // of kernels; copies have theirs
   int jump_in = -1;       // the step in which the clock jumps by 5 s
   bool shapes = true;     // of the loss
@@ -38,7 +41,8 @@ struct MadeTrace {
     explicit Writer(const MadeTrace& of) : of_(of) {}
 
     std::string json() {
-      for (int i = 0; i < of_.steps; ++i) step(i);
+      for (step_ = 0; step_ < of_.steps; ++step_) step(step_);
+      if (of_.twice) events_ += events_;
       std::string distributed;
       if (of_.world > 1)
         distributed =
@@ -78,9 +82,11 @@ struct MadeTrace {
     void work(int thread, const std::string& name, const char* kernel, const std::string& dims) {
       const std::string dims_shown = of_.shapes && !dims.empty() ? fmt::format(R"("Input Dims": {})", dims) : "";
       if (of_.operators) event("cpu_op", name, thread, host_, 19, dims_shown);
-      launch("cudaLaunchKernel", thread);
-      const bool lost = of_.lost_kernels > 0 && correlation_ % of_.lost_kernels == 0;
-      if (!lost) gpu("kernel", kernel, of_.durations);
+      if (of_.left_out == 0 || ++works_ % of_.left_out != 0) {
+        launch("cudaLaunchKernel", thread);
+        const bool lost = of_.lost_kernels > 0 && step_ >= of_.whole_steps && correlation_ % of_.lost_kernels == 0;
+        gpu("kernel", kernel, of_.durations, lost);
+      }
       host_ += 20;
     }
 
@@ -89,10 +95,11 @@ struct MadeTrace {
       event("cuda_runtime", call, thread, host_ + 5, 5, fmt::format(R"("correlation": {})", correlation_));
     }
 
-    void gpu(const char* category, const std::string& name, bool has_duration) {
+    void gpu(const char* category, const std::string& name, bool has_duration, bool lost = false) {
       constexpr double kLength = 100;
       const double start = std::max(host_ + 12, gpu_);
       gpu_ = start + kLength;
+      if (lost) return;
       event(category, name, 7, start, has_duration ? kLength : -1,
             fmt::format(R"("stream": 7, "correlation": {})", correlation_));
     }
@@ -110,7 +117,7 @@ struct MadeTrace {
     const MadeTrace& of_;
     std::string events_;
     double host_ = 1000, gpu_ = 0;
-    int correlation_ = 0;
+    int correlation_ = 0, step_ = 0, works_ = 0;
   };
 };
 

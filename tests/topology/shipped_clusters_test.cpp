@@ -32,7 +32,8 @@ TEST_CASE("every shipped cluster reads, builds, scales and bears its file's name
   }
 }
 
-TEST_CASE("shipped clusters have the memory that the catalogue has of their GPUs") {
+// A precision without a rate is refused, whatever the GPU has.
+TEST_CASE("shipped clusters have the memory, and rates in the precisions, that the catalogue has of their GPUs") {
   int known = 0;
   for (const auto& entry : std::filesystem::directory_iterator(cluster_file(""))) {
     if (entry.path().extension() != ".yaml") continue;
@@ -42,6 +43,9 @@ TEST_CASE("shipped clusters have the memory that the catalogue has of their GPUs
     if (model == gpu_models().end()) continue;
     ++known;
     CHECK(spec.gpu.hbm == parse_bytes(std::string(model->hbm), {"catalogue"}));
+    for (const char* const precision : {"fp32", "tf32", "fp16", "bf16"})
+      CHECK(spec.gpu.flops.contains(precision) ==
+            (model->flops.find(std::string(precision) + ":") != std::string_view::npos));
   }
   CHECK(known > 30);
 }

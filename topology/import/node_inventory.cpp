@@ -12,8 +12,6 @@
 #include "topology/import/nics_in_use.h"
 #include "topology/spec/cluster_spec.h"
 #include "topology/spec/gpu_models.h"
-#include "topology/spec/gpu_vendors.h"
-#include "topology/spec/peer_to_peer.h"
 
 namespace shardsim {
 namespace {

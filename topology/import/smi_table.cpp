@@ -8,8 +8,6 @@
 #include <optional>
 #include <sstream>
 
-#include "base/byte_order_mark.h"
-#include "base/terminal_escapes.h"
 #include "base/text.h"
 #include "topology/spec/cluster_spec.h"
 

@@ -4,7 +4,7 @@
 
 #include "topology/spec/domain.h"
 #include "topology/spec/gpu_cut.h"
-#include "topology/spec/peer_to_peer.h"
+#include "topology/spec/gpu_models.h"
 
 namespace shardsim {
 namespace {

@@ -69,8 +69,8 @@ class GpuCut {
     });
   }
 
-  // What a file counts and does not list goes with the number of GPUs that it stated. GPUs alone are what was asked
-  // for.
+  // Parts that a file counts and does not list go with the number of GPUs that it stated. If only GPUs go, that is what
+  // was asked for, and nothing is said.
   void say_counts() {
     const auto earlier = nics_of(before_), now = nics_of(gpus_);
     if (before_ <= gpus_ || !earlier || !now || *earlier <= *now) return;

@@ -58,4 +58,16 @@ bool has_grace(std::string_view model);
 // The first model of a compute capability; null when unknown.
 const GpuModel* gpu_model_of_capability(int capability);
 
+// False for GeForce GPUs of the series 40 and 50, to which NVIDIA's driver gives no direct copies
+// (NVIDIA/nccl-tests#117 and #287): they meet in the memory of the host. A file may name them as the catalogue does, as
+// nvidia-smi prints them, or as people write them.
+bool has_peer_to_peer(std::string_view model);
+
+// The vendor of a GPU by the name that its driver prints: "AMD" of "AMD Instinct MI300X" and "gfx942"; "" for the GPUs
+// of NVIDIA, and for names that say no other vendor.
+std::string foreign_gpu_vendor(std::string_view name);
+
+// Errors (Failure::input): a GPU of another vendor, which no model here is of; `option` named it.
+void refuse_foreign_gpu(const std::string& name, const std::string& option);
+
 }  // namespace shardsim

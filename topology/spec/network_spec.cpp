@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "topology/spec/index_lists.h"
+#include "topology/spec/rank_set.h"
 
 namespace shardsim {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "topology/spec/index_lists.h"
+#include "topology/spec/rank_set.h"
 
 namespace shardsim {
 namespace {

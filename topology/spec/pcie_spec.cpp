@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "topology/spec/cluster_spec.h"
-#include "topology/spec/index_lists.h"
+#include "topology/spec/rank_set.h"
 
 namespace shardsim {
 namespace {

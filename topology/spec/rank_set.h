@@ -25,4 +25,9 @@ std::string rank_sets_text(const std::vector<int>& ranks);
 std::vector<int> read_rank_sets(const std::string& text, int world_size, const Place& place);
 std::size_t count_in_rank_sets(const std::string& text, int world_size, const Place& place);
 
+// Whole numbers in [0, end), each `what` ("GPU", "NIC"), and such a list as YAML.
+int read_index(const Tree& tree, int end, const std::string& what);
+std::vector<int> read_indices(const Tree& list, int end, const std::string& what);
+std::string indices_text(const std::vector<int>& indices);
+
 }  // namespace shardsim

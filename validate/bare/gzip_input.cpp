@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "base/error.h"
-#include "base/read_failure.h"
+#include "base/files.h"
 
 namespace shardsim {
 

@@ -9,7 +9,6 @@
 #include <set>
 
 #include "base/files.h"
-#include "base/read_failure.h"
 #include "base/text.h"
 #include "program/timeline/kineto/kineto.h"
 #include "program/timeline/timeline_file.h"
@@ -43,7 +42,7 @@ const NamedTimeline* find_case(const TimelineSource& source, const std::string& 
 
 void add_case(ComparisonReport& report, const TimelineSource& predicted, const NamedTimeline& ours,
               const TimelineSource& observed, const NamedTimeline& theirs) {
-  const ComparedPair pair{ours.case_name, theirs.case_name, {predicted.path}, {observed.path}};
+  const ComparedPair pair{ours.case_name, theirs.case_name, {predicted.path}, {observed.path}, observed.steps_ms};
   ComparedCase item{compare_timelines(ours.timeline, theirs.timeline, pair), ours.timeline, theirs.timeline};
   std::vector<std::string> notes = predicted.notes;
   notes.insert(notes.end(), observed.notes.begin(), observed.notes.end());
@@ -167,7 +166,11 @@ TimelineSource read_timeline_source(const fs::path& path) {
 
 TimelineSource read_kineto_source(const fs::path& folder) {
   ObservedTraces traces = read_kineto_traces(folder);
-  return {folder.string(), {{"kineto", std::move(traces.timeline)}}, true, std::move(traces.notes)};
+  return {folder.string(),
+          {{"kineto", std::move(traces.timeline)}},
+          true,
+          std::move(traces.notes),
+          std::move(traces.steps_ms)};
 }
 
 ComparisonReport compare_sources(const TimelineSource& predicted, const TimelineSource& observed,

@@ -51,6 +51,7 @@ struct TimelineSource {
   std::vector<NamedTimeline> cases;
   bool names_no_case = false;  // Kineto traces
   std::vector<std::string> notes;
+  std::vector<double> steps_ms = {};  // of a trace of one rank: its steps by their marks
 
   std::vector<std::string> names() const;  // of the cases
 };

@@ -25,6 +25,18 @@ ComparedTime compared(const std::vector<double>& predicted, const std::vector<do
   return {spread_of(predicted).median, spread_of(observed)};
 }
 
+// A profiler's marks say how long its steps are. Of these the middle one is taken, as import does: a step that was
+// there, where a median may lie between two.
+ComparedTime compared_iteration(const std::vector<double>& predicted, const std::vector<double>& observed,
+                                std::vector<double> steps) {
+  if (steps.empty()) return compared(predicted, observed);
+  ComparedTime time = compared(predicted, steps);
+  const auto middle = steps.begin() + (std::ssize(steps) - 1) / 2;
+  std::nth_element(steps.begin(), middle, steps.end());
+  time.observed_ms.median = *middle;
+  return time;
+}
+
 double share_of(double ms, double iteration_ms) {
   return iteration_ms > 0 ? ms / iteration_ms : 0;
 }
@@ -48,13 +60,17 @@ Timeline usable_part(const Timeline& observed, std::vector<std::string>& notes) 
 
 class Comparer {
  public:
-  Comparer(const Timeline& predicted, const Timeline& observed, TimelineComparison& result)
-      : predicted_(predicted, common_ranks(predicted, observed)), observed_(observed), result_(result) {}
+  Comparer(const Timeline& predicted, const Timeline& observed, const std::vector<double>& steps_ms,
+           TimelineComparison& result)
+      : predicted_(predicted, common_ranks(predicted, observed)),
+        observed_(observed),
+        steps_ms_(steps_ms),
+        result_(result) {}
 
   void run() {
     result_.world_size = predicted_.timeline.world_size;
     result_.iterations = static_cast<int>(observed_.windows.size());
-    result_.iteration = compared(predicted_.iterations_ms(), observed_.iterations_ms());
+    result_.iteration = compared_iteration(predicted_.iterations_ms(), observed_.iterations_ms(), steps_ms_);
     name_sides();
     result_.exposed = most_exposed(&RankTimes::exposed_ms);
     result_.waiting = most_exposed(&RankTimes::waiting_ms);
@@ -247,6 +263,7 @@ class Comparer {
   }
 
   ComparedSide predicted_, observed_;
+  const std::vector<double>& steps_ms_;
   TimelineComparison& result_;
 };
 
@@ -360,7 +377,7 @@ TimelineComparison compare_timelines(const Timeline& predicted, const Timeline& 
   require_ends(predicted, of.predicted);
   require_ends(seen, of.observed);
   const Timeline used = usable_part(seen, result.notes);
-  Comparer(predicted, used, result).run();
+  Comparer(predicted, used, of.steps_ms, result).run();
   if (result.classes.empty())
     throw input_error(of.observed,
                       fmt::format("case {}: no operation in common with {}, which has {}, while this has {}",

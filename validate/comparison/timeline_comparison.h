@@ -102,6 +102,7 @@ struct TimelineComparison {
 struct ComparedPair {
   std::string case_name, observed_case;
   Place predicted, observed;
+  std::vector<double> steps_ms = {};  // observed, by the marks of a profiler's steps; none: as long as their spans
 };
 
 // Neither side is asked which of them is real. The last iteration of an incomplete observation is left out, with a

@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/text.h"
+#include "base/units.h"
 #include "models/access/row_hash.h"
 
 namespace shardsim {
@@ -93,6 +95,16 @@ std::vector<std::size_t> to_visit(const ShardSet& set, const std::vector<Visited
   return result;
 }
 
+// "SHARD FORWARD_US BACKWARD_US".
+void take_line(const Journal::Line& line, std::vector<VisitedShard>& shards) {
+  const std::vector<std::string> parts = split(line.text, ' ');
+  if (parts.size() != 3) throw no_line_of(line);
+  const auto shard = static_cast<std::size_t>(parse_count(parts[0], line.place));
+  const double forward = parse_real(parts[1], line.place), backward = parse_real(parts[2], line.place);
+  if (shard >= shards.size() || !(forward > 0) || !(backward > 0)) throw no_line_of(line);
+  shards[shard].add({1e-6 * forward, 1e-6 * backward});
+}
+
 }  // namespace
 
 BenchPoint shard_point(const ShardSet& set, std::size_t shard) {
@@ -165,6 +177,16 @@ void measure_shards(BenchDevice& device, ShardSet& set, std::vector<VisitedShard
     }
   for (std::size_t shard = 0; shard < shards.size(); ++shard)
     if (!set.labels[shard]) set.labels[shard] = shards[shard].least;
+}
+
+ShardJournal::ShardJournal(const std::filesystem::path& output, const std::string& what,
+                           std::vector<VisitedShard>& shards)
+    : journal_(output, what) {
+  for (const Journal::Line& line : journal_.lines()) take_line(line, shards);
+}
+
+void ShardJournal::add(std::size_t shard, const ShardSeconds& visit) {
+  journal_.add(fmt::format("{} {} {}", shard, shortest(1e6 * visit.forward), shortest(1e6 * visit.backward)));
 }
 
 }  // namespace shardsim

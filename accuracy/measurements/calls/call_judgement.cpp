@@ -106,7 +106,7 @@ std::string call_summary(const CallJudgement& judgement) {
       percent(all.median_abs_pct), percent(all.p90_abs_pct));
 }
 
-// What the model refuses of a call is told with the row that has it.
+// If the model refuses a call, the error names the row of that call.
 double predicted_us(const ComputeModel& model, const MeasuredCall& call, const ComputeWork& work, const GpuSpec& gpu) {
   try {
     return model.seconds(work, gpu).us();

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "topology/spec/gpu_vendors.h"
+#include "topology/spec/gpu_models.h"
 
 namespace shardsim {
 namespace {

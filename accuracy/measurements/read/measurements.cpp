@@ -8,9 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "base/byte_order_mark.h"
 #include "base/files.h"
-#include "base/read_failure.h"
 #include "base/text.h"
 #include "base/tree/json.h"
 

@@ -13,8 +13,6 @@
 #include "accuracy/measurements/read/measurements.h"
 #include "accuracy/measurements/read/nccl_run.h"
 #include "accuracy/measurements/read/run_settings.h"
-#include "base/byte_order_mark.h"
-#include "base/terminal_escapes.h"
 #include "base/text.h"
 
 namespace shardsim {

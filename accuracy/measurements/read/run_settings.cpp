@@ -149,7 +149,7 @@ int listed_nics(std::string_view list) {
   return static_cast<int>(names.size());
 }
 
-// What follows a text of NCCL's in a line; nothing where the line has no such text.
+// The rest of the line behind a text that NCCL prints; nothing if the line does not have that text.
 std::optional<std::string_view> behind(std::string_view line, std::string_view text) {
   const std::size_t at = line.find(text);
   return at == std::string_view::npos ? std::nullopt : std::optional(line.substr(at + text.size()));

@@ -24,7 +24,7 @@ std::vector<RunSetting> settings_in(std::string_view line);
 class RunSettings {
  public:
   void set(const RunSetting& setting) { (setting.lasts ? lasting_ : own_)[setting.variable] = setting.value; }
-  // What was stated since its last row holds for the next run: its own settings, and all that last.
+  // Takes over for the next run all settings stated since this run's last row: those of one run, and those that last.
   void go_on(const RunSettings& stated);
 
   std::string value(const std::string& variable) const;  // "" where nothing is stated

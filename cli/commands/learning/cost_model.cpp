@@ -49,7 +49,7 @@ LabelFile drawn(const Arguments& given) {
   return draw_shards(workload, batch, {count, most, max_dim, bytes, seed});
 }
 
-// What is written is JSON, which a training would read as a table of measured calls under such a name.
+// The output is JSON. A training would read a file named .csv as a table of measured calls.
 void refuse_table_name(const Arguments& given) {
   const std::string output = given.value("output").value_or("-");
   if (output.ends_with(".csv"))

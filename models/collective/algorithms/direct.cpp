@@ -66,7 +66,12 @@ class Exchange {
         sent_(call.matrix->all_sent(members_)),
         received_(call.matrix->all_received(members_)),
         sent_off_node_(sent_),
-        received_off_node_(received_) {}
+        received_off_node_(received_) {
+    for (const int rank : call.ranks) {
+      node_.push_back(cluster.node_of(rank));
+      rail_.push_back(cluster.nic_of(cluster.gpu_of(rank)));
+    }
+  }
 
   void add_pairs_in_nodes(PairChannels& channels) {
     for (const NodeMembers& node : nodes_)
@@ -116,8 +121,8 @@ class Exchange {
 
  private:
   std::int64_t bytes(int from, int to) const { return call_.matrix->bytes_between(from, to, members_); }
-  int node_of(int member) const { return cluster_.node_of(call_.ranks[member]); }
-  int rail_of(int member) const { return cluster_.nic_of(cluster_.gpu_of(call_.ranks[member])); }
+  int node_of(int member) const { return node_[member]; }
+  int rail_of(int member) const { return rail_[member]; }
 
   void add_pair(int from, int to, PairChannels& channels) {
     const std::int64_t amount = bytes(from, to);
@@ -158,13 +163,18 @@ class Exchange {
     const ByteMatrix& matrix = *call_.matrix;
     const bool few = matrix.kind == ByteMatrix::Kind::even && matrix.units[0] < members_;
     const int reach = few ? static_cast<int>(matrix.units[0]) : members_;
+    const bool upwards = sending != matrix.transposed;
     double count = 0;
-    for (int step = 0; step < reach && count < enough; ++step) {
-      const int peer = (member + (sending != matrix.transposed ? step : members_ - step)) % members_;
+    for (int step = 0, peer = member; step < reach && count < enough; ++step, peer = neighbour(peer, upwards)) {
       if (node_of(peer) == node_of(member) || (rail >= 0 && rail_of(peer) != rail)) continue;
       if ((sending ? bytes(member, peer) : bytes(peer, member)) > 0) ++count;
     }
     return count;
+  }
+
+  int neighbour(int member, bool upwards) const {
+    if (upwards) return member + 1 == members_ ? 0 : member + 1;
+    return (member == 0 ? members_ : member) - 1;
   }
 
   // True when the peer alone decides whether a pair moves bytes: in a matrix by destination, the destination gets bytes
@@ -220,6 +230,7 @@ class Exchange {
   int members_;
   std::vector<NodeMembers> nodes_;
   bool pxn_;
+  std::vector<int> node_, rail_;                                 // by member: the search for peers asks again and again
   std::vector<std::int64_t> sent_, received_;                    // by member, own chunk included
   std::vector<std::int64_t> sent_off_node_, received_off_node_;  // by member
   std::vector<double> deciding_;  // [1 + rail], of all rails in front: members whom a matrix by destination gives bytes

@@ -75,8 +75,8 @@ class BusBandwidth {
     return setup_.group.across_nodes() || kind_ == CollectiveKind::all_reduce ? 1. / 4 : 1. / 3;
   }
 
-  // Of two nodes with one GPU each, either is the root of one tree and the leaf of the other, and so sends all bytes
-  // once: half of what trees over more nodes send, which is what NCCL reckons with at any number.
+  // With two nodes of one GPU, each is the root of one tree and the leaf of the other, so it sends all bytes once.
+  // Trees over more nodes send twice as much, and NCCL reckons with that for any number of nodes.
   bool sends_once() const { return carried_ && setup_.graphs.plain_tree && setup_.nodes() == 2; }
 
   double tree() const {

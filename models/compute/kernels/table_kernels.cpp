@@ -76,7 +76,7 @@ struct LookupPart {
   bool wide = false;   // rows that come near the rate of the memory
 };
 
-// Of narrower rows the rate of the memory was fitted as it is: on an H100 and an H200 they do not come near it. On GPUs
+// For narrower rows the memory's rate was fitted as it is: on an H100 and an H200 they do not come near it. On GPUs
 // with less memory rate for each group they may (A100 from 128 columns of fp32), which nobody has measured.
 constexpr double kWideRowBytes = 1024;
 

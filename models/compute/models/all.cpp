@@ -6,7 +6,6 @@
 #include "models/compute/gpus/gpu_constants.h"
 #include "models/compute/gpus/kernel_family.h"
 #include "models/compute/learned_model.h"
-#include "models/compute/roofline_keys.h"
 #include "topology/spec/gpu_models.h"
 
 namespace shardsim {

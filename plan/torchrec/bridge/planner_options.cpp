@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
-#include "base/tree/long_time.h"
+#include "base/tree/leaf.h"
 #include "plan/torchrec/bridge/hardware_options.h"
 
 namespace shardsim::torchrec {
@@ -321,7 +321,7 @@ void constrain(ConstrainedTable& table, const PlannerOptions& options) {
   if (constraint.output_element_bytes) table.table.output_element_bytes = constraint.output_element_bytes;
   if (constraint.max_l1_cache_size)
     table.table.max_l1_cache_mb = static_cast<double>(constraint.max_l1_cache_size->count) / (1 << 20);
-  table.table.l2_cache = constraint.l2_cache_size;
+  table.table.l2_cache = constraint.l2_cache_size.value_or(Bytes{});
   table.table.num_buckets = constraint.num_buckets;
   table.table.managed_collision = constraint.managed_collision;
   table.table.kernels_constrained = !constraint.allowed.compute_kernels.empty();

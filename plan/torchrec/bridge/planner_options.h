@@ -41,7 +41,7 @@ struct ConstraintOptions {
   std::optional<std::int64_t> min_partition;
   std::optional<double> cache_load_factor, output_element_bytes;
   std::optional<Bytes> max_l1_cache_size;  // of key-value kernels
-  Bytes l2_cache_size{};                   // likewise, in host memory
+  std::optional<Bytes> l2_cache_size;      // likewise, in host memory
   std::int64_t num_buckets = 0;            // the table's total_num_buckets; 0: none
   bool managed_collision = false;          // it belongs to a managed-collision collection
   bool feature_processor = false;          // the table's collection is a FeatureProcessedEmbeddingBagCollection

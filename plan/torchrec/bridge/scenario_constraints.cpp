@@ -32,6 +32,14 @@ std::vector<ComputeKernel> kernels_of(const TableConstraint& constraint) {
   return kernels;
 }
 
+// As both state it; two different values are refused.
+template <typename Value>
+void take_stated(std::optional<Value>& own, const std::optional<Value>& scenario, const auto& refuse, const char* key) {
+  if (!scenario) return;
+  refuse(own && *own != *scenario, fmt::format("those of the planner state another {}", key));
+  own = scenario;
+}
+
 void merge(ConstraintOptions& own, const TableConstraint& scenario, const std::string& table) {
   const auto refuse = [&](bool refused, const std::string& what) {
     if (!refused) return;
@@ -48,10 +56,9 @@ void merge(ConstraintOptions& own, const TableConstraint& scenario, const std::s
   if (scenario.min_partition) {
     own.min_partition = std::max(own.min_partition.value_or(0), *scenario.min_partition);
   }
-  if (!scenario.cache_load_factor) return;
-  refuse(own.cache_load_factor && *own.cache_load_factor != *scenario.cache_load_factor,
-         "those of the planner state another cache_load_factor");
-  own.cache_load_factor = scenario.cache_load_factor;
+  take_stated(own.cache_load_factor, scenario.caches.load_factor, refuse, "cache_load_factor");
+  take_stated(own.max_l1_cache_size, scenario.caches.max_l1, refuse, "max_l1_cache_size");
+  take_stated(own.l2_cache_size, scenario.caches.l2, refuse, "l2_cache_size");
 }
 
 }  // namespace

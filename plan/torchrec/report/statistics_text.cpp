@@ -60,7 +60,7 @@ void add_ranks(std::string& text, const Statistics& statistics) {
       ranks_text({"Ranks", "HBM (GiB)", "DDR (GiB)", "Perf (ms)", "In (MiB)", "Out (MiB)", "Shards"}, cells, 16) + "\n";
 }
 
-// What sums in another order leave of equal figures is nothing.
+// Sums of equal figures in another order differ by roundings, which are shown as 0.
 double told(double value) {
   constexpr double kRounding = 1e-9;
   return std::abs(value) < kRounding ? 0 : value;

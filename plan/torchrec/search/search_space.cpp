@@ -93,7 +93,7 @@ void require_one_dimension(const std::vector<ConstrainedTable>& tables) {
                                 table.table.pooled ? "pooled" : "sequence", join(types)));
 }
 
-// What the estimator refuses of a table that has constraints is told with their place.
+// If the estimator refuses a table, the error names the place of the table's constraints.
 ShardingOption estimated(const ConstrainedTable& table, int index, ShardingType type, ComputeKernel kernel,
                          const Offer& offer) {
   try {

@@ -9,7 +9,7 @@
 
 namespace shardsim::torchrec {
 
-// What version 2026-08 multiplies the bytes of a lookup by, or of its backward pass: ids read, rows looked up, vectors
+// Factors of version 2026-08 for the bytes of a lookup or of its backward pass: ids read, rows looked up, vectors
 // written, and the rows of the shard, which the default leaves out.
 struct PassCoefficients {
   double input_read = 1, lookup = 1, output = 1, rows = 0;

@@ -22,6 +22,9 @@ void write_kineto_traces(const std::filesystem::path& folder, const Timeline& ti
 struct ObservedTraces {
   Timeline timeline;
   std::vector<std::string> notes;
+  // Lengths of the steps of a single rank as import takes them (step_windows.h), which may wait at both ends. Empty:
+  // steps are as long as their spans.
+  std::vector<double> steps_ms = {};
 };
 
 // A folder of Kineto traces, one per rank (or one such file), ours or PyTorch's, as an observed Timeline:
@@ -36,8 +39,10 @@ struct ObservedTraces {
 //   one that was written.
 // - Memory is not known. If the clocks of the ranks are further apart than an iteration, they are aligned by the end of
 //   the last collective of the first iteration, and a note says so.
+// - Traces of others are checked as import does, and of one rank the steps count that count there.
 // Errors (Failure::input, naming the file): no trace, one that is cut off, two of one rank, a rank
-// outside the world, no kernel in any step, no iteration that all ranks have.
+// outside the world, no kernel in any step, no iteration that all ranks have, those of check_one_rank() and of
+// whole_steps().
 ObservedTraces read_kineto_traces(const std::filesystem::path& folder);
 
 // The same from traces that are read already.

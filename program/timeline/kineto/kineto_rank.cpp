@@ -1,14 +1,70 @@
 // Finds what the kernels of one rank of a trace mean.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "base/error.h"
 #include "program/timeline/kineto/kineto_names.h"
 #include "program/timeline/kineto/kineto_trace.h"
+#include "topology/spec/cluster_spec.h"
 
 namespace shardsim {
+namespace {
+
+// No GPU runs half of its kernels in less: the shortest take a microsecond, which clocks of old profilers round to one.
+constexpr double kShortestKernelUs = 0.1;
+
+void check_unit(const KinetoTrace& trace) {
+  std::vector<double> durations;
+  for (const KinetoTrace::Kernel& kernel : trace.kernels)
+    if (!kernel.copies && kernel.duration_us > 0) durations.push_back(kernel.duration_us);
+  if (durations.empty()) return;
+  const auto middle = durations.begin() + std::ssize(durations) / 2;
+  std::nth_element(durations.begin(), middle, durations.end());
+  if (*middle >= kShortestKernelUs) return;
+  throw input_error(
+      {trace.path},
+      fmt::format("half of its GPU kernels take less than {:.2g} us, which no GPU does: its times are not "
+                  "in microseconds",
+                  *middle),
+      "Give the trace as the profiler wrote it, whose 'ts' and 'dur' are in microseconds");
+}
+
+void check_world(const KinetoTrace& trace) {
+  if (!trace.world_size || *trace.world_size < 1) return;
+  if (*trace.world_size > kMostRanks)
+    throw input_error({trace.path},
+                      fmt::format("a world of {} ranks, and at most {} are simulated", *trace.world_size, kMostRanks),
+                      "Correct world_size in its distributedInfo");
+  if (trace.rank && *trace.rank >= *trace.world_size)
+    throw input_error({trace.path}, fmt::format("rank {} of a world of {} ranks", *trace.rank, *trace.world_size),
+                      "Correct rank or world_size in its distributedInfo; ranks count from 0");
+}
+
+}  // namespace
+
+void check_one_rank(const KinetoTrace& trace) {
+  if (trace.of_timeline()) return;
+  constexpr const char* kRemedy = "Give one file for each rank";
+  std::set<std::int64_t> devices, processes;
+  for (const KinetoTrace::Kernel& kernel : trace.kernels)
+    if (!kernel.copies) devices.insert(kernel.device);
+  if (devices.size() > 1)
+    throw input_error({trace.path}, fmt::format("kernels of {} devices or processes are in one file", devices.size()),
+                      kRemedy);
+  for (const auto& [correlation, launch] : trace.launches) processes.insert(launch.process);
+  if (processes.size() > 1)
+    throw input_error({trace.path}, fmt::format("kernels are launched by {} processes in one file", processes.size()),
+                      kRemedy);
+  check_unit(trace);
+  check_world(trace);
+}
 
 KinetoRank::KinetoRank(const KinetoTrace& trace) : trace_(trace), steps_(trace.steps), comms_(trace.comms) {
   const auto by_start = [](const auto& a, const auto& b) { return a.start_us < b.start_us; };

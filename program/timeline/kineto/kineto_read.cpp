@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -11,6 +13,7 @@
 #include "base/text.h"
 #include "program/timeline/kineto/kineto.h"
 #include "program/timeline/kineto/kineto_names.h"
+#include "program/timeline/kineto/step_windows.h"
 #include "program/timeline/timeline_figures.h"
 #include "topology/spec/cluster_spec.h"
 
@@ -31,7 +34,11 @@ class TimelineBuilder {
   ObservedTraces build() {
     find_ranks();
     find_streams();
-    for (const KinetoTrace& trace : traces_) add_kernels(trace);
+    for (const KinetoTrace& trace : traces_) {
+      const KinetoRank rank(trace);
+      check(trace, rank);
+      add_kernels(trace, rank);
+    }
     join_rests();
     find_groups();
     if (timeline_.spans.empty())
@@ -44,7 +51,7 @@ class TimelineBuilder {
     sort_spans(timeline_);
     if (const std::string wrong = timeline_fault(timeline_).text; !wrong.empty())
       throw input_error({source_}, wrong, "Give the traces as the profiler wrote them");
-    return {std::move(timeline_), std::move(notes_)};
+    return {std::move(timeline_), std::move(notes_), std::move(steps_ms_)};
   }
 
  private:
@@ -93,8 +100,34 @@ class TimelineBuilder {
     }
   }
 
-  void add_kernels(const KinetoTrace& trace) {
-    const KinetoRank rank(trace);
+  // A trace that import refuses is no better an observation. The steps of a single rank count as they do there; with
+  // several ranks, a step of one may not be one of another.
+  void check(const KinetoTrace& trace, const KinetoRank& rank) {
+    if (trace.of_timeline()) return;
+    check_one_rank(trace);
+    repeated_ += trace.repeated;
+    const std::optional<StepWindows> steps = whole_steps(trace, rank);
+    if (!steps) return;
+    for (const std::string& note : steps->notes) notes_.push_back(of_rank(trace, note));
+    if (const StepWindow& step = steps->median(); step.lost > 0)
+      notes_.push_back(of_rank(
+          trace,
+          fmt::format("of {} kernels that the host launches in the median step, {} are not in the trace{}",
+                      step.launched, step.lost,
+                      step.lost_exchanges > 0 ? fmt::format(", {} of them of collectives", step.lost_exchanges) : "")));
+    if (traces_.size() > 1) return;
+    for (const StepWindow& step : steps->kept) steps_us_[step.number] = step.us();
+    if (steps->left_out > 0)
+      notes_.push_back(fmt::format("{} of {} steps left out: warm-up, pauses, or without all of their kernels",
+                                   steps->left_out, steps->left_out + std::ssize(steps->kept)));
+  }
+
+  std::string of_rank(const KinetoTrace& trace, std::string note) const {
+    if (note.ends_with('.')) note.pop_back();
+    return traces_.size() > 1 ? fmt::format("rank {}: {}", *trace.rank, note) : note;
+  }
+
+  void add_kernels(const KinetoTrace& trace, const KinetoRank& rank) {
     // Traces of one run may count from different moments.
     const double offset_us = static_cast<double>(trace.base_ns - traces_.front().base_ns) * 1e-3;
     broken_ += trace.broken_events;
@@ -104,6 +137,7 @@ class TimelineBuilder {
         ++outside_steps_;
         continue;
       }
+      if (!steps_us_.empty() && !steps_us_.contains(step->number)) continue;
       const TracedCollective collective = rank.communicates(kernel) ? rank.collective_of(kernel) : TracedCollective{};
       const std::int64_t ahead = std::clamp<std::int64_t>(kernel.ahead, -kMostAhead, kMostAhead);
       const double start_us = kernel.start_us + offset_us - static_cast<double>(ahead) * step->iteration_ms * 1e3;
@@ -225,6 +259,8 @@ class TimelineBuilder {
       notes_.push_back(
           fmt::format("{} of {} steps are left out: some rank ran nothing in them", before - ranks_of.size(), before));
     std::erase_if(timeline_.spans, [&](const Span& span) { return !ranks_of.contains(span.iteration); });
+    for (const auto& [number, ranks] : ranks_of)
+      if (const auto step = steps_us_.find(number); step != steps_us_.end()) steps_ms_.push_back(step->second * 1e-3);
     first_iteration_ = ranks_of.begin()->first;
     timeline_.iterations_run = static_cast<int>(ranks_of.size());
   }
@@ -286,6 +322,9 @@ class TimelineBuilder {
     timeline_.measured.transport = traces_.front().backend;
     if (broken_ > 0)
       notes_.push_back(fmt::format("{} GPU kernels without a start or a duration are left out", broken_));
+    if (repeated_ > 0)
+      notes_.push_back(
+          fmt::format("{} events of the GPU are in the traces more than once; each counts once", repeated_));
     if (outside_steps_ > 0)
       notes_.push_back(
           fmt::format("{} GPU kernels were launched outside the profiled steps and are left out", outside_steps_));
@@ -311,7 +350,9 @@ class TimelineBuilder {
   std::map<std::pair<std::string, std::string>, LabelRanks> labels_;  // by group and list of ranks
   std::vector<Span> rests_;                                           // of spans that began before their step
   std::set<std::string> unknown_;
-  std::int64_t broken_ = 0, outside_steps_ = 0, devices_ = 0;
+  std::map<int, double> steps_us_;  // by number; none: all count, and are as long as their spans
+  std::vector<double> steps_ms_;    // of those that are kept
+  std::int64_t broken_ = 0, outside_steps_ = 0, devices_ = 0, repeated_ = 0;
   std::set<double> iterations_ms_;  // that the steps of our own traces state
   int first_iteration_ = 0;
 };
@@ -326,8 +367,9 @@ std::vector<fs::path> trace_files(const fs::path& folder) {
       files.push_back(path);
   }
   if (files.empty())
-    throw input_error({folder.string()}, is_folder(folder) ? "holds no trace (*.json)" : "there is no such folder",
-                      "Name a folder of Kineto traces, one per rank");
+    throw input_error({folder.string()},
+                      is_folder(folder) ? "holds no trace (*.json, *.json.gz)" : "there is no such file or folder",
+                      "Name a Kineto trace, or a folder of them, one per rank");
   std::sort(files.begin(), files.end());
   return files;
 }

@@ -7,8 +7,10 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "base/error.h"
@@ -46,6 +48,13 @@ struct Scalar {
     const std::optional<double> value = as_number();
     return value && std::abs(*value) < 9e15 ? static_cast<std::int64_t>(*value) : fallback;
   }
+  // Threads and processes may be texts, or numbers that no double holds: these need only be told apart.
+  std::int64_t identity() const {
+    const std::int64_t number_of_it = whole(-1);
+    if (number_of_it >= 0) return number_of_it;
+    const std::size_t hashed = number ? std::hash<double>{}(*number) : std::hash<std::string_view>{}(text);
+    return static_cast<std::int64_t>(hashed >> 1);
+  }
 };
 
 // One event while its fields come.
@@ -80,8 +89,8 @@ struct TraceEvent {
     if (key == "name") name = value.text;
     if (key == "ts") start_us = value.as_number();
     if (key == "dur") duration_us = value.as_number();
-    if (key == "pid") process = value.whole(-1);
-    if (key == "tid") thread = value.whole(-1);
+    if (key == "pid") process = value.identity();
+    if (key == "tid") thread = value.identity();
   }
 
   void set_argument(std::string_view key, const Scalar& value) {
@@ -134,6 +143,13 @@ bool is_operator(const TraceEvent& event) {
   return event.category == "cpu_op" || event.category == "Operator";
 }
 
+// True of operators that run kernels however large their tensors are, and that models do not run on the host.
+bool always_launches(std::string_view name) {
+  constexpr std::array<std::string_view, 5> kNames = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm",
+                                                      "aten::threshold_backward"};
+  return std::ranges::find(kNames, name) != kNames.end();
+}
+
 // Returns what the host's range is for, if that matters: operators of embeddings by their names in PyTorch and FBGEMM,
 // and the annotations of optimizers and backward passes.
 std::optional<KinetoTrace::Range::Kind> range_kind(const TraceEvent& event) {
@@ -148,6 +164,7 @@ std::optional<KinetoTrace::Range::Kind> range_kind(const TraceEvent& event) {
   }
   if (!is_operator(event)) return std::nullopt;
   if (name == "aten::index_add_") return Kind::indexed_add;
+  if (always_launches(name)) return Kind::launches;
   if (!holds("embedding")) return std::nullopt;
   return holds("backward") ? Kind::update : Kind::lookup;
 }
@@ -388,6 +405,32 @@ class TraceHandler : public JsonEvents {
   TraceEvent event_;
 };
 
+// Files that were put together may have an event twice. Nothing of the GPU has the launch, stream and time of another.
+void leave_out_repeated(KinetoTrace& trace) {
+  std::vector<KinetoTrace::Kernel>& kernels = trace.kernels;
+  std::vector<std::uint32_t> order(kernels.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint32_t>(i);
+  const auto key = [&](std::uint32_t index) {
+    const KinetoTrace::Kernel& of = kernels[index];
+    return std::tie(of.start_us, of.stream, of.device, of.correlation, of.duration_us, of.name, of.operation);
+  };
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
+  std::vector<bool> again(kernels.size(), false);
+  for (std::size_t i = 1; i < order.size(); ++i)
+    if (kernels[order[i]].correlation >= 0 && key(order[i]) == key(order[i - 1])) again[order[i]] = true;
+  trace.repeated = std::ranges::count(again, true);
+  if (trace.repeated == 0) return;
+  const KinetoTrace::Kernel* const first = kernels.data();
+  std::erase_if(kernels,
+                [&](const KinetoTrace::Kernel& kernel) { return again[static_cast<std::size_t>(&kernel - first)]; });
+  std::vector<KinetoTrace::Shaped>& shaped = trace.shaped;
+  std::ranges::stable_sort(shaped, {}, &KinetoTrace::Shaped::start_us);
+  const auto same = [](const KinetoTrace::Shaped& a, const KinetoTrace::Shaped& b) {
+    return a.kind == b.kind && a.start_us == b.start_us && a.dims == b.dims;
+  };
+  shaped.erase(std::unique(shaped.begin(), shaped.end(), same), shaped.end());
+}
+
 }  // namespace
 
 KinetoTrace read_kineto_trace(std::istream& in, const std::string& path) {
@@ -404,7 +447,7 @@ KinetoTrace read_kineto_trace(std::istream& in, const std::string& path) {
   }
   if (!trace.has_events)
     throw input_error({path}, "not a trace: there is no list traceEvents",
-                      "Give a folder that holds only Kineto traces");
+                      "Give a Kineto trace, or a folder that holds only such");
   if (trace.merged)
     throw input_error({path}, "a trace of several ranks in one file, which run --one-file has written for Perfetto",
                       "Give the folder that run --trace writes without --one-file, with a file per rank");
@@ -413,6 +456,7 @@ KinetoTrace read_kineto_trace(std::istream& in, const std::string& path) {
                       fmt::format("a trace of ROCm ({}), whose kernels are not known here",
                                   trace.device.empty() ? "its host calls HIP" : excerpt(trace.device)),
                       "Give one of CUDA");
+  leave_out_repeated(trace);
   return trace;
 }
 
@@ -422,6 +466,10 @@ KinetoTrace read_kineto_trace(const std::filesystem::path& path) {
   const std::unique_ptr<std::istream> in = open_text(path);
   note_read(path);
   return read_kineto_trace(*in, path.string());
+}
+
+bool KinetoTrace::of_timeline() const {
+  return std::ranges::any_of(kernels, [](const Kernel& kernel) { return !kernel.operation_class.empty(); });
 }
 
 bool KinetoTrace::rocm() const {

@@ -42,9 +42,10 @@ struct KinetoTrace {
     bool copies = false;  // a copy or a memory set: no kernel, on its stream all the same
     std::shared_ptr<const TracedCollective> collective{};  // none where its arguments say nothing
   };
-  // Host ranges that say what the kernels launched within them are for.
+  // Host ranges that say what the kernels launched within them are for. `launches`: an operator that never runs without
+  // a kernel on a GPU.
   struct Range {
-    enum class Kind { lookup, update, optimizer, backward, indexed_add };
+    enum class Kind { lookup, update, optimizer, backward, indexed_add, launches };
     Kind kind = Kind::optimizer;
     double start_us = 0, end_us = 0;
     std::int64_t thread = 0;
@@ -93,8 +94,11 @@ struct KinetoTrace {
   std::map<std::int64_t, std::string> stream_names;
   std::int64_t broken_events = 0;   // of the GPU, without a start or a duration of 0 or more, left out
   std::int64_t broken_kernels = 0;  // those of them that are no copies
+  std::int64_t repeated = 0;        // of the GPU, that are in the file once more, left out
   bool hip = false;                 // the host calls HIP
   bool rocm() const;
+  // True of traces that `run --trace` and its like write.
+  bool of_timeline() const;
 };
 
 // Reads event by event: a trace of gigabytes costs the memory of its kernels. A path may be of a file that gzip has
@@ -102,6 +106,11 @@ struct KinetoTrace {
 // for what is no JSON (a trace cut off, say), and what was read before; a trace of ROCm, whose kernels are not known.
 KinetoTrace read_kineto_trace(std::istream& in, const std::string& path);
 KinetoTrace read_kineto_trace(const std::filesystem::path& path);
+
+// Refuses a trace that is none of one rank of a training. Errors (Failure::input, naming the file): kernels of
+// several devices, launches of several processes, times in another unit, a rank that is not in its world. Traces of
+// ours have none.
+void check_one_rank(const KinetoTrace& trace);
 
 // The number behind the last "rank" of a file's name.
 std::optional<std::int64_t> rank_in_name(const std::string& path);

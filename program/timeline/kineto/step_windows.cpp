@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <set>
+#include <unordered_set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -18,6 +21,7 @@ constexpr double kStepPause = 3;        // times the median: more than a warm-up
 constexpr double kStepLag = 0.02;       // of a step: so far behind the host the GPU keeps up with it
 constexpr double kEarlyUs = 100;        // by which clocks of host and GPU may differ
 constexpr double kEarlyKernels = 0.01;  // of all
+constexpr double kMostMissing = 0.1;    // of the kernels of every step
 constexpr double kNoEnd = -std::numeric_limits<double>::infinity();
 
 class WindowFinder {
@@ -28,14 +32,25 @@ class WindowFinder {
   }
 
   StepWindows find() {
+    check_number();
+    std::optional<StepWindows> windows = find_whole();
+    if (!windows)
+      refuse("of no step is there work of the GPU from one end to the other",
+             "Profile three steps or more: schedule(wait=1, warmup=2, active=3)");
+    return std::move(*windows);
+  }
+
+  std::optional<StepWindows> find_whole() {
+    if (steps_.size() < 2) return std::nullopt;
     check_steps();
     find_ends();
     StepWindows windows;
     for (std::size_t i = 0; i < steps_.size(); ++i) add_window(i, windows.kept);
-    if (windows.kept.empty())
-      refuse("of no step is there work of the GPU from one end to the other",
-             "Profile three steps or more: schedule(wait=1, warmup=2, active=3)");
+    if (windows.kept.empty()) return std::nullopt;
+    note_empty(windows);
     leave_out(windows);
+    count_lost(windows.kept);
+    keep_whole(windows);
     windows.left_out = std::ssize(steps_) - std::ssize(windows.kept);
     return windows;
   }
@@ -54,17 +69,25 @@ class WindowFinder {
     steps_.erase(std::unique(steps_.begin(), steps_.end(), same), steps_.end());
   }
 
-  void check_steps() const {
+  void check_number() const {
     if (steps_.empty())
       refuse("no step is marked in the trace (ProfilerStep#N)",
              "Profile with a schedule and call prof.step() after each training step");
+    check_processes();
+    if (steps_.size() == 1)
+      refuse("only one step is in the trace, so nothing says how far steps differ",
+             "Profile three steps or more: schedule(wait=1, warmup=2, active=3)");
+  }
+
+  void check_processes() const {
     std::set<std::int64_t> processes;
     for (const KinetoTrace::Step& step : steps_) processes.insert(step.process);
     if (processes.size() > 1)
       refuse(fmt::format("steps of {} processes are in one file", processes.size()), "Give one file for each rank");
-    if (steps_.size() == 1)
-      refuse("only one step is in the trace, so nothing says how far steps differ",
-             "Profile three steps or more: schedule(wait=1, warmup=2, active=3)");
+  }
+
+  void check_steps() const {
+    check_processes();
     for (std::size_t i = 1; i < steps_.size(); ++i) check_pair(steps_[i - 1], steps_[i]);
     check_clocks();
   }
@@ -154,6 +177,71 @@ class WindowFinder {
     });
   }
 
+  // A profiler whose buffer is full goes on with the host alone.
+  void note_empty(StepWindows& windows) const {
+    const auto empty = std::ranges::count(ends_, kNoEnd);
+    if (empty > 0)
+      windows.notes.push_back(
+          fmt::format("Steps that launch no kernel of the trace ({} of {}) are left out.", empty, steps_.size()));
+  }
+
+  // Kernels that the profiler lost leave their launches behind. One that lost its correlation is there all the same.
+  void count_lost(std::vector<StepWindow>& windows) const {
+    std::unordered_set<std::int64_t> run;
+    for (const KinetoTrace::Kernel& kernel : trace_.kernels) run.insert(kernel.correlation);
+    std::vector<StepWindow*> by_start;
+    for (StepWindow& window : windows) by_start.push_back(&window);
+    std::ranges::sort(by_start, {}, [](const StepWindow* window) { return window->host_start_us; });
+    for (const auto& [correlation, launch] : trace_.launches) {
+      StepWindow* const window = at(by_start, launch.start_us, &StepWindow::host_start_us, &StepWindow::host_end_us);
+      if (window == nullptr || !launch.kernel) continue;
+      ++window->launched;
+      if (run.contains(correlation)) continue;
+      ++window->lost;
+      KinetoTrace::Kernel lost;
+      lost.correlation = correlation;
+      if (rank_.collective_of(lost).known()) ++window->lost_exchanges;
+    }
+    for (const KinetoTrace::Kernel& kernel : trace_.kernels) {
+      if (kernel.copies || trace_.launches.contains(kernel.correlation)) continue;
+      StepWindow* const window = at(by_start, kernel.start_us, &StepWindow::start_us, &StepWindow::end_us);
+      if (window != nullptr) window->lost = std::max<std::int64_t>(0, window->lost - 1);
+    }
+    for (StepWindow& window : windows) window.lost_exchanges = std::min(window.lost_exchanges, window.lost);
+  }
+
+  static StepWindow* at(const std::vector<StepWindow*>& by_start, double us, double StepWindow::*from,
+                        double StepWindow::*to) {
+    const auto after =
+        std::ranges::upper_bound(by_start, us, {}, [from](const StepWindow* window) { return window->*from; });
+    if (after == by_start.begin()) return nullptr;
+    StepWindow* const window = *(after - 1);
+    return us < window->*to ? window : nullptr;
+  }
+
+  // The time of missing kernels looks like waiting for the host, so steps that have all of their kernels come first.
+  void keep_whole(StepWindows& windows) const {
+    std::vector<StepWindow>& kept = windows.kept;
+    const auto is_whole = [](const StepWindow& window) {
+      return window.lost_share() <= kMostLost && window.lost_exchanges == 0;
+    };
+    const auto whole = std::ranges::count_if(kept, is_whole);
+    if (whole == std::ssize(kept)) return;
+    const auto [least, most] = std::ranges::minmax_element(kept, {}, &StepWindow::lost_share);
+    if (whole > 0) {
+      windows.notes.push_back(fmt::format(
+          "Steps that launch kernels which are not in the trace ({} of {}, up to {:.3g} % of their kernels) "
+          "are left out.",
+          std::ssize(kept) - whole, kept.size(), 100 * most->lost_share()));
+      std::erase_if(kept, [&](const StepWindow& window) { return !is_whole(window); });
+    } else if (least->lost_share() > kMostMissing) {
+      refuse(fmt::format("of {} kernels that the host launches in step {}, {} ({:.3g} %) are not in the trace, and no "
+                         "other step has more of them: what they take cannot be told from waiting for the host",
+                         least->launched, least->number, least->lost, 100 * least->lost_share()),
+             "Give the whole trace, or profile fewer steps at once");
+    }
+  }
+
   const KinetoTrace& trace_;
   const KinetoRank& rank_;
   std::vector<KinetoTrace::Step> steps_;
@@ -164,6 +252,10 @@ class WindowFinder {
 
 StepWindows step_windows(const KinetoTrace& trace, const KinetoRank& rank) {
   return WindowFinder(trace, rank).find();
+}
+
+std::optional<StepWindows> whole_steps(const KinetoTrace& trace, const KinetoRank& rank) {
+  return WindowFinder(trace, rank).find_whole();
 }
 
 }  // namespace shardsim

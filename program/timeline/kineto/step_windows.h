@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,17 +16,28 @@ struct StepWindow {
   int number = 0;
   double start_us = 0, end_us = 0;
   double host_start_us = 0, host_end_us = 0;  // in which it is launched
+  // Kernels that it launches, and those of them that the profiler has lost: their launches are there alone.
+  std::int64_t launched = 0, lost = 0;
+  std::int64_t lost_exchanges = 0;  // of `lost`, collectives
   double us() const { return end_us - start_us; }
+  double lost_share() const { return launched > 0 ? static_cast<double>(lost) / static_cast<double>(launched) : 0; }
 };
 
 struct StepWindows {
   std::vector<StepWindow> kept;  // by length
-  std::int64_t left_out = 0;     // steps that are none, or far longer or shorter than the median
+  std::int64_t left_out = 0;     // steps that are none, far longer or shorter than the median, or that lost kernels
   std::vector<std::string> notes;
+  const StepWindow& median() const { return kept[(kept.size() - 1) / 2]; }
 };
 
-// Errors (Failure::input, naming the file): no steps, one only, steps of several processes or in the wrong order, steps
-// that overlap, kernels that run long before their launch, no step whose work has both ends in the trace.
+constexpr double kMostLost = 0.02;  // of the kernels of a step: it counts as whole
+
+// Steps that lost kernels count only where all have. Errors (Failure::input, naming the file): no steps, one only,
+// steps of several processes or in the wrong order, steps that overlap, kernels that run long before their launch, no
+// step whose work has both ends in the trace, a tenth or more of the kernels lost in every step.
 StepWindows step_windows(const KinetoTrace& trace, const KinetoRank& rank);
+
+// The same, and nothing for a trace of fewer than two steps, or without work that has both ends.
+std::optional<StepWindows> whole_steps(const KinetoTrace& trace, const KinetoRank& rank);
 
 }  // namespace shardsim

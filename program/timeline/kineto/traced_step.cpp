@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
-#include <unordered_set>
 #include <utility>
 
 #include "base/error.h"
@@ -23,8 +21,7 @@ using RangeKind = KinetoTrace::Range::Kind;
 constexpr double kMostUnlaunched = 0.5;  // of the kernels
 constexpr double kMostBroken = 0.5;      // of the kernels
 constexpr double kMostWithoutOperator =
-    0.6;                            // of the kernels: from there on most of a backward pass looks like forward
-constexpr double kMostLost = 0.02;  // of the launches
+    0.6;  // of the kernels: from there on most of a backward pass looks like forward
 constexpr std::size_t kNamedKernels = 5;
 
 // A stretch of GPU work in a step.
@@ -48,10 +45,11 @@ class StepReader {
     model.device = trace_.device;
     model.device_memory = trace_.device_memory;
     model.world_size = std::max<std::int64_t>(1, trace_.world_size.value_or(1));
-    model.rank = trace_.rank.value_or(rank_in_name(trace_.path).value_or(0));
+    model.rank = std::max<std::int64_t>(0, trace_.rank.value_or(rank_in_name(trace_.path).value_or(0)));
+    model.world_known = trace_.world_size.value_or(0) > 0 || !has_exchanges();
     model.steps = std::ssize(windows_.kept);
     model.left_out = windows_.left_out;
-    const StepWindow& median = windows_.kept[(windows_.kept.size() - 1) / 2];
+    const StepWindow& median = windows_.median();
     model.shortest = {windows_.kept.front().us() * 1e-6};
     model.longest = {windows_.kept.back().us() * 1e-6};
     count_operators(model, median);
@@ -71,16 +69,7 @@ class StepReader {
 
   void check() const {
     check_durations();
-    std::set<std::int64_t> devices, processes;
-    for (const Kernel& kernel : trace_.kernels)
-      if (!kernel.copies) devices.insert(kernel.device);
-    if (devices.size() > 1)
-      refuse(fmt::format("kernels of {} devices or processes are in one file", devices.size()),
-             "Give one file for each rank");
-    for (const auto& [correlation, launch] : trace_.launches) processes.insert(launch.process);
-    if (processes.size() > 1)
-      refuse(fmt::format("kernels are launched by {} processes in one file", processes.size()),
-             "Give one file for each rank");
+    check_one_rank(trace_);
     if (!trace_.steps.empty()) check_launches();
   }
 
@@ -107,7 +96,7 @@ class StepReader {
     if (static_cast<double>(unlaunched) > kMostUnlaunched * static_cast<double>(trace_.kernels.size()))
       refuse(fmt::format("of {} kernels, {} have no launch with their correlation", trace_.kernels.size(), unlaunched),
              "Profile with ProfilerActivity.CPU, too");
-    if (backward == 0 && of_graphs == 0 && is_of_timeline())
+    if (backward == 0 && of_graphs == 0 && trace_.of_timeline())
       refuse(
           "it was written of a timeline of shardsim, which has no ranges of a backward pass; what was predicted is no "
           "measurement to import",
@@ -119,9 +108,8 @@ class StepReader {
       refuse("no kernel of a backward pass is in the trace: it is one of inference", "Profile training steps");
   }
 
-  // True of traces that `run --trace` and its like write.
-  bool is_of_timeline() const {
-    return std::ranges::any_of(trace_.kernels, [](const Kernel& kernel) { return !kernel.operation_class.empty(); });
+  bool has_exchanges() const {
+    return std::ranges::any_of(trace_.kernels, [&](const Kernel& kernel) { return rank_.communicates(kernel); });
   }
 
   bool is_backward(const Kernel& kernel) const {
@@ -271,28 +259,52 @@ class StepReader {
                                          "count as forward"));
   }
 
-  // Kernels that the profiler lost leave their launches behind.
+  // Launches without a kernel, and operators without a launch, tell what the profiler lost.
   void count_lost(TracedModel& model, const StepWindow& window) const {
-    std::unordered_set<std::int64_t> run;
-    for (const Kernel& kernel : trace_.kernels) run.insert(kernel.correlation);
-    std::int64_t all = 0, lost = 0;
-    for (const auto& [correlation, launch] : trace_.launches) {
-      if (!launch.kernel || launch.start_us < window.host_start_us || launch.start_us >= window.host_end_us) continue;
-      ++all;
-      if (!run.contains(correlation)) ++lost;
+    model.lost_exchanges = window.lost_exchanges;
+    if (window.lost > 0) {
+      model.waiting_known = window.lost_share() <= kMostLost && window.lost_exchanges == 0;
+      const std::string exchanges =
+          window.lost_exchanges > 0 ? fmt::format(", {} of them of collectives", window.lost_exchanges) : "";
+      model.notes.push_back(fmt::format(
+          "Of {} that the host launches in the step, {} ({}) {} not in the trace{}: the time of these counts as "
+          "waiting for the host{}.",
+          counted(window.launched, "kernel"), window.lost, share_text(window.lost, window.launched),
+          window.lost == 1 ? "is" : "are", exchanges, unknown_cost(model)));
     }
-    lost -= unlaunched_kernels(window);  // kernels that lost their correlation are there
-    if (lost <= 0) return;
-    model.waiting_known = static_cast<double>(lost) <= kMostLost * static_cast<double>(all);
-    model.notes.push_back(fmt::format(
-        "Of {} that the host launches in the step, {} ({}) {} not in the trace: the time of these counts as "
-        "waiting for the host{}.",
-        counted(all, "kernel"), lost, share_text(lost, all), lost == 1 ? "is" : "are",
-        model.waiting_known ? "" : ", so what the host costs is not known"));
+    count_idle_operators(model, window);
   }
 
-  std::int64_t unlaunched_kernels(const StepWindow& window) const {
-    return std::ranges::count_if(trace_.kernels, [&](const Kernel& kernel) {
+  static std::string unknown_cost(const TracedModel& model) {
+    return model.waiting_known ? "" : ", so what the host costs is not known";
+  }
+
+  // Launches whose correlation is missing are there, too.
+  void count_idle_operators(TracedModel& model, const StepWindow& window) const {
+    if (has_unlaunched(window)) return;
+    std::map<std::int64_t, std::vector<double>> launches;  // by thread
+    for (const auto& [correlation, launch] : trace_.launches) launches[launch.thread].push_back(launch.start_us);
+    for (auto& [thread, starts] : launches) std::ranges::sort(starts);
+    std::int64_t all = 0, idle = 0;
+    for (const KinetoTrace::Range& range : trace_.ranges) {
+      const bool inside = range.start_us >= window.host_start_us && range.end_us <= window.host_end_us;
+      if (range.kind != RangeKind::launches || !inside) continue;
+      ++all;
+      const std::vector<double>& starts = launches[range.thread];
+      const auto next = std::ranges::lower_bound(starts, range.start_us);
+      if (next == starts.end() || *next > range.end_us) ++idle;
+    }
+    if (static_cast<double>(idle) <= kMostLost * static_cast<double>(all)) return;
+    model.waiting_known = false;
+    model.notes.push_back(fmt::format(
+        "Of {} products and other operators of the host that never run without a kernel, {} ({}) launch none that is "
+        "in the trace: kernels and their launches were left out of it, and their time counts as waiting for the "
+        "host{}.",
+        all, idle, share_text(idle, all), unknown_cost(model)));
+  }
+
+  bool has_unlaunched(const StepWindow& window) const {
+    return std::ranges::any_of(trace_.kernels, [&](const Kernel& kernel) {
       return !kernel.copies && kernel.start_us >= window.start_us && kernel.start_us < window.end_us &&
              !trace_.launches.contains(kernel.correlation);
     });
@@ -316,6 +328,14 @@ class StepReader {
       model.notes.push_back(fmt::format("{} without a start or a duration {} left out.",
                                         counted(trace_.broken_events, "GPU kernel"),
                                         trace_.broken_events == 1 ? "is" : "are"));
+    if (trace_.repeated > 0)
+      model.notes.push_back(fmt::format(
+          "{} in the trace more than once; each counts once.",
+          trace_.repeated == 1 ? "1 event of the GPU is" : fmt::format("{} events of the GPU are", trace_.repeated)));
+    if (!model.world_known)
+      model.notes.emplace_back(
+          "The trace has collectives and does not say of how many ranks: it is taken as one that stands alone, whose "
+          "exchanges are as measured. Add distributedInfo {\"rank\": R, \"world_size\": N} to it.");
     if (unlaunched > 0)
       model.notes.push_back(
           fmt::format("Of {} kernels of the step, {} have no launch with their correlation: they "

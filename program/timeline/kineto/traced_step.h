@@ -49,7 +49,9 @@ struct TracedModel {
   std::int64_t rank = 0, world_size = 1;
   bool passes_known = true;   // false: what is forward of the dense part and what backward is not, all is `forward`
   bool waiting_known = true;  // false: kernels that were lost are part of what waits
-  std::vector<std::string> notes;  // what was left out or looks wrong, whole sentences
+  bool world_known = true;    // false: there are collectives, and nothing says of how many ranks
+  std::int64_t lost_exchanges = 0;  // launches of collectives without their kernels, in the median step
+  std::vector<std::string> notes;   // what was left out or looks wrong, whole sentences
 };
 
 // Errors (Failure::input, naming the file): no GPU kernels, those of step_windows(), kernels of several processes or

@@ -71,7 +71,7 @@ class CommsBandwidth:
         return size * _passes(kind, local, world) / took if took > 0 else float("inf")
 
     def _bytes_of(self, kind: str, world: int) -> int:
-        """Of one call: partial sums are there for the samples of all ranks, vectors for those of one."""
+        """Bytes of one call: partial sums are there for the samples of all ranks, vectors for those of one."""
         if kind == "all_reduce":
             return self._all_reduce_bytes
         return self._exchange_bytes * (world if kind in ("reduce_scatter", "all_gather") else 1)

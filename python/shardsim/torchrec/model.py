@@ -66,7 +66,7 @@ def tables_of(model: Any) -> list[ModelTable]:
 
 
 def word(value: Any) -> str:
-    """Of an enumeration of TorchRec, or of the text that it stands for: "fp16", "sum"."""
+    """The word for a value of an enumeration of TorchRec, or for its text: "fp16", "sum"."""
     return str(getattr(value, "value", value)).lower()
 
 
@@ -81,7 +81,7 @@ def module_path(path: str, pooled: bool) -> str:
 
 
 def labels_of(names: Iterable[str]) -> dict[str, str]:
-    """What each name is called in a workload: as it is, or with _ for what no label has, and other labels for others."""
+    """The label of each name in a workload: the name itself, or with _ for characters that no label has. No two are equal."""
     listed = list(dict.fromkeys(names))
     made = {name: name for name in listed if is_label(name) or not name}
     taken = set(made.values())
@@ -110,7 +110,7 @@ def names_of(tables: Sequence[ModelTable]) -> list[str]:
 
 
 def load_factor(of: Any, where: str = "cache_params") -> float | None:
-    """Of constraints, or of the sharding of a table. Errors: InputError at `where` for what is no number."""
+    """The load factor of constraints, or of the sharding of a table. Errors: InputError at `where` for what is no number."""
     factor = getattr(getattr(of, "cache_params", None), "load_factor", None)
     return None if factor is None else number(factor, f"{where}: load_factor", "Give a share above 0, and 1 at most")
 

@@ -80,7 +80,7 @@ def _model_tables(tables: Sequence[ModelTable], names: Sequence[str]) -> list[tu
 
 
 def rank_of(placement: str) -> int:
-    """Of "rank:3/cuda:3"."""
+    """The rank of a placement like "rank:3/cuda:3"."""
     return int(re.split("[:/]", placement)[1])
 
 
@@ -164,7 +164,7 @@ def _attributes(of: Any) -> Mapping[str, Any]:
 
 
 def _left_out(sharding: Any) -> Iterator[str]:
-    """What is not simulated of a ParameterSharding, with what says it here, where something does."""
+    """Names the parts of a ParameterSharding that are not simulated, with the key that says them here, if there is one."""
     for key, value in sorted(_attributes(sharding).items()):
         if key in TAKEN or not says(value):
             continue
@@ -183,7 +183,7 @@ def _left_out(sharding: Any) -> Iterator[str]:
 
 
 def _kept(sharding: Any) -> dict[str, Any]:
-    """What of a ParameterSharding the text of a plan does not say."""
+    """The parts of a ParameterSharding that the text of a plan does not say."""
     return {key: value for key, value in _attributes(sharding).items() if key not in TAKEN and value is not None}
 
 

@@ -56,7 +56,7 @@ def _cuts_of(option: Any) -> list[Cut]:
 
 
 def _signature(option: Any) -> tuple[Any, ...]:
-    """What tells an option from others of its table, but for ranks and estimates."""
+    """Two options of a table with one signature differ in ranks and estimates alone."""
     kind = word(option.sharding_type)
     cuts = () if kind == "data_parallel" else tuple(sorted(_cuts_of(option)))
     return (option.path, option.name, kind, word(option.compute_kernel), cuts)

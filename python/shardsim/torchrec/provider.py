@@ -111,7 +111,7 @@ def _model_of(request: Any) -> Any:
 
 
 def _planner_classes() -> Any:
-    """What the installed TorchRec builds a planner of."""
+    """The classes of which the installed TorchRec builds a planner."""
     try:
         from torchrec.distributed.planner import EmbeddingShardingPlanner, Topology
         from torchrec.distributed.planner.partitioners import GreedyPerfPartitioner

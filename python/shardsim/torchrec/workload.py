@@ -158,7 +158,7 @@ def _left_out_of_cache(constraint: Any) -> Iterator[str]:
 
 
 def _left_out(table: ModelTable, constraint: Any) -> Iterator[str]:
-    """What is not simulated of a table's constraints."""
+    """Names the parts of a table's constraints that are not simulated."""
     for key, value in sorted(vars(constraint).items()) if constraint is not None else []:
         if key in TAKEN or not says(value):
             continue

@@ -179,7 +179,7 @@ class FairQueuesSession : public NetworkSession {
 
   bool is_void(const Place& place) const { return queues_[place.queue].version != place.version; }
 
-  // What is in front then is not void, and neither is the first place of it.
+  // Afterwards neither the front entry nor the first place of its link is void.
   void drop_void() {
     while (!ends_.empty()) {
       const int first = ends_.top().first;

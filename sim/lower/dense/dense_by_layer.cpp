@@ -16,14 +16,10 @@ void Lowering::put_backward_work(int id, const std::vector<LayerRun>& layers) {
 }
 
 void Lowering::put_optimizer_work(int id) {
-  if (unsharded_bytes() > 0) {
-    const Workload all = with_unsharded();
-    return put_work(id, [&](const DenseStyle& style) {
-      return software_->pytorch ? pytorch_optimizer(all) : optimizer_work(all, style.fused);
-    });
-  }
+  const DensePart dense = with_unsharded();
   put_work(id, [&](const DenseStyle& style) {
-    return software_->pytorch ? pytorch_optimizer(workload_) : optimizer_work(workload_, style.fused);
+    return software_->pytorch ? pytorch_optimizer(dense, workload_.optimizer)
+                              : optimizer_work(dense, workload_.optimizer, style.fused);
   });
 }
 

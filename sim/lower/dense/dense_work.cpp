@@ -299,10 +299,10 @@ bool has_input_layer(const DensePart& dense) {
          !dense.input_gradient;
 }
 
-DenseWork optimizer_work(const Workload& workload, bool fused) {
-  const auto* const found = std::ranges::find(kOptimizers, workload.optimizer, &OptimizerPass::name);
+DenseWork optimizer_work(const DensePart& dense, const std::string& optimizer, bool fused) {
+  const auto* const found = std::ranges::find(kOptimizers, optimizer, &OptimizerPass::name);
   DenseWork work;
-  work.bytes = parameters_of_dense(workload.dense) * (in_half(workload.dense) ? found->half : found->full);
+  work.bytes = parameters_of_dense(dense) * (in_half(dense) ? found->half : found->full);
   work.kernels = fused ? kFusedOptimizerKernels : found->eager_kernels;
   return work;
 }

@@ -54,7 +54,7 @@ DenseWork forward_work(const Workload& workload, bool bottom, const DenseStyle& 
 DenseWork backward_work(const Workload& workload, const std::vector<LayerRun>& layers, const DenseStyle& style);
 
 // The optimizer's pass over the parameters of the dense part.
-DenseWork optimizer_work(const Workload& workload, bool fused);
+DenseWork optimizer_work(const DensePart& dense, const std::string& optimizer, bool fused);
 
 // Tensors that the dense part's parameters are: weights and biases of its layers.
 double parameter_tensors(const DensePart& dense);

@@ -20,7 +20,7 @@ class PytorchDense {
         dense_(workload.dense),
         items_(style.items),
         share_(style.attention_share),
-        list_(workload) {
+        list_(workload.dense) {
     const auto above = std::ranges::find_if_not(dense_.layers, is_bottom);
     above_ = static_cast<int>(above - dense_.layers.begin());
     const bool joins = above != dense_.layers.end() && !above->per_item && !above->attention &&
@@ -204,16 +204,16 @@ DenseWork pytorch_backward(const Workload& workload, const std::vector<LayerRun>
   return pytorch::PytorchDense(workload, style).backward(runs);
 }
 
-DenseWork pytorch_optimizer(const Workload& workload) {
+DenseWork pytorch_optimizer(const DensePart& dense, const std::string& of_tables) {
   const std::vector<pytorch::OptimizerKernels>& known = pytorch::optimizer_kernels();
-  const std::string& name = workload.dense.optimizer.empty() ? workload.optimizer : workload.dense.optimizer;
+  const std::string& name = dense.optimizer.empty() ? of_tables : dense.optimizer;
   auto found = std::ranges::find(known, name, &pytorch::OptimizerKernels::name);
   if (found == known.end()) found = known.begin();
   double largest = 0;
-  for (const DenseLayer& layer : workload.dense.layers)
+  for (const DenseLayer& layer : dense.layers)
     if (layer.weights) largest = std::max(largest, static_cast<double>(layer.in) * static_cast<double>(layer.out));
-  const double elements = static_cast<double>(workload.dense.parameters.count) / pytorch::kFloat;
-  pytorch::KernelList list(workload);
+  const double elements = static_cast<double>(dense.parameters.count) / pytorch::kFloat;
+  pytorch::KernelList list(dense);
   for (const double accesses : found->accesses)
     list.call("optimizer",
               {.kind = DenseKernelKind::multi_tensor,

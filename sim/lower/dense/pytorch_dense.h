@@ -13,7 +13,7 @@ DenseWork pytorch_forward(const Workload& workload, bool bottom, const DenseStyl
 // The backward pass of these layers.
 DenseWork pytorch_backward(const Workload& workload, const std::vector<LayerRun>& runs, const DenseStyle& style);
 
-// The optimizer of the dense part: that of the workload, or SGD where it is one that only tables have.
-DenseWork pytorch_optimizer(const Workload& workload);
+// The optimizer of the dense part: its own, else that of the tables, or SGD where it is one that only these have.
+DenseWork pytorch_optimizer(const DensePart& dense, const std::string& of_tables);
 
 }  // namespace shardsim

@@ -17,8 +17,7 @@ inline constexpr double kFresh = 1, kHalfFresh = 2.0 / 3;
 // The kernels of a pass, in the order in which they run.
 class KernelList {
  public:
-  explicit KernelList(const Workload& workload)
-      : half_(workload.dense.precision == "fp16" || workload.dense.precision == "bf16") {}
+  explicit KernelList(const DensePart& dense) : half_(dense.precision == "fp16" || dense.precision == "bf16") {}
 
   bool half() const { return half_; }
   double element() const { return half_ ? kHalf : kFloat; }
@@ -141,7 +140,7 @@ class Behind {
  private:
   bool swish() const { return layer_.norm == NormKind::swish_layer_norm; }
 
-  // What nn.MultiheadAttention returns has the items of a sample apart.
+  // nn.MultiheadAttention returns the items of a sample apart from each other.
   void add(const char* op, double bytes, double calls) const;
 
   DenseKernel kernel(DenseKernelKind kind, double tensors) const;

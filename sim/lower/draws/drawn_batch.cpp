@@ -7,6 +7,7 @@
 #include "program/shard_rows.h"
 #include "sim/lower/group_member.h"
 #include "sim/lower/known_shares.h"
+#include "sim/lower/touched_rows.h"
 
 namespace shardsim {
 namespace {

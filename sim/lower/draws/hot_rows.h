@@ -51,7 +51,7 @@ class HotRows {
   mutable std::map<std::uint64_t, Excess> excess_;  // by rows
   using RowsAndDraw = std::pair<std::uint64_t, int>;
   mutable std::map<RowsAndDraw, std::vector<double>> more_;  // of few owners
-  // Of many owners the last: what is looked up, asked and answered is added in turn.
+  // The last owner is kept: lookups, requests and answers of many owners are added one owner after another.
   mutable std::pair<RowsAndDraw, std::vector<double>> last_more_;
 };
 

@@ -94,7 +94,7 @@ class HostLaunches {
     append(op, captured ? captured_by_ : launched_by_);
   }
 
-  // What runs in one of several iterations is launched in that one alone, by work of its own.
+  // An operation that runs in one of several iterations has launches of its own, in that iteration alone.
   void launch_rare(const Op& op) {
     flush();
     const HostTime& time = times_[at(op.id)];

@@ -255,7 +255,7 @@ std::vector<Section::Block> charts_of(const ComparedCase& item, const std::strin
 // The answer first, charts next, then tables.
 Section case_section(const ComparedCase& item, const ComparisonReport& report, Medium medium, const std::string& id) {
   const TimelineComparison& comparison = item.comparison;
-  // Of several cases the answer to all stands above them.
+  // If there are several cases, one answer to all of them stands above.
   const Paragraph summary{comparison_summary(comparison), report.cases.size() == 1 ? Role::summary : Role::plain};
   const Paragraph origin{observed_on(comparison), Role::origin};
   Section section{comparison.case_name, {summary, origin}};

@@ -72,8 +72,11 @@ std::string when_text(const Resharding& found, const DriftOptions& options) {
 std::string cost_text(const DriftDay& day, const DriftOptions& options, std::optional<int> every_days) {
   constexpr double kSecondsOfDay = 24 * 3600;
   const double pause = options.pause.value;
-  std::string text = fmt::format(" Moving {} GiB on day {} takes {}{}", fixed(day.moved_bytes / 0x1p30, 2), day.day,
-                                 duration_text(day.moving_s),
+  const std::string moving = day.moved_bytes > 0
+                                 ? fmt::format("Moving {} GiB on day {} takes {}", fixed(day.moved_bytes / 0x1p30, 2),
+                                               day.day, duration_text(day.moving_s))
+                                 : fmt::format("On day {} nothing moves", day.day);
+  std::string text = fmt::format(" {}{}", moving,
                                  pause > 0 ? fmt::format(", and training pauses for another {}", duration_text(pause))
                                            : ", and no pause of training is counted (drift.pause)");
   if (!every_days) return text + ".";

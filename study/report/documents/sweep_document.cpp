@@ -229,37 +229,57 @@ std::string sweep_summary(const SweepResult& result, const std::vector<std::size
          peak_warning(result, fastest) + host_warning(result, fastest, first);
 }
 
-// Names other points that somebody might choose: the cheapest that fits, and that with the least memory. `fastest`:
-// points of most samples per second first.
-std::string alternatives_text(const SweepResult& result, const std::vector<std::size_t>& fastest) {
-  std::vector<std::size_t> fit;
-  std::ranges::copy_if(fastest, std::back_inserter(fit),
-                       [&](std::size_t p) { return !result.at(p).runs_out_of_memory(); });
-  if (fit.size() < 2) return "";
-  const std::size_t best = fit.front();
-  std::string text;
+// Points of most samples per second first, those that run out of memory left out.
+std::vector<std::size_t> those_that_fit(const SweepResult& result, std::vector<std::size_t> fastest) {
+  std::erase_if(fastest, [&](std::size_t p) { return result.at(p).runs_out_of_memory(); });
+  return fastest;
+}
+
+// The cost of a million samples at the fastest point that fits, and the point at which they cost least.
+std::string cheapest_text(const SweepResult& result, const std::vector<std::size_t>& fastest) {
+  const std::vector<std::size_t> fit = those_that_fit(result, fastest);
+  if (fit.size() < 2 || !result.currency()) return "";
   const auto price = [&](std::size_t p) {
     return result.cost_per_million_samples(p).value_or(std::numeric_limits<double>::infinity());
   };
-  const std::size_t cheapest = *std::ranges::min_element(fit, {}, price);
-  if (result.currency() && std::isfinite(price(best))) {
-    text = best == fastest.front() ? "A million samples cost "
-                                   : fmt::format("The fastest point that fits is {}, with {}: a million samples cost ",
-                                                 named_values(result, best), samples_text(result, best));
-    text += fmt::format("{} there", price_text(result, price(best)));
-    text += cheapest == best ? ", less than at any other point."
-                             : fmt::format(". They cost least at {}: {}, with {}.", named_values(result, cheapest),
-                                           price_text(result, price(cheapest)), samples_text(result, cheapest));
-    if (result.currency()->empty()) text += " Prices are in the currency of cost_per_gpu_hour.";
-  }
-  const std::size_t least = *std::ranges::min_element(fit, {}, [&](std::size_t p) { return result.at(p).peak_bytes; });
-  if (result.at(least).peak_bytes < result.at(best).peak_bytes) {
-    text += fmt::format("{}Least memory: {} GiB of the fullest GPU instead of {}, at {}, with {}.",
-                        text.empty() ? "" : " ", fixed(static_cast<double>(result.at(least).peak_bytes) / 0x1p30, 2),
-                        fixed(static_cast<double>(result.at(best).peak_bytes) / 0x1p30, 2), named_values(result, least),
-                        samples_text(result, least));
-  }
-  return text;
+  const std::size_t best = fit.front(), cheapest = *std::ranges::min_element(fit, {}, price);
+  if (!std::isfinite(price(best))) return "";
+  std::string text = best == fastest.front()
+                         ? "A million samples cost "
+                         : fmt::format("The fastest point that fits is {}, with {}: a million samples cost ",
+                                       named_values(result, best), samples_text(result, best));
+  text += fmt::format("{} there", price_text(result, price(best)));
+  text += cheapest == best ? ", less than at any other point."
+                           : fmt::format(". They cost least at {}: {}, with {}.", named_values(result, cheapest),
+                                         price_text(result, price(cheapest)), samples_text(result, cheapest));
+  return text + (result.currency()->empty() ? " Prices are in the currency of cost_per_gpu_hour." : "");
+}
+
+// Names the point with the least memory, where that is worth a choice.
+std::string least_memory_text(const SweepResult& result, const std::vector<std::size_t>& fastest) {
+  constexpr double kTelling = 0.95;
+  const std::vector<std::size_t> fit = those_that_fit(result, fastest);
+  if (fit.size() < 2) return "";
+  const auto peak = [&](std::size_t p) { return static_cast<double>(result.at(p).peak_bytes); };
+  const std::size_t best = fit.front(), least = *std::ranges::min_element(fit, {}, peak);
+  if (peak(least) > kTelling * peak(best)) return "";
+  return fmt::format("Least memory: {} GiB of the fullest GPU instead of {}, at {}, with {}.",
+                     fixed(peak(least) / 0x1p30, 2), fixed(peak(best) / 0x1p30, 2), named_values(result, least),
+                     samples_text(result, least));
+}
+
+// Names other points that somebody might choose.
+std::string alternatives_text(const SweepResult& result, const std::vector<std::size_t>& fastest) {
+  const std::string cheapest = cheapest_text(result, fastest), least = least_memory_text(result, fastest);
+  return cheapest + (cheapest.empty() || least.empty() ? "" : " ") + least;
+}
+
+// Explains the question marks of these points.
+std::string sweep_doubt_sentence(const SweepResult& result, const std::vector<std::size_t>& points) {
+  std::vector<const Interval*> intervals;
+  for (const std::size_t point : points)
+    if (result.at(point).interval) intervals.push_back(&*result.at(point).interval);
+  return doubt_sentence(intervals, "with --details more");
 }
 
 // That TorchRec cannot run the plan of the point which stands first, and the best of those that it can; "" where it
@@ -294,6 +314,8 @@ Document sweep_document(const SweepResult& result, Medium medium, SweepOrder ord
   if (const std::string text = sweep_torchrec_warning(result, sorted); medium != Medium::terminal && !text.empty())
     document.blocks.emplace_back(Paragraph{text, Paragraph::Role::notice});
   std::vector<Chart> charts;
+  if (std::string cheapest = cheapest_text(result, fastest); medium == Medium::screen && !cheapest.empty())
+    document.blocks.emplace_back(Paragraph{std::move(cheapest), Paragraph::Role::summary});
   if (page) {
     const std::string more = alternatives_text(result, fastest);
     if (!more.empty()) document.blocks.emplace_back(Paragraph{more, Paragraph::Role::summary});
@@ -308,7 +330,9 @@ Document sweep_document(const SweepResult& result, Medium medium, SweepOrder ord
   Section best = table_section("Points", legend, points_sheet(result, sorted, page));
   best.remark = order_remark(order);
   document.add(std::move(best));
-  if (medium == Medium::screen) {  // elsewhere How sure names the constants
+  if (medium == Medium::screen) {  // elsewhere How sure names the constants, and what was never measured
+    if (std::string doubt = sweep_doubt_sentence(result, sorted); !doubt.empty())
+      document.blocks.emplace_back(Paragraph{std::move(doubt), Paragraph::Role::summary});
     if (std::string unlike = sweep_evidence_sentence(result, sorted); !unlike.empty())
       document.blocks.emplace_back(Paragraph{std::move(unlike), Paragraph::Role::notice});
   }

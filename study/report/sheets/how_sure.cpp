@@ -15,7 +15,7 @@
 #include "study/report/case_groups.h"
 #include "study/report/sheets/published_iterations.h"
 #include "study/report/sure_cells.h"
-#include "study/result/result_fields.h"
+#include "study/result/case_figures.h"
 
 namespace shardsim {
 namespace {

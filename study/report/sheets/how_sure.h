@@ -1,12 +1,12 @@
 #pragma once
 
 #include "base/document/document.h"
-#include "study/confidence/search_spread.h"
+#include "study/confidence/interval.h"
 #include "study/result/result.h"
 
 namespace shardsim {
 
-// What the question mark of a range says, and of what; "" where no case has one.
+// Explains the question mark of a range, and names the cases that have one; "" if none has.
 std::string doubt_sentence(const StudyResult& study);
 // Why a case stands before one that is told with less time or more samples per second: cases stand in the order of
 // their means over the placements of hot rows, of which one is told. The first such pair; "" where there is none.

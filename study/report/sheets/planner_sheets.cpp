@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "study/report/case_groups.h"
 #include "study/report/sheets/result_sheets.h"
-#include "study/result/result_fields.h"
+#include "study/result/case_figures.h"
 
 namespace shardsim {
 namespace {

@@ -13,7 +13,7 @@
 #include "study/report/sheets/how_sure.h"
 #include "study/report/sure_cells.h"
 #include "study/report/unit_words.h"
-#include "study/result/result_fields.h"
+#include "study/result/case_figures.h"
 #include "topology/spec/rank_set.h"
 
 namespace shardsim {

@@ -14,7 +14,7 @@
 #include "study/report/sheets/result_sheets.h"
 #include "study/report/sure_cells.h"
 #include "study/report/unit_words.h"
-#include "study/result/result_fields.h"
+#include "study/result/case_figures.h"
 
 namespace shardsim {
 

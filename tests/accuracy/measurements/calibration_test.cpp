@@ -446,7 +446,7 @@ std::vector<MeasuredRow> log_of_anything(CollectiveKind kind, int nodes, Rng& rn
   return rows;
 }
 
-// What the first of two sizes, in steps of a fifth, takes longer than the second, at most; relative.
+// The largest relative amount by which a size takes longer than the next one, in steps of a fifth.
 double largest_fall(const ClusterSpec& spec, CollectiveKind kind, int nodes) {
   std::vector<MeasuredRow> rows;
   for (double bytes = 256; bytes < 4e9; bytes *= 1.2) {

@@ -49,7 +49,7 @@ Json without_references(const Json& document, Json schema) {
   return schema;
 }
 
-// Of what a reader asks for in these files.
+// The schema of all that a reader asks for in these files.
 Json schema_of(const std::function<void(const Tree&)>& read, const std::vector<std::string>& specimens) {
   Shape shape;
   Parts parts;

@@ -1,8 +1,7 @@
-#include "base/tree/long_time.h"
-
 #include <doctest/doctest.h>
 
 #include "base/error.h"
+#include "base/tree/leaf.h"
 #include "tests/base/error_text.h"
 
 namespace shardsim::long_time_test {

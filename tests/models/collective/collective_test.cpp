@@ -101,7 +101,8 @@ TEST_CASE("a fit holds for the sizes, groups and wirings that it states; the pub
   const double public_32 = .06 + 24 * .005 + .0025;
   CHECK(start_ms(cluster, 32, 800) == doctest::Approx(public_32));
   CHECK(start_ms(cluster, 32, 1'000'000'032) == doctest::Approx(public_32));
-  // Of half as many ranks both count alike, times by their roots; latency comes on top by half.
+  // For half as many ranks both count alike, and the roots of their times are averaged; half of the latency comes on
+  // top.
   const double both = std::pow((std::sqrt(4.) + std::sqrt(.06)) / 2, 2);
   CHECK(start_ms(cluster, 16, 1'000'000) == doctest::Approx(both + 8 * .005 / 4 + .0025 / 2));
   CHECK(start_ms(cluster_from(fitted_for_32("mesh")), 32, 1'000'000) == doctest::Approx(public_32));

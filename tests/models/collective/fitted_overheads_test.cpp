@@ -123,7 +123,7 @@ TEST_CASE("the share of copies through host memory is filled in where there are 
     return with_fits(spec_from(header(1) + gpu_line(4) + "fits: open_data\n" + pcie));
   };
   const ClusterSpec copies = filled("pcie: {cpu: {vendor: intel}}\n");
-  CHECK(copies.pcie.host_copy_efficiency == .62);
+  CHECK(copies.pcie.host_copy_efficiency == .656);
   const auto says = [](const SourcedValue& value) { return value.path == "pcie.host_copy_efficiency"; };
   const auto said = std::ranges::find_if(copies.sources, says);
   REQUIRE(said != copies.sources.end());
@@ -141,7 +141,7 @@ TEST_CASE("copies through host memory are a guess where neither the file nor a f
   const std::string cards = header(1) + gpu_line(4), copies = "pcie: {cpu: {vendor: intel}}\n";
   const auto noted = [](const ClusterSpec& spec) {
     return std::ranges::any_of(cluster_notes(spec), [](const std::string& note) {
-      return note.find("copy through host memory") != std::string::npos && note.find("0.62") != std::string::npos;
+      return note.find("copy through host memory") != std::string::npos && note.find("0.656") != std::string::npos;
     });
   };
   const ClusterSpec guess = spec_from(cards + copies);

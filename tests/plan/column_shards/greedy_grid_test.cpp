@@ -119,10 +119,13 @@ TEST_CASE("the cache tells orders of pieces apart") {
   const std::uint32_t b = memory.keep(ShardMemory::kEmptyShard, 1, 3.0);
   CHECK(memory.find(b, 0) == nullptr);
   REQUIRE(memory.find(a, 1) != nullptr);
-  CHECK(memory.find(a, 1)->shard == ab);
+  CHECK(memory.find(a, 1)->shard() == ab);
   CHECK(memory.find(a, 1)->seconds == 2.0);
   for (int kind = 0; kind < 20'000; ++kind) memory.keep(ab, kind, kind);
   for (int kind = 0; kind < 20'000; ++kind) CHECK(memory.find(ab, kind)->seconds == kind);
+  constexpr int kBeyond = (1 << ShardMemory::kKindBits) - 1;  // no entry has room for such a kind
+  CHECK(memory.keep(b, kBeyond, 4.0) == ShardMemory::kUnknown);
+  CHECK(memory.find(b, kBeyond) == nullptr);
 }
 
 }  // namespace shardsim::greedy_grid_test

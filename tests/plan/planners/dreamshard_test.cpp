@@ -14,17 +14,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-Workload pooled_workload(int tables) {
-  std::vector<Table> all;
-  for (int t = 0; t < tables; ++t) {
-    Table table = sequence_table("t" + std::to_string(t), 1000 * static_cast<std::uint64_t>(t + 1), 32);
-    table.kind = TableKind::pooled;
-    table.average_length = 1 + t % 5;
-    all.push_back(table);
-  }
-  return workload_of(all, 64);
-}
-
 // A policy of one iteration, in a file, for as long as the test runs.
 struct PolicyFile {
   PolicyFile(const Workload& workload, const Cluster& cluster, const std::string& provider = "closed_form")

@@ -173,6 +173,26 @@ TEST_CASE("what the last member is waited for in is what filled the waiting, not
   CHECK(exchange.waited_for.ms == doctest::Approx(0.040));
 }
 
+// Rank 1 sends twice as long in the exchange, and then runs the same update as rank 0, which has ended it when rank 1
+// begins: the others wait while rank 1 updates, for its exchange.
+TEST_CASE("what the last member is waited for in is what made it late, not what it runs meanwhile") {
+  Timeline timeline;
+  timeline.world_size = 2;
+  timeline.streams = {"a"};
+  timeline.groups = {{"world", {{0, 1}}}};
+  timeline.ops = {{"x", "all_to_all", 0, "world"}, {"update", "update"}, {"sum", "all_reduce", 0, "world"}};
+  for (const int copy : {0, 1}) {  // the update may be that of an iteration before, too
+    timeline.spans = {{0, 20, 0, 0, 0, 0, 0}, {20, 60, 0, 0, 1, 0, 0}, {60, 100, 0, 0, 2, 0, 0},
+                      {0, 50, 1, 0, 0, 0, 0}, {50, 90, 1, 0, 1, 0, 0}, {90, 100, 1, 0, 2, 0, 0}};
+    timeline.iteration_ms = 0.1 + 0.1 * copy;
+    sort_spans(timeline);
+    const NamedTime sum = named_times(timeline)[2];
+    CHECK(sum.waited_for.rank == 1);
+    CHECK(sum.waited_for.operation == "x");
+    CHECK(sum.waited_for.ms == doctest::Approx(0.015));
+  }
+}
+
 TEST_CASE("what compute hides is no waiting, and without known members nothing is") {
   Timeline timeline = slow_rank_timeline();
   timeline.ops.push_back({"more", "dense"});

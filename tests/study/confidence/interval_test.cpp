@@ -34,8 +34,8 @@ IterationSetting on(const std::string& cluster) {
   return {"soft", "", cluster, "A100", "infiniband", "m", "p", 2, 16, 1};
 }
 
-// Of a call of one kind, alone on the path, that is a little smaller than a class ends with in one plan and a little
-// larger in the other, or as large in both.
+// The chance for two plans whose path is one call of one kind. The call is a little smaller than the upper end of a
+// class in one plan and a little larger in the other, or as large in both.
 double chance_of_calls(const std::string& first_class, const std::string& second_class) {
   const ErrorModel errors(shipped_residuals());
   const Interval first = errors.interval(10, on("x"), {{first_class, 10}});

@@ -2,8 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include "plan/plan_file.h"
+#include "study/drift/later_plans.h"
+#include "study/planning/prepared_case.h"
 #include "study/report/documents/drift_document.h"
 #include "tests/base/error_text.h"
+#include "tests/study/scenario_text.h"
 
 namespace shardsim::resharding_test {
 
@@ -147,6 +151,49 @@ TEST_CASE("a plan of a later day that is faster on day 0, too, is one to begin w
           "10.000 ms"));
   CHECK(first.best_name() == "search of day 2");
   CHECK(result.days[3].best_name() == "search");
+}
+
+// TorchRec's planner goes by its own estimate: what it makes of tables that have grown may be as good on day 0.
+TEST_CASE("a plan that any planner makes for a later day is tried on day 0, each once") {
+  const Scenario scenario = test::read(R"(schema: shardsim.scenario/1
+cluster: dgx_h100
+planner: {name: row_wise}
+workload:
+  name: w
+  batch_per_gpu: 64
+  tables: [{name: t, rows: 100000, dim: 64, kind: pooled, pooling_factor: 2}]
+)");
+  const Case& item = scenario.cases.front();
+  const Cluster cluster = cluster_of(item);
+  DriftOptions options = pause_of(60, 3);
+  options.growth = 0.02;
+  std::vector<DayOutcome> outcomes;
+  for (int t = 1; t <= 3; ++t) {
+    DayOutcome outcome;
+    outcome.day.day = t;
+    outcome.day.best_fits = true;
+    outcome.day.best = "torchrec";
+    outcome.day.frozen_ms = 10 + t;
+    outcome.day.best_ms = 10;
+    Case grown = item;
+    grown.workload = workload_on(item.workload, options, t);
+    outcome.new_plan = plan_to_json(make_plan(grown, cluster, 1, {}), grown.workload, cluster);
+    outcomes.push_back(outcome);
+  }
+  const std::vector<LaterPlan> later = later_plans(outcomes, item, options);
+  REQUIRE(later.size() == 1);
+  CHECK(later[0].day == 3);  // which gains most
+  CHECK(later[0].planner == "torchrec");
+  CHECK_FALSE(later[0].searched);
+  CHECK(later[0].plan.placements == make_plan(item, cluster, 1, {}).placements);
+  for (DayOutcome& each : outcomes) each.new_plan = "";
+  CHECK(later_plans(outcomes, item, options).empty());
+}
+
+TEST_CASE("where nothing moves no time of moving is told") {
+  DriftResult result = aging(30);
+  for (DriftDay& day : result.days) day.moved_bytes = 0;
+  CHECK(has(resharding_text(result, pause_of(20, 30)), "nothing moves, and training pauses for another 20 s"));
 }
 
 TEST_CASE("a plan that fits for all days and never pays to replace is said to be good for all of them") {

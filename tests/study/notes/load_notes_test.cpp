@@ -104,7 +104,9 @@ TEST_CASE("of ranks that are as full as each other the one that is waited for is
   const Why of_second = waiting_for(6);
   const RankLoads loads = loads_of(prepared.program());
   CHECK(loads.fullest == 2);
-  CHECK(has(load_notes(loads, prepared, {}, &of_second).front(), "Rank 6 looks up 4.00 times as many rows"));
+  const std::string note = load_notes(loads, prepared, {}, &of_second).front();
+  CHECK(has(note, "Rank 6 looks up 4.00 times as many rows"));
+  CHECK(has(note, "100 % of its lookups; 2 of 8 ranks have the table, and this one no more of it than the others."));
 }
 
 TEST_CASE("a table that lies on one rank is not compared with its mean over ranks that have none of it") {

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "study/result/result_fields.h"
+#include "study/result/case_figures.h"
 #include "tests/base/error_text.h"
 #include "tests/physics/lab.h"
 #include "tests/study/notes/note_named.h"

@@ -7,7 +7,7 @@
 
 namespace shardsim::notes_test {
 
-// What the note of that name in the table says.
+// The note of that name in the table, as it is said of `known`.
 inline Notes note_named(std::string_view name, const Known& known) {
   return std::ranges::find(note_entries(), name, &NoteEntry::name)->make(known);
 }

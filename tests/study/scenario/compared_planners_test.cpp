@@ -105,7 +105,7 @@ TEST_CASE("constraints of a scenario are read with places, for tables that are t
       read(toy("planner: {name: torchrec}\nconstraints: {\"*\": {sharding_types: [row_wise, flex]}, "
                "history: {compute_kernels: [fused_uvm_caching], cache_load_factor: 0.3, min_partition: 64}}\n"));
   const Constraints& constraints = scenario.cases.at(0).constraints;
-  CHECK(constraints.of("history")->cache_load_factor.value() == doctest::Approx(0.3));
+  CHECK(constraints.of("history")->caches.load_factor.value() == doctest::Approx(0.3));
   CHECK(constraints.of("history")->sharding_types.empty());
   CHECK(constraints.of("another")->sharding_types.size() == 2);
   const auto refused = [](const std::string& map) {

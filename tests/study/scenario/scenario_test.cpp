@@ -247,7 +247,7 @@ TEST_CASE("a key of the top level that every case replaces is read all the same"
   CHECK(says(error_of("collectives: {all_reduce: nope}", "collectives: {all_reduce: ring}"), "all_reduce"));
   CHECK(says(error_of("iterations: 99999", "iterations: 4"), "from 1 to 10000"));
   CHECK(says(error_of("payload: nope", "payload: planned"), "payload"));
-  // What the command line replaces is not looked at.
+  // A value that the command line replaces is not looked at.
   Overrides overrides;
   overrides.set = {{"software", "ideal"}};
   CHECK_NOTHROW(

@@ -75,7 +75,8 @@ TEST_CASE("a traced batch has the step that was traced, and those around it are 
     double longest = 0;
     for (int count = 2 + trial % 3; count > 0; --count) {
       batch += kGap + static_cast<std::int64_t>(draw(0, 2000));
-      // Of the host, of GPUs that wait a little, or that never do; longer or shorter than the ones before.
+      // Steps of which the host is the limit, or whose GPU waits a little, or never; longer or shorter than the ones
+      // before.
       const double work = draw(1, 20), share = draw(0, 1);
       const Step step{work, work * (share < 0.3 ? 0 : share < 0.6 ? 0.04 : draw(0.1, 4))};
       longest = std::max(longest, step.work + step.waiting);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "study/sweep/read_sweep.h"
 #include "tests/temporary_folder.h"
 
 namespace shardsim::axis_trial_test {

@@ -114,6 +114,13 @@ std::vector<Change> changes() {
         item.workload.id_bytes = static_cast<int>(one_of(rng, {4, 8}));
       },
       [](Case& item, Rng& rng) {
+        item.workload.accumulate = static_cast<std::int64_t>(one_of(rng, {1, 2, 5}));
+      },
+      [](Case& item, Rng& rng) {
+        if (item.workload.sharding_groups)
+          item.workload.sharding_groups->sync_every = static_cast<std::int64_t>(one_of(rng, {1, 2, 10}));
+      },
+      [](Case& item, Rng& rng) {
         item.load.row_shares = rng.below(2) == 0 ? LoadOptions::RowShares::even : LoadOptions::RowShares::real;
       },
       [](Case& item, Rng& rng) { item.load.row_cut = rng.below(2) == 0 ? RowCut::blocks : RowCut::modulo; },
@@ -172,6 +179,10 @@ Failure failure_of(KeptPlan& kept, const Case& item) {
 TEST_CASE("whatever changes from case to case, a kept plan says what a run says, to the last bit") {
   check_walk(case_of("toy.yaml", "flexshard_3tier"), 60, 1);
   check_walk(case_of("mixed.yaml", "sparse_dist"), 40, 2);
+}
+
+TEST_CASE("so it does where replicas are averaged in one of several iterations") {
+  check_walk(case_of("toy.yaml", "row_wise", {{"workload.sharding_groups", "{size: 4, sync_every: 2}"}}), 40, 4);
 }
 
 TEST_CASE("so it does where hosts launch what runs") {

@@ -1,11 +1,10 @@
-#include "study/sweep/sweep.h"
-
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include "base/files.h"
 #include "base/tree/tree_editor.h"
 #include "study/sweep/point_cases.h"
+#include "study/sweep/read_sweep.h"
 #include "tests/temporary_folder.h"
 
 namespace shardsim::sweep_test {

@@ -7,7 +7,7 @@
 #include "topology/export/export.h"
 #include "topology/import/listed_devices.h"
 #include "topology/import/node_inventory.h"
-#include "topology/spec/peer_to_peer.h"
+#include "topology/spec/gpu_models.h"
 
 namespace shardsim::read_smi_matrix_test {
 
@@ -310,8 +310,11 @@ TEST_CASE("GeForce GPUs of the series 40 and 50 do not copy to each other direct
   CHECK_FALSE(imported(two, "RTX-4090").pcie.p2p);
   CHECK(opens(imported(two, "RTX-4090"), "no RTX-4090 copy to another GPU directly"));
   CHECK(imported(two, "L40S").pcie.p2p);
-  for (const char* model : {"RTX-5090", "RTX-4070-TI", "RTX-5060"}) CHECK_FALSE(has_peer_to_peer(model));
-  for (const char* model : {"RTX-3090", "RTX-4000", "RTX-5000-ADA", "RTX-6000D", "H100-SXM5-80GB"})
+  for (const char* model :
+       {"RTX-5090", "RTX-4070-TI", "RTX-5060", "RTX 4090", "GeForce RTX 4090", "NVIDIA GeForce RTX 5090"})
+    CHECK_FALSE(has_peer_to_peer(model));
+  for (const char* model :
+       {"RTX-3090", "RTX-4000", "RTX-5000-ADA", "RTX-6000D", "H100-SXM5-80GB", "NVIDIA RTX 4000 Ada Generation"})
     CHECK(has_peer_to_peer(model));
 }
 

@@ -1,4 +1,3 @@
-#include "topology/spec/gpu_vendors.h"
 
 #include <doctest/doctest.h>
 

@@ -23,7 +23,7 @@ inline std::string checked(const Program& program, int iterations, std::int64_t 
   return all;
 }
 
-// What all ranks sent each other in an iteration, as they counted it.
+// Bytes that all ranks sent each other in an iteration, as they counted them.
 inline std::int64_t bytes_sent(const Program& program) {
   Timeline seen;
   const std::vector<std::string> errors = in_world(program.world_size, [&](Rendezvous& rendezvous) {

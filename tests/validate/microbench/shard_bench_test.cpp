@@ -10,7 +10,7 @@
 #include <map>
 
 #include "base/files.h"
-#include "validate/microbench/position_draw.h"
+#include "validate/microbench/drawn_ids.h"
 
 namespace shardsim::shard_bench_test {
 namespace {

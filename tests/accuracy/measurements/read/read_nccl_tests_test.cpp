@@ -68,7 +68,7 @@ Measurements json(const std::string& text, const RunHints& hints = {}) {
   return read_nccl_tests_json(text, "cluster7.json", hints);
 }
 
-// What is read of a file with these bytes, which is gone afterwards.
+// Reads a file with these bytes, and removes it.
 Measurements read_bytes(const std::string& bytes) {
   const auto path = std::filesystem::temp_directory_path() / fmt::format("shardsim_{}_all_reduce.txt", ::getpid());
   std::ofstream(path, std::ios::binary) << bytes;

@@ -34,7 +34,7 @@ Workload workload_of(const std::string& table = "rows: 1000000, dim: 64, kind: p
                 "- {name: b, rows: 300, dim: 8, kind: pooled, pooling_factor: 1, access: {family: uniform}}\n");
 }
 
-// What one rank that holds a part of all rows does of the table.
+// The work on the table of one rank that holds `part` of its rows.
 TableWork work_of(const Table& table, double part = 1, double samples = kSamples) {
   const AccessDistribution access = table.distribution();
   TableWork work;

@@ -2,7 +2,6 @@
 
 #include "base/tree/yaml.h"
 #include "models/compute/compute_model.h"
-#include "models/compute/roofline_keys.h"
 #include "topology/spec/gpu_models.h"
 
 namespace shardsim::roofline_test {

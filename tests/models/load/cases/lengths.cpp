@@ -5,7 +5,6 @@
 
 #include "base/statistics.h"
 #include "models/load/batch_draws.h"
-#include "models/load/iteration_spread.h"
 #include "tests/models/load/cases/case.h"
 #include "tests/models/load/largest_rank.h"
 

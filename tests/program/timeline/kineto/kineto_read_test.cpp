@@ -279,7 +279,7 @@ TEST_CASE("a folder without traces, a file that is no trace and no folder at all
     }
   };
   CHECK(says(refused(folder.path()), "holds no trace"));
-  CHECK(says(refused(folder.path() / "nowhere"), "there is no such folder"));
+  CHECK(says(refused(folder.path() / "nowhere"), "there is no such file or folder"));
   write_file(folder.path() / "rank0.json.gz", "x");
   CHECK(says(refused(folder.path()), "not JSON, or cut off"));  // whatever its name says, it is no file of gzip
 }

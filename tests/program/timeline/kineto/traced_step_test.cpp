@@ -44,10 +44,40 @@ TEST_CASE("where the operators are missing, forward and backward are not told ap
 }
 
 TEST_CASE("kernels that were lost are told by their launches") {
-  const TracedModel traced = MadeTrace{.lost_kernels = 2}.read();
+  const TracedModel traced = MadeTrace{.lost_kernels = 15}.read();
   CHECK_FALSE(traced.waiting_known);
-  CHECK(is_noted(traced, "kernels that the host launches in the step"));
+  CHECK(is_noted(traced, "Of 15 kernels that the host launches in the step, 1 (6.67 %) is not in the trace"));
   CHECK(is_noted(traced, "what the host costs is not known"));
+}
+
+TEST_CASE("steps that have all of their kernels come before those that lost some") {
+  const TracedModel traced = MadeTrace{.steps = 6, .lost_kernels = 2, .whole_steps = 2}.read();
+  CHECK(traced.waiting_known);
+  CHECK(traced.steps == 2);
+  CHECK(traced.left_out == 4);
+  CHECK(kernels_ms(traced, Phase::backward) == doctest::Approx(0.8));
+  CHECK(is_noted(traced, "launch kernels which are not in the trace (4 of 6, up to 53.3 % of their kernels)"));
+}
+
+TEST_CASE("where every step lost many kernels, the trace is refused") {
+  CHECK(has(error_of([] { MadeTrace{.lost_kernels = 2}.read(); }),
+            "are not in the trace, and no other step has more of them"));
+}
+
+TEST_CASE("kernels that were left out with their launches are told by their operators") {
+  CHECK_FALSE(is_noted(MadeTrace{}.read(), "operators of the host that never run without a kernel"));
+  const TracedModel traced = MadeTrace{.left_out = 4}.read();
+  CHECK_FALSE(traced.waiting_known);
+  CHECK(is_noted(traced, "Of 4 products and other operators of the host that never run without a kernel, 1 (25 %)"));
+}
+
+TEST_CASE("an event that is in the file twice counts once") {
+  const TracedModel once = MadeTrace{}.read(), twice = MadeTrace{.twice = true}.read();
+  CHECK(is_noted(twice, "64 events of the GPU are in the trace more than once"));
+  CHECK(twice.lookup_kernels == once.lookup_kernels);
+  CHECK(twice.shapes.tables.size() == once.shapes.tables.size());
+  REQUIRE(twice.kernels.size() == once.kernels.size());
+  for (std::size_t i = 0; i < once.kernels.size(); ++i) CHECK(twice.kernels[i].count == once.kernels[i].count);
 }
 
 TEST_CASE("durations of copies are none of kernels") {

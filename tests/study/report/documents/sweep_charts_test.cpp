@@ -166,8 +166,21 @@ TEST_CASE("the page of a sweep says what the fastest point costs, and which one 
       page().find("there, less than at any other point. Prices are in the currency of cost_per_gpu_hour. Least memory: "
                   "0.50 GiB of the fullest GPU instead of 1.00, at planner a, nodes 2, batch_per_gpu 16, with") !=
       std::string::npos);
+  sample.result.results[3].peak_bytes = (std::int64_t{1} << 30) - (std::int64_t{1} << 25);  // 3 % less
+  CHECK(page().find("Least memory") == std::string::npos);
   sample.result.results[10].peak_bytes = std::int64_t{3} << 30;  // the fastest
   CHECK(page().find("The fastest point that fits is planner b, nodes 2, batch_per_gpu 16, with ") != std::string::npos);
+}
+
+TEST_CASE("the first screen of a sweep says where samples cost least") {
+  Sample sample;
+  for (PointResult& each : sample.result.results) each.cost_per_hour = 36;
+  sample.result.results[5].cost_per_hour = 18;
+  const std::string screen = document_text(sweep_document(sample.result, Medium::screen), 1000, false);
+  CAPTURE(screen);
+  CHECK(screen.find("A million samples cost 90.9 there. They cost least at planner a, nodes 4, batch_per_gpu 16: 47.6, "
+                    "with 105 samples per second.") != std::string::npos);
+  CHECK(document_text(sweep_document(Sample().result, Medium::screen), 1000, false).find("cost") == std::string::npos);
 }
 
 TEST_CASE("the points of a sweep are told with their figures, whether they fit, and their values") {

@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "study/planning/prepared_case.h"
 #include "study/report/sheets/how_sure.h"
-#include "study/result/result_fields.h"
+#include "study/result/case_figures.h"
 #include "study/run/study.h"
 #include "tests/study/scenario_text.h"
 

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "study/report/sheets/result_sheets.h"
-#include "study/result/result_fields.h"
+#include "study/result/case_figures.h"
 #include "tests/study/report/sample_study.h"
 
 namespace shardsim::torchrec_warning_test {

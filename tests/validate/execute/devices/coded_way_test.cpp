@@ -68,7 +68,7 @@ TEST_CASE("codecs of sequences, under pipelines, and of one direction alone") {
   CHECK(test::checked(sample::lowered(std::vector<Strategy>{Strategy::grid_shard}, out), 3) == "");
 }
 
-// What fp8 cannot hold is there, so equal numbers do not come from a wire that leaves them as they are.
+// Some numbers are none that fp8 can hold, so equal ones cannot come from a wire that leaves them as they are.
 TEST_CASE("the codec changes what is gathered") {
   const Program program = coded(Strategy::table_wise, "fp8");
   Reference reference(program);
@@ -80,7 +80,7 @@ TEST_CASE("the codec changes what is gathered") {
   CHECK(rounding.exact());
   rounding.round(rounded);
   CHECK(rounded != exact);
-  // What fp16 sums in some order of ranks is judged within roundings of what was summed.
+  // Sums of fp16 depend on the order of ranks, so they are judged within roundings of the numbers that were summed.
   const Program sums = coded(Strategy::row_wise, "fp16");
   const WireRounding of_sums = rounding_of(sums, sample::fusions(sums).front());
   CHECK(of_sums.of_sums == 9.0 / 2048);

@@ -39,7 +39,8 @@ constexpr std::string_view kL40 =
     R"({fp32: "90.5 TFLOP/s", tf32: "90.5 TFLOP/s", fp16: "181 TFLOP/s", bf16: "181 TFLOP/s"})";
 constexpr std::string_view k3090 = R"({fp32: "35.6 TFLOP/s", fp16: "71 TFLOP/s"})";
 constexpr std::string_view kA10g = R"({fp32: "31 TFLOP/s", fp16: "70 TFLOP/s"})";
-constexpr std::string_view kL40s = R"({fp32: "91.6 TFLOP/s", fp16: "362 TFLOP/s"})";
+constexpr std::string_view kL40s =
+    R"({fp32: "91.6 TFLOP/s", tf32: "183 TFLOP/s", fp16: "362 TFLOP/s", bf16: "362 TFLOP/s"})";
 constexpr std::string_view kH20 =
     R"({fp64: "1 TFLOP/s", fp32: "44 TFLOP/s", tf32: "74 TFLOP/s", fp16: "148 TFLOP/s", bf16: "148 TFLOP/s", fp8: "296 TFLOP/s"})";
 constexpr std::string_view kH800 =  // H100 with hardly any fp64

@@ -241,12 +241,13 @@ Arrivals::Ends::const_iterator Arrivals::ended_by(const Ends& ends, double us, c
 
 // True when both ranks are in one set of a collective: it begins for both at the same time.
 bool Arrivals::meet(int op, int rank, int other) const {
-  const auto sets = timeline_.groups.find(timeline_.ops[static_cast<std::size_t>(op)].group);
-  if (sets == timeline_.groups.end() || !is_communication(timeline_.ops[static_cast<std::size_t>(op)].op_class))
-    return false;
-  return std::ranges::any_of(sets->second, [&](const std::vector<int>& set) {
-    return std::ranges::find(set, rank) != set.end() && std::ranges::find(set, other) != set.end();
-  });
+  const auto& called = timeline_.ops[static_cast<std::size_t>(op)];
+  if (!is_communication(called.op_class)) return false;
+  if (!sets_) sets_ = sets_of_ranks(timeline_);
+  const auto known = sets_->find(called.group);
+  if (known == sets_->end()) return false;
+  const int set = known->second[static_cast<std::size_t>(rank)];
+  return set >= 0 && set == known->second[static_cast<std::size_t>(other)];
 }
 
 // The run of an op that ended nearest to that time; null where the rank ran it at no time near.

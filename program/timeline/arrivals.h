@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -60,6 +61,7 @@ class Arrivals {
   std::unordered_map<std::size_t, std::uint32_t> first_{};  // by the span of a last member: that of the first one
   // Found at the first call of op_waited_on(): facts about the Timeline, and about the ranks that were asked for.
   mutable std::optional<RankSpans> of_ranks_;
+  mutable std::optional<std::map<std::string, std::vector<int>>> sets_;  // [group][rank] its set, -1: in none
   mutable double period_us_ = 0;
   mutable int copies_ = 0;       // of a single iteration, before it
   mutable double close_us_ = 0;  // what started so little before the end of another waited for it

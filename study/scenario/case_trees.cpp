@@ -12,7 +12,6 @@
 #include "study/scenario/key_editor.h"
 #include "study/scenario/named_tree.h"
 
-// A later value of one key of a case, and what it drops.
 namespace shardsim {
 namespace {
 

@@ -17,7 +17,6 @@
 #include "base/tree/yaml_text.h"
 #include "study/sweep/amount.h"
 
-// The table of a sweep as CSV and as HDF5.
 namespace shardsim {
 namespace {
 

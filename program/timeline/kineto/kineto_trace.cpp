@@ -9,6 +9,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -409,7 +410,7 @@ class TraceHandler : public JsonEvents {
 void leave_out_repeated(KinetoTrace& trace) {
   std::vector<KinetoTrace::Kernel>& kernels = trace.kernels;
   std::vector<std::uint32_t> order(kernels.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint32_t>(i);
+  std::iota(order.begin(), order.end(), 0U);
   const auto key = [&](std::uint32_t index) {
     const KinetoTrace::Kernel& of = kernels[index];
     return std::tie(of.start_us, of.stream, of.device, of.correlation, of.duration_us, of.name, of.operation);
@@ -420,9 +421,10 @@ void leave_out_repeated(KinetoTrace& trace) {
     if (kernels[order[i]].correlation >= 0 && key(order[i]) == key(order[i - 1])) again[order[i]] = true;
   trace.repeated = std::ranges::count(again, true);
   if (trace.repeated == 0) return;
-  const KinetoTrace::Kernel* const first = kernels.data();
-  std::erase_if(kernels,
-                [&](const KinetoTrace::Kernel& kernel) { return again[static_cast<std::size_t>(&kernel - first)]; });
+  std::vector<KinetoTrace::Kernel> once;
+  for (std::size_t i = 0; i < kernels.size(); ++i)
+    if (!again[i]) once.push_back(std::move(kernels[i]));
+  kernels = std::move(once);
   std::vector<KinetoTrace::Shaped>& shaped = trace.shaped;
   std::ranges::stable_sort(shaped, {}, &KinetoTrace::Shaped::start_us);
   const auto same = [](const KinetoTrace::Shaped& a, const KinetoTrace::Shaped& b) {

@@ -79,8 +79,8 @@ struct TraceEvent {
     process = thread = ahead = 0;
     stream = correlation = external_id = -1;
     continued = false;
-    if (has_collective) collective = {};
-    has_collective = false;
+    if (has_collective_) collective = {};
+    has_collective_ = false;
     dims.clear();
   }
 
@@ -112,7 +112,7 @@ struct TraceEvent {
     const auto say = [&](const char* known_as, std::string& held) {
       if (key != known_as) return;
       held = value.text;
-      has_collective = true;
+      has_collective_ = true;
     };
     say("Collective name", collective.name);
     say("dtype", collective.dtype);
@@ -121,14 +121,14 @@ struct TraceEvent {
     const auto count = [&](const char* known_as, std::int64_t& held) {
       if (key != known_as) return;
       held = value.whole(0);
-      has_collective = true;
+      has_collective_ = true;
     };
     count("In msg nelems", collective.in_elements);
     count("Out msg nelems", collective.out_elements);
     count("Group size", collective.group_size);
   }
 
-  bool has_collective = false;
+  bool has_collective_ = false;
 };
 
 bool is_copy(const TraceEvent& event) {

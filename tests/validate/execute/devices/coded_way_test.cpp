@@ -47,7 +47,8 @@ std::int64_t vector_bytes(const Program& program) {
 
 }  // namespace
 
-TEST_CASE("behind a codec, bags are what comes back from the wire, and rows equal a single process bit for bit") {
+TEST_CASE("behind a codec, bags are what comes back from the wire, and rows equal a single process bit for bit" *
+          doctest::test_suite("long")) {
   for (const Strategy strategy : sample::strategies()) {
     for (const char* const type : {"fp16", "bf16", "fp8"}) {
       CAPTURE(strategy_name(strategy));

@@ -15,7 +15,7 @@
 #include "sim/lower/draws/drawn_programs.h"
 #include "sim/lower/draws/row_draws.h"
 #include "study/run/study.h"
-#include "validate/execute/fusion/drawn_sizes.h"
+#include "validate/execute/fusion/iteration_programs.h"
 
 namespace shardsim {
 namespace {

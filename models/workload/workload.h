@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "models/access/access_distribution.h"
+#include "models/load/draws.h"
 #include "models/load/length_law.h"
 #include "models/load/row_owners.h"
-#include "models/load/sample_factor.h"
 
 namespace shardsim {
 

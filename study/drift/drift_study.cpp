@@ -22,7 +22,7 @@
 #include "sim/memory/memory_profile.h"
 #include "study/confidence/faster.h"
 #include "study/confidence/iteration_judge.h"
-#include "study/drift/later_plans.h"
+#include "study/drift/resharding.h"
 #include "study/planning/policy_study.h"
 #include "study/planning/prepared_case.h"
 

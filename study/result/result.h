@@ -17,7 +17,6 @@
 #include "study/result/choices.h"
 #include "study/result/cross_check.h"
 #include "study/result/drawn_figures.h"
-#include "study/result/machines.h"
 #include "study/result/plan_matrix.h"
 #include "study/result/rank_loads.h"
 #include "study/scenario/scenario.h"

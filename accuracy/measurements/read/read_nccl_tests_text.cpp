@@ -8,7 +8,6 @@
 #include <sstream>
 #include <utility>
 
-#include "accuracy/measurements/read/log_command.h"
 #include "accuracy/measurements/read/log_line.h"
 #include "accuracy/measurements/read/measurements.h"
 #include "accuracy/measurements/read/nccl_run.h"

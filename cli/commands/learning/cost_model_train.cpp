@@ -13,7 +13,7 @@
 #include "cli/commands/all.h"
 #include "cli/commands/cluster.h"
 #include "cli/commands/learning/cost_model.h"
-#include "cli/commands/learning/learned_output.h"
+#include "cli/commands/learning/training.h"
 #include "cli/commands/shared.h"
 #include "models/compute/compute_model.h"
 #include "models/learned/cost_model.h"

@@ -8,8 +8,7 @@
 #include "base/text.h"
 #include "base/workers.h"
 #include "cli/commands/all.h"
-#include "cli/commands/learning/learned_output.h"
-#include "cli/commands/learning/task_split.h"
+#include "cli/commands/learning/training.h"
 #include "cli/commands/shared.h"
 #include "plan/dreamshard/placing_trainer.h"
 

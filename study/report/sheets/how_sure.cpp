@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "study/confidence/evidence.h"
 #include "study/confidence/faster.h"
-#include "study/notes/alike_clusters.h"
+#include "study/notes/slower_hardware.h"
 #include "study/report/case_groups.h"
 #include "study/report/sheets/published_iterations.h"
 #include "study/report/sure_cells.h"

@@ -1,4 +1,4 @@
-#include "cli/commands/learning/task_split.h"
+#include "cli/commands/learning/training.h"
 
 #include <fmt/format.h>
 

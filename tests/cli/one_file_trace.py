@@ -176,11 +176,11 @@ def check_refused():
     for words, says in ((("run", "scenarios/toy.yaml", "--one-file"), "--trace"),
                         ((*toy, "--trace-ranks", "0"), "--one-file"),
                         ((*toy, "--one-file", "--trace-whole-us"), "nanoseconds"),
-                        ((*toy, "--one-file", "--trace-ranks", "8"), "has no rank 8"),
-                        ((*toy, "--one-file", "--trace-ranks", "3-1"), "no range of ranks"),
-                        ((*toy, "--one-file", "--trace-ranks", "a"), "no range of ranks"),
-                        ((*toy, "--one-file", "--trace-ranks", "-1"), "no range of ranks"),
-                        ((*toy, "--one-file", "--trace-ranks", "0-999999999"), "has no rank")):
+                        ((*toy, "--one-file", "--trace-ranks", "8"), "rank 8 is outside the world of 8 ranks"),
+                        ((*toy, "--one-file", "--trace-ranks", "3-1"), "no whole number of steps from 3 to 1"),
+                        ((*toy, "--one-file", "--trace-ranks", "a"), "not a whole number"),
+                        ((*toy, "--one-file", "--trace-ranks", "-1"), "a number is missing in the rank set"),
+                        ((*toy, "--one-file", "--trace-ranks", "0-999999999"), "is outside the world of 8 ranks")):
         code, said = run(*words)
         check(f"{words[-2:]}: {code} {said}", code == 2 and says in said and "argument --" in said)
         check("and nothing is written", not os.path.exists("refused"))

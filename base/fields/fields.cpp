@@ -25,10 +25,6 @@ std::string sourced(const SourcedValue& source, const std::string& text) {
   return map + "}";
 }
 
-bool is_among(const std::vector<std::string>& words, const std::string& word) {
-  return std::ranges::find(words, word) != words.end();
-}
-
 // YAML would take "2.30" for the number 2.3.
 bool is_like_a_fraction(const std::string& word) {
   return std::isdigit(static_cast<unsigned char>(word.front())) != 0 && word.find('.') != std::string::npos;
@@ -78,7 +74,7 @@ const SourcedValue* YamlWriter::source_of(const std::string& path) const {
 
 std::string word_text(const std::string& text, const Form& form) {
   if (form.kind == Form::Kind::choice) {
-    if (!is_among(form.words, text)) return "";
+    if (!is_one_of(form.words, text)) return "";
     return is_like_a_fraction(text) ? in_yaml_quotes(text) : text;
   }
   return form.letters.empty() ? in_yaml_quotes(text) : text;

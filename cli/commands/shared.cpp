@@ -15,6 +15,7 @@
 #include "plan/planner.h"
 #include "study/scenario/case_trees.h"
 #include "study/scenario/dropped_edits.h"
+#include "study/scenario/named_tree.h"
 
 namespace shardsim {
 namespace {
@@ -147,6 +148,11 @@ Scenario asked_scenario(const Arguments& given) {
   Scenario scenario = read_scenario(given.positional()[0], overrides(given));
   note_dropped_edits(given);
   return scenario;
+}
+
+std::optional<Workload> asked_workload(const Arguments& given) {
+  if (!given.has("workload")) return std::nullopt;
+  return read_workload(load_named(given.text("workload"), "workloads", "", Arguments::place("workload")), "");
 }
 
 void note_dropped_edits(const Arguments& given) {

@@ -51,6 +51,9 @@ Scenario asked_scenario(const Arguments& given);
 // Those notes.
 void note_dropped_edits(const Arguments& given);
 
+// The workload of --workload; none where it is not given.
+std::optional<Workload> asked_workload(const Arguments& given);
+
 std::vector<std::string> names_of(const Scenario& scenario);
 // The scenario with the cases that --case fits; with all when it is not given.
 Scenario chosen_cases(Scenario scenario, const Arguments& given);

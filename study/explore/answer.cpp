@@ -20,10 +20,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double samples_of(const CaseResult& item) {
-  return static_cast<double>(item.world_size) * static_cast<double>(item.batch_per_gpu);
-}
-
 Json figures_json(const Explored& explored) {
   const CaseResult& item = explored.result();
   const MemoryNeed need = memory_need(item);
@@ -124,8 +120,8 @@ Json order_json(const Explored& now, const Explored& pinned) {
   const double times = one.samples_per_s / other.samples_per_s;
   Json order{{"times", times}, {"chance", nullptr}, {"text", ""}};
   if (!one.interval || !other.interval) return order;
-  const Difference difference = difference_of_samples(one.iteration_ms, *one.interval, samples_of(one),
-                                                      other.iteration_ms, *other.interval, samples_of(other));
+  const Difference difference = difference_of_samples(one.iteration_ms, *one.interval, one.samples(),
+                                                      other.iteration_ms, *other.interval, other.samples());
   if (is_equal(difference)) {
     order["text"] = "Equal to the pinned case.";
     return order;

@@ -82,14 +82,10 @@ Choice choice_between(const std::vector<const CaseResult*>& cases) {
   return choice;
 }
 
-const CaseResult& result_named(const StudyResult& study, const std::string& name) {
-  return *std::ranges::find(study.cases, name, &CaseResult::name);
-}
-
 // Takes those out that the chosen case beats with slower hardware.
 void withhold(Choice& choice, const StudyResult& study, const Scenario& scenario) {
   std::erase_if(choice.others, [&](const Choice::Other& each) {
-    return is_faster_on_slower_hardware(result_named(study, choice.chosen), result_named(study, each.name), scenario);
+    return is_faster_on_slower_hardware(study.case_named(choice.chosen), study.case_named(each.name), scenario);
   });
   choice.regret_pct = 0;
   for (const Choice::Other& other : choice.others) choice.regret_pct = std::max(choice.regret_pct, other.regret_pct);

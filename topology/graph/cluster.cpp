@@ -51,10 +51,6 @@ PathClass farthest_hop(const NodeGraph& graph, const std::vector<std::vector<int
   return farthest;
 }
 
-bool is_nvlink(LinkKind kind) {
-  return kind == LinkKind::nvlink_out || kind == LinkKind::nvlink_in || kind == LinkKind::nvlink_mesh;
-}
-
 }  // namespace
 
 Cluster::Cluster(ClusterSpec spec) : spec_(checked(std::move(spec))) {

@@ -10,13 +10,6 @@
 namespace shardsim {
 namespace {
 
-using CommandWords = std::vector<std::string>;
-
-CommandWords command_words(std::string_view line) {
-  std::istringstream words{std::string(line)};
-  return {std::istream_iterator<std::string>(words), {}};
-}
-
 std::string name_of_word(std::string word) {
   std::erase_if(word, [](char c) { return c == '"' || c == '\'' || c == ','; });
   return word.substr(word.rfind('/') + 1);
@@ -142,9 +135,14 @@ std::size_t count_words(std::string_view text) {
 
 }  // namespace
 
+std::vector<std::string> words_of(std::string_view line) {
+  std::istringstream words{std::string(line)};
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
 std::optional<std::string> program_of_command(std::string_view line) {
   if (line.find("_perf") == std::string_view::npos) return std::nullopt;
-  const CommandWords words = command_words(line);
+  const std::vector<std::string> words = words_of(line);
   const auto program = std::ranges::find_if(words, is_program);
   if (program == words.end()) return std::nullopt;
   const bool has_options = program + 1 == words.end() || (program + 1)->starts_with('-');
@@ -156,7 +154,7 @@ std::optional<std::string> program_of_command(std::string_view line) {
 }
 
 bool is_launch(std::string_view line) {
-  const CommandWords words = command_words(line);
+  const std::vector<std::string> words = words_of(line);
   return std::ranges::any_of(words, is_launcher) || std::ranges::find(words, "-x") != words.end() ||
          (!words.empty() && words.back() == "\\") || program_of_command(line).has_value();
 }

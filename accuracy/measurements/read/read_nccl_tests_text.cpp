@@ -22,15 +22,6 @@ constexpr std::size_t kMostLine = 1 << 16;  // longer ones are no lines of nccl-
 
 using Words = std::vector<std::string>;
 
-Words words_of(std::string_view line) {
-  std::istringstream words{std::string(line)};
-  return {std::istream_iterator<std::string>(words), {}};
-}
-
-bool is_digits(const std::string& word) {
-  return !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
-}
-
 bool is_number(const std::string& word) {
   return word == "N/A" || (!word.empty() && word.find_first_not_of("0123456789.eE+-") == std::string::npos);
 }

@@ -39,18 +39,13 @@ LabelFile labelled_file(const std::string& path) {
   throw input_error({path}, "nothing in the file is labelled", "Label it: shardsim cost-model label");
 }
 
-std::optional<Workload> label_workload(const Arguments& given) {
-  if (!given.has("workload")) return std::nullopt;
-  return read_workload(load_named(given.text("workload"), "workloads", "", Arguments::place("workload")), "");
-}
-
 bool is_table(const std::string& path) {
   return path.ends_with(".csv");
 }
 
 // The labels of a CSV table of measured calls, which names tables of --workload.
 std::vector<ShardSet> table_sets(const std::string& path, const Arguments& given) {
-  const std::optional<Workload> workload = label_workload(given);
+  const std::optional<Workload> workload = asked_workload(given);
   return read_measured_shards(path, workload ? &*workload : nullptr);
 }
 

@@ -13,9 +13,7 @@ namespace {
 constexpr std::string_view kEntry = "ParameterSharding(";
 
 Tree map_of(std::vector<std::pair<std::string, Tree>> fields, const Place& place) {
-  Tree map;
-  map.kind = Tree::Kind::map;
-  map.place = place;
+  Tree map = empty_map(place);
   map.fields = std::move(fields);
   return map;
 }
@@ -112,9 +110,7 @@ class PlanTables {
     Tree placed = ranks;
     placed.place = row.place();
     for (Tree& item : placed.items) item.place = row.place();
-    Tree shards;
-    shards.kind = Tree::Kind::list;
-    shards.place = row.place();
+    Tree shards = empty_list(row.place());
     std::vector<std::pair<std::string, Tree>> fields = {{"sharding_type", row.cell("sharding type")},
                                                         {"compute_kernel", row.cell("compute kernel")},
                                                         {"ranks", placed}};

@@ -35,9 +35,7 @@ const Tree& field_of(const Tree& map, const char* key, const std::string& table)
 
 Tree shard_entry(const Tree& shard, const std::string& table) {
   required_map(shard, "a shard of table " + excerpt(table));
-  Tree made;
-  made.kind = Tree::Kind::map;
-  made.place = shard.place;
+  Tree made = empty_map(shard.place);
   for (const char* const key : {"shard_offsets", "shard_sizes", "placement"}) {
     made.fields.emplace_back(key, field_of(shard, key, table));
   }
@@ -51,9 +49,7 @@ Tree ranks_of(const Tree& entry, const Tree* shards, const std::string& table) {
     throw input_error(entry.place, fmt::format("table {} has neither ranks nor shards", excerpt(table)),
                       "Write the plan with plan._serialize() or dataclasses.asdict(plan)");
   }
-  Tree ranks;
-  ranks.kind = Tree::Kind::list;
-  ranks.place = shards->place;
+  Tree ranks = empty_list(shards->place);
   for (const Tree& shard : required_list(*shards, "shards")) {
     const Tree& placement = field_of(required_map(shard, "a shard"), "placement", table);
     const std::string text = scalar_text(placement, "\"rank:R/cuda:L\"");
@@ -115,9 +111,7 @@ bool add_store_sizes(Tree& made, const Tree* params) {
   const Tree* const kernel = made.find("compute_kernel");
   if (kernel == nullptr || !in_key_value_store(kernel->scalar)) return false;
   if (!is_given(params) || params->kind != Tree::Kind::map) return true;
-  Tree sizes;
-  sizes.kind = Tree::Kind::map;
-  sizes.place = params->place;
+  Tree sizes = empty_map(params->place);
   for (const char* const key : {"max_l1_cache_size", "l2_cache_size"})
     if (is_given(params->find(key))) sizes.fields.emplace_back(key, *params->find(key));
   if (!sizes.fields.empty()) made.fields.emplace_back("key_value_params", std::move(sizes));
@@ -126,9 +120,7 @@ bool add_store_sizes(Tree& made, const Tree* params) {
 
 Tree table_entry(const Tree& entry, const std::string& table, PlanRemarks& remarks) {
   required_map(entry, "the entry of table " + excerpt(table));
-  Tree made;
-  made.kind = Tree::Kind::map;
-  made.place = entry.place;
+  Tree made = empty_map(entry.place);
   made.fields.emplace_back("sharding_type", word_of(field_of(entry, "sharding_type", table), "a sharding type"));
   const bool replicated = made.fields.front().second.scalar == "data_parallel";
   if (is_given(entry.find("compute_kernel"))) {
@@ -224,9 +216,7 @@ Tree plan_from_torchrec(const Tree& tree, std::vector<std::string>& told, std::s
     modules = &required_map(modules->fields.front().second, "'plan'");
   }
   PlanRemarks remarks;
-  Tree plan;
-  plan.kind = Tree::Kind::map;
-  plan.place = modules->place;
+  Tree plan = empty_map(modules->place);
   for (const auto& [module, tables] : modules->fields) {
     Tree made = required_map(tables, "the plan of module " + excerpt(module));
     for (auto& [table, entry] : made.fields) entry = table_entry(entry, table, remarks);
@@ -234,9 +224,7 @@ Tree plan_from_torchrec(const Tree& tree, std::vector<std::string>& told, std::s
   }
   tell_modules_apart(plan);
   remarks.tell(told, pipeline);
-  Tree whole;
-  whole.kind = Tree::Kind::map;
-  whole.place = tree.place;
+  Tree whole = empty_map(tree.place);
   whole.fields.emplace_back("plan", std::move(plan));
   return whole;
 }

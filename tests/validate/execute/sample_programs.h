@@ -1,5 +1,7 @@
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <string>
 #include <vector>
 
@@ -180,6 +182,28 @@ inline std::vector<Fusion> fusions(const Program& program) {
   ProgramPlaces places;
   places.program.source = "here";
   return fusions_of(program, places);
+}
+
+// The message with which they are refused; empty where they are not.
+inline std::string fusion_fault(const Program& program) {
+  try {
+    fusions(program);
+  } catch (const Error& error) {
+    CHECK(error.failure() == Failure::input);
+    return error.what();
+  }
+  return "";
+}
+
+// One line that names an operation and holds the part.
+inline bool names_operation(const std::string& message, const std::string& part) {
+  INFO(message);
+  return message.starts_with("here: operation ") && message.find(part) != std::string::npos &&
+         message.find('\n') == std::string::npos;
+}
+
+inline ByteMatrix& matrix_of(Program& program, const std::string& name) {
+  return program.matrices.at(static_cast<std::size_t>(index_named(program.matrices, name))).bytes;
 }
 
 }  // namespace shardsim::sample

@@ -20,16 +20,6 @@ Program coded(Strategy strategy, const std::string& type, const std::string& pip
   return sample::lowered(std::vector<Strategy>{strategy}, sent_as(sample::kPooledTables, wire, pipeline));
 }
 
-std::string complaint(const Program& program) {
-  try {
-    sample::fusions(program);
-  } catch (const Error& error) {
-    CHECK(error.failure() == Failure::input);
-    return error.what();
-  }
-  return "";
-}
-
 // Bytes of vectors and gradients between ranks, by the Program's matrices.
 std::int64_t vector_bytes(const Program& program) {
   std::int64_t all = 0;
@@ -101,7 +91,7 @@ TEST_CASE("the bytes that ranks send shrink as the types do") {
 
 TEST_CASE("what the executor has no codec for is refused by name") {
   const auto of = [](const std::string& wire) {
-    return complaint(
+    return sample::fusion_fault(
         sample::lowered(std::vector<Strategy>{Strategy::table_wise}, sent_as(sample::kPooledTables, wire)));
   };
   CHECK(of("forward: int8, quantize_dim: 32").find("sends \"int8\", which the executor has no codec for") !=
@@ -109,10 +99,10 @@ TEST_CASE("what the executor has no codec for is refused by name") {
   CHECK(of("forward: fp8, quantize_dim: 32").find("sends scales beside its vectors") != std::string::npos);
   Program half = coded(Strategy::table_wise, "fp16");
   std::ranges::find(half.ops, OpRole::decode_output, &Op::role)->role = OpRole::order_output;
-  CHECK(complaint(half).find("a part of a codec") != std::string::npos);
+  CHECK(sample::fusion_fault(half).find("a part of a codec") != std::string::npos);
   Program early = coded(Strategy::table_wise, "fp16");
   std::ranges::find(early.ops, OpRole::exchange_output, &Op::role)->after.clear();
-  CHECK(complaint(early).find("does not wait for operation") != std::string::npos);
+  CHECK(sample::fusion_fault(early).find("does not wait for operation") != std::string::npos);
 }
 
 }  // namespace shardsim::coded_way_test

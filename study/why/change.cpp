@@ -167,7 +167,7 @@ struct LeverRow {
   bool lowered_anew = false;
 };
 
-constexpr std::array<LeverRow, 12> kLevers = {
+constexpr std::array<LeverRow, 12> kLeverRows = {
     {{{"nics", "NIC rate", true}, &Scaling::nics},
      {{"nvlink", "NVLink rate", true}, &Scaling::nvlink},
      {{"pcie", "PCIe rate between GPUs", true}, &Scaling::pcie},
@@ -182,7 +182,7 @@ constexpr std::array<LeverRow, 12> kLevers = {
      {{"lookups", "lookups", false}, &Scaling::lookups, true}}};
 
 const LeverRow& row_of(Lever lever) {
-  return kLevers[static_cast<std::size_t>(lever)];
+  return kLeverRows[static_cast<std::size_t>(lever)];
 }
 
 }  // namespace

@@ -17,7 +17,6 @@
 namespace shardsim {
 namespace {
 
-constexpr const char* kAsPrinted = "Give the output as nccl-tests printed it";
 constexpr std::size_t kMostLine = 1 << 16;  // longer ones are no lines of nccl-tests; what is beyond is not looked at
 
 using Words = std::vector<std::string>;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <optional>
@@ -19,6 +20,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::optional<int> descriptor_number(const std::string& text) {
+  int number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return failure == std::errc{} && end == text.data() + text.size() && number >= 0 ? std::optional(number)
+                                                                                   : std::nullopt;
+}
+
 // The number of this process's own descriptor that a path names, as /dev/stdout and /dev/fd/3 do.
 std::optional<int> descriptor_at(fs::path path) {
   constexpr int kMostLinks = 40;  // as the system
@@ -27,8 +35,7 @@ std::optional<int> descriptor_at(fs::path path) {
   for (int links = 0; links < kMostLinks; ++links) {
     const fs::path folder = fs::canonical(path.has_parent_path() ? path.parent_path() : ".", failure);
     if (failure) return std::nullopt;
-    const std::string name = path.filename().string();
-    if (folder == own && !name.empty() && name.find_first_not_of("0123456789") == name.npos) return std::stoi(name);
+    if (folder == own) return descriptor_number(path.filename().string());
     if (!fs::is_symlink(path, failure)) return std::nullopt;
     path = folder / fs::read_symlink(path, failure);
   }

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "plan/plan_entries.h"
+#include "plan/plan_file.h"
 #include "study/import/imported_model.h"
 
 namespace shardsim {
@@ -165,12 +166,11 @@ bool is_hugectr_plan(const Tree& tree) {
 }
 
 Tree plan_from_hugectr(const Tree& tree, ImportedModel& model) {
-  constexpr int kUsualHost = 8;
   const TableNumbers numbers(model);
   int gpus = 0;
   const PlacedTables placed =
       tree.kind == Tree::Kind::map ? of_matrix(tree, numbers, gpus) : of_list(tree, numbers, gpus);
-  const int per_host = std::min(gpus, kUsualHost);
+  const int per_host = usual_host(gpus);
   Tree tables = made_map(tree.place);
   for (std::size_t i = 0; i < model.tables.size(); ++i) {
     const auto found = placed.find(i);

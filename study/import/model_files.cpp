@@ -136,6 +136,7 @@ std::string workload_body(const ImportedModel& model, const ImportSetting& setti
   text += model.pipeline.empty()
               ? "# pipeline: sparse_dist                # TorchRec's TrainPipelineSparseDist; the default is none\n"
               : "pipeline: " + model.pipeline + "\n";
+  if (!model.cache_policy.empty()) text += "cache_policy: " + model.cache_policy + "\n";
   text += !setting.dense.empty() ? setting.dense
                                  : "# dense: {precision: fp32, layers: [{name: bottom_0, in: 13, out: 512}, {name: "
                                    "top_0, in: 4096, out: 1024}]}\n";

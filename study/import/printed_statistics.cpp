@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "plan/plan_file.h"
 #include "study/import/imported_model.h"
 #include "study/import/text_table.h"
 
@@ -347,17 +348,23 @@ std::optional<PrintedStatistics> printed_statistics(std::string_view text, const
   const bool titled = text.find("Planner Statistics") != text.npos;
   if (!titled && (text.find("Hash Size") == text.npos || text.find("Compute Kernel") == text.npos)) return std::nullopt;
   const std::vector<PrintedLine> lines = lines_of_one_process(printed_lines(text), {"#", "FQN", "Hash Size"});
-  PrintedStatistics made;
+  std::optional<PrintedStatistics> first;
+  int ranks = 0;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const TextTable table(lines, i, source);
-    if (const int ranks = ranks_of_table(table); ranks > 0) made.ranks = ranks;
+    if (const int listed = ranks_of_table(table); listed > 0) ranks = listed;
     if (!table.has(statistics_columns())) continue;
     const std::vector<TextRow> rows = table.rows();
     if (rows.empty()) refuse_statistics(source, lines[i].number, "the table of parameters has no line for a table");
-    made.model = model_of_statistics(rows, made.ranks, source);
-    made.batch = batch_after(lines, i);
-    return made;
+    if (const int torn = table.torn_row(); torn > 0)
+      refuse_statistics(source, torn, "a line of the table of parameters is cut off");
+    PrintedStatistics made{model_of_statistics(rows, ranks, source), batch_after(lines, i), ranks};
+    if (first && !(first->model == made.model && first->batch == made.batch))
+      throw input_error({source, lines[i].number}, "the file has several statistics, and they differ",
+                        "Give those of one plan");
+    first = std::move(made);
   }
+  if (first) return first;
   if (titled && first_character(text) != '{' && first_character(text) != '[')
     refuse_statistics(source, 1, "statistics of TorchRec's planner without their table of parameters");
   return std::nullopt;

@@ -389,6 +389,14 @@ def placed(type_, kernel, ranks, rows, columns, **more):
     return made
 
 
+def test_plans_have_every_table_of_the_model():
+    sharding = shardsim.torchrec.to_sharding_plan(shardsim.plan(scenario()), MODEL, classes=rec)
+    del sharding.plan["history"]
+    told = failure_of(lambda: shardsim.torchrec.from_sharding_plan(sharding, MODEL))
+    assert told == ("sharding_plan: the plan has no table 'clicks' in a module 'history'. Give the plan of the whole model, or a "
+                    "model without what TorchRec does not shard."), told
+
+
 def test_plans_come_back_with_what_is_not_simulated():
     sharding = shardsim.torchrec.to_sharding_plan(shardsim.plan(scenario(planner="table_wise")), MODEL, classes=rec)
     cache = rec.CacheParams(load_factor=0.33, prefetch_pipeline=True, algorithm="LFU")

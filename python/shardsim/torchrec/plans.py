@@ -243,4 +243,8 @@ def plan_of_shardings(sharding_plan: Any, model: Any) -> tuple[Plan, dict[str, l
                 left_out.setdefault(key, []).append(names[path, table])
             if more := _kept(sharding):
                 kept[path, table] = more
+    for path, table in names:
+        if table not in sharding_plan.plan.get(path, {}):
+            raise wrong(f"the plan has no table {table!r} in a module {path!r}",
+                        "Give the plan of the whole model, or a model without what TorchRec does not shard", "sharding_plan")
     return Plan(json.dumps({"plan": modules}), kept=kept), left_out

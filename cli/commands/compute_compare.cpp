@@ -90,6 +90,7 @@ std::vector<MeasuredCalls> fitted_files(const Arguments& given) {
 }
 
 int fit_kernels(const Arguments& given, const Terminal&) {
+  const Progress progress = progress_of(given, "fitting");
   const KernelFamily start = shipped_kernel_family(given.text("kernels"), Arguments::place("kernels"));
   const GpuTable gpus = shipped_gpu_table();
   const GpuConstants* const gpu = gpus.find(start.gpu);
@@ -115,6 +116,7 @@ int compare_calls(const Arguments& given, const Terminal& terminal) {
 }
 
 int compare_kernels(const Arguments& given, const Terminal& terminal) {
+  const Progress progress = progress_of(given, "predicting the measured kernels");
   if (is_call_file(given.text("measurements"))) return compare_calls(given, terminal);
   if (given.text("compute-model") == kLearnedModel)
     throw input_error(Arguments::place("compute-model"),

@@ -64,7 +64,7 @@ void answer(const PreparedCase& prepared, const Arguments& given, const Terminal
 
 int plan(const Arguments& given, const Terminal& terminal) {
   if (given.has("dry-run")) return dry_run(given, terminal);
-  const auto waiting = waiting_for(given, "planning");
+  const Progress progress = progress_of(given, "planning");
   const Scenario scenario = asked_scenario(given);
   Case item = chosen_case(scenario, given);
   if (const auto planner = given.value("planner")) item = with_planner(item, *planner);

@@ -290,7 +290,7 @@ void require_room_at_peak(StudyResult study) {
 }
 
 int run_scenario(const Arguments& given, const Terminal& terminal) {
-  const auto waiting = waiting_for(given, "reading and planning");
+  Progress progress = progress_of(given, "reading and planning");
   Scenario scenario = chosen_cases(asked_scenario(given), given);
   if (given.has("torchrec-only")) scenario = with_unlimited(std::move(scenario), given);
   if (given.has("skip-unfit")) scenario = fitting_cases(std::move(scenario), given.has("quiet"), terminal);
@@ -302,13 +302,13 @@ int run_scenario(const Arguments& given, const Terminal& terminal) {
 
   check_results(folder, result_writer(given), {"report.html", "result.json", "timeline.h5"});
 
-  Progress progress(terminal.stderr_is_terminal && !given.has("quiet"));
   WorkerOptions workers;
   workers.jobs = jobs(given);
   workers.progress = [&](int done, int total) { progress.count("cases", done, total); };
   workers.interrupted = terminal.interrupted;
+  progress.now("simulating");
   const StudyResult study = run_study(scenario, workers);
-  progress.clear();
+  progress.now("writing the report");
   require_some_taker(study);
   if (given.has("verbose") && !given.has("quiet")) describe_runs(study);
   if (scenario.cross_check && study.cross_checks.empty() && !given.has("quiet"))

@@ -291,8 +291,8 @@ int tolerance_verdict(const std::optional<double>& judged, const std::optional<d
       fmt::format("outside the tolerance: the median error is {:.1f} %, {} % are allowed", *judged, shortest(*most)));
 }
 
-std::unique_ptr<Waiting> waiting_for(const Arguments& given, const std::string& what) {
-  return given.has("quiet") ? nullptr : std::make_unique<Waiting>(what);
+Progress progress_of(const Arguments& given, const std::string& what) {
+  return Progress(what, given.has("quiet"));
 }
 
 void print_note(const std::string& note) {

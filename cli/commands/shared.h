@@ -9,7 +9,7 @@
 #include "base/document/document.h"
 #include "cli/arguments/arguments.h"
 #include "cli/arguments/process.h"
-#include "cli/arguments/waiting.h"
+#include "cli/arguments/progress.h"
 #include "study/scenario/scenario.h"
 
 namespace shardsim {
@@ -85,7 +85,7 @@ std::string shown_text(const Document& document, const Arguments& given, const T
 // A line "note: ..." on stderr.
 void print_note(const std::string& note);
 
-// Shows on the terminal that `what` is still running, for as long as the returned object lives; null with --quiet.
-std::unique_ptr<Waiting> waiting_for(const Arguments& given, const std::string& what);
+// Tells on the terminal that `what` goes on, for as long as the returned object lives; nothing with --quiet.
+Progress progress_of(const Arguments& given, const std::string& what);
 
 }  // namespace shardsim

@@ -59,6 +59,7 @@ void refuse_table_name(const Arguments& given) {
 }
 
 int sample(const Arguments& given, const Terminal&) {
+  const Progress progress = progress_of(given, "drawing");
   refuse_table_name(given);
   deliver(label_file_text(drawn(given)), given);
   return 0;
@@ -113,7 +114,7 @@ void label_all(Set& set, const Arguments& given, const Terminal& terminal, bool 
   const ResultWriter writer{given.command(), given.has("force") || resumed};
   if (to_file) check_result(given.text("output"), writer);
   const StopDelay in_order;  // labels that are given are kept
-  Progress progress(terminal.stderr_is_terminal);
+  Progress progress("labelling");
   std::size_t done = 0;
   for (std::size_t i = 0; i < set.labels.size(); ++i) {
     if (set.labels[i]) continue;
@@ -122,7 +123,8 @@ void label_all(Set& set, const Arguments& given, const Terminal& terminal, bool 
       throw Interrupted{};
     }
     set.labels[i] = label_of(i);
-    if (++done % 1000 == 0) progress.show(fmt::format("{} of {} labelled", i + 1, set.labels.size()));
+    if (++done % 1000 == 0)
+      progress.count("labels", static_cast<std::int64_t>(i + 1), static_cast<std::int64_t>(set.labels.size()));
     if (done % kSaveEvery == 0 && to_file) deliver(label_file_text(set), given, writer);
   }
   progress.clear();

@@ -98,7 +98,7 @@ int train_model(const Arguments& given, const Terminal& terminal) {
   check_learned_output(given);
   const TrainingOptions options = training_options(given);
   const LabelSets sets = read_sets(given);
-  Progress progress(terminal.stderr_is_terminal);
+  Progress progress("training");
   const CostModel model = fit_cost_model(
       sets.shards, sets.exchanges, options,
       [&](const std::string& net, int epoch, double loss) {
@@ -227,6 +227,7 @@ void require_held_back(const auto& set, const std::string& path) {
 }
 
 int evaluate_model(const Arguments& given, const Terminal& terminal) {
+  const Progress progress = progress_of(given, "judging the nets");
   const LearnedCosts costs = LearnedCosts::read(given.positional()[0]);
   const std::string& path = given.positional()[1];
   Sheet sheet = error_sheet();

@@ -20,6 +20,17 @@ TaskSplit tasks_of(const Scenario& scenario, const Arguments& given, const Termi
 // A mean over the tasks that a way of placing has solved, in this format; "-" where it solved none.
 std::string mean_cell(int solved, const char* format, double mean);
 
+// How one way of placing does on the tasks that were held back: the mean time that is judged, over so many of them as
+// it solves, and how many times as long random placements take.
+struct JudgedWay {
+  std::string way;
+  int solved = 0;
+  double ms = 0, speed_up = 0;
+};
+// The answer of a training: how the policy, the first of the ways, does beside random placements and the best of the
+// others. `judged`: "the policy's placements take".
+std::string policy_answer(const std::vector<JudgedWay>& ways, std::size_t tasks, const std::string& judged);
+
 // The options of the trainings of policies: --test, whose cases are held back, and --without.
 Option held_back_option();
 Option without_option(const std::string& more = "");  // a sentence more

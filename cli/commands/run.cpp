@@ -157,7 +157,7 @@ void check_traced_ranks(const Arguments& given, const Scenario& scenario, const 
 void write_merged(const std::filesystem::path& folder, const CaseResult& result, const Arguments& given) {
   const MergedTrace trace = merged_trace(result.timeline, result.traced.value_or(TracedParts{}),
                                          traced_ranks(given, result.name, result.world_size), result.name);
-  write_file(folder / "trace" / result.name / "merged.json", trace.json);
+  write_file(folder / "trace" / result.name / "merged.pt.trace.json", trace.json);
   if (trace.left_out.empty() || given.has("trace-ranks") || given.has("quiet")) return;
   print_note(
       fmt::format("the trace of {} shows ranks 0 to {} of {}: --trace-ranks LIST, for example {}-{}, shows others",
@@ -340,7 +340,8 @@ std::vector<Option> run_options() {
        "", Option::Times::any},
       {"trace-whole-us", 0, "", "Round the times in the traces to whole microseconds."},
       {"one-file", 0, "",
-       "Write the trace of a case as one file for Perfetto, merged.json: all ranks with their streams and hosts, "
+       "Write the trace of a case as one file for Perfetto, merged.pt.trace.json: all ranks with their streams and "
+       "hosts, "
        "links, the critical path, and arrows to what waits."},
       {"trace-ranks", 0, "LIST",
        "Show these ranks in a trace of one file, for example 0-7,64. Without this option it is rank 0 and those after "

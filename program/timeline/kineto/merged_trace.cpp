@@ -142,7 +142,7 @@ class MergedWriter {
                         in_json(case_name), in_json(timeline_.kind), in_json(text_of_ranks(left_out_)),
                         in_json(fmt::format("the {} busiest of {}", parts_.links.size(), parts_.links_in_all)));
     out_ += fmt::format("\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": 0,\n\"traceName\": {},\n",
-                        in_json(case_name + "/merged.json"));
+                        in_json(case_name + "/merged.pt.trace.json"));
     out_ += "\"traceEvents\": [";
   }
 

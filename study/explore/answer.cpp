@@ -41,8 +41,8 @@ Json figures_json(const Explored& explored) {
   if (item.interval) figures["range_ms"] = {item.interval->low_ms, item.interval->high_ms};
   if (!item.limit.what.empty()) figures["limit"] = {{"what", item.limit.what}, {"share_pct", 100 * item.limit.share}};
   if (const auto& cost = explored.item().cluster.cost_per_gpu_hour) {
-    constexpr double kSecondsPerHour = 3600, kBillion = 1e9;
-    figures["cost_per_billion_samples"] = *cost * item.world_size / kSecondsPerHour / item.samples_per_s * kBillion;
+    constexpr double kSecondsPerHour = 3600, kMillion = 1e6;
+    figures["cost_per_million_samples"] = *cost * item.world_size / kSecondsPerHour / item.samples_per_s * kMillion;
     figures["currency"] = explored.item().cluster.currency;
   }
   return figures;

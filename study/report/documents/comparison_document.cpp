@@ -48,8 +48,8 @@ class OperationRows {
     sheet_.columns = {{"per iteration", false},
                       {comparison.first + " ms"},
                       {comparison.second + " ms"},
-                      {"min"},
-                      {"max"},
+                      {"min", true, false, true},
+                      {"max", true, false, true},
                       {comparison.is_usual() ? "error %" : "difference %"},
                       {"share %"}};
     if (tolerance) sheet_.columns.push_back({"tolerance", false});

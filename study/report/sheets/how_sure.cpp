@@ -247,7 +247,7 @@ std::string why_first(const StudyResult& study, const std::string& one, const st
 
 }  // namespace
 
-std::string order_sentence(const StudyResult& study) {
+std::string order_sentence(const StudyResult& study, bool of_first_alone) {
   constexpr double kTellingOrder = 1e-4;  // of a rate: less is the same in a table
   for (const WorkloadCases& group : by_workload(study)) {
     std::vector<const CaseResult*> cases = group.cases;
@@ -257,6 +257,7 @@ std::string order_sentence(const StudyResult& study) {
           first, cases.end(), [](const auto* a, const auto* b) { return a->samples_per_s < b->samples_per_s; });
       if (told_fastest.samples_per_s > (1 + kTellingOrder) * (*first)->samples_per_s)
         return order_text(**first, told_fastest, !is_one_choice(group));
+      if (of_first_alone) break;
     }
   }
   return "";
@@ -314,6 +315,12 @@ Section how_sure_section(const StudyResult& study, Medium medium) {
 
 std::string other_cell(const StudyResult& study, const Choice& choice, const Choice::Other& other) {
   return take_as_long(study, choice.chosen, other.name) ? kEqual : chance_cell(other.chance);
+}
+
+bool chosen_is_as_fast(const StudyResult& study) {
+  if (study.choices.size() != 1) return false;
+  const Choice& choice = study.choices.front();
+  return take_as_long(study, choice.chosen, choice.others.front().name);
 }
 
 std::string choice_sentence(const StudyResult& study) {

@@ -45,7 +45,7 @@ class OperationRows {
       : comparison_(comparison), tolerance_(tolerance) {
     const ComparedTime& iteration = comparison.iteration;
     places_ = decimals_for(std::max(iteration.predicted_ms, iteration.observed_ms.max));
-    sheet_.columns = {{"per iteration", false},
+    sheet_.columns = {{"per iteration", false, true},
                       {comparison.first + " ms"},
                       {comparison.second + " ms"},
                       {"min", true, false, true},
